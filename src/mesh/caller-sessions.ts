@@ -1,6 +1,6 @@
 /**
- * Caller sessions: the keys that other nodes have given this one. The first call to a node makes one; those who come
- * while it is being made wait for the same.
+ * Caller sessions: the session keys that other nodes have given this one. The first call to a node requests one; calls
+ * that come meanwhile wait for the same one.
  *
  * Pure: the handshake travels through `ask`, time comes from outside.
  */
@@ -19,7 +19,7 @@ export interface CallerSessionsDependencies {
   readonly self: string
   readonly clock: Clock
   readonly signatures: SessionSignatureMode | undefined
-  /** Carries a handshake there, signed, and its answer back. */
+  /** Sends a signed handshake and returns its answer. */
   readonly ask: (peer: PeerAddress, body: JsonObject, signal: AbortSignal) => Promise<Result<JsonObject, Fault>>
 }
 
@@ -33,7 +33,7 @@ export class CallerSessions {
     this.#parts = parts
   }
 
-  /** The one there is, if there is one now. */
+  /** The session with a node, if there is one now. */
   live(nodeId: string): MeshSession | undefined {
     const known = this.#byPeer.get(nodeId)
     if (known === undefined || known instanceof Promise) return undefined
@@ -54,7 +54,7 @@ export class CallerSessions {
     return made
   }
 
-  /** With a session: only if it is still that one. */
+  /** Drops the session with a node; if a session is given, only that one. */
   forget(nodeId: string, session?: MeshSession): void {
     if (session === undefined || this.#byPeer.get(nodeId) === session) this.#byPeer.delete(nodeId)
   }
@@ -62,10 +62,10 @@ export class CallerSessions {
   async #make(peer: PeerAddress): Promise<Result<MeshSession, Fault>> {
     const { self, clock, signatures, ask } = this.#parts
     const offer = createSessionProposal(signatures)
-    // The caller who happens to be first may withdraw; the handshake is for everybody who waits for it.
+    // The handshake ignores the signal of the call that started it, because other calls wait for it as well.
     const answer = await ask(peer, offer.body, AbortSignal.timeout(HANDSHAKE_MS))
     if (!answer.ok) {
-      // Nothing of the call itself was tried, whatever became of the handshake.
+      // Nothing of the call itself was tried, whatever happened to the handshake.
       const { kind, message, ownSide } = answer.fault
       const isLost = kind === 'cancelled' || kind === 'timed-out' || kind === 'failed'
       if (!isLost) return fail({ ...answer.fault, begun: false })

@@ -1,14 +1,14 @@
 /**
  * Control handler: answers the control requests that nodes send each other about themselves.
  *
- *   mesh.session    a session key                      mesh.exchange   manifests both ways, and who else is known
+ *   mesh.session    a session key                      mesh.exchange   manifests both ways, and other known nodes
  *   mesh.manifest   the full manifest                  mesh.schemas    contracts by their hashes
- *   mesh.community  the member list                    mesh.join       come in, with an invitation
+ *   mesh.community  the member list                    mesh.join       admission with an invitation
  *   mesh.merge      records of a node that we may have forgotten
  *   mesh.gossip     rounds, votes and checkpoints  
  *   mesh.witness    cosign a checkpoint                mesh.checkpoint the last one that was cosigned here
  *
- * Pure: what it answers from comes from outside.
+ * Pure: the data of its answers comes from outside.
  */
 import { z } from 'zod'
 import type { Fault } from '../core/fault.ts'
@@ -32,13 +32,13 @@ export interface ManifestExchangeMessage {
   readonly digest: string
 }
 
-/** Cosigns for a peer, in the terms of C2SP tlog-witness. */
+/** Cosigns checkpoints of peers, with the requests and answers of C2SP tlog-witness. */
 export interface WitnessService {
   readonly addCheckpoint: (peer: string, body: string) => Promise<{ readonly status: number; readonly text: string }>
   readonly latest: (peer: string) => string | undefined
 }
 
-/** Takes what a peer tells of rounds, votes and checkpoints, and gives what this node has. */
+/** Receives a peer's rounds, votes and checkpoints, and returns those of this node. */
 export type ConsensusGossipHandler = (peer: string, body: JsonObject) => Promise<JsonObject>
 
 export interface ControlHandlerDependencies {
@@ -47,10 +47,10 @@ export interface ControlHandlerDependencies {
   readonly community: () => Community | undefined
   readonly own: () => OwnManifest | undefined
   readonly schemas: (hashes: ReadonlySet<string>) => JsonObject
-  /** Takes what the other side said and gives what we say. */
+  /** Receives the other side's part of an exchange, and returns ours. */
   readonly exchange: (peer: string, said: ManifestExchangeMessage) => JsonObject
   readonly join: (request: JoinRequest) => Promise<Result<Community, JoinFault>>
-  /** Records that proved themselves. */
+  /** Adds records whose signatures were verified. */
   readonly merge: (community: Community) => Promise<void>
   readonly witness: WitnessService | undefined
   readonly gossip: ConsensusGossipHandler | undefined

@@ -1,8 +1,8 @@
 /**
  * Mesh examination: whether the mesh listener can be opened, and whether other nodes can be reached.
  *
- * A running gateway hands over its health. Before a start the listener is opened and closed, and NATS servers are
- * connected to; nothing is sent there.
+ * A running gateway passes its health. Before a start, the examination opens and closes the listener, and connects to
+ * the NATS servers without publishing anything.
  */
 import { existsSync } from 'node:fs'
 import type { ServiceHealth } from '../bus/capability.ts'
@@ -19,7 +19,7 @@ const NAME = 'mesh'
 const NATS_PORT = 4_222
 const MAX_WAIT_MS = 5_000
 
-/** Either what a running mesh reports, or where it would keep its community. */
+/** Examines either what a running mesh reports, or the files in which a mesh would keep its community. */
 export async function examineMesh(
   config: MeshConfig,
   known: { readonly health: ServiceHealth } | { readonly database: string },
@@ -34,7 +34,7 @@ export async function examineMesh(
   return found.length > 0 ? found : [toFinding('ok', 'The mesh listener can be opened.')]
 }
 
-/** `true` as well where there is none: one server of several is enough. */
+/** Also `true` if no server is configured. One reachable server of several is enough. */
 async function reachBroker({ nats: { servers } }: MeshConfig): Promise<boolean> {
   if (servers.length === 0) return true
   const reached = await Promise.all(servers.map((server) => isTcpReachable(placeOf(server), MAX_WAIT_MS)))

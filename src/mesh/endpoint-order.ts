@@ -1,14 +1,14 @@
 /**
  * Endpoint order: which endpoint of a peer is tried first.
  *
- * One that led nowhere just now is tried last: an address of another network costs seconds to find out about.
+ * An endpoint that just failed is tried last, because an address in another network fails only after seconds.
  */
 import type { Clock } from '../core/clock.ts'
 import { formatDestinationKey } from './transport.ts'
 import type { PeerAddress, PeerEndpoint } from './transport.ts'
 
 const BAD_ENDPOINT_MS = 30_000
-/** More than a community has nodes; whoever fills it forgets, which costs a wait and nothing else. */
+/** More than a community has nodes. When the list is full it is cleared, which only costs a wait. */
 const MAX_BAD_WAYS = 4_096
 
 export class EndpointOrder {

@@ -10,9 +10,9 @@ import { setImmediate } from 'node:timers/promises'
 export class EventLoopYieldQueue {
   #last: Promise<unknown> = Promise.resolve()
 
-  /** Resolves in a later turn, which nobody else gets from here. */
+  /** Resolves in a later turn of the event loop, which is given to this caller only. */
   next(): Promise<unknown> {
-    // Immediates that are made together run together: the next one is made once the one before has run.
+    // Immediates that are created together run together, so the next one is created only when the one before has run.
     this.#last = this.#last.then(() => setImmediate())
     return this.#last
   }

@@ -1,5 +1,5 @@
 /**
- * Mesh health: whom of its community a node reaches, and what to do where it does not.
+ * Mesh health: which members of its community a node reaches, with advice about the others.
  */
 import type { ServiceHealth } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -21,19 +21,19 @@ export interface MeshHealthFacts {
   readonly nats:
     | { readonly servers: readonly string[]; readonly downSinceMs: number | undefined; readonly isShut: boolean }
     | undefined
-  /** Capabilities of this node that others do not hear of. */
+  /** How many capabilities of this node are not announced to others. */
   readonly untold: number
-  /** Nodes of which some offers are not taken, with how many and why the first one is not. */
+  /** Nodes with refused offers: how many, and why the first one was refused. */
   readonly refused: readonly { readonly node: string; readonly count: number; readonly why: string }[]
 }
 
-/** Whoever lists hundreds of members has `topology`. */
+/** At most this many are named; `topology` lists all members. */
 const MAX_NAMED = 5
 
 export const NO_COMMUNITY_ADVICE =
   'This node belongs to no community, so it reaches nobody: hearthbus mesh init founds one, hearthbus mesh join enters one.'
 
-/** `how` it is out of reach, as the predicate of the sentence. */
+/** `how` says in which way it cannot be reached, as the predicate of the sentence. */
 export function explainLostBroker(servers: readonly string[], how: string): string {
   return `${nameBroker(servers)} ${how}. Is the server running, and does it let this node in?`
 }
@@ -45,7 +45,7 @@ function nameBroker(servers: readonly string[]): string {
 export function computeMeshHealth(facts: MeshHealthFacts): ServiceHealth {
   const { self, community, reached, nats, untold, refused } = facts
   if (community === undefined) {
-    // Its registry is opened for a community only.
+    // The registry is opened only for a node with a community.
     const lost = nats?.downSinceMs === undefined ? [] : brokerAdvice(nats)
     const away = lost.length === 0 ? {} : { away: true }
     return degraded({ community: null, ...away }, [...lost, NO_COMMUNITY_ADVICE].join(' '))
@@ -71,7 +71,7 @@ export function computeMeshHealth(facts: MeshHealthFacts): ServiceHealth {
     ...refusedAdvice(refused),
   ].join(' ')
   if (advice === '') return { status: 'ok', details }
-  // One node that is switched off is nobody's trouble; a broker that is down, or nobody at all, is.
+  // One node that is switched off is no problem; a broker that is down, or no reachable node at all, is one.
   const isAway = broker.length > 0 || (missing.length > 0 && missing.length === others.length)
   return degraded(isAway ? { ...details, away: true } : details, advice)
 }

@@ -33,7 +33,8 @@ import { parseTraceparent } from '../toolbox/traceparent.ts'
 import type { DeliveredAnswer } from './transport.ts'
 
 /**
- * Questions between nodes that are no calls: nothing of them is in the ledger, and they change nothing in the house.
+ * Answers requests between nodes that are not calls: they are not recorded in the ledger, and change nothing in the
+ * house.
  */
 export type ControlHandler = (
   question: string,
@@ -46,7 +47,7 @@ export interface InboundCallDependencies {
   readonly gate: MessageGateDependencies
   readonly bus: () => CapabilityBus | undefined
   readonly control: ControlHandler
-  /** A mistake of ours, for the log. */
+  /** Logs a bug. */
   readonly report: (error: unknown) => void
 }
 
@@ -57,7 +58,7 @@ export interface ReceivedMeshMessage {
   readonly body: Uint8Array | undefined
 }
 
-/** Of an envelope, what the bus needs. */
+/** The parts of an envelope that the bus needs. */
 export interface RequestForBus extends Pick<
   MeshEnvelope,
   'capability' | 'version' | 'schemaHash' | 'session' | 'deadlineMs' | 'hops' | 'actor'
@@ -70,7 +71,7 @@ export interface RequestForBus extends Pick<
 
 export interface InboundServeOptions {
   readonly signal: AbortSignal
-  /** Where frames of a streamed answer go. Not called for a message that asks for no stream. */
+  /** Receives the frames of a streamed answer. Not called for a message that requests no stream. */
   readonly emit: StreamFrameEmitter
 }
 
@@ -82,17 +83,20 @@ export class InboundCallHandler {
     this.#parts = parts
   }
 
-  /** Whether this very process has given that session key. */
+  /** Whether this process issued that session key. */
   knowsSession(keyId: string): boolean {
     return this.#parts.gate.sessions.find(keyId) !== undefined
   }
 
-  /** From now on everything is refused, honestly: nothing of it was tried. */
+  /** From now on every message is refused, with a proof that nothing was tried. */
   stop(): void {
     this.#stopping = true
   }
 
-  /** Never rejects. Always proven, refusals included: "nothing was tried" is worth lying about. */
+  /**
+   * Never rejects. Every answer is proven, also a refusal, because a false "nothing was tried" would make the caller
+   * repeat a call that ran.
+   */
   async receive(arrived: ReceivedMeshMessage, options: InboundServeOptions): Promise<DeliveredAnswer> {
     const envelope = parseMeshEnvelope(arrived.field)
     if (!envelope.ok) return this.#answer(arrived.field('request_id') ?? '', fail(envelope.fault), undefined)
@@ -142,8 +146,7 @@ export class InboundCallHandler {
   }
 
   /**
-   * A call out of a packet that has come through its gate: one that only reads, under a session key. May throw: a
-   * mistake of ours.
+   * Serves a call from an admitted packet: it only reads, and is sent under a session key. May throw in case of a bug.
    */
   servePacketCall(
     request: RequestForBus,
@@ -164,7 +167,7 @@ export class InboundCallHandler {
   ): Promise<Outcome> {
     const bus = this.#servingBus()
     if (!bus.ok) return Promise.resolve(bus)
-    // A member's call that is refused is a call all the same: the chain records it, and nobody tries it.
+    // A member's call that is refused still passes the chain, which records it without trying it.
     const refused = checkContract(bus.value, request, isSigned)
     const nowMs = this.#parts.gate.clock.monotonic()
     const call = callOf(request, caller, { stream: emit !== undefined, refusal: refused, nowMs })
@@ -187,7 +190,10 @@ export class InboundCallHandler {
     })
   }
 
-  /** A handler may answer what no text can say (a cycle, a depth without end): that is its mistake, and an answer. */
+  /**
+   * A handler may return a value that has no JSON text (a cycle, endless nesting): this is a bug of the handler, and is
+   * answered as one.
+   */
   encoded(outcome: Outcome): WireAnswer {
     try {
       return encodeOutcome(outcome)
@@ -241,7 +247,7 @@ function callOf(
     channel: 'mesh',
     traceId: request.traceId,
     parentSpan: request.parentSpan,
-    // Sessions of two peers are two sessions, whatever they call them, and so are those of two for whom one calls.
+    // Session names of different peers are different sessions, and so are those of different callers behind one peer.
     sessionId: session === undefined ? undefined : `${who} ${session}`,
     deadlineMs: nowMs + request.deadlineMs,
     isStream: stream,
@@ -254,7 +260,10 @@ function callOf(
   }
 }
 
-/** What was signed for has to be what is offered; what changes something has to be signed for. */
+/**
+ * The contract that the caller signed must be the one that is offered, and a call that changes something must be
+ * signed.
+ */
 function checkContract(
   bus: CapabilityBus,
   { capability, version, schemaHash: asked }: RequestForBus,

@@ -5,7 +5,7 @@
  *                        ├─▶ one gate: the same sessions, the same memory of what was here, the same budgets
  *   packets ─▶ packets ──┘
  *
- * Pure joining.
+ * Only joins.
  */
 import type { MessageGateDependencies } from './message-gate.ts'
 import { InboundCallHandler } from './inbound-calls.ts'

@@ -4,7 +4,7 @@
  *
  *   input=1 in the envelope ⇒ the body is { arguments, input: { capabilities?, responses?, state? } }
  *
- * Sent only for callers that can be asked something: everybody else's body stays what it is.
+ * Sent only for callers that can be asked something; the body of any other call is unchanged.
  */
 import type { CallerInteraction } from '../bus/call.ts'
 import type { Fault } from '../core/fault.ts'
@@ -14,13 +14,13 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { createMeshRefusal } from './mesh-refusal.ts'
 
-/** `undefined`: there is nothing to tell. */
+/** Returns `undefined` when there is nothing to send. */
 export function encodeBodyWithInteraction(
   body: JsonObject,
   interaction: CallerInteraction | undefined,
 ): JsonObject | undefined {
   const { clientCapabilities = {}, inputResponses, requestState } = interaction ?? {}
-  // The rest of what a client declares is between it and its own node.
+  // Only these capabilities are passed on; the client's others matter to its own node only.
   const { elicitation, sampling, roots } = clientCapabilities
   const capabilities = {
     ...(elicitation === undefined ? {} : { elicitation }),

@@ -1,11 +1,11 @@
 /**
- * Manifest fetcher: what other nodes offer, fetched from them where a manifest says that there is something new.
+ * Manifest fetcher: fetches other nodes' capabilities and schemas when a manifest announces new ones.
  *
  *   manifest heard ─▶ capabilities? ─▶ schemas? ─▶ on the bus
  *        ▲ there was news meanwhile       │
  *        └────────────────────────────────┘
  *
- * Does I/O: questions through `ask`.
+ * Does I/O: it sends requests through `ask`.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'
@@ -28,21 +28,21 @@ export interface ManifestFetcherDependencies {
   readonly ask: (peer: PeerAddress, question: string, body: JsonObject) => Promise<Result<JsonObject, Fault>>
 }
 
-/** So few that what comes is read in a moment. */
+/** So few that an answer is parsed quickly. */
 const SCHEMAS_AT_ONCE = 16
-/** Nothing was answered: whether the contract can be read is not known. */
+/** Kinds of faults without an answer, after which it is not known whether the contract can be read. */
 const UNANSWERED: ReadonlySet<Fault['kind']> = new Set(['offline', 'busy', 'timed-out', 'cancelled'])
 
 export class ManifestFetcher {
   readonly #parts: ManifestFetcherDependencies
-  /** Who is being asked, and whether there was news of it since. */
+  /** Nodes that are being asked, and whether a newer manifest arrived meanwhile. */
   readonly #fetching = new Map<string, { isStale: boolean }>()
 
   constructor(parts: ManifestFetcherDependencies) {
     this.#parts = parts
   }
 
-  /** Until there is no news meanwhile: what comes back may be older than the news. */
+  /** Repeats as long as newer manifests arrive, because an answer may be older than the newest one. */
   async fetch(nodeId: string): Promise<void> {
     const underWay = this.#fetching.get(nodeId)
     if (underWay !== undefined) {
@@ -63,7 +63,7 @@ export class ManifestFetcher {
 
   async #fetchOnce(nodeId: string): Promise<void> {
     const { directory, clock } = this.#parts
-    // Each time anew: it may have gone and come back as another entry.
+    // Looked up each time, because the node may have gone and come back as another entry.
     const peer = directory.find(nodeId)
     if (peer === undefined) return
     if (peer.capabilitiesHash !== peer.manifest.capabilitiesHash) {
@@ -82,14 +82,15 @@ export class ManifestFetcher {
     const wrong: PeerCapability[] = []
     const batches: (readonly PeerCapability[])[] = []
     for (let at = 0; at < missing.length; at += SCHEMAS_AT_ONCE) batches.push(missing.slice(at, at + SCHEMAS_AT_ONCE))
-    // A batch that grows is walked to its end.
+    // The loop also covers batches that are added to the list.
     for (const some of batches) {
       if (directory.missingSchemas(peer).length === 0) break
       const hashes = [...new Set(some.map(({ schemaHash }) => schemaHash))]
       const answer = await this.#parts.ask(directory.addressOf(peer), 'mesh.schemas', { hashes })
       if (!answer.ok && UNANSWERED.has(answer.fault.kind)) break
       if (!answer.ok) {
-        // Too large for one answer: one by one, and what is too large alone is no contract for us.
+        // The batch is too large for one answer, so its contracts are fetched one by one; one that is too large alone
+        // is refused.
         if (some.length > 1) batches.push(...some.map((capability) => [capability]))
         else wrong.push(...some)
         continue
@@ -98,7 +99,7 @@ export class ManifestFetcher {
         const schemas = decodeSchemas(answer.value[capability.schemaHash])
         if (schemas === undefined) continue
         if (!directory.schemas.keep(capability, schemas)) wrong.push(capability)
-        // Reading a contract takes milliseconds where it is large: everybody else's requests go between two of them.
+        // Parsing a large contract takes milliseconds, so other requests are served between two of them.
         await setImmediate()
       }
     }

@@ -1,5 +1,5 @@
 /**
- * Mesh answer: an outcome as it travels between nodes.
+ * Mesh answer: the encoding of an outcome between nodes.
  *
  *   200 { ok: true, data, content?, usage?, input_required?, replayed?, device? }
  *   4xx, 5xx { error, message, retry_after_ms?, alt_nodes?, schema_hash_expected?, … ,
@@ -15,7 +15,7 @@ import { isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 
-/** A mistake of another node's is to us that it failed. */
+/** An internal error of another node counts here as a failure of the far end. */
 const KINDS: ReadonlySet<string> = new Set(FAULT_KINDS.filter((kind) => kind !== 'internal'))
 const MAX_RETRY_AFTER_MS = 300_000
 const MAX_DEVICE = 256
@@ -28,17 +28,17 @@ export interface WireAnswer {
 export function encodeOutcome(outcome: Outcome): WireAnswer {
   if (outcome.ok) return { status: 200, text: JSON.stringify(encodeReplyBody(outcome.value)) }
   const { fault } = outcome
-  // HTTP has a number of its own for it; the contract's codes do not.
+  // HTTP has a status code for it; the contract has none.
   const status = fault.details?.['reason'] === 'too-large' ? 413 : HTTP_STATUS_BY_ERROR_CODE[toErrorCode(fault)]
   return { status, text: JSON.stringify(encodeFaultBody(fault)) }
 }
 
-/** Whatever a peer sends becomes an outcome: its own, or that it talks nonsense. */
+/** Turns any answer of a peer into an outcome: its own, or a fault about a malformed answer. */
 export function decodeOutcome(status: number, text: string): Outcome {
   return decodeParsedOutcome(status, parseJsonOrUndefined(text))
 }
 
-/** The same for what has been parsed already. How deep it is nested is for whoever looks into it to check. */
+/** Decodes an answer that was parsed already. Functions that descend into it must check its depth. */
 export function decodeParsedOutcome(status: number, body: unknown): Outcome {
   if (!isJsonObject(body)) return fail(createMalformedMeshReplyFault('The peer did not answer JSON.'))
   return status === 200 ? decodeReplyBody(body) : fail(decodeFault(body))
@@ -46,7 +46,7 @@ export function decodeParsedOutcome(status: number, body: unknown): Outcome {
 
 export function encodeReplyBody({ data, content, usage, inputRequired, replayed, from }: Reply): JsonObject {
   const device = from?.device
-  // Nearly all of them; what is below makes an object for each part that is not there.
+  // Nearly all replies have none of these; the code below would create an object for each absent member.
   if ((content ?? usage ?? inputRequired ?? replayed ?? device) === undefined) return { ok: true, data }
   return {
     ok: true,
@@ -115,7 +115,7 @@ export function decodeFault(body: JsonObject): Fault {
   if (typeof error !== 'string' || !isErrorCode(error))
     return createMalformedMeshReplyFault('The peer answered an error of no known code.')
   return {
-    // A peer's mistake inside is, seen from here, a far end that failed.
+    // An internal error of a peer is, for this node, a failed far end.
     kind: typeof kind === 'string' && KINDS.has(kind) ? (kind as FaultKind) : toFaultKind(error),
     code: typeof familyCode === 'string' ? familyCode.slice(0, 64) : error,
     message: typeof message === 'string' ? message.slice(0, 4_096) : `The peer answered ${error}.`,

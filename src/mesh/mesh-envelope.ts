@@ -5,8 +5,8 @@
  *   added:   to, key_id, deadline_ms (what is left of it), session, hops, stream, schema_hash, traceparent, input,
  *            actor
  *
- * The body is covered by the SHA-256 of its bytes as they travel: no parser sees what nobody has vouched for, and no
- * two programs have to agree on how a number is spelt. Both transports carry the same fields.
+ * The proof covers the SHA-256 of the body's bytes as they are sent: no parser sees unauthenticated data, and two
+ * programs need not agree on how a number is written. Both transports carry the same fields.
  */
 import { createHash, hash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
@@ -25,17 +25,19 @@ import { createMeshRefusal } from './mesh-refusal.ts'
 export interface MeshEnvelope {
   readonly capability: string
   readonly version: CapabilityVersion
-  /** Of this very attempt: never used twice, whatever trace it belongs to. */
+  /** The id of this attempt, which is never used twice, whatever trace it belongs to. */
   readonly requestId: string
   readonly from: string
   readonly to: string
   readonly community: string
-  /** As it travels, RFC 3339. */
+  /** The time as it is sent, RFC 3339. */
   readonly timestamp: string
   readonly deadlineMs: number
-  /** The session key under which it was sent; every message names one, but the two that come before there is any. */
+  /**
+   * The session key under which the message was sent. Every message names one, except the two that precede a session.
+   */
   readonly keyId: string | undefined
-  /** Sticky routing. */
+  /** The name of the caller's session, for sticky routing. */
   readonly session: string | undefined
   readonly hops: number
   readonly stream: boolean
@@ -43,11 +45,11 @@ export interface MeshEnvelope {
   readonly traceparent: string | undefined
   /** The body carries more than arguments: see interaction-wire.ts. */
   readonly input?: boolean
-  /** For whom the sender says that it calls: see actor-name.ts. */
+  /** The caller for whom the sender calls: see actor-name.ts. */
   readonly actor?: string | undefined
 }
 
-/** The fields by the names under which they are signed. Strings, so that headers and JSON carry them alike. */
+/** The fields by their signed names. They are strings, so that headers and JSON carry them alike. */
 export type EnvelopeFields = Readonly<Record<string, string>>
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_./:-]{0,127}$/
@@ -61,7 +63,7 @@ export function isCapabilityName(name: string): boolean {
 
 export function toEnvelopeFields(envelope: MeshEnvelope): EnvelopeFields {
   const { keyId, session, schemaHash, traceparent, actor } = envelope
-  // In the order of RFC 8785, so that the text below needs no sorting.
+  // Sorted as RFC 8785 requires, so that the text below needs no sorting.
   return {
     ...(actor === undefined ? {} : { actor }),
     capability: envelope.capability,
@@ -85,17 +87,20 @@ export function toEnvelopeFields(envelope: MeshEnvelope): EnvelopeFields {
 
 /** Canonical JSON (RFC 8785): the keys are in order, and every value is a string. */
 export function formatCallTextToSign(fields: EnvelopeFields, bodyHash: string): string {
-  // An actor stands before the body's hash; where there is none, nothing does.
+  // By its name, an actor comes before the body's hash; without one, the field is absent.
   return JSON.stringify({ actor: fields['actor'], body_sha256: bodyHash, ...fields })
 }
 
-/** What the answer's proof covers. A proof under one answer fits no other: request ids are used once. */
+/**
+ * The text that the answer's proof covers. A proof of one answer is invalid for any other, because request ids are used
+ * once.
+ */
 export function formatAnswerTextToSign(answer: {
   readonly requestId: string
   readonly from: string
   readonly status: number
   readonly bodyHash: string
-  /** Of the frames that came before, if any came. */
+  /** The hash of the frames before the answer, if there were any. */
   readonly framesHash?: string | undefined
 }): string {
   const { requestId, from, status, bodyHash, framesHash } = answer
@@ -118,7 +123,7 @@ export class StreamFramesHash {
     this.#hash.update(`${event}\n${JSON.stringify(data)}\n`)
   }
 
-  /** `undefined` when there was no frame. */
+  /** Returns `undefined` when there was no frame. */
   digest(): string | undefined {
     return this.#hash?.digest('base64url')
   }
@@ -129,7 +134,7 @@ export function computeBodyHash(body: Uint8Array | string): string {
   return hash('sha256', body, 'base64url')
 }
 
-/** From whatever carried it: nothing is believed, everything is bounded. */
+/** Parses untrusted fields; all of them are bounded. */
 export function parseMeshEnvelope(field: (name: string) => string | undefined): Result<MeshEnvelope, Fault> {
   const capability = field('capability') ?? ''
   const version = parseVersion(field('version') ?? '')

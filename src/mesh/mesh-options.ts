@@ -1,5 +1,5 @@
 /**
- * Mesh options: what a mesh is made of, what it is started with, and what it says of itself.
+ * Mesh options: the options of a mesh, of its start, and the state that it reports.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { MeshConfig } from '../config/mesh.ts'
@@ -14,13 +14,13 @@ import type { InboundCallHandler } from './inbound-calls.ts'
 import type { PacketCallServer } from './packets/packet-provider.ts'
 import type { MeshTransport } from './transport.ts'
 
-/** A transport that goes through a server in the middle, which is also a place to be found. */
+/** A transport that uses a server in the middle, which is also a source of peers. */
 export interface BrokeredMeshTransport extends MeshTransport<'nats'> {
   readonly source: PeerSource
   readonly isConnected: boolean
   /** `undefined` while it is connected. */
   readonly downSinceMs: number | undefined
-  /** It is connected, and nobody is found there. */
+  /** It is connected, but its registry cannot be opened. */
   readonly isRegistryShut: boolean
   readonly close: () => Promise<void>
 }
@@ -31,7 +31,7 @@ export interface MeshOptions {
   readonly root: NodeIdentity | undefined
   readonly name: string
   readonly store: MeshStore
-  /** Absent: nodes reach each other directly or not at all. */
+  /** Absent: nodes only reach each other directly. */
   readonly broker?: (inbound: InboundCallHandler, packets: PacketCallServer) => BrokeredMeshTransport
   readonly clock: Clock
   readonly logger: Logger

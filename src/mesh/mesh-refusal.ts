@@ -1,5 +1,5 @@
 /**
- * Mesh refusal: why a node does not let a message in, in spec 2's codes, with a reason that a program can tell apart.
+ * Mesh refusal: why a node refuses a message, with spec 2's codes and a machine-readable reason.
  */
 import { toFaultKind } from '../bus/error-code.ts'
 import type { ErrorCode } from '../bus/error-code.ts'
@@ -37,7 +37,7 @@ export function createMeshRefusal(
     message,
     ...(more.retryAfterMs === undefined ? {} : { retryAfterMs: more.retryAfterMs }),
     details: { ...more.details, reason },
-    // Whoever is refused here has not come as far as a handler.
+    // A message that is refused here has not reached a handler.
     begun: false,
   }
 }

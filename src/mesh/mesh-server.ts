@@ -1,9 +1,9 @@
 /**
- * Mesh: other nodes as providers. Joins identity, discovery and the transports to one bus.
+ * Mesh: other nodes as providers. It connects identity, discovery and the transports with one bus.
  *
  *   outbound ◀─ bus ─▶ inbound ◀─ gate ◀─ HTTP, NATS        peer sync ─▶ peer directory ─▶ bus.onPeer…
  *
- * It is made before the bus, which needs the way out at its construction, and started after it.
+ * It is created before the bus, whose constructor needs the client for other nodes, and started after it.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { ServiceHealth } from '../bus/capability.ts'
@@ -38,17 +38,17 @@ import { OwnManifestIssuer } from './own-manifest.ts'
 import { startPeriodicJob } from '../toolbox/periodic-job.ts'
 import type { ProviderSessions } from './sessions.ts'
 
-/** New capabilities come in groups: a moment's patience makes one manifest of them. */
+/** New capabilities come in groups; after this pause they are announced in one manifest. */
 const SETTLE_MS = 20
-/** How soon a running node notices whom a command beside it has let in or revoked. */
+/** How soon a running node notices members that a command beside it admitted or revoked. */
 const WATCH_MS = 500
-/** A router gives out new addresses now and then; nobody is found at an old one. */
+/** How often the node's own addresses are checked, because a router assigns new ones now and then. */
 const ADDRESSES_MS = 5_000
 /** Well within the ten seconds after which a manifest is renewed (own-manifest.ts). */
 const RENEW_CHECK_MS = 2_500
-/** Where others are is kept for the next start; a minute of it may be lost. */
+/** How often the addresses of others are stored for the next start; a minute of them may be lost. */
 const REMEMBER_MS = 60_000
-/** Others find out by silence, too: nobody holds up the stop. */
+/** The goodbye may delay the stop by this much only, because other nodes also notice a silent one. */
 const GOODBYE_MS = 500
 
 export class Mesh {
@@ -60,7 +60,9 @@ export class Mesh {
   readonly #http: MeshHttpClient
   readonly #nats: BrokeredMeshTransport | undefined
   readonly #tls: TlsIdentity
-  /** Inbound is made with it before there is a bus; until the start it knows no question. */
+  /**
+   * The handler of inbound messages is created before there is a bus; until the start it answers no control request.
+   */
   readonly #control = { answer: ((): undefined => undefined) as ReturnType<typeof createControlHandler> }
   #bus: CapabilityBus | undefined
   #self: OwnManifestIssuer | undefined
@@ -98,7 +100,7 @@ export class Mesh {
     })
   }
 
-  /** For the bus. */
+  /** The client for other nodes, which the bus uses. */
   get remote(): RemoteProviderClient {
     return this.#outbound
   }
@@ -162,7 +164,7 @@ export class Mesh {
       schemas: (hashes) => self.schemas(hashes),
       exchange: (peer, said) => peerSync.answerExchange(said, peer),
       join: async (request) => {
-        // Whoever is reached may know of a use that an older copy of this node's data does not.
+        // Other nodes may know of a use of an invitation that an older copy of this node's data lacks.
         await peerSync.hearCommunities()
         return store.admitJoiner(request, { authority: this.#authority, nowMs: clock.now() })
       },
@@ -170,7 +172,7 @@ export class Mesh {
       witness: start.witness,
       gossip: start.gossip,
     })
-    // The manifest names the port, so the listener is open before any node is told of it.
+    // The manifest contains the port, so the listener is opened before the manifest is sent.
     await this.#listen(start)
     this.#sources = createPeerSources(this.#options, {
       registry: this.#nats?.source,
@@ -222,7 +224,7 @@ export class Mesh {
     return this.#directory?.peers ?? []
   }
 
-  /** A question to one peer, outside the bus: what main uses to have checkpoints cosigned. */
+  /** Sends a request to one peer, outside of the bus; used to have checkpoints cosigned. */
   ask(nodeId: string, question: string, body: JsonObject, timeoutMs: number): Promise<Result<JsonObject, Fault>> {
     const peer = this.#directory?.find(nodeId)
     const address = peer && this.#directory?.addressOf(peer)
@@ -232,7 +234,8 @@ export class Mesh {
   async stop(): Promise<void> {
     for (const stop of this.#stopJobs) stop()
     clearTimeout(this.#settling)
-    // Refusing comes first: while others hear the goodbye, they still send, and have to be told that nothing was tried.
+    // The node refuses messages before it says goodbye: others still send meanwhile, and have to be told that nothing
+    // was tried.
     this.#inbound.stop()
     const goodbye = this.#self?.goodbye()
     await Promise.race([
@@ -267,7 +270,7 @@ export class Mesh {
         isMember,
         manifest: () => this.#self?.manifest()?.full,
         community: () => store.community()?.document,
-        // X01: at least one capability and at least one peer.
+        // X01: ready means at least one capability and at least one peer.
         ready: () => {
           const [capabilities, peers] = [bus.registry.allLocal().length, this.peers.length]
           return { ready: capabilities > 0 && peers > 0, capabilities, peers }
@@ -278,7 +281,7 @@ export class Mesh {
     await this.#findAddresses()
   }
 
-  /** A router gives a running node another address, or the first one only after its start. */
+  /** A router may assign another address to a running node, or the first one only after its start. */
   #watchAddresses(): void {
     const found = this.#findAddresses()
     if (found === undefined) return
@@ -290,7 +293,7 @@ export class Mesh {
     void this.#peerSync?.tellAll()
   }
 
-  /** Resolves when they are kept; `undefined` where they are those that were known. */
+  /** Resolves when new addresses are stored; `undefined` if they are unchanged. */
   #findAddresses(): Promise<void> | undefined {
     const { config, store } = this.#options
     const found = listOwnAddresses({ host: config.host, port: this.#server?.port ?? 0, advertise: config.advertise })
@@ -306,11 +309,11 @@ export class Mesh {
     if (own !== undefined && community !== undefined) for (const source of this.#sources) source.publish(own, community)
   }
 
-  /** A command beside us, or another node, may have changed who belongs here. */
+  /** A command beside the gateway, or another node, may have changed the membership. */
   #watchCommunity(): void {
     const { offers } = this.#options.store
     this.#options.store.refresh()
-    // What a command beside us accepted is on the bus once it is in the log.
+    // Offers that a person accepted with a command are put on the bus once the acceptance is in the log.
     if (offers.revision !== this.#offersRevision) this.#directory?.republishAll()
     this.#offersRevision = offers.revision
     const community = this.community
@@ -322,7 +325,8 @@ export class Mesh {
     }
     this.#self?.touch()
     this.#publish()
-    // Who came in while this node runs was told where its inviter is; who was a stranger a moment ago may be none now.
+    // Recalls the addresses again: a node that joined while this one runs has stored its inviter's, and an unknown node
+    // may be a member now.
     this.#recall()
     this.#peerSync?.probeAgain()
     void this.#peerSync?.tellAll()
@@ -336,7 +340,7 @@ export class Mesh {
       logger.warn({ fault: merged.fault }, 'records about members were refused')
   }
 
-  /** Ends with the bus. Only what this node offers itself is in its manifest. */
+  /** Ends with the bus. The manifest contains only this node's own offers. */
   async #watchRegistry(bus: CapabilityBus): Promise<void> {
     for await (const event of bus.subscribe()) {
       if (event.kind !== 'resync' && !event.entry.isLocal) continue
@@ -352,8 +356,8 @@ export class Mesh {
   }
 
   /**
-   * Where others were when this node, or the command that let it in, last reached them; and what they are called, so
-   * that who is away is not said to be unknown by a process that never saw it.
+   * Reads where other nodes were last reached, by this node or by the command that admitted them, and their names, so
+   * that a member that is away is not reported as unknown.
    */
   #recall(): void {
     const { store, identity } = this.#options

@@ -1,5 +1,5 @@
 /**
- * Message body: what travels inside a message, from bytes to a JSON object.
+ * Message body: parses the bytes of a message's body into a JSON object.
  */
 import { fromUtf8 } from '../core/bytes.ts'
 import type { Fault } from '../core/fault.ts'
@@ -9,7 +9,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { createMeshRefusal } from './mesh-refusal.ts'
 
-/** Whatever walks a value walks it by recursion: nobody's stack may hang on what a peer sends. */
+/** Functions descend into values by recursion, so the depth of a peer's values must be limited. */
 export const MAX_MESH_BODY_DEPTH = 128
 export function parseMeshBody(bytes: Uint8Array): Result<JsonObject, Fault> {
   const value = parseJsonOrUndefined(fromUtf8(bytes))

@@ -1,11 +1,11 @@
 /**
- * Message gate: whether a message from another node comes in at all, cheapest question first.
+ * Message gate: whether a message from another node is accepted, with the cheapest checks first.
  *
- *   of our community? ▸ for us? ▸ of about now? ▸ from a member? ▸ under a living session key? ▸ proven?
+ *   of our community? ▸ for us? ▸ recent? ▸ from a member? ▸ under a valid session key? ▸ proven?
  *     ▸ not too many? ▸ new?
  *
- * What comes through is known to be a member's own words, meant for this node, sent just now and not seen before. What
- * the member may do is for trust levels and the guard to say.
+ * An accepted message is proven to be a member's own, meant for this node, recent and not received before. Trust levels
+ * and the guard decide what the member may do.
  *
  * Pure: time comes from outside.
  */
@@ -31,7 +31,10 @@ export interface MessageGateDependencies {
   readonly community: () => Community | undefined
   readonly sessions: ProviderSessions
   readonly replay: ReplayCache
-  /** Of those who are no members. Anybody can be any number of them, so they share what they may fill and use up. */
+  /**
+   * The ids of messages from nodes that are not members. One sender can claim any number of node ids, so they all share
+   * one limit.
+   */
   readonly strangersReplay: ReplayCache
   readonly rate: PeerRateLimiter
   readonly clock: Clock
@@ -45,22 +48,22 @@ export interface MessageWithProof {
 
 export interface AdmittedMessage {
   readonly caller: Caller & { readonly kind: 'peer' }
-  /** Answers go back under the same key, or signed where the message was. */
+  /** Answers use the same session key, or a signature if the message was signed. */
   readonly session: MeshSession | undefined
   readonly isSigned: boolean
 }
 
-/** Needs no session key, because it makes one; needs a member. */
+/** This request needs no session key, because it creates one; its sender must be a member. */
 export const SESSION_REQUEST_NAME = 'mesh.session'
-/** Needs neither session key nor membership: the invitation decides. */
+/** This request needs neither session key nor membership: the invitation decides. */
 export const JOIN_REQUEST_NAME = 'mesh.join'
 /**
- * Needs neither: a node that this one does not know shows records of this community in which it is a member. One that
- * was put back to an older copy learns so whom it has forgotten.
+ * This request needs neither: a node that this one does not know presents records of this community in which it is a
+ * member. A node that was restored from an older copy learns from them which members it has lost.
  */
 export const MERGE_REQUEST_NAME = 'mesh.merge'
 const OPEN_QUESTIONS: ReadonlySet<string> = new Set([JOIN_REQUEST_NAME, MERGE_REQUEST_NAME])
-/** Whose budget it is: no node's id. */
+/** The name under which messages of non-members are counted; it is not a node id. */
 const STRANGERS = 'whoever is no member'
 
 export const NO_COMMUNITY_REFUSAL = createMeshRefusal(
@@ -97,7 +100,7 @@ export function admitMessage(sealed: MessageWithProof, parts: MessageGateDepende
     return fail(createNonMemberRefusal(standing.kind, from, community))
   const session = envelope.keyId === undefined ? undefined : parts.sessions.find(envelope.keyId)
   if (session === undefined && !isOpen && capability !== SESSION_REQUEST_NAME)
-    // A signed message without a living session could be an old one, replayed to a node that has restarted.
+    // A signed message without a valid session could be an old one that is replayed to a node that has restarted.
     return fail(UNKNOWN_SESSION_REFUSAL)
   if (!isMessageProofValid(formatCallTextToSign(toEnvelopeFields(envelope), sealed.bodyHash), proof, { from, session }))
     return fail(
@@ -132,7 +135,9 @@ function checkAddress(
   )
 }
 
-/** After the proof: a stranger must neither use up a member's budget nor make its ids look used. */
+/**
+ * Checked after the proof: an unauthenticated sender must neither use up a member's budget nor make its ids look used.
+ */
 function checkNew(
   { from, requestId, capability }: MeshEnvelope,
   isMember: boolean,
@@ -152,7 +157,7 @@ function checkNew(
       )
 }
 
-/** One more call of `capability` by `from`, if it may. */
+/** Counts one more call of `capability` by `from`, if it is allowed. */
 export function checkPeerRateLimit(
   { from, capability }: Pick<MeshEnvelope, 'from' | 'capability'>,
   nowMs: number,
@@ -164,7 +169,9 @@ export function checkPeerRateLimit(
     : undefined
 }
 
-/** What `admit` refuses before it has looked whether a message was here, or because it was. */
+/**
+ * Reasons with which `admit` refuses a message before it has checked whether it was received before, or because it was.
+ */
 const NOT_NEW: ReadonlySet<string> = new Set<MeshRefusalReason>([
   'no-community',
   'foreign-community',
@@ -178,7 +185,7 @@ const NOT_NEW: ReadonlySet<string> = new Set<MeshRefusalReason>([
   'replayed',
 ])
 
-/** Of a message that was sent twice: whether this refusal of the second leaves open what became of the first. */
+/** For a message that was sent twice: whether this refusal of the second leaves open what happened to the first. */
 export function isFirstSendOutcomeUnknown(fault: Fault): boolean {
   return NOT_NEW.has(readMeshRefusalReason(fault) ?? '')
 }

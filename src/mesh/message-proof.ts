@@ -1,6 +1,6 @@
 /**
- * Message proof: that a message is its sender's own words. A signature for what changes something, a session's MAC for the
- * rest.
+ * Message proof: proves that a message is its sender's own. Calls that change something are signed; others have the
+ * session's MAC.
  *
  *   ed25519:…        the node's signature        hmac-sha256:…        the MAC of the session key that the message names
  */
@@ -23,7 +23,7 @@ export function isSignatureProof(proof: string): boolean {
   return !proof.startsWith(MAC)
 }
 
-/** `session` is the one that the message names, if it names one and it is known. */
+/** `session` is the session that the message names, if it is known. */
 export function isMessageProofValid(
   text: string,
   proof: string,

@@ -1,17 +1,17 @@
 /**
- * Offer pin: what a peer says a capability is, pinned by its hash when it is first seen. What is described otherwise
- * tomorrow is withheld until a person accepts it (the same as for tools of devices, ADR 50).
+ * Offer pin: a peer's definition of a capability, pinned by its hash when it is first received. A changed definition is
+ * withheld until a person accepts it (as for tools of devices, ADR 50).
  */
 import { hash } from 'node:crypto'
 import { formatCapabilityVersion } from '../bus/capability.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import { canonicalJson } from '../core/json.ts'
 
-/** Capability → hash of the definition that was first seen, or that a person accepted; of one node. */
+/** For one node: capability → hash of the definition that was received first, or that a person accepted. */
 export type OfferPins = Pick<ReadonlyMap<string, string>, 'get' | 'size'>
 
 export interface OfferDefinitionHash {
-  /** Which capability of its node: name, version and instance. */
+  /** Identifies a capability of its node: name, version and instance. */
   readonly key: string
   readonly hash: string
 }
@@ -24,10 +24,10 @@ export interface WithheldOffer extends OfferDefinitionHash {
   readonly why: 'changed' | 'had-here' | 'many-names'
 }
 
-/** A device that sleeps is described so by its node; that it sleeps is no other definition. */
+/** The description of a tool whose device sleeps says so; this sentence is not part of the definition. */
 const STATE = / Offline now\.(?= )/
 
-/** Over everything that a model, a person or the guard gets to see of it. */
+/** The hash of everything in the definition that a model, a person or the guard reads. */
 export function toOfferDefinitionHash(capability: PeerCapability): OfferDefinitionHash {
   const { name, version, instanceId, schemaHash, effect, face, family, title, description } = capability
   const { idempotent, anywhere, trustRequired, stream, matches = null, secrets = [] } = capability
@@ -39,7 +39,7 @@ export function toOfferDefinitionHash(capability: PeerCapability): OfferDefiniti
   }
 }
 
-/** Names what is withheld in the words that a person is shown, so that an approval is for what was looked at. */
+/** A digest of the withheld offers as a person is shown them, so that an acceptance is valid for exactly these. */
 export function computeWithheldOffersDigest(withheld: readonly WithheldOffer[]): string {
   const shown = withheld.map((offer) => canonicalJson({ ...offer, description: offer.description.replace(STATE, '') }))
   return hash('sha256', canonicalJson(shown.toSorted())).slice(0, 16)

@@ -1,7 +1,7 @@
 /**
- * Offer screen: which of a peer's capabilities get onto this node's bus, and in which words.
+ * Offer screen: decides which of a peer's capabilities are put on this node's bus, and cleans their texts.
  *
- *   announced ▸ name not ours ▸ within the number ▸ definition as pinned ▸ words cleaned and marked ▸ on the bus
+ *   announced ▸ name not ours ▸ within the limit ▸ definition as pinned ▸ texts cleaned and marked ▸ on the bus
  *                  │ refused      │ refused           │ new: pinned first · changed: withheld
  *
  * Pure, given the pins.
@@ -18,18 +18,18 @@ export interface ScreenedOffers {
   readonly offered: readonly PeerCapability[]
   readonly refused: readonly RefusedCapability[]
   readonly withheld: readonly WithheldOffer[]
-  /** Seen for the first time: on the bus as soon as they are pinned. */
+  /** Received for the first time; they are on the bus as soon as they are pinned. */
   readonly unpinned: readonly OfferDefinitionHash[]
 }
 
 export interface OfferScreeningRules {
   readonly own: OwnCapabilityNames
   readonly pins: OfferPins
-  /** Names of one node that this node does not have itself. */
+  /** Limit for the names of one node that this node does not have itself. */
   readonly maxOffers: number
 }
 
-/** Also of what is not offered any more: a node that goes on inventing names fills nobody's disk. */
+/** Also counts offers that are gone, so that a node that keeps inventing names cannot fill the disk. */
 const MAX_PINS = 4_000
 
 export function screenPeerOffers(
@@ -47,7 +47,7 @@ export function screenPeerOffers(
     const { name, face } = capability
     const wrong = own.refusal({ name, uri: face.kind === 'resource' ? face.uri : undefined })
     const effect = own.effectOf(name)
-    // One provider more of what is here is no news; a second instance of it on the same node is.
+    // A further provider of a name that is here is no new name; a second instance of it on the same node is one.
     const isNews = wrong === undefined && (effect === undefined || ours.has(name))
     ours.add(name)
     if (isNews) foreign++

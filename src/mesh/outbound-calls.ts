@@ -2,10 +2,10 @@
  * Outbound calls: this node as a caller. What only reads goes in packets, where it can; everything else in messages of
  * its own, sealed one by one.
  *
- *   packet    session key ▸ wire ▸ small enough? ▸ sent with whatever else goes there ─▶ outcome
- *                │ no wire, too large, or not taken: nothing was tried
+ *   packet    session key ▸ connection ▸ small enough? ▸ sent with other calls to that node ─▶ outcome
+ *                │ no connection, too large, or not accepted: nothing was tried
  *                ▼
- *   message   session key ▸ seal ▸ way after way, while nothing was sent ▸ answer proven? ─▶ outcome
+ *   message   session key ▸ seal ▸ endpoint after endpoint, while nothing was sent ▸ proven? ─▶ outcome
  *                ▲                  │ the peer has forgotten the key (it restarted): nothing was tried
  *                └──────────────────┘ once
  *
@@ -51,7 +51,7 @@ export interface OutboundCallDependencies {
   readonly communityId: () => string | undefined
   readonly transports: MeshTransports
   readonly clock: Clock
-  /** What this node asks for when it makes a session. */
+  /** The mode that this node requests when it makes a session. */
   readonly signatures?: SessionSignatureMode
   /** Told when a peer could not be reached at all. */
   readonly onUnreachable?: (nodeId: string) => void
@@ -91,12 +91,12 @@ export class OutboundCallClient implements RemoteProviderClient {
     return this.#inMessage(entry, call, emitSanitized).then(this.#sanitize)
   }
 
-  /** A question between nodes, outside the bus and outside the ledger: manifests, schemas, checkpoints. */
+  /** Sends a request between nodes, outside of the bus and the ledger: for manifests, schemas, checkpoints. */
   async ask(peer: PeerAddress, name: string, body: Json, signal: AbortSignal): Promise<Result<JsonObject, Fault>> {
     return dataOf(await this.#deliver(peer, createControlRequestDraft(name, body), { signal }))
   }
 
-  /** Before there is a community of ours. */
+  /** Sends a join request, before this node has a community. */
   askToJoin(
     peer: PeerAddress,
     body: JsonObject,
@@ -115,7 +115,7 @@ export class OutboundCallClient implements RemoteProviderClient {
     return this.#askSigned(peer, createControlRequestDraft(SESSION_REQUEST_NAME, body), { signal, communityId })
   }
 
-  /** What comes before there is a session key: the signature alone says whose words these are. */
+  /** Sends a request before there is a session key, proven by its signature alone. */
   async #askSigned(
     peer: PeerAddress,
     asked: RequestDraft,
@@ -129,7 +129,7 @@ export class OutboundCallClient implements RemoteProviderClient {
     const peer = peerOf(entry)
     const session = this.#sessions.live(peer.nodeId)
     if (session === undefined) return this.#inFirstPacket(entry, call)
-    // Nearly always the wire is there as well, and nothing has to be waited for: no promise is made.
+    // Usually the connection is open as well and nothing has to be awaited, so no promise is made.
     const wire = session.takesPackets ? this.#routing.wire(peer) : undefined
     if (wire instanceof Promise) return wire.then((open) => this.#alongWire(open, session, { entry, call }))
     return this.#alongWire(wire, session, { entry, call })
@@ -143,7 +143,7 @@ export class OutboundCallClient implements RemoteProviderClient {
     return this.#alongWire(wire, session.value, { entry, call })
   }
 
-  /** With whatever else goes there in this moment, if there is a wire for it and it is small. */
+  /** Sends the call in a packet with other calls of this moment, if there is a connection and the call is small. */
   #alongWire(
     wire: PacketConnection | undefined,
     session: MeshSession,
@@ -151,7 +151,7 @@ export class OutboundCallClient implements RemoteProviderClient {
   ): Promise<Outcome> {
     if (wire === undefined) return this.#inMessage(entry, call)
     const { offer } = entry
-    // Rounded up: the far end shall not give up before we do.
+    // Rounded up, so that the far end does not give up before this node does.
     const deadlineMs = Math.max(0, Math.ceil(call.deadlineMs - this.#parts.clock.monotonic()))
     const actor = session.takesActors ? formatActorName(call.caller) : undefined
     const text = encodePacketCall(offer, hashOf(entry), { call, deadlineMs, actor })
@@ -191,7 +191,8 @@ export class OutboundCallClient implements RemoteProviderClient {
       emit,
       count: (received) => call.ticket?.bytes(received, body.length),
     })
-    // Nobody waited for the answer: whether it happened is what the bus says of any provider that was cut off.
+    // Nobody waited for the answer, so the bus decides whether the outcome is unknown, as for any provider that was cut
+    // off.
     const isCutOff = call.signal.aborted && !delivered.ok && delivered.fault.kind === 'cancelled'
     return isCutOff
       ? fail(createInterruptedCallFault(call, offer.effect, readAbortCause(call.signal)))
@@ -206,7 +207,7 @@ export class OutboundCallClient implements RemoteProviderClient {
       if (!session.ok) return session
       const outcome = await this.#attempt(peer, draft, { ...options, session: session.value, communityId })
       if (again || outcome.ok || readMeshRefusalReason(outcome.fault) !== 'unknown-session') return outcome
-      // It has restarted: the key went with it, and nothing was tried.
+      // The peer has restarted and lost the key, so nothing was tried.
       this.#sessions.forget(peer.nodeId, session.value)
     }
   }
@@ -239,7 +240,7 @@ interface AttemptOptions extends DeliveryOptions {
   readonly communityId: string
 }
 
-/** Packets hold arguments and nothing else: neither what a caller can be asked nor what it answered. */
+/** Packets contain arguments only: no requests to the caller and no answers of the caller. */
 function isPackable({ offer }: CapabilityEntry, { body, interaction }: Call): boolean {
   return (
     offer.effect === 'reads' &&
@@ -247,17 +248,17 @@ function isPackable({ offer }: CapabilityEntry, { body, interaction }: Call): bo
   )
 }
 
-/** What the peer directory gave the bus to keep. */
+/** The peer that the directory stored in the bus's entry. */
 function peerOf({ endpoint }: CapabilityEntry): PeerAddress {
   return endpoint as PeerAddress
 }
 
-/** Of the contract as the peer announced it: if it has another one by now, it refuses and nothing is guessed. */
+/** The hash of the contract as the peer announced it. If the peer has another one by now, it refuses the call. */
 function hashOf({ offer, announced }: CapabilityEntry): string {
   return announced?.schemaHash ?? computeSchemaHash(offer)
 }
 
-/** Who asks back is the one to hear the answer. */
+/** The node that asks the caller back is the one that gets the answer. */
 function askedBy(node: string, outcome: Outcome): Outcome {
   const wanted = outcome.ok ? outcome.value.inputRequired : undefined
   return outcome.ok && wanted !== undefined ? ok({ ...outcome.value, inputRequired: { ...wanted, node } }) : outcome
@@ -267,7 +268,7 @@ function homeless(nodeId: string): Fault {
   return createDisconnectedFault(nodeId, 'this node belongs to no community')
 }
 
-/** What the end of the stream has to prove is what was handed on, frame by frame. */
+/** The proof at the end of the stream has to cover the frames that were passed on. */
 function counted(emit: StreamFrameEmitter, frames: StreamFramesHash): StreamFrameEmitter {
   return (frame) => {
     frames.add(frame)

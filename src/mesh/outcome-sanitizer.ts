@@ -4,7 +4,7 @@
  *
  *   turn of the event loop     it came: proof ▸ parsed ▸ counted      next: cleaned      next: checked by its schema
  *
- * A small answer takes all of it in one turn.
+ * A small answer takes all steps in one turn.
  */
 import type { StreamFrame, Outcome } from '../bus/call.ts'
 import { countMembersWithin, MAX_UNTRUSTED_JSON_DEPTH } from '../core/json.ts'
@@ -14,7 +14,10 @@ import { sanitizeJson } from '../core/untrusted-text.ts'
 import type { EventLoopYieldQueue } from './event-loop-yield-queue.ts'
 import { createMalformedMeshReplyFault } from './mesh-answer.ts'
 
-/** What has more members and items than this is cleaned in a turn of its own. Less takes about a millisecond. */
+/**
+ * An answer with more members and items than this is cleaned in a turn of its own. A smaller one takes about a
+ * millisecond.
+ */
 const MAX_MEMBERS_AT_ONCE = 2_000
 
 export function sanitizeOutcome(outcome: Outcome, turns: EventLoopYieldQueue): Outcome | Promise<Outcome> {
@@ -28,7 +31,7 @@ export function sanitizeOutcome(outcome: Outcome, turns: EventLoopYieldQueue): O
   return members > MAX_MEMBERS_AT_ONCE ? cleanInTurns(outcome, turns) : cleanAtOnce(outcome)
 }
 
-/** A frame that is nested too deep stays what it is: the check against its schema refuses it. */
+/** A frame that is nested too deep is not changed: the check against its schema refuses it. */
 export function sanitizeFrame(frame: StreamFrame, turns: EventLoopYieldQueue): StreamFrame | Promise<StreamFrame> {
   const members = countMembersWithin(frame, MAX_UNTRUSTED_JSON_DEPTH)
   if (members === undefined) return frame
@@ -45,7 +48,7 @@ async function cleanInTurns<Answer extends Outcome | StreamFrame>(
   return clean
 }
 
-/** All of it came as JSON; functions and the like are not among what a peer can send. */
+/** The answer was parsed from JSON, so it contains no functions and the like. */
 function cleanAtOnce<Answer extends Outcome | StreamFrame>(answer: Answer): Answer {
   return sanitizeJson(answer as unknown as Json) as unknown as Answer
 }

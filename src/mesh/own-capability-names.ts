@@ -1,9 +1,10 @@
 /**
- * Own capability names: what this node calls its own capabilities, so that no peer's can be taken for one of them.
+ * Own capability names: the names of this node's capabilities, so that no peer's capability can be mistaken for one of
+ * them.
  *
- *   same name, here too      the peer's provider of it; its effect is at least ours
- *   below a prefix of ours   refused: an agent would take it for this house's
- *   below one that we had    withheld until a person accepts it: the family may have moved there
+ *   same name, here too      accepted as another provider; its effect is at least ours
+ *   below a prefix of ours   refused: an agent would take it for one of this house
+ *   below one that we had    withheld until a person accepts it: the family may have moved to that node
  *   spelt like one of ours   refused: clients write `_` for `.`
  */
 import type { Effect, Offer } from '../bus/capability.ts'
@@ -12,7 +13,7 @@ export interface OwnCapabilityNamesDependencies {
   readonly offers: readonly Offer[]
   /** Prefixes of families that this node has. */
   readonly prefixes: Iterable<string>
-  /** And those that it had at some time. */
+  /** Prefixes of families that this node had earlier. */
   readonly hadPrefixes: Iterable<string>
 }
 
@@ -60,7 +61,7 @@ export class OwnCapabilityNames {
   }
 }
 
-/** As a client writes it that knows letters, digits and `_` only. */
+/** The name as a client writes it that only allows letters, digits and `_`. */
 function spelling(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')
 }

@@ -23,7 +23,7 @@ export interface OwnManifestIssuerDependencies {
   readonly communityId: () => string | undefined
   readonly bus: CapabilityBus
   readonly clock: Clock
-  /** The first of a block of sequence numbers that nobody has had. */
+  /** The first of a block of sequence numbers that were never used. */
   readonly firstSequence: number
 }
 
@@ -32,9 +32,11 @@ export interface OwnManifest {
   readonly slim: JsonObject
 }
 
-/** A third of a manifest's life: two may get lost. */
+/** A third of a manifest's life, so that two manifests may get lost. */
 const MANIFEST_RENEWAL_INTERVAL_MS = 10_000
-/** The whole manifest fits into the largest answer between nodes, and into one message of NATS, as they come. */
+/**
+ * The size of a manifest is limited so that it fits into the largest answer between nodes, and into one NATS message.
+ */
 const MAX_TOLD_BYTES = 900_000
 
 export class OwnManifestIssuer {
@@ -57,12 +59,12 @@ export class OwnManifestIssuer {
     this.#current = undefined
   }
 
-  /** Something about us has changed. */
+  /** Call when something in the manifest has changed. */
   touch(): void {
     this.#current = undefined
   }
 
-  /** `undefined` while we belong to nobody. */
+  /** The present manifest; `undefined` while the node has no community. */
   manifest(): OwnManifest | undefined {
     const nowMs = this.#parts.clock.monotonic()
     if (this.#current === undefined || nowMs - this.#issuedMs >= MANIFEST_RENEWAL_INTERVAL_MS) {
@@ -72,12 +74,12 @@ export class OwnManifestIssuer {
     return this.#current
   }
 
-  /** Says that we leave. */
+  /** The manifest that announces that this node stops. */
   goodbye(): OwnManifest | undefined {
     return this.#issue(0)
   }
 
-  /** Contracts of our own by hash, for whoever asks; those of `self` are nobody else's business. */
+  /** Contracts of our own by hash, for other nodes; without those of trust level `self`. */
   schemas(hashes: ReadonlySet<string>): JsonObject {
     const found: Record<string, JsonObject> = {}
     for (const capability of this.#capabilities())
@@ -90,12 +92,15 @@ export class OwnManifestIssuer {
     return this.#capabilities()
   }
 
-  /** How many of our capabilities others do not hear of. */
+  /** How many of our capabilities do not fit into the manifest. */
   untold(): number {
     return this.#untold
   }
 
-  /** Those that were there first, the families' own among them. A list that is too long is refused whole. */
+  /**
+   * The capabilities that were registered first, among them those of the families. A list that is too long would be
+   * refused completely.
+   */
   #capabilities(): readonly PeerCapability[] {
     const all = this.#forOthers()
     const told: PeerCapability[] = []

@@ -7,7 +7,7 @@ import { STATIC_PEER_SOURCE_NAME } from './discovery/peer-source.ts'
 export interface PeerCandidate {
   readonly host: string
   readonly port: number
-  /** Whose key answered there, once somebody has looked. */
+  /** The id of the node that answered at the address, once it was probed. */
   nodeId: string | undefined
   readonly source: string
   attempt: number
@@ -23,15 +23,15 @@ export interface CandidateAddress {
 }
 
 const PROBE_BACKOFF = { firstMs: 500, maxMs: 30_000, factor: 2 }
-/** Beyond this many the wait no longer grows. */
+/** After this many attempts the wait no longer grows. */
 const MAX_ATTEMPT = 8
-/** Hints come from strangers, too. */
+/** Limited, because hints may come from unauthenticated sources. */
 const MAX_CANDIDATES = 1_024
 
 export class PeerCandidates {
   readonly #byPlace = new Map<string, PeerCandidate>()
 
-  /** The new one; `undefined` where it is known already, or where there are too many. */
+  /** Returns a new candidate; `undefined` if it is known already, or there are too many. */
   add({ host, port, nodeId, source }: CandidateAddress): PeerCandidate | undefined {
     const key = `${host} ${port}`
     const known = this.#byPlace.get(key)
@@ -53,7 +53,7 @@ export class PeerCandidates {
     candidate.dueMs = nowMs + computeBackoffMs(PROBE_BACKOFF, Math.min(candidate.attempt++, MAX_ATTEMPT))
   }
 
-  /** All of them are worth another look at once. */
+  /** Makes all candidates due at once. */
   hurry(): void {
     for (const candidate of this.#byPlace.values()) [candidate.attempt, candidate.dueMs] = [0, 0]
   }
@@ -66,7 +66,7 @@ export class PeerCandidates {
     for (const [key, candidate] of this.#byPlace) if (candidate.nodeId === nodeId) this.#byPlace.delete(key)
   }
 
-  /** Where nobody answered for minutes there may be nobody any more. What the owner named is never given up. */
+  /** Drops a candidate that has not answered for minutes. Addresses that the owner configured are never dropped. */
   #makeRoom(): boolean {
     for (const [key, { attempt, isBusy, source }] of this.#byPlace)
       if (attempt > MAX_ATTEMPT && !isBusy && source !== STATIC_PEER_SOURCE_NAME) return this.#byPlace.delete(key)

@@ -13,10 +13,10 @@ const MAX_DESCRIPTION = 1_024
 const MAX_ARGUMENT_DESCRIPTION = 512
 const ARGUMENT_NAME = /^[\w.-]{1,64}$/
 const MIME_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}(?:; ?[\w-]{1,32}=[\w.+-]{1,64})?$/
-/** A scheme that is written out: a template without one would fit the addresses of everybody else. */
+/** A scheme has to be written out: a template without one would also match the URIs of other providers. */
 const URI = /^[a-z][a-z0-9.+-]*:[^\s]*$/i
 
-/** Whose words these are comes first, so that no description can claim to be somebody else's. */
+/** The author of the text comes first, so that no description can claim another one. */
 export function sanitizePeerCapability(capability: PeerCapability, node: string): Result<PeerCapability, string> {
   const face = visibleFace(capability.face)
   if (!face.ok) return face

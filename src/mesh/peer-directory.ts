@@ -1,12 +1,12 @@
 /**
- * Peer directory: the other nodes as they were last heard, proven and of our community only.
+ * Peer directory: the other nodes according to their last manifests, which are proven and of our community.
  *
  *   hint ─▶ manifest heard ─▶ (capabilities fetched by their hash) ─▶ (schemas fetched by theirs) ─▶ on the bus
  *                │ 90 s of silence · goodbye · revoked · unreachable three times running
  *                ▼
  *              off the bus
  *
- * Freshness is judged by when something arrived here, never by another node's clock.
+ * Freshness depends on when something arrived here, never on another node's clock.
  *
  * Pure: time is an argument.
  */
@@ -25,8 +25,8 @@ const MAX_FAILURES = 3
 const MAX_ENDPOINTS = 8
 const MAX_DEPARTED = 1_024
 /**
- * Characters of one peer's contracts, four thousand for each of as many capabilities as it may have. Beyond it they
- * stay unknown: calls are then checked by the peer alone.
+ * The limit for the characters of one peer's contracts: four thousand for each of the capabilities that it may have.
+ * Contracts beyond it stay unknown, and calls are then checked by the peer alone.
  */
 const MAX_SCHEMAS_LENGTH = 8_388_608
 
@@ -34,17 +34,17 @@ export interface KnownPeer {
   readonly nodeId: string
   name: string
   manifest: NodeManifest
-  /** Of the hash that `capabilitiesHash` names here, which may be older than the manifest's. */
+  /** The capabilities with the hash in `capabilitiesHash`, which may be older than the manifest's. */
   capabilities: readonly PeerCapability[]
   capabilitiesHash: string
-  /** Where it answered us, best known first. */
+  /** The endpoints at which it answered us, the best known first. */
   reached: PeerEndpoint | undefined
   hasNats: boolean
   heardMs: number
   failures: number
   readonly source: string
   isOnBus: boolean
-  /** Hashes of contracts that it sent otherwise than announced, or too large to be read. */
+  /** Hashes of contracts that differ from the announced ones, or are too large to be read. */
   unreadable: ReadonlySet<string>
 }
 
@@ -58,14 +58,14 @@ export type PeerManifestUpdateResult =
   | { readonly kind: 'left'; readonly nodeId: string }
   | { readonly kind: 'heard'; readonly peer: KnownPeer; readonly wantsCapabilities: boolean }
 
-/** What the bus hears. */
+/** Receives the events for the bus. */
 export interface PeerEventListener {
   readonly onPeerAdded: (record: PeerRecord) => unknown
   readonly onPeerUpdated: (record: PeerRecord) => unknown
   readonly onPeerRemoved: (nodeId: string) => void
 }
 
-/** What of a peer's offers the bus hears. */
+/** Filters a peer's offers for the bus. */
 export type PeerOfferFilter = (peer: Pick<KnownPeer, 'nodeId' | 'name' | 'capabilities'>) => {
   readonly offered: readonly PeerCapability[]
   readonly refused: readonly RefusedCapability[]
@@ -81,7 +81,7 @@ export class PeerDirectory {
   readonly #events: PeerEventListener
   readonly #screen: PeerOfferFilter
   readonly #peers = new Map<string, KnownPeer>()
-  /** Where those who are gone were last reached: they may come back. */
+  /** The last addresses of nodes that are gone, because they may come back. */
   readonly #departed = new Map<string, PeerAddress>()
 
   constructor(self: string, events: PeerEventListener, screen: PeerOfferFilter = takeAll) {
@@ -94,7 +94,7 @@ export class PeerDirectory {
     return [...this.#peers.values()]
   }
 
-  /** Gives an address once. */
+  /** Returns such an address once. */
   departed(nodeId: string): PeerAddress | undefined {
     const address = this.#departed.get(nodeId)
     this.#departed.delete(nodeId)
@@ -105,7 +105,10 @@ export class PeerDirectory {
     return this.#peers.get(nodeId)
   }
 
-  /** Whatever brought it: a manifest proves itself. `reached` is where its author answered, if that is known. */
+  /**
+   * Takes a manifest from any source, because a manifest proves itself. `reached` is where its author answered, if that
+   * is known.
+   */
   hear(
     value: unknown,
     about: {
@@ -114,7 +117,7 @@ export class PeerDirectory {
       readonly monotonicMs: number
       readonly source: string
       readonly reached?: PeerEndpoint | undefined
-      /** It is the author's own answer of just now. */
+      /** Whether the manifest is the author's own, present answer. */
       readonly isLive?: boolean
     },
   ): PeerManifestUpdateResult {
@@ -132,7 +135,7 @@ export class PeerDirectory {
       return { kind: 'left', nodeId }
     }
     const peer = known ?? this.#newPeer(manifest, about)
-    // It says no more that it is where it was reached: it has moved.
+    // The new manifest no longer contains the address at which the node was reached, so it has moved.
     if (names(peer.manifest, peer.reached) && !names(manifest, peer.reached)) peer.reached = undefined
     peer.manifest = manifest
     peer.name = resolveMemberName(about.community, nodeId, manifest.displayName)
@@ -144,13 +147,13 @@ export class PeerDirectory {
     return { kind: 'heard', peer, wantsCapabilities: peer.capabilitiesHash !== manifest.capabilitiesHash }
   }
 
-  /** Capabilities that came apart from their manifest, already checked against their hash. */
+  /** Takes capabilities that were received without their manifest, and whose hash was verified. */
   learn(nodeId: string, capabilities: readonly PeerCapability[], hash: string): void {
     const peer = this.#peers.get(nodeId)
     if (peer !== undefined) this.#learn(peer, capabilities, hash)
   }
 
-  /** Contracts of this peer that nobody has told us yet; none when it has told us more than anybody needs. */
+  /** Contracts of this peer that are not known yet; none once it has sent more than the limit. */
   missingSchemas({ capabilities, unreadable }: KnownPeer): readonly PeerCapability[] {
     if (this.schemas.lengthOf(capabilities) > MAX_SCHEMAS_LENGTH) return []
     return capabilities.filter(
@@ -159,15 +162,15 @@ export class PeerDirectory {
     )
   }
 
-  /** These contracts came, and cannot be read: what is offered under them is refused until the peer offers another. */
+  /** These contracts cannot be read, so offers with them are refused until the peer announces others. */
   refuseSchemas(peer: KnownPeer, hashes: readonly string[]): void {
     peer.unreadable = new Set([...peer.unreadable, ...hashes])
   }
 
-  /** Tells the bus what is known of the peer now: new capabilities, schemas that have come, or just that it lives. */
+  /** Tells the bus what is known of the peer now: new capabilities, new schemas, or just that it is alive. */
   publish(peer: KnownPeer): void {
     if (this.#peers.get(peer.nodeId) !== peer) return
-    // The same objects as before where nothing changed: the registry then sees at a glance that nothing has.
+    // The same objects as before if nothing changed, so that the registry can compare them by identity.
     if (peer.capabilities.some(({ schemas, schemaHash }) => schemas === undefined && this.schemas.find(schemaHash)))
       peer.capabilities = peer.capabilities.map((capability) => this.#withSchemas(capability))
     const { nodeId, name, manifest, source, capabilities } = peer
@@ -187,7 +190,7 @@ export class PeerDirectory {
     peer.isOnBus = true
   }
 
-  /** The bus shall look at its offers again. */
+  /** Makes the bus read the peer's offers again. */
   republish(nodeId: string): void {
     const peer = this.#peers.get(nodeId)
     if (peer?.isOnBus === true) this.publish(peer)
@@ -220,7 +223,7 @@ export class PeerDirectory {
     )
   }
 
-  /** What the next start shall know of them. */
+  /** The nodes and addresses to be stored for the next start. */
   toRemember(): readonly { readonly nodeId: string; readonly addresses: readonly string[]; readonly name: string }[] {
     return this.peers.map((peer) => ({
       nodeId: peer.nodeId,
@@ -229,7 +232,7 @@ export class PeerDirectory {
     }))
   }
 
-  /** It did not answer. After three times running it is off the bus; `true` says that this was the third. */
+  /** Counts a failed attempt. After three in a row the node is taken off the bus; returns `true` for the third. */
   fail(nodeId: string): boolean {
     const peer = this.#peers.get(nodeId)
     if (peer === undefined) return false
@@ -248,7 +251,7 @@ export class PeerDirectory {
     if (peer.isOnBus) this.#events.onPeerRemoved(nodeId)
   }
 
-  /** Removes who was silent for too long or belongs to us no more; gives their ids. */
+  /** Removes nodes that were silent for too long or are no longer members, and returns their ids. */
   sweep(community: Community | undefined, nowMs: number): readonly string[] {
     const gone = this.peers
       .filter(
@@ -310,8 +313,8 @@ function unreadableContract({ name }: PeerCapability): RefusedCapability {
 }
 
 /**
- * By number. But a node that was put back to an older copy of its data counts from there, and would not be heard until
- * it has counted up again: what it answers itself, and dates later, is what it says now.
+ * Manifests are compared by number. A node that was restored from an older copy of its data counts from there, and
+ * would be ignored until it has caught up; so a manifest that it sends itself, with a later date, is accepted.
  */
 function isOld(manifest: NodeManifest, known: NodeManifest, isLive = false): boolean {
   if (manifest.sequence === known.sequence) return manifest.capabilities === undefined

@@ -20,7 +20,7 @@ export interface PeerOfferScreenerDependencies {
   readonly maxOffers: number
   readonly monotonic: () => number
   readonly logger: Logger
-  /** A peer is to be told to the bus again: what it offers has been pinned. */
+  /** Publishes a peer to the bus again, because its offers were pinned. */
   readonly publish: (nodeId: string) => void
 }
 
@@ -40,11 +40,11 @@ interface Kept {
 interface Noted {
   readonly withheld: ScreenedOffers['withheld']
   readonly digest: string
-  /** Not before that is something else noted. */
+  /** No other note is written before this time. */
   readonly nextMs: number
 }
 
-/** A node can word its tools anew with every manifest, and a note costs the disk a write. */
+/** A node can change its definitions with every manifest, and each note costs a write to the disk. */
 const NOTE_MS = 10_000
 
 export class PeerOfferScreener {
@@ -59,7 +59,7 @@ export class PeerOfferScreener {
     this.#parts = parts
   }
 
-  /** This node offers something else than before. */
+  /** Call when this node's own offers have changed. */
   touch(): void {
     this.#ownRevision++
     const { store, bus, logger } = this.#parts
@@ -73,13 +73,13 @@ export class PeerOfferScreener {
     this.#noted.delete(nodeId)
   }
 
-  /** The same objects as before where nothing changed: the registry then sees at a glance that nothing has. */
+  /** The same objects as before if nothing changed, so that the registry can compare them by identity. */
   screen(peer: AnnouncedOffers): ScreenedOffers {
     const { store, maxOffers } = this.#parts
     const revision = `${this.#ownRevision} ${store.revision}`
     const kept = this.#kept.get(peer.nodeId)
     if (kept?.revision === revision && kept.name === peer.name && kept.capabilities === peer.capabilities) {
-      // A note that came too soon after the last one is still due.
+      // A note that was skipped because it came too soon is still due.
       this.#note(peer, kept.screened)
       return kept.screened
     }
@@ -100,7 +100,7 @@ export class PeerOfferScreener {
     return this.#own.names
   }
 
-  /** Nothing is offered before its pin is on the disk. */
+  /** No capability is offered before its pin is on the disk. */
   async #pin(nodeId: string, { unpinned }: ScreenedOffers): Promise<void> {
     if (unpinned.length === 0 || this.#pinning.has(nodeId)) return
     const { store, publish, logger } = this.#parts
@@ -108,7 +108,7 @@ export class PeerOfferScreener {
     try {
       await store.pin(nodeId, unpinned)
     } catch (error) {
-      // The next sign of life of the node is the next try.
+      // The node's next manifest causes the next attempt.
       this.#kept.delete(nodeId)
       logger.warn({ err: error, node: nodeId }, 'what a node offers could not be pinned')
       return

@@ -14,10 +14,12 @@ export interface PeerRateLimits {
   readonly callsPerSecondPerCapability: number
 }
 
-/** So many seconds' worth may come at once. */
+/** The burst: so many seconds' worth of calls may come at once. */
 const BURST_SECONDS = 5
 const FULL_MS = BURST_SECONDS * 1_000
-/** Beyond it those per capability begin anew; names are whatever a member says, so there has to be an end. */
+/**
+ * Beyond this number, the buckets per capability are cleared; members choose the names, so the number must be limited.
+ */
 const MAX_BUCKETS = 20_000
 
 interface PeerBuckets {
@@ -37,12 +39,15 @@ export class PeerRateLimiter {
     this.#each = tokenRate(callsPerSecondPerCapability)
   }
 
-  /** How many are remembered. */
+  /** How many peers are remembered. */
   get peers(): number {
     return this.#byPeer.size
   }
 
-  /** 0 when the call may come in; otherwise in how many milliseconds it may. Only a call that may is counted. */
+  /**
+   * Takes one call. Returns 0 if it is allowed, otherwise after how many milliseconds it will be. Only allowed calls
+   * are counted.
+   */
   take(peer: string, capability: string, nowMs: number): number {
     const buckets = this.#buckets(peer, nowMs)
     const each = buckets.byCapability.get(capability) ?? createFullBucket(this.#each, nowMs)
@@ -73,7 +78,7 @@ export class PeerRateLimiter {
     byCapability.set(capability, bucket)
   }
 
-  /** A peer that has not called for as long as its bucket takes to fill needs no memory: it has all of it again. */
+  /** A peer that was silent for as long as its bucket takes to fill need not be remembered. */
   #sweep(nowMs: number): void {
     if (nowMs - this.#sweptMs < FULL_MS) return
     this.#sweptMs = nowMs

@@ -1,7 +1,7 @@
 /**
- * Peer routing: how this node gets to others. Which endpoint of a peer is tried first, and which transport carries it.
+ * Peer routing: how this node reaches others: which endpoint of a peer is tried first, and with which transport.
  *
- *   best endpoint ─offline: nothing was sent─▶ next endpoint ─▶ … ─▶ what came back, or why nobody was reached
+ *   best endpoint ─offline: nothing was sent─▶ next endpoint ─▶ … ─▶ the answer, or why no endpoint was reached
  *
  * Pure: the transports do the I/O.
  */
@@ -28,7 +28,7 @@ export type MeshTransports = { readonly [Kind in PeerEndpoint['transport']]?: Me
 export interface PeerSendRequest {
   readonly message: MeshMessage
   readonly signal: AbortSignal
-  /** Who takes the frames, where the answer is a stream. */
+  /** Receives the frames, if the answer is a stream. */
   readonly emit: StreamFrameEmitter | undefined
 }
 
@@ -46,7 +46,7 @@ export class PeerRouting {
     this.#transports.nats?.onPackets?.(events)
   }
 
-  /** What carries packets through the best endpoint; a promise while it is being made. */
+  /** The connection for packets to the best endpoint; a promise while it is being opened. */
   wire(peer: PeerAddress): PacketConnection | Promise<PacketConnection | undefined> | undefined {
     const { nodeId } = peer
     const { http, nats } = this.#transports
@@ -55,16 +55,16 @@ export class PeerRouting {
     return endpoint?.transport === 'nats' ? nats?.wire?.({ nodeId, endpoint }) : undefined
   }
 
-  /** Through each endpoint in turn, as long as nothing was sent: `offline` says that of all of them. */
+  /** Tries each endpoint in turn as long as nothing was sent; `offline` means that nothing was sent to any of them. */
   async send(peer: PeerAddress, sending: PeerSendRequest): Promise<Result<DeliveredAnswer, Fault>> {
     const { nodeId } = peer
     let nobody = createDisconnectedFault(nodeId, 'no way to it is known')
     for (const endpoint of this.#order.inOrder(peer)) {
       const delivered = await this.#through(endpoint, nodeId, sending)
-      // An endpoint that its peer has and this node has no transport for.
+      // This node has no transport for that endpoint.
       if (delivered === undefined) continue
       if (delivered.ok || delivered.fault.kind !== 'offline') return delivered
-      // That this node lacks one connection explains nothing, if the other node was not found along another.
+      // A missing connection of this node is only reported if no other endpoint gave a better reason.
       if (delivered.fault.ownSide !== true || nobody.ownSide === true) nobody = delivered.fault
       this.#order.markUnreachable(nodeId, endpoint)
     }

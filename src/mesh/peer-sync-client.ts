@@ -6,7 +6,7 @@
  *             ▲ backs off                                        │ no answer three times running
  *             └──────────────────────────────────────────────────┘
  *
- * Does I/O: its timers, and questions through `ask`.
+ * Does I/O: it has timers, and sends requests through `ask`.
  */
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
@@ -43,25 +43,29 @@ export interface PeerSyncDependencies {
   readonly community: () => Community | undefined
   readonly own: () => OwnManifest | undefined
   readonly ask: ControlRequestSender
-  /** A signed question to a node that may not know us. */
+  /** Sends a signed request to a node that may not know us. */
   readonly askUnknown: ControlRequestSender
-  /** Whose key answers at an address. */
+  /** Finds the id of the node at an address. */
   readonly identify: (host: string, port: number) => Promise<string | undefined>
-  /** Records that proved themselves; whether any is new is for the store to say. */
+  /** Takes records whose signatures were verified; the store decides whether any is new. */
   readonly onCommunity: (community: Community) => Promise<void>
   readonly onGone: (nodeId: string) => void
 }
 
 const TICK_MS = 250
 /**
- * A peer not heard of for so long is asked: longer than a heartbeat through a registry takes, half a manifest's life.
+ * A peer that was silent for this long is asked: longer than a heartbeat through a registry takes, and half a
+ * manifest's life.
  */
 const QUIET_MS = 12_000
-/** After a question without answer the next ones come quickly: is it gone, or was it one packet? */
+/**
+ * After an unanswered request the next ones follow quickly, to find out whether the peer is gone or one packet was
+ * lost.
+ */
 const DOUBT_MS = 500
 const ASK_MS = 5_000
 const MAX_TOLD_PEERS = 64
-/** Beyond it they are said again: who a manifest is of is anybody's word. */
+/** Beyond this number refusals are logged again, because anybody can send manifests in any node's name. */
 const MAX_TOLD_REFUSALS = 256
 
 type CapabilitiesHint = Extract<PeerSighting, { kind: 'capabilities' }>
@@ -72,9 +76,9 @@ export class PeerSync {
   readonly #asking = new Set<string>()
   readonly #askAgainMs = new Map<string, number>()
   readonly #fetcher: ManifestFetcher
-  /** What members offer, until the manifest that names it comes: a registry tells it first. */
+  /** Capabilities of members that arrived before the manifest that names them, as a registry delivers them first. */
   readonly #offered = new Map<string, CapabilitiesHint>()
-  /** Node and reason of manifests that were refused, as the log has it. */
+  /** Node and reason of the refused manifests that were logged. */
   readonly #told = new Set<string>()
   readonly #stop = new AbortController()
   #timer: NodeJS.Timeout | undefined
@@ -110,27 +114,27 @@ export class PeerSync {
     }
   }
 
-  /** Something of ours has changed: everybody hears now and not in a few seconds. */
+  /** Something of ours has changed: sends the manifest to all peers now instead of in a few seconds. */
   async tellAll(): Promise<void> {
     await Promise.all(this.#parts.directory.peers.map((peer) => this.#exchange(peer)))
   }
 
-  /** What everybody who is reached holds about who belongs here, before this node decides about it. */
+  /** Gets the membership records of every peer that can be reached, before this node decides about membership. */
   async hearCommunities(): Promise<void> {
     await Promise.all(this.#parts.directory.peers.map((peer) => this.#fetchCommunity(peer)))
   }
 
-  /** Who belongs here has changed: whoever did not answer, or was none of ours, is asked again now. */
+  /** The membership has changed: nodes that did not answer, or were not members, are asked again now. */
   probeAgain(): void {
     this.#candidates.hurry()
   }
 
-  /** A call found nobody there. */
+  /** A call could not reach this node, so it is probed. */
   doubt(nodeId: string): void {
     if (this.#parts.directory.find(nodeId) !== undefined) this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic())
   }
 
-  /** A manifest without life to every node that is reached; none of them is waited for beyond the time given. */
+  /** Sends the goodbye manifest to every node that can be reached, and waits no longer than the given time. */
   async sayGoodbye(manifest: JsonObject, timeoutMs: number): Promise<void> {
     const { directory, ask, community } = this.#parts
     const held = community()
@@ -140,7 +144,7 @@ export class PeerSync {
     await Promise.all(directory.peers.map((peer) => ask(directory.addressOf(peer), 'mesh.exchange', body, signal)))
   }
 
-  /** The other side's part of an exchange; ours is the answer. */
+  /** Takes the other side's part of an exchange; the result is ours. */
   answerExchange({ manifest, digest }: { readonly manifest: Json; readonly digest: string }, peer: string): JsonObject {
     if (isJsonObject(manifest)) this.#hear(manifest, 'exchange')
     const known = this.#parts.directory.find(peer)
@@ -162,7 +166,7 @@ export class PeerSync {
   async #exchange(peer: KnownPeer): Promise<void> {
     const { nodeId } = peer
     if (this.#asking.has(nodeId)) {
-      // One is under way and may carry what was true before: once more when it is done.
+      // An exchange is running and may carry an older state, so another one follows it.
       this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic())
       return
     }
@@ -182,13 +186,13 @@ export class PeerSync {
     else this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic() + DOUBT_MS)
   }
 
-  /** What the other side said in an exchange that we began. */
+  /** Takes the other side's answer in an exchange that we began. */
   #took(answer: JsonObject, nodeId: string, reached?: PeerEndpoint): void {
     const { manifest, community, peers } = answer
     const isLive = isJsonObject(manifest) && manifest['node_id'] === nodeId
     const heard = isJsonObject(manifest) ? this.#hear(manifest, 'exchange', { reached, isLive }) : undefined
     const peer = this.#parts.directory.find(nodeId)
-    // An answer proves that it lives even when its manifest is the one that we know.
+    // An answer proves that the node is alive, even if its manifest is the known one.
     if (heard?.kind === 'old' && peer !== undefined) {
       peer.heardMs = this.#parts.clock.monotonic()
       peer.failures = 0
@@ -231,7 +235,7 @@ export class PeerSync {
       this.#refused(manifest['node_id'], heard.why, source)
     if (heard.kind === 'left') this.#gone(heard.nodeId)
     if (heard.kind === 'heard') {
-      // It is on the bus: it is probed no more. Where it was is remembered by `gone`.
+      // The node is on the bus, so it is no longer probed. `gone` keeps its address.
       this.#candidates.forget(heard.peer.nodeId)
       for (const key of this.#told) if (key.startsWith(`"${heard.peer.nodeId}" `)) this.#told.delete(key)
       const offered = this.#offered.get(heard.peer.nodeId)
@@ -242,7 +246,10 @@ export class PeerSync {
     return heard
   }
 
-  /** Once for each reason: a registry brings what a revoked node, or one with a wrong clock, says every ten seconds. */
+  /**
+   * Logged once for each reason: a registry delivers the manifests of a revoked node, or of one with a wrong clock,
+   * every ten seconds.
+   */
   #refused(
     node: Json | undefined,
     why: Extract<PeerManifestUpdateResult, { kind: 'refused' }>['why'],
@@ -255,14 +262,14 @@ export class PeerSync {
     this.#parts.logger.warn({ node, why, source }, 'a manifest was refused')
   }
 
-  /** On the bus with whatever is known; what is missing of its contracts comes after. */
+  /** Puts the peer on the bus with what is known, and fetches its missing contracts afterwards. */
   #complete(peer: KnownPeer): void {
     const { directory } = this.#parts
     if (directory.missingSchemas(peer).length > 0) void this.#fetcher.fetch(peer.nodeId)
     else directory.publish(peer)
   }
 
-  /** `false` when it is not what the newest manifest of a node that we know names: it may be what the next one does. */
+  /** Returns `false` for capabilities that the newest manifest of a known node does not name; the next manifest may. */
   #learn(hint: CapabilitiesHint): boolean {
     const { directory, community } = this.#parts
     const { nodeId, hash, capabilities } = hint
@@ -278,7 +285,7 @@ export class PeerSync {
     return true
   }
 
-  /** Of two sets that differ, either may hold what the other lacks: both sides ask. */
+  /** Two different sets may each lack records of the other, so both sides ask. */
   #compareCommunity(peer: KnownPeer, digest: string): void {
     const held = this.#parts.community()
     if (held !== undefined && digest !== held.digest) void this.#fetchCommunity(peer)
@@ -289,7 +296,10 @@ export class PeerSync {
     if (answer.ok) await this.#hearCommunity(answer.value)
   }
 
-  /** It is a member here and says that we are none there: it has forgotten us, and is shown what it signed. */
+  /**
+   * The peer is a member here and states that we are none there: it lost our admission, so we show it the records that
+   * it signed.
+   */
   async #remind(peer: PeerAddress, fault: Fault): Promise<void> {
     const held = this.#parts.community()
     if (held === undefined || readMeshRefusalReason(fault) !== 'stranger') return
@@ -325,7 +335,7 @@ export class PeerSync {
     if (candidate !== undefined) void this.#probe(candidate)
   }
 
-  /** A node that has moved is on the bus for a while yet, at an address where it is no more. */
+  /** A node that has moved is still on the bus for a while, with an address at which it is no longer. */
   #isKnownAt(nodeId: string, { host, port }: CandidateAddress): boolean {
     const peer = this.#parts.directory.find(nodeId)
     return peer !== undefined && this.#parts.directory.placesOf(peer).includes(formatPeerAddress(host, port))
@@ -348,7 +358,7 @@ export class PeerSync {
     if (answer?.ok === false && nodeId !== undefined)
       await this.#remind({ nodeId, endpoints: [endpoint] }, answer.fault)
     if (answer?.ok === true && nodeId !== undefined) this.#took(answer.value, nodeId, endpoint)
-    // At an address that the owner named, or that the network gave away again, another node may live by now.
+    // At an address that the owner configured, or that the network has reassigned, another node may live by now.
     else if (candidate.source === STATIC_PEER_SOURCE_NAME) candidate.nodeId = undefined
     this.#candidates.probeLater(candidate, this.#parts.clock.monotonic())
   }

@@ -3,7 +3,7 @@
  *
  *   [ this window ] [ the one before ]      an id lives for one to two windows, each as long as twice the skew
  *
- * Full means refusing, never forgetting: a flood must not wash out what it wants to repeat.
+ * A full cache refuses new ids and never drops old ones: a flood must not remove the id that it wants to replay.
  *
  * Pure: time is an argument.
  */
@@ -11,7 +11,7 @@ import { MAX_CLOCK_SKEW_MS } from './identity/mesh-time.ts'
 
 const WINDOW_MS = 2 * MAX_CLOCK_SKEW_MS
 const MAX_PER_WINDOW = 500_000
-/** People join now and then. */
+/** The limit for join requests and the like, which are rare. */
 export const MAX_NON_MEMBER_REQUESTS_PER_WINDOW = 5_000
 
 export type ReplayCheckResult = 'new' | 'replayed' | 'full'

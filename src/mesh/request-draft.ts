@@ -27,9 +27,9 @@ export interface DraftAddress {
   readonly from: string
   readonly to: string
   readonly communityId: string
-  /** The session whose key seals it, if there is one. */
+  /** The id of the session whose key seals it, if there is one. */
   readonly keyId: string | undefined
-  /** Whether the other node reads for whom we call. One that does not would not find it in what was proven. */
+  /** Whether the other node supports the actor field. One that does not would compute another proof. */
   readonly takesActor: boolean
   readonly clock: Clock
 }
@@ -52,7 +52,7 @@ export function createControlRequestDraft(name: string, body: Json): RequestDraf
   }
 }
 
-/** A request id for each attempt (ADR 33). */
+/** Gives the draft a request id, one for each attempt (ADR 33). */
 export function addressRequestDraft(
   draft: RequestDraft,
   { from, to, communityId, keyId, takesActor, clock }: DraftAddress,

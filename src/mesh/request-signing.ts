@@ -1,5 +1,6 @@
 /**
- * Request signing: a draft made into a message that only its addressee takes, and the answer to it, believed only if proven.
+ * Request signing: turns a draft into a message that only its addressee accepts, and accepts an answer only if it is
+ * proven.
  */
 import type { Outcome } from '../bus/call.ts'
 import type { Clock } from '../core/clock.ts'
@@ -43,7 +44,7 @@ export function signRequestDraft(
 export interface AnswerVerificationInput {
   readonly from: string
   readonly session: MeshSession | undefined
-  /** Of the frames as they were handed on. */
+  /** The hash of the frames that were passed on. */
   readonly framesHash: string | undefined
 }
 
@@ -55,13 +56,13 @@ export function verifySignedAnswer(
   const requestId = fields['request_id'] ?? ''
   const covered = formatAnswerTextToSign({ requestId, from, status, bodyHash: computeBodyHash(text), framesHash })
   if (!isMessageProofValid(covered, proof, { from, session })) {
-    // Not even a refusal is believed unproven: one that says "nothing was tried" makes the router try elsewhere.
+    // Even a refusal must be proven: one that says "nothing was tried" makes the router try another provider.
     const fault = createMalformedMeshReplyFault(`The answer is not proven to be ${from}'s.`)
     return fail({ ...fault, kind: idempotent ? 'failed' : 'unknown-outcome' })
   }
   const outcome = decodeOutcome(status, text)
   if (resent !== true || outcome.ok || !isFirstSendOutcomeUnknown(outcome.fault)) return outcome
-  // The first may have been carried out, if only by a process that has restarted since.
+  // The first transmission may have been carried out, possibly by a process that has restarted since.
   const mayGoAgain = idempotent && readMeshRefusalReason(outcome.fault) === 'unknown-session'
   return mayGoAgain ? outcome : fail(createLostAnswerFault(from, idempotent, 'the connection broke'))
 }

@@ -1,18 +1,18 @@
 /**
- * Schema cache: contracts by their hash. A hash never changes its meaning, so what is known is known for good, from
- * whichever node it came; what does not have the hash it came under is not kept.
+ * Schema cache: contracts by their hash. A hash always means the same contract, so a contract can be kept whichever
+ * node sent it. A contract with another hash than announced is not kept.
  */
 import type { PeerCapability, PeerSchemas } from '../bus/peer.ts'
 import { rebuildPeerContractSchemas } from '../bus/untrusted-peer-schemas.ts'
 
 const MAX_CONTRACTS = 4_096
-/** Characters of all that is kept here, and of one contract: the bus takes none that is larger. */
+/** The limit for the characters of all contracts, and the limit for one; the bus accepts none that is larger. */
 const MAX_LENGTH = 16_777_216
 const MAX_CONTRACT_LENGTH = 262_144
 
 export class SchemaCache {
   readonly #byHash = new Map<string, PeerSchemas>()
-  /** Also of those that are not kept any more, and that somebody else holds. */
+  /** Also contains contracts that are no longer in the cache but still used elsewhere. */
   readonly #lengths = new WeakMap<PeerSchemas, number>()
   #length = 0
 
@@ -20,18 +20,19 @@ export class SchemaCache {
     return this.#byHash.get(hash)
   }
 
-  /** How many characters these contracts have, as far as they are known. */
+  /** The number of characters of these contracts, as far as they are known. */
   lengthOf(capabilities: readonly Pick<PeerCapability, 'schemas' | 'schemaHash'>[]): number {
     let length = 0
     for (const { schemas, schemaHash: hash } of capabilities) length += this.#lengthOf(schemas ?? this.find(hash))
     return length
   }
 
-  /** `false` when the schemas are not those of the hash that the capability announces, or too long to be any. */
+  /** Returns `false` when the schemas do not have the hash that the capability announces, or are too long. */
   keep(capability: Pick<PeerCapability, 'name' | 'version' | 'schemaHash'>, schemas: PeerSchemas): boolean {
     const length = lengthIn(schemas)
     if (length === undefined || length > MAX_CONTRACT_LENGTH) return false
-    // Read here, one by one as they come; the bus finds them read. Those that are refused are kept, too: with the reason.
+    // Rebuilt here, one by one as they arrive, and cached for the bus. Refused contracts are cached, too, with the
+    // reason.
     const read = rebuildPeerContractSchemas(capability, schemas)
     if (!read.ok && read.fault.code === 'schema_mismatch') return false
     this.#forget(capability.schemaHash)
@@ -55,7 +56,7 @@ export class SchemaCache {
   }
 }
 
-/** `undefined` where it is nested deeper than the stack. */
+/** Returns `undefined` where the schemas are nested deeper than the stack allows. */
 function lengthIn(schemas: PeerSchemas): number | undefined {
   try {
     return JSON.stringify(schemas).length

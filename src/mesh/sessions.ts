@@ -1,6 +1,6 @@
 /**
- * Sessions: the keys this node shares with others. As provider it knows those it has given out; as caller those it was
- * given. Nothing here outlives the process: after a restart the next call makes a new one.
+ * Sessions: the session keys this node shares with others. As provider it keeps those that it issued; as caller those
+ * that it received. Nothing here outlives the process: after a restart the next call makes a new one.
  *
  * Pure: time is an argument.
  */
@@ -14,11 +14,11 @@ import type { EphemeralKey } from './identity/session-key.ts'
 import { DEFAULT_CALLS_PER_PACKET, MAX_CALLS_PER_PACKET } from './packets/packet.ts'
 
 const MESH_SESSION_LIFETIME_MS = 3_600_000
-/** How packets are written: `hbp2`. Who writes them in another way is sent messages. */
+/** The version of the packet format, `hbp2`. A node with another version is sent messages instead. */
 const PACKETS = 2
-/** That calls may say for whom they are made. Who says nothing of it is told nothing of it. */
+/** The version of the actor field. A node that does not announce it is sent no actors. */
 const ACTORS = 1
-/** Of one peer, newest kept: two transports and a restart or two within the hour. */
+/** The newest keys of one peer, enough for two transports and a restart or two within the hour. */
 const MAX_PER_PEER = 8
 
 export interface MeshSession {
@@ -26,13 +26,13 @@ export interface MeshSession {
   readonly peer: string
   readonly key: KeyObject
   readonly endsMs: number
-  /** Whether the other side takes packets. */
+  /** Whether the other side accepts packets. */
   readonly takesPackets: boolean
-  /** How many calls the other side reads in one of them. */
+  /** How many calls the other side accepts in one packet. */
   readonly callsPerPacket: number
-  /** Whether the other side reads for whom we call. */
+  /** Whether the other side supports the actor field. */
   readonly takesActors: boolean
-  /** What stands in packets instead of MACs, where both sides leave those out (ADR 62). */
+  /** The tokens that packets contain instead of MACs, if both sides omit MACs (ADR 62). */
   readonly tokens: PacketSessionTokens | undefined
 }
 
@@ -41,10 +41,12 @@ export interface PacketSessionTokens {
   readonly answer: string
 }
 
-/** How much of a message is proven: `none` means packets under a token instead of a MAC, never that nobody asks. */
+/**
+ * How packets are proven: `none` means a token instead of a MAC, and never means that packets are not authenticated.
+ */
 export type SessionSignatureMode = 'session' | 'none'
 
-/** As provider. Only members get one, so the number of peers is the community's. */
+/** The provider's sessions. Only members get one, so their number is limited by the community's size. */
 export class ProviderSessions {
   readonly #self: string
   readonly #clock: Clock
@@ -58,7 +60,7 @@ export class ProviderSessions {
     this.#signatures = signatures
   }
 
-  /** The answer to a handshake; `undefined` when the caller's key is none. */
+  /** Answers a handshake; `undefined` when the caller's key is invalid. */
   give(caller: string, callerKey: string, wanted: SessionSignatureMode = 'session'): JsonObject | undefined {
     const own = createEphemeralKey()
     const id = toBase64url(randomBytes(16))
@@ -91,14 +93,14 @@ export class ProviderSessions {
     return session !== undefined && session.endsMs > this.#clock.monotonic() ? session : undefined
   }
 
-  /** Somebody was revoked. */
+  /** The peer was revoked. */
   forget(peer: string): void {
     for (const id of this.#byPeer.get(peer) ?? []) this.#byId.delete(id)
     this.#byPeer.delete(peer)
   }
 }
 
-/** A caller's half-made session. */
+/** A session that the caller has proposed and the provider has not answered yet. */
 export interface SessionProposal {
   readonly ephemeral: EphemeralKey
   readonly signatures: SessionSignatureMode
@@ -110,7 +112,7 @@ export function createSessionProposal(signatures: SessionSignatureMode = 'sessio
   return { ephemeral, signatures, body: { ephemeral: ephemeral.publicKey, signatures } }
 }
 
-/** `undefined` when the provider answered something that is no session. */
+/** Returns `undefined` when the provider's answer is not a valid session. */
 export function completeProposedSession(
   { ephemeral, signatures }: SessionProposal,
   answer: JsonObject,
@@ -121,7 +123,7 @@ export function completeProposedSession(
     return undefined
   const parties = { sessionId: id, from: self, to: peer, callerKey: ephemeral.publicKey, providerKey }
   const key = deriveSessionKey(ephemeral, providerKey, parties)
-  // A little less than the provider's hour: a call must not arrive just after its end.
+  // A little less than the provider's hour, so that a call cannot arrive just after its end.
   const lifeMs = Math.min(seconds * 1_000, MESH_SESSION_LIFETIME_MS) * 0.9
   if (key === undefined) return undefined
   const tokens = tokensFor(key, given === 'none' ? signatures : 'session')
@@ -137,14 +139,14 @@ export function completeProposedSession(
   }
 }
 
-/** A node of before says nothing, and would not read a larger packet. */
+/** An older node announces nothing, and would not read a larger packet. */
 function callsPerPacket(said: Json | undefined): number {
   return typeof said === 'number' && said > DEFAULT_CALLS_PER_PACKET
     ? Math.min(said, MAX_CALLS_PER_PACKET)
     : DEFAULT_CALLS_PER_PACKET
 }
 
-/** One for each direction: who has heard an answer cannot call. */
+/** One token for each direction, so that a party that has seen an answer cannot make a call. */
 function tokensFor(key: KeyObject, signatures: SessionSignatureMode): PacketSessionTokens | undefined {
   if (signatures === 'session') return undefined
   return {

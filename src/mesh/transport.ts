@@ -1,6 +1,6 @@
 /**
- * Transport: how a sealed message gets to another node and its answer back. HTTP and NATS are two; the contract suite
- * in test/contracts is what both keep.
+ * Transport: sends a sealed message to another node and returns its answer. HTTP and NATS are the two implementations;
+ * both pass the contract suite in test/contracts.
  */
 import type { StreamFrameEmitter } from '../bus/peer.ts'
 import type { Fault } from '../core/fault.ts'
@@ -12,13 +12,13 @@ export type PeerEndpoint =
   | { readonly transport: 'http'; readonly host: string; readonly port: number }
   | { readonly transport: 'nats' }
 
-/** What the bus keeps as a remote entry's endpoint. */
+/** The endpoint that the bus stores in a remote entry. */
 export interface PeerAddress {
   readonly nodeId: string
   readonly endpoints: readonly PeerEndpoint[]
 }
 
-/** Where to send, and whose key has to be at the far end. */
+/** Where to send, and the id of the node whose key must be at the far end. */
 export interface MessageDestination<Kind extends PeerEndpoint['transport'] = PeerEndpoint['transport']> {
   readonly nodeId: string
   readonly endpoint: Extract<PeerEndpoint, { transport: Kind }>
@@ -32,7 +32,7 @@ export interface MeshMessage {
   readonly fields: EnvelopeFields
   readonly proof: string
   readonly body: string
-  /** Whether it may be carried out twice: what a lost answer means depends on it. */
+  /** Whether the call may be carried out twice; the meaning of a lost answer depends on it. */
   readonly idempotent: boolean
 }
 
@@ -40,7 +40,7 @@ export interface DeliveredAnswer {
   readonly status: number
   readonly text: string
   readonly proof: string
-  /** It was sent a second time under the same id, since the first may not have arrived. */
+  /** The message was sent a second time with the same id, because the first may not have arrived. */
   readonly resent?: boolean
 }
 
@@ -49,7 +49,7 @@ export interface DeliveredStreamEnd extends DeliveredAnswer {
   readonly frames: number
 }
 
-/** The fault of a transport is honest about whether anything was sent: `offline` means that nothing was. */
+/** A transport's fault must state correctly whether anything was sent: `offline` means that nothing was. */
 export interface MeshTransport<Kind extends PeerEndpoint['transport'] = PeerEndpoint['transport']> {
   readonly name: Kind
   readonly send: (
@@ -57,28 +57,32 @@ export interface MeshTransport<Kind extends PeerEndpoint['transport'] = PeerEndp
     message: MeshMessage,
     signal: AbortSignal,
   ) => Promise<Result<DeliveredAnswer, Fault>>
-  /** Frames come one by one: the next is asked for when `emit` has resolved. */
+  /** Frames come one by one: the next is requested when `emit` has resolved. */
   readonly stream: (
     to: MessageDestination<Kind>,
     message: MeshMessage,
     options: { readonly signal: AbortSignal; readonly emit: StreamFrameEmitter },
   ) => Promise<Result<DeliveredStreamEnd, Fault>>
-  /** What carries packets to a node; a promise while it is being made. Without one, messages of their own go. */
+  /**
+   * The connection for packets to a node; a promise while it is being opened. Without one, separate messages are sent.
+   */
   readonly wire?: (to: MessageDestination<Kind>) => PacketConnection | Promise<PacketConnection | undefined> | undefined
-  /** Who hears what comes back. */
+  /** Sets the listener for incoming packets. */
   readonly onPackets?: (events: PacketConnectionListener) => void
 }
 
 /** An open connection to one node. */
 export interface PacketConnection {
   readonly nodeId: string
-  /** Whether an answer can get lost without the wire breaking. */
+  /** Whether an answer can get lost while the connection stays open. */
   readonly mayLose: boolean
-  /** Kept by whoever calls through it. */
+  /** The number of running calls, maintained by the caller. */
   inFlight: number
-  /** `false` when nothing of it left. The number is told to `nobody` where a broker finds nobody. */
+  /**
+   * Returns `false` when nothing of it was sent. `nobody` is called with the number when a broker finds no subscriber.
+   */
   readonly send: (packet: string, keyId: string, number: number) => boolean
-  /** A call that was sent then has not been answered. */
+  /** Reports that a call that was sent at this time has not been answered. */
   readonly doubt: (sinceMs: number) => void
 }
 
@@ -94,12 +98,12 @@ export function createUnreachableFault(nodeId: string, why: string): Fault {
   return { kind: 'offline', code: 'partition', message: sentence, begun: false }
 }
 
-/** It is this node that has no connection: the other one may be as well as ever. */
+/** This node itself has no connection; this says nothing about the other node. */
 export function createDisconnectedFault(nodeId: string, why: string): Fault {
   return { ...createUnreachableFault(nodeId, why), ownSide: true }
 }
 
-/** The line broke between question and answer. */
+/** The connection broke between request and answer. */
 export function createLostAnswerFault(nodeId: string, idempotent: boolean, why: string): Fault {
   if (idempotent)
     return { kind: 'failed', code: 'partition', message: `${nodeId} went away before it answered: ${why}.` }

@@ -1,10 +1,10 @@
 /**
- * Announcement: what a node says of itself on the local network, as DNS-SD TXT entries (M02). Anybody can say anything
- * there: it is only an address to probe.
+ * Announcement: what a node announces about itself on the local network, as DNS-SD TXT entries (M02). Announcements are
+ * not authenticated, so one is only an address to probe.
  *
  *   v=1  id=<43 characters of the node id>  community=<16 characters of a hash>  contract=1.0
  *
- * The community is given by a hash: neighbours find each other by it, and a stranger learns no key from it.
+ * The community is given as a hash: its members recognise each other by it, and others learn no key from it.
  */
 import { blake3 } from '@noble/hashes/blake3.js'
 import { toBase64url, toUtf8 } from '../../core/bytes.ts'
@@ -13,7 +13,7 @@ import { stripNodeIdPrefix, isNodeId } from '../identity/node-key.ts'
 
 export const MDNS_SERVICE_TYPE = 'hearthbus'
 
-/** A node belongs to one community; every message over NATS asks for its mark. */
+/** Caches the hash of the node's one community, which every message over NATS needs. */
 let known = { id: '', mark: '' }
 
 export function hashCommunityId(communityId: string): string {
@@ -31,7 +31,7 @@ export function createAnnouncementTxtRecord(nodeId: string, communityId: string)
   }
 }
 
-/** The node behind an announcement of our own community; `undefined` for everything else. */
+/** The id of the node in an announcement of our own community; `undefined` for any other. */
 export function parseAnnouncementTxtRecord(text: unknown, communityId: string): string | undefined {
   if (typeof text !== 'object' || text === null) return undefined
   const { v, id, community } = text as Readonly<Record<string, unknown>>

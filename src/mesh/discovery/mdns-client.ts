@@ -1,5 +1,5 @@
 /**
- * mDNS client: finds neighbours on the local network, and lets them find us (`_hearthbus._tcp`).
+ * mDNS client: finds other nodes on the local network, and announces this one (`_hearthbus._tcp`).
  */
 import type { Bonjour, Browser, Service } from 'bonjour-service'
 import type { Logger } from '../../core/logger.ts'
@@ -11,7 +11,7 @@ export interface MdnsOptions {
   readonly nodeId: string
   readonly name: string
   readonly communityId: () => string | undefined
-  /** Of the mesh listener, once it listens. */
+  /** The port of the mesh listener, once it listens. */
   readonly port: () => number
   readonly logger: Logger
 }
@@ -24,7 +24,7 @@ export function createMdnsPeerSource(options: MdnsOptions): PeerSource {
   let browser: Browser | undefined
   let hearAll: (service: Service) => void = () => undefined
   const open = (): void => {
-    // Without multicast there are no neighbours to find: that is a line in the log, and the other sources go on.
+    // Without multicast no nodes can be found here. This is logged, and the other peer sources continue.
     bonjour = openBonjour({ onError: (error) => logger.warn({ err: error }, 'mDNS is not possible on this network') })
     browser = bonjour.find({ type: MDNS_SERVICE_TYPE }, (service) => hearAll(service))
   }
@@ -51,10 +51,12 @@ export function createMdnsPeerSource(options: MdnsOptions): PeerSource {
         txt: createAnnouncementTxtRecord(nodeId, community),
       })
       announced = { service, community }
-      // Neighbours say who they are once: those who did so before we belonged to them are still there.
+      // Nodes announce themselves only once; those that did so before this node joined the community are still in the
+      // list.
       for (const neighbour of browser?.services ?? []) hearAll(neighbour)
     },
-    // Begun anew: what is announced has the old addresses in it, and neighbours that are known are not heard again.
+    // Announcement and search begin again: the announcement contains the old addresses, and known nodes would not be
+    // reported again.
     moved: () => {
       if (bonjour === undefined) return
       browser?.stop()
@@ -66,7 +68,7 @@ export function createMdnsPeerSource(options: MdnsOptions): PeerSource {
       browser?.stop()
       const { promise, resolve } = Promise.withResolvers<void>()
       if (bonjour === undefined) return
-      // A network that lost its multicast must not keep us from stopping.
+      // A network without multicast must not delay the stop.
       const impatience = setTimeout(resolve, 500)
       bonjour.unpublishAll(() => resolve())
       await promise
@@ -76,13 +78,13 @@ export function createMdnsPeerSource(options: MdnsOptions): PeerSource {
   }
 }
 
-/** Where the announcement came from first: of several addresses that one certainly leads somewhere. */
+/** The address that the announcement came from is first, because it can certainly be reached. */
 function addressesOf({ referer, addresses }: Service): readonly string[] {
   const all = [referer?.address, ...(addresses ?? [])].filter((address) => address !== undefined && isUsable(address))
   return [...new Set(all as string[])].slice(0, MAX_ADDRESSES)
 }
 
-/** A link-local IPv6 address means nothing without its interface. */
+/** A link-local IPv6 address is useless without its interface. */
 function isUsable(address: string): boolean {
   return !address.toLowerCase().startsWith('fe80:')
 }

@@ -6,7 +6,10 @@
 import { networkInterfaces } from 'node:os'
 import { parsePeerAddress } from './peer-source.ts'
 
-/** What the owner says; else the address it listens on; else every address of this machine that others can use. */
+/**
+ * The addresses that the owner configured; else the one that the listener uses; else every address of this machine that
+ * others can use.
+ */
 export function listOwnAddresses(listen: {
   readonly host: string
   readonly port: number
@@ -20,6 +23,6 @@ export function listOwnAddresses(listen: {
     .flatMap((addresses) => addresses ?? [])
     .filter(({ internal, family, address }) => !internal && (family === 'IPv4' || !address.startsWith('fe80:')))
     .map(({ address }) => ({ host: address, port }))
-  // A machine without a network still has itself.
+  // A machine without a network is only reachable from itself.
   return found.length > 0 ? found.slice(0, 8) : [{ host: '127.0.0.1', port }]
 }

@@ -1,13 +1,13 @@
 /**
- * Peer source: where news of other nodes comes from. A list in the configuration, the local network, a registry: each
- * only gives hints. What a hint says is believed when the node itself has proven it.
+ * Peer source: where this node learns of other nodes: from a list in the configuration, from the local network, or from
+ * a registry. A source only gives hints, which are verified with the node itself.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { OwnManifest } from '../own-manifest.ts'
 import type { PeerEndpoint } from '../transport.ts'
 
 export type PeerSighting =
-  /** Somebody may be there. */
+  /** There may be a node at this address. */
   | { readonly kind: 'address'; readonly host: string; readonly port: number; readonly nodeId?: string | undefined }
   /** A manifest, in either form, and how its author can be reached. */
   | { readonly kind: 'manifest'; readonly manifest: JsonObject; readonly endpoint: PeerEndpoint }
@@ -17,14 +17,14 @@ export type PeerSighting =
 export interface PeerSource {
   readonly name: string
   readonly start: (hear: (hint: PeerSighting) => void) => Promise<void>
-  /** Our own newest manifest, for sources that make it known. */
+  /** Publishes our own newest manifest, in sources that publish manifests. */
   readonly publish: (own: OwnManifest, community: JsonObject) => void
-  /** This machine has other addresses than before, and so may everybody else. */
+  /** Called when this machine has new addresses, because others may have new ones, too. */
   readonly moved?: () => void
   readonly stop: (goodbye: OwnManifest | undefined) => Promise<void>
 }
 
-/** `host:port`, `[v6]:port`. */
+/** Parses `host:port` or `[v6]:port`. */
 export function parsePeerAddress(text: string): { readonly host: string; readonly port: number } | undefined {
   const found = /^(?:\[([0-9A-Fa-f:.]{2,45}(?:%[\w.-]{1,32})?)\]|([^\s:/[\]]{1,253})):(\d{1,5})$/.exec(text)
   const [host, port] = [found?.[1] ?? found?.[2], Number(found?.[3])]
@@ -37,7 +37,7 @@ export function formatPeerAddress(host: string, port: number): string {
 
 export const STATIC_PEER_SOURCE_NAME = 'static'
 
-/** Nodes that the owner named. */
+/** The source of nodes that the owner configured. */
 export function createStaticPeerSource(addresses: readonly string[]): PeerSource {
   return {
     name: STATIC_PEER_SOURCE_NAME,

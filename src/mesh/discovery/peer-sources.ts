@@ -1,5 +1,5 @@
 /**
- * Peer sources: all sources from which this node hears of others, as its configuration has them.
+ * Peer sources: all sources from which this node learns of others, according to its configuration.
  *
  * Pure: the sources do the I/O.
  */
@@ -9,9 +9,9 @@ import type { PeerSource } from './peer-source.ts'
 import { createStaticPeerSource } from './peer-source.ts'
 
 export interface PeerSourceOptions {
-  /** Of the broker, where there is one. */
+  /** The registry in the broker, if a broker is configured. */
   readonly registry: PeerSource | undefined
-  /** The one that this node listens at. */
+  /** The port of this node's listener. */
   readonly port: () => number
 }
 

@@ -5,12 +5,12 @@
 import type { EnvelopeFields } from '../mesh-envelope.ts'
 
 export const CALL_HTTP_PATH = '/bus/v1/call'
-/** Where a member turns a connection over to packets. */
+/** The path at which a member switches a connection from HTTP to packets. */
 export const PACKETS_HTTP_PATH = '/bus/v1/packets'
 export const PACKETS_UPGRADE_PROTOCOL = 'hearthbus-packets'
 export const SIGNATURE_HTTP_HEADER = 'x-hearthnet-signature'
 
-/** Field → header. What a session is called comes from outside, so it is percent-encoded. */
+/** Envelope field → header. The session name comes from a caller, so it is percent-encoded. */
 const HEADER_OF: Readonly<Record<string, string>> = {
   capability: 'x-hearthnet-capability',
   version: 'x-hearthnet-capability-version',
@@ -40,7 +40,10 @@ export function encodeEnvelopeHeaders(fields: EnvelopeFields, proof: string): Re
   return headers
 }
 
-/** Reads fields back. A header that came twice is none: Node joins them, and a joined value fits no field. */
+/**
+ * Reads fields from headers. A header that occurs twice is invalid: Node joins the values, and a joined value fits no
+ * field.
+ */
 export function createHeaderFieldReader(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): (field: string) => string | undefined {

@@ -3,9 +3,9 @@
  *
  *   POST /bus/v1/call ─▶ JSON answer, or text/event-stream with back-pressure all the way to the socket
  *
- * A kept connection may die at the moment we use it. The message is then sent once more under the same request id: a
- * node that has seen it refuses it as a replay, and one that has restarted does not know the session. Only then nobody
- * knows what happened.
+ * A keep-alive connection may break at the moment we use it. The message is then sent once more with the same request
+ * id: a node that has seen it refuses it as a replay, and one that has restarted does not know the session. Only in
+ * these cases is the outcome unknown.
  */
 import { request } from 'node:http'
 import type { ClientRequest, IncomingMessage } from 'node:http'
@@ -115,7 +115,7 @@ export class MeshHttpClient implements MeshTransport<'http'> {
       if (sent.ok) return ok({ response: sent.value, resent: again })
       const { error, wasSent, onKeptConnection } = sent.fault
       if (signal.aborted) return fail(createCancelledSendFault())
-      // What went out the first time may have been carried out, whatever became of the second.
+      // The first transmission may have been carried out, whatever happened to the second.
       if (!wasSent && !again) return fail(createUnreachableFault(to.nodeId, error.message))
       if (again || !onKeptConnection) return fail(createLostAnswerFault(to.nodeId, message.idempotent, error.message))
     }
@@ -138,7 +138,7 @@ export class MeshHttpClient implements MeshTransport<'http'> {
       if (signal.aborted) abort()
       signal.addEventListener('abort', abort, { once: true })
       outgoing.once('response', (response) => {
-        // The signal goes on to end the answer; the request itself has done its part.
+        // The answer still listens to the signal; the request is complete.
         response.once('close', () => signal.removeEventListener('abort', abort))
         resolve(ok(response))
       })
@@ -146,7 +146,7 @@ export class MeshHttpClient implements MeshTransport<'http'> {
         signal.removeEventListener('abort', abort)
         resolve(fail({ error, wasSent: hasConnection(outgoing), onKeptConnection: outgoing.reusedSocket }))
       })
-      // Neither of the two where the far end switches to another protocol that nobody asked for.
+      // Neither event occurs where the far end switches to another protocol that was not requested.
       outgoing.once('close', () => {
         signal.removeEventListener('abort', abort)
         resolve(fail({ error: new Error('it hung up'), wasSent: true, onKeptConnection: false }))
@@ -186,7 +186,9 @@ export class MeshHttpClient implements MeshTransport<'http'> {
     return ok({ status: response.statusCode ?? 500, text, proof: typeof proof === 'string' ? proof : '', resent })
   }
 
-  /** Reading pauses while a frame is being taken: the socket fills, and the far end's handler waits. */
+  /**
+   * The response is paused while a frame is being taken, so that the socket fills up and the far end's handler waits.
+   */
   async #readFrames(
     { response, resent }: Posted,
     {
@@ -231,7 +233,7 @@ export class MeshHttpClient implements MeshTransport<'http'> {
   }
 }
 
-/** Without a connection no byte can have left. With one, some may have. */
+/** Without a connection no byte can have been sent; with one, some may have been. */
 function hasConnection({ socket }: ClientRequest): boolean {
   return socket !== null && socket !== undefined && !socket.connecting
 }

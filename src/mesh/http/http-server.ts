@@ -1,10 +1,10 @@
 /**
  * HTTP server: the mesh listener. Calls come in here, and nothing else of the gateway can be reached through it.
  *
- *   POST /bus/v1/call                    sealed messages from members (and from whoever holds an invitation)
- *   GET  /bus/v1/packets                 a member's connection from here on carries packets
- *   GET  /manifest  /community/manifest  for whoever shows a member's certificate
- *   GET  /health  /ready                 for anybody      GET /metrics  for members and for this machine
+ *   POST /bus/v1/call                    sealed messages from members (and from holders of an invitation)
+ *   GET  /bus/v1/packets                 switches a member's connection to packets
+ *   GET  /manifest  /community/manifest  for clients with a member's certificate
+ *   GET  /health  /ready                 for all clients   GET /metrics  for members and for this machine
  */
 import { createServer } from 'node:https'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -36,7 +36,7 @@ export interface MeshHttpServerOptions {
   readonly views: MeshPublicViews
 }
 
-/** What can be read without a message. */
+/** Data that can be read with a plain GET request. */
 export interface MeshPublicViews {
   readonly isMember: (nodeId: string) => boolean
   readonly manifest: () => JsonObject | undefined
@@ -50,20 +50,28 @@ export interface MeshHttpServer {
   readonly stop: () => Promise<void>
 }
 
-/** Until TLS is agreed HTTP knows nothing of a connection, so that whoever leaves one so would also delay our end. */
+/**
+ * HTTP does not know a connection before the TLS handshake is done, so a client that never finishes it would also delay
+ * our stop.
+ */
 const HANDSHAKE_TIMEOUT_MS = 5_000
 const HEADERS_TIMEOUT_MS = 10_000
 /** How long a request may take to arrive; its answer may take as long as its deadline. */
 const REQUEST_TIMEOUT_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
 const MAX_CONNECTIONS = 2_048
-/** A node makes 64 for messages and one for packets at most; all that are no members share as many. */
+/**
+ * A node opens at most 64 connections for messages and one for packets; all clients that are not members share this
+ * limit.
+ */
 const MAX_CONNECTIONS_EACH = 256
 const MAX_HANDSHAKES = 256
-/** A far end that lost its power says nothing, and a connection that carries packets may rest. */
+/** TCP probes detect a far end that lost its power, because a connection for packets may be idle. */
 const PROBE_AFTER_MS = 30_000
 const MAX_EXCESS = 8
-/** Whoever is no member has an invitation to show at most; bodies are in memory before anybody has vouched for them. */
+/**
+ * A client that is not a member can only send an invitation, and bodies are in memory before they are authenticated.
+ */
 const MAX_STRANGERS_BODY_BYTES = 65_536
 
 interface Listener extends MeshHttpServerOptions {
@@ -82,7 +90,7 @@ export async function startMeshHttpServer(options: MeshHttpServerOptions): Promi
       key: options.tls.key,
       minVersion: 'TLSv1.3',
       requestCert: true,
-      // Nobody's certificate is vouched for; the key in it is the name of whoever shows it.
+      // No authority signs the certificates; the key in a certificate is the node's identity.
       rejectUnauthorized: false,
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -114,7 +122,7 @@ export async function startMeshHttpServer(options: MeshHttpServerOptions): Promi
   return { port, stop: () => close(server, links) }
 }
 
-/** A connection that never begins its handshake is silent, too, and must not keep a newcomer out. */
+/** A connection that never begins its handshake counts as silent, too, and must not keep a new node out. */
 function limitHandshakes(server: Server): void {
   const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: MAX_HANDSHAKES })
   const shaking = new Map<string, Socket>()
@@ -171,11 +179,11 @@ const VIEWS: Readonly<Record<string, (views: MeshPublicViews, response: ServerRe
 async function call(options: Listener, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const controller = new AbortController()
   response.once('close', () => {
-    // Closed before it was finished: the caller is gone, and the handler hears of it.
+    // The response was closed before it was finished: the caller has gone, and the handler's signal aborts.
     if (!response.writableFinished) controller.abort(new DOMException('the caller went away', 'AbortError'))
   })
   const { maxBodyBytes, limiter, views } = options
-  // Who came as a stranger may have been let in since, over this very connection.
+  // A client that connected before its admission may be a member now, over the same connection.
   const isStranger =
     limiter.isUnauthenticated(request.socket) && memberAt(request.socket as TLSSocket, views) === undefined
   const body = await readBody(request, isStranger ? Math.min(maxBodyBytes, MAX_STRANGERS_BODY_BYTES) : maxBodyBytes)
@@ -189,7 +197,7 @@ async function call(options: Listener, request: IncomingMessage, response: Serve
     response.end(encodeSseEndEvent(delivered))
     return
   }
-  // What was not read to its end would be taken for the next request.
+  // The rest of a body that was not read would be taken for the next request.
   if (body === undefined) response.setHeader('connection', 'close')
   const { status, text } = delivered
   response.writeHead(status, {
@@ -200,7 +208,7 @@ async function call(options: Listener, request: IncomingMessage, response: Serve
   response.end(text)
 }
 
-/** Resolves when the socket has room again: that is how a slow reader is felt by the handler. */
+/** Resolves when the socket has room again, so that a slow reader slows down the handler. */
 function writeFrame(response: ServerResponse, frame: StreamFrame): Promise<void> {
   if (response.destroyed) return Promise.reject(new Error('the caller went away'))
   if (!response.headersSent)
@@ -219,8 +227,8 @@ function writeFrame(response: ServerResponse, frame: StreamFrame): Promise<void>
 }
 
 /**
- * `undefined` when it is too large. What is too large is read to its end and thrown away, within reason: a sender that
- * is cut off in the middle of its sentence would never hear why.
+ * Returns `undefined` when the body is too large. A large body is read to its end and discarded, within limits: a
+ * sender whose connection is closed in the middle would not receive the reason.
  */
 async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uint8Array | undefined> {
   const parts: Buffer[] = []
@@ -244,7 +252,7 @@ function isFromHere({ socket }: IncomingMessage): boolean {
   return isLoopback(socket.remoteAddress ?? '')
 }
 
-/** Idle connections go at once, busy ones when they are done, and nobody can keep us from stopping. */
+/** Idle connections are closed at once, busy ones when they are done, and no client can prevent the stop. */
 function close(server: Server, links: PacketLinkServer): Promise<void> {
   const impatience = setTimeout(() => {
     server.closeAllConnections()

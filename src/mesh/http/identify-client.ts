@@ -1,12 +1,12 @@
 /**
- * Identify client: whose key answers at an address. For addresses without a name: those that the owner wrote down.
+ * Identify client: finds the id of the node at an address, for addresses that the owner configured without an id.
  */
 import { readTlsPeerId } from '../identity/certificate.ts'
 import { connectToNode } from './pinned-agent-client.ts'
 
 const TIMEOUT_MS = 3_000
 
-/** `undefined` when nobody answers, or somebody who is no node. */
+/** Returns `undefined` when there is no answer, or no node answers. */
 export function requestNodeId(address: Parameters<typeof connectToNode>[0]): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connectToNode(address)

@@ -1,19 +1,19 @@
 /**
- * Packet frames: packets one after another on a stream of bytes. A packet is two lines, its words and its JSON, neither
- * of which has a line feed inside.
+ * Packet frames: consecutive packets on a stream of bytes. A packet has two lines, its header and its JSON, neither of
+ * which contains a line feed.
  *
  *   hbp2 … LF [ … ] LF │ hbp2 … LF [ … ] LF │ …
  *
- * Pure, given its own memory of what has come so far.
+ * Pure, apart from the bytes that it holds.
  */
-// By import: the global is a getter, and this is asked for every packet.
+// Imported, because the global is a getter and this is called for every packet.
 import { Buffer } from 'node:buffer'
 import { fromUtf8 } from '../../core/bytes.ts'
 
 const LINE_FEED = 0x0a
 const NOTHING = Buffer.alloc(0)
 
-/** What a packet has around its calls or answers, at most. */
+/** The largest overhead of a packet around its calls or answers. */
 export const MAX_PACKET_OVERHEAD_BYTES = 65_536
 
 export function encodePacketFrame(packet: string): string {
@@ -22,7 +22,7 @@ export function encodePacketFrame(packet: string): string {
 
 export class PacketFrameReader {
   readonly #maxBytes: number
-  /** What has come of a packet that is not complete, at the beginning of a buffer with room for more. */
+  /** The bytes of an incomplete packet, at the beginning of a buffer with room for more. */
   #store: Buffer = NOTHING
   #held = 0
 
@@ -30,11 +30,12 @@ export class PacketFrameReader {
     this.#maxBytes = maxBytes
   }
 
-  /** The packets that are complete now; `undefined` when one is larger than anybody may send. */
+  /** Returns the packets that are complete now; `undefined` when one is larger than allowed. */
   feed(chunk: Buffer): readonly string[] | undefined {
     if (this.#held === 0) return this.#read(chunk)
     this.#hold(chunk)
-    // Nothing has become complete: looking through all of it for every byte would be what a member with time wants.
+    // No packet has become complete. Searching the whole buffer after every byte would let a slow sender waste our
+    // time.
     if (!chunk.includes(LINE_FEED)) return this.#held > this.#maxBytes ? undefined : []
     return this.#read(this.#store.subarray(0, this.#held))
   }
@@ -46,7 +47,7 @@ export class PacketFrameReader {
       const end = endOfPacket(bytes, at)
       if ((end < 0 ? bytes.length : end) - at > this.#maxBytes) return undefined
       if (end < 0) break
-      // What is no text is no packet either.
+      // Bytes that are not valid text are not a packet; the empty text is refused later.
       packets.push(fromUtf8(bytes, at, end) ?? '')
       at = end + 1
     }

@@ -1,10 +1,10 @@
 /**
- * Packet link, caller's end: one connection to a node that HTTP has opened and packets have taken over.
+ * Packet link, caller's end: one connection to a node that was opened with HTTP and then switched to packets.
  *
  *   GET /bus/v1/packets, Upgrade: hearthbus-packets ─▶ 101 ─▶ frames both ways      anything else ─▶ POST as before
  *
- * It is opened with the first call, closed when it has rested for a while, and left alone when nothing comes through it
- * any more: a fresh one takes over, since TCP can take minutes to find out that a network is back.
+ * It is opened with the first call and closed when it was idle for a while. When nothing arrives through it any more, a
+ * new one replaces it, since TCP can take minutes to notice that a network is back.
  */
 import { request } from 'node:http'
 import type { Agent } from 'node:http'
@@ -15,12 +15,12 @@ import { PACKETS_HTTP_PATH, PACKETS_UPGRADE_PROTOCOL } from './envelope-headers.
 import { encodePacketFrame, PacketFrameReader } from './packet-frames.ts'
 
 const REST_MS = 30_000
-/** A node that speaks no packets is asked again after so long; one that could not be reached, sooner. */
+/** A node that does not support packets is asked again after this time; one that could not be reached, sooner. */
 const REFUSED_MS = 60_000
 const FAILED_MS = 1_000
-/** Those who wait for it would rather go by POST then. */
+/** Calls that wait longer for it use POST. */
 const OPEN_MS = 2_000
-/** Unsent bytes beyond which calls go another way. */
+/** With more unsent bytes, calls use POST. */
 const MAX_UNSENT_BYTES = 4_194_304
 const MAX_LINKS = 1_024
 
@@ -39,7 +39,7 @@ export class PacketLinks {
   readonly #options: PacketLinksOptions
   readonly #places = new Map<string, Place>()
   /**
-   * The same by the endpoint itself, which saves every call but the first of each heartbeat a word to be made and looked up.
+   * The same entry by endpoint object, so that the string key is built only for the first call after each heartbeat.
    */
   #placeOfEndpoint = new WeakMap<MessageDestination<'http'>['endpoint'], Place>()
   #events: PacketConnectionListener | undefined
@@ -55,7 +55,7 @@ export class PacketLinks {
   wire(to: MessageDestination<'http'>): PacketConnection | Promise<PacketConnection | undefined> | undefined {
     const place = this.#placeOfEndpoint.get(to.endpoint) ?? this.#placeFor(to)
     if (place.link?.isOpen === true) return place.link
-    // A hundred first calls wait for one connection rather than make sixty-four.
+    // A hundred first calls wait for one connection instead of opening sixty-four.
     if (place.opening === undefined && performance.now() >= place.notBeforeMs) place.opening = this.#open(to, place)
     return place.opening
   }
@@ -140,9 +140,9 @@ class PacketLink implements PacketConnection {
     })
     socket.once('end', () => this.#ended('it hung up'))
     socket.once('close', () => this.#ended('the connection broke'))
-    // Followed by `close`.
+    // A `close` event follows, which handles it.
     socket.on('error', () => undefined)
-    // Not the socket's own timeout: it would be set anew with every packet.
+    // The socket's own time-out is not used, because it would be set again for every packet.
     this.#watch = setInterval(() => this.#look(), REST_MS)
     this.#watch.unref()
   }
@@ -159,7 +159,7 @@ class PacketLink implements PacketConnection {
   }
 
   doubt(sinceMs: number): void {
-    // Calls that are under way may still be answered; new ones take another connection.
+    // Running calls may still be answered; new ones use another connection.
     if (this.#heardMs < sinceMs) this.#isOpen = false
   }
 

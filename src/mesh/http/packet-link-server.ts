@@ -1,5 +1,5 @@
 /**
- * Packet link, provider's end: connections that members have turned over from HTTP to packets.
+ * Packet link, provider's end: connections that members have switched from HTTP to packets.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -10,13 +10,13 @@ import { encodePacketFrame, PacketFrameReader, MAX_PACKET_OVERHEAD_BYTES } from 
 export interface PacketLinkServerOptions {
   readonly provider: PacketCallServer
   readonly maxBodyBytes: number
-  /** The member at the other end, by the certificate that it showed. */
+  /** The member at the other end, identified by its certificate. */
   readonly memberOf: (request: IncomingMessage) => string | undefined
 }
 
-/** Answers that nobody takes, beyond which the connection is given up. */
+/** A connection with more unread answers than this is closed. */
 const MAX_UNTAKEN_BYTES = 16_777_216
-/** A member has one; a few more are of networks that it left without a word. */
+/** A member needs one; others may remain from networks that it left without closing them. */
 const MAX_LINKS_EACH = 8
 
 export class PacketLinkServer {
@@ -33,10 +33,11 @@ export class PacketLinkServer {
     const { memberOf } = this.#options
     const isOurs = request.url === PACKETS_HTTP_PATH && request.headers.upgrade === PACKETS_UPGRADE_PROTOCOL
     const member = isOurs && !this.#isStopping ? memberOf(request) : undefined
-    // The far end may be gone before it hears.
+    // The far end may have gone before it receives the answer.
     socket.on('error', () => socket.destroy())
     if (member === undefined) {
-      // Whoever does not hang up now would be a connection for ever: HTTP's own limits do not hold for it any more.
+      // A client that does not close the connection now could keep it for ever, because HTTP's limits no longer apply
+      // to it.
       socket.end(
         `HTTP/1.1 ${isOurs ? '401 Unauthorized' : '404 Not Found'}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
         () => socket.destroy(),
@@ -51,18 +52,18 @@ export class PacketLinkServer {
     if (head.length > 0) socket.unshift(head)
   }
 
-  /** Those that rest go at once, those that work when they are done. */
+  /** Closes idle connections at once, and busy ones when they are done. */
   stop(): void {
     this.#isStopping = true
     for (const [socket, { running }] of this.#links) if (running === 0) socket.end()
   }
 
-  /** Whoever still works has had its time. */
+  /** Closes the connections that are still busy after the stop's time limit. */
   destroy(): void {
     for (const socket of this.#links.keys()) socket.destroy()
   }
 
-  /** What nobody takes is kept for every one of them. */
+  /** Unread answers take memory for each of a member's connections, so their number is limited. */
   #makeRoom(member: string): void {
     const links = [...this.#links].filter(([, { shownBy }]) => shownBy === member)
     for (const [socket] of links.slice(0, Math.max(0, links.length + 1 - MAX_LINKS_EACH))) socket.destroy()

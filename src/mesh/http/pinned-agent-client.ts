@@ -1,7 +1,7 @@
 /**
  * Pinned agent: keep-alive connections to one node, over TLS 1.3, where the far end's key has to be the node's own.
  *
- * No certificate authority has a say, and no host name: the id that we mean to reach is the key that has to be there.
+ * Certificate authorities and host names do not matter: the far end must have the key that is the node's id.
  */
 import { Agent } from 'node:http'
 import { Socket } from 'node:net'
@@ -11,7 +11,7 @@ import type { Duplex } from 'node:stream'
 import { readTlsPeerId } from '../identity/certificate.ts'
 import type { TlsIdentity } from '../identity/certificate.ts'
 
-/** Whose key is there is for the caller to check, once TLS is agreed. */
+/** The caller checks the far end's key after the TLS handshake. */
 export function connectToNode({
   host,
   port,
@@ -28,7 +28,7 @@ export function connectToNode({
     key: tls.key,
     minVersion: 'TLSv1.3',
     ALPNProtocols: ['http/1.1'],
-    // Judged by the key and by nothing else.
+    // Only the key is checked.
     rejectUnauthorized: false,
   })
 }
@@ -45,7 +45,7 @@ class PeerKeyMismatchError extends Error {
 }
 
 const CONNECT_MS = 5_000
-/** Less than the far end's keep-alive time, so that it is seldom the one who hangs up. */
+/** Less than the far end's keep-alive time, so that the far end seldom closes a connection first. */
 const IDLE_MS = 30_000
 const MAX_SOCKETS = 64
 
@@ -88,7 +88,7 @@ export class PinnedAgent extends Agent {
     return undefined
   }
 
-  /** A connection that rests for long is given up before the far end does it. */
+  /** A connection that was idle for long is closed before the far end closes it. */
   override keepSocketAlive(socket: Duplex): void {
     restUntil(socket, IDLE_MS)
     return super.keepSocketAlive(socket)

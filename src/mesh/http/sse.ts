@@ -4,7 +4,7 @@
  *
  *   event: token\ndata: {"text":"Hel"}\n\n … event: done\ndata: {"ok":true, …}\n\n
  *
- * The terminal frame carries the answer's proof in a comment line before it, where other readers do not trip over it.
+ * The proof of the answer is in a comment line before the terminal frame, which other readers ignore.
  */
 import type { StreamFrame } from '../../bus/call.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -17,7 +17,7 @@ export type MeshStreamEvent =
 
 const EVENT_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
 
-/** Throws on an event name that would break the line: only our own handlers give one. */
+/** Throws on an event name that would break the line; only our own handlers choose names. */
 export function encodeSseFrame({ event, data }: StreamFrame): string {
   if (!EVENT_NAME.test(event) || event === 'done' || event === 'error')
     throw new TypeError(`no frame is called ${event}`)
@@ -28,7 +28,7 @@ export function encodeSseEndEvent({ status, text, proof }: DeliveredAnswer): str
   return `: ${status} ${proof}\nevent: ${status === 200 ? 'done' : 'error'}\ndata: ${text}\n\n`
 }
 
-/** Takes text as it arrives and gives whole events. What one event may hold is bounded. */
+/** Takes text as it arrives and returns complete events. The size of one event is limited. */
 export class SseParser {
   readonly #maxChars: number
   #held = ''
@@ -43,7 +43,7 @@ export class SseParser {
     this.#endsLine = text === '' ? this.#endsLine : text.endsWith('\n')
     this.#held += text
     const events: MeshStreamEvent[] = []
-    // Looking through all of it for every byte that a far end with time sends would be what it wants.
+    // Searching the whole buffer after every byte would let a slow far end waste our time.
     for (let end = isComplete ? this.#held.indexOf('\n\n') : -1; end >= 0; end = this.#held.indexOf('\n\n')) {
       const event = readEvent(this.#held.slice(0, end))
       if (!event.ok) return event

@@ -26,7 +26,7 @@ const face = z.discriminatedUnion('kind', [
   }),
 ])
 
-/** Bounded in every direction; what the bus makes of it is checked once more when it is registered. */
+/** Everything in it is bounded; the bus checks the result once more when it registers the capability. */
 export const wireCapabilitySchema = z.object({
   name: z.string().min(1).max(128),
   version: z.string().regex(VERSION),
@@ -71,7 +71,8 @@ export function encodeCapability(capability: PeerCapability): JsonObject {
     title: capability.title.slice(0, 256),
     description: capability.description.slice(0, 8_192),
     ...(matches === undefined ? {} : { matches }),
-    // Absent rather than empty: the list without it keeps the hash that older nodes have of it.
+    // Left out rather than sent as an empty list, so that capabilities without secrets keep the hash that older nodes
+    // know.
     ...(secrets === undefined || secrets.length === 0 ? {} : { secrets }),
     instance_id: capability.instanceId,
   }
@@ -106,7 +107,7 @@ export function parseVersion(text: string): CapabilityVersion | undefined {
   return found === null ? undefined : [Number(found[1]), Number(found[2])]
 }
 
-/** They came as JSON, and what they hold is read by the bus: here only whether they are objects is looked at. */
+/** The schemas arrived as JSON, and the bus reads their content; here it is only checked that they are objects. */
 const schema = z.custom<JsonObject>(isJsonObject)
 const schemas = z.object({
   request_schema: schema,
@@ -114,7 +115,7 @@ const schemas = z.object({
   stream_schema: schema.nullable(),
 })
 
-/** The five keys of the hash without name and version, which the asker has. */
+/** The members of the schema hash without name and version, which the requester has. */
 export function encodeSchemas({ request, response, stream }: PeerSchemas): JsonObject {
   return {
     request_schema: request as JsonObject,
@@ -123,7 +124,7 @@ export function encodeSchemas({ request, response, stream }: PeerSchemas): JsonO
   }
 }
 
-/** Whether they are what the hash promised is for the registry to check. */
+/** The registry checks whether the schemas have the announced hash. */
 export function decodeSchemas(value: unknown): PeerSchemas | undefined {
   const parsed = schemas.safeParse(value)
   if (!parsed.success) return undefined

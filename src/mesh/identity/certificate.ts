@@ -1,10 +1,10 @@
 /**
- * Certificate: the node key as TLS wants to see it, an X.509 v3 certificate over the very same Ed25519 key, signed by
- * itself (RFC 8410).
+ * Certificate: the node key in the form that TLS requires, a self-signed X.509 v3 certificate over the same Ed25519 key
+ * (RFC 8410).
  *
- * Nobody believes what it says: the far end compares the key in it with the node id it meant to reach. So names and
- * dates are there because the format asks for them, and the dates are fixed: a clock that is wrong must not keep two
- * nodes apart.
+ * The far end trusts nothing else in it: it compares the key with the node id that it wants to reach. Names and dates
+ * are there because the format requires them, and the dates are fixed, so that a wrong clock cannot keep two nodes
+ * apart.
  *
  * Pure, given the key.
  */
@@ -35,7 +35,7 @@ const NOT_BEFORE_MS = Date.UTC(2020, 0, 1)
 /** RFC 5280 § 4.1.2.5: "no well-defined expiration date". */
 const NOT_AFTER_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 
-/** What this node shows of itself in TLS; both are PEM. */
+/** What this node presents in TLS, both as PEM. */
 export interface TlsIdentity {
   readonly certificate: string
   readonly key: string
@@ -48,14 +48,14 @@ export function createTlsIdentity(identity: NodeIdentity): TlsIdentity {
   }
 }
 
-/** PEM. The same key always gives the same bytes: Ed25519 signatures have no chance in them. */
+/** Returns PEM. The same key always gives the same bytes, because Ed25519 signatures are deterministic. */
 export function createNodeCertificate({ id, publicKey, privateKey }: NodeIdentity): string {
   const name = encodeDerSequence(
     encodeDerSet(encodeDerSequence(COMMON_NAME, encodeDerUtf8String(`${formatShortId(id).slice(8)}.hearthbus.local`))),
   )
   const tbs = encodeDerSequence(
     encodeDerExplicitTag(0, encodeDerInteger(Uint8Array.of(2))),
-    // A serial of the key's own bytes is unique as far as keys are.
+    // The serial number is derived from the key, so it is as unique as the key.
     encodeDerInteger(concatBytes(fromHex('01'), publicKey.subarray(0, 16))),
     ED25519,
     name,
@@ -74,7 +74,7 @@ export function createNodeCertificate({ id, publicKey, privateKey }: NodeIdentit
   return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
 }
 
-/** Whose key a TLS peer has shown; TLS itself has proven that it holds the private half. */
+/** The id of the key that a TLS peer presented; TLS has verified that the peer holds its private half. */
 export function readTlsPeerId(socket: Pick<TLSSocket, 'getPeerX509Certificate'>): string | undefined {
   const certificate = socket.getPeerX509Certificate()
   return certificate && readNodeId(certificate)

@@ -1,10 +1,10 @@
 /**
- * Community: who belongs together, at which level, and who no longer does (CONTRACT § 6).
+ * Community: the members of a community with their levels, and the revoked ones (CONTRACT § 6).
  *
  *   root key ──names──▶ anchors ──sign──▶ admissions, revocations        a set: merged by union, in any order
  *
- * The community's id is its root key. Two nodes that hold the same records hold the same members, whatever came first
- * (ADR 230), and records only ever come to be more: a member is one until a revocation says otherwise.
+ * The community's id is its root key. Two nodes with the same records have the same members, whatever arrived first
+ * (ADR 230). Records are only added, never removed: a node is a member until a revocation.
  *
  * Which records count is in membership-rules.ts.
  *
@@ -34,20 +34,20 @@ import { formatMeshTime } from './mesh-time.ts'
 export interface Community extends DerivedMembership {
   readonly id: string
   readonly name: string
-  /** How many records there are: it only grows. */
+  /** The number of records, which only grows. */
   readonly revision: number
-  /** By digest. */
+  /** Records by digest. */
   readonly records: ReadonlyMap<string, MembershipRecord>
   readonly forks: readonly SignerFork[]
-  /** As it travels. */
+  /** The document as it is sent to other nodes. */
   readonly document: JsonObject
-  /** Of the set of records. */
+  /** The digest of the set of records. */
   readonly digest: string
 }
 
 export type CommunityFault =
   | MembershipRecordFault
-  /** Every record of it is held. */
+  /** All of its records are known already. */
   | { readonly kind: 'not-newer' }
   | { readonly kind: 'too-many' }
   | { readonly kind: 'no-authority'; readonly nodeId: string }
@@ -60,7 +60,7 @@ const wireCommunity = z.strictObject({
   records: z.array(z.unknown()).min(1).max(MAX_MEMBERSHIP_RECORDS),
 })
 
-/** The first record: its founder is the first anchor. */
+/** Creates the first record, whose founder is the first anchor. */
 export function createCommunity(facts: {
   readonly name: string
   readonly root: NodeIdentity
@@ -95,7 +95,7 @@ export function createCommunity(facts: {
   return communityFrom(root.id, [founding])
 }
 
-/** Who may sign: the root itself, or an anchor. */
+/** The root or an anchor, which may sign records. */
 export interface CommunitySigner {
   readonly self: NodeIdentity
   readonly root: NodeIdentity | undefined
@@ -118,7 +118,8 @@ export function admitMember(
 ): Result<Community, CommunityFault> {
   const { self, root } = authority
   if (member.level === 'anchor' && root?.id !== community.id) return fail({ kind: 'no-authority', nodeId: self.id })
-  // Never before what is recorded: a clock that was set back must not make the second use of an invitation the first.
+  // Never earlier than the latest record: a clock that was set back must not make the second use of an invitation look
+  // like the first.
   const latest = [...community.members.values()].reduce((last, { addedAt }) => (addedAt > last ? addedAt : last), '')
   const now = formatMeshTime(nowMs)
   return withRecord(community, authority, {
@@ -131,7 +132,10 @@ export function admitMember(
   })
 }
 
-/** Of an anchor: what it has decided so far stands. What turns up later was signed by whoever has its key. */
+/**
+ * Revokes a member. If it is an anchor, its known decisions stay valid; records of it that appear later may be signed
+ * by a thief of its key, and do not count.
+ */
 export function revokeMember(
   community: Community,
   nodeId: string,
@@ -146,7 +150,7 @@ export function revokeMember(
   })
 }
 
-/** What came from elsewhere, judged by itself: every record proven, and signed by somebody who may. */
+/** Parses a document from another node on its own: every record must be proven, and signed by a node that may. */
 export function parseCommunityDocument(value: unknown, id: string): Result<Community, CommunityFault> {
   // A list of version 1 is a set of one record.
   const isList = isJsonObject(value) && value['type'] === 'community-manifest'
@@ -166,7 +170,7 @@ export function parseCommunityDocument(value: unknown, id: string): Result<Commu
   return ok(communityFrom(id, records))
 }
 
-/** The union of both. `not-newer`: all of it is held already. */
+/** The union of both. `not-newer`: all records are known already. */
 export function mergeCommunities(held: Community, next: Community): Result<Community, CommunityFault> {
   if (held.id !== next.id) return fail({ kind: 'foreign', id: next.id })
   const fresh = [...next.records.values()].filter(({ digest }) => !held.records.has(digest))
@@ -176,8 +180,8 @@ export function mergeCommunities(held: Community, next: Community): Result<Commu
 }
 
 /**
- * An issuer that was put back to an older copy may have let a second node in with one invitation. When it hears of the
- * first it revokes the second, by its own signature.
+ * An issuer that was restored from an older copy may have admitted a second node with one invitation. When it learns of
+ * the first admission, it revokes the second with its own signature.
  */
 export function revokeMembersByReusedInvitation(community: Community, context: SigningContext): Community {
   const { self, root } = context.authority
@@ -235,7 +239,7 @@ function withRecord(
   return ok(communityFrom(community.id, [...records, record]))
 }
 
-/** The same for the same records, whatever their order. */
+/** Gives the same result for the same records, in whatever order. */
 function communityFrom(id: string, unsorted: readonly MembershipRecord[]): Community {
   const byDigest = new Map(unsorted.map((record) => [record.digest, record]))
   const records = new Map([...byDigest].toSorted(([left], [right]) => (left < right ? -1 : 1)))

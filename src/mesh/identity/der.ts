@@ -1,5 +1,5 @@
 /**
- * DER: as much of it as a self-signed certificate needs (ITU-T X.690).
+ * DER: the parts of the encoding that a self-signed certificate needs (ITU-T X.690).
  *
  *   tag ‖ length ‖ content        a length below 128 in one byte, else 0x80 + count and the count of bytes
  */
@@ -15,14 +15,14 @@ export const encodeDerSequence = (...items: readonly Uint8Array[]): Uint8Array =
 export const encodeDerSet = (...items: readonly Uint8Array[]): Uint8Array => encodeDer(0x31, ...items)
 export const encodeDerOctetString = (bytes: Uint8Array): Uint8Array => encodeDer(0x04, bytes)
 export const encodeDerUtf8String = (text: string): Uint8Array => encodeDer(0x0c, toUtf8(text))
-/** Whole bytes: no unused bits. */
+/** For whole bytes: no unused bits. */
 export const encodeDerBitString = (bytes: Uint8Array): Uint8Array => encodeDer(0x03, Uint8Array.of(0), bytes)
 export const encodeDerBoolean = (value: boolean): Uint8Array => encodeDer(0x01, Uint8Array.of(value ? 0xff : 0))
 /** `[n]`, constructed. */
 export const encodeDerExplicitTag = (number: number, content: Uint8Array): Uint8Array =>
   encodeDer(0xa0 | number, content)
 
-/** Not negative: a leading zero keeps the sign bit clear. */
+/** For non-negative numbers: a leading zero keeps the sign bit clear. */
 export function encodeDerInteger(bytes: Uint8Array): Uint8Array {
   let first = 0
   while (first < bytes.length - 1 && bytes[first] === 0) first++

@@ -1,6 +1,6 @@
 /**
- * Invitation store: the invitations that this node gave out, with their secrets, and who used them. Each is sealed: one
- * that somebody else wrote into the file is as good as none.
+ * Invitation store: the invitations that this node issued, with their secrets and users. Each row is sealed; one that
+ * another program wrote into the file is ignored.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { toHex } from '../../core/bytes.ts'
@@ -14,7 +14,7 @@ export interface StoredInvitation extends Pick<Invitation, 'id' | 'secret' | 'le
 }
 
 const MAX_INVITATIONS = 256
-/** So long after its end an invitation still says why it opens nothing. */
+/** For this time after its end, an invitation is kept so that its user gets the right reason. */
 const KEPT_MS = 86_400_000
 
 export class InvitationStore {
@@ -36,7 +36,7 @@ export class InvitationStore {
     })
   }
 
-  /** `undefined` also for one that this node did not seal. */
+  /** Also `undefined` for a row that this node did not seal. */
   find(sql: DatabaseSync, id: string): StoredInvitation | undefined {
     const [row] = readAllRows(sql.prepare('SELECT * FROM invitation WHERE id = ?'), id)
     if (row === undefined) return undefined

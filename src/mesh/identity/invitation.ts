@@ -1,14 +1,14 @@
 /**
- * Invitation: how a node comes into a community. One use, for a short time, from one anchor.
+ * Invitation: lets a node join a community. It is issued by one anchor, for one use, and expires soon.
  *
  *   hbinvite1.<payload>.<signature>        a line of text that one person hands to another
  *
  *   joiner ── join request, with HMAC(secret, request) ──▶ issuer ── community manifest ──▶ joiner
  *
- * The secret inside never travels: the joiner proves that it knows it. So a broker or a listener in between can neither
- * use the invitation nor put its own key into somebody else's request.
+ * The secret inside is never sent: the joiner proves that it knows it. So a broker or an eavesdropper can neither use
+ * the invitation nor put its own key into another node's request.
  *
- * Pure: time and chance are arguments.
+ * Pure: time and random numbers are arguments.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
@@ -86,7 +86,7 @@ export function encodeSignedInvitation(invitation: Invitation, issuer: NodeIdent
   return `${PREFIX}.${toBase64url(toUtf8(canonicalJson(document)))}.${signature.slice('ed25519:'.length)}`
 }
 
-/** Checks the issuer's signature: a line that lost a character on its way is noticed here and not at the far end. */
+/** Checks the issuer's signature, so that a line that lost a character is detected here and not at the far end. */
 export function decodeSignedInvitation(text: string, nowMs: number): Result<Invitation, InvitationFault> {
   const [prefix, encoded, signature, ...more] = text.trim().split('.')
   if (text.length > MAX_TEXT || prefix !== PREFIX || signature === undefined || more.length > 0)

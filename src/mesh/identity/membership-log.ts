@@ -1,6 +1,6 @@
 /**
- * Membership log: what the store of a community asks of the node's own log, which nobody can set back: how far the
- * member list had come, and which invitations were used.
+ * Membership log: the interface through which the store of a community uses the node's own log, which cannot be rolled
+ * back unnoticed: the newest revision of the member list, and the used invitations.
  */
 import type { Community } from './community.ts'
 
@@ -10,13 +10,13 @@ export interface MembershipLog {
   readonly record: (community: Community) => Promise<void>
   /** Which node used an invitation. */
   readonly usedBy: (invitationId: string) => string | undefined
-  /** Durable when it resolves. Rejects when another node used it before. */
+  /** Records the use. It is durable when the promise resolves; rejects when another node used the invitation before. */
   readonly use: (invitationId: string, nodeId: string) => Promise<void>
-  /** Somebody without this node's key wrote into the store while the node ran. */
+  /** Records that a program without this node's key wrote into the store while the node ran. */
   readonly altered: () => Promise<void>
 }
 
-/** Why the member list that is stored is not believed; `undefined` when it is. */
+/** Why the stored member list is not trusted; `undefined` when it is. */
 export function explainMembershipRollback(
   held: Community,
   log: Pick<MembershipLog, 'newest'> | undefined,

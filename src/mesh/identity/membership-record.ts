@@ -5,7 +5,7 @@
  *   admission            a node comes in, by an anchor, or as an anchor, by the root; names the invitation it came with
  *   revocation           a node is out for good; of an anchor it says which of its decisions stand (`keeps`)
  *
- * Each record is proven by itself. Which of them count together is for the community to say (membership-rules.ts).
+ * Each record is proven by itself; membership-rules.ts decides which records count.
  */
 import { blake3 } from '@noble/hashes/blake3.js'
 import { z } from 'zod'
@@ -26,25 +26,28 @@ export interface MemberAdmission {
   readonly level: MembershipLevel
   readonly addedAt: string
   readonly addedBy: string
-  /** The invitation that it came with. */
+  /** The id of the invitation that the node used. */
   readonly invitation: string | undefined
-  /** The root itself says that this is an anchor. */
+  /** Whether the root itself named this anchor. */
   readonly isCertified: boolean
 }
 
 export interface MembershipRecord {
-  /** BLAKE3 of its canonical form, signature included. */
+  /** The BLAKE3 hash of its canonical form, signature included. */
   readonly digest: string
   readonly signer: string
-  /** The signer's own count. Two records with one number show that the signer was put back, or has a double. */
+  /**
+   * A number that the signer counts. Two records with one number show that the signer was restored from an older copy,
+   * or that its key is used twice.
+   */
   readonly number: number | undefined
   readonly communityId: string
-  /** Of a founding list. */
+  /** The name in a founding list. */
   readonly name: string | undefined
   readonly admissions: readonly MemberAdmission[]
-  /** Node to time. */
+  /** Node id → time. */
   readonly revocations: ReadonlyMap<string, string>
-  /** Digests of the revoked anchor's records that stand. */
+  /** Digests of the revoked anchor's records that stay valid. */
   readonly keeps: ReadonlySet<string>
   readonly document: JsonObject
 }
@@ -122,7 +125,9 @@ export function signMembershipRecord(wire: Unsigned<WireRecord>, signer: NodeIde
   return recordFrom({ ...wire, signature: document.signature }, document)
 }
 
-/** What came from elsewhere: well-formed, of this community, signed by whom it names. */
+/**
+ * Parses a record from another node: it must be well-formed, of this community, and signed by the node that it names.
+ */
 export function parseMembershipRecord(
   value: unknown,
   communityId: string,
@@ -134,7 +139,7 @@ export function parseMembershipRecord(
   if (wire.community_id !== communityId) return fail({ kind: 'foreign', id: wire.community_id })
   const record = recordFrom(wire, value)
   if (record.digest === '') return fail({ kind: 'bad-signature' })
-  // Anchors that the root did not name would let any signer appoint signers.
+  // Only the root names anchors; otherwise any signer could appoint further signers.
   if (record.admissions.some((each) => each.level === 'anchor' && !each.isCertified))
     return fail({ kind: 'bad-signature' })
   return isProven(record) ? ok(record) : fail({ kind: 'bad-signature' })
@@ -146,7 +151,10 @@ export function formatFirstIssue(error: Pick<z.ZodError, 'issues'> | undefined):
   return `${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}`
 }
 
-/** A signature is checked once: the same records come with every exchange. Bounded, since they come from others. */
+/**
+ * Each signature is verified once, because the same records come with every exchange. Bounded, since the records come
+ * from other nodes.
+ */
 const proven = new Set<string>()
 
 function isProven({ digest, signer, document }: MembershipRecord): boolean {
@@ -212,7 +220,7 @@ function recordFrom(wire: WireRecord, document: JsonObject): MembershipRecord {
   }
 }
 
-/** Empty for what has no canonical form: its signature cannot hold either. */
+/** Empty for a document without a canonical form, whose signature cannot be valid either. */
 function documentDigest(document: JsonObject): string {
   try {
     return toHex(blake3(toUtf8(canonicalJson(document))))
@@ -221,7 +229,7 @@ function documentDigest(document: JsonObject): string {
   }
 }
 
-/** The root's word that a node is an anchor, as lists of version 1 carry it. */
+/** The root's certificate that a node is an anchor, in the form of version 1 lists. */
 export function createAnchorCertificate(root: NodeIdentity, nodeIdOfAnchor: string): string {
   return signText(root, certificateText(root.id, nodeIdOfAnchor))
 }

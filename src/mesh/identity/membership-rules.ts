@@ -1,7 +1,7 @@
 /**
- * Membership rules: which of a community's records count, and who its members are by them.
+ * Membership rules: which of a community's records count, and which nodes are members according to them.
  *
- *   1. The root's records count. Whom the root named an anchor is one.
+ *   1. The root's records count. A node that the root named an anchor is one.
  *   2. An anchor's revocation of an anchor counts unless the root revoked the signer and does not keep it.
  *   3. An anchor's other records count unless the signer was revoked and no counting revocation keeps them; where the
  *      root revoked it, only what the root keeps.
@@ -10,7 +10,10 @@ import type { MemberAdmission, MembershipRecord } from './membership-record.ts'
 
 export type CommunityMember = Omit<MemberAdmission, 'isCertified' | 'invitation'>
 
-/** One signer, one number, several records: it was put back to an older copy, or somebody else has its key. */
+/**
+ * Several records of one signer with one number: the signer was restored from an older copy, or its key is used by
+ * another node.
+ */
 export interface SignerFork {
   readonly signer: string
   readonly number: number
@@ -24,12 +27,12 @@ export interface InvitationUse {
   readonly signer: string
 }
 
-/** What the records say together. */
+/** The result of all records together. */
 export interface DerivedMembership {
   readonly members: ReadonlyMap<string, CommunityMember>
-  /** Node to time. */
+  /** Node id → time. */
   readonly revoked: ReadonlyMap<string, string>
-  /** By invitation; the first is the one that was first. */
+  /** Uses by invitation, the first use first. */
   readonly invitations: ReadonlyMap<string, readonly InvitationUse[]>
 }
 
@@ -62,7 +65,7 @@ export function deriveMembership(rootId: string, records: readonly MembershipRec
           ...(invitations.get(invitation) ?? []),
           { nodeId: member.nodeId, addedAt: member.addedAt, signer, digest },
         ])
-      // An anchor is one by the root's word, which no other admission takes back.
+      // A node that the root named an anchor stays one, whatever other admissions say.
       if (anchors.has(member.nodeId) && !isCertified) continue
       const before = newest.get(member.nodeId)
       if (
@@ -78,7 +81,7 @@ export function deriveMembership(rootId: string, records: readonly MembershipRec
   return { members, revoked, invitations: new Map([...invitations].map(([id, uses]) => [id, usesInOrder(uses)])) }
 }
 
-/** Node to the digests that stand of what it signed, by those who revoked it. */
+/** For each revoked node, the digests of its records that its revokers keep. */
 function keptBy(records: readonly MembershipRecord[]): ReadonlyMap<string, ReadonlySet<string>> {
   const kept = new Map<string, ReadonlySet<string>>()
   for (const { revocations, keeps } of records)
@@ -87,8 +90,8 @@ function keptBy(records: readonly MembershipRecord[]): ReadonlyMap<string, Reado
 }
 
 /**
- * The anchors' records that count: from those of anchors that nobody revoked to what they keep of the others, step by
- * step, so that two revoked anchors cannot vouch for each other, nor one for itself.
+ * The anchors' records that count. It starts with the records of anchors that are not revoked and adds, step by step,
+ * what they keep of others, so that two revoked anchors cannot vouch for each other, nor one for itself.
  */
 function vouchedRecords(
   records: readonly MembershipRecord[],
@@ -97,7 +100,7 @@ function vouchedRecords(
     byRoot,
   }: { readonly revokedAnchors: ReadonlySet<string>; readonly byRoot: ReadonlyMap<string, ReadonlySet<string>> },
 ): ReadonlySet<string> {
-  // `records` has of anchors that the root revoked only what the root keeps.
+  // Of anchors that the root revoked, `records` contains only what the root keeps.
   const isGrounded = ({ signer }: MembershipRecord): boolean => byRoot.has(signer) || !revokedAnchors.has(signer)
   const vouched = new Set(records.filter(isGrounded).map(({ digest }) => digest))
   for (let before = -1; before < vouched.size;) {
@@ -108,7 +111,7 @@ function vouchedRecords(
   return vouched
 }
 
-/** One use per node, the first one first. */
+/** One use per node, in order of time. */
 function usesInOrder(uses: readonly (InvitationUse & { readonly digest: string })[]): readonly InvitationUse[] {
   const sorted = uses.toSorted((left, right) =>
     isLater({ at: left.addedAt, digest: left.digest }, { at: right.addedAt, digest: right.digest }) ? 1 : -1,

@@ -1,6 +1,6 @@
 /**
- * Mesh audit: what somebody without this node's key has written into the mesh database, whether a gateway runs or not.
- * Looking changes nothing.
+ * Mesh audit: finds what a program without this node's key has written into the mesh database, whether a gateway runs
+ * or not. It changes nothing.
  */
 import { findAlteredSchema } from '../../core/database-schema-store.ts'
 import { Database } from '../../core/database-store.ts'
@@ -29,7 +29,7 @@ export function auditMeshStore(
   const database = new Database({ path, migrations: [meshMigrations], readOnly: true })
   try {
     const schema = findAlteredSchema(database.sql, [meshMigrations])
-    // Other tables have other rows.
+    // With an altered schema, the rows have another meaning, so they are not read.
     return {
       schema,
       rows: schema.length > 0 ? [] : listForeignRows(database, { seal: new RowMacAuthenticator(sealKey), log }),

@@ -1,17 +1,17 @@
 /**
- * Mesh store: what a node remembers of its community, in a small database of its own, so that the gateway and a command
- * beside it can both write without undoing each other's work.
+ * Mesh store: what a node stores about its community, in a small separate database, so that the gateway and a command
+ * beside it can both write without overwriting each other's changes.
  *
- *   community     every record about who belongs here that was proven
- *   invitation    what was given out here, with its secret, and who used it (invitation-store.ts)
- *   peer          where others were last reached, and what they were called (peer-address-store.ts)
- *   offer_…       what is withheld of others' offers, and what a person accepted of it (offer-store.ts)
+ *   community     every proven membership record
+ *   invitation    invitations that this node issued, with secret and user (invitation-store.ts)
+ *   peer          where other nodes were last reached, and their names (peer-address-store.ts)
+ *   offer_…       withheld offers of other nodes, and those that a person accepted (offer-store.ts)
  *   fact          how far the sequence of manifests is reserved; where this node listens
  *
- * Whoever can write into the file must not be able to let anybody in: the member list and every invitation are sealed
- * with a key that is derived from the node's own, and the node's log says how far the list had come and which
- * invitations were used (membership-log.ts). Nor must they be able to have a definition taken that nobody accepted:
- * what is pinned is in the log (offer-log.ts).
+ * A program that can write into the file must not be able to admit a node: the member list and every invitation are
+ * sealed with a key that is derived from the node's own, and the node's log has the newest revision of the list and the
+ * used invitations (membership-log.ts). Nor must it be able to have a definition used that nobody accepted: the pins
+ * are in the log (offer-log.ts).
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { findAlteredSchema } from '../../core/database-schema-store.ts'
@@ -68,17 +68,17 @@ export type JoinFault =
   | CommunityFault
 
 /**
- * Numbers are reserved in blocks, so that a restart costs one write and never hands a number out twice. A manifest
- * every second would use a block up in thirty years, and a start every second all of them in three months.
+ * Numbers are reserved in blocks, so that a restart costs one write and no number is used twice. With a manifest every
+ * second a block lasts thirty years, and with a start every second the blocks last three months.
  */
 const SEQUENCE_BLOCK = 1_000_000_000
 
 export interface MeshStoreOptions {
   /** Derived from the node's private key. */
   readonly sealKey: Uint8Array
-  /** Absent for a command beside the gateway, which has the log to itself. */
+  /** Absent for a command beside the gateway, because the gateway uses the log exclusively. */
   readonly log?: MembershipLog
-  /** Absent likewise. */
+  /** Absent for the same reason. */
   readonly offerLog?: OfferLog
 }
 
@@ -102,7 +102,7 @@ export class MeshStore {
   #seenVersion = -1
   #hasForeignSchema = false
 
-  /** Throws `MembershipAlteredError` when somebody else wrote the member list. */
+  /** Throws `MembershipAlteredError` when another program wrote the member list. */
   constructor(path: string, { sealKey, log, offerLog }: MeshStoreOptions) {
     this.#database = new Database({ path, migrations: [meshMigrations], isWhole: true })
     this.#seal = new RowMacAuthenticator(sealKey)
@@ -121,43 +121,46 @@ export class MeshStore {
     this.#seenVersion = this.#version()
   }
 
-  /** As this process has seen it last: every message asks for it, so no file is touched. */
+  /** The community as this process last read it: every message needs it, so no file is read. */
   community(): Community | undefined {
     return this.#community
   }
 
-  /** Looks whether another process has written; the gateway does so twice a second. */
+  /** Checks whether another process has written; the gateway calls it twice a second. */
   refresh(): void {
     const version = this.#version()
     if (version === this.#seenVersion) return
     this.#seenVersion = version
-    // What fails is tried again when somebody writes, and at the next start.
+    // An attempt that fails is repeated at the next write, and at the next start.
     void this.offers.takeAcceptances().catch(() => undefined)
     this.#checkSchema()
     try {
       this.#community = this.#held(this.#database.sql)
     } catch (error) {
       if (!(error instanceof MembershipAlteredError)) throw error
-      // What somebody else wrote is not believed: the list that is known stays, and the next start refuses.
+      // A list that another program wrote is not used: the known list stays, and the next start is refused.
       void this.#log?.altered().catch(() => undefined)
       return
     }
     if (this.#community !== undefined) this.#record(this.#community)
   }
 
-  /** What is held, and what a person accepted meanwhile, goes on record before the first message. */
+  /** Records the known list, and what a person accepted meanwhile, before the first message. */
   async recordHeld(): Promise<void> {
     await this.offers.takeAcceptances()
     if (this.#community !== undefined) await this.#log?.record(this.#community)
   }
 
-  /** Joins a community, or adds what is not held yet. */
+  /** Joins a community, or adds records that are not known yet. */
   async accept(next: Community): Promise<Result<Community, CommunityFault>> {
     const accepted = await this.#database.commit((sql) => this.#accept(sql, next))
     return this.#settled(accepted)
   }
 
-  /** As `accept`, for what came from elsewhere: an issuer that hears of an earlier use of its invitation acts on it. */
+  /**
+   * Like `accept`, for records from another node: an issuer that learns of an earlier use of its invitation revokes the
+   * later one.
+   */
   async merge(
     next: Community,
     context: { readonly authority: CommunitySigner; readonly nowMs: number },
@@ -171,7 +174,7 @@ export class MeshStore {
     return this.#settled(merged)
   }
 
-  /** One decision about who belongs here, on top of what is held at that moment. */
+  /** Adds one membership decision to the records that are known at that moment. */
   async decide(
     change: (community: Community) => Result<Community, CommunityFault>,
   ): Promise<Result<Community, CommunityFault | { readonly kind: 'no-community' }>> {
@@ -185,7 +188,8 @@ export class MeshStore {
   }
 
   /**
-   * Forgets the community and whom it was made of. Which numbers manifests have had stays known: none is used twice.
+   * Deletes the community and its members. The used sequence numbers of manifests are kept, because none may be used
+   * twice.
    */
   async leave(): Promise<void> {
     await this.#database.commit((sql) => {
@@ -196,13 +200,17 @@ export class MeshStore {
     this.#community = undefined
   }
 
-  /** Checks, uses up and admits in one step: of two who come with one invitation, one comes in. */
+  /**
+   * Checks the invitation, marks it as used and admits the node in one step: of two nodes with one invitation, one is
+   * admitted.
+   */
   async admitJoiner(
     request: JoinRequest,
     { authority, nowMs }: { readonly authority: CommunitySigner; readonly nowMs: number },
   ): Promise<Result<Community, JoinFault>> {
     const context = { authority, nowMs }
-    // On record before anybody is let in: an invitation that somebody puts back is not good a second time.
+    // The use is recorded before the node is admitted, so an invitation that somebody restores in the database cannot
+    // be used again.
     const found = this.#findInvitation(this.#database.sql, request, nowMs)
     if (!found.ok) return found
     if (found.value.invitation === undefined) return ok(this.#community ?? found.value.held)
@@ -226,7 +234,10 @@ export class MeshStore {
     return this.#settled(admitted)
   }
 
-  /** The invitation if it is good for this node; `undefined` beside the members where it brought this node in before. */
+  /**
+   * Finds the invitation if this node may use it; returns `undefined` for the invitation if it already admitted this
+   * node.
+   */
   #findInvitation(
     sql: DatabaseSync,
     request: JoinRequest,
@@ -239,10 +250,10 @@ export class MeshStore {
     if (!isJoinRequestProven(request, invitation.secret)) return fail({ kind: 'wrong-proof' })
     const standing = findMemberStanding(held, request.nodeId)
     if (standing.kind === 'revoked') return fail({ kind: 'revoked' })
-    // The members know of a use that an older copy of this database and of the log does not.
+    // The membership records may contain a use that an older copy of this database and of the log lacks.
     const [use] = held.invitations.get(request.invitationId) ?? []
     const usedBy = use?.nodeId ?? this.#log?.usedBy(request.invitationId) ?? invitation.usedBy
-    // The answer to the first try was lost: it is in, and hears so again.
+    // The node was admitted, but the first answer was lost, so it is answered again.
     if (usedBy === request.nodeId && standing.kind === 'member') return ok({ held, invitation: undefined })
     if (usedBy !== null && usedBy !== request.nodeId) return fail({ kind: 'used-invitation' })
     if (invitation.usedBy !== null) return fail({ kind: 'used-invitation' })
@@ -253,7 +264,7 @@ export class MeshStore {
     return ok({ held, invitation })
   }
 
-  /** The first of a block of numbers that nobody has had before. */
+  /** The first number of a block of numbers that was never used. */
   async reserveSequence(): Promise<number> {
     return this.#database.commit((sql) => {
       const first = readSequence(sql)
@@ -266,7 +277,7 @@ export class MeshStore {
     await this.#database.commit((sql) => setFact(sql, 'addresses', JSON.stringify(addresses)))
   }
 
-  /** Where this node listens, as the gateway last found out. */
+  /** The addresses at which this node listens, as the gateway last found them. */
   addresses(): readonly string[] {
     return parseAddressList(factIn(this.#database.sql, 'addresses') ?? '[]')
   }
@@ -282,7 +293,7 @@ export class MeshStore {
   #accept(sql: DatabaseSync, next: Community): Result<Community, CommunityFault> {
     const held = this.#held(sql)
     if (held !== undefined && held.id !== next.id) return fail({ kind: 'foreign', id: next.id })
-    // Whoever made it: what cannot be read again must not be written, or the next start fails.
+    // The document is parsed before it is written: one that cannot be read again would make the next start fail.
     const read = parseCommunityDocument(next.document, next.id)
     if (!read.ok) return read
     const accepted = held === undefined ? ok(read.value) : mergeCommunities(held, read.value)
@@ -303,12 +314,12 @@ export class MeshStore {
     return decided
   }
 
-  /** Not waited for: a list that was set back before it was on record is one that this node would hear of again. */
+  /** Not awaited: a list that was rolled back before it was recorded would be received again from other nodes. */
   #record(community: Community): void {
     void this.#log?.record(community).catch(() => undefined)
   }
 
-  /** A running node decides nothing from what was added; the next start refuses it. */
+  /** A running node makes no decision from an added table or trigger; the next start refuses it. */
   #checkSchema(): void {
     const isForeign = findAlteredSchema(this.#database.sql, [meshMigrations]).length > 0
     if (isForeign && !this.#hasForeignSchema) void this.#log?.altered().catch(() => undefined)
@@ -320,7 +331,7 @@ export class MeshStore {
   }
 }
 
-/** Throws `MembershipAlteredError` when somebody else wrote the member list. */
+/** Throws `MembershipAlteredError` when another program wrote the member list. */
 export function readHeldCommunity(
   sql: DatabaseSync,
   { seal, log }: { readonly seal: RowMacAuthenticator; readonly log: Pick<MembershipLog, 'newest'> | undefined },
@@ -331,14 +342,14 @@ export function readHeldCommunity(
   if (sealed === undefined || !seal.isValid([id, text], Buffer.from(sealed, 'hex')))
     throw new MembershipAlteredError('it does not bear this node’s seal')
   const read = parseCommunityDocument(JSON.parse(text), id)
-  // Our own file: whatever is in it was proven before it was written.
+  // The file is our own, and its content was verified before it was written.
   if (!read.ok) throw new Error(`the member list in the mesh database cannot be read (${read.fault.kind})`)
   const why = explainMembershipRollback(read.value, log)
   if (why !== undefined) throw new MembershipAlteredError(why)
   return read.value
 }
 
-/** Peers ignore a manifest whose number is not above the last one: none can follow a number that is none. */
+/** Peers ignore a manifest whose number is not above the last one, so an invalid number must not be used. */
 function readSequence(sql: DatabaseSync): number {
   const sequence = Number(factIn(sql, 'sequence') ?? 0)
   if (!Number.isSafeInteger(sequence + SEQUENCE_BLOCK) || sequence < 0)

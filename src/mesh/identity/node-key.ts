@@ -1,5 +1,5 @@
 /**
- * Node key: who a node is among others. Its Ed25519 public key is its name, so a name cannot be taken by anybody else.
+ * Node key: a node's identity. Its Ed25519 public key is its id, so no other node can take it.
  *
  *   ed25519:R0Vu…                  full: base64url of the 32 bytes, in everything that travels
  *   ed25519:BRXG-5Q3K-7WQD-M2TA    short: base32 of the first 10 bytes, for eyes only and never parsed
@@ -12,7 +12,7 @@ import { toBase64url, fromBase64url, toUtf8 } from '../../core/bytes.ts'
 
 export interface NodeIdentity {
   readonly id: string
-  /** 32 bytes. */
+  /** The 32 bytes of the public key. */
   readonly publicKey: Uint8Array
   readonly privateKey: KeyObject
 }
@@ -34,7 +34,7 @@ export function decodeNodeId(id: string): Uint8Array | undefined {
   return bytes?.length === KEY_BYTES ? bytes : undefined
 }
 
-/** Every message names three ids, and they are nearly always the same ones. */
+/** Caches valid ids: every message names three, and they are nearly always the same. */
 const knownIds = new Set<string>()
 const MAX_KNOWN_IDS = 4_096
 
@@ -50,7 +50,7 @@ export function encodeNodeId(publicKey: KeyObject): string | undefined {
   return publicKey.asymmetricKeyType === 'ed25519' ? `${PREFIX}${toBase64url(rawPublicKey(publicKey))}` : undefined
 }
 
-/** The id without its prefix: safe as a NATS token and in a file name. */
+/** The id without its prefix, which can be used in a NATS subject and in a file name. */
 export function stripNodeIdPrefix(id: string): string {
   return id.slice(PREFIX.length)
 }
@@ -72,7 +72,7 @@ export function verifyText(id: string, text: string, signature: string): boolean
   return bytes !== undefined && key !== undefined && verify(null, toUtf8(text), key, bytes)
 }
 
-/** Importing a key costs as much as half a verification. Bounded: ids come from strangers. */
+/** Cached, because importing a key costs half as much as a verification. Bounded, because ids come from other nodes. */
 const imported = new Map<string, KeyObject>()
 const MAX_IMPORTED = 1_024
 

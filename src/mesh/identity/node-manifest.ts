@@ -1,13 +1,13 @@
 /**
- * Node manifest: what a node says of itself, signed, for thirty seconds (CONTRACT § 6).
+ * Node manifest: a node's signed description of itself, valid for thirty seconds (CONTRACT § 6).
  *
  *   { …, sequence, capabilities_hash, issued_at, expires_at, signature } + capabilities
  *
  * The capabilities are signed through their hash, so one signature serves two forms: the full one, and the slim one
- * that is sent every few seconds to whoever knows the hash already.
+ * that is sent every few seconds to nodes that know the hash already.
  *
- * A newer manifest is one with a higher sequence number, which a node never hands out twice, not even after its clock
- * was set back. Wall clocks decide only whether a manifest is absurdly old.
+ * A newer manifest is one with a higher sequence number, which a node never uses twice, not even after its clock was
+ * set back. Wall clocks only decide whether a manifest is far too old.
  *
  * Pure: time is an argument.
  */
@@ -28,9 +28,12 @@ import { parseMeshTime, MAX_CLOCK_SKEW_MS, formatMeshTime } from './mesh-time.ts
 
 export const MESH_CONTRACT_VERSION = '1.0'
 const MANIFEST_LIFETIME_MS = 30_000
-/** Signed apart, through `capabilities_hash`. */
+/** Signed indirectly, through `capabilities_hash`. */
 const APART: readonly string[] = ['capabilities']
-/** What the bus believes of one peer at most; a longer list is refused whole, since its hash would not fit. */
+/**
+ * The bus accepts this many capabilities of one peer; a longer list is refused completely, since a shortened one would
+ * have another hash.
+ */
 export const MAX_PEER_CAPABILITIES = 2_000
 
 export interface NodeEndpoint {
@@ -46,11 +49,11 @@ export interface NodeManifest {
   readonly endpoints: readonly NodeEndpoint[]
   readonly sequence: number
   readonly capabilitiesHash: string
-  /** `undefined` in the slim form. */
+  /** `undefined` in the slim form of the manifest. */
   readonly capabilities: readonly PeerCapability[] | undefined
   readonly inFlight: number
   readonly uptimeSeconds: number
-  /** What its ledger calls itself, so that others can witness it. */
+  /** The name of its ledger, so that others can witness it. */
   readonly ledgerOrigin: string | undefined
   readonly issuedAtMs: number
   readonly expiresAtMs: number
@@ -66,7 +69,7 @@ export interface ManifestInput {
   readonly ledgerOrigin?: string | undefined
   readonly sequence: number
   readonly nowMs: number
-  /** 0 says goodbye. */
+  /** 0 makes a manifest that expires at once, with which a node announces that it stops. */
   readonly lifeMs?: number
 }
 
@@ -128,7 +131,7 @@ export function issueManifest(facts: ManifestInput, identity: NodeIdentity): Sig
   )
 }
 
-/** Without the capabilities; the signature holds as before. */
+/** The manifest without the capabilities; its signature remains valid. */
 export function withoutCapabilities(manifest: JsonObject): JsonObject {
   const { capabilities: _, ...rest } = manifest
   return rest
@@ -138,7 +141,10 @@ export function computeCapabilitiesHash(capabilities: Json): string {
   return `blake3:${toHex(blake3(toUtf8(canonicalJson(capabilities))))}`
 }
 
-/** What is left is known to be its author's own words. Whether the author belongs to us is for the caller to ask. */
+/**
+ * Parses and verifies a manifest. The result is proven to be its author's; the caller checks whether the author is a
+ * member.
+ */
 export function parseNodeManifest(value: unknown, nowMs: number): Result<NodeManifest, ManifestFault> {
   const parsed = wireManifest.safeParse(value)
   if (!parsed.success || !isJsonObject(value)) return malformed(parsed.error?.issues[0])
@@ -152,7 +158,7 @@ export function parseNodeManifest(value: unknown, nowMs: number): Result<NodeMan
   if (issuedAtMs - nowMs > MAX_CLOCK_SKEW_MS)
     return fail({ kind: 'from-the-future', nodeId, aheadMs: issuedAtMs - nowMs })
   const { capabilities, capabilities_hash: hash } = parsed.data
-  // Hashed as it came: what our own schema drops of a newer node's words is part of what that node signed.
+  // Hashed as it was received: members of a newer version that our schema drops are part of what that node signed.
   if (capabilities !== undefined && !hashesTo(value['capabilities'], hash))
     return fail({ kind: 'bad-signature', nodeId })
   if (!isDocumentSignedBy(nodeId, value, APART)) return fail({ kind: 'bad-signature', nodeId })
@@ -172,12 +178,15 @@ export function parseNodeManifest(value: unknown, nowMs: number): Result<NodeMan
   })
 }
 
-/** A node that stops says so with a manifest that has no life. */
+/** A node that stops announces it with a manifest that expires at once. */
 export function isGoodbyeManifest({ issuedAtMs, expiresAtMs }: NodeManifest): boolean {
   return expiresAtMs === issuedAtMs
 }
 
-/** A list of capabilities that came apart from its manifest, accepted only under the hash that was signed. */
+/**
+ * A list of capabilities that was received without its manifest; it is accepted only if it has the hash that was
+ * signed.
+ */
 export function parseAnnouncedCapabilities(value: unknown, hash: string): readonly PeerCapability[] | undefined {
   const parsed = z.array(wireCapabilitySchema).max(MAX_PEER_CAPABILITIES).safeParse(value)
   if (!parsed.success || !hashesTo(value, hash)) return undefined
@@ -188,7 +197,7 @@ function hashesTo(value: unknown, hash: string): boolean {
   try {
     return computeCapabilitiesHash(value as Json) === hash
   } catch {
-    // A lone surrogate has no canonical form, so nobody can have signed it.
+    // A lone surrogate has no canonical form, so no node can have signed it.
     return false
   }
 }

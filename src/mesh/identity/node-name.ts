@@ -1,13 +1,13 @@
 /**
- * Node name: what people call a node. The community gives each name once, and its owner may change it later; nobody
- * takes the name that the community gave to another (ADR 117).
+ * Node name: the name that people use for a node. A node gets its name at its admission, and its owner may change it
+ * later; no node can take the name that another node got at its admission (ADR 117).
  */
 import type { Community } from './community.ts'
 
-/** As `node.name` in the configuration. */
+/** The same pattern as for `node.name` in the configuration. */
 export const NODE_NAME_PATTERN = /^[a-z0-9][a-z0-9.-]{0,62}$/
 
-/** What a member is called that calls itself `claimed`. */
+/** The name under which a member is shown that claims the name `claimed`. */
 export function resolveMemberName({ members }: Community, nodeId: string, claimed: string): string {
   const given = members.get(nodeId)?.name ?? nodeId
   if (claimed === given || !NODE_NAME_PATTERN.test(claimed)) return given
@@ -15,7 +15,7 @@ export function resolveMemberName({ members }: Community, nodeId: string, claime
   return claimed
 }
 
-/** What all other members are called, by id: as they were when they were last heard, else as they came in. */
+/** The names of all other members, by id: the names that they last used, else those from their admissions. */
 export function listOtherMemberNames(
   community: Community,
   self: string,

@@ -1,11 +1,11 @@
 /**
- * Offer store: what other nodes were seen to offer, so that a change is noticed; and which families this node has had.
- * Both are in the node's log and nowhere else (offer-log.ts). The database only takes what is withheld to the commands
- * beside the gateway, and back what a person accepted of it:
+ * Offer store: the pinned offers of other nodes, so that a change is noticed; and the families that this node has had.
+ * Both are in the node's log only (offer-log.ts). Through the database, the gateway tells commands what is withheld,
+ * and commands tell the gateway what a person accepted:
  *
  *   gateway ─▶ offer_withheld ─▶ hearthbus mesh offers · accept ─▶ offer_acceptance ─▶ gateway ─▶ log
  *
- * Every row is sealed: the text that a person is shown is the one that the gateway noted, and nobody else accepts.
+ * Every row is sealed: a person is shown the text that the gateway wrote, and no other program can accept.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Database } from '../../core/database-store.ts'
@@ -47,18 +47,18 @@ export interface OfferStoreDependencies {
   readonly seal: RowMacAuthenticator
   /** Absent for a command beside the gateway, which pins nothing. */
   readonly log?: OfferLog | undefined
-  /** Records that somebody without this node's key wrote. */
+  /** Records that a program without this node's key wrote into the store. */
   readonly altered?: () => Promise<void>
 }
 
 export class OfferPinStore {
   readonly #parts: OfferStoreDependencies
-  /** Node id → what the gateway, the only one to write it, noted as withheld. */
+  /** Node id → what the gateway, which alone writes it, noted as withheld. */
   #noted: ReadonlyMap<string, string>
-  /** On their way into the log. */
+  /** Pins that are being written to the log. */
   readonly #keeping = new Set<string>()
   #taking: Promise<void> = Promise.resolve()
-  /** Another number whenever something here has changed. */
+  /** Changes whenever something here has changed. */
   revision = 0
 
   constructor(parts: OfferStoreDependencies) {
@@ -79,7 +79,7 @@ export class OfferPinStore {
     await this.#write((sql) => this.#note(sql, nodeId, withheld))
   }
 
-  /** Without what a person has accepted meanwhile. */
+  /** The withheld offers, without those that a person has accepted meanwhile. */
   withheld(nodeId: string): readonly WithheldOffer[] {
     const { sql } = this.#parts.database
     const row = sql.prepare('SELECT shown, seal FROM offer_withheld WHERE node_id = ?').get(nodeId)
@@ -88,7 +88,7 @@ export class OfferPinStore {
     return without(readOffers(String(row['shown'])), accepted)
   }
 
-  /** Takes what was looked at, and nothing that came after; the names of it. */
+  /** Accepts what was shown, and nothing that was offered later; returns the names. */
   async accept(nodeId: string, digest: string | undefined): Promise<Result<readonly string[], 'nothing' | 'other'>> {
     const { database, seal } = this.#parts
     return database.commit((sql): Result<readonly string[], 'nothing' | 'other'> => {
@@ -107,7 +107,10 @@ export class OfferPinStore {
     })
   }
 
-  /** Another process has written: a command that accepts, or somebody who may not. One call after the other. */
+  /**
+   * Runs when another process has written: a command with an acceptance, or a program that may not write. Calls run one
+   * after the other.
+   */
   takeAcceptances(): Promise<void> {
     return (this.#taking = this.#taking.catch(() => undefined).then(() => this.#takeAcceptances()))
   }
@@ -116,7 +119,7 @@ export class OfferPinStore {
     return new Set([...(this.#parts.log?.prefixes() ?? []), ...this.#keeping])
   }
 
-  /** Prefixes of families that this node has now. */
+  /** Records the prefixes of the families that this node has now. */
   async keepPrefixes(prefixes: Iterable<string>): Promise<void> {
     const known = this.prefixes
     const fresh = [...prefixes].filter((prefix) => !known.has(prefix))
@@ -130,7 +133,7 @@ export class OfferPinStore {
     }
   }
 
-  /** What does not bear this node's seal: ids of nodes, and of acceptances. */
+  /** Rows without this node's seal: ids of nodes, and of acceptances. */
   listForeignRows(): { readonly notes: readonly string[]; readonly acceptances: readonly string[] } {
     const notes = this.#noteRows().filter((row) => !this.#isNoteSealed(String(row['node_id']), row))
     return { notes: notes.map((row) => String(row['node_id'])), acceptances: this.#acceptances().foreign }
@@ -151,7 +154,7 @@ export class OfferPinStore {
     }
     for (const acceptance of acceptances) {
       const { id, nodeId, offers } = acceptance
-      // One that somebody put back, or whose row outlived a crash, is not good a second time.
+      // An acceptance that somebody restored, or whose row survived a crash, cannot be used again.
       if (!log.isTaken(id)) await log.accept(acceptance)
       await this.#write((sql) => {
         sql.prepare('DELETE FROM offer_acceptance WHERE id = ?').run(id)
@@ -161,7 +164,7 @@ export class OfferPinStore {
     if (acceptances.length > 0) this.revision++
   }
 
-  /** The notes are set while the work runs, so that they are what the tables hold whenever somebody compares. */
+  /** The notes are updated while the work runs, so that they always equal what the tables contain. */
   async #write(work: (sql: DatabaseSync) => void): Promise<void> {
     try {
       await this.#parts.database.commit(work)
@@ -236,7 +239,7 @@ function toAcceptanceFacts(id: string, nodeId: string, accepted: string): readon
   return ['offer_acceptance', id, nodeId, accepted]
 }
 
-/** Sealed before: whatever is in it, this node wrote. */
+/** The row's seal was verified, so this node wrote its content. */
 function readOffers(shown: string): readonly WithheldOffer[] {
   return JSON.parse(shown) as WithheldOffer[]
 }

@@ -1,5 +1,5 @@
 /**
- * Peer address store: where other nodes were last reached and what they called themselves, for the next start.
+ * Peer address store: the last addresses and names of other nodes, for the next start.
  */
 import type { Database } from '../../core/database-store.ts'
 import { parseJsonOrUndefined } from '../../core/json.ts'
@@ -8,7 +8,7 @@ export interface StoredPeer {
   readonly nodeId: string
   /** `host:port`. */
   readonly addresses: readonly string[]
-  /** What it called itself; `undefined` when it was not heard yet. */
+  /** The node's own name for itself; `undefined` if it was not received yet. */
   readonly name?: string | undefined
 }
 
@@ -32,7 +32,7 @@ export class PeerAddressStore {
     })
   }
 
-  /** The last seen first. */
+  /** The node that was seen last comes first. */
   list(): readonly StoredPeer[] {
     return this.#database.sql
       .prepare('SELECT node_id, addresses, name FROM peer ORDER BY seen_at_ms DESC')
@@ -45,7 +45,7 @@ export class PeerAddressStore {
   }
 }
 
-/** None from a text that another program wrote: addresses are found again. */
+/** Returns none for a text that another program wrote; the addresses will be discovered again. */
 export function parseAddressList(text: string): readonly string[] {
   const list = parseJsonOrUndefined(text)
   return Array.isArray(list) ? list.filter((address) => typeof address === 'string') : []

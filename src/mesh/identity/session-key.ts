@@ -1,12 +1,12 @@
 /**
- * Session key: what two nodes share after one handshake, so that most calls cost a hash instead of a signature.
+ * Session key: the key that two nodes share after one handshake, so that most calls need a MAC instead of a signature.
  *
- *   caller   ── ephemeral X25519 key ──▶   provider        both messages travel under their authors' Ed25519
- *   caller   ◀── ephemeral, session id ──  provider        signatures, so nobody in between can be either
+ *   caller   ── ephemeral X25519 key ──▶   provider        both messages have their authors' Ed25519
+ *   caller   ◀── ephemeral, session id ──  provider        signatures, against a man in the middle
  *
  *   key = HKDF-SHA256( X25519(…), salt = session id, info = 'hearthbus-session-1', from, to, both ephemerals )
  *
- * Pure, given its chance.
+ * Pure, given its random numbers.
  */
 import {
   createHmac,
@@ -41,7 +41,7 @@ export function createEphemeralKey(): EphemeralKey {
   return { publicKey: publicKey.export({ format: 'jwk' }).x ?? '', privateKey }
 }
 
-/** `undefined` when the other side's key is no key, or one that makes every secret the same. */
+/** Returns `undefined` when the other side's key is invalid, or one that makes every secret the same. */
 export function deriveSessionKey(own: EphemeralKey, otherKey: string, parties: SessionParties): KeyObject | undefined {
   if (fromBase64url(otherKey)?.length !== KEY_BYTES) return undefined
   const { sessionId, from, to, callerKey, providerKey } = parties
@@ -49,7 +49,7 @@ export function deriveSessionKey(own: EphemeralKey, otherKey: string, parties: S
     const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x: otherKey }, format: 'jwk' })
     const shared = diffieHellman({ privateKey: own.privateKey, publicKey })
     const info = ['hearthbus-session-1', from, to, callerKey, providerKey].join('\n')
-    // As a key object: made anew for every MAC it would cost five times the MAC.
+    // Returned as a key object: creating it for every MAC would cost five times the MAC.
     return createSecretKey(new Uint8Array(hkdfSync('sha256', shared, sessionId, info, KEY_BYTES)))
   } catch {
     return undefined
@@ -67,5 +67,5 @@ export function isTextMacValid(key: KeyObject, text: string, given: string): boo
   return bytes?.length === right.length && timingSafeEqual(bytes, right)
 }
 
-/** Of 16 bytes in base64url. */
+/** The length of 16 bytes in base64url. */
 export const SESSION_ID_LENGTH = 22

@@ -1,9 +1,9 @@
 /**
- * Signed document: a JSON object that says who vouches for it.
+ * Signed document: a JSON object with its signature.
  *
  *   { type: 'node-manifest', …, signature: 'ed25519:…' }     signed: RFC 8785 of the object without `signature`
  *
- * Each kind names its type inside what is signed, so that a signature under one kind is worth nothing under another.
+ * Each kind of document has its type in the signed text, so a signature for one kind is invalid for another.
  */
 import { canonicalJson } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -12,7 +12,10 @@ import type { NodeIdentity } from './node-key.ts'
 
 export type SignedDocument = JsonObject & { readonly type: string; readonly signature: string }
 
-/** `apart` names fields that travel with the document without being signed, because a hash inside stands for them. */
+/**
+ * `apart` names fields that are sent with the document without being signed, because the document contains a hash of
+ * them.
+ */
 export function signDocument(
   document: JsonObject & { readonly type: string },
   signer: Pick<NodeIdentity, 'privateKey'>,
@@ -27,12 +30,12 @@ export function isDocumentSignedBy(id: string, document: JsonObject, apart: read
   try {
     return verifyText(id, encodeTextToSign(document, apart), signature)
   } catch {
-    // What JSON can carry but canonical JSON cannot say (a lone surrogate) was never signed by anybody.
+    // A value that has JSON but no canonical form (a lone surrogate) cannot have been signed.
     return false
   }
 }
 
-/** The bytes that are signed, for whoever checks with another implementation. */
+/** The text that is signed, for a check with another implementation. */
 export function encodeTextToSign(document: JsonObject, apart: readonly string[] = []): string {
   return canonicalJson(
     Object.fromEntries(Object.entries(document).filter(([key]) => key !== 'signature' && !apart.includes(key))),

@@ -3,11 +3,11 @@
  * of its own below it; no subscription, no timer and no inbox is made per call.
  *
  *   call ─▶ published ─▶ frames … reply                          done
- *             │ nobody listens there (503)                       offline, at once
- *             │ a second without answer ─▶ again? ─▶             the reply once more · still at it · it never came
- *                                                                · nobody listens there any more
+ *             │ no subscriber (503)                          offline, at once
+ *             │ a second without answer ─▶ again? ─▶             the reply once more · still running · it never came
+ *                                                                · no subscriber any more
  *
- * So a reply that a broken connection has swallowed is asked for, and a provider that died is noticed.
+ * So a reply that was lost with a broken connection is requested again, and a provider that died is noticed.
  *
  * Does I/O, through the link.
  */
@@ -52,26 +52,29 @@ interface Pending {
   readonly message: MeshMessage
   readonly emit: StreamFrameEmitter | undefined
   readonly settle: (answered: Answered) => void
-  /** Frames received, frames that the consumer has taken, and what they wait in: a chain, so that order is kept. */
+  /** Frames received, frames that the consumer has taken, and the chain of promises that keeps their order. */
   received: number
   taken: number
   frames: Promise<void>
   readonly sentMs: number
-  /** Questions about it since, and how many of the latest found nobody. */
+  /** How often its outcome was requested since, and how many of the latest requests found no subscriber. */
   questions: number
   missed: number
-  /** Told to nobody before it is asked about: a word that it never came cannot have been given before it was sent. */
+  /**
+   * A random value that is sent first when the outcome is requested: a signed answer "it never came" that contains it
+   * cannot have been made before the call.
+   */
   readonly challenge: string
 }
 
 const AGAIN_MS = 500
-/** Most calls are answered by then; the others are asked about. */
+/** Most calls are answered within this time; the outcome of the others is requested. */
 const PATIENCE_MS = 1_000
 const MAX_MISSED = 4
 const MAX_WIRES = 1_024
 /**
- * Reply subjects of packets end in this, the session's id and the first call's number: the broker says when nobody
- * listens.
+ * Reply subjects of packets end in this, the session's id and the first call's number, so that a 503 of the broker
+ * identifies the packet.
  */
 const PACKET_TOKEN = '-'
 
@@ -83,7 +86,7 @@ export interface NatsCallClientOptions {
 export class NatsCallClient implements MeshTransport<'nats'> {
   readonly name = 'nats'
   readonly #options: NatsCallClientOptions
-  /** New with every process: nobody takes an answer to an earlier one for one to this. */
+  /** New with every process, so that an answer to an earlier process is not taken for one to this. */
   readonly #process = toBase64url(randomBytes(12))
   readonly #pending = new Map<string, Pending>()
   #subscribed: string | undefined
@@ -99,7 +102,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     this.#timer.unref()
   }
 
-  /** For a joiner, who belongs to nobody yet, the community of its invitation. */
+  /** A joiner has no community yet, so it uses the one of its invitation. */
   subscribe(communityId: string): void {
     const prefix = formatReplyPrefix(communityId, this.#options.self, this.#process)
     if (this.#subscribed === prefix) return
@@ -137,7 +140,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     return wire
   }
 
-  /** Streams have lost frames. What else is under way will be asked for. */
+  /** Streams have lost frames. The outcomes of the other running calls will be requested. */
   linkLost(): void {
     for (const { emit, settle, nodeId, message } of this.#pending.values())
       if (emit !== undefined)
@@ -182,7 +185,8 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     const payload = encodeNatsMessage(emit === undefined ? head : { ...head, w: STREAM_WINDOW_FRAMES }, message.body)
     const limit = this.#options.link.maxPayload
     if (payload.length > limit) return Promise.resolve(fail(tooLarge(limit)))
-    // Whoever knows it can withdraw the call, or answer nonsense. So a node that was called knows that of no other call.
+    // A node that knows the reply subject could cancel the call or send a wrong answer, so the subject of each call is
+    // random and known only to the node that was called.
     const id = `${(this.#count++).toString(36)}_${toBase64url(randomBytes(12))}`
     const reply = `${this.#subscribed ?? ''}.${id}`
     const subject = formatCallSubject(communityId, nodeId)
@@ -232,7 +236,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     if (pending === undefined) return
     if (message.headers?.code === 503) {
       if (pending.questions === 0) pending.settle(fail(createUnreachableFault(pending.nodeId, 'nobody listens there')))
-      // It may be reconnecting, with the answer in hand.
+      // The provider may be reconnecting, and have the answer.
       else if (++pending.missed >= MAX_MISSED)
         pending.settle(
           fail(createLostAnswerFault(pending.nodeId, pending.message.idempotent, 'nobody listens there any more')),
@@ -248,7 +252,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     else if (head.t === 'forgotten')
       pending.settle(fail(createLostAnswerFault(pending.nodeId, pending.message.idempotent, 'it has restarted')))
     else if (verifyText(pending.nodeId, formatUnknownCallTextToSign(pending.reply, pending.challenge), head.p))
-      // Its own signed word that the call never came: as good as never sent.
+      // The provider's own signed statement that the call never came: equivalent to a call that was not sent.
       pending.settle(fail(createUnreachableFault(pending.nodeId, 'the message was lost with the connection')))
   }
 
@@ -258,7 +262,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     body: Uint8Array,
   ): void {
     const text = fromUtf8(body) ?? ''
-    // After the frames before it have been taken, or the consumer would see the end too early.
+    // Settled after the frames before it have been taken, or the consumer would see the end too early.
     void pending.frames.then(() => pending.settle(ok({ status, text, proof, frames: pending.received })))
   }
 
@@ -271,7 +275,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     const data = parseJsonOrUndefined(fromUtf8(body))
     if (emit === undefined) return
     const isLost = number !== pending.received + 1 || data === undefined
-    // What is sent without credit would wait in memory, without an end.
+    // Frames that were sent without credit would fill the memory.
     if (isLost || number - pending.taken > STREAM_WINDOW_FRAMES) {
       const why = isLost ? 'a frame of the stream was lost' : 'it sent more frames than were asked for'
       this.#control(pending.subject, { t: 'cancel', r: pending.reply })
@@ -279,7 +283,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
       return
     }
     pending.received = number
-    // A chain, so that one frame is taken after the other however slowly; it never rejects.
+    // A chain of promises, so that one frame is taken after the other; it never rejects.
     pending.frames = this.#handOver(pending, { event, data }, number)
   }
 

@@ -1,7 +1,7 @@
 /**
  * NATS server side: calls from other nodes, through one subscription.
  *
- *   call ─▶ inbound ─▶ frames, as far as the reader's credit goes ─▶ reply, kept for a minute in case it got lost
+ *   call ─▶ inbound ─▶ frames, as far as the reader's credit goes ─▶ reply, kept for a minute in case it is lost
  *
  * Does I/O, through the link.
  */
@@ -51,9 +51,9 @@ export class NatsCallServer {
   readonly #kept = new Map<string, { readonly payload: Uint8Array; readonly untilMs: number }>()
   readonly #timer: NodeJS.Timeout
   #subscribed: string | undefined
-  /** Until then there were replies that are not kept any more. */
+  /** Until this time there were replies that are not kept any more. */
   #forgetfulUntilMs = 0
-  /** For `$SRV.STATS`. */
+  /** The counters for `$SRV.STATS`. */
   readonly stats = { requests: 0, errors: 0, busyMs: 0, lastError: '' }
 
   constructor(options: NatsCallServerOptions) {
@@ -170,7 +170,7 @@ export class NatsCallServer {
     this.#publish(reply, encodeNatsMessage({ t: 'frame', n: credit.next(), e: event }, JSON.stringify(data)))
   }
 
-  /** The caller lost its connection and asks what became of a call. */
+  /** The caller lost its connection and requests the outcome of a call. */
   #again(
     { r: reply, c: challenge, k: keyId }: Extract<NatsMessageToNode, { t: 'again' }>,
     served: Served | undefined,
@@ -181,7 +181,7 @@ export class NatsCallServer {
       this.#publish(reply, kept.payload)
       return
     }
-    // A process that has restarted knows nothing of what the one before it did, and must not say that it was nothing;
+    // A process that has restarted does not know what the one before it did, and must not state that nothing was done;
     // nor must one whose replies were too large or too many to keep.
     const isForgetful = this.#options.clock.monotonic() < this.#forgetfulUntilMs
     if (keyId === undefined || isForgetful || !this.#options.inbound.knowsSession(keyId)) {
@@ -192,7 +192,7 @@ export class NatsCallServer {
     this.#publish(reply, encodeNatsMessage({ t: 'unknown', p: proof }))
   }
 
-  /** While we are down the client keeps it and sends it when we are up again. */
+  /** While the connection is down, the client keeps the message and sends it after a reconnect. */
   #publish(subject: string, payload: Uint8Array | string): void {
     this.#options.link.publish(subject, payload)
   }

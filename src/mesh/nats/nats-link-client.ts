@@ -1,6 +1,6 @@
 /**
- * NATS link: this node's one connection to NATS. It is kept for as long as the node runs; whoever uses it asks whether it is
- * up and hears when it comes and goes.
+ * NATS link: this node's one connection to NATS. It exists for as long as the node runs; its users can ask whether it
+ * is up, and are notified when that changes.
  */
 import { connect } from '@nats-io/transport-node'
 import type { Auth, Msg, NatsConnection } from '@nats-io/transport-node'
@@ -21,28 +21,30 @@ export interface NatsLinkOptions {
 }
 
 export interface NatsLinkListener {
-  /** The first time and every time again. */
+  /** Called for the first connection and after each reconnect. */
   readonly onUp: (connection: NatsConnection) => void
   readonly onDown: () => void
 }
 
 const RECONNECT_MS = 250
 const PING_MS = 5_000
-/** What servers take that say nothing of it. */
+/** The limit of servers that announce none. */
 const DEFAULT_MAX_PAYLOAD = 1_048_576
 
 export class NatsLink {
   readonly #options: NatsLinkOptions
-  /** The servers, for the log. */
+  /** The servers' addresses for the log. */
   readonly #shown: readonly string[]
   readonly #events: NatsLinkListener
-  /** What is listened to, whichever connection there is. */
+  /** Subjects with their handlers, independent of the present connection. */
   readonly #subscriptions = new Map<string, (message: Msg) => void>()
   #connection: NatsConnection | undefined
   #isUp = false
   #isClosed = false
   #downSinceMs: number
-  /** Why it is down, as the log has it: it is tried again every second, and said once. */
+  /**
+   * The reason why it is down, as it was last logged: connecting is tried every second, and each reason is logged once.
+   */
   #told: string | undefined
 
   constructor(options: NatsLinkOptions, events: NatsLinkListener) {
@@ -56,35 +58,36 @@ export class NatsLink {
     return this.#isUp
   }
 
-  /** `undefined` while it is up. */
+  /** Since when it is down; `undefined` while it is up. */
   get downSinceMs(): number | undefined {
     return this.#isUp ? undefined : this.#downSinceMs
   }
 
-  /** `undefined` while it is down. */
+  /** The connection; `undefined` while it is down. */
   get connection(): NatsConnection | undefined {
     return this.#isUp ? this.#connection : undefined
   }
 
-  /** The largest message that the server takes, in bytes. */
+  /** The largest message that the server accepts, in bytes. */
   get maxPayload(): number {
     return this.connection?.info?.max_payload ?? DEFAULT_MAX_PAYLOAD
   }
 
-  /** Resolves at once where a server is there; goes on trying where none is, for as long as it takes. */
+  /** Starts connecting. If no server answers, it keeps trying for as long as it takes. */
   start(): void {
     void this.#connect()
   }
 
   /**
-   * For as long as the node runs: the client keeps it through reconnects, and a connection that is new begins with it.
+   * Subscribes for as long as the node runs: the client restores the subscription after reconnects, and a new
+   * connection gets it from the start.
    */
   subscribe(subject: string, hear: (message: Msg) => void): void {
     this.#subscriptions.set(subject, hear)
     if (this.#connection?.isClosed() === false) this.#listen(this.#connection, subject, hear)
   }
 
-  /** While we are down, the client keeps it and says it when we are up again. */
+  /** While the connection is down, the client keeps the message and sends it after a reconnect. */
   publish(subject: string, payload: Uint8Array | string): void {
     if (this.#connection?.isClosed() === false) this.#connection.publish(subject, payload)
   }
@@ -94,7 +97,7 @@ export class NatsLink {
     this.#isUp = false
     const connection = this.#connection
     if (connection === undefined) return
-    // Says what is still to be said; a server that is gone cannot keep us from stopping.
+    // Sends what is still waiting; a server that does not answer cannot prevent the stop.
     const impatience = new Promise((resolve) => setTimeout(resolve, 500).unref())
     await Promise.race([connection.flush().catch(() => undefined), impatience])
     await connection.close()
@@ -120,7 +123,8 @@ export class NatsLink {
           await connection.close()
           return
         }
-        // The client gives a connection up for good when the server refuses to let it in again.
+        // The client gives up a connection for good when the server refuses its credentials after a reconnect, so a new
+        // one is made.
         for (const [subject, hear] of this.#subscriptions) this.#listen(connection, subject, hear)
         this.#up(connection)
         await this.#watch(connection)
@@ -144,7 +148,7 @@ export class NatsLink {
     })
   }
 
-  /** Until the connection is closed for good. */
+  /** Runs until the connection is closed for good. */
   async #watch(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type === 'disconnect' || status.type === 'staleConnection') this.#down()

@@ -1,7 +1,7 @@
 /**
- * NATS message: what travels in one NATS payload. One line of JSON that says what it is, a line feed, and the body as it is.
+ * NATS message: the content of one NATS payload: one line of JSON with the type, a line feed, and the unchanged body.
  *
- *   to a node        call (envelope, proof, window) · ack (frames taken) · cancel · again (was it answered?)
+ *   to a node        call (envelope, proof, window) · ack (frames taken) · cancel · again (request the outcome)
  *   back             frame (number, event) · reply (status, proof) · unknown (it never came, signed) · forgotten
  */
 import { concatBytes, fromUtf8, toUtf8 } from '../../core/bytes.ts'
@@ -15,13 +15,16 @@ export type NatsMessageToNode =
       readonly t: 'call'
       readonly f: Readonly<Record<string, string>>
       readonly p: string
-      /** Frames that may be under way. */
+      /** How many frames may be sent before an acknowledgement. */
       readonly w?: number
     }
   /** `r` is the reply subject of the call that it is about. */
   | { readonly t: 'ack'; readonly r: string; readonly n: number }
   | { readonly t: 'cancel'; readonly r: string }
-  /** `c` is in the signed answer, should it be that the call never came: nobody has had it made before. */
+  /**
+   * `c` is a random value that a signed answer "it never came" must contain, so that this answer cannot have been made
+   * earlier.
+   */
   | { readonly t: 'again'; readonly r: string; readonly c: string; readonly k?: string }
 
 export type NatsMessageFromNode =
@@ -30,7 +33,7 @@ export type NatsMessageFromNode =
   | { readonly t: 'unknown'; readonly p: string }
   | { readonly t: 'forgotten' }
 
-/** Envelopes are a kilobyte; a line beyond that is no message of ours. */
+/** An envelope has about a kilobyte; a longer line is not a message of ours. */
 const MAX_LINE = 8_192
 const LINE_FEED = 0x0a
 
@@ -43,7 +46,7 @@ export function encodeNatsMessage(
   return concatBytes(line, typeof body === 'string' ? toUtf8(body) : body)
 }
 
-/** Read by hand: every call between nodes passes here, and a schema library costs as much as the rest of it. */
+/** Parsed by hand: every call between nodes passes here, and a schema library would double the cost of a message. */
 export function decodeNatsMessageToNode(payload: Uint8Array): Decoded<NatsMessageToNode> {
   return decode(payload, (head) => {
     const { t, f, p, w, r, n, c, k } = head
@@ -69,7 +72,7 @@ export function decodeNatsMessageFromNode(payload: Uint8Array): Decoded<NatsMess
   })
 }
 
-/** What a node signs of a call that never came. */
+/** The text that a node signs to state that a call never came. */
 export function formatUnknownCallTextToSign(reply: string, challenge: string): string {
   return `unknown ${reply} ${challenge}`
 }

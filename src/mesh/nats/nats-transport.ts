@@ -127,7 +127,7 @@ export class NatsTransport implements BrokeredMeshTransport {
     await this.#link.close()
   }
 
-  /** The link keeps subscriptions whatever becomes of a connection: they are made once per community. */
+  /** The link keeps subscriptions over reconnects, so they are made once per community. */
   #listen(communityId: string): void {
     this.#caller.subscribe(communityId)
     this.#server.subscribe(communityId)

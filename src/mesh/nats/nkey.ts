@@ -1,10 +1,10 @@
 /**
- * Nkey: the node key as NATS knows it. Both are Ed25519, so one key serves both; only the spelling differs.
+ * Nkey: the node key in NATS's encoding. Both are Ed25519 keys, and only the encoding differs.
  *
  *   U… = encodeBase32( 'user' prefix ‖ 32-byte public key ‖ CRC-16 of both, low byte first )
  *
- * A server asks for a signature of whatever it likes to call a nonce. Ours is a key that also signs calls, member lists
- * and ledgers: so a nonce is signed only if it could be nothing else.
+ * A server requests a signature of a nonce that it chooses. Our key also signs calls, member lists and ledgers, so a
+ * nonce is signed only if it cannot be the text of any of these.
  *
  * Pure, given the key.
  */
@@ -13,9 +13,9 @@ import { toBase64url, concatBytes, toUtf8 } from '../../core/bytes.ts'
 import { encodeBase32 } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 
-/** 20 << 3: the first symbol becomes a U. */
+/** 20 << 3, which makes the first symbol a U. */
 const USER = 160
-/** What servers send is 11 to 22 of these; nothing else that we sign lacks braces, spaces and line ends. */
+/** Servers send 11 to 22 of these characters; every other text that we sign contains braces, spaces or line ends. */
 const NONCE = /^[A-Za-z0-9_-]{8,64}$/
 
 export function encodeUserNkey(publicKey: Uint8Array): string {
@@ -24,7 +24,7 @@ export function encodeUserNkey(publicKey: Uint8Array): string {
   return encodeBase32(concatBytes(body, Uint8Array.of(crc & 0xff, crc >> 8)))
 }
 
-/** Base64url of the signature; `undefined` for a nonce that may be something else in disguise. */
+/** The signature in base64url; `undefined` for a nonce that could be another text that we sign. */
 export function signServerNonce({ privateKey }: NodeIdentity, nonce: string): string | undefined {
   return NONCE.test(nonce) ? toBase64url(sign(null, toUtf8(nonce), privateKey)) : undefined
 }

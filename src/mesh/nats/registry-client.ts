@@ -4,8 +4,8 @@
  *   node.<id>    slim manifest, every ten seconds       caps.<id>    { hash, capabilities }, when they change
  *   community    the member list
  *
- * The bucket forgets what is a minute old, so what did not change is put again before that. Servers before 2.11 tell
- * nobody when they do; so who has gone is judged here, by silence, as it is for every other source.
+ * The bucket drops values after a minute, so unchanged values are put again before that. Servers before 2.11 do not
+ * report dropped values, so this node detects by silence which nodes have gone, as for every other source.
  *
  * Does I/O, through the link.
  */
@@ -30,12 +30,15 @@ export interface NatsRegistryOptions {
   readonly communityId: () => string | undefined
   readonly clock: Pick<Clock, 'monotonic'>
   readonly logger: Logger
-  /** The community is known, now or since just now. */
+  /** Call when the community becomes known. */
   readonly onCommunity: (communityId: string) => void
 }
 
 const TTL_MS = 60_000
-/** What we offer is put again after so long, and the member list when nobody did: they would lapse otherwise. */
+/**
+ * Our capabilities are put again after this time, and so is the member list if no other node did so: they would expire
+ * otherwise.
+ */
 const AGAIN_MS = 30_000
 const RETRY_MS = 1_000
 
@@ -47,20 +50,23 @@ export class NatsRegistry implements PeerSource {
   #connection: NatsConnection | undefined
   #own: OwnManifest | undefined
   #community: JsonObject | undefined
-  /** What was put last into the bucket that is open now. */
+  /** The values that were last put into the present bucket. */
   #put = nothingPut()
   #isClosed = false
   #isOpening = false
-  /** Only one at a time: every beat finds the bucket closed while it cannot be opened. */
+  /** At most one timer: every heartbeat finds the bucket closed while it cannot be opened. */
   #retry: NodeJS.Timeout | undefined
-  /** Why it is not open, as the log has it: it is tried again every second, and said once. */
+  /**
+   * The reason why it is not open, as it was last logged: opening is tried every second, and each reason is logged
+   * once.
+   */
   #told: string | undefined
 
   constructor(options: NatsRegistryOptions) {
     this.#options = options
   }
 
-  /** Whether it was tried and cannot be opened, or stopped telling. */
+  /** Whether an attempt to open it failed, or its watch ended. */
   get isShut(): boolean {
     return this.#told !== undefined
   }
@@ -153,7 +159,8 @@ export class NatsRegistry implements PeerSource {
     if (kind === 'community') {
       this.#put.communityMs = this.#options.clock.monotonic()
       this.#hear({ kind: 'community', document: value })
-      // Somebody who has just started put an older list over a newer one: whoever looks next must not find that.
+      // A node that has just started replaced the list by an older one, so the newer one is put again for the next
+      // reader.
       if (isOlder(value, this.#community)) {
         this.#put.community = ''
         void this.#putAll()
@@ -167,7 +174,7 @@ export class NatsRegistry implements PeerSource {
     if (kind === 'caps' && typeof hash === 'string') this.#hear({ kind: 'capabilities', nodeId, hash, capabilities })
   }
 
-  /** Capabilities before the manifest that names them: whoever hears of the one has the other. */
+  /** Capabilities are put before the manifest that names them, so that a node that reads the manifest finds them. */
   async #putAll(): Promise<void> {
     const [bucket, own, community] = [this.#bucket, this.#own, this.#community]
     if (bucket === undefined || own === undefined || this.#isClosed) return
@@ -193,7 +200,7 @@ export class NatsRegistry implements PeerSource {
         await bucket.put('community', text)
       }
     } catch (error) {
-      // The next beat says it again.
+      // The next heartbeat puts it again.
       put.manifest = ''
       put.capabilities = ''
       this.#options.logger.debug({ err: error }, 'the NATS registry did not take what we said')

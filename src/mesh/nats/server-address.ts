@@ -1,5 +1,5 @@
 /**
- * Server address: the address of a NATS server as everybody may read it, without the name and password it may hold.
+ * Server address: the address of a NATS server in a form that may be shown, without a name or password in it.
  */
 export function redactServerAddress(address: string): string {
   return address.replace(/^([a-z]+:\/\/)?[^/\s]*@/i, '$1')

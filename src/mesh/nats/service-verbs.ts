@@ -1,5 +1,6 @@
 /**
- * Service verbs: what a node answers to the `nats` tools (ADR-32): that it is there, what it is, and what it has done.
+ * Service verbs: answers the discovery requests of the `nats` tools (NATS's ADR-32) with the node's presence,
+ * description and statistics.
  *
  *   $SRV.PING   $SRV.PING.hearthbus   $SRV.PING.hearthbus.<id>      and the same for INFO and STATS
  */

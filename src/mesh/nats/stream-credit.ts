@@ -1,12 +1,13 @@
 /**
- * Stream credit: how far ahead of its reader a stream may run. NATS itself knows no back-pressure: a reader that is too slow
- * is cut off by the server. So the reader says what it has taken, and the writer waits when too much is under way.
+ * Stream credit: how far ahead of its reader a stream may run. NATS itself has no back-pressure: the server disconnects
+ * a reader that is too slow. So the reader acknowledges the frames that it has taken, and the writer waits when too
+ * many are unacknowledged.
  *
  *   window 16 frames, an ack every 8, and one every two seconds that only says "still here" (X01: 16, 8, 5 s)
  */
 export const STREAM_WINDOW_FRAMES = 16
 export const FRAMES_PER_ACK = 8
-/** How long a writer waits for a reader that says nothing at all. */
+/** How long a writer waits for a reader that sends nothing at all. */
 export const STREAM_ACK_TIMEOUT_MS = 10_000
 export const STREAM_KEEP_ALIVE_INTERVAL_MS = 2_000
 
@@ -24,7 +25,7 @@ export class StreamFrameCredit {
     return this.#waiting !== undefined
   }
 
-  /** Numbers the next frame, from 1. */
+  /** Returns the number of the next frame, starting with 1. */
   next(): number {
     return ++this.#sent
   }
@@ -37,7 +38,7 @@ export class StreamFrameCredit {
     })
   }
 
-  /** The reader has taken all frames up to this one. More than was sent is nonsense and changes nothing. */
+  /** The reader has taken all frames up to this one. A number above the last frame that was sent is ignored. */
   take(upTo: number): void {
     if (upTo > this.#sent) return
     this.#taken = Math.max(this.#taken, upTo)
@@ -46,7 +47,7 @@ export class StreamFrameCredit {
     this.#waiting = undefined
   }
 
-  /** Nobody reads any more. */
+  /** The reader has gone. */
   close(error: Error): void {
     this.#waiting?.reject(error)
     this.#waiting = undefined

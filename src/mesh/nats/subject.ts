@@ -4,7 +4,8 @@
  *   hb.<community>.call.<node>                      messages to a node; one subscription
  *   hb.<community>.reply.<node>.<process>.<call>    answers to it; one subscription, for as long as the process lives
  *
- * The community is a hash of its id and a node its key in base64url, which holds nothing that a subject may not.
+ * The community is a hash of its id, and a node is its key in base64url, which has only characters that a subject
+ * allows.
  */
 import { hashCommunityId } from '../discovery/announcement.ts'
 import { stripNodeIdPrefix } from '../identity/node-key.ts'
@@ -17,12 +18,12 @@ export function formatReplyPrefix(communityId: string, nodeId: string, process: 
   return `hb.${hashCommunityId(communityId)}.reply.${stripNodeIdPrefix(nodeId)}.${process}`
 }
 
-/** The call that an answer belongs to. */
+/** The last part of an answer's subject, which identifies the call. */
 export function readLastSubjectToken(subject: string): string {
   return subject.slice(subject.lastIndexOf('.') + 1)
 }
 
-/** JetStream bucket names know letters, digits, `-` and `_`. */
+/** Names of JetStream buckets consist of letters, digits, `-` and `_`. */
 export function formatBucketName(communityId: string): string {
   return `hearthbus_${hashCommunityId(communityId)}`
 }

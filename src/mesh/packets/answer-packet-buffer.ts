@@ -1,15 +1,15 @@
 /**
- * Answer packet buffer: the latest packets of answers of one session, in case they got lost on their way.
+ * Answer packet buffer: the latest packets of answers of one session, in case they are lost.
  *
- * Bounded in number and in size; who asks for one that is not kept any more hears that it is forgotten. They are kept
- * as they were sent: nothing is done per answer until somebody asks, which is seldom.
+ * Bounded in number and in size; a request for one that is not kept any more is answered with "forgotten". Packets are
+ * kept as they were sent, so that an answer costs nothing until it is requested again, which is rare.
  */
 const MAX_PACKETS = 128
 const MAX_LENGTH = 1_048_576
 const MAX_PACKET_LENGTH = 131_072
 
 export class AnswerPacketBuffer {
-  /** A ring, whose places are used again. */
+  /** A ring buffer. */
   readonly #packets: (string | undefined)[] = []
   #next = 0
   #oldest = 0
@@ -28,7 +28,7 @@ export class AnswerPacketBuffer {
     this.#packets[place] = undefined
   }
 
-  /** As it stood in its packet. */
+  /** The answer as it stood in its packet. */
   find(number: number): string | undefined {
     for (let at = this.#next - 1; at >= this.#oldest; at--) {
       const packet = this.#packets[at % MAX_PACKETS] ?? ''

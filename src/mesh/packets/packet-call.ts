@@ -1,11 +1,11 @@
 /**
- * Packet call: one call inside a packet. What the session says of it already (from whom, to whom, in which community)
- * is left out; what is left of an envelope is a list.
+ * Packet call: one call inside of a packet. The fields that follow from the session (sender, receiver, community) are
+ * left out; the rest of an envelope is a list.
  *
  *   [contract, deadline ms, hops, trace id (a ULID), span, session or null, body, actor]
  *
- * where the contract is [capability, major, minor, schema hash], or null for that of the call before it in its packet:
- * what is called in one moment is mostly called for the same thing. There is an actor where the session takes one.
+ * where the contract is [capability, major, minor, schema hash], or null for that of the previous call in its packet:
+ * calls of one moment mostly have the same contract. The actor is present if the session supports it.
  */
 import { toHex } from '../../core/bytes.ts'
 import { randomBytes, isUlid, newUlid } from '../../core/ids.ts'
@@ -17,7 +17,7 @@ import { isActorName } from '../actor-name.ts'
 import { MAX_MESH_BODY_DEPTH } from '../message-body.ts'
 import { isCapabilityName, MAX_CALL_DEADLINE_MS, MAX_HOP_BUDGET, MAX_SESSION_NAME_LENGTH } from '../mesh-envelope.ts'
 
-/** What is called. */
+/** The contract that is called. */
 interface Contract {
   readonly capability: string
   readonly version: CapabilityVersion
@@ -34,7 +34,7 @@ export interface PacketCall extends Contract {
   readonly actor: string | undefined
 }
 
-/** Half of a span is this process, the other half counts: unique is all that it has to be. */
+/** Half of a span identifies this process, and the other half counts, which makes it unique. */
 const ourHalf = toHex(randomBytes(4))
 let spans = 0
 
@@ -45,7 +45,7 @@ function nextSpan(): string {
 
 const SPAN = /^[0-9a-f]{16}$/
 
-/** A call as a text, whose contract is left out of a packet where it was named already. */
+/** A call as a text; its contract is left out of a packet if it is that of the previous call. */
 export interface PacketCallText {
   readonly contract: string
   readonly rest: string
@@ -66,7 +66,7 @@ function contractText(offer: Offer, hash: string): string {
   return text
 }
 
-/** Throws on a body that JSON cannot say. */
+/** Throws on a body that has no JSON text. */
 export function encodePacketCall(
   offer: Offer,
   hash: string,
@@ -80,7 +80,7 @@ export function encodePacketCall(
   const trace = isUlid(traceId) ? traceId : newUlid()
   const session = sessionId === undefined ? 'null' : JSON.stringify(sessionId.slice(0, MAX_SESSION_NAME_LENGTH))
   const hops = Math.max(0, hopBudget)
-  // An actor has nothing in it that JSON would write differently.
+  // An actor has no character that JSON would escape.
   const tail = actor === undefined ? '' : `,"${actor}"`
   const rest = `${deadlineMs},${hops},"${trace}","${nextSpan()}",${session},${JSON.stringify(body)}${tail}`
   return { contract: contractText(offer, hash), rest }
@@ -98,7 +98,7 @@ export function encodePacketCallList(texts: readonly PacketCallText[]): string {
 }
 
 /**
- * `undefined` for anything else: a member wrote it, but not every member means well. `before` is the call before it in
+ * Returns `undefined` for anything else: a member sent it, but members may be hostile. `before` is the previous call in
  * its packet.
  */
 export function decodePacketCall(value: unknown, before: PacketCall | undefined): PacketCall | undefined {
@@ -146,7 +146,7 @@ function decodeContract(value: unknown): Contract | undefined {
   return isRight ? { capability, version: [major, minor], schemaHash } : undefined
 }
 
-/** Whatever walks a value walks it by recursion, as this does: it stops where others would go on. */
+/** Functions descend into values by recursion, as this one does; it stops at the limit. */
 function isShallow(value: Json, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (levels === 0) return false

@@ -1,13 +1,13 @@
 /**
- * Packet caller: small calls on their way to other nodes. Those that are made in one moment go in one packet.
+ * Packet caller: sends small calls to other nodes. Calls that are made in one moment are sent in one packet.
  *
  *   made ─▶ gathered until the moment is over ─▶ sent ─▶ answered
- *                  │ the wire takes nothing            │ the wire broke: nobody knows, unless it may happen twice
- *                  ▼                                   │ nobody listens there: as good as never sent
- *               unsent                                 │ a second without answer on a wire that may lose some:
- *                                                      │ asked about
+ *                  │ the connection refuses            │ the connection broke: unknown, unless idempotent
+ *                  ▼                                   │ no subscriber there: equivalent to never sent
+ *               unsent                                 │ a second without answer where some may get lost:
+ *                                                      │ the outcome is requested
  *
- * Pure: wires do the I/O; a moment is over when everything that has come in was looked at.
+ * Pure: connections do the I/O; a moment is over when all input that has arrived was processed.
  */
 import { createInterruptedCallFault } from '../../bus/provider-attempt.ts'
 import type { Call, Outcome } from '../../bus/call.ts'
@@ -38,8 +38,8 @@ import type { PacketCallText } from './packet-call.ts'
 import { matchesExpectedPacketProof, createPacketProof } from './packet-proof.ts'
 
 /**
- * `unsent`: no byte of it left. `stale`: the peer does not take it under this session any more. Either way nothing was
- * tried, or it may happen twice.
+ * `unsent`: no byte of it was sent. `stale`: the peer no longer accepts calls under this session. In both cases nothing
+ * was tried, or the call is idempotent.
  */
 export type UnsentReason = 'unsent' | 'stale'
 
@@ -47,11 +47,13 @@ export interface PacketRequest {
   readonly text: PacketCallText
   readonly idempotent: boolean
   readonly call: Call
-  /** What is done instead, then. */
+  /** What to do with a call that was not sent. */
   readonly otherwise: (why: UnsentReason) => Promise<Outcome>
 }
 
-/** Most calls are answered by then; the others are asked about, where a wire may lose some. */
+/**
+ * Most calls are answered within this time; the outcome of the others is requested, if the connection may lose answers.
+ */
 const PATIENCE_MS = 1_000
 const MAX_MISSED = 4
 
@@ -61,12 +63,12 @@ class Waiting implements CallEndListener {
   readonly wire: PacketConnection
   readonly #resolve: (outcome: Outcome | Promise<Outcome>) => void
   readonly #withdraw: (waiting: Waiting) => void
-  /** Where the end of the call is heard: at its ticket, which costs less than listening to a signal. */
+  /** The ticket reports the end of the call, which is cheaper than a listener on a signal. */
   readonly #ticket: RunningCallTicket | undefined
   readonly #aborted: (() => void) | undefined
-  /** 0 until it is sent. */
+  /** The number of the call; 0 until it is sent. */
   number = 0
-  /** The first call of its packet. */
+  /** The number of the first call in its packet. */
   first = 0
   sentMs = 0
   questions = 0
@@ -112,7 +114,10 @@ class Waiting implements CallEndListener {
     if (!this.isSettled) this.settle(this.request.otherwise(why))
   }
 
-  /** A number goes out once: somebody repeats what is on the wire, and it was carried out, or the count is spoilt. */
+  /**
+   * A number is used once: either another party repeated our packet and the call was carried out, or the counter is
+   * wrong.
+   */
   wasSeenBefore(): void {
     if (this.request.idempotent) this.untried('stale')
     else this.lose('its number had been there before')
@@ -124,16 +129,19 @@ class Waiting implements CallEndListener {
 }
 
 /**
- * What is under way in one session. Numbers are a session's own, and count up: the far end remembers which it has seen.
+ * The running calls of one session. A session numbers its calls upwards, and the far end remembers the numbers that it
+ * has seen.
  */
 interface SessionCalls {
   readonly session: MeshSession
   readonly waiting: PendingCallTable<Waiting>
-  /** Made in this moment, all for one wire. */
+  /** Calls of this moment for one connection. */
   gathered: Waiting[]
   gatheredBytes: number
   next: number
-  /** By the packet that was heard last, unless calls went out since: as many new ones are likely to follow from them. */
+  /**
+   * How many answers the last packet had, unless calls were sent since: about as many new calls are likely to follow.
+   */
   answered: number
 }
 
@@ -145,7 +153,7 @@ export class PacketCaller implements PacketConnectionListener {
     for (const calls of this.#due.splice(0)) this.#flush(calls)
   }
 
-  /** What follows from one packet of answers is on its way before the next one is read. */
+  /** The calls that follow from one packet of answers are sent before the next packet is processed. */
   readonly #inTurn = new PacketProcessingQueue<string>((text) => {
     this.#flushAll()
     this.#read(text)
@@ -155,7 +163,7 @@ export class PacketCaller implements PacketConnectionListener {
     const { wire, calls, number, sentMs } = waiting
     if (number !== 0) {
       wire.send(about('cancel', number, calls.session), calls.session.id, 0)
-      // Nothing has come since: perhaps nothing comes through at all.
+      // Nothing has arrived since, so the connection may be dead.
       if (this.#clock.monotonic() - sentMs >= PATIENCE_MS) wire.doubt(sentMs)
     }
     waiting.settle(cutOffRead(waiting.request.call))
@@ -177,13 +185,14 @@ export class PacketCaller implements PacketConnectionListener {
       calls.gathered.push(new Waiting(calls, wire, { request, resolve, withdraw: this.#withdraw }))
       calls.gatheredBytes += length
       if (calls.gathered.length > 1) return
-      // The only one goes at once; those of a burst, and those that follow from a burst of answers, wait for each other.
+      // A single call is sent at once; calls of a burst, and those that follow from a burst of answers, wait for each
+      // other.
       if (calls.waiting.size === 0 && calls.answered <= 1) this.#flush(calls)
       else this.#flushLater(calls)
     })
   }
 
-  /** Whatever came in over a wire. What is not proven is not heard; the call then ends by its deadline. */
+  /** Handles a text from a connection. Unproven packets are ignored; the call then ends with its deadline. */
   hear(text: string): void {
     this.#inTurn.add(text)
   }
@@ -207,20 +216,20 @@ export class PacketCaller implements PacketConnectionListener {
     }
   }
 
-  /** The broker says that a packet, or a question about one of its calls, found nobody. */
+  /** The broker reports that a packet, or a request about one of its calls, found no subscriber. */
   nobody(keyId: string, number: number): void {
     const calls = this.#sessions.get(keyId)
     for (let at = number; at < number + MAX_CALLS_PER_PACKET; at++) {
       const waiting = calls?.waiting.get(at)
       if (waiting === undefined) continue
       if (waiting.questions === 0 && waiting.first === number) waiting.untried('unsent')
-      // It may be reconnecting, with the answer in hand.
+      // The provider may be reconnecting, and have the answer.
       else if (waiting.questions > 0 && at === number && ++waiting.missed >= MAX_MISSED)
         waiting.lose('nobody listens there any more')
     }
   }
 
-  /** Now and then: asks about what has not been answered. */
+  /** Runs periodically: requests the outcome of calls that were not answered. */
   tick(): void {
     const nowMs = this.#clock.monotonic()
     for (const { session, waiting } of this.#sessions.values())
@@ -294,7 +303,7 @@ export class PacketCaller implements PacketConnectionListener {
     }
   }
 
-  /** Its own signed word that the call never came, and never will be carried out. */
+  /** The provider's own signed statement that the call never came, and will never be carried out. */
   #unknown(number: number, { covered, proof }: Packet, { session, waiting }: SessionCalls): void {
     if (verifyText(session.peer, `packet ${covered}`, proof)) waiting.get(number)?.untried('unsent')
   }
@@ -320,26 +329,25 @@ export class PacketCaller implements PacketConnectionListener {
 }
 
 /**
- * Half of what is under way, so that both ends work at the same time; but a few calls are not worth a packet of their
- * own.
+ * Half of the running calls, so that both ends work at the same time; but a packet should have more than a few calls.
  */
 function mostTogether({ session, waiting, gathered }: SessionCalls): number {
   return Math.min(session.callsPerPacket, Math.max(DEFAULT_CALLS_PER_PACKET, (waiting.size + gathered.length) / 2))
 }
 
-/** Proven like the call: nobody else withdraws it, or asks after it. */
+/** Proven like the call itself, so that no other party can cancel it or request its outcome. */
 function about(kind: 'cancel' | 'again', number: number, session: MeshSession): string {
   const covered = encodeProvenPacketHeader({ kind, keyId: session.id, number })
   return encodePacket(covered, createPacketProof('call', covered, '', session))
 }
 
-/** What the bus says of any provider that was cut off. */
+/** The fault that the bus uses for any provider that was cut off. */
 function cutOffRead(call: Call): Outcome {
   return fail(createInterruptedCallFault(call, 'reads', readAbortCause(call.signal)))
 }
 
 function parsedPair(text: string): readonly [number, unknown] {
   const value: unknown = parseJsonOrUndefined(text)
-  // Signed nonsense is still an answer: that it talks nonsense.
+  // A signed answer that is malformed still counts as an answer, with status 500.
   return Array.isArray(value) && typeof value[0] === 'number' ? [value[0], value[1]] : [500, undefined]
 }

@@ -1,10 +1,10 @@
 /**
- * Packet gate: whether a packet of calls comes in at all. The questions are the gate's, asked once for all its calls;
- * what has to be asked of each (how often? seen before?) comes after.
+ * Packet gate: whether a packet of calls is accepted. The checks are those of the message gate, made once for all its
+ * calls; the checks of each call (rate, replay) come later.
  *
- *   a session of ours? ▸ its peer still a member? ▸ over that peer's own connection? ▸ proven? ▸ of about now?
+ *   a session of ours? ▸ its peer still a member? ▸ over that peer's own connection? ▸ proven? ▸ recent?
  *
- * Whom it is from and for follows from the session: this node has given it to that peer, for calls to itself.
+ * Sender and receiver follow from the session: this node gave it to that peer, for calls to itself.
  *
  * Pure: time comes from outside.
  */
@@ -24,11 +24,11 @@ import { matchesExpectedPacketProof } from './packet-proof.ts'
 export interface AdmittedPacket {
   readonly session: MeshSession
   readonly caller: AdmittedMessage['caller']
-  /** As they came, of nobody knows what shape. */
+  /** The calls as they were received, not validated yet. */
   readonly calls: readonly unknown[]
 }
 
-/** `shownBy` is the node at the other end of a direct connection, where there is one. */
+/** `shownBy` is the node at the other end of a direct connection, if there is one. */
 export function admitPacket(
   packet: Packet,
   shownBy: string | undefined,

@@ -5,7 +5,7 @@
  *
  *   packets of one read:   first ▸ its promises ▸ sent │ second ▸ its promises ▸ sent │ …      all in one turn
  *
- * Pure: nothing is kept beyond the turn of the loop in which it came.
+ * Pure: no packet is kept beyond the turn of the event loop in which it arrived.
  */
 export class PacketProcessingQueue<Item> {
   readonly #take: (item: Item) => void
@@ -26,10 +26,10 @@ export class PacketProcessingQueue<Item> {
     this.#take(item)
   }
 
-  /** Whoever brought the packets has brought them all by now. */
+  /** The transport has delivered all packets of this read by now. */
   readonly #rest = (): void => {
     if (this.#waiting.length === 0) this.#isTaking = false
-    // After the promises that are at work now, and those that follow from them.
+    // Runs after the promises that are pending now, and those that follow from them.
     else process.nextTick(this.#next)
   }
 

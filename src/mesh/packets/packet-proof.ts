@@ -1,10 +1,10 @@
 /**
- * Packet proof: that a packet comes from the other end of its session.
+ * Packet proof: proves that a packet comes from the other end of its session.
  *
- *   hmac-sha256:…   the MAC of its words under the session key: nobody in between can have changed or made it
- *   token:…         a word that follows from the session key: nobody who has not seen one of its packets can have made
- *                   it. Only where both nodes are told to leave out signatures (ADR 62), and what carries them is
- *                   sealed.
+ *   hmac-sha256:…   the MAC of its content under the session key: no party in between can have changed or made it
+ *   token:…         a text derived from the session key: a party that has not seen a packet cannot have made
+ *                   it. Only if both nodes are configured to omit signatures (ADR 62), and the transport is
+ *                   encrypted.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
@@ -14,7 +14,7 @@ const MAC = 'hmac-sha256:'
 const BLOCK_BYTES = 64
 const DIGEST_BYTES = 32
 
-/** Whose word it is: a caller's under one proof is never a provider's. */
+/** The direction is part of the proof: a caller's proof is never valid as a provider's. */
 export type PacketDirection = 'call' | 'answer'
 
 export function createPacketProof(
@@ -35,9 +35,9 @@ export function matchesExpectedPacketProof(
 }
 
 /**
- * HMAC out of two plain hashes (RFC 2104). Node's own looks up its algorithm anew and makes an object every time, which
- * takes longer than all else that is done for a small packet. The key is the session's in hex: padded it is still
- * ASCII, so that the packet is hashed as the text that it is.
+ * HMAC made of two plain hashes (RFC 2104). Node's own HMAC looks up its algorithm and creates an object every time,
+ * which takes longer than everything else for a small packet. The key is the session's in hex: padded it is still
+ * ASCII, so the packet is hashed as a text.
  */
 function macOf(key: KeyObject, covered: string, payload: string): string {
   const { inner, outer } = padsOf(key)
@@ -47,7 +47,7 @@ function macOf(key: KeyObject, covered: string, payload: string): string {
 
 interface Pads {
   readonly inner: string
-  /** With room for the inner digest behind it. */
+  /** A buffer with room for the inner digest at its end. */
   readonly outer: Buffer
 }
 
@@ -66,7 +66,7 @@ function padsOf(key: KeyObject): Pads {
   return pads
 }
 
-/** Where two proofs of one length are laid side by side: ours have two lengths. */
+/** Buffers for comparing two proofs of equal length, by length; our proofs have two lengths. */
 const places = new Map<number, readonly [Buffer, Buffer]>()
 
 function isSame(given: string, right: string): boolean {

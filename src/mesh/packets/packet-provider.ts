@@ -1,12 +1,12 @@
 /**
- * Packet provider: small calls of other nodes, served as they come, answered together where they are done together.
+ * Packet provider: serves small calls of other nodes, and answers those together that are done at the same moment.
  *
- *   packet ─▶ gate ─▶ each call: not too often? not seen before? ─▶ bus ─▶ answers of one moment ─▶ one packet
+ *   packet ─▶ gate ─▶ each call: rate? replay? ─▶ bus ─▶ answers of one moment ─▶ one packet
  *
- * Answers over a wire that may lose them are kept for a while; what was neither answered nor seen is signed to be so,
- * and from then on never carried out.
+ * Answers over a connection that may lose them are kept for a while. If the outcome of a call is requested that was
+ * never received, the provider signs that, and never carries the call out afterwards.
  *
- * Pure: whoever brings packets in takes the answers out.
+ * Pure: the transports receive packets and send the answers.
  */
 import type { InboundPeerCall } from '../../bus/bus.ts'
 import type { Outcome } from '../../bus/call.ts'
@@ -38,14 +38,14 @@ import { admitPacket } from './packet-gate.ts'
 import { matchesExpectedPacketProof, createPacketProof } from './packet-proof.ts'
 import { SequenceWindow } from './sequence-window.ts'
 
-/** Where packets come from, and answers go. */
+/** The connection that packets come from, and to which answers are sent. */
 export interface PacketSource {
-  /** The node whose key is at the other end; `undefined` where a broker is. */
+  /** The node whose key is at the other end; `undefined` if it is a broker. */
   readonly shownBy: string | undefined
   readonly mayLose: boolean
-  /** Largest packet that it takes. */
+  /** The largest packet that it accepts. */
   readonly maxBytes: number
-  /** Calls of it that run. */
+  /** How many of its calls are running. */
   running: number
   readonly answer: (packet: string) => void
   readonly served?: (status: number, ms: number) => void
@@ -63,7 +63,7 @@ interface Running {
   readonly source: PacketSource
 }
 
-/** One call of a packet that was admitted, and where its answer goes. */
+/** One call of an accepted packet, and where its answer is sent. */
 interface PacketCallArrival {
   readonly number: number
   readonly caller: AdmittedMessage['caller']
@@ -76,11 +76,11 @@ interface Served {
   readonly seen: SequenceWindow
   readonly running: PendingCallTable<Running>
   readonly kept: AnswerPacketBuffer
-  /** Answers of this moment, all for one source. */
+  /** Answers of this moment for one source. */
   gathered: string[]
   gatheredBytes: number
   source: PacketSource
-  /** A packet of it is being looked through: what is refused at once waits for the rest. */
+  /** One of its packets is being processed: refusals that are ready wait for the other answers. */
   isReading: boolean
 }
 
@@ -115,26 +115,27 @@ export class PacketCallServer {
     else this.#served.get(head.keyId)?.running.get(head.number)?.serving.withdraw('the caller withdrew')
   }
 
-  /** Nobody is at the other end any more. */
+  /** The other end has disconnected. */
   gone(source: PacketSource): void {
     for (const { running } of this.#served.values())
       for (const run of running.values()) if (run.source === source) run.serving.withdraw('the caller went away')
   }
 
-  /** The node stops: whoever still works is told. */
+  /** The node stops: running handlers are aborted. */
   close(): void {
     for (const { running } of this.#served.values())
       for (const { serving } of running.values()) serving.withdraw('the node stops')
   }
 
   /**
-   * A call is withdrawn and asked after by its own caller only. What was asked after and never came is refused from
-   * then on: whoever could ask for numbers that are yet to come would have every call refused (ADR 87).
+   * Only the caller itself may cancel a call or request its outcome. A call whose outcome was requested and that never
+   * came is refused from then on, so another party that could request outcomes of future numbers could have every call
+   * refused (ADR 87).
    */
   #isCallers(packet: Packet, { shownBy }: PacketSource): boolean {
     const { keyId } = packet.head
     const session = this.#served.get(keyId)?.session ?? this.#parts.gate.sessions.find(keyId)
-    // Nothing is known of it, and nothing but that will be said.
+    // Nothing is known of the call, and the answer will only say that.
     if (session === undefined) return true
     return (shownBy === undefined || shownBy === session.peer) && matchesExpectedPacketProof('call', packet, session)
   }
@@ -184,7 +185,7 @@ export class PacketCallServer {
   }
 
   async #finish(served: Served, arrival: PacketCallArrival, serving: InboundPeerCall): Promise<void> {
-    // It never rejects: what goes wrong inside is an outcome.
+    // It never rejects: an error inside becomes an outcome.
     const outcome = await serving.outcome
     served.running.delete(arrival.number)
     arrival.source.running--
@@ -236,7 +237,7 @@ export class PacketCallServer {
     served.source = source
     served.gathered.push(answer)
     served.gatheredBytes += answer.length
-    // There is nobody to wait for.
+    // No other call of the packet is running, so the answer is sent at once.
     if (served.running.size === 0 && !served.isReading) {
       this.#flush(served)
       return
@@ -258,7 +259,10 @@ export class PacketCallServer {
     source.answer(packet)
   }
 
-  /** Signed, since there may be no session to prove it by: "nothing was tried" is worth lying about. */
+  /**
+   * Signed, because there may be no session to prove it with, and a false "nothing was tried" would make the caller
+   * repeat a call that ran.
+   */
   #refuse(
     { keyId, first, count }: Extract<PacketHeader, { kind: 'call' | 'refusal' }>,
     fault: Fault,
@@ -270,18 +274,18 @@ export class PacketCallServer {
     source.answer(encodePacket(covered, signText(this.#parts.identity, `packet ${covered}${payload}`), payload))
   }
 
-  /** The caller has waited for long, or lost its connection, and asks what became of a call. */
+  /** The caller has waited for long, or lost its connection, and requests the outcome of a call. */
   #again(keyId: string, number: number, source: PacketSource): void {
     const served = this.#served.get(keyId)
     const session = this.#parts.gate.sessions.find(keyId)
-    // Still at it, or about to say so: its answer will come.
+    // The call is running, or its answer is about to be sent.
     if (served?.running.has(number) === true || (served?.gathered.length ?? 0) > 0) return
     const kept = served?.kept.find(number)
     if (served !== undefined && kept !== undefined) {
       this.#gather(served, kept, source)
       return
     }
-    // A process that has restarted knows nothing of what the one before it did, and must not say that it was nothing.
+    // A process that has restarted does not know what the one before it did, and must not state that nothing was done.
     if (session === undefined || served?.seen.has(number) === true) {
       source.answer(encodePacket(encodeProvenPacketHeader({ kind: 'forgotten', keyId, number })))
       return
@@ -311,9 +315,9 @@ export class PacketCallServer {
   }
 }
 
-/** UTF-16 to UTF-8, at worst. */
+/** The worst case of UTF-16 to UTF-8. */
 const MAX_BYTES_PER_CHARACTER = 3
-/** Key id, proof, number and status around an answer. */
+/** The bytes of key id, proof, number and status around an answer. */
 const HEAD_BYTES = 256
 
 function tooLarge(number: number, limit: number): string {

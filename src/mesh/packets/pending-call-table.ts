@@ -1,15 +1,15 @@
 /**
- * Pending call table: what is under way in one session, found by the number of its call.
+ * Pending call table: the running calls of one session, by number.
  *
- * Numbers count up and most calls are short, so each has a place in a ring; one that is still there when its place is
- * wanted moves to a map. A map alone would do, but not under load: whenever V8 renews the table of a map, the old one
- * keeps pointing to the new one, and what died in old space keeps alive whatever has been in any of them since. Whole
- * calls then survive until the next full collection, and the short collections take ten times as long.
+ * Numbers count up and most calls are short, so each has a place in a ring; a call that still runs when its place is
+ * needed moves to a map. A map alone would be too slow under load: whenever V8 rehashes a map, the old table keeps
+ * pointing to the new one, and a dead table in old space keeps everything alive that was in any later one. Whole calls
+ * then survive until the next full garbage collection, and the short collections take ten times as long.
  */
 const PLACES = 1_024
 
 export class PendingCallTable<Value> {
-  /** 0 where nothing is: calls count from 1. */
+  /** The number at each place; 0 for an empty one, because calls count from 1. */
   readonly #numbers = new Float64Array(PLACES)
   readonly #values: (Value | undefined)[] = []
   readonly #lasting = new Map<number, Value>()
@@ -48,7 +48,7 @@ export class PendingCallTable<Value> {
     } else if (this.#lasting.size > 0 && this.#lasting.delete(number)) this.#size--
   }
 
-  /** Those that are there now, in no order: whoever walks them may take them out. */
+  /** A copy of the present values, in no order, so that the caller may remove them while iterating. */
   values(): readonly Value[] {
     const all: Value[] = [...this.#lasting.values()]
     for (const value of this.#values) if (value !== undefined) all.push(value)

@@ -1,10 +1,10 @@
 /**
- * Sequence window: which numbers of one session have been here. A caller counts its calls; what has come before, or is
- * too far behind the newest to be told apart from what has, is refused (RFC 4303 § 3.4.3 does so for IPsec).
+ * Sequence window: which numbers of one session were received. A caller numbers its calls; a number that was received
+ * before, or is too far behind the newest one to tell, is refused (as RFC 4303 § 3.4.3 does for IPsec).
  *
  *   … refused │ 16,384 remembered, one bit each │ new
  *
- * It costs two kilobytes however many calls there are, and a flood cannot wash anything out of it.
+ * It takes two kilobytes however many calls there are, and a flood cannot remove a recent number from it.
  */
 const SIZE = 16_384
 const WORD = 32
@@ -19,7 +19,7 @@ export class SequenceWindow {
     return ((this.#bits[this.#word(number)] ?? 0) & bit(number)) !== 0
   }
 
-  /** `false` when it was here before. */
+  /** Returns `false` when the number was received before. */
   see(number: number): boolean {
     if (this.has(number)) return false
     if (number > this.#highest) this.#advance(number)

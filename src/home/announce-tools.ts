@@ -1,5 +1,5 @@
 /**
- * Announce tools: saying something in the house, and looking through a camera.
+ * Announce tools: announce a text in the house, and show a camera's picture.
  *
  * Reads and writes through the families' own tools.
  */

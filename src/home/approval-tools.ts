@@ -1,11 +1,11 @@
 /**
- * Approval tools: how a request to a person stands, for whoever made it. Waiting is a state with one next step, and a
- * client that can be told hears when it ends:
+ * Approval tools: show a caller the state of its own approval request. Waiting is a state with one next step, and a
+ * client that receives notifications learns when it ends:
  *
  *   approval {id, wait_seconds}     waits, with progress where the client asked for it
- *   hearthbus://approvals/{id}      the same as a resource; its subscribers hear of every change
+ *   hearthbus://approvals/{id}      the same as a resource; its subscribers are notified of every change
  *
- * Reads the guard's records; withdraws what the caller itself asked for.
+ * Reads the guard's records; withdraws requests of the caller itself.
  */
 import { isoTime } from '../toolbox/iso-time.ts'
 import { z } from 'zod'
@@ -85,7 +85,7 @@ export function createApprovalTools(parts: HomeDependencies): readonly Capabilit
   ]
 }
 
-/** Tells subscribers of every change. Returns how to stop. */
+/** Notifies subscribers of every change. Returns a function that stops this. */
 export function startAnnouncingApprovalResources({ bus, guard }: HomeDependencies): () => void {
   return guard.approvals.subscribe(({ approval: { id } }) => bus.announceResource(formatApprovalUri(id)))
 }
@@ -125,7 +125,7 @@ function isWithdrawn({ state, reason }: Pick<Approval, 'state' | 'reason'>): boo
   return state === 'expired' && reason === APPROVAL_WITHDRAWN_REASON
 }
 
-/** The request once it is answered, or as it stands when the time is up. */
+/** Resolves to the request once it is answered, or to its present state when the time is up. */
 function settled(
   { guard }: HomeDependencies,
   id: string,

@@ -33,13 +33,13 @@ export async function previewCall(
   const preview = await guard.services.previewDecision(call, offer)
   if (!preview.ok) return preview
   const { decision, mistake } = preview.value
-  // A limit passes with time, so it says nothing about a later call.
+  // A limit ends with time, so it says nothing about a later call.
   if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(createDeniedFault(decision))
   if (mistake !== undefined) return fail(mistake)
   return ok({ asksPerson: decision.verdict === 'approval-required' })
 }
 
-/** The same as an answer; `sentence` says what would happen. */
+/** The preview as an answer; `sentence` says what would happen. */
 export async function previewCallAsAnswer(
   parts: Pick<HomeDependencies, 'bus' | 'guard'>,
   call: ThingCall,

@@ -62,7 +62,7 @@ export function createToolSearchAndCallTools(parts: HomeDependencies): readonly 
         .filter(({ isWhole, isPlaceOnly, parts: said }) => isWhole || (said > 1 && !isPlaceOnly))
         .slice(0, MAX_THINGS)
         .map(({ thing }) => thing)
-      // What sets a thing that was named comes first, then what fits the words.
+      // Tools that set one of the named things come first, then tools whose descriptions match the words.
       const setting = new Set(things.flatMap(({ controls }) => controls.slice(0, 1).map((one) => one.callFor(0).tool)))
       const found = [...offers.filter(({ name }) => setting.has(name)), ...index.search(query, offers)].filter(
         (offer, at, all) => all.indexOf(offer) === at && (effect === undefined || offer.effect === effect),
@@ -75,7 +75,7 @@ export function createToolSearchAndCallTools(parts: HomeDependencies): readonly 
     }),
     defineChange({
       ...DELEGATING_HOME_TOOL_DEFAULTS,
-      // It calls what its caller names, which has to be in the caller's own profiles.
+      // The caller chooses the tool, so the tool has to be in the caller's own profiles.
       composes: false,
       name: 'tools_call',
       title: 'Call any tool',
@@ -85,7 +85,7 @@ export function createToolSearchAndCallTools(parts: HomeDependencies): readonly 
         arguments: z.record(z.string(), z.json()).default({}),
       }),
       timeoutSeconds: 120,
-      // Recorded with the nested call, whose tool says which arguments are secret.
+      // The nested call records these arguments, because its tool declares which of them are secret.
       secrets: ['arguments', 'quoted'],
       act: async (_, { name: given, arguments: body }, context) => {
         const names = parts.bus.offers().map(({ name }) => name)
@@ -110,7 +110,7 @@ export function createToolSearchAndCallTools(parts: HomeDependencies): readonly 
   ]
 }
 
-/** The next step that the family suggests is rewritten as a tools_call. One that another node suggests is left out. */
+/** Rewrites the next step that the family suggests as a tools_call. A step that another node suggests is left out. */
 function asToolsCall(fault: Fault, offer: Offer): Fault {
   if (isStrangersOffer(offer)) {
     const { next: _, ...details } = fault.details ?? {}
@@ -126,7 +126,7 @@ function toolJson(offer: Offer): JsonObject {
   const { name, description, effect, requestSchema } = offer
   const input = requestSchema as JsonObject
   if (!isStrangersOffer(offer)) return { name, effect, description: sanitizeLine(description, MAX_DESCRIPTION), input }
-  // The names, choices and descriptions of its arguments are as much its own words as what it says of the tool.
+  // Names, choices and descriptions of arguments are untrusted text, like the tool's own description.
   const isShort = JSON.stringify(input).length <= MAX_STRANGERS_SCHEMA_LENGTH
   return {
     name,
@@ -136,7 +136,7 @@ function toolJson(offer: Offer): JsonObject {
   }
 }
 
-/** Described by a device or by another node. */
+/** Whether a device or another node wrote the description. */
 function isStrangersOffer({ name, isFromPeer }: Offer): boolean {
   return isFromPeer === true || name.startsWith('device.')
 }

@@ -99,11 +99,14 @@ export function createChangesAndAttentionTools(parts: HomeDependencies): readonl
 
 interface ChangeSearch {
   readonly rows: readonly JsonObject[]
-  /** Whether there is no other such change in the time that was asked about. */
+  /** Whether the list contains all such changes in the requested time. */
   readonly isComplete: boolean
 }
 
-/** Pages of the ledger end at a size that a model can read: they are read on until there are enough, or all. */
+/**
+ * A page of the ledger tool is limited to a size that a model can read, so pages are read until there are enough
+ * changes, or no more.
+ */
 async function searchChanges(
   context: HandlerContext,
   range: JsonObject,
@@ -164,7 +167,7 @@ interface ChangeSubject {
   readonly targets: readonly string[]
 }
 
-/** The things that are meant, or else the text itself. */
+/** The things that the text names, or else the text itself. */
 async function subjectOf(parts: HomeDependencies, about: string, context: HandlerContext): Promise<ChangeSubject> {
   const found = findThingByText(about, await readHomeSnapshot(parts, context))
   const things = found.kind === 'one' ? [found.thing] : found.kind === 'question' ? found.whole : []

@@ -80,7 +80,10 @@ export function collectDeviceThings(
 
 const LAMP_STATE = 'self.lamp.get_state'
 
-/** The tool that reads the present value of a part, and the path to it in the answer, which ends in its argument. */
+/**
+ * The tool that reads the present value of a part, and the path to the value in its answer; the last step of the path
+ * is the name of the argument.
+ */
 const BEFORE: Readonly<Record<string, { readonly tool: string; readonly path: readonly [...string[], string] }>> = {
   'self.audio_speaker.set_volume': { tool: 'self.get_device_status', path: ['audio_speaker', 'volume'] },
   'self.screen.set_brightness': { tool: 'self.get_device_status', path: ['screen', 'brightness'] },
@@ -113,7 +116,7 @@ function statusIn({ data, content }: Reply): Json | undefined {
   return (typeof text === 'string' ? parseUntrustedJson(text) : undefined) ?? data
 }
 
-/** A device belongs to no room by itself: `Kitchen speaker` is in the kitchen if there is one. */
+/** A device has no room of its own: a `Kitchen speaker` is in the kitchen, if the home has one. */
 function roomIn(name: string, rooms: Rooms): string | undefined {
   const words = name.split(/\s+/)
   return words.map((word) => rooms.find(word)?.key).find((key) => key !== undefined)

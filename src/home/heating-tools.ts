@@ -1,6 +1,7 @@
 /**
- * Heating tools: how warm a room shall be, now or for a time, its weekly program, a holiday, hot water. Each is one
- * call of `ebus.v1.settings.set`, which knows the limits of this house, reads back and returns the call that undoes it.
+ * Heating tools: set the temperature of a room, now or for a time, its weekly program, a holiday, and hot water. Each
+ * is one call of `ebus.v1.settings.set`, which knows the limits of this house, reads back and returns the call that
+ * undoes it.
  *
  * Reads and writes through the family's own tool.
  */
@@ -187,7 +188,7 @@ export function createHeatingTools(parts: HomeDependencies): readonly Capability
   ]
 }
 
-/** Of two that exclude each other neither is left out silently. */
+/** Finds arguments that exclude each other, so that neither is ignored silently. */
 function findContraryArguments({
   to,
   by,

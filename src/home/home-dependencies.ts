@@ -1,5 +1,5 @@
 /**
- * Dependencies: what the tools of the home are made with, and how they answer.
+ * Home dependencies: what the tools of the home need, and helpers for their answers.
  */
 import { DELEGATING_CHANGE_STEPS } from '../bus/capability-definition.ts'
 import { z } from 'zod'
@@ -19,7 +19,7 @@ export interface HomeDependencies {
   readonly ledger: Pick<Ledger, 'append' | 'changes' | 'body' | 'entriesOfTrace' | 'projections'>
   readonly clock: Clock
   readonly rooms: RoomAliasesByName
-  /** By handle: what the owner says that a thing is called, too. */
+  /** Names that the owner configured for a thing, by its handle. */
   readonly aliases: Readonly<Record<string, readonly string[]>>
   /** The present principal that made a request at that time; `undefined` where its credential has ended. */
   readonly principalNow: (key: string, askedAtMs: number) => Caller | undefined
@@ -37,7 +37,7 @@ export const HOME_TOOL_DEFAULTS = {
     reasonForChangeArgument.safeParse(why).success ? {} : { why: 'The caller gave no reason.' },
 } as const
 
-/** Of tools that only delegate: their nested calls are planned, decided about and recorded themselves. */
+/** Defaults of tools that only delegate: their nested calls are planned, decided about and recorded themselves. */
 export const DELEGATING_HOME_TOOL_DEFAULTS = {
   ...HOME_TOOL_DEFAULTS,
   ...DELEGATING_CHANGE_STEPS,

@@ -37,12 +37,12 @@ function waitingIn({ kind, details }: Fault): JsonObject | undefined {
 /** What an identifier, a code or a time looks like. A sentence does not. */
 const IDENTIFIER = /^[\w.:/+[\]-]{1,160}$/
 
-/** Another node may have written these, and may have put a sentence where an identifier belongs. */
+/** Another node may have written this text, and may have put a sentence where an identifier belongs. */
 function quoteUnlessIdentifier(text: string): string {
   return IDENTIFIER.test(text) ? text : quoteForSentence(text)
 }
 
-/** Where there is an id, `next` was written here, with the caller's own arguments. */
+/** An answer with an `id` got its `next` here, with the caller's own arguments, so it is not quoted. */
 function quoteProse({ id, state, expires_at: expiresAt, resource, next }: JsonObject): JsonObject {
   return {
     ...Object.fromEntries(
@@ -54,7 +54,10 @@ function quoteProse({ id, state, expires_at: expiresAt, resource, next }: JsonOb
   }
 }
 
-/** True whatever the family says; the family's own words, which may contain names of devices, are quoted. */
+/**
+ * Sentences that are true for every fault of a kind. The family's own message may contain names of devices, so it is
+ * quoted.
+ */
 const SENTENCES: Readonly<Record<FaultKind, string>> = {
   'invalid-arguments': 'The arguments do not fit. Nothing was done.',
   'not-found': 'There is no such thing. Nothing was done.',

@@ -1,5 +1,5 @@
 /**
- * Heating: the zones, the hot water and the heat source of the eBUS, in the words of the home.
+ * Heating: the zones, the hot water and the heat source of the eBUS, as things of the home.
  */
 import type { Json } from '../core/json.ts'
 import { readJsonValueAt, readNumberAt, readObjectsAt, readTextAt } from './json-path.ts'
@@ -12,7 +12,7 @@ export interface HomeZone {
   readonly room: string | undefined
   readonly celsius: number | undefined
   readonly humidity: number | undefined
-  /** How warm it shall be now, and why. */
+  /** The temperature that the heating aims at now, and why. */
   readonly wanted: number | undefined
   readonly because: string | undefined
   readonly mode: string | undefined

@@ -34,7 +34,7 @@ const MAX_NAMED = 6
 const MAX_ROOMS = 40
 const MAX_FOUND = 12
 const MAX_SENSORS = 5
-/** Of more places than these, less is said of each. */
+/** With more places than this, less is said about each. */
 const MANY_PLACES = 4
 const MAX_UNCLEAR_CANDIDATES = 12
 
@@ -122,7 +122,7 @@ export function createHomeLookupTools(parts: HomeDependencies): readonly Capabil
   ]
 }
 
-/** The keys of the rooms that are meant, where nothing but a room, a floor or the whole home is named. */
+/** The keys of the rooms, if the text names nothing but a room, a floor or the whole home. */
 function findPlaces(text: string, picture: HomeSnapshot): readonly string[] {
   const all = picture.rooms.all()
   if (isEverythingText(text)) return all.map(({ key }) => key)
@@ -169,7 +169,7 @@ function isUnlocked({ isLocked }: Thing): boolean {
   return isLocked === false
 }
 
-/** That nothing is on is only said where everything that can be on is known to be off. */
+/** The sentence "nothing is on" is only used if every thing that can be on is known to be off. */
 function formatWhatIsOn(here: readonly Thing[]): readonly string[] {
   const on = here.filter(isSwitchedOn)
   if (on.length > 0) return [`on: ${names(on)}`]
@@ -186,7 +186,7 @@ function isAboutClimate({ name, kind }: Thing): boolean {
   )
 }
 
-/** Looking does no harm: where a few things fit, all of them are told. */
+/** Reading does no harm: if a few things match, all of them are described. */
 function toldBy(found: ReturnType<typeof findThingByText>): readonly Thing[] {
   if (found.kind === 'one') return [found.thing]
   return found.kind === 'question' && found.whole.length <= MAX_NAMED ? found.whole : []

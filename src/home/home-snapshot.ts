@@ -52,7 +52,7 @@ export async function readHomeSnapshot(
     homeseerItems(ask),
     ask('ebus', 'ebus.v1.semantic.snapshot.get', { planes: PLANES, allow_partial: true, timeout_ms: 5_000 }),
   ])
-  // HomeSeer first, because people name rooms there. The eBUS family's answer is under `data`, beside its meta.
+  // HomeSeer comes first, because people name rooms there. The eBUS family's answer is under `data`, beside its meta.
   const things = collectHomeseerThings(homeseer, rooms)
   const heating = decodeHomeHeating(readJsonValueAt(planes, 'data', 'planes'), rooms)
   const named = [...things, ...collectDeviceThings(devices, bus.offers(), rooms)].map((thing) => {

@@ -83,7 +83,7 @@ const KIND_WORDS: Readonly<Record<ThingKind, readonly string[]>> = {
   camera: ['camera', 'cam', 'kamera'],
   speaker: ['speaker', 'volume', 'lautsprecher', 'lautstaerke'],
   screen: ['screen', 'display', 'bildschirm', 'anzeige'],
-  // What is measured is not a kind: the humidity of a room is not its battery.
+  // Words for measured quantities are not kinds: the humidity of a room is not its battery.
   sensor: ['sensor', 'detector', 'fuehler', 'melder'],
   other: [],
 }
@@ -94,7 +94,7 @@ const STOP_WORDS = new Set(
   ),
 )
 
-/** What a thing is to do. */
+/** What a thing should do. */
 export type ThingCommand = 'on' | 'off' | 'open' | 'close' | 'lock' | 'unlock' | 'stop'
 
 const WISH_WORDS: Readonly<Record<ThingCommand, readonly string[]>> = {
@@ -151,14 +151,14 @@ export function splitMeaningfulWords(text: string): readonly string[] {
     .flatMap((word) => NUMERALS.get(word) ?? splitCompound(word))
 }
 
-/** `bedroom two` is `Bedroom 2`. One is left out: `the one in the hall`. */
+/** `bedroom two` is `Bedroom 2`. The word for one is left out, because of `the one in the hall`. */
 const NUMERALS: ReadonlyMap<string, string> = new Map(
   ['two zwei zwo', 'three drei', 'four vier', 'five fuenf', 'six sechs'].flatMap((words, index) =>
     words.split(' ').map((word) => [word, String(index + 2)] as const),
   ),
 )
 
-/** Whether several are meant: `lights`, `alle Lampen`, `every lamp`. */
+/** Whether the text means several things: `lights`, `alle Lampen`, `every lamp`. */
 export function isPluralText(text: string): boolean {
   const words = normaliseText(text).split(' ')
   return words.some(
@@ -166,7 +166,7 @@ export function isPluralText(text: string): boolean {
   )
 }
 
-/** Whether nothing is named but everything: `all of it`, `alles`. What happens to be called so is not meant. */
+/** Whether the text names nothing but everything: `all of it`, `alles`. A thing with such a name is not meant. */
 export function isEverythingText(text: string): boolean {
   const words = normaliseText(text)
     .split(' ')
@@ -191,7 +191,7 @@ const EXCLUDING_WORDS = new Set(
   ),
 )
 
-/** Everyday words that are not misspelt names. */
+/** Everyday words that must not be corrected into names. */
 export const EVERYDAY_WORDS: ReadonlySet<string> = new Set(
   'there where other another every again always about above after around before behind below between inside under until while which whose these those their would could should might ausser ohne unter ueber hinter neben zwischen wieder immer jetzt heute morgen gestern andere anderen jeder jedes damit davon dafuer welche welcher warum wann sollte koennte wuerde aussen innen gleich spaeter vorher nachher'.split(
     ' ',
@@ -238,7 +238,7 @@ function splitCompound(word: string): readonly string[] {
   return [single]
 }
 
-/** Without the letters that German puts between the halves of a compound. */
+/** The first half without the letters that German inserts between the halves of a compound. */
 function findCompoundHead(first: string): string | undefined {
   return [first, first.replace(/n$/, ''), first.replace(/s$/, '')].find(isKnownWord)
 }

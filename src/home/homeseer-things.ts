@@ -1,5 +1,5 @@
 /**
- * HomeSeer things: the devices of HomeSeer as things of the home, from what `hs4.devices.list` says of them.
+ * HomeSeer things: the devices of HomeSeer as things of the home, from the answer of `hs4.devices.list`.
  */
 import { omitUndefined, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -11,7 +11,7 @@ import { readArrayAt, readNumberAt, readObjectsAt, readTextAt, readTextsAt } fro
 import type { Rooms } from './room.ts'
 import type { Thing, ThingCall, ThingControl } from './thing.ts'
 
-/** Kinds that are never said to be on. */
+/** Kinds for which "is on" makes no sense. */
 const NEVER_ON: ReadonlySet<ThingKind> = new Set(['sensor', 'lock', 'thermostat'])
 
 /** HomeSeer's device kinds that have another name here. */
@@ -44,7 +44,8 @@ const GROUP = 'group'
 export function collectHomeseerThings(items: readonly Json[], rooms: Rooms): readonly Thing[] {
   const devices = items.filter(isJsonObject)
   const parents = new Map(devices.map((device) => [readNumberAt(device, 'ref'), device]))
-  // The main words for rooms first: whoever else is called nearly so is then another room, in whatever order they come.
+  // The main words for rooms are joined first: a room with a similar name is then another room, whatever the order of
+  // the devices.
   const places = [...new Set(devices.map((device) => readTextAt(device, 'location') ?? ''))]
   for (const place of places.toSorted(
     (left, right) => Number(isCanonicalRoomName(right)) - Number(isCanonicalRoomName(left)),

@@ -1,7 +1,7 @@
 /**
- * Later runner: makes the calls that were put off when they are due, as the principal that asked, with the rights that
- * the principal has then. Each is recorded as begun before it is made: after a crash in between it is not known whether
- * it took effect, and it is not made again.
+ * Later runner: makes planned calls when they are due, as the principal that asked, with the rights that the principal
+ * has at that time. Each is recorded as begun before it is made: after a crash in between it is not known whether it
+ * took effect, and it is not made again.
  *
  * Reads and writes through the bus and the ledger.
  */
@@ -84,7 +84,7 @@ export class LaterCallRunner {
   #once({ id }: LaterCall, work: () => Promise<void>): void {
     if (this.#running.has(id) || this.#stopping.signal.aborted) return
     const running = work()
-      // A call whose entry was refused or could not be written was not made; it is tried again, or found at the next
+      // A call whose entry was refused or could not be written was not made; it is tried again now, or at the next
       // start.
       .catch((error: unknown) => this.#parts.report(error, `the planned call ${id} could not be carried out`))
       .finally(() => this.#running.delete(id))
@@ -103,7 +103,7 @@ export class LaterCallRunner {
     try {
       await this.#parts.ledger.append({ kind: 'later.begun', later: call.id, trace_id: traceId })
     } catch (error) {
-      // It was cancelled at the same moment.
+      // The call was cancelled at the same moment.
       if (error instanceof UnlawfulEntryError) return
       throw error
     }
@@ -130,7 +130,7 @@ export class LaterCallRunner {
     await this.#parts.ledger.append({ kind: 'later.ended', later: id, principal, capability: tool, outcome })
   }
 
-  /** The call's own entries in the log say how it ended, if it got that far. */
+  /** Closes a call that a crash interrupted. The call's own entries in the log say how it ended, if it ended. */
   async #closeInterrupted(call: LaterCall): Promise<void> {
     const entries = call.traceId === undefined ? [] : this.#parts.ledger.entriesOfTrace(call.traceId)
     const enter = entries.find((entry) => entry.kind === 'call.enter' && entry['tool'] === call.tool)

@@ -1,9 +1,9 @@
 /**
- * Later state: every call that was put off, as the log says it. That a call was begun is on the disk before it is made,
- * so whatever happens in between, none is made twice.
+ * Later state: every planned call, computed from the log. The entry that a call was begun is on the disk before the
+ * call is made, so no call is made twice, even after a crash.
  *
  *   later.planned ─▶ later.begun ─▶ later.ended
- *         │               └─▶ later.asked ─▶ later.begun      a person was asked, and said yes: once more, and no further
+ *         │               └─▶ later.asked ─▶ later.begun      a person was asked and approved: made once more, and then never again
  *         └─▶ later.ended      cancelled, missed
  *
  * The arguments and the reason are the body of the entry `plannedSeq`.
@@ -55,7 +55,7 @@ export const MAX_LATER_DELAY_MS = 31 * 86_400_000
 /** A call that could not be made in time, such as while the gateway was down, is made at most this late. */
 export const LATER_CALL_GRACE_MS = 15 * 60_000
 const MAX_KEPT = 300
-/** The entry of a planned call is dated a moment after the time of planning, and clocks may be set. */
+/** The entry of a planned call has a time a moment after the planning, and clocks may be set. */
 const CLOCK_SLACK_MS = 60_000
 
 const apply: Readonly<Record<string, EntryHandler<LaterCallsState>>> = {

@@ -1,5 +1,5 @@
 /**
- * Later time: when a call that is put off is due, from the words that people use for it.
+ * Later time: parses the words that people use for the time at which a planned call is due.
  *
  *   in_minutes 10 · at "18:30" or "6:30 pm" (today, or tomorrow where that is over) · at "tomorrow 07:00" ·
  *   at "2026-12-24T18:00"
@@ -8,7 +8,7 @@
  */
 import { MAX_LATER_DELAY_MS } from './later-state.ts'
 
-/** A time of day needs its minutes, an `am` or an `Uhr`: `7` alone may be anything. */
+/** A time of day needs minutes, `am`, `pm` or `Uhr`: `7` alone could mean anything. */
 const CLOCK =
   /^(?:(today|heute|tomorrow|morgen)[ ,]+)?(?:at |um )?(\d{1,2})(?:[:.](\d{2}))? ?(am|pm|a\.m\.|p\.m\.|uhr)?$/i
 const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[T ]([01]\d|2[0-3]):\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?$/
@@ -42,14 +42,14 @@ function timeOf(text: string, nowMs: number): number | undefined {
   return due.getTime()
 }
 
-/** On the clock of 24 hours; `undefined` for what is on neither clock. */
+/** The hour on a 24-hour clock; `undefined` if it is valid on neither clock. */
 function hourOf(hour: number, half: string): number | undefined {
   if (half !== 'am' && half !== 'pm') return hour > 23 ? undefined : hour
   if (hour < 1 || hour > 12) return undefined
   return (hour % 12) + (half === 'pm' ? 12 : 0)
 }
 
-/** The 31st of November is not the 1st of December. */
+/** A date such as the 31st of November is refused instead of being read as the 1st of December. */
 function dateTimeOf(text: string): number | undefined {
   const date = DATE_TIME.exec(text)
   if (date === null) return undefined

@@ -1,6 +1,6 @@
 /**
- * Later tools: putting a call off until a time, and what is planned. A call is previewed before it is stored: one that
- * would be refused is refused now, and one that will need approval says so.
+ * Later tools: plan a call for a later time, and list the planned calls. A call is previewed before it is stored: one
+ * that would be refused is refused now, and one that will need approval says so.
  *
  * Reads and writes through the bus and the ledger.
  */
@@ -33,7 +33,7 @@ import type { ThingCall } from './thing.ts'
 
 const MAX_LISTED = 20
 const RECENT_MS = 24 * 3_600_000
-/** The same call for the same minute is a repetition by a client that got no answer. */
+/** The same call for the same minute counts as a repetition by a client that got no answer. */
 const SAME_DUE_MS = 60_000
 /** Temporary faults: the same call may succeed when it is due. */
 const PASSING: ReadonlySet<Fault['kind']> = new Set(['offline', 'timed-out', 'busy', 'unsupported'])
@@ -66,7 +66,7 @@ export function createLaterTools(parts: HomeDependencies): readonly Capability[]
       idempotent: false,
       timeoutSeconds: 60,
       plan: (): Result<undefined, Fault> => ok(undefined),
-      // Planning changes our own records; the planned call is decided about when it runs.
+      // Planning only changes our own records; the guard decides about the planned call when it runs.
       assess: (_, { call, cancel }): CallAssessment => ({
         effect: call === undefined && cancel === undefined ? 'reads' : 'records',
         reasons: [],
@@ -131,7 +131,7 @@ function plannedCall(
   { caller }: HandlerContext,
 ): { readonly offer: Offer; readonly call: ThingCall } | string {
   if (call === undefined) return 'There is no call.'
-  // Named by its own tool, which says what is secret.
+  // The tool in the arguments says which of them are secret.
   const inner = call.tool === 'tools_call' ? call.arguments['name'] : call.tool
   const given = typeof inner === 'string' ? inner : call.tool
   const body = call.tool === 'tools_call' ? call.arguments['arguments'] : call.arguments
@@ -202,7 +202,7 @@ function laterCalls({ ledger }: Pick<HomeDependencies, 'ledger'>): readonly Late
   return [...ledger.projections.state(laterCallsProjection).calls.values()]
 }
 
-/** The caller's own calls; an admin sees everybody's. */
+/** The caller's own planned calls; an admin sees all. */
 function shownCalls(parts: HomeDependencies, { caller }: Pick<HandlerContext, 'caller'>): readonly LaterCall[] {
   const isAdmin = caller.kind === 'principal' && caller.role === 'admin'
   return laterCalls(parts).filter((call) => isAdmin || isLaterCallOfCaller(call, caller))
@@ -275,7 +275,7 @@ function laterJson(parts: HomeDependencies, call: LaterCall): JsonObject {
   }
 }
 
-/** For the overview and for the list of what needs a person. */
+/** A summary for the overview and for the list of what needs a person. */
 export function summarizeLaterCalls(
   parts: HomeDependencies,
   context: Pick<HandlerContext, 'caller'>,

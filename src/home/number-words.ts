@@ -71,7 +71,7 @@ const TENS: Readonly<Record<string, number>> = {
   neunzig: 90,
 }
 const WHOLE: Readonly<Record<string, number>> = { hundred: 100, hundert: 100, einhundert: 100, 'one hundred': 100 }
-/** Parts of the whole, in percent. */
+/** Fractions of the range, in percent. */
 const FRACTIONS: Readonly<Record<string, number>> = {
   half: 50,
   halb: 50,
@@ -99,20 +99,20 @@ const OPEN_SIDE = /\b(?:open|opened|offen|geoeffnet)$|(?<=.)\b(?:up|hoch|rauf|au
 const CLOSED_SIDE = /\b(?:closed|shut|geschlossen)$|(?<=.)\b(?:down|runter|herunter|zu)$/
 /** Words around a number that do not change it. */
 const AROUND = /\b(?:to|auf|dim|dimmed|dimmen|gedimmt|set|brightness|helligkeit|level|position|the|ganz)\b/g
-/** `at 7` and `on at 7` may be a time of day; `at 7 %` is none. */
+/** `at 7` and `on at 7` may be a time of day; `at 7 %` cannot be. */
 const AROUND_WITH_UNIT = /\bat\b|^(?:on|an|ein)\s+(?=\S)/g
 const DIGITS = /^(-?\d+(?:[.,]\d+)?)$/
 
 export interface Quantity {
   readonly value: number
   readonly unit?: 'percent' | 'degrees'
-  /** What is measured of a thing that opens: `30 % closed` is 70 % open. */
+  /** The direction that the number refers to, for a thing that opens: `30 % closed` is 70 % open. */
   readonly side?: 'open' | 'closed'
-  /** Said as a part of the whole: `half`. */
+  /** Whether the text was a fraction, such as `half`. */
   readonly isFraction: boolean
 }
 
-/** `undefined` for what is not a number, or has a word that would change its meaning. */
+/** Returns `undefined` for text that is not a number, or that contains a word that would change its meaning. */
 export function parseQuantity(text: string): Quantity | undefined {
   const said = transliterateUmlauts(text.trim().toLowerCase())
   const unit = said.search(PERCENT) >= 0 ? 'percent' : said.search(DEGREES) >= 0 ? 'degrees' : undefined
@@ -134,7 +134,7 @@ export function parseQuantity(text: string): Quantity | undefined {
   }
 }
 
-/** A number in digits or words, with nothing around it. */
+/** Parses a number in digits or words, with no other words around it. */
 export function parseNumberWords(text: string): number | undefined {
   const plain = text.trim().toLowerCase()
   const digits = DIGITS.exec(plain)?.[1]

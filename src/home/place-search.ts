@@ -11,7 +11,7 @@ import type { Thing } from './thing.ts'
 const GROUND_FLOOR = 'ground floor'
 const FLOOR_WORDS = new Set('floor storey story level stock stockwerk etage geschoss'.split(' '))
 
-/** Also for tools with a room argument. */
+/** Finds rooms by name; also used by tools with a room argument. */
 export function findRoomsByName(text: string, rooms: readonly Room[]): readonly Room[] {
   const words = splitMeaningfulWords(text)
   const known = words.length === 0 ? [] : listRoomsByWords(rooms, words)
@@ -25,7 +25,10 @@ export function findRoomsByName(text: string, rooms: readonly Room[]): readonly 
   return listRoomsByWords(rooms, fixed)
 }
 
-/** Those that are called so; else those of which it is the translation; else those that the tables have a word for. */
+/**
+ * Rooms with exactly this name; else those whose name is a translation of it; else those for which the tables have a
+ * word.
+ */
 export function listRoomsByWords(rooms: readonly Room[], words: readonly string[]): readonly Room[] {
   const said = words.join(' ')
   const called = rooms.filter(({ aliases }) =>
@@ -58,7 +61,7 @@ function withoutGeneric(words: readonly string[]): readonly string[] {
   return left.some((word) => /\p{L}/u.test(word)) ? left : words
 }
 
-/** For tools with a floor argument: those of these things that are on it. */
+/** Of these things, those on the named floor; for tools with a floor argument. */
 export function findThingsOnFloor(text: string, things: readonly Thing[]): readonly Thing[] {
   const words = splitMeaningfulWords(text)
   const isUnclear = isRelativeFloorName(text) && !hasGroundFloor(things)

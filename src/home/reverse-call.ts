@@ -1,10 +1,10 @@
 /**
- * Reverse call: the calls that take back what one recorded call did, from its arguments and its answer.
+ * Reverse call: the calls that undo one recorded call, derived from its arguments and its answer.
  *
  *   hs4.devices.set                    the value, text or colour that was there before
  *   ebus.v1.settings.set               as its answer says
  *   ebus…schedules.set_…               the slots that were there before
- *   home_set of a device's own part    what the device said before, as the answer has it
+ *   home_set of a device's own part    the device's state before, as the answer has it
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -14,12 +14,12 @@ import type { ThingCall } from './thing.ts'
 
 export interface ReverseCall {
   readonly call: ThingCall
-  /** What a person would call it; untrusted text. */
+  /** The name that a person would use; untrusted text. */
   readonly label: string
   readonly handle: string | undefined
   /** The value or text after the change, where it is known. */
   readonly leftAt: number | string | undefined
-  /** What it acted on, as the ledger names it, and where the ledger has it. */
+  /** The target as the ledger names it, and the number of the ledger entry. */
   readonly target?: string | undefined
   readonly seq?: number
 }
@@ -66,7 +66,7 @@ export function findReverseCalls(
 
 function deviceValue(result: Json | undefined, name: string): ReversedCall {
   const ref = readNumberAt(result, 'ref')
-  // What is told in words, such as a colour, has no number; its status is what was there.
+  // A value that is set as text, such as a colour, has no number; its previous status is restored.
   const isText = readTextAt(result, 'verification', 'expected', 'text') !== undefined
   const before = isText
     ? readTextAt(result, 'verification', 'before', 'status')
@@ -80,7 +80,7 @@ function deviceValue(result: Json | undefined, name: string): ReversedCall {
   return { calls: [{ call, label: readTextAt(result, 'name') ?? name, handle: `hs:${ref}`, leftAt }], unknown: [] }
 }
 
-/** A colour is shown with it and told without. */
+/** HomeSeer shows a colour with this mark, and expects it without. */
 const COLOUR_MARK = /^#(?=[0-9a-f]{6}$)/i
 
 function schedule(
@@ -99,7 +99,7 @@ function schedule(
   return { calls: [{ call, label: name, handle: undefined, leftAt: undefined }], unknown: [] }
 }
 
-/** A slot is read with more than it is written with. */
+/** A slot is read with more fields than it is written with. */
 function toSlotInput(slot: Json): Json {
   if (!isJsonObject(slot)) return slot
   return Object.fromEntries(Object.entries(slot).filter(([key]) => SLOT_INPUT.has(key)))

@@ -98,7 +98,7 @@ const GERMAN_ROOM_WORDS = new Set(
   ),
 )
 
-/** The first word for a room in each language: these two are each other's translation, the others only near it. */
+/** The first word of a group in each language. These two translate each other; the other words are only similar. */
 const MAIN_ROOM_WORDS: ReadonlySet<string> = new Set(
   Object.values(ROOM_WORDS).flatMap((words) => [
     ...words.slice(0, 1),
@@ -127,14 +127,14 @@ export function findCanonicalRoomName(name: string): string | undefined {
 const RELATIVE_FLOOR_NAMES = new Set(['upstairs', 'downstairs', 'upper floor', 'main floor', 'oben', 'unten'])
 
 /**
- * Whether a floor is named by where it lies. Such a name says something only about a home whose ground floor is known:
+ * Whether the name gives a floor by its position. Such a name only has a meaning if the home's ground floor is known:
  * the first floor is the ground floor in America, and the one above it in Europe.
  */
 export function isRelativeFloorName(name: string): boolean {
   return RELATIVE_FLOOR_NAMES.has(normaliseText(name))
 }
 
-/** For a word that is in normalised form already. */
+/** Takes a word that is in normalised form already. */
 export function isRoomWord(word: string): boolean {
   return ROOM_BY_WORD.has(word)
 }

@@ -3,8 +3,8 @@
  * and `Wohnzimmer` of a person are one.
  *
  * Rooms are one where the owner says so, or where both names are words for the same room in the tables. Nothing else is
- * joined: `Bedroom 2` is not the bedroom. Of two names that one family has, only translations of each other are one room:
- * who has a `Lounge` and a `Living Room` has two.
+ * joined: `Bedroom 2` is not the bedroom. Of two names that one family has, only translations of each other are one
+ * room: a home with a `Lounge` and a `Living Room` has two rooms.
  */
 import { normaliseText } from './normalised-text.ts'
 import { findCanonicalRoomName, isCanonicalRoomName } from './room-words.ts'
@@ -14,7 +14,7 @@ export type RoomAliasesByName = Readonly<Record<string, readonly string[]>>
 
 export interface Room {
   readonly key: string
-  /** As the owner, or the first family that names it, spells it. */
+  /** The name as the owner spells it, or the first family that has it. */
   readonly name: string
   readonly aliases: readonly string[]
 }
@@ -23,7 +23,7 @@ export class Rooms {
   readonly #byName = new Map<string, string>()
   readonly #rooms = new Map<string, { name: string; aliases: Set<string> }>()
   readonly #ownersNames = new Map<string, string>()
-  /** By room and family: what the family calls it, folded. */
+  /** The family's names for a room, folded, by room and family. */
   readonly #familyNames = new Map<string, string[]>()
 
   constructor(table: RoomAliasesByName = {}) {
@@ -34,7 +34,7 @@ export class Rooms {
     }
   }
 
-  /** The key of the room that a family calls by this name; `undefined` without a name. */
+  /** The key of the room that a family calls by this name, creating it if necessary; `undefined` without a name. */
   join(name: string, family: string): string | undefined {
     const folded = normaliseText(name)
     if (folded === '') return undefined
@@ -68,7 +68,7 @@ export class Rooms {
     return [...this.#rooms.keys()].flatMap((key) => this.get(key) ?? [])
   }
 
-  /** The room of the tables that this is a word for, unless the family has another word for it. */
+  /** The key of the room in the tables that this is a word for, unless the family has another room for that key. */
   #joined(folded: string, family: string): string {
     const known = findCanonicalRoomName(folded)
     if (known === undefined) return folded
@@ -76,7 +76,7 @@ export class Rooms {
     const isOther = others.some(
       (other) => other !== folded && !(isCanonicalRoomName(other) && isCanonicalRoomName(folded)),
     )
-    // Not a key that the tables have: that is the other room's.
+    // The key of the tables belongs to the other room, so a different one is made.
     return isOther ? `${folded} itself` : known
   }
 

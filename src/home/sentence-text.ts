@@ -1,7 +1,6 @@
 /**
  * Sentence text: sentences that can be spoken, with untrusted text kept apart from ours. Every name, state or reason
- * that comes from a device, a system or a person is quoted and cut, so that text which somebody planted in a name
- * cannot pass for ours.
+ * that comes from a device, a system or a person is quoted and cut, so that text in a name cannot be mistaken for ours.
  */
 import { sanitizeLine } from '../core/untrusted-text.ts'
 

@@ -65,7 +65,7 @@ export async function setManyThings(
   const to = quoteForSentence(String(wish.to))
   if (able.length === 0) return createSentenceAnswer(`No ${noun} there can be set to ${to}. Nothing was done.`)
   const kinds = [...new Set(able.map(({ one }) => one.kind))]
-  // `50` is a brightness, a position or a volume: one of them is meant.
+  // `50` may be a brightness, a position or a volume, so the things must be of one kind.
   if (kinds.length > 1 && parseThingCommand(String(wish.to)) === undefined)
     return createSentenceAnswer(
       `${to} fits ${formatList(kinds.map((kind) => PLURALS[kind] ?? kind))}. Nothing was done.`,
@@ -92,7 +92,10 @@ function countNoun(number: number, noun: string): string {
   return formatCount(number, noun, PLURALS[noun])
 }
 
-/** A blind is neither on nor off, and what must keep running is only switched by its name. */
+/**
+ * Whether a thing is set together with others. A blind is neither on nor off, and a thing that must keep running is
+ * only switched by its name.
+ */
 function isSetTogether(one: Thing, to: ManyWish['to']): boolean {
   const command = parseThingCommand(String(to))
   return !mustKeepRunning(one) && !(one.kind === 'blind' && (command === 'on' || command === 'off'))
@@ -165,7 +168,7 @@ async function carryOutAll(
 /** The selected things, or an answer that says why none could be selected. */
 export type ThingSelection = { readonly things: readonly Thing[] } | { readonly answer: Outcome }
 
-/** Returns an answer where it is not clear which are meant. */
+/** Returns an answer with a question if it is not clear which things are meant. */
 function thingsMeant({ room, kind, except }: ManyWish, picture: HomeSnapshot): ThingSelection {
   const safe = picture.things.filter(
     (one) =>
@@ -197,7 +200,7 @@ function thingsMeant({ room, kind, except }: ManyWish, picture: HomeSnapshot): T
   return { things: [...new Set(found.flatMap(({ things }) => things ?? []))] }
 }
 
-/** A word that may mean two rooms is not taken for both. */
+/** Asks which room is meant: a word that may mean two rooms is not taken for both. */
 function askWhichRoom(place: string, picture: HomeSnapshot): Outcome {
   const rooms = findRoomsByName(place, picture.rooms.all()).map(({ name }) => quoteForSentence(name))
   return createSentenceAnswer(`${quoteForSentence(place.trim())} may be ${formatList(rooms)}. Nothing was done.`, {
@@ -210,7 +213,10 @@ function mustKeepRunning({ name, kind }: Thing): boolean {
   return kind === 'switch' && RUNS_ON.test(normaliseText(name))
 }
 
-/** `undefined` when there is no such place. What one family calls a room may be a floor to another. */
+/**
+ * Things in a room or on a floor; `undefined` when there is no such place. One family's room may be another family's
+ * floor.
+ */
 function inPlace(place: string, things: readonly Thing[], picture: HomeSnapshot): readonly Thing[] | undefined {
   const rooms = findRoomsByName(place, picture.rooms.all())
   const onFloor = new Set(findThingsOnFloor(place, picture.things))

@@ -16,7 +16,7 @@ export function addConfirmIntentAndReason(
     : { tool, arguments: body }
 }
 
-/** Whether the change was seen afterwards in something other than the field that was written. */
+/** Whether the change was confirmed by reading something other than the field that was written. */
 export function isChangeReadBack(data: Json): boolean {
   return (
     readJsonValueAt(data, 'verification', 'matched') === true ||

@@ -1,7 +1,7 @@
 /**
- * Set tools: changing one thing, or many of a harmless kind, each through its family's own tool in the caller's name.
+ * Set tools: change one thing, or many of a harmless kind, each through its family's own tool in the caller's name.
  *
- * An answer has an `id`: `undo` brings back what was before, as far as that is known.
+ * An answer has an `id` with which `undo` restores the previous state, as far as it is known.
  *
  * Reads and writes through the families' own tools.
  */
@@ -101,14 +101,14 @@ interface SetWish {
   readonly preview: boolean
 }
 
-/** A question is never turned into an act. */
+/** The caller asked a question, which never changes anything. */
 function answerQuestion(of: string | undefined): Outcome {
   const next =
     of === undefined ? { tool: 'home_overview', arguments: {} } : { tool: 'home_state', arguments: { of: [of] } }
   return createSentenceAnswer(`That is a question: ${next.tool} answers it. Nothing was done.`, { next })
 }
 
-/** Where several of one harmless kind are meant, offers the call that sets them all. */
+/** Asks which of several things is meant; for things of one harmless kind, offers the call that sets them all. */
 function askWhich(
   { candidates, whole }: Extract<ThingSearchResult, { readonly kind: 'question' }>,
   { wish, text, picture }: { readonly wish: SetWish; readonly text: string; readonly picture: HomeSnapshot },
@@ -122,11 +122,11 @@ function askWhich(
   const room = rooms.size === 1 && first?.room !== undefined ? picture.rooms.get(first.room)?.name : undefined
   const others = picture.things.filter((one) => one.kind === kind && (room === undefined || one.room === first?.room))
   const all: JsonObject = {
-    // A quoted room is found as well.
+    // The search also understands a quoted room.
     ...(room === undefined ? {} : { room: quoteForSentence(room) }),
     kind: kind ?? 'light',
     to: wish.to,
-    // Of the same kind and place, but not requested.
+    // Things of the same kind and place that were not requested.
     except: others.filter((one) => !able.includes(one)).map(({ handle }) => handle),
     why: wish.why,
   }
@@ -179,7 +179,7 @@ async function setOne(parts: HomeDependencies, one: Thing, { wish, context, pict
   })
 }
 
-/** Says `verified` only of what was read back. */
+/** The sentence for the result. It says `verified` only if the change was read back. */
 function setSentence(one: Thing, told: string, { shown, data }: { shown: string | undefined; data: Json }): string {
   const name = capitaliseSentence(quoteForSentence(one.name))
   const state = readTextAt(data, 'verification', 'outcome')

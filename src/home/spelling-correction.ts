@@ -8,7 +8,7 @@ const MIN_LENGTH = 4
 const MIN_SUBSTITUTED = 6
 const MIN_TWO_SLIPS = 9
 
-/** `undefined` where no known word is near, or several are. */
+/** Returns `undefined` where no known word is similar, or several are. */
 export function correctMisspelledWord(word: string, known: Iterable<string>): string | undefined {
   if (word.length < MIN_LENGTH || /\d/.test(word)) return undefined
   const near = [...new Set(known)].filter(

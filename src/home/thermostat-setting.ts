@@ -27,7 +27,7 @@ export function listThermostatRooms(picture: HomeSnapshot): readonly string[] {
   return thermostats(picture).flatMap(({ room }) => (room === undefined ? [] : (picture.rooms.get(room)?.name ?? [])))
 }
 
-/** A thermostat where no zone of the heating is meant. */
+/** Chooses a thermostat if the text names no zone of the heating. */
 export function chooseThermostat(picture: HomeSnapshot, name: string | undefined): Thing | undefined {
   const able = thermostats(picture)
   if (name === undefined) return able.length === 1 && (picture.heating?.zones ?? []).length === 0 ? able[0] : undefined

@@ -1,5 +1,5 @@
 /**
- * Thing control choice: finds the control of a thing for a word or number that somebody says.
+ * Thing control choice: finds the control of a thing for the word or number in a request.
  *
  *   "on" · "40 %" · 21.5 · "half" · "fünfzig Prozent" · "a bit brighter" · "red" · "open" · a label of the thing itself
  */
@@ -27,7 +27,7 @@ const FILLERS = new Set(
 const FULL = new Set('full voll max maximum maximal'.split(' '))
 const BRIGHTNESS = new Set('brightness helligkeit hell bright power'.split(' '))
 
-/** Whether it is asked how a thing is, in words or with a question mark. A question is never turned into an act. */
+/** Whether the text asks for a state, in words or with a question mark. A question never changes anything. */
 export function isStateQuestion(text: string): boolean {
   return /[?？¿]/.test(text) || QUESTION_WORDS.has(normaliseText(text).split(' ')[0] ?? '')
 }
@@ -38,7 +38,7 @@ const QUESTION_WORDS = new Set(
   ),
 )
 
-/** The control that is meant; otherwise what the thing can do instead. */
+/** The control that is meant, or else what the thing can do. */
 export function chooseThingControl(
   thing: Thing,
   to: string | number | boolean,
@@ -61,7 +61,7 @@ function commandChoice(thing: Thing, text: string): ChosenThingControl | undefin
   return control === undefined ? undefined : { call: control.callFor(undefined), told: word ?? text }
 }
 
-/** A dimmer whose range ends just below its own `on` is fully on there. */
+/** A dimmer whose range ends just below the value of its own `on` is fully on at the end of the range. */
 function isFullBrightness({ kind, controls }: Thing, plain: string): boolean {
   const words = plain.split(' ')
   return (
@@ -73,7 +73,7 @@ function isFullBrightness({ kind, controls }: Thing, plain: string): boolean {
 }
 
 function measuredChoice(thing: Thing, to: string | number | boolean, text: string): ChosenThingControl | undefined {
-  // A number is where it shall be; only words say by how much.
+  // A number is the new value; only words can say by how much to change it.
   const byHowMuch = typeof to === 'number' ? undefined : relativeChoice(thing, text)
   return byHowMuch ?? numberChoice(thing, text) ?? colourChoice(thing, text)
 }
@@ -103,7 +103,7 @@ function isOpening({ kind }: Thing): boolean {
 function numberChoice(thing: Thing, text: string): ChosenThingControl | undefined {
   const quantity = parseQuantity(text)
   if (quantity === undefined || (quantity.side !== undefined && !isOpening(thing))) return undefined
-  // Whether `30 % down` is meant from where it is, or from the top, is not said.
+  // It is not clear whether `30 % down` is counted from the present position or from the top.
   if (quantity.side !== undefined && !quantity.isFraction && UP_OR_DOWN.test(text)) return undefined
   const value = quantity.side === 'closed' ? 100 - quantity.value : quantity.value
   const zero = value === 0 ? controlForZero(thing, quantity) : undefined
@@ -117,7 +117,7 @@ function numberChoice(thing: Thing, text: string): ChosenThingControl | undefine
 
 const UP_OR_DOWN = /\b(?:up|hoch|rauf|down|runter|herunter)\b/i
 
-/** A dimmer whose range begins above zero is off at zero, and such a blind closed. */
+/** A dimmer whose range begins above zero is switched off for zero, and such a blind is closed. */
 function controlForZero(thing: Thing, quantity: Quantity): ThingControl | undefined {
   const isLevel = thing.controls.some(
     (each) => each.wish === 'level' && isMeasuredIn(each, quantity) && each.minimum !== 0,
@@ -133,7 +133,7 @@ function isRanged({ wish }: ThingControl): boolean {
   return wish === 'level' || wish === 'temperature'
 }
 
-/** Dimmers end at 99 or 100 and mean the same; other ranges end at 255, and a percentage is a part of that. */
+/** Dimmers end at 99 or 100, which mean the same; other ranges end at 255, of which a percentage is taken. */
 function valueFor(
   { wish, minimum = 0, maximum = 100 }: ThingControl,
   value: number,
@@ -191,14 +191,17 @@ function relativeStep(text: string, control: ThingControl, thing: Thing): number
   const size = SLIGHTLY.test(rest) ? slight : GREATLY.test(rest) ? great : usual
   const left = rest.replace(SLIGHTLY, ' ').replace(GREATLY, ' ').replaceAll(RELATIVE_FILLERS, ' ').trim()
   if (left === '') return direction * (wish === 'temperature' ? size.degrees : size.level * (maximum - minimum))
-  // Any other word may change the meaning: `warmer than upstairs`, `not brighter`.
+  // Any other word in the text may change the meaning: `warmer than upstairs`, `not brighter`.
   const amount = parseQuantity(left)
   const isAmount =
     amount !== undefined && !amount.isFraction && amount.side === undefined && isMeasuredIn(control, amount)
   return isAmount ? direction * amount.value : undefined
 }
 
-/** Only what fits: a dimmer does not get warmer, and of a blind `more` may mean either way. */
+/**
+ * Finds a comparative that fits the thing: a dimmer does not get warmer, and `more` of a blind may mean either
+ * direction.
+ */
 function findComparative(
   text: string,
   { wish }: ThingControl,
@@ -211,12 +214,12 @@ function findComparative(
   const said = words.filter((word) => more?.includes(word) === true || less?.includes(word) === true)
   const [only] = said
   if (said.length !== 1 || only === undefined) return undefined
-  // Without `by`, `30 % down` may also be a place.
+  // Without `by`, `30 % down` may also be a position.
   if (isOpening(thing) && !/\b(?:by|um)\b/i.test(text)) return undefined
   return { direction: more?.includes(only) === true ? 1 : -1, rest: words.filter((word) => word !== only).join(' ') }
 }
 
-/** Words with their numbers and units whole: `1,5`, `10 %`. */
+/** Splits into words, keeping numbers with their units: `1,5`, `10 %`. */
 function foldWords(text: string): readonly string[] {
   return transliterateUmlauts(text.toLowerCase())
     .split(/[\s!]+/)
@@ -260,7 +263,7 @@ function colourChoice(thing: Thing, text: string): ChosenThingControl | undefine
   return control === undefined || colour === undefined ? undefined : { call: control.callFor(colour), told: text }
 }
 
-/** The label that was said, or the only one whose words were all said: `movie mode` for `Movie`. */
+/** The label in the text, or the only label whose words are all in it: `movie mode` for `Movie`. */
 function labelledControl({ controls }: Thing, text: string): ThingControl | undefined {
   const folded = normaliseText(text)
   const exact = controls.find(({ label }) => label !== undefined && normaliseText(label) === folded)
@@ -274,7 +277,7 @@ function labelledControl({ controls }: Thing, text: string): ThingControl | unde
         .split(' ')
         .every((each) => words.has(each)),
   )
-  // Other words may reverse the meaning.
+  // Other words in the text may reverse its meaning.
   const isPlain = [...words].every(
     (word) =>
       FILLERS.has(word) || MODE_WORDS.has(word) || near.some(({ label }) => normaliseText(label ?? '').includes(word)),

@@ -1,5 +1,5 @@
 /**
- * Thing search: which things somebody may mean. The text is split into places, kinds and words of names; a thing has to
+ * Thing search: which things a text may mean. The text is split into places, kinds and words of names; a thing has to
  * match every part. A thing that does not match a part is at best a candidate, and never the answer.
  *
  *   "the reading lamp in the guest room"  ─▶  [reading] [lamp] [guest room]
@@ -27,11 +27,11 @@ export interface ThingMatch {
   readonly isWhole: boolean
   /** How many parts were matched. */
   readonly parts: number
-  /** How many of them by words of its own name, rather than by its kind or place. */
+  /** How many parts match words of the thing's own name, rather than its kind or place. */
   readonly named: number
-  /** Words of its own name that were not said and do not follow from its room or kind. */
+  /** How many words of its own name are not in the text and do not follow from its room or kind. */
   readonly unsaid: number
-  /** Only its place was said. */
+  /** Only its place is in the text. */
   readonly isPlaceOnly: boolean
 }
 
@@ -72,21 +72,21 @@ export function findThingByText(
   if (matches.length === 0) return { kind: 'none' }
   if (isEverythingText(said))
     return { kind: 'question', candidates: matches.slice(0, MAX_CANDIDATES).map(({ thing }) => thing), whole: [] }
-  // Saying what is excluded does not say what is meant.
+  // A text that only excludes things does not say which one is meant.
   const whole = isExclusionText(said) ? [] : matches.filter(({ isWhole }) => isWhole)
   const able = whole.filter(({ thing }) => isAble?.(thing) ?? true)
   const only =
     (isAble === undefined ? unmistakable(said, sensorsCalledSo(whole)) : undefined) ??
     unmistakable(said, whole) ??
     unmistakable(said, able) ??
-    // What only tells is not meant by a wish that nothing here can fulfil.
+    // A thing without controls is not meant by a request for a change that no matching thing can make.
     (able.length === 0
       ? unmistakable(
           said,
           whole.filter(({ thing }) => thing.controls.length > 0),
         )
       : undefined)
-  // A corrected misspelling must not open a door.
+  // A corrected misspelling must not be enough to open a door.
   if (only !== undefined && !(isCorrected && only.isSensitive)) return { kind: 'one', thing: only }
   return {
     kind: 'question',
@@ -126,7 +126,7 @@ function unmistakable(text: string, whole: readonly ThingMatch[]): Thing | undef
   return only?.thing
 }
 
-/** Asking for the temperature means what is called so, rather than what is set to one. */
+/** A request for the temperature means a sensor with that name, rather than a thing whose temperature is set. */
 function sensorsCalledSo(whole: readonly ThingMatch[]): readonly ThingMatch[] {
   const most = Math.max(0, ...whole.map(({ named }) => named))
   const called = whole.filter(({ named }) => named === most)
@@ -202,9 +202,9 @@ function corrected(
 
 interface SaidPart {
   readonly words: readonly string[]
-  /** Rooms of this home that it may mean; absent for what is not a place. */
+  /** The rooms of this home that the word may mean; absent if it is no place. */
   readonly rooms: ReadonlySet<string> | undefined
-  /** The room or floor that this word means, whether or not this home has it. */
+  /** The room or floor that this word names, even if this home does not have it. */
   readonly place: string | undefined
 }
 
@@ -272,7 +272,7 @@ function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbo
   }
 }
 
-/** `Kitchen speaker` is in the kitchen by its name. */
+/** A `Kitchen speaker` is in the kitchen because of its name. */
 function isNamedPlace(name: readonly string[], place: string): boolean {
   return name.some((word) => findCanonicalRoomName(word) === place)
 }

@@ -8,7 +8,7 @@ import type { ThingKind, ThingCommand } from './home-words.ts'
 
 export interface Thing {
   readonly handle: string
-  /** As its family names it; untrusted text. */
+  /** The name that its family gives it; untrusted text. */
   readonly name: string
   /** Aliases that people taught. */
   readonly aliases?: readonly string[]
@@ -37,7 +37,10 @@ export interface ThingControl {
   readonly label?: string
   readonly minimum?: number
   readonly maximum?: number
-  /** `value` is the requested number, where the control takes one; a colour is red, green and blue in one number. */
+  /**
+   * The call for a value. `value` is the requested number, if the control takes one; a colour is red, green and blue in
+   * one number.
+   */
   readonly callFor: (value: number | undefined) => ThingCall
 }
 

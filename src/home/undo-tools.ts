@@ -1,6 +1,6 @@
 /**
  * Undo tools: restores the state before a change from its ledger records: the calls under its trace, with the value
- * before and after each. What somebody else has changed since is left unchanged.
+ * before and after each. A thing that was changed again since is left as it is.
  *
  * Reads the ledger; writes through the families' own tools.
  */
@@ -86,7 +86,7 @@ async function undo(parts: HomeDependencies, wish: UndoWish, context: HandlerCon
       done++
       if (isChangeReadBack(outcome.value.data)) verified++
     }
-    // The answer says that nothing was done only while that is true.
+    // The answer may say that nothing was done only as long as that is true.
     else if (outcome.fault.kind === 'approval-required' && done === 0) return fail(outcome.fault)
     else failed.push(`${quoteForSentence(label)}: ${quoteForSentence(outcome.fault.message)}`)
   }
@@ -98,13 +98,16 @@ async function undo(parts: HomeDependencies, wish: UndoWish, context: HandlerCon
   const notes = [...failed, ...left, ...found.unknown].slice(0, MAX_NAMED)
   return createSentenceAnswer(notes.length === 0 ? sentence : `${sentence} The rest was not: see not_undone.`, {
     ...(notes.length === 0 ? {} : { not_undone: notes }),
-    // What could not be restored yet, such as what waits for a person, may be tried again.
+    // Steps that failed for now, such as one that waits for a person, may be tried again.
     [failed.length === 0 ? 'undid' : 'partly_undid']: found.traceId,
     id: context.traceId,
   })
 }
 
-/** Only where the value or text after the change, and the present one, are known. */
+/**
+ * Whether the thing was changed since. This is only known if the value or text after the change, and the present one,
+ * are known.
+ */
 function isChangedSince({ handle, leftAt }: ReverseCall, { things }: HomeSnapshot): boolean {
   const thing = things.find((each) => each.handle === handle)
   const now = typeof leftAt === 'string' ? thing?.state : thing?.level
@@ -112,8 +115,8 @@ function isChangedSince({ handle, leftAt }: ReverseCall, { things }: HomeSnapsho
 }
 
 /**
- * Whether the ledger has a later change of the same thing that still holds, whoever made it. What was taken back, and the
- * taking back, leave things as they were.
+ * Whether the ledger has a later change of the same thing that is still in effect, whoever made it. A change that was
+ * undone, and its undo, have no effect together.
  */
 function isOvertaken(parts: HomeDependencies, { target, seq = 0 }: ReverseCall, ownTraceId: string): boolean {
   if (target === undefined) return false
@@ -134,7 +137,7 @@ function isOvertaken(parts: HomeDependencies, { target, seq = 0 }: ReverseCall, 
 
 type RecentChanges = ReturnType<typeof recentChanges>
 
-/** The changes that were taken back, and the calls that took them back, by trace; newest first. */
+/** The changes that were undone, and the calls that undid them, by trace; newest first. */
 function collectUndone(
   parts: HomeDependencies,
   changes: RecentChanges,
@@ -143,7 +146,7 @@ function collectUndone(
   const [undone, undoing] = [new Set(ownTraceId === undefined ? [] : [ownTraceId]), new Set<string>()]
   for (const { entry, end } of changes) {
     const traceId = readTextAt(entry, 'trace_id') ?? ''
-    // An undo that was itself taken back does not count any more.
+    // An undo that was itself undone no longer counts.
     if (entry?.['tool'] !== 'undo' || end === undefined || undone.has(traceId)) continue
     undoing.add(traceId)
     const undid = readTextAt(resultOf(parts, end), 'undid')
@@ -160,7 +163,7 @@ function recentChanges({ ledger, clock }: HomeDependencies): ReturnType<HomeDepe
 interface UndoableChange {
   readonly traceId: string
   readonly calls: readonly ReverseCall[]
-  /** Why parts of it cannot be undone. */
+  /** Why parts of the change cannot be undone. */
   readonly unknown: readonly string[]
 }
 
@@ -176,7 +179,7 @@ function changeNamed(parts: HomeDependencies, id: string, context: HandlerContex
   return change
 }
 
-/** Neither an undone change nor an undo is the change that is meant. */
+/** The newest change, except changes that were undone, and undos. */
 function lastChange(parts: HomeDependencies, context: HandlerContext): UndoableChange | string {
   const changes = recentChanges(parts)
   const { undone, undoing } = collectUndone(parts, changes)
@@ -208,7 +211,7 @@ function changeOf(parts: HomeDependencies, traceId: string, { caller }: HandlerC
       {
         tool: readTextAt(enter, 'tool') ?? '',
         label: readTextAt(bodyOf(parts, exit), 'label'),
-        // The exit event has it only where it differs from the tool's own.
+        // The exit event has the effect only if it differs from the tool's own.
         effect: readTextAt(exit, 'effect') ?? readTextAt(enter, 'effect'),
       },
       { arguments: readJsonValueAt(bodyOf(parts, enter), 'args'), result: resultOf(parts, exit) },
@@ -219,7 +222,8 @@ function changeOf(parts: HomeDependencies, traceId: string, { caller }: HandlerC
       calls: reversed.calls.map((call) => ({ ...call, target, seq: enter.seq })),
     }
   })
-  // `home_set` has the call that restores what it told a device; the device's own tool does not.
+  // The answer of `home_set` has the call that restores the device's earlier state; that of the device's own tool does
+  // not.
   const isRestoredByHome = made.some(({ tool, calls }) => tool === 'home_set' && calls.length > 0)
   return {
     traceId,

@@ -41,7 +41,7 @@ const SEVERAL: Readonly<Record<string, readonly number[]>> = {
   taeglich: [0, 1, 2, 3, 4, 5, 6],
 }
 
-/** The English names; `undefined` for what is no day. */
+/** The English names of the days; `undefined` for text that names no day. */
 export function parseWeekdays(text: string): readonly string[] | undefined {
   const said = normaliseText(text).replace(/^am /, '')
   const named = [said, said.replace(/s$/, '')].flatMap((word) => {

@@ -1,5 +1,5 @@
 /**
- * Faults: the runtime's own stable codes, those of spec 5 § 6.3 and the ones its weak points made necessary.
+ * Faults: the runtime's own stable codes, those of spec 5 § 6.3 and further ones that it lacks.
  */
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -15,23 +15,23 @@ const KINDS = {
   ERR_ALREADY_FINALIZED: 'conflict',
   ERR_NO_RECORDS: 'conflict',
   ERR_NOT_FINALIZED: 'conflict',
-  /** An unknown or invalid key (§ 6.3, in the message). */
+  /** The key is unknown or invalid (§ 6.3, in the message). */
   INVALID_KEY: 'invalid-arguments',
-  // Of rounds (§ 6.3, in the message).
+  // The codes of rounds (§ 6.3, in the message).
   ROUND_NOT_FOUND: 'not-found',
   ALREADY_VOTED: 'conflict',
   ROUND_CLOSED: 'conflict',
   NOT_A_VOTER: 'not-permitted',
   /** A voter voted yes and no; both votes are stored. */
   EQUIVOCATION: 'conflict',
-  /** The caller's epoch is not the ledger's. */
+  /** The caller's epoch differs from the ledger's. */
   EPOCH_MISMATCH: 'conflict',
   // Our own codes.
   /** Somebody changed the task since the caller read it. */
   ERR_VERSION_CONFLICT: 'conflict',
   /** The task is DONE or CANCELLED and can no longer be changed. */
   ERR_TASK_CLOSED: 'conflict',
-  /** `depends_on` names a task that nobody created. */
+  /** `depends_on` names a task that does not exist. */
   ERR_DEPENDENCY_NOT_FOUND: 'not-found',
   /** Through its dependencies the task would wait for itself. */
   ERR_DEPENDENCY_CYCLE: 'conflict',
@@ -72,7 +72,7 @@ export function isRuntimeErrorCode(code: string | undefined): code is RuntimeErr
   return code !== undefined && Object.hasOwn(KINDS, code)
 }
 
-/** For arguments that only the handler can check; the fault looks like one of schema validation. */
+/** A fault for arguments that only the handler can check; it looks like one of schema validation. */
 export function createRuntimeArgumentFault(argument: string, message: string): Fault {
   return {
     kind: 'invalid-arguments',

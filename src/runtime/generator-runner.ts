@@ -4,7 +4,7 @@ import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 
-/** Yields to the event loop after each piece; stops when nobody waits for the answer any more. */
+/** Runs a generator and yields to the event loop after each piece; stops when the caller has gone. */
 export async function runGeneratorYielding<Value>(
   work: Generator<undefined, Value, void>,
   signal: AbortSignal,
@@ -16,7 +16,7 @@ export async function runGeneratorYielding<Value>(
   }
 }
 
-/** For work inside a transaction, which must not be interrupted: the caller makes sure that it is short. */
+/** Runs a generator without interruption, inside of a transaction; the caller makes sure that the work is short. */
 export function runGeneratorToEnd<Value>(work: Generator<undefined, Value, void>): Value {
   for (let step = work.next(); ; step = work.next()) if (step.done === true) return step.value
 }

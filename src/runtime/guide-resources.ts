@@ -1,6 +1,6 @@
 /**
- * Guide resources: how to work with audited tasks, for a model that has never done it: a resource to read and a prompt to begin
- * with.
+ * Guide resources: how to work with audited tasks, for a model that is new to them: a resource to read and a prompt to
+ * begin with.
  */
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'

@@ -1,6 +1,6 @@
 /**
- * Migrations: the runtime's tables. They are copies of the log (runtime-cache-store.ts), so that it can be listed; what
- * must hold for every writer is checked where entries are applied (runtime-state.ts).
+ * Migrations: the runtime's tables. They are copies of the log (runtime-cache-store.ts) for queries; rules for every
+ * writer are checked where entries are applied (runtime-state.ts).
  */
 import type { ModuleMigrations } from '../core/database-store.ts'
 

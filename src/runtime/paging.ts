@@ -6,7 +6,7 @@ import type { Result } from '../core/result.ts'
 import { decodeCursor, MAX_CURSOR_CHARACTERS } from '../toolbox/cursor.ts'
 import { createRuntimeArgumentFault } from './faults.ts'
 
-/** What a model can read at once; lists of records with long texts are also cut by size. */
+/** As much as a model can read at once; lists of records with long texts are also limited by size. */
 const MAX_PAGE = 200
 const DEFAULT_PAGE = 50
 
@@ -34,7 +34,7 @@ export function readCursor<Key extends readonly number[]>(
   return key.ok ? key : fail(createRuntimeArgumentFault('cursor', key.fault))
 }
 
-/** How many of the rows a page takes whose texts are long; always one, so that paging goes on. */
+/** How many of these rows with long texts fit on a page; at least one, so that paging makes progress. */
 export function countFittingRows<Row>(
   rows: readonly Row[],
   { limit, maxCharacters }: { readonly limit: number; readonly maxCharacters: number },
@@ -45,7 +45,7 @@ export function countFittingRows<Row>(
   return tooMuch === -1 ? limit : Math.max(1, Math.min(limit, tooMuch))
 }
 
-/** One more row than the page tells whether there is a next page. */
+/** One row more than the page shows whether there is a next page. */
 export function cutPage<Row>(
   rows: readonly Row[],
   limit: number,

@@ -1,6 +1,6 @@
 /**
  * Runtime cache: tasks, thoughts and audit sessions as tables, written from the entries. Texts of people are in the
- * bodies; where those were erased, the tables say so, whenever they are rebuilt.
+ * bodies; where a body was erased, the tables have a placeholder, also after a rebuild.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
@@ -149,7 +149,7 @@ export const runtimeEntryCache: EntryCacheDefinition = {
 function changeTask(sql: DatabaseSync, { entry, body }: EntryCacheInput): void {
   const id = readTaskId(entry)
   const before = id === undefined ? undefined : taskRow(sql, id)
-  // Somebody deleted the row: the comparison of the tables reports it.
+  // The row was deleted by another program; the comparison of the tables reports it.
   if (id === undefined || before === undefined) return
   const { from, to } = entry
   const words = wordsAfter(before, entry, body)
@@ -185,7 +185,7 @@ function putTask(sql: DatabaseSync, row: TaskRow & Readonly<Record<string, strin
   ).run({ ...row, rank: rankPriority(row.priority) })
 }
 
-/** Task ids are not texts of people: they are in the entry and stay. */
+/** Task ids are not texts of people, so they are in the entry and cannot be erased. */
 function putDependencies(sql: DatabaseSync, id: string, { seq, depends_on: ids }: LedgerEntry): void {
   prepareCachedStatement(sql, 'DELETE FROM task_dependencies WHERE task_id = ?').run(id)
   for (const [position, other] of (Array.isArray(ids) ? ids : []).entries())
@@ -221,7 +221,7 @@ function emptiedBy({ emptied }: LedgerEntry): readonly ErasableTaskField[] {
   return Array.isArray(emptied) ? ERASABLE_TASK_FIELDS.filter((word) => emptied.includes(word)) : []
 }
 
-/** For each field, the entry whose body has its text, as JSON. */
+/** For each field, the number of the entry whose body has its text, as JSON. */
 function setByAfter(before: string, entry: LedgerEntry): string {
   const setBy = readSetBy(before) ?? {}
   for (const word of listErasableTaskFields(entry)) setBy[word] = entry.seq
@@ -242,7 +242,7 @@ function eraseWords(sql: DatabaseSync, id: string, seq: number): void {
   const setBy = readSetBy(row.set_by)
   const words = pick(row)
   for (const word of ERASABLE_TASK_FIELDS)
-    // Where another program wrote something else, too much is erased rather than too little; a rebuild puts it right.
+    // If another program changed `set_by`, too much is erased rather than too little; a rebuild corrects that.
     if ((setBy === undefined || setBy[word] === seq) && words[word] !== null) words[word] = ERASED_PLACEHOLDER
   prepareCachedStatement(
     sql,

@@ -17,7 +17,7 @@ export interface RuntimeStores {
   readonly clock: Clock
 }
 
-/** Handlers of the family do not overlap (spec 5 § 4, stage 1). */
+/** The lock key of the family: its handlers do not overlap (spec 5 § 4, stage 1). */
 export const RUNTIME_LOCK_KEY = 'runtime'
 
 /** Limit for the name that a program gives itself. */
@@ -46,7 +46,8 @@ export function createRuntimeAnswer(data: Json): Outcome {
 }
 
 /**
- * For works that may refuse. A fault is not an exception, so nothing is undone: a work checks first and writes last.
+ * Turns a work's result into an outcome. A fault is not an exception, so nothing is undone: a work must check first and
+ * write last.
  */
 export function toRuntimeAnswer(result: Result<Json, Fault>): Outcome {
   return result.ok ? createRuntimeAnswer(result.value) : fail(result.fault)

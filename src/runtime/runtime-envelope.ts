@@ -5,7 +5,7 @@
  *   failure, pattern A     {ok: false, error: {code, message, details?}}             MCP isError
  *   failure, pattern B     {ok: true,  data: {ok: false, error: {code, message, …}}} a domain error of § 6.3's B tools
  *
- * Whatever the chain refuses (arguments, policy, deadline, a handler that threw) is pattern A for every tool.
+ * Refusals by the chain (arguments, policy, deadline, a handler that threw) are pattern A for every tool.
  */
 import type { Family, JsonSchema, Offer } from '../bus/capability.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
@@ -54,7 +54,7 @@ export const runtimeFamily: Family = {
   failure: (fault, offer) => {
     // Only the runtime's own codes are domain errors: a task_get that was denied or aborted is pattern A (ADR 5).
     if (isRuntimeErrorCode(fault.code) && RETURNS_ERRORS.has(offer.name)) {
-      // Details first, so that none of them can replace the code or the message.
+      // Details come first, so that none of them can replace the code or the message.
       const error = { ...fault.details, code: fault.code, message: fault.message }
       return { structured: { ok: true, data: { ok: false, error } }, isError: false }
     }

@@ -1,11 +1,11 @@
 /**
- * Runtime state: what the tools of spec 5 decide from, as the log says it: where each task stands, which sessions are
- * open, what each chain of thoughts ends with, and which key an agent signs with.
+ * Runtime state: the state from which the tools of spec 5 decide, computed from the log: the status of each task, the
+ * open sessions, the end of each chain of thoughts, and the keys with which agents sign.
  *
  *   task.created ─▶ task.changed, task.transition      session.start ─▶ thought … ─▶ session.final      skill.change
  *
- * The gates of spec 5's pipeline are here, for every writer: no step is skipped, a task waits for others, and DONE needs
- * a reflection from after VERIFY.
+ * The rules of spec 5's pipeline are checked here, for every writer: no step is skipped, a task waits for others, and
+ * DONE needs a reflection from after VERIFY.
  *
  * Pure, but for the state that it is given.
  */
@@ -38,7 +38,7 @@ export interface TaskState {
   readonly followedBy: readonly string[]
   readonly createdAt: string
   readonly updatedAt: string
-  /** Entry of the last change, of the last move into VERIFY, and of the last reflection. */
+  /** The entries of the last change, of the last move into VERIFY, and of the last reflection. */
   readonly logIndex: number
   readonly verifyIndex: number | null
   readonly reflectionIndex: number
@@ -59,9 +59,9 @@ export interface ThoughtChainHead {
 
 /** The key with which an agent's records are signed. */
 export interface AgentKey {
-  /** Base64; `undefined` once a person revoked it and gave no other. */
+  /** The key in base64; `undefined` once a person revoked it and set no other. */
   readonly key: string | undefined
-  /** True when a person set it: then no signature can replace it. */
+  /** Whether a person set it; then no signature can replace it. */
   readonly isGiven: boolean
   readonly since: string
   readonly logIndex: number
@@ -88,7 +88,7 @@ export interface RuntimeState {
   readonly skills: StateTable<SkillState>
 }
 
-/** Further tasks that follow one say so themselves. */
+/** The limit for this list; further followers are only found in their own entries. */
 const MAX_FOLLOWERS = 64
 
 const INCOMPLETE = 'it lacks what such an entry says'

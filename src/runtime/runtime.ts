@@ -44,9 +44,9 @@ import { createTrailTools } from './trail/tools.ts'
 export interface RuntimeConfig {
   readonly version: string
   readonly mode: 'full' | 'readonly'
-  /** Folders whose sub-folders hold a SKILL.md each. */
+  /** Folders whose sub-folders contain a SKILL.md each. */
   readonly skillRoots: readonly string[]
-  /** How often a checkpoint is signed at least. */
+  /** How often a checkpoint is signed at least, in seconds. */
   readonly checkpointSeconds: number
   /** Where the database lives; `undefined` for one in memory. */
   readonly dataDirectory: string | undefined
@@ -54,9 +54,9 @@ export interface RuntimeConfig {
 
 export interface RuntimeOptions extends RuntimeStores {
   readonly config: RuntimeConfig
-  /** Of this node's verifiable randomness: 32 bytes. */
+  /** The secret of this node's verifiable randomness: 32 bytes. */
   readonly vrfSecret: Uint8Array
-  /** The same key, for what is drawn in this node's own name. */
+  /** The key for draws in this node's own name, made from the same secret. */
   readonly draws: RandomDrawKey
   readonly bus: BusInspection & RouterToolsBus & ChangeToolsBus
   readonly guard: ChangeToolsGuard & AttentionSources['guard'] & Pick<Guard, 'quorums' | 'visible' | 'approvals'>
@@ -64,7 +64,7 @@ export interface RuntimeOptions extends RuntimeStores {
   readonly peers?: () => ConsensusPeerService | undefined
   /** Other parts that report their health; called each time, since they start one after the other. */
   readonly reporters: AttentionSources['reporters']
-  /** Calls that wait for a lock, from the chain. */
+  /** How many calls wait for a lock, from the chain. */
   readonly queue: () => LockQueueFacts
 }
 
@@ -87,7 +87,7 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
     checks,
     watched: { guard, reporters },
   }
-  // Shared: a session's seal, its records and their tasks are written and checked together.
+  // One state for all parts: a session's seal, its records and their tasks are written and checked together.
   const state = ledger.projections.state(runtimeProjection)
   const tasks = createTaskStore(database.sql, state)
   const stores = {
@@ -131,7 +131,7 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
     stop: async () => {
       started = false
     },
-    // Without a test write, because this is called often.
+    // Does no test write, because it is called often.
     health: () => healthOf(checks()),
     probe: async () => healthOf({ ...checks(), database: await probe.database(), disk: await probe.disk() }),
   }

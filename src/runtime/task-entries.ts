@@ -1,5 +1,5 @@
 /**
- * Task entries: what an entry about a task says of its words.
+ * Task entries: which texts of a task are in the body of an entry.
  *
  *   task.created ─▶ task.changed ─▶ task.transition ─▶ …     status, version and dependencies: in the entries
  *        └ body         └ body          └ body               words: in the body of the last entry that set them
@@ -10,7 +10,9 @@ export const TASK_CREATED_KIND = 'task.created'
 export const TASK_CHANGED_KIND = 'task.changed'
 export const TASK_TRANSITION_KIND = 'task.transition'
 
-/** The fields of a task that people wrote. Dependencies are not among them: they are ids, and others wait for them. */
+/**
+ * The fields of a task that people wrote. Dependencies are not among them: they are ids, and other tasks wait for them.
+ */
 export const ERASABLE_TASK_FIELDS = [
   'title',
   'project_id',
@@ -27,7 +29,10 @@ export function readTaskId({ kind, task_id: id }: LedgerEntry): string | undefin
   return isAboutTask && typeof id === 'string' ? id : undefined
 }
 
-/** Which words of a task the body of an entry has: the entry says so itself, so that it is known after an erasure. */
+/**
+ * The texts of a task that the body of an entry contains. The entry itself lists them, so that this is known even after
+ * an erasure.
+ */
 export function listErasableTaskFields({ kind, fields, to }: LedgerEntry): readonly ErasableTaskField[] {
   const set = Array.isArray(fields) ? ERASABLE_TASK_FIELDS.filter((word) => fields.includes(word)) : []
   return kind === TASK_TRANSITION_KIND && to === 'CANCELLED' ? [...set, 'cancel_reason'] : set

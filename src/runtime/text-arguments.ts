@@ -1,5 +1,5 @@
 /**
- * Text arguments: what a caller may write into a record. Bounded, and text in the sense of Unicode.
+ * Text arguments: the schemas for text that a caller writes into a record. It is bounded and valid Unicode.
  */
 import { z } from 'zod'
 
@@ -9,12 +9,12 @@ const MAX_ID_LENGTH = 128
 export const MAX_TITLE_LENGTH = 256
 export const MAX_DESCRIPTION_LENGTH = 8_000
 export const MAX_REASON_LENGTH = 2_000
-/** A thought is a page, not a file: what is larger belongs where the thought can point to it. */
+/** A thought is a page, not a file: anything larger should be stored elsewhere and referred to. */
 export const MAX_THOUGHT_LENGTH = 32_000
 
 /**
- * A lone surrogate has no UTF-8 form and so no canonical JSON: it could be neither stored nor hashed as it was given.
- * NUL ends a string for half of the programs that might read the database.
+ * A lone surrogate has no UTF-8 form and so no canonical JSON: it could neither be stored nor hashed unchanged. NUL
+ * ends a string for many programs that might read the database.
  */
 export function createTextArgument(maxLength: number, empty = 'must not be empty'): z.ZodString {
   return z
@@ -24,7 +24,7 @@ export function createTextArgument(maxLength: number, empty = 'must not be empty
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be Unicode text without NUL')
 }
 
-/** In the one spelling that the ledger has, so that text compares as time does. */
+/** Normalised to the one spelling of times in the ledger, so that text sorts as time does. */
 export const timeArgument = z.iso
   .datetime({ offset: true })
   .transform((time) => new Date(time).toISOString())

@@ -13,7 +13,7 @@ export const auditSessionStartTool = defineRuntimeTool({
   input: z.strictObject({
     intent: createTextArgument(MAX_REASON_LENGTH).describe('What the session is for.'),
     task_id: idArgument().exactOptional(),
-    // Part of spec 5's tool, so it is accepted by the schema and refused with a reason.
+    // An argument of spec 5's tool, so the schema accepts it and the handler refuses it with a reason.
     session_id: idArgument().exactOptional().describe('Refused: ids are minted by the server.'),
     idempotency_key: idempotencyKeyArgument,
   }),
@@ -28,7 +28,7 @@ export const auditSessionStartTool = defineRuntimeTool({
   assess: assessRecordCall,
 })
 
-/** What merkle_finalize and merkle_root both say of a session; `timestamp` is spec 5's name for `finalized_at`. */
+/** Members of the answers of merkle_finalize and merkle_root; `timestamp` is spec 5's name for `finalized_at`. */
 const sealed = {
   session_id: z.string(),
   root: z.string().describe('RFC 6962 root over the record hashes in order, hex.'),
@@ -83,7 +83,7 @@ export const merkleFinalizeTool = defineRuntimeTool({
   }),
   effect: 'records',
   assess: (input) => (input.dry_run ? { effect: 'reads', reasons: [] } : assessRecordCall(input)),
-  // Every entry since the session began is read again; sealing a long session must be possible.
+  // Sealing reads every entry since the session began, which must be possible for a long session.
   timeoutSeconds: 600,
 })
 

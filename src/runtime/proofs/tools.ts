@@ -1,5 +1,5 @@
 /**
- * Tools: what the tools of the proof store do.
+ * Proof tools: the handlers of the proof store's tools.
  *
  *   open ──thought──▶ open ──finalize (verify, then close, in one transaction)──▶ sealed
  *
@@ -176,8 +176,8 @@ interface Finalized {
 }
 
 /**
- * Most of a long session is verified before the transaction, yielding to others; what was added since is verified
- * inside it, and nothing can be added between that and the seal.
+ * Verifies most of a long session before the transaction, yielding to others. Records that were added since are
+ * verified inside of it, and none can be added between that and the seal.
  */
 async function finalize(
   records: RuntimeStores,
@@ -185,7 +185,7 @@ async function finalize(
   wish: Finalizing,
 ): Promise<Result<Finalized, Fault>> {
   const { sessionId, call } = wish
-  // Before the verification, so that a closed or unknown session costs nothing.
+  // Checked before the verification, so that a closed or unknown session costs nothing.
   const session = openSession(stores, sessionId)
   if (!session.ok) return session
   const checkedTo = records.ledger.size()
@@ -222,7 +222,7 @@ function seal(
   const { startIndex, taskId } = session.value
   const content = {
     session_id: sessionId,
-    // In the order of recording, which the root commits to.
+    // In the order of recording, to which the root commits.
     root: computeSessionRoot(thoughts.map(({ hash }) => hash)),
     record_count: thoughts.length,
     first_index: thoughts[0]?.log_index ?? startIndex,
@@ -241,7 +241,10 @@ function seal(
 
 const MAX_LEFT_OUT_LISTED = 20
 
-/** Records about the session's tasks that are in no session: the caller must be told what the seal does not cover. */
+/**
+ * The number of records about the session's tasks that are in no session, because the caller must be told what the seal
+ * does not cover.
+ */
 function recordsLeftOut({ thoughts }: ThoughtTrailStores, tasks: ReadonlySet<string>): JsonObject {
   const found = [...tasks].map((taskId) => thoughts.outsideSessions(taskId, MAX_LEFT_OUT_LISTED))
   const listed = found.flatMap(({ rows }) => rows).slice(0, MAX_LEFT_OUT_LISTED)
@@ -258,7 +261,7 @@ function recordsLeftOut({ thoughts }: ThoughtTrailStores, tasks: ReadonlySet<str
   }
 }
 
-/** The log decides whether it is open, whatever the row says. */
+/** Finds an open session. The log decides whether it is open, whatever the row says. */
 function openSession({ state }: ThoughtTrailStores, sessionId: string): Result<AuditSessionState, Fault> {
   const session = state.sessions.get(sessionId)
   if (session === undefined) return fail(createUnknownSessionFault(sessionId))

@@ -25,7 +25,7 @@ import {
 
 /** Longer inputs must be hashed by the caller. */
 const MAX_ALPHA_BYTES = 1_024
-/** A node has one key for this. */
+/** The name of the node's only VRF key. */
 const NODE_VRF_KEY_NAME = 'node'
 
 const hexBytes = (max: number): z.ZodString =>

@@ -1,6 +1,6 @@
 /**
- * Evidence: which ledger entries count for whose reputation. Only entries, never their bodies: bodies can be erased,
- * and scores must not change with them.
+ * Reputation evidence: which ledger entries count for the reputation of which subject. Only entries, never their
+ * bodies: bodies can be erased, and scores must not change with them.
  *
  *   call.enter ⋈ call.exit, call.outcome     approval.approved, .denied     device.tools.…     consensus.…
  *
@@ -11,7 +11,7 @@ import { readEntryNumberField, readEntryTextField } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { ReputationRuleId } from './formula.ts'
 
-/** The subjects in the three columns of a rule. */
+/** The subjects in the three columns of a reputation rule. */
 export interface ReputationEvidence {
   readonly rule: ReputationRuleId
   readonly caller?: string
@@ -32,7 +32,7 @@ interface EndedChange {
 
 const CHANGING: ReadonlySet<string> = new Set(['writes', 'sensitive', 'admin'])
 const FAILED: ReadonlySet<string> = new Set(['failed', 'timed-out', 'offline'])
-/** People's decisions; the decider is in `by`. */
+/** Entries about people's decisions; the decider is in `by`. */
 const DECISIONS: ReadonlySet<string> = new Set([
   'agent.key',
   'approval.approved',
@@ -55,7 +55,7 @@ export class ReputationEvidenceReader {
   readonly #equivocated = new Set<string>()
   #epoch = -1
 
-  /** In the order of the log; the epoch never goes back. */
+  /** Reads an entry. Entries come in the order of the log, and the epoch never decreases. */
   read(entry: LedgerEntry, epoch: number): readonly ReputationEvidence[] {
     if (epoch !== this.#epoch) this.#beginEpoch(epoch)
     switch (entry.kind) {
@@ -84,7 +84,7 @@ export class ReputationEvidenceReader {
 
   #enter(entry: LedgerEntry): readonly ReputationEvidence[] {
     const [effect, tool] = [readEntryTextField(entry, 'effect'), readEntryTextField(entry, 'tool') ?? '']
-    // Reads say nothing about anybody, and are most of the calls.
+    // Reads say nothing about a subject, and are most of the calls.
     if (effect === undefined || effect === 'reads') return []
     this.#open.set(entry.seq, { caller: toReputationSubject(readEntryTextField(entry, 'principal')), tool, effect })
     return []
@@ -131,13 +131,13 @@ export class ReputationEvidenceReader {
     const call = readEntryNumberField(entry, 'call') ?? -1
     const ended = this.#ended.get(call)
     if (ended === undefined) return []
-    // The first outcome counts: a device that goes back and forth gains nothing by it.
+    // Only the first outcome counts, so a device gains nothing by reporting alternating states.
     this.#ended.delete(call)
     if (entry['outcome'] === 'reached') return [{ rule: 'arrived-later', device: ended.device }]
     return entry['outcome'] === 'not-reached' ? [{ rule: 'never-arrived', device: ended.device }] : []
   }
 
-  /** Two contradictory votes are one offence, however many nodes report them. */
+  /** Two contradictory votes count as one offence, however many nodes report them. */
   #equivocation(entry: LedgerEntry): readonly ReputationEvidence[] {
     const voter = readEntryTextField(entry, 'voter')
     const key = `${readEntryTextField(entry, 'approval') ?? ''}\n${voter ?? ''}`
@@ -148,7 +148,7 @@ export class ReputationEvidenceReader {
 }
 
 function evidenceOf(entry: LedgerEntry): readonly ReputationEvidence[] {
-  // An approval that a call gives back is no second decision of a person.
+  // An approval that a call gives back is not a second decision of a person.
   if (entry.kind === 'approval.approved' && entry['given_back_by'] !== undefined) return []
   const decision = DECISIONS.has(entry.kind) ? decisionEvidence(entry) : []
   switch (entry.kind) {
@@ -177,14 +177,17 @@ function evidenceOf(entry: LedgerEntry): readonly ReputationEvidence[] {
   }
 }
 
-/** A round decides by its votes, which count themselves. */
+/** A round is decided by its votes, and these are counted themselves. */
 function decisionEvidence(entry: LedgerEntry): readonly ReputationEvidence[] {
   const by = readEntryTextField(entry, 'by')
   const named = by === 'quorum' ? undefined : toReputationSubject(by)
   return named === undefined ? [] : [{ rule: 'decision-made', named }]
 }
 
-/** A node by its id, whomever it speaks for; all others by their credential. Our own services have no reputation. */
+/**
+ * The subject for a caller key: a node's id, whichever caller it speaks for; any other caller's credential. Our own
+ * services have no reputation.
+ */
 export function toReputationSubject(key: string | undefined): string | undefined {
   if (key === undefined || key === '' || key.startsWith('service:')) return undefined
   return parsePeerCallerKey(key)?.node ?? `agent:${key}`

@@ -1,6 +1,6 @@
 /**
- * Formula: how entries of the ledger become scores, as data. docs/protocols/reputation.md has the same text; whoever
- * has it and an export of the ledger computes every score again, in whole numbers.
+ * Formula: how entries of the ledger become scores, as data. docs/protocols/reputation.md has the same text; with it
+ * and an export of the ledger anybody can compute every score again, in whole numbers.
  */
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../core/json.ts'

@@ -1,6 +1,6 @@
 /**
- * Reputation: the scores of everybody in the ledger, computed from its entries and from nothing else, as far as they
- * were read. Reading goes on where it stopped; nothing is stored.
+ * Reputation: the scores of all subjects in the ledger, computed from the entries that were read and from nothing else.
+ * Reading continues where it stopped; nothing is stored.
  *
  * Holds memory; otherwise pure.
  */
@@ -21,14 +21,14 @@ export interface ReputationEvent {
   readonly logIndex: number
   readonly epoch: number
   readonly at: string
-  /** What counted, after the limit per epoch and the bounds of the scale. */
+  /** The change that counted, after the limit per epoch and the bounds of the scale. */
   readonly delta: number
   readonly scoreAfter: number
 }
 
 interface Standing {
   readonly current: ReputationScore
-  /** The newest, which are listed; older ones count all the same. */
+  /** The newest events, for lists; older ones count as well. */
   readonly events: RingBuffer<ReputationEvent>
 }
 
@@ -49,7 +49,7 @@ export class Reputation {
     this.#ledger = ledger
   }
 
-  /** Entries that were read. */
+  /** How many entries were read. */
   get size(): number {
     return this.#size
   }
@@ -59,12 +59,12 @@ export class Reputation {
     return this.#epoch
   }
 
-  /** Reads up to a size; yields after each piece. Two readers at once read each entry once. */
+  /** Reads up to a size and yields after each piece. Two concurrent readers read each entry once. */
   *catchUp(to: number): Generator<undefined, void, void> {
     while (this.#size < to) {
       const from = this.#size
       for (const { entry } of this.#ledger.entries(from, Math.min(PIECE, to - from))) this.#read(entry)
-      // Nothing more can be read now. Verification reports unreadable entries.
+      // An entry cannot be read, so reading stops; the verification reports such entries.
       if (this.#size === from) return
       yield
     }
@@ -115,7 +115,7 @@ export class Reputation {
     return rows.toSorted((one, other) => other.score - one.score || (one.node_id < other.node_id ? -1 : 1))
   }
 
-  /** Newest first. */
+  /** The events, newest first. */
   events(
     subject: string,
     domain: ReputationDomain,
@@ -139,7 +139,7 @@ export class Reputation {
   }
 }
 
-/** In the shape of the original implementation. */
+/** A row in the form of the original implementation. */
 export interface ReputationRow {
   readonly node_id: string
   readonly domain: ReputationDomain

@@ -1,5 +1,5 @@
 /**
- * Score: what one subject has in one domain, and how an event and the passing of time change it. Whole numbers only.
+ * Score: one subject's score in one domain, and how events and time change it. Whole numbers only.
  *
  *   score ──epoch without activity──▶ nearer to neutral ──event──▶ score + delta, within 0 … ceiling − scar
  */
@@ -11,7 +11,10 @@ export interface ReputationScore {
   readonly scarBps: number
   readonly banUntilEpoch: number
   readonly lastActivityEpoch: number
-  /** The gain in the epoch of the last activity: cheap successes must not build unlimited trust. */
+  /**
+   * How much was gained in the epoch of the last activity; limited, so that cheap successes cannot build unlimited
+   * trust.
+   */
   readonly gained: number
 }
 
@@ -20,8 +23,8 @@ export function createNeutralScore(epoch: number): ReputationScore {
 }
 
 /**
- * As it counts in an epoch: for each epoch since the last activity, the distance from neutral shrinks. Time heals no
- * scar: what rises towards neutral stays below the ceiling that the scar leaves.
+ * The score in an epoch: for each epoch since the last activity, the distance from neutral shrinks. A scar does not
+ * heal with time: a score that rises towards neutral stays below the ceiling that the scar leaves.
  */
 export function computeDecayedScore(
   { score, scarBps, lastActivityEpoch }: ReputationScore,
@@ -74,7 +77,7 @@ export interface ReputationGates {
   readonly can_govern: boolean
 }
 
-/** From the decayed scores of all domains; a domain without events has the neutral score. */
+/** The gates, computed from the decayed scores of all domains; a domain without events has the neutral score. */
 export function computeReputationGates(
   scores: Readonly<Record<ReputationDomain, number>>,
   isBanned: boolean,
@@ -90,7 +93,7 @@ export function computeReputationGates(
   }
 }
 
-/** The largest whole number whose square is not larger. */
+/** The largest whole number whose square is not larger than the given number. */
 function integerRoot(value: number): number {
   const root = Math.floor(Math.sqrt(value))
   // For numbers below 2^53 the square root is off by one at most.

@@ -25,7 +25,7 @@ const MAX_SUBJECT_LENGTH = 520
 
 const common = {
   effect: 'reads',
-  // The first call of all reads the whole ledger, a piece at a time.
+  // The first call reads the whole ledger, piece by piece.
   timeoutSeconds: 600,
 } as const
 
@@ -136,7 +136,7 @@ const reputationCheckGates = defineRuntimeTool({
 })
 
 export function createReputationTools({ ledger }: RuntimeStores, reputation: Reputation): readonly Capability[] {
-  /** Entries that were recorded when the call came are counted; later ones count for the next call. */
+  /** Entries that were recorded when the call came are counted; later ones are left for the next call. */
   const counted = async (
     { signal }: Pick<Call, 'signal'>,
     epoch: number | undefined,

@@ -14,13 +14,13 @@ import type { RuntimeState, SkillState } from '../runtime-state.ts'
 import { SKILL_CHANGE_KIND } from './skill.ts'
 
 export interface SkillRegistry {
-  /** Scans, records what changed, and answers with what is on disk now. Nothing is written when nothing changed. */
+  /** Scans, records changes, and returns what is on disk now. Writes nothing when nothing changed. */
   readonly refresh: () => Promise<KnownSkills>
-  /** A skill as it is on disk now, if that is what the ledger recorded. Records nothing. */
+  /** A skill as it is on disk now, if the ledger recorded exactly this. Records nothing. */
   readonly recorded: (name: string) => Promise<Result<RecordedSkill, RecordedSkillFault>>
 }
 
-/** `unknown`: neither on disk nor on record. `changed`: the disk is not what was recorded, or lacks it. */
+/** `unknown`: neither on disk nor recorded. `changed`: the files differ from what was recorded, or are missing. */
 export type RecordedSkillFault = 'unknown' | 'changed'
 
 export interface RecordedSkill extends SkillWithSource {
@@ -44,7 +44,7 @@ export function createSkillRegistry(
         await records.database.commit(() => recordChanges(records, skills, seen))
       const known = skills.flatMap((skill) => {
         const record = seen.get(skill.name)
-        // Absent only if another scan saw the file go between the two: then it is not there any more.
+        // The record is absent only if another scan found the file missing meanwhile, so the skill is left out.
         return record === undefined ? [] : [{ ...skill, loaded_at: record.loadedAt, log_index: record.logIndex }]
       })
       return { skills: known, skipped }
@@ -66,7 +66,7 @@ interface Difference {
   readonly before: SkillState | undefined
 }
 
-/** Added and changed ones in order of their names, then removed ones. */
+/** Added and changed skills in order of their names, then removed ones. */
 function differences(skills: readonly SkillWithSource[], seen: StateTableReader<SkillState>): readonly Difference[] {
   const present = new Set(skills.map(({ name }) => name))
   const changed = skills

@@ -1,6 +1,6 @@
 /**
- * Skill file store: what lies beside a SKILL.md. Regular files below the skill's folder, bounded in number and size;
- * symbolic links are not followed, so that nothing outside the folder is served.
+ * Skill file store: the other files of a skill. These are regular files below the skill's folder, bounded in number and
+ * size; symbolic links are not followed, so that nothing outside the folder is served.
  */
 import { hash } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -12,7 +12,7 @@ import { canonicalJson } from '../../core/json.ts'
 const MAX_FILES = 64
 const MAX_FILE_BYTES = 262_144
 const MAX_DEPTH = 4
-/** Looked at in one folder: a skill is no archive. */
+/** The limit for names in one folder. */
 const MAX_NAMES = 1_000
 
 export interface SkillFile {
@@ -25,13 +25,13 @@ export interface SkillFile {
 export interface SkillFiles {
   /** In the order of their paths. */
   readonly files: readonly SkillFile[]
-  /** Links, and files that are too many, too large or too deep: they are not served. */
+  /** The number of links, and of files that are too many, too large or too deep, which are not served. */
   readonly omitted: number
   /** SHA-256 over the canonical JSON of `[[path, sha256], …]`, hex. */
   readonly filesHash: string
 }
 
-/** What was computed of a file, and of which state of it. */
+/** The hash of a file, and the stamp of the file's state for which it was computed. */
 export type SkillFileHashes = Map<string, { readonly stamp: string; readonly sha256: string }>
 
 export async function listSkillFiles(folder: string, known: SkillFileHashes): Promise<SkillFiles> {
@@ -70,12 +70,12 @@ export async function listSkillFiles(folder: string, known: SkillFileHashes): Pr
   }
 }
 
-/** By which a file is told to have changed. */
+/** A stamp that differs when a file has changed. */
 export function formatFileStamp({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [ino, size, mtimeNs, ctimeNs].join(' ')
 }
 
-/** `undefined` if it is no regular file any more, or too large. A link in its place is not followed. */
+/** Returns `undefined` if it is not a regular file any more, or too large. A link in its place is not followed. */
 export async function readSkillFile(folder: string, path: string): Promise<Uint8Array | undefined> {
   try {
     const file = await open(join(folder, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)

@@ -3,7 +3,7 @@
  *
  *   <root>/<folder>/SKILL.md      one skill each; of two with one name the first root's counts
  *
- * A file is told to have changed by its inode, size and times; what cannot be read is listed with the reason.
+ * A change of a file is detected by its inode, size and times; files that cannot be read are listed with the reason.
  */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import type { SkillFileHashes, SkillFiles } from './skill-file-store.ts'
 import { parseSkill } from './skill.ts'
 import type { Skill } from './skill.ts'
 
-/** A quarter of a mebibyte of Markdown is more than a model reads; the folders bound what one look at a disk costs. */
+/** A quarter of a mebibyte of Markdown is more than a model reads. The limits on folders bound the cost of one scan. */
 const MAX_SKILL_BYTES = 262_144
 const MAX_FOLDERS = 500
 
@@ -36,7 +36,7 @@ export interface SkillScanResult {
   readonly skipped: readonly SkippedFile[]
 }
 
-/** What was made of a file, and of which state of it; failures are kept, too, or they would be read at every call. */
+/** The result for a file, and the stamp of its state. Failures are kept, too, or they would be read at every call. */
 interface Known {
   readonly stamp: string
   readonly parsed: Result<Skill, string>
@@ -79,7 +79,7 @@ export function createSkillScanner(roots: readonly string[]): SkillScanner {
         }
       }
     }
-    // Files that are gone are forgotten with the map they were in.
+    // Files that are gone are dropped together with the old map.
     known = seen
     return { skills: [...skills.values()].sort((one, other) => (one.name < other.name ? -1 : 1)), skipped }
   }
@@ -89,7 +89,8 @@ async function foldersIn(root: string): Promise<Result<readonly string[], string
   try {
     const entries = await readdir(root, { withFileTypes: true })
     const folders = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map(({ name }) => name)
-    // The order of a directory is the file system's whim; which of two equal names counts must not be.
+    // Sorted, because the order of a directory depends on the file system, and decides which of two skills with one
+    // name counts.
     return ok(folders.sort())
   } catch (error) {
     return fail(`cannot be listed: ${codeOf(error)}`)
@@ -110,14 +111,14 @@ async function readSkill(path: string, known: Known | undefined): Promise<Known 
     const file = await stat(path, { bigint: true })
     const stamp = formatFileStamp(file)
     if (known?.stamp === stamp) return known
-    // A pipe or a device would never stop being read.
+    // Reading a pipe or a device would never end.
     if (!file.isFile()) return { stamp, parsed: fail('is not a file') }
     if (file.size > MAX_SKILL_BYTES) return { stamp, parsed: fail(`is larger than ${MAX_SKILL_BYTES} bytes`) }
     return { stamp, parsed: parseSkill(await readFile(path)) }
   } catch (error) {
     const code = codeOf(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    // No stamp matches the empty one, so it is tried again next time.
+    // No stamp equals the empty one, so the file is tried again next time.
     return { stamp: '', parsed: fail(`cannot be read: ${code}`) }
   }
 }

@@ -7,7 +7,7 @@
  *   ---
  *   Open the valve …               body: Markdown, for the model
  *
- * A skill grants nothing: its capabilities are what it says of itself.
+ * A skill grants no rights: its `capabilities` are only its own description.
  */
 import { hash } from 'node:crypto'
 import { isScalar, parseDocument } from 'yaml'
@@ -51,7 +51,7 @@ export interface Skill {
   readonly content_hash: string
 }
 
-/** The skill, or a sentence that says why the file is none. */
+/** The skill, or a sentence that says why the file is not a valid one. */
 export function parseSkill(bytes: Uint8Array): Result<Skill, string> {
   // Editors on Windows begin a file with a byte-order mark.
   const text = fromUtf8(bytes)?.replace(/^\uFEFF/, '')
@@ -73,14 +73,14 @@ export function parseSkill(bytes: Uint8Array): Result<Skill, string> {
     greek_letter: greekLetter ?? null,
     frontmatter: value,
     body: match[2] ?? '',
-    // Over the bytes, not the text: what `sha256sum` says.
+    // The hash of the bytes, not of the text, so that it equals the output of `sha256sum`.
     content_hash: hash('sha256', bytes),
   })
 }
 
 interface Frontmatter {
   readonly value: JsonObject
-  /** As it is written: to YAML, `1.10` is the number 1.1. */
+  /** The version as it is written, because YAML reads `1.10` as the number 1.1. */
   readonly version: string | undefined
 }
 
@@ -89,11 +89,12 @@ function parseYaml(text: string): Result<Frontmatter, string> {
     const document = parseDocument(text, { logLevel: 'error' })
     const [error] = document.errors
     if (error !== undefined) throw error
-    // JSON and back: YAML knows numbers and keys that no other reader of the frontmatter would.
-    // The alias limit keeps nested references from growing into gigabytes.
+    // Converted to JSON and back, because YAML has numbers and keys that JSON lacks. The alias limit keeps nested
+    // references from growing into gigabytes.
     const value: unknown = JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: 20 }) ?? null))
     if (!isJsonObject(value)) return fail('has frontmatter that is not a mapping')
-    // YAML's escapes can spell what no answer can carry: one file would take all the others with it.
+    // YAML's escapes can produce a lone surrogate, which no answer can contain: one such file would make the whole list
+    // unreadable.
     if (!isWellFormed(value)) return fail('has half a character in its frontmatter')
     const version = document.get('version', true)
     return ok({ value, version: isScalar(version) && typeof version.value === 'number' ? version.source : undefined })

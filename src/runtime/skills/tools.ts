@@ -22,7 +22,7 @@ import { SKILL_CAPABILITIES } from './skill.ts'
 /** Longer than any description that it could be part of in practice. */
 const MAX_SEARCH_LENGTH = 200
 const MAX_PATH_LENGTH = 512
-/** Bodies beyond this are left out rather than flood a model. */
+/** Bodies beyond this limit are left out, so that the answer fits a model. */
 const MAX_BODY_CHARACTERS = 250_000
 
 const skillList = defineRuntimeTool({
@@ -57,7 +57,7 @@ const skillList = defineRuntimeTool({
     total: z.int().describe('Valid skills on disk, whatever the filters.'),
     skipped: z.array(z.object({ path: z.string(), reason: z.string() })),
   }),
-  // What it notices goes on record, as every call does; for the caller it is a look.
+  // Changes that it finds are recorded, but for the caller it only reads.
   effect: 'reads',
 })
 
@@ -129,7 +129,7 @@ export function createSkillTools(registry: SkillRegistry): readonly Capability[]
           (name.includes(wanted) || description.toLowerCase().includes(wanted)) &&
           (capability === undefined || capabilities.includes(capability)),
       )
-      // The first that does not fit ends it, so that bodies are left out from the end and not here and there.
+      // The first body that does not fit ends the list of bodies, so that they are left out from the end.
       let room = includeBody ? MAX_BODY_CHARACTERS : 0
       const listed = matching.map(({ body, folder: _folder, files: _files, ...skill }) => {
         room -= body.length
@@ -197,7 +197,7 @@ async function recordedSkill(
   return fail(skillChanged(name, 'has other content than the one that was asked for', { content_hash: current }))
 }
 
-/** Only what is in the list is opened, so that no path leads out of the folder; and it must still be what was listed. */
+/** Opens only files on the list, so that no path leads out of the folder, and only if they are unchanged since. */
 async function recordedFile(
   { name, folder, files }: RecordedSkill,
   path: string,

@@ -1,5 +1,5 @@
 /**
- * Attention: what waits for a person, from everybody who knows of something, in sentences.
+ * Attention: everything that waits for a person, collected from all sources, in sentences.
  */
 import { z } from 'zod'
 import type { Service } from '../../bus/capability.ts'
@@ -12,10 +12,10 @@ import type { HealthCheck } from './health-checks.ts'
 export const attentionOutputSchema = z.array(z.object({ about: z.string(), sentence: z.string() }))
 export type AttentionList = z.output<typeof attentionOutputSchema>
 
-/** Whoever says how it is: the families, and the mesh. */
+/** A family, or the mesh, which reports its health. */
 export type HealthReporter = Pick<Service, 'name' | 'health'>
 
-/** Whoever knows what waits. */
+/** The sources of what waits for a person. */
 export interface AttentionSources {
   readonly guard: {
     readonly approvals: Pick<Approvals, 'list'>
@@ -26,7 +26,7 @@ export interface AttentionSources {
   readonly reporters: () => readonly HealthReporter[]
 }
 
-/** Time enough to make another token before an agent is locked out, and to see what was found. */
+/** A week is enough time to create another token before an agent is locked out, and to notice what was found. */
 const WEEK_MS = 7 * 86_400_000
 
 export function collectAttentionItems(
@@ -54,7 +54,7 @@ export function collectAttentionItems(
   ]
 }
 
-/** Not whose: only admins see the tokens. */
+/** The owner of the token is not named, because only admins see the tokens. */
 function isEnding(
   { revokedAtMs, expiresAtMs }: ReturnType<AccessTokenService['list']>[number],
   nowMs: number,

@@ -17,10 +17,10 @@ import { defineRuntimeTool } from '../runtime-tool.ts'
 import { limitArgument } from '../paging.ts'
 import { idArgument } from '../text-arguments.ts'
 
-/** Figures grow with the bus; each is spelt where it is made. */
+/** The figures grow with the bus, so their names are defined where they are computed. */
 const figures = z.record(z.string(), z.unknown())
 
-/** A house has two hundred; a community of many nodes has thousands, more than a model reads with profit. */
+/** A house has two hundred capabilities; a community of many nodes has thousands, which are too many for a model. */
 const DEFAULT_CAPABILITIES = 250
 const MAX_CAPABILITIES = 1_000
 
@@ -112,7 +112,7 @@ export function createBusInspectionTools(bus: BusInspection, guard: Pick<Guard, 
       // A trace has no target: what a call was about is in the ledger.
       const mayRead = ({ caller: principal, capability: tool }: CallTraceEvent): boolean =>
         guard.mayRead(caller, { principal, effect: bus.offer(tool)?.effect, target: undefined }, bus.offer(tool))
-      // Whoever asks knows that this very call runs.
+      // The caller knows that this very call is running, so it is left out.
       const running = bus.runningTraces().filter((trace) => trace.traceId !== ownId)
       const traces = [...running, ...bus.recentTraces(TRACE_BUFFER_CAPACITY)].filter(
         (trace) =>
@@ -125,14 +125,14 @@ export function createBusInspectionTools(bus: BusInspection, guard: Pick<Guard, 
     }),
 
     busStats.handledBy(async () => {
-      // The list is spelt entry by entry: snakeCase does not look inside.
+      // The members of each entry are renamed separately, because snakeCase does not descend into lists.
       const { capabilities, ...totals } = bus.stats()
       return createRuntimeAnswer({ ...snakeCase(totals), capabilities: capabilities.map(snakeCase) })
     }),
   ]
 }
 
-/** All of one name on one page, so that a name alone says where the next one begins. */
+/** All capabilities of one name are on one page, so that a name alone is a valid cursor. */
 function pageByName(
   found: readonly ProviderView[],
   limit: number,
@@ -143,7 +143,7 @@ function pageByName(
   return more === -1 ? { entries } : { entries: entries.slice(0, more), next_after: last }
 }
 
-/** Microseconds say enough; a model pays for every further digit, and there are seven of these in each. */
+/** Times are rounded to microseconds, because every digit costs a model tokens, and there are seven times in each. */
 function traceJson({ ms, stages, ...trace }: CallTraceEvent): JsonObject {
   const timed = Object.entries(stages).map(([stage, took]) => [stage, toMicroseconds(took)])
   return snakeCase({ ...trace, ms: toMicroseconds(ms), stages: Object.fromEntries(timed) })
@@ -153,7 +153,10 @@ function toMicroseconds(ms: number): number {
   return Math.round(ms * 1_000) / 1_000
 }
 
-/** Of hundreds, most were never called. Which node a local one is on is said once, beside them all. */
+/**
+ * Leaves out counters of capabilities that were never called. The node of local ones is only named once, beside the
+ * list.
+ */
 function inBrief({
   nodeId,
   instanceId,
@@ -173,7 +176,10 @@ function inBrief({
   })
 }
 
-/** Spec 2's spelling on the wire. The names of one record only: what is inside may be anybody's words. */
+/**
+ * Renames members to snake case, as spec 2 has them. Only the names of one record: what is inside may be text from
+ * outside.
+ */
 function snakeCase(record: object): JsonObject {
   return Object.fromEntries(
     Object.entries(record)

@@ -1,5 +1,5 @@
 /**
- * Change tools: ledger_changes, what was changed in the house or was to be, by whom, and what became of it.
+ * Change tools: ledger_changes lists what was changed in the house, or was requested, by whom, and with which result.
  *
  * Reads through the ledger.
  */
@@ -64,12 +64,14 @@ const ledgerChanges = defineRuntimeTool({
   }),
 })
 
-/** Rows per look, and the most that one question looks at: a filter that fits nothing must not read a year. */
+/**
+ * The rows per query, and the most that one call searches: a filter that matches nothing must not read a whole year.
+ */
 const STRIDE = 250
 const MAX_LOOKED_AT = 2_000
-/** A page of long answers ends early rather than flood a model: about 5,000 tokens. */
+/** A page of long answers ends early to fit a model: about 5,000 tokens. */
 const MAX_PAGE_CHARACTERS = 15_000
-/** After every time that an entry can have. */
+/** A time after every time that an entry can have. */
 const END_OF_TIME = '9999-12-31T23:59:59.999Z'
 
 export type ChangeToolsBus = Pick<CapabilityBus, 'offer' | 'offers' | 'nodeName'>
@@ -126,7 +128,7 @@ interface Found {
   readonly change: LedgerChangeView
 }
 
-/** `lookedTo`: the bound was reached, and there may be more behind that place. */
+/** `lookedTo`: the limit of the search was reached, and there may be more changes after this position. */
 function look(
   { ledger }: RuntimeStores,
   { before, ...range }: Omit<RecordedChangeQuery, 'limit'>,
@@ -151,10 +153,10 @@ function surroundings(
   { ledger }: RuntimeStores,
   { bus, guard, caller }: { readonly bus: ChangeToolsBus; readonly guard: ChangeToolsGuard; readonly caller: Caller },
 ): ChangeContext {
-  // What stands beside the entries is for whoever may look into this house. Another node hears what a proof would tell
-  // it: the entries.
+  // The bodies beside the entries are for callers who may read about this house. Another node only gets what a proof
+  // would show it: the entries.
   const mayHearWords = caller.kind !== 'peer'
-  // Both are needed seldom, and then often.
+  // Both are computed on first use, because they are rarely needed, but then for many rows.
   const families = once(() => new Map(bus.offers().map(({ name, family }) => [firstPart(name), family.name])))
   const givers = once(() => new Map(guard.grants.list('all').map((grant) => [grant.id, grant.grantedBy])))
   return {
@@ -172,12 +174,12 @@ function once<Value extends object>(make: () => Value): () => Value {
   return () => (made ??= make())
 }
 
-/** `device` of `device.desk-lamp.set`: what names of one family share. */
+/** `device` of `device.desk-lamp.set`: the first part, which names of one family share. */
 function firstPart(name: string): string {
   return name.split('.', 1)[0] ?? name
 }
 
-/** A cursor may name any number; of those that are no time, none is before the first entry. */
+/** A cursor may contain any number; if it is not a valid time, the result is before the first entry. */
 function timeText(ms: number): string {
   const time = new Date(ms)
   return Number.isNaN(time.getTime()) ? '' : time.toISOString()

@@ -1,10 +1,10 @@
 /**
- * Change: one change as the ledger has it, told so that a person understands it.
+ * Change: one change in the ledger, described for a person.
  *
- *   call.enter ⋈ call.exit | call.aborted ⋈ call.outcome ─▶ who, what, on what, how it ended, what became of it later
+ *   call.enter ⋈ call.exit | call.aborted ⋈ call.outcome ─▶ caller, tool, target, result, later outcome
  *   token.created, stop.engaged … ─▶ done
  *
- * Pure: it asks what it is given.
+ * Pure, given its sources.
  */
 import { z } from 'zod'
 import { toAccountKeyFromCallerKey, parsePeerCallerKey } from '../../bus/caller.ts'
@@ -27,7 +27,7 @@ export const CHANGE_RESULTS = [
 ] as const
 type ChangeResult = (typeof CHANGE_RESULTS)[number]
 
-/** What people do to the node itself is no family's. */
+/** The family name for what people do to the node itself. */
 export const NODE_FAMILY_NAME = 'node'
 
 export const changeOutputSchema = z.object({
@@ -90,20 +90,21 @@ export const changeOutputSchema = z.object({
 })
 export type LedgerChangeView = z.output<typeof changeOutputSchema>
 
-/** What is known beside the ledger. */
+/** Facts that are not in the ledger. */
 export interface ChangeContext {
   readonly offer: (name: string) => Pick<Offer, 'title' | 'family'> | undefined
-  /** Of a name that is offered by nobody now. */
+  /** The family of a tool; `undefined` if no provider offers that name now. */
   readonly familyOf: (name: string) => string | undefined
   readonly nodeName: (id: string) => string | undefined
   readonly approval: (id: string) => { readonly state: string; readonly decidedBy: string | undefined } | undefined
   readonly grantedBy: (id: string) => string | undefined
-  /** What is kept beside an entry and may be told to whoever asks; empty where it was erased. */
+  /** The content of an entry's body that the reader may see; empty where it was erased. */
   readonly words: (seq: number) => JsonObject
 }
 
 /**
- * `undefined` for a call that turned out to change nothing: it only read, or passed on what has an entry of its own.
+ * Returns `undefined` for a call that changed nothing: it only read, or made nested calls that have entries of their
+ * own.
  */
 export function toLedgerChangeView(
   entry: LedgerEntry,
@@ -113,7 +114,7 @@ export function toLedgerChangeView(
   return entry.kind === 'call.enter' ? callChange(entry, ends, around) : deed(entry, around)
 }
 
-/** What ended a call, and what became known of it afterwards. */
+/** The entry that ended a call, and the entry about what became known afterwards. */
 export interface CallOutcomeEntries {
   readonly end?: LedgerEntry
   readonly late?: LedgerEntry
@@ -171,7 +172,7 @@ function reachOf(end: LedgerEntry): Pick<LedgerChangeView, 'touches' | 'may_touc
   }
 }
 
-/** A page of answers is no page of changes: a list of a hundred devices says little about the lamp. */
+/** Longer answers are cut: a list of a hundred devices says little about the lamp. */
 const MAX_ANSWER_LENGTH = 1_500
 
 function effectOf(result: Json): JsonObject {
@@ -190,7 +191,8 @@ function yesOf(end: LedgerEntry, { approval, grantedBy }: ChangeContext): Pick<L
 }
 
 /**
- * Kinds that say nothing about whether it was tried are failures: of a change, silence is `unknown-outcome` by then.
+ * Fault kinds that do not say whether anything was tried count as failures: a missing answer to a change is
+ * `unknown-outcome` by then.
  */
 function resultOf(end: LedgerEntry | undefined): ChangeResult {
   if (end === undefined) return 'running'
@@ -204,7 +206,10 @@ function resultOf(end: LedgerEntry | undefined): ChangeResult {
   return fault !== undefined && isFaultBeforeAttempt({ kind: fault, message: '' }) ? 'refused' : 'failed'
 }
 
-/** What was tried and is so by now was done; what was done and did not come to it failed. */
+/**
+ * A change that was tried and is in effect now counts as done; a change that was done and did not take effect counts as
+ * failed.
+ */
 function laterResult(result: ChangeResult, late: LedgerEntry | undefined): ChangeResult {
   if (late === undefined) return result
   if (late['outcome'] === 'reached') return result === 'failed' || result === 'unknown' ? 'done' : result
@@ -222,7 +227,7 @@ function laterOf(late: LedgerEntry, around: ChangeContext): NonNullable<LedgerCh
   }
 }
 
-/** What a person did beside calls: the kind of the entry is the name of it. */
+/** Titles for what people do beside calls, by the kind of the entry. */
 const TITLES: Readonly<Record<string, string>> = {
   'approval.approved': 'A person said yes',
   'approval.denied': 'A person said no',
@@ -236,12 +241,12 @@ const TITLES: Readonly<Record<string, string>> = {
   'token.revoked': 'A token was revoked',
 }
 
-/** Told already, or numbers that mean something to a verifier only. */
+/** Fields that are shown elsewhere, or numbers that only matter to a verifier. */
 const UNTOLD = /^(?:v|seq|at|kind|by|body_hash|trace_id|policy_version|.*_hash)$/
 
 function deed(entry: LedgerEntry, around: ChangeContext): LedgerChangeView | undefined {
-  // A yes that is given back, or that ends by itself, is nobody's decision. Of what was done past the gateway, nobody
-  // knows who did it.
+  // An approval that is given back, or lapses, is nobody's decision. For a change past the gateway, nobody knows who
+  // made it.
   const by = textOf(entry['by']) ?? (/^(?:approval|grant)\./.test(entry.kind) ? undefined : 'not recorded')
   if (by === undefined) return undefined
   const told = Object.entries(entry).filter(([field]) => !UNTOLD.test(field))
@@ -276,7 +281,7 @@ export interface ChangeFilter {
   readonly text?: string
 }
 
-/** Compared with what is shown and nothing else: a filter must not tell what the answer does not. */
+/** Compares with shown fields only: a filter must not reveal what the answer does not contain. */
 export function matchesChangeFilter(change: LedgerChangeView, { family, caller, result, text }: ChangeFilter): boolean {
   if (family !== undefined && change.family !== family) return false
   if (result !== undefined && change.result !== result) return false
@@ -284,7 +289,7 @@ export function matchesChangeFilter(change: LedgerChangeView, { family, caller, 
   return text === undefined || JSON.stringify(subject(change)).toLowerCase().includes(text.toLowerCase())
 }
 
-/** A node is meant with everybody it speaks for. */
+/** The names of a caller. A node's name also matches the callers that it speaks for. */
 function names({ caller, node, actor, client }: LedgerChangeView): readonly (string | undefined)[] {
   return [caller, toAccountKeyFromCallerKey(caller), node, actor, client]
 }

@@ -1,5 +1,5 @@
 /**
- * Health checks: what the checks say, and what that makes of the whole. The worst check decides.
+ * Health checks: the results of the checks, and the overall result, which is that of the worst check.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
@@ -11,7 +11,7 @@ type CheckStatus = HealthStatus | 'skipped'
 
 export interface HealthCheck {
   readonly status: CheckStatus
-  /** What is wrong and what to do, when something is. */
+  /** What is wrong and what to do about it, if something is wrong. */
   readonly message?: string
   readonly figures: JsonObject
 }
@@ -26,18 +26,21 @@ export const healthCheckOutputSchema = z.object({
 const SEVERITY: readonly CheckStatus[] = ['skipped', 'ok', 'degraded', 'failing']
 
 export function findWorstStatus(checks: readonly HealthCheck[]): HealthStatus {
-  // At least 1: where everything was skipped, nothing is wrong.
+  // At least `ok`: if everything was skipped, nothing is wrong.
   const worst = Math.max(1, ...checks.map(({ status }) => SEVERITY.indexOf(status)))
   return SEVERITY[worst] as HealthStatus
 }
 
-/** As JSON: the same, without the types. */
+/** The checks as JSON. */
 export function toHealthChecksJson(checks: Readonly<Record<string, HealthCheck>>): JsonObject {
   return Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, { ...check }]))
 }
 
 const MEBIBYTE = 1_048_576
-/** A day of audit on a busy node; below the second, SQLite may not be able to finish what it began. */
+/**
+ * Enough for a day of audit on a busy node. With less than the second value, SQLite may be unable to finish a
+ * transaction.
+ */
 const LOW_DISK_BYTES = 512 * MEBIBYTE
 const FULL_DISK_BYTES = 64 * MEBIBYTE
 
@@ -50,45 +53,45 @@ export function checkDisk(freeBytes: number): HealthCheck {
 }
 
 export interface LockQueueFacts {
-  /** Calls that wait for their turn, for whatever thing. */
+  /** How many calls wait for a lock. */
   readonly waiting: number
-  /** How many may wait for one thing before others are turned away. */
+  /** How many may wait for one lock before further calls are refused. */
   readonly limit: number
 }
 
-/** Never failing: whether anybody is turned away depends on what they wait for, and a full queue empties. */
+/** Never reports a failure: whether a call is refused depends on its lock, and a full queue empties. */
 export function checkLockQueue({ waiting, limit }: LockQueueFacts): HealthCheck {
   const figures = { waiting, limit }
-  // Half of one thing's queue, even if they wait for several: early is better than exact.
+  // Half of the limit for one lock, even if the calls wait for several: an early warning is better than an exact one.
   if (waiting * 2 < limit) return { status: 'ok', figures }
   return { status: 'degraded', message: 'Many calls wait for their turn; some may be turned away.', figures }
 }
 
 export interface LedgerFacts {
   readonly size: number
-  /** What is wrong with it, as far as it knows itself, or `undefined`. */
+  /** What is wrong with the ledger, as far as it knows, or `undefined`. */
   readonly unsound: string | undefined
-  /** Whether it takes and signs nothing for that. */
+  /** Whether it refuses entries and signatures because of that. */
   readonly refuses: boolean
   /** Whether the tree still has the root that was signed last; `undefined` before the first signature. */
   readonly extendsSigned: boolean | undefined
   readonly signedSize: number | undefined
   readonly cosignatures: number
-  /** Since the oldest entry that no checkpoint covers; 0 when all are covered. */
+  /** How long the oldest entry without a checkpoint has waited; 0 when all are covered. */
   readonly oldestUnsignedMs: number
-  /** Since the last entry that the newest checkpoint covers. */
+  /** The age of the last entry that the newest checkpoint covers. */
   readonly checkpointAgeMs: number | undefined
-  /** The same of the newest one that a witness has signed as well. */
+  /** The age of the last entry that the newest cosigned checkpoint covers. */
   readonly cosignedAgeMs: number | undefined
   readonly checkpointSeconds: number
-  /** Since everything was verified last, by this process. */
+  /** How long ago this process last verified everything. */
   readonly verifiedAgeMs: number | undefined
   readonly verifiedSize: number | undefined
   /** Why the pin outside of the data directory cannot be written. */
   readonly pinTrouble?: string | undefined
 }
 
-/** Missing a few turns is a busy minute; missing more means that nobody signs. */
+/** After this many missed periods, signing counts as stopped; a few may be missed on a busy node. */
 const LATE_TURNS = 5
 
 export function checkLedger(facts: LedgerFacts): HealthCheck {

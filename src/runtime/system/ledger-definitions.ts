@@ -1,19 +1,19 @@
 /**
  * Ledger definitions: the tools that show the ledger to anybody who wants to check it.
  *
- * Asking makes the node sign what it holds, which changes no record: they read.
+ * A call may make the node sign its present tree, which changes no record, so their effect is to read.
  */
 import { z } from 'zod'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { idArgument } from '../text-arguments.ts'
 
 /**
- * A key of its own: reading a long ledger again takes many seconds, and whoever may only look must not keep everybody
- * else from their tasks for so long. It changes nothing, and appends may go on beside it; two at once are one too many.
+ * A lock key of its own: reading a long ledger takes many seconds, during which other tools must not wait. Appends may
+ * continue meanwhile; two verifications at once are useless.
  */
 const VERIFY_LOCK = 'runtime:verify'
 
-/** Of a tree, or the number of an entry: both count from 0. */
+/** The size of a tree, or the number of an entry, both counted from 0. */
 const size = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 
 export const ledgerCheckpointTool = defineRuntimeTool({

@@ -8,7 +8,7 @@ import type { RuntimeStores } from '../runtime-dependencies.ts'
 import { formatLedgerState, formatSigningOutage } from '../../ledger/ledger-state.ts'
 import type { LedgerFacts } from './health-checks.ts'
 
-/** Signs nothing and reads a few rows: `health` of the service is asked often. */
+/** Signs nothing and reads a few rows, because the service's `health` is called often. */
 export function gatherLedgerFacts({ ledger, clock }: RuntimeStores, checkpointSeconds: number): LedgerFacts {
   const state = ledger.state()
   const outage = ledger.signingOutage()
@@ -16,17 +16,17 @@ export function gatherLedgerFacts({ ledger, clock }: RuntimeStores, checkpointSe
   const size = ledger.size()
   const verified = ledger.lastVerification()
   const signedSize = signed?.checkpoint.size
-  // Wall clock, because entries outlive the process; one that went back counts as no time at all.
+  // Uses the wall clock, because entries outlive the process. If the clock went back, the age is 0.
   const since = (seq: number): number | undefined => {
     const at = ledger.entry(seq)?.entry.at
     return at === undefined ? undefined : Math.max(0, clock.now() - Date.parse(at))
   }
-  /** Of a checkpoint, by the last entry that it covers. */
+  /** The age of a checkpoint, by the last entry that it covers. */
   const ageOf = (covered: number | undefined): number | undefined =>
     covered === undefined || covered === 0 ? undefined : since(covered - 1)
   return {
     size,
-    // A ledger that refuses has said why already; walking its tree would only say it again.
+    // A ledger that refuses has given the reason already; walking its tree would only repeat it.
     unsound: formatLedgerState(state) ?? (outage && formatSigningOutage(outage)),
     refuses: state.kind === 'refusing',
     extendsSigned: signed === undefined || state.kind === 'refusing' ? undefined : hasRoot(ledger, signed.checkpoint),
@@ -43,14 +43,17 @@ export function gatherLedgerFacts({ ledger, clock }: RuntimeStores, checkpointSe
   }
 }
 
-/** Nothing refuses because of it: what was signed is still in the data directory. */
+/** The ledger does not refuse because of this, since the last signed state is still in the data directory. */
 function formatPinTrouble(pin: ReturnType<RuntimeStores['ledger']['pin']>): string | undefined {
   return pin?.trouble === undefined
     ? undefined
     : `Nothing outside of the data directory says what was signed last, because ${pin.path} is of no use: ${pin.trouble}. Make its folder writable, or name another in ledger.pins.`
 }
 
-/** Walks the path of the last signed entry: a tree that was changed on the way does not arrive at the signed root. */
+/**
+ * Follows the path of the last signed entry; in a tree that was changed on this path, the result is not the signed
+ * root.
+ */
 function hasRoot(
   ledger: RuntimeStores['ledger'],
   signed: { readonly size: number; readonly root: Uint8Array },

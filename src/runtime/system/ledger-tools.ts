@@ -1,5 +1,5 @@
 /**
- * Ledger tools: what the tools that show the ledger do.
+ * Ledger tools: the handlers of the tools that show the ledger.
  *
  * Reads through the ledger.
  */
@@ -45,7 +45,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
   const verifierKey = formatVerifierKey(ledger.verifierKey)
   return [
     ledgerCheckpointTool.handledBy(async (_, { caller }) => {
-      // A caller that changes nothing at all is shown what was signed before.
+      // A caller that may add no records is shown the last checkpoint.
       const signed = mayAddRecords(caller) ? await ledger.checkpoint() : ok(ledger.latestCheckpoint())
       if (!signed.ok) return fail(toLedgerToolFault(signed.fault))
       if (signed.value === undefined) return fail(NOTHING_SIGNED)
@@ -69,7 +69,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
       })
       if (!proof.ok) return fail(toLedgerToolFault(proof.fault))
       const entry = ledger.entry(index)
-      // The bytes as text: whoever checks must hash what was hashed, not what a parser made of it.
+      // The bytes as text: a verifier must hash what was hashed, not the output of a parser.
       const leaf = entry && fromUtf8(entry.bytes)
       if (entry === undefined || leaf === undefined)
         return fail(
@@ -136,7 +136,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
   ]
 }
 
-/** Looks at some entries that are drawn, and records that it did where the caller may add records. */
+/** Checks some drawn entries, and records the result if the caller may add records. */
 async function sampleNow(ledger: Ledger, draws: RandomDrawKey, mayRecord: boolean): Promise<Outcome> {
   const signed = mayRecord ? await ledger.checkpoint() : ok(undefined)
   if (!signed.ok) return fail(toLedgerToolFault(signed.fault))
@@ -159,7 +159,7 @@ async function sampleNow(ledger: Ledger, draws: RandomDrawKey, mayRecord: boolea
   })
 }
 
-/** Whether the caller may see what an entry commits to: its own words, and those of changes that it may read about. */
+/** Whether the caller may see the body of an entry: of its own calls, and of changes that it may read about. */
 export function mayReadEntryBody(ledger: Ledger, seq: number, caller: Caller): boolean {
   const entry = ledger.entry(seq)?.entry
   if (entry === undefined || caller.kind === 'peer') return false
@@ -173,7 +173,7 @@ export function mayReadEntryBody(ledger: Ledger, seq: number, caller: Caller): b
   })
 }
 
-/** A credential that is narrowed sees its own calls: the entries tell of the whole house. */
+/** A restricted credential sees its own calls only, because the entries are about the whole house. */
 function readableEntries(entries: readonly LedgerEntry[], caller: Caller): readonly LedgerEntry[] {
   if (!hasRestrictedCredential(caller)) return entries
   const own = new Set(
@@ -184,14 +184,14 @@ function readableEntries(entries: readonly LedgerEntry[], caller: Caller): reado
   return entries.filter(({ seq, call }) => own.has(seq) || (typeof call === 'number' && own.has(call)))
 }
 
-/** The same for one entry, whoever asks for which others. */
+/** Whether the caller may read one entry. */
 export function mayReadEntry(ledger: Ledger, entry: LedgerEntry, caller: Caller): boolean {
   if (!hasRestrictedCredential(caller)) return true
   const enter = typeof entry['call'] === 'number' ? ledger.entry(entry['call'])?.entry : entry
   return enter?.['principal'] === toCallerKey(caller)
 }
 
-/** For merkle_finalize: signs if need be, and takes the checkpoint out of the proof that it is part of. */
+/** For merkle_finalize: signs if necessary, and extracts the checkpoint from the proof. */
 export function createCheckpointProofSource(ledger: Ledger): CheckpointProofSource {
   return {
     proofOf: async (logIndex) => {
@@ -204,7 +204,7 @@ export function createCheckpointProofSource(ledger: Ledger): CheckpointProofSour
   }
 }
 
-/** The ledger throws when its signal fires; for a caller that is an answer like any other. */
+/** Verifies. The ledger throws when the signal aborts, which becomes a fault here. */
 async function verify(
   ledger: Ledger,
   incremental: boolean,
@@ -218,7 +218,7 @@ async function verify(
   }
 }
 
-/** Only numbers that do not exist are the caller's fault; all else is the ledger's state. */
+/** Only numbers that do not exist are the caller's mistake; other faults are the ledger's state. */
 export function toLedgerToolFault(reason: ProofFault | SigningFault): Fault {
   switch (reason.kind) {
     case 'no-such-entry':

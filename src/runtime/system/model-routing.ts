@@ -1,6 +1,6 @@
 /**
- * Model routing: which language model a prompt goes to, by how its providers do at this moment, and to whom next when
- * one fails.
+ * Model routing: chooses the language model for a prompt by the present state of its providers, and the next one when a
+ * model fails.
  *
  *   score = ( success · 4 + speed · 3 + room · 2 + preference · 1 ) / 10        each part from 0 to 1
  *
@@ -27,18 +27,21 @@ const ROUTING_RULES = {
   attempt_ms: 30_000,
 } as const
 
-/** Another rule has another hash: who compares scores can tell. */
+/** Other rules have another hash, so that scores of different rules can be told apart. */
 export const ROUTING_RULES_HASH: string = hash('sha256', canonicalJson(ROUTING_RULES))
 
 export interface ModelProvider {
   readonly entry: CapabilityEntry
   /** Whether the router would choose it now. */
   readonly isViable: boolean
-  /** What it would take, with those that wait before it. */
+  /** The expected time of a call, including the calls that wait before it. */
   readonly costMs: number
 }
 
-/** From 0 to 1 by model; of several providers of one model the best counts, and one that nobody would choose has 0. */
+/**
+ * Scores from 0 to 1 by model. Of several providers of one model the best counts; a model without a viable provider has
+ * 0.
+ */
 export function scoreModels(
   providers: readonly ModelProvider[],
   preference: Readonly<Record<string, number>> = {},
@@ -63,7 +66,7 @@ function providerScore({ entry, isViable, costMs }: ModelProvider, preference: n
   return Math.min(1, parts / 10)
 }
 
-/** Best first; of equals by name. Models that nobody would choose now are left out. */
+/** Best first, equal ones by name. Models without a viable provider are left out. */
 export function rankModels(scores: ReadonlyMap<string, number>): readonly string[] {
   return [...scores]
     .filter(([, score]) => score > 0)
@@ -73,7 +76,7 @@ export function rankModels(scores: ReadonlyMap<string, number>): readonly string
 
 const MAX_TOLD = 300
 
-/** Asks one model after the other until one answers. Every attempt is a call of its own, on record as such. */
+/** Asks one model after the other until one answers. Every attempt is a separate, recorded call. */
 export async function promptModelsInOrder(
   context: HandlerContext,
   { prompt, ranked }: { readonly prompt: string; readonly ranked: readonly string[] },

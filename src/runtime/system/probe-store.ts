@@ -1,5 +1,5 @@
 /**
- * Probe store: whether the database and its disk still take what is written.
+ * Probe store: tests whether the database and its disk can still be written.
  */
 import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,9 +12,12 @@ import { isoTime } from '../../toolbox/iso-time.ts'
 export interface DatabaseHealthProbe {
   /** Spec 5's `db_tables`: 0 when the database cannot be asked. SQLite's own tables do not count. */
   readonly tables: () => number
-  /** Writes a row and waits until it is durable; in read-only mode, too: every call is recorded there as well. */
+  /**
+   * Writes a row and waits until it is durable. This also happens in read-only mode, because every call is recorded
+   * there as well.
+   */
   readonly database: () => Promise<HealthCheck>
-  /** Makes a file where checkpoints are made, and asks how much room there is. */
+  /** Creates a file where checkpoints are written, and checks the free space. */
   readonly disk: () => Promise<HealthCheck>
 }
 
@@ -37,7 +40,7 @@ export function createDatabaseHealthProbe(
     database: async () => {
       const startedMs = clock.monotonic()
       try {
-        // Through the same door as every record: what fails here fails there.
+        // Written in the same way as every record, so that it fails in the same cases.
         await database.commit((sql) =>
           sql.prepare('INSERT OR REPLACE INTO runtime_probe VALUES (1, ?)').run(isoTime(clock.now())),
         )
@@ -66,7 +69,7 @@ export function createDatabaseHealthProbe(
 const PROBE_FILE = '.probe'
 
 async function makeFile(path: string): Promise<void> {
-  // One that a crash left goes first, and no link in its place is followed.
+  // A file that a crash left is removed first, and a link in its place is not followed.
   await rm(path, { force: true })
   await writeFile(path, 'Written to see whether writing works.\n', { mode: 0o600, flag: 'wx' })
   await rm(path)

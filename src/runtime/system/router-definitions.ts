@@ -1,6 +1,6 @@
 /**
- * Router definitions: the tools that show how calls find their provider (spec 5 § 6.3 names them), over the bus's own
- * router: what they say is what the next call will meet.
+ * Router definitions: the tools that show how calls find their provider (spec 5 § 6.3 names them), using the bus's own
+ * router, so that they show what the next call will get.
  */
 import { z } from 'zod'
 import { DELEGATING_CHANGE_STEPS } from '../../bus/capability-definition.ts'
@@ -8,10 +8,10 @@ import { runtimeFamily } from '../runtime-envelope.ts'
 import { defineRuntimeTool, addFailureEnvelopeToDescription } from '../runtime-tool.ts'
 import { idArgument, createTextArgument } from '../text-arguments.ts'
 
-/** As long as a message of llm.chat may be, in practice. */
+/** No longer than a message of llm.chat can be in practice. */
 const MAX_PROMPT_LENGTH = 100_000
 
-/** The original's. Only the preference counts: providers say nothing about the rest. */
+/** The original's arguments. Only the preference counts, because providers publish nothing about the others. */
 const promptContext = z.strictObject({
   task: z
     .strictObject({
@@ -24,7 +24,7 @@ const promptContext = z.strictObject({
   operatorPreference: z.record(idArgument(), z.number().min(0).max(1)).exactOptional().describe('By model, 0 to 1.'),
 })
 
-/** What a call is routed by; the same for looking and for calling. */
+/** The arguments by which a call is routed, for resolving and for calling. */
 const target = {
   capability: idArgument().exactOptional().describe('Its name, as bus_topology shows it. This or `prompt`.'),
   prompt: createTextArgument(MAX_PROMPT_LENGTH)
@@ -112,13 +112,14 @@ export const routerCallDefinition = {
     attempts: z.array(z.object({ model: z.string(), code: z.string(), message: z.string() })).exactOptional(),
     data: z.unknown(),
   }),
-  // What it may lead to, so that clients ask before they let it run. By itself it only calls on.
+  // The strongest effect of the calls that it makes, so that clients ask before they run it. The tool itself only makes
+  // a further call.
   effect: 'writes',
   idempotent: false,
   family: runtimeFamily,
   timeoutSeconds: 600,
   ...DELEGATING_CHANGE_STEPS,
-  // Recorded with the call that it makes, where it is known which of them are secrets.
+  // The nested call records these arguments, because its tool declares which of them are secret.
   secrets: ['arguments', 'data', 'prompt'],
 } as const
 

@@ -1,5 +1,5 @@
 /**
- * Router tools: what the tools over the bus's router do.
+ * Router tools: the handlers of the tools for the bus's router.
  *
  * Reads and calls through the bus.
  */
@@ -36,9 +36,9 @@ export type RouterToolsBus = Pick<
   'offer' | 'recentTraces' | 'stats' | 'registry' | 'router' | 'health' | 'strangeNode'
 >
 
-/** A model reads no more; `omitted` says how many there were. */
+/** A model reads no longer list; `omitted` says how many more there were. */
 const MAX_PROVIDERS_LISTED = 500
-/** Calls that ended since the one whose provider is looked up. */
+/** How many of the latest traces are searched for the call whose provider is needed. */
 const TRACES_SEARCHED = 100
 
 export function createRouterTools(
@@ -60,7 +60,7 @@ export function createRouterTools(
       const capability = offeredName(bus, given)
       const node = wanted === undefined ? undefined : bus.router.nodeId(wanted)
       const versionReq = versionOf(version) ?? bus.offer(capability)?.version ?? [0, 0]
-      // Without a session: asking binds nobody to a provider.
+      // Without the session, so that resolving binds the session to no provider.
       const asked: Call = { ...call, capability, versionReq, body, node, sessionId: undefined }
       const winner = bus.router.route(asked, nowMs)
       return createRuntimeAnswer({
@@ -86,7 +86,7 @@ export function createRouterTools(
           return ok({ ...outcome.value, data: { ...outcome.value.data, served_by: served } })
         }
         const capability = offeredName(bus, input.capability)
-        // A chain of calls of itself would only use up its deadline.
+        // A chain of calls of this tool by itself would only use up its deadline.
         if (capability === routerCallDefinition.name)
           return fail(createRuntimeArgumentFault('capability', 'calls nothing but itself'))
         const version = versionOf(wanted)
@@ -114,11 +114,11 @@ export function createRouterTools(
       const shunned = entries.filter((entry) => entry.health.isEjected())
       if (reset && shunned.length > 0) {
         const providers = shunned.slice(0, MAX_PROVIDERS_LISTED).map(({ key }) => key)
-        // On record before it is done: a provider that was let back in is never without a name beside it.
+        // Recorded before it is done, so that the name of the caller who reset a provider is always on record.
         await database.commit(() => ledger.appendIn({ kind: 'router.reset', providers, ...readCallOrigin(call) }))
         for (const entry of shunned) bus.health.reset(entry)
       }
-      // Those in trouble first: the list may be cut.
+      // Providers with problems come first, because the list may be cut.
       const ordered = [...shunned, ...entries.filter((entry) => !shunned.includes(entry))]
       return createRuntimeAnswer({
         providers: ordered.slice(0, MAX_PROVIDERS_LISTED).map((entry) => breakerOf(entry, nowMs)),
@@ -163,13 +163,13 @@ function chatProviders(bus: RouterToolsBus, call: Call, nowMs: number): readonly
   })
 }
 
-/** The capability of that name, or else the one that strict clients list so. */
+/** The capability with this name, or else the one that clients without dots list under it. */
 function offeredName({ registry }: RouterToolsBus, given: string): string {
   if (registry.named(given).length > 0) return given
   return resolveSpelledName(given, namesIn(registry)) ?? given
 }
 
-/** What may have been meant by a name of nothing. */
+/** Names that are similar to an unknown one. */
 function nearTo({ registry }: RouterToolsBus, name: string): string {
   if (registry.named(name).length > 0) return ''
   return formatNameSuggestion(findClosestNames(name, namesIn(registry)))
@@ -231,7 +231,7 @@ function breakerOf(entry: CapabilityEntry, nowMs: number): JsonObject {
   }
 }
 
-/** The trace knows where it ran; the outcome does not. */
+/** The trace contains the node and provider of the call; the outcome does not. */
 function servedBy(bus: RouterToolsBus, traceId: string, capability: string): string | null {
   const trace = bus
     .recentTraces(TRACES_SEARCHED)

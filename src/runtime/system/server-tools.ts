@@ -19,7 +19,7 @@ import type { DatabaseHealthProbe } from './probe-store.ts'
 
 const common = { effect: 'reads', input: z.strictObject({}) } as const
 
-/** Spec 5's words for where the process stands; `mode` is that of the configuration. */
+/** Spec 5's members about the process; `mode` is from the configuration. */
 const standing = {
   version: z.string(),
   mode: z.string(),
@@ -62,7 +62,7 @@ export interface ServerStatusFacts {
   readonly mode: string
   readonly started: () => boolean
   readonly uptimeMs: () => number
-  /** Of the checks, those that need no test write. */
+  /** The checks that need no test write. */
   readonly checks: () => { readonly ledger: HealthCheck; readonly queue: HealthCheck }
   readonly watched: AttentionSources
 }
@@ -97,7 +97,7 @@ export function createServerTools(
   ]
 }
 
-/** Over MCP a model reads it, who has no terminal. */
+/** Over MCP the reader is a model without a terminal, so commands are left out. */
 function attentionFor(channel: CallChannel, items: AttentionList): AttentionList {
   return channel.startsWith('mcp')
     ? items.map((item) => ({ ...item, sentence: omitTerminalCommands(item.sentence) }))

@@ -21,7 +21,7 @@ import {
 } from './task.ts'
 import type { TaskPatch } from './task.ts'
 
-/** More are a plan of their own; a call stays one transaction and one answer that a model can read. */
+/** A longer list is a plan of its own; a call must stay one transaction and one answer that a model can read. */
 const MAX_MORE_TASKS = 49
 
 const creationArguments = {
@@ -37,7 +37,7 @@ export const taskCreateTool = defineRuntimeTool({
     'Puts a new task on record, in status INIT. Use it before work that takes several steps, so that others see what is going on and it can be proved afterwards. `depends_on` names tasks that have to be DONE first. `more` creates further tasks in the same call, all or none; there `depends_on` and `follows` may also say `#0` for the first task of the call, `#1` for the next, and so on.',
   input: z.strictObject({
     ...creationArguments,
-    // Spec 5's schema takes any status here; any but the first is refused as a transition from nowhere.
+    // Spec 5's schema accepts any status here; any but the first is refused as an invalid transition.
     status: statusArgument.exactOptional().describe('INIT, or leave it out: every task begins there.'),
     more: z.array(z.strictObject(creationArguments)).min(1).max(MAX_MORE_TASKS).exactOptional(),
     idempotency_key: idempotencyKeyArgument,
@@ -47,7 +47,7 @@ export const taskCreateTool = defineRuntimeTool({
   assess: assessRecordCall,
 })
 
-/** What task_get can add to a task. */
+/** The parts that task_get can add to a task. */
 const TASK_PARTS = ['history', 'thoughts', 'changes'] as const
 
 export const taskGetTool = defineRuntimeTool({
@@ -70,7 +70,7 @@ export const taskGetTool = defineRuntimeTool({
   effect: 'reads',
 })
 
-/** The machine has eight statuses; a retry goes round once more. */
+/** The machine has eight statuses, and a retry repeats some of them. */
 const MAX_TRANSITIONS = 16
 
 const transitionsArgument = z
@@ -85,7 +85,8 @@ const transitionsArgument = z
   .describe('Instead of `status`: several transitions in order, all or none.')
 
 /**
- * Agents call it flat as often as nested, and report a progress that no task has: understood, and said to be ignored.
+ * Agents send the fields flat as often as nested, and also a progress, which tasks do not have: it is accepted and
+ * reported as ignored.
  */
 const updateInput = z
   .strictObject({
@@ -104,7 +105,7 @@ const updateInput = z
     progress: z.number().min(0).max(100).exactOptional().describe('Not kept: the status says how far a task is.'),
     idempotency_key: idempotencyKeyArgument,
   })
-  // Of two values for one field neither can be told to be the one that was meant.
+  // If one field has two values, it is not known which was meant.
   .check(({ value, issues }) => {
     const refuse = (field: string, message: string): void => {
       issues.push({ code: 'custom', input: value, path: [field], message })
@@ -119,7 +120,7 @@ const updateInput = z
     const isEnding = transitions?.some(({ status }) => status === 'DONE') ?? changes.status === 'DONE'
     if (reflection !== undefined && !isEnding) refuse('reflection', 'goes with the transition to DONE')
     if (Object.keys(changes).length > 0 || transitions !== undefined) return
-    // A reason is of a change; who gave it alone would hear that it was done, and see nothing of it.
+    // A reason belongs to a change; a call with nothing but a reason would be reported as done without any effect.
     if (reason === undefined) refuse('patch', 'names nothing to change')
     else refuse('reason', 'goes with a change of the task, and there is none')
   })
@@ -149,7 +150,7 @@ export const taskUpdateTool = defineRuntimeTool({
   }),
   effect: 'records',
   assess: assessRecordCall,
-  // As of thought_record: kept once, beside the ledger.
+  // As in thought_record, the text is stored once, beside the ledger.
   secrets: ['content'],
 })
 
@@ -165,7 +166,7 @@ export const taskListTool = defineRuntimeTool({
     limit: limitArgument,
     offset: z.int().min(0).max(1_000_000).default(0).describe('How many to skip, after `cursor` if there is one.'),
     cursor: cursorArgument,
-    // Spec 5's filter; no tool deletes a task, so it has nothing to add.
+    // A filter of spec 5 that has no effect, because no tool deletes a task.
     include_deleted: z.boolean().default(false),
   }),
   output: z.object({

@@ -1,16 +1,17 @@
 /**
- * Dependency graph: whether a task would come to wait for itself.
+ * Dependency graph: whether a task would wait for itself.
  *
- *   A depends on B depends on C        C may not depend on A: the way C ▸ A ▸ B ▸ C never ends
+ *   A depends on B depends on C        C may not depend on A: C ▸ A ▸ B ▸ C is a cycle
  */
 
-/** The way from `task` over one of its `wanted` dependencies back to itself, or `undefined` when there is none. */
+/** The path from `task` over one of its `wanted` dependencies back to itself, or `undefined` when there is none. */
 export function findDependencyCycle(
   task: string,
   wanted: readonly string[],
   dependenciesOf: (task: string) => readonly string[],
 ): readonly string[] | undefined {
-  // With a stack of its own: a chain of ten thousand tasks is not as deep in calls. Each task is asked once.
+  // Uses a stack of its own, because a chain of ten thousand tasks would be too deep for recursion. Each task is
+  // visited once.
   const seen = new Set<string>()
   const cameFrom = new Map<string, string>()
   const open = [...wanted]
@@ -28,7 +29,7 @@ export function findDependencyCycle(
   return undefined
 }
 
-/** Ends: `cameFrom` is never set again for a task that was visited, so the way leads only to earlier ones. */
+/** Ends, because `cameFrom` is never set again for a visited task, so the path leads only to earlier ones. */
 function wayBack(task: string, cameFrom: ReadonlyMap<string, string>): readonly string[] {
   const way = [task]
   let at = cameFrom.get(task)

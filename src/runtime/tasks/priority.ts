@@ -1,9 +1,9 @@
 /**
- * Priority: an order among the words people use. Spec 5 keeps one column of free text; a word that nobody agreed on
- * would silently rank as something that its author did not mean, so it is refused.
+ * Priority: an order of the words that people use. Spec 5 has one column of free text; an unknown word would silently
+ * get a rank that its author did not mean, so it is refused.
  */
 
-/** What nobody said counts as the middle. */
+/** A task without a priority ranks in the middle. */
 const MIDDLE = 2
 
 const RANKS: Readonly<Record<string, number>> = {
@@ -21,19 +21,19 @@ const RANKS: Readonly<Record<string, number>> = {
   trivial: 4,
 }
 
-/** Every priority in the spelling in which it is kept. */
+/** Every valid priority in the spelling in which it is stored. */
 export const TASK_PRIORITIES: readonly string[] = [
   ...Object.keys(RANKS),
   ...Array.from({ length: 10 }, (_, rank) => `P${rank}`),
 ]
 
-/** ` High ` and `p1` are meant as `high` and `P1`. */
+/** Normalises ` High ` and `p1` to `high` and `P1`. */
 export function normalisePriority(word: string): string {
   const trimmed = word.trim()
   return /^p[0-9]$/i.test(trimmed) ? trimmed.toUpperCase() : trimmed.toLowerCase()
 }
 
-/** 0 is most pressing. `P0` to `P9` rank by their digit. A word that was erased ranks in the middle. */
+/** 0 is the most pressing rank. `P0` to `P9` rank by their digit. A priority that was erased ranks in the middle. */
 export function rankPriority(priority: string | null): number {
   const word = normalisePriority(priority ?? '')
   if (/^P[0-9]$/.test(word)) return Number(word[1])

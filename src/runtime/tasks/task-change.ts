@@ -1,5 +1,5 @@
 /**
- * Task change: whether a patch, and the transitions that come with it, may be laid over a task.
+ * Task change: whether a patch, and the transitions that come with it, may be applied to a task.
  */
 import type { Fault } from '../../core/fault.ts'
 import { createRuntimeFault } from '../faults.ts'
@@ -12,7 +12,7 @@ export interface TaskTransitionConditions {
   readonly hasReflection: () => boolean
   /** Whether a reflection comes with the change, to be recorded just before DONE. */
   readonly bringsReflection: boolean
-  /** What the task depends on, after the patch, and is not DONE. */
+  /** The tasks that this one depends on after the patch, and that are not DONE. */
   readonly unfinished: readonly string[]
 }
 
@@ -21,7 +21,10 @@ export interface TaskTransition {
   readonly reason?: string
 }
 
-/** Why the change is refused, or `undefined`. Every transition is judged from the status that the one before leaves. */
+/**
+ * Why the change is refused, or `undefined`. Every transition is checked from the status that the previous one leads
+ * to.
+ */
 export function explainTaskChangeRefusal(
   task: Task,
   transitions: readonly TaskTransition[],
@@ -61,7 +64,7 @@ function refuseTransition(
   return undefined
 }
 
-/** `from` is `null` for a task that is only being created. */
+/** `from` is `null` for a task that is being created. */
 export function createInvalidTransitionFault(from: TaskStatus | null, to: TaskStatus): Fault {
   const message =
     from === null

@@ -1,5 +1,5 @@
 /**
- * Task history: every change of a task, as the entries say it, back along the entry that each of them names.
+ * Task history: every change of a task, found by following the previous entry that each entry names.
  *
  *   task.created 4 ◀─previous_entry─ task.transition 9 ◀─ task.changed 12        the task's `log_index` is 12
  *
@@ -13,7 +13,7 @@ import { readEntryBodyFields } from '../../ledger/projection-log.ts'
 import type { Task } from './task.ts'
 import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND, readTaskId } from '../task-entries.ts'
 
-/** A task with more changes has another problem than an incomplete list. */
+/** The limit of steps; a task with more changes has another problem than an incomplete list. */
 const MAX_STEPS = 200
 
 const CHANGES: Readonly<Record<string, string>> = {
@@ -22,7 +22,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   [TASK_TRANSITION_KIND]: 'transition',
 }
 
-/** Oldest first; of a long one the newest. */
+/** The steps, oldest first; of a long history the newest ones. */
 export function toTaskHistoryJson(ledger: Pick<Ledger, 'entry' | 'body'>, task: Task): JsonObject {
   const history: JsonObject[] = []
   let place: number | undefined = task.log_index
@@ -45,7 +45,7 @@ function taskStep(ledger: Pick<Ledger, 'body'>, entry: LedgerEntry): JsonObject 
     version: readEntryNumberField(entry, 'version') ?? 0,
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
-    // An entry without a body never had a reason; of an erased one nobody knows.
+    // An entry without a body never had a reason; whether an erased one had is unknown.
     ...(reason === undefined || (words === undefined && entry['body_hash'] === undefined) ? {} : { reason }),
     fields: fields ?? [],
     ...(Array.isArray(emptied) && emptied.length > 0 ? { emptied } : {}),

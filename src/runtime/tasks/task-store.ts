@@ -1,5 +1,5 @@
 /**
- * Task store: tasks and what they wait for, in the database.
+ * Task store: tasks and their dependencies, in the database.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { createSqlFilterCondition, createStatementPreparer } from '../query-store.ts'
@@ -15,39 +15,39 @@ interface TaskFilter {
   readonly include_deleted?: boolean
 }
 
-/** With the two halves of its place in the lists: `seq` in task_list, `(rank, seq)` in task_next_actions. */
+/** A task with the sort keys of its place in the lists: `seq` in task_list, `(rank, seq)` in task_next_actions. */
 interface ListedTask {
   readonly task: Task
   readonly seq: number
   readonly rank: number
 }
 
-/** A task whose way is barred by one that will never be done. */
+/** A task that waits for one that will never be done. */
 interface StalledTask {
   readonly id: string
   readonly cancelled_dependencies: readonly string[]
 }
 
 export interface TaskStore {
-  /** Deleted tasks are not there: `undefined`, as for ids that never were. */
+  /** The task; `undefined` for a deleted task, as for an unknown id. */
   readonly get: (id: string) => Task | undefined
   readonly dependenciesOf: (id: string) => readonly string[]
-  /** The writeback that DONE needs. */
+  /** Whether there is the reflection that DONE requires. */
   readonly hasReflectionSinceVerify: (id: string) => boolean
   /** In the order they were created. */
   readonly list: (filter: TaskFilter, page: { after: number; limit: number; offset: number }) => readonly ListedTask[]
   readonly count: (filter: TaskFilter) => number
-  /** Open tasks that wait for nobody, most pressing first, then oldest first. */
+  /** Open tasks that wait for no other task, most pressing first, then oldest first. */
   readonly next: (
     filter: TaskFilter,
     page: { after: readonly [number, number]; limit: number },
   ) => readonly ListedTask[]
-  /** Open tasks that wait for one which is not DONE, cancelled ones included. */
+  /** How many open tasks wait for one that is not DONE, cancelled ones included. */
   readonly countBlocked: (filter: TaskFilter) => number
   readonly stalled: (filter: TaskFilter, limit: number) => readonly StalledTask[]
 }
 
-/** Where a task stands, and what it waits for, is the log's to say. */
+/** The status and the dependencies of a task come from the log, not from these columns. */
 const COLUMNS = `
   task.seq, task.priority_rank, task.id, task.project_id, task.title, task.description, task.priority, task.assignee,
   task.cancel_reason`
@@ -58,7 +58,7 @@ const TESTS = {
   assignee: 'task.assignee = :assignee',
 } as const
 
-/** Spelt as in the index `tasks_open`: SQLite uses a partial index only where the query repeats its condition. */
+/** Written as in the index `tasks_open`: SQLite uses a partial index only if the query repeats its condition. */
 const OPEN = `task.status NOT IN ('DONE', 'CANCELLED')`
 
 const WAITS = `EXISTS (
@@ -68,7 +68,7 @@ const WAITS = `EXISTS (
 export function createTaskStore(sql: DatabaseSync, state: RuntimeState): TaskStore {
   const prepare = createStatementPreparer(sql)
   const get = sql.prepare(`SELECT ${COLUMNS} FROM tasks AS task WHERE id = ?`)
-  /** A row that the log knows nothing of is no task. */
+  /** A row that is not in the log is not a task. */
   const toListed = (row: Record<string, unknown>): ListedTask[] => {
     const facts = state.tasks.get(String(row['id']))
     if (facts === undefined) return []

@@ -1,6 +1,5 @@
 /**
- * Task: one piece of work and the fields a caller sees. The first ten are spec 5's; the others are what its weak
- * points asked for.
+ * Task: one piece of work and the fields that a caller sees. The first ten are spec 5's; the others are additions.
  */
 import { z } from 'zod'
 import {
@@ -13,7 +12,7 @@ import {
 import { TASK_STATUSES } from './task-machine.ts'
 import { TASK_PRIORITIES, normalisePriority } from './priority.ts'
 
-/** More are a project, not a task; they also bound what a search for circles has to look at. */
+/** More would be a project, not a task. The limit also bounds the search for cycles. */
 const MAX_DEPENDENCIES = 64
 
 export const taskOutputSchema = z.object({
@@ -26,7 +25,7 @@ export const taskOutputSchema = z.object({
   assignee: z.string().nullable(),
   created_at: z.string(),
   updated_at: z.string(),
-  // Spec 5's row has it and no tool sets it.
+  // A member of spec 5 that no tool sets.
   deleted_at: z.string().nullable(),
   version: z.int().describe('Grows by one with every change; see `expected_version` of task_update.'),
   attempt: z.int().describe('1, and one more for every VERIFY that went back to GATHER.'),

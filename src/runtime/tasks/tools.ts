@@ -1,5 +1,5 @@
 /**
- * Tools: what the five task tools do. What one call changes is one transaction.
+ * Task tools: the handlers of the five task tools. All changes of one call are one transaction.
  *
  * Reads and writes through its store.
  */
@@ -32,7 +32,7 @@ import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND } from '../t
 import { toTaskHistoryJson } from './task-history.ts'
 import type { TaskStore } from './task-store.ts'
 
-/** Enough to see that something is wrong; the rest shows when these are mended. */
+/** Enough to see that something is wrong; the others appear when these are resolved. */
 const MAX_STALLED = 50
 
 export function createTaskTools(
@@ -81,10 +81,10 @@ export function createTaskTools(
 
     taskNextActionsTool.handledBy(async ({ limit, cursor, ...filter }) => {
       const scope = formatCursorScope('task_next_actions', filter)
-      // By rank and then by age: both are in the cursor, since a rank alone would be shared by many.
+      // The cursor has rank and age, because many tasks share a rank.
       const after = readCursor<[number, number]>(cursor, scope, 2)
       if (!after.ok) return after
-      // Before the first: ranks begin at 0.
+      // A cursor before the first task, because ranks begin at 0.
       const found = store.next(filter, { after: after.value ?? [-1, 0], limit: limit + 1 })
       const { rows, ...next } = cutPage(found, limit, ({ rank, seq }) => encodeCursor(scope, [rank, seq]))
       return createRuntimeAnswer({
@@ -99,7 +99,7 @@ export function createTaskTools(
 
 const MAX_CHANGES_WITH_TASK = 50
 
-/** Asked through the bus, in the caller's name: nobody hears of more changes here than there. */
+/** Requested through the bus in the caller's name, so that the caller sees the same changes as with ledger_changes. */
 async function changesForTask(context: HandlerContext, taskId: string): Promise<Result<JsonObject, Fault>> {
   const listed = await context.call('ledger_changes', { task_id: taskId, limit: MAX_CHANGES_WITH_TASK })
   if (!listed.ok) return listed
@@ -119,7 +119,7 @@ interface TaskCreation extends Omit<TaskPatch, 'status' | 'reason'> {
   readonly follows?: string
 }
 
-/** All of them are checked before the first is written: a fault undoes nothing. */
+/** All tasks are checked before the first is written, because a fault undoes nothing. */
 function createTasks(
   { ledger }: RuntimeStores,
   store: TaskStore,
@@ -132,14 +132,14 @@ function createTasks(
     const named = namedTasks(input, earlier)
     if (!named.ok) return named
     const { dependsOn, follows } = named.value
-    // A new task can be in no circle: nobody knows its id yet.
+    // A new task cannot be in a cycle, because its id is not known to any other task yet.
     const missing = [...dependsOn, ...(follows === undefined ? [] : [follows])].filter(
       (other) => !earlier.includes(other) && store.get(other) === undefined,
     )
     if (missing.length > 0) return fail(missingTasks(missing))
     const { title, project_id = null, description = null, priority = null, assignee = null } = input
     const body = { title, project_id, description, priority, assignee }
-    // What people wrote is the erasable body; the event has only what never needs erasing.
+    // The texts that people wrote are in the erasable body; the event contains only what never has to be erased.
     const fields = Object.keys(body).filter((field) => body[field as keyof typeof body] !== null)
     const event = {
       kind: TASK_CREATED_KIND,
@@ -159,7 +159,7 @@ function createTasks(
 
 const OWN_REFERENCE = /^#(\d{1,2})$/
 
-/** `#0` is the first task of the same call. */
+/** `#0` stands for the first task of the same call. */
 function namedTasks(
   { depends_on: given = [], follows }: TaskCreation,
   earlier: readonly string[],
@@ -200,14 +200,14 @@ function updateTask(
 ): Result<Task & { readonly reflection?: Thought }, Fault> {
   const task = store.get(id)
   if (task === undefined) return fail(notFound(id))
-  // Inside the transaction: nobody can change the task between this look and the write.
+  // Read inside the transaction, so that nobody can change the task between this read and the write.
   if (expected !== undefined && expected !== task.version) return fail(versionConflict(task, expected))
   const wanted = words.depends_on === undefined ? ok(undefined) : checkDependencies(store, id, words.depends_on)
   if (!wanted.ok) return wanted
   const refused = explainTaskChangeRefusal(task, transitions, {
     hasReflection: () => store.hasReflectionSinceVerify(id),
     bringsReflection: reflection !== undefined,
-    // With the dependencies that the patch sets, not those that it replaces.
+    // With the dependencies that the patch sets, not with those that it replaces.
     unfinished: wanted.value?.filter((other) => store.get(other)?.status !== 'DONE') ?? task.blocked_by,
   })
   if (refused !== undefined) return fail(refused)
@@ -233,7 +233,7 @@ function updateTask(
 
 const NOT_WORDS: ReadonlySet<string> = new Set(['status', 'reason', 'depends_on'])
 
-/** The words of a task are in the erasable body; the event says which of them it set, and which it emptied. */
+/** The texts of a task are in the erasable body; the event lists which of them it set, and which it emptied. */
 function changeEvent(
   task: Task,
   patch: TaskPatch,
@@ -254,14 +254,14 @@ function changeEvent(
   return { kind: TASK_TRANSITION_KIND, from: task.status, to: patch.status, ...common }
 }
 
-/** Without repetitions; refused when one does not exist or would close a circle. */
+/** The dependencies without repetitions; refused when one does not exist or would close a cycle. */
 function checkDependencies(
   store: TaskStore,
   id: string,
   dependsOn: readonly string[],
 ): Result<readonly string[], Fault> {
   const wanted = [...new Set(dependsOn)]
-  // A task that names itself exists; it is the shortest circle, and said to be one below.
+  // A task that names itself exists; this is the shortest cycle, and is reported as one below.
   const missing = wanted.filter((other) => other !== id && store.get(other) === undefined)
   if (missing.length > 0) return fail(missingTasks(missing))
   const cycle = findDependencyCycle(id, wanted, store.dependenciesOf)

@@ -37,7 +37,7 @@ export const thoughtRecordTool = defineRuntimeTool({
   }),
   effect: 'records',
   assess: assessRecordCall,
-  // Kept once, beside the ledger, where erasing it erases it: not a second time in the audit of the call.
+  // Stored once, beside the ledger, where it can be erased, and not a second time in the audit of the call.
   secrets: ['content'],
 })
 
@@ -63,7 +63,10 @@ export const thoughtRecordListTool = defineRuntimeTool({
   effect: 'reads',
 })
 
-/** `valid`, the two counts and `first_broken_at` are spec 5's; what is missing or erased only a ledger can tell. */
+/**
+ * `valid`, the two counts and `first_broken_at` are spec 5's; missing or erased records can only be found with a
+ * ledger.
+ */
 const tally = {
   valid: z.boolean(),
   broken_count: z.int(),
@@ -83,7 +86,7 @@ export const auditVerifyChainTool = defineRuntimeTool({
   input: z.strictObject({ task_id: idArgument().exactOptional() }),
   output: z.object({
     ...tally,
-    // Without `task_id` only. Each task is a chain of its own: walked as one chain they would all seem broken.
+    // Only without `task_id`. Each task has a chain of its own; verified as one chain, all of them would seem broken.
     by_task: z.array(z.object({ task_id: z.string(), ...tally })).exactOptional(),
     by_task_omitted: z.int().exactOptional().describe('Further tasks, not listed.'),
     broken_sessions: z

@@ -1,5 +1,6 @@
 /**
- * Session binding: the session that a record belongs to. A record never ends up outside its session unnoticed.
+ * Session binding: the session that a record belongs to. It makes sure that a record is not left out of its session
+ * unnoticed.
  */
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -10,14 +11,14 @@ import type { RuntimeState } from '../runtime-state.ts'
 /** More are as ambiguous as these. */
 const MAX_NAMED = 10
 
-/** The session given, if it is open; else the task's one open session; `null` when it has none. */
+/** The given session, if it is open; else the task's only open session; `null` when it has none. */
 export function resolveAuditSession(
   state: Pick<RuntimeState, 'sessions' | 'openSessions'>,
   taskId: string,
   given: string | undefined,
 ): Result<string | null, Fault> {
   if (given !== undefined) return givenSession(state, given)
-  // Left unbound it would be outside the seal of the session that it was meant for.
+  // Without a session the record would not be covered by the seal that it was meant for.
   const open = state.openSessions.get(taskId) ?? []
   if (open.length > 1)
     return fail(

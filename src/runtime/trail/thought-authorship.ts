@@ -1,6 +1,6 @@
 /**
- * Thought authorship: whether the words are the agent's own. The first key an agent signs with becomes its key; from then on
- * nobody writes under that name without it, until a person gives the agent another key or takes it away.
+ * Thought authorship: whether a thought is the agent's own. The first key that an agent signs with becomes its key;
+ * from then on every record under that name needs it, until a person replaces or revokes the key.
  *
  *   (no key) ──first signature──▶ key ──person: another──▶ given key ──person: none──▶ unsigned records only
  */
@@ -16,7 +16,7 @@ export function explainAuthorRefusal(
   statement: ThoughtStatement,
   signature: ThoughtSignature | undefined,
 ): Fault | undefined {
-  // Trust on first use: spec 5 has only text for `agent_id`, so there is nobody to ask for an agent's key beforehand.
+  // Trust on first use: `agent_id` in spec 5 is only a text, so an agent's key cannot be known beforehand.
   const known = agentKeys.get(statement.agent_id)
   const { agent_id } = statement
   if (signature === undefined) {
@@ -32,7 +32,7 @@ export function explainAuthorRefusal(
     return invalidSignature(agent_id, `${agent_id} is known by another key.`)
   if (!isThoughtSignedBy(statement, signature))
     return invalidSignature(agent_id, 'The signature is not of these words by this key.')
-  // Ed25519 signs the same words with the same bytes: a repetition may be somebody else's.
+  // Ed25519 signatures are deterministic, so a repeated signature may be another party's replay.
   if (signatures.has(signature.value))
     return createRuntimeFault('ERR_SIGNATURE_REPLAYED', 'That signed statement is already on record.', { agent_id })
   return undefined

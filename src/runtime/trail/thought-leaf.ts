@@ -1,5 +1,5 @@
 /**
- * Thought leaf: what the ledger says of a thought, and whether a stored record says the same.
+ * Thought leaf: a thought's entry in the ledger, compared with its stored record.
  *
  *   thought_records row  ◀── every field ──▶  entry bytes in the ledger ──▶ leaf hash
  *   content (erasable)   ◀── commitment ───▶  body_hash of the entry
@@ -15,15 +15,15 @@ import type { ThoughtRow } from './thought-store.ts'
 
 export const THOUGHT_KIND = 'thought'
 
-/** The first thing found wrong with a record; the walk looks no further into it. */
+/** The first defect found in a record; further ones of it are not searched for. */
 export type ThoughtRecordFlaw =
-  /** The record was deleted: the ledger has it. */
+  /** The record was deleted, but the ledger has it. */
   | 'missing'
-  /** The ledger does not have the record, or says something else about it. */
+  /** The ledger lacks the record, or contradicts it. */
   | 'ledger'
-  /** The content is not what was committed to. */
+  /** The content is not the one that the entry commits to. */
   | 'content'
-  /** The hash is not that of the fields. */
+  /** The hash does not match the fields. */
   | 'hash'
   /** It does not continue the record before it. */
   | 'link'
@@ -31,12 +31,10 @@ export type ThoughtRecordFlaw =
   | 'order'
   | 'signature'
 
-/** Everything that is known of a record when it is written, but for the ledger's own answer. */
+/** Everything that is known of a record when it is written, except what the ledger returns. */
 export type NewThought = Omit<ThoughtRow, 'seq' | 'log_index' | 'leaf_hash'>
 
-/**
- * Each column that a record has is a field of its event: a column that could be edited unnoticed would be worthless.
- */
+/** Each column of a record is also a field of its event; a column that could be edited unnoticed would be worthless. */
 export function createThoughtEvent(thought: NewThought, traceId: string): LedgerEvent {
   return {
     kind: THOUGHT_KIND,
@@ -72,13 +70,13 @@ export function decodeThoughtLeaf(bytes: Uint8Array): StoredThoughtLeaf | undefi
   return entry.ok && entry.value.kind === THOUGHT_KIND ? { bytes, entry: entry.value } : undefined
 }
 
-/** Columns of a record that its entry says otherwise. */
+/** Columns of a record that differ from its entry. */
 export function listDifferingThoughtColumns(
   record: ThoughtRow,
   { bytes, entry }: StoredThoughtLeaf,
 ): readonly string[] {
   return [
-    // Canonical JSON has no `undefined`: an absent field is a null column.
+    // Canonical JSON has no `undefined`, so an absent field corresponds to a null column.
     ...THOUGHT_FIELDS.filter((field) => (entry[field] ?? null) !== record[field]),
     ...(entry.seq === record.log_index ? [] : ['log_index']),
     ...(toHex(computeLeafHash(bytes)) === record.leaf_hash ? [] : ['leaf_hash']),
@@ -90,7 +88,7 @@ export interface StoredThoughtBody {
   readonly body: Uint8Array
 }
 
-/** The words of a thought, or `undefined` when the body is not the one that the entry commits to. */
+/** The text of a thought, or `undefined` when the body is not the one that the entry commits to. */
 export function readCommittedContent(entry: LedgerEntry, { salt, body }: StoredThoughtBody): string | undefined {
   return computeCommitmentHash(salt, body) === entry['body_hash']
     ? readThoughtContent(decodeEntryBody(body))
@@ -101,11 +99,11 @@ export function readThoughtContent(body: unknown): string | undefined {
   return isJsonObject(body) && typeof body['content'] === 'string' ? body['content'] : undefined
 }
 
-/** What is wrong with a record's hash or signature, given the words that they cover. */
+/** The defect in a record's hash or signature, given the text that they cover. */
 export function findThoughtContentFlaw(record: ThoughtRow, content: string): ThoughtRecordFlaw | undefined {
   if (computeThoughtHash({ ...record, content }) !== record.hash) return 'hash'
   const { public_key, signature } = record
-  // Half a signature is none: somebody removed the other half.
+  // A key without a signature, or the reverse, means that somebody removed the other half.
   if (public_key === null || signature === null) return public_key === signature ? undefined : 'signature'
   return isThoughtSignedBy({ ...record, content }, { public_key, value: signature }) ? undefined : 'signature'
 }

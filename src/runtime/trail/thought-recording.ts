@@ -1,6 +1,6 @@
 /**
- * Thought recording: one thought on its way into the trail, checked first and written last, so that other tools can record one
- * in the transaction of their own change.
+ * Thought recording: checks a thought and adds it to the trail, in two steps, so that other tools can record one in the
+ * transaction of their own change.
  *
  * Reads and writes through its stores.
  */
@@ -38,7 +38,7 @@ export interface ThoughtToRecord extends ThoughtStatement {
   readonly call: Call
 }
 
-/** The session that the thought belongs to, `null` for none; or why it is refused. */
+/** The session that the thought belongs to, or `null` for none; or why the thought is refused. */
 export function checkThoughtToRecord(
   { state }: ThoughtTrailStores,
   recording: ThoughtToRecord,
@@ -51,7 +51,7 @@ export function checkThoughtToRecord(
   return refused === undefined ? session : fail(refused)
 }
 
-/** In the transaction in which it was checked. */
+/** Call in the transaction in which the thought was checked. */
 export function appendThought(
   records: RuntimeStores,
   { state }: ThoughtTrailStores,
@@ -65,7 +65,7 @@ export function appendThought(
     type,
     task_id,
     content,
-    // The sequence is what orders records; a clock that went back must not seem to contradict it.
+    // The sequence orders records; a clock that went back must not seem to contradict it.
     timestamp: before !== undefined && before.timestamp > now ? before.timestamp : now,
     prev_hash: before?.hash ?? THOUGHT_CHAIN_GENESIS_HASH,
   }
@@ -106,7 +106,7 @@ export function toThought(row: Omit<ThoughtRow, 'seq'>, content: string | undefi
   }
 }
 
-/** What nobody created cannot be worked on, whatever other system may know it. */
+/** A task that does not exist here cannot be worked on, even if another system has it. */
 export function createUnknownTaskFault(taskId: string): Fault {
   return createRuntimeFault('ERR_NOT_FOUND', `There is no task ${taskId}; task_create puts one on record.`, {
     task_id: taskId,

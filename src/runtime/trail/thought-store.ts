@@ -1,6 +1,6 @@
 /**
- * Thought store: the decision trail in the database. The words themselves are bodies of the ledger, where they can be
- * erased; here is everything else.
+ * Thought store: the decision trail in the database. The texts of the thoughts are bodies of the ledger, where they can
+ * be erased; the other fields are here.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { createSqlFilterCondition, createStatementPreparer } from '../query-store.ts'
@@ -64,7 +64,7 @@ const TESTS: Readonly<Record<keyof ThoughtFilter, string>> = {
 
 export function createThoughtStore(sql: DatabaseSync): ThoughtStore {
   const prepare = createStatementPreparer(sql)
-  // By seq: spec 5's chain follows the order of recording, since times tie within a millisecond.
+  // Ordered by seq: spec 5's chain follows the order of recording, and several records may have the same millisecond.
   const lastBefore = sql.prepare(
     'SELECT * FROM thought_records WHERE task_id = ? AND log_index < ? ORDER BY seq DESC LIMIT 1',
   )

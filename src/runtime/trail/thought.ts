@@ -1,11 +1,11 @@
 /**
- * Thought: one record of the decision trail, the chain it hangs in, and what its author may sign.
+ * Thought: one record of the decision trail, its hash chain, and the statement that its author may sign.
  *
  *   hash = hex SHA-256( canonical JSON {id, type, task_id, content, timestamp, prev_hash} )
  *   prev_hash = hash of the task's record before it, or 64 zeros
  *
- * That is the formula existing clients verify with. It leaves out who thought it and in which session; the ledger
- * entry of the record (`log_index`) commits to those, and to the order among tasks.
+ * Existing clients verify with this formula. It covers neither author nor session; the ledger entry of the record
+ * (`log_index`) commits to these, and to the order among tasks.
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
@@ -17,10 +17,10 @@ import { isVrfPublicKey } from '../../ledger/ecvrf.ts'
 export const THOUGHT_TYPES = ['plan', 'analysis', 'decision', 'reflection'] as const
 export type ThoughtType = (typeof THOUGHT_TYPES)[number]
 
-/** What the first record of a task continues. */
+/** The `prev_hash` of the first record of a task. */
 export const THOUGHT_CHAIN_GENESIS_HASH = '0'.repeat(64)
 
-/** The six fields under the hash; a seventh would make every existing client call every record broken. */
+/** The six hashed fields; with a seventh, every existing client would consider every record broken. */
 export interface HashedThoughtFields {
   readonly id: string
   readonly type: ThoughtType
@@ -41,9 +41,9 @@ export interface ThoughtStatement {
   readonly type: ThoughtType
 }
 
-/** What an author signs: the words and whose they are; id and time are the server's to give. */
+/** The statement that an author signs: the text and whose it is; the server assigns id and time. */
 export function encodeThoughtStatement({ agent_id, content, task_id, type }: ThoughtStatement): Uint8Array {
-  // The prefix keeps a signature over something else from being shown as one over a thought, and the other way round.
+  // The prefix makes a signature over another statement invalid as one over a thought, and the reverse.
   return toUtf8(`hearthbus-thought-v1\n${canonicalJson({ agent_id, content, task_id, type })}`)
 }
 
@@ -71,7 +71,7 @@ export function isThoughtSignedBy(statement: ThoughtStatement, { public_key, val
   return verify(null, encodeThoughtStatement(statement), key, signature)
 }
 
-/** Whether somebody can have the secret of it: one point of the curve, in its one spelling, and not of small order. */
+/** Whether it can be somebody's public key: a point of the curve, in its one spelling, and not of small order. */
 export function isPublicKey(publicKey: string): boolean {
   const bytes = fromBase64(publicKey)
   return bytes !== undefined && toBase64(bytes) === publicKey && isVrfPublicKey(bytes)
@@ -83,7 +83,7 @@ function keyFrom(publicKey: string): KeyObject | undefined {
   try {
     return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: toBase64url(bytes) }, format: 'jwk' })
   } catch {
-    // Thirty-two bytes that are no point of the curve.
+    // These 32 bytes are not a point of the curve.
     return undefined
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Tools: what the three tools of the decision trail do.
+ * Trail tools: the handlers of the three tools of the decision trail.
  *
  * Reads and writes through its stores.
  */
@@ -24,9 +24,9 @@ import { compareTrailTablesWithLedger } from './trail-table-comparison.ts'
 import { verifyTrail } from './trail-verification.ts'
 import type { TrailReport, TrailTally } from './trail-verification.ts'
 
-/** A page of long thoughts ends early rather than flood a model. */
+/** A page of long thoughts ends early to fit a model. */
 const MAX_PAGE_CHARACTERS = 250_000
-/** Beyond it `by_task_omitted` counts; the totals are over all of them. */
+/** Beyond this number `by_task_omitted` counts the tasks; the totals are over all of them. */
 const MAX_TASKS_LISTED = 1_000
 
 export function createTrailTools(records: RuntimeStores, stores: ThoughtTrailStores): readonly Capability[] {
@@ -37,7 +37,7 @@ export function createTrailTools(records: RuntimeStores, stores: ThoughtTrailSto
 
     thoughtRecordListTool.handledBy(async ({ limit, cursor, ...filter }) => {
       const { task_id: taskId, session_id: sessionId } = filter
-      // An empty list would say that nothing was thought about it.
+      // An empty list would mean that the task exists without any thoughts.
       if (taskId !== undefined && !isKnownTask(stores, taskId)) return fail(createUnknownTaskFault(taskId))
       if (sessionId !== undefined && !stores.state.sessions.has(sessionId))
         return fail(createUnknownSessionFault(sessionId))
@@ -48,9 +48,10 @@ export function createTrailTools(records: RuntimeStores, stores: ThoughtTrailSto
     }),
 
     auditVerifyChainTool.handledBy(async ({ task_id: taskId }, { signal }) => {
-      // Of a task that nobody created nothing is valid. One that only the tables know is a finding, not an unknown one.
+      // A task that does not exist has no valid trail. A task that is only in the tables is a finding, not an unknown
+      // one.
       if (taskId !== undefined && !isKnownTask(stores, taskId)) return fail(createUnknownTaskFault(taskId))
-      // What is recorded during the walk is left for the next one: a trail that grows would never be verified.
+      // Records that are added during the verification are left for the next one, because it would never end otherwise.
       const to = records.ledger.size()
       const stretch = { from: 0, to, ...(taskId === undefined ? {} : { taskId }) }
       const walked = await runGeneratorYielding(verifyTrail(stores, stretch), signal)
@@ -86,7 +87,7 @@ function recordThought(
   return ok(session.value === null ? { ...thought, unsealed: unsealedNote(recording.task_id) } : thought)
 }
 
-/** A record outside every session is proved by the ledger alone; whoever meant to seal it must hear that now. */
+/** Only the ledger proves a record outside of every session; a caller who meant to seal it must be told now. */
 function unsealedNote(taskId: string): string {
   return `Task ${taskId} has no open session, so no seal covers this record. audit_session_start with this task_id opens one for the records to come.`
 }
@@ -103,7 +104,7 @@ function listThoughts(
   { filter, after, limit }: ThoughtPage,
 ): { readonly listed: readonly Thought[]; readonly next_cursor?: string } {
   const scope = formatCursorScope('thought_record_list', filter)
-  // One more than asked for, to know whether there is a next page.
+  // One more than requested, to know whether there is a next page.
   const found = thoughts.list(filter, { after, limit: limit + 1 })
   const readable = found.map((row) => ({ row, content: keptContent(records, row.log_index) }))
   const size = { limit, maxCharacters: MAX_PAGE_CHARACTERS }
@@ -114,7 +115,7 @@ function listThoughts(
 
 const MAX_WITH_TASK = 50
 
-/** The thoughts about a task, for the tool that shows the task; thought_record_list goes on where it stopped. */
+/** The thoughts about a task, for the tool that shows the task; thought_record_list continues where it stopped. */
 export function toTaskThoughtsJson(records: RuntimeStores, stores: ThoughtTrailStores, taskId: string): JsonObject {
   const first = { filter: { task_id: taskId }, after: -1, limit: MAX_WITH_TASK }
   const { listed, next_cursor: cursor } = listThoughts(records, stores, first)
@@ -125,7 +126,7 @@ function isKnownTask({ state, thoughts }: ThoughtTrailStores, taskId: string): b
   return state.tasks.has(taskId) || thoughts.list({ task_id: taskId }, { after: -1, limit: 1 }).length > 0
 }
 
-/** `undefined` once it was erased. */
+/** The text; `undefined` once it was erased. */
 function keptContent({ ledger }: RuntimeStores, logIndex: number): string | undefined {
   const state = ledger.body(logIndex)
   return state.kind === 'kept' ? readThoughtContent(state.body) : undefined

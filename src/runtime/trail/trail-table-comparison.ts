@@ -12,16 +12,16 @@ import { runtimeEntryCache } from '../runtime-cache-store.ts'
 import type { ThoughtTrailStores } from './thought-recording.ts'
 
 export interface TrailTablesReport {
-  /** Sessions and tasks whose rows are not what the log says; the first of them. */
+  /** The first sessions and tasks whose rows differ from the log. */
   readonly brokenSessions: readonly string[]
   readonly brokenTasks: readonly string[]
-  /** What is wrong with them, in sentences; the first of every kind, and how many more. */
+  /** The problems as sentences: the first of every kind, and how many more there are. */
   readonly problems: readonly string[]
 }
 
 const MAX_NAMED = 20
 
-/** Yields after each piece. Of one task and its sessions, if told. */
+/** Yields after each piece. If a task is given, compares only that task and its sessions. */
 export function* compareTrailTablesWithLedger(
   { database, ledger }: RuntimeStores,
   { state }: Pick<ThoughtTrailStores, 'state'>,
@@ -48,10 +48,10 @@ export function* compareTrailTablesWithLedger(
     }
     yield* catchUp()
     for (let more = true; more;) {
-      // What changed a row since the last piece is read before the row is.
+      // An entry that changed a row since the last piece is read before the row is.
       for (const _ of catchUp());
       more = audit.compare((finding) => {
-        // The trail itself is walked record by record (trail-verification.ts).
+        // Thoughts are verified record by record elsewhere (trail-verification.ts).
         if (finding.what === 'thought' || !isOurs(finding)) return
         problems.add(finding)
         const broken = finding.what === 'task' ? brokenTasks : brokenSessions

@@ -1,12 +1,12 @@
 /**
- * Trail verification: walks the ledger and the decision trail side by side and names everything that does not agree.
+ * Trail verification: reads the ledger and the decision trail side by side and reports every difference.
  *
  *   ledger          …  thought 17   call.exit   thought 19   body.erased 17  …
  *   thought_records …  row @17                  (deleted)                    …      ─▶ 19 is missing
  *
- * The ledger leads: a chain that was deleted whole leaves no row to start from. The walk takes a bounded piece at a
- * time and remembers one hash and a few numbers per task, so that a long trail neither fills the memory nor stops the
- * house.
+ * The ledger is the reference, because a chain that was deleted completely leaves no row to start from. Pieces of
+ * bounded size are read, and one hash and a few numbers per task are kept, so that a long trail neither fills the
+ * memory nor blocks the node.
  *
  * Pure: it reads through what it is given.
  */
@@ -26,7 +26,7 @@ import type { ThoughtRecordFlaw, StoredThoughtBody, StoredThoughtLeaf } from './
 import { THOUGHT_CHAIN_GENESIS_HASH } from './thought.ts'
 import type { ThoughtRow, ThoughtStore } from './thought-store.ts'
 
-/** The ledger's tables as the walk reads them. */
+/** The parts of the ledger that the verification reads. */
 export interface LedgerLeafReader {
   readonly size: () => number
   readonly entries: (from: number, limit: number) => readonly LeafRow[]
@@ -45,7 +45,7 @@ export interface TrailToVerify {
   readonly thoughts: Pick<ThoughtStore, 'between' | 'beyond' | 'lastBefore'>
 }
 
-/** `[from, to)` in the ledger; only the records of one task or session, if told. */
+/** The range `[from, to)` of the ledger; only the records of one task or session, if one is given. */
 export interface TrailRange {
   readonly from: number
   readonly to: number
@@ -69,15 +69,15 @@ interface Finding {
 }
 
 export interface TrailReport extends TrailTally {
-  /** The first of what was found. */
+  /** The first findings. */
   readonly findings: readonly Finding[]
   /** In order of first appearance. */
   readonly byTask: ReadonlyMap<string, TrailTally>
 }
 
-/** Ledger entries per piece: what is in memory at once, and how long a turn of the event loop may take. */
+/** Ledger entries per piece, which bounds the memory and the time of one turn of the event loop. */
 const PIECE = 1_000
-/** Who finds twenty does not need the others; the counts are complete. */
+/** The limit of listed findings; the counts are complete. */
 const MAX_FINDINGS = 20
 
 /** Yields after each piece, so that the caller decides whether to let others have a turn. */
@@ -90,7 +90,7 @@ export function* verifyTrail(trail: TrailToVerify, stretch: TrailRange): Generat
     from = end
     yield
   }
-  // Records that came while the walk went on are after `to` and have their entries; these have none.
+  // Records that were added during the verification are after `to` and have entries; these records have none.
   for (const record of trail.thoughts.beyond(trail.leaves.size())) meet(walk, record, undefined)
   if (walk.bodiless.size > 0) lateErasures(walk)
   for (const record of walk.bodiless.values())
@@ -102,18 +102,18 @@ export function* verifyTrail(trail: TrailToVerify, stretch: TrailRange): Generat
 interface Walk {
   readonly trail: TrailToVerify
   readonly stretch: TrailRange
-  /** How canonical JSON spells what is looked for; `undefined` when everything is. */
+  /** The canonical JSON text of the id that is searched for; `undefined` when all records are verified. */
   readonly needle: string | undefined
   readonly total: TrailTally
   readonly byTask: Map<string, TrailTally>
   readonly findings: Finding[]
-  /** Of each task, the record the next one has to continue. */
+  /** Per task, the hash that the next record has to continue. */
   readonly lastHash: Map<string, string>
-  /** Records without a body, until the ledger says that it was erased. */
+  /** Records without a body, until an entry is found that erased it. */
   readonly bodiless: Map<number, ThoughtRow>
-  /** Entries whose words the ledger says were erased. */
+  /** Entries whose texts were erased according to the ledger. */
   readonly erasures: Set<number>
-  /** Highest place in the table so far: ledger and table have one order. */
+  /** The highest position in the table so far: ledger and table have the same order. */
   lastSeq: number
 }
 
@@ -138,7 +138,7 @@ function needleOf({ taskId, sessionId }: TrailRange): string | undefined {
   return taskId === undefined ? undefined : `"task_id":${canonicalJson(taskId)}`
 }
 
-/** A piece of the ledger and the rows that claim to lie in it: each side may have what the other lacks. */
+/** Compares a piece of the ledger with the rows that claim to be in it; each side may lack what the other has. */
 function compare(walk: Walk, rows: readonly LeafRow[], records: readonly ThoughtRow[]): void {
   const byIndex = new Map(records.map((record) => [record.log_index, record]))
   for (const row of rows) {
@@ -150,7 +150,7 @@ function compare(walk: Walk, rows: readonly LeafRow[], records: readonly Thought
     if (record !== undefined) meet(walk, record, leaf)
     else if (leaf !== undefined) miss(walk, row.seq, leaf)
   }
-  // Rows at places where the ledger has no entry.
+  // Rows at positions at which the ledger has no such entry.
   for (const record of byIndex.values()) meet(walk, record, undefined)
 }
 
@@ -158,16 +158,16 @@ function mentions({ needle }: Walk, { kind, bytes }: LeafRow): boolean {
   return kind === THOUGHT_KIND && hasNeedle(needle, bytes)
 }
 
-/** Looked for in the bytes: reading every entry to find those of one task would take most of the time. */
+/** Searches the bytes: decoding every entry to find those of one task would take most of the time. */
 function hasNeedle(needle: string | undefined, bytes: Uint8Array): boolean {
   return needle === undefined || Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(needle)
 }
 
 function meet(walk: Walk, record: ThoughtRow, leaf: StoredThoughtLeaf | undefined): void {
-  // A record that was given another task or session still belongs to the one that the ledger names.
+  // A record that was reassigned to another task or session still belongs to the one in the ledger.
   const isOurs = concerns(walk.stretch, record) || (leaf !== undefined && concerns(walk.stretch, ownersOf(leaf)))
   const flaw = isOurs ? flawOf(walk, record, leaf) : undefined
-  // For broken ones as well: one break is one finding, not one in every record after it.
+  // Also set for broken records, so that one break is one finding and not one in every later record.
   walk.lastHash.set(record.task_id, record.hash)
   walk.lastSeq = Math.max(walk.lastSeq, record.seq)
   if (!isOurs) return
@@ -188,7 +188,7 @@ function flawOf(walk: Walk, record: ThoughtRow, leaf: StoredThoughtLeaf | undefi
   return content === undefined ? 'content' : findThoughtContentFlaw(record, content)
 }
 
-/** Asked of the table where the walk began in the middle of the chain. */
+/** Read from the table if the verification began in the middle of the chain. */
 function previousHash({ lastHash, trail }: Walk, { task_id, log_index }: ThoughtRow): string {
   return lastHash.get(task_id) ?? trail.thoughts.lastBefore(task_id, log_index)?.hash ?? THOUGHT_CHAIN_GENESIS_HASH
 }
@@ -213,7 +213,7 @@ function accountForErasure(walk: Walk, { bytes }: LeafRow): void {
   if (concerns(walk.stretch, record)) for (const tally of tallies(walk, record.task_id)) tally.erased_count += 1
 }
 
-/** Whether the entry at `seq` is about a task or session of this walk. */
+/** Whether the entry at `seq` is about a task or session of this verification. */
 function isAudited({ trail, stretch }: Walk, seq: number): boolean {
   const row = trail.leaves.entry(seq)
   const entry = row && decodeEntry(row.bytes)
@@ -222,7 +222,9 @@ function isAudited({ trail, stretch }: Walk, seq: number): boolean {
   return isOurs && concerns(stretch, ownersOf({ entry: entry.value }))
 }
 
-/** Words may be erased while the walk goes on: then the ledger says so beyond `to`, and nothing was tampered with. */
+/**
+ * A text may be erased during the verification: then the entry about it is after `to`, and nothing was tampered with.
+ */
 function lateErasures(walk: Walk): void {
   const { leaves } = walk.trail
   for (let from = walk.stretch.to; from < leaves.size(); from += PIECE)
@@ -256,7 +258,7 @@ function concerns({ taskId, sessionId }: TrailRange, { task_id, session_id }: Ow
   return (taskId === undefined || task_id === taskId) && (sessionId === undefined || session_id === sessionId)
 }
 
-/** The ledger's own words: what it holds was written by us, or `ledger_verify` will say so. */
+/** The owners according to the ledger, which is trusted here; `ledger_verify` checks the ledger itself. */
 function ownersOf({ entry }: Pick<StoredThoughtLeaf, 'entry'>): Owners & { readonly id: string } {
   const { id, task_id, session_id } = entry
   return {

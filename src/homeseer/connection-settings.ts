@@ -8,7 +8,7 @@ import type { JsonClientOptions } from './wire/json-client.ts'
 /** The configuration of a gateway that has a HomeSeer. */
 export type HomeseerConfigWithUrl = HomeseerConfig & { readonly url: string }
 
-/** More than the state of any house; a longer answer is cut off. */
+/** Larger than the state of any house; a longer answer is cut off. */
 const MAX_REPLY_BYTES = 64 * 1_024 * 1_024
 
 export function readJsonClientSettings({
@@ -25,7 +25,7 @@ export function readJsonClientSettings({
   return { baseUrl: url, credentials, authentication, timeoutMs, maxReplyBytes: MAX_REPLY_BYTES }
 }
 
-/** Where the ASCII port listens; `undefined` where none is configured. */
+/** The address of the ASCII port; `undefined` if none is configured. */
 export function readAsciiAddress({
   url,
   push: { asciiPort: port },

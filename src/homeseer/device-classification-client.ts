@@ -1,7 +1,8 @@
 /**
- * HomeSeer's classes: what every device is taken for and why, asked of HomeSeer itself while no gateway has to run.
+ * Device classification client: reads how every device is classed, and why, directly from HomeSeer, without a running
+ * gateway.
  *
- * It reads and changes nothing.
+ * It changes nothing.
  */
 import { fail, ok, type Result } from '../core/result.ts'
 import type { DeviceKind } from './catalog/device-classification.ts'

@@ -1,9 +1,9 @@
 /**
- * HomeSeer examination: what is in the way between the gateway and HomeSeer, and what to do about it.
+ * HomeSeer examination: problems between the gateway and HomeSeer, with advice.
  *
- * A running gateway hands over what its own link knows. Before a start the examination asks what the gateway would ask:
- * it logs in, reads, and listens for a moment. It changes nothing; the only script that it runs on HomeSeer is the admin
- * adapter that the owner configured, to ask for its version.
+ * A running gateway passes the state of its own link. Before a start, the examination does what the gateway would do:
+ * it logs in, reads, and listens for a moment. It changes nothing; the only script that it runs on HomeSeer is the
+ * admin adapter that the owner configured, to ask for its version.
  */
 import { omitUndefined } from '../core/json.ts'
 import { connect as connectTls } from 'node:tls'
@@ -27,15 +27,15 @@ import { createStatusRequest, createVersionRequest } from './wire/json-requests.
 export interface HomeseerLinkToExamine {
   readonly json: Pick<JsonClient, 'call'>
   readonly reach: HomeseerReach
-  /** `undefined`: no push by the ASCII port is configured. */
+  /** `undefined` if no push over the ASCII port is configured. */
   readonly push: AsciiConnectionState | undefined
   readonly events: EventDefinitionSource
-  /** Why the web hook is not heard although it should be. */
+  /** Why the web hook cannot receive although it should. */
   readonly deaf: string | undefined
 }
 
 interface HomeseerReach {
-  /** How the last request ended; `undefined` before the first. */
+  /** The result of the last request; `undefined` before the first. */
   readonly outcome: RequestAttemptNote['outcome'] | undefined
   readonly code?: string
   readonly version?: string
@@ -44,7 +44,7 @@ interface HomeseerReach {
 
 const MAX_WAIT_MS = 5_000
 
-/** `running`: the link of a running gateway. */
+/** `running` is the link of a running gateway. */
 export async function examineHomeseer(
   config: HomeseerConfigWithUrl,
   running?: HomeseerLinkToExamine,
@@ -75,7 +75,7 @@ async function examineLink(
   ]
 }
 
-/** The gateway does not start with a file that it cannot read. */
+/** The gateway does not start with an alias file that it cannot read. */
 function namesFinding({ aliasFile }: HomeseerConfig): readonly DoctorFinding[] {
   const names = aliasFile === undefined ? undefined : readAliasFile(aliasFile)
   if (names === undefined || names.ok) return []
@@ -86,7 +86,7 @@ async function findDeafness({ push }: HomeseerConfig): Promise<string | undefine
   return push.webhookKey === undefined ? undefined : findListenFault(readWebhookListener(push))
 }
 
-/** Each question once: a person waits at a keyboard. */
+/** Each request is sent once, because a person waits. */
 function openJsonClient(config: HomeseerConfigWithUrl): JsonClient {
   const settings = readJsonClientSettings(config)
   const timeoutMs = Math.min(settings.timeoutMs, MAX_WAIT_MS)
@@ -114,12 +114,12 @@ async function linkFinding({ url }: HomeseerConfigWithUrl, { reach }: HomeseerLi
   return toFinding('fail', adviseOnHomeseerLink(url, last) ?? `HomeSeer at ${url} refuses to be read.`)
 }
 
-/** A server that expects TLS hangs up on plain HTTP, sends an alert that is no HTTP, or answers 400. */
+/** A server that expects TLS closes a plain HTTP connection, sends a TLS alert, or answers 400. */
 function mayBeTls(url: string, outcome: HomeseerReach['outcome']): boolean {
   return url.startsWith('http:') && (outcome === 'unreachable' || outcome === 'http-status')
 }
 
-/** By a handshake; nothing is asked over it, so it does not matter whose certificate it is. */
+/** Tests with a handshake; nothing is sent over the connection, so the certificate is not checked. */
 function speaksTls({ hostname, port }: URL): Promise<boolean> {
   const host = hostname.replaceAll(/^\[|\]$/g, '')
   return new Promise((resolve) => {
@@ -141,7 +141,7 @@ function pushFindings({ push: { asciiPort, webhookKey } }: HomeseerConfig, state
   return advice === undefined ? [] : [warning(advice)]
 }
 
-/** How the ASCII port answers, as far as one is configured. */
+/** The answer of the ASCII port, if one is configured. */
 function listenOnce(config: HomeseerConfigWithUrl): Promise<AsciiConnectionState | undefined> {
   const address = readAsciiAddress(config)
   if (address === undefined) return Promise.resolve(undefined)
@@ -166,7 +166,7 @@ async function eventFindings(
   { events }: HomeseerLinkToExamine,
 ): Promise<readonly DoctorFinding[]> {
   const { eventsPath, eventsFrom, unreadEvents } = config
-  // What the adapter says about events is part of what is said about the adapter.
+  // With the adapter, the finding about events is part of the finding about the adapter.
   if (eventsFrom === 'adapter') return []
   const files = await events.read()
   if (files.ok) return memberFindings(files.value)
@@ -179,7 +179,7 @@ async function eventFindings(
   ]
 }
 
-/** Events with members that nobody here knows ask a person. */
+/** Events with unknown members need an approval, so they are reported. */
 function memberFindings({ definitions, unread }: LoadedEventDefinitions): readonly DoctorFinding[] {
   const strange = definitions.filter(({ unknown }) => unknown.length > 0)
   const names = [...new Set(strange.flatMap(({ unknown }) => unknown))].slice(0, 20)
@@ -191,7 +191,7 @@ function memberFindings({ definitions, unread }: LoadedEventDefinitions): readon
   ]
 }
 
-/** Asked only where the owner relies on the adapter: no script runs on a HomeSeer whose owner never chose that. */
+/** Asked only if the owner configured the adapter, because it runs a script on HomeSeer. */
 async function adapterFindings(
   { admin, eventsFrom, scriptPage, unreadEvents }: HomeseerConfig,
   { json }: HomeseerLinkToExamine,

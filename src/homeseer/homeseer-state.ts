@@ -1,12 +1,12 @@
 /**
- * HomeSeer state: the names that people confirmed, what the owner says that devices are, and the acts of administration
- * that can be taken back, as the log says it.
+ * HomeSeer state: confirmed names, the owner's device classes, and rollbacks of administration calls, computed from the
+ * log.
  *
  *   alias.learned ─▶ alias.forgotten, or replaced by the next one
  *   class.corrected ─▶ class.withdrawn, or replaced by the next one
  *   rollback.kept ─▶ rollback.used ─▶ rollback.given-back
  *
- * A name is the body of the entry that learned it; one that was erased is no name any more.
+ * A name is the body of the entry that learned it; an erased name is no longer used.
  *
  * Pure, but for the state that it is given.
  */
@@ -22,11 +22,11 @@ import type { AliasKind } from './resolve/alias.ts'
 export interface LearnedAlias {
   readonly kind: AliasKind
   readonly id: number
-  /** The key of the caller who confirmed it, whose own name it is unless it is shared. */
+  /** The key of the caller who confirmed it. Unless it is shared, only that caller uses the name. */
   readonly by: string
-  /** Everybody's: the owner of the house said so. */
+  /** True if every caller uses the name, because the owner of the house confirmed it. */
   readonly shared: boolean
-  /** The entry whose body has the words. */
+  /** The entry whose body has the name. */
   readonly seq: number
 }
 
@@ -54,7 +54,7 @@ export interface HomeseerState {
   readonly rollbacks: StateTable<RecordedRollback>
 }
 
-/** Old ones make room: a state of months ago is not what anybody wants back. */
+/** Older rollbacks are dropped: nobody wants to restore a state of months ago. */
 export const MAX_ROLLBACKS = 500
 const ALIAS_KINDS: readonly AliasKind[] = ['device', 'event', 'camera']
 const INCOMPLETE = 'it lacks what such an entry says'

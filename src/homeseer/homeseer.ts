@@ -3,7 +3,7 @@
  *
  *   link (JSON, push, mirror) ▸ catalog ▸ resolver ▸ tools · admin · resources · prompts
  *
- * It starts whether HomeSeer is there or not: an absent one is a state of health, not a reason not to start.
+ * It starts even if HomeSeer cannot be reached; that is reported as its health.
  *
  * Reads and writes through its link and stores.
  */
@@ -78,13 +78,13 @@ export interface HomeseerOptions {
   readonly ledger: ProjectionLogWriter & Pick<Ledger, 'listed'>
 }
 
-/** Patience with the ASCII port, and how long lists of things hold that rarely change. */
+/** Time limits of the ASCII port. */
 const ASCII = { pingMs: 60_000, patienceMs: 10_000 } as const
-/** A tool has 30 s: below that, and long enough for two tries of ten. */
+/** A tool has 30 s; these limits are below that, and allow two tries of ten seconds. */
 const PATIENCE = { allTriesMs: 25_000, restMs: 5_000 } as const
 const HOLDS = { listsHoldMs: 30_000, controlsHoldMs: 600_000 } as const
 
-/** A file of names that cannot be read is a fault: names the owner wrote down must not be missing in silence. */
+/** Fails if the file of names cannot be read: the owner's names must not be missing without notice. */
 export function createHomeseerService(options: HomeseerOptions): Result<Service, string> {
   const { aliasFile } = options.config
   const aliases = aliasFile === undefined ? ok([]) : readAliasFile(aliasFile)
@@ -107,7 +107,7 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
   let webhookFault: string | undefined
   let stopAnnouncing: (() => void) | undefined
 
-  /** A web hook that cannot be heard costs speed, not truth: everything is polled instead. */
+  /** If the web hook cannot listen, everything is polled instead, which is slower but equally correct. */
   async function startWebhook(): Promise<void> {
     const { webhook } = link
     if (webhook === undefined) return
@@ -148,7 +148,7 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
       const { examineHomeseer } = await import('./doctor-client.ts')
       const { json, mirror } = link
       const last = health.last()
-      // What HomeSeer refuses was answered: the link is there.
+      // A refusal by HomeSeer is an answer, so the link works.
       const isWell = last !== undefined && adviseOnHomeseerLink(url, last) === undefined
       const reach = {
         ...(isWell ? { outcome: 'ok' as const } : { outcome: undefined, ...last }),
@@ -223,7 +223,7 @@ function assemble(
   }
 }
 
-/** Files, or a copy of them, unless the owner lets the script on HomeSeer tell. */
+/** Definitions come from files, or a copy of them, unless the owner allows the script on HomeSeer. */
 function eventSource(config: HomeseerConfig, link: HomeseerLink, clock: Clock): EventDefinitionSource {
   const { eventsPath: events, eventGroupsPath: groups, knownEventMembers: knownMembers, scriptPage } = config
   if (config.eventsFrom === 'files') return new EventFileReader({ events, groups, knownMembers })

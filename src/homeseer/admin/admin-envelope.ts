@@ -1,5 +1,5 @@
 /**
- * Admin envelope: the contract's form for what an act of administration came to, and the difference it made.
+ * Admin envelope: the contract's form for the result of an administration call, with the difference that it made.
  */
 import type { Call } from '../../bus/call.ts'
 import { z } from 'zod'
@@ -11,14 +11,14 @@ import type { AdminGuardArguments } from './admin-operation.ts'
 /** The fields that the contract requires. */
 export const ADMIN_ENVELOPE_SCHEMA = z.looseObject({
   result: z.enum(['planned', 'applied', 'failed']),
-  // Their items are not in the contract; ours say `check`, `status` and, where it depends, `required`.
+  // The contract does not define the items; ours have `check`, `status` and, where it varies, `required`.
   precheck: z.array(z.unknown()),
   steps: z.array(z.unknown()),
   rollback: z.enum(['not_needed', 'available']),
   auditRef: z.string(),
 })
 
-/** `before`, `after` and `data` are absent, not empty, where nobody saw or said anything. */
+/** The fields of the envelope. `before`, `after` and `data` are absent, not empty, where they are unknown. */
 export interface AdminEnvelopeFields {
   readonly result: 'planned' | 'applied' | 'failed'
   readonly domain: AdminDomain
@@ -28,27 +28,27 @@ export interface AdminEnvelopeFields {
   readonly auditRef: string
   readonly steps: readonly JsonObject[]
   readonly rollback?: AdminRollbackAvailability | undefined
-  /** As they were; `redaction` says what of them is shown. */
+  /** The record before the change; `redaction` determines what of it is shown. */
   readonly before?: JsonObject | undefined
   readonly after?: JsonObject | undefined
   readonly redaction: AdminCallRedactor
   readonly data?: JsonObject | undefined
 }
 
-/** Where the change can be taken back, or why it cannot be. */
+/** The id with which the change can be rolled back, or the reason why it cannot be. */
 export type AdminRollbackAvailability = { readonly id: string } | { readonly refusedBecause: string }
 
-/** What every envelope says of the call. `domain` is `null` where an act that is to be taken back was not found. */
+/** What every envelope says about the call. `domain` is `null` if the call to be rolled back was not found. */
 type CallParts = Pick<AdminEnvelopeFields, 'claims' | 'requireTicket' | 'auditRef'> & {
   readonly domain: AdminDomain | null
 }
 
-/** Of a call that may be refused; what its refusal comes to, the family adds, which knows the reasons. */
+/** Details of a call that may be refused. The family adds the result of the refusal, because it knows the reasons. */
 export function createAdminRefusalDetails(parts: CallParts): JsonObject {
   return { envelope: { precheck: checksOf(parts), ...callJson(parts) } }
 }
 
-/** Only for calls that passed the guard, so every precheck is passed; a refused call is spelt by the family. */
+/** Only for calls that passed the guard, so every precheck has passed; the family formats a refused call. */
 export function createAdminEnvelope(parts: AdminEnvelopeFields): JsonObject {
   const { result, steps, rollback, before, after, redaction, data } = parts
   const seen = before !== undefined || after !== undefined
@@ -65,7 +65,10 @@ export function createAdminEnvelope(parts: AdminEnvelopeFields): JsonObject {
   }
 }
 
-/** Of a dry run; `route` as configured, since which of two `auto` takes is known only when it has been tried. */
+/**
+ * The envelope of a dry run. `route` is the configured one, because the choice of `auto` is only known after an
+ * attempt.
+ */
 export function createPlannedAdminEnvelope(
   parts: Omit<AdminEnvelopeFields, 'result' | 'steps'>,
   route: string,
@@ -78,7 +81,7 @@ export function createPlannedAdminEnvelope(
   })
 }
 
-/** Where the record of this very call can be found: every event of it bears the trace. */
+/** A reference to the record of this call: each of its events has the trace id. */
 export function formatAuditRef(call: Pick<Call, 'traceId'>): string {
   return `trace:${call.traceId}`
 }
@@ -94,7 +97,7 @@ function checksOf({ requireTicket }: Pick<CallParts, 'requireTicket'>) {
 function callJson({ auditRef, domain, claims }: CallParts): JsonObject {
   return {
     auditRef,
-    // Whatever the caller claimed: the tier follows from the tool (ADR 20).
+    // The tier follows from the tool, whatever the caller claimed (ADR 20).
     operationTier: 'admin',
     domain,
     maintenanceWindowId: claims.maintenanceWindowId ?? null,
@@ -103,7 +106,7 @@ function callJson({ auditRef, domain, claims }: CallParts): JsonObject {
   }
 }
 
-/** The contract has only two words: an act that cannot be taken back is `not_needed` as well. */
+/** The contract has only two values, so a call that cannot be rolled back is `not_needed` as well. */
 function rollbackJson(rollback: AdminRollbackAvailability | undefined): JsonObject {
   if (rollback === undefined) return { rollback: 'not_needed' }
   if ('id' in rollback) return { rollback: 'available', rollbackId: rollback.id }

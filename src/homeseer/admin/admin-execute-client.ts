@@ -1,8 +1,8 @@
 /**
- * Admin execution: carries out one act of administration, by the way the owner chose.
+ * Admin execution: carries out one administration call, by the route that the owner configured.
  *
  *   adapter  the script on HomeSeer, and nothing else
- *   direct   HomeSeer's own requests; where they cannot, the adapter if the owner allows the fallback
+ *   direct   HomeSeer's own requests; where there is none, the adapter if the owner allows the fallback
  *   auto     direct unless it is known not to work, else the adapter
  *
  * An answer that is not the adapter's own means that there is no adapter: nothing was applied, whatever it says.
@@ -34,15 +34,15 @@ export interface ExecutedAdminOperation {
   readonly steps: readonly JsonObject[]
 }
 
-/** The steps tell what was tried, also where it came to nothing: they are the contract's `steps[]`. */
+/** The steps list what was tried, also after a failure; they are the contract's `steps[]`. */
 export interface FailedAdminOperation {
   readonly fault: Fault
   readonly steps: readonly JsonObject[]
-  /** `unsupported` only with these arguments: the operation itself may still go by this route. */
+  /** `unsupported` only with these arguments; with others this route may still work. */
   readonly onlyTheseArguments?: boolean
 }
 
-/** `steps[].transport` of the envelope. */
+/** The value of `steps[].transport` in the envelope. */
 const TRANSPORT = 'script:adapter'
 
 export interface AdminOperationRequest {
@@ -52,7 +52,10 @@ export interface AdminOperationRequest {
   readonly cache: UnsupportedAdminOperationCache
 }
 
-/** Falls back only from `unsupported`: what failed in any other way may have been done, and is not done twice. */
+/**
+ * Falls back only after `unsupported`: a call that failed in any other way may have been carried out, and is not
+ * repeated.
+ */
 export async function executeAdminOperation(
   homeseer: HomeseerToolContext,
   task: AdminOperationRequest,
@@ -88,7 +91,7 @@ async function directly(
       onlyTheseArguments: findDirectAdminRoute(op, {}, homeseer.config.scriptPage) !== undefined,
     })
   const { transport, exchange, scriptId } = route
-  // The guard has passed the call; this statement was not part of what it weighed in mode direct or auto.
+  // Checked here, because in mode direct or auto the guard did not know that this script would run.
   if (scriptId !== undefined && homeseer.rules.scripts?.(scriptId) === false)
     return fail({
       fault: unsupported(op, `the owner's list does not hold ${scriptId}`),
@@ -129,7 +132,7 @@ async function byAdapter(
     })
   const asked = await askOnce(homeseer, { op, args, signal })
   if (!asked.ok) {
-    // HomeSeer without the adapter's script says something that is not the adapter's answer, or has no such page.
+    // HomeSeer without the adapter's script gives an answer that is not the adapter's, or has no such page.
     const missing = asked.fault.kind === 'refused' || (asked.fault.kind === 'http-status' && asked.fault.status === 404)
     const fault = missing
       ? unsupported(op, 'no admin adapter is installed on this HomeSeer')
@@ -149,7 +152,7 @@ async function byAdapter(
   })
 }
 
-/** A question that only reads, of an adapter that may be there. */
+/** Sends a request that only reads to the adapter, if there is one. */
 export async function readFromAdminAdapter(
   homeseer: HomeseerToolContext,
   op: string,
@@ -168,7 +171,7 @@ export async function readFromAdminAdapter(
   return asked.value.ok ? ok(asked.value.data) : fail(adapterFault(op, asked.value))
 }
 
-/** The adapter performs an id once and repeats its first answer, so a lost answer may be asked for again. */
+/** The adapter carries out an id once and repeats its first answer, so a lost answer may be requested again. */
 async function askOnce(
   homeseer: HomeseerToolContext,
   { op, args, signal }: Pick<AdminOperationRequest, 'op' | 'args' | 'signal'>,
@@ -180,7 +183,7 @@ async function askOnce(
   const first = await homeseer.link.json.call(exchange, signal)
   if (first.ok || !mayHomeseerHaveActed(first.fault) || signal.aborted) return first
   const second = await homeseer.link.json.call(exchange, signal)
-  // Nothing new was learned: what the first one did is as unknown as before.
+  // The second attempt showed nothing new, so the outcome of the first is still unknown.
   return second.ok || second.fault.kind === 'refused' ? second : first
 }
 
@@ -188,7 +191,7 @@ function adapterOptions({ config }: HomeseerToolContext): AdminAdapterOptions {
   return { page: config.scriptPage, key: config.admin.adapterKey }
 }
 
-/** `other` is a refusal for a reason of its own, such as a missing right: another route would only hide it. */
+/** `other` is a refusal for another reason, such as a missing right; another route would only hide it. */
 function isUnsupported(fault: HomeseerLinkFault): boolean {
   if (fault.kind === 'http-status') return fault.status === 404
   return fault.kind === 'refused' && fault.reason !== 'other'

@@ -1,6 +1,6 @@
 /**
- * Admin observation: what HomeSeer shows of the thing that a direct act of administration is about, so that `applied` rests on
- * something other than HomeSeer's ok.
+ * Admin observation: reads the target of a direct administration call from HomeSeer, so that `applied` is based on more
+ * than HomeSeer's ok.
  *
  * Does I/O (through the link).
  */
@@ -10,7 +10,7 @@ import { toTextOrEmpty } from '../tools/json-text.ts'
 import { DEVICE_PROPERTY_MEMBERS } from './camera-event-config-operations.ts'
 import { formatPropertyValue } from './direct-admin-route.ts'
 
-/** `undefined` where nothing of it can be seen without running code on HomeSeer. */
+/** Returns `undefined` if the target cannot be read without running code on HomeSeer. */
 export async function readAdminOperationTarget(
   homeseer: HomeseerToolContext,
   op: string,
@@ -18,7 +18,7 @@ export async function readAdminOperationTarget(
 ): Promise<JsonObject | undefined> {
   if (op === 'config.device_metadata.set') return observeDevice(homeseer, Number(args['ref']))
   if (!op.startsWith('plugins.')) return undefined
-  // The catalog keeps what it read, and this is about what is there at this moment.
+  // The catalog is a cache, and the present state is needed.
   homeseer.catalog.forget()
   const plugins = await homeseer.catalog.plugins()
   if (!plugins.ok) return undefined
@@ -43,7 +43,7 @@ async function observeDevice({ link }: HomeseerToolContext, ref: number): Promis
   return { ref, name, location, location2, userNote }
 }
 
-/** False only where the thing can be seen and does not show the change. */
+/** Returns false only if the target can be read and does not show the change. */
 export function isAdminChangeVisible(op: string, args: JsonObject, after: JsonObject | undefined): boolean {
   if (after === undefined) return true
   if (op === 'config.device_metadata.set') {
@@ -51,7 +51,7 @@ export function isAdminChangeVisible(op: string, args: JsonObject, after: JsonOb
     return name === undefined || after[name] === formatPropertyValue(args['value'])
   }
   const instances = Array.isArray(after['instances']) ? (after['instances'] as readonly JsonObject[]) : []
-  // Updating to "the newest" and restarting leave nothing that must look different.
+  // Updating to "the newest" and restarting need not change anything visible.
   if (op === 'plugins.install') return instances.length > 0
   if (op === 'plugins.remove') return instances.length === 0
   if (op === 'plugins.update' && args['targetVersion'] !== undefined)

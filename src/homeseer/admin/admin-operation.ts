@@ -1,5 +1,5 @@
 /**
- * Operation: one act of administration as a value: its arguments, what it touches, how it is undone.
+ * Admin operation: one administration operation as a value: its arguments, the targets it touches, and its undo.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
@@ -11,17 +11,19 @@ import {
   type TouchedTargets,
 } from '../tools/owner-rules.ts'
 
-/** The contract's admin guard. `operationTier` is a claim: the tier follows from the tool. */
+/** The arguments of the contract's admin guard. `operationTier` is only a claim: the tier follows from the tool. */
 export function createAdminGuardArgumentSchemas<Domain extends AdminDomain>(domain: Domain) {
   return {
     ...BASE_GUARD_ARGUMENT_SCHEMAS,
-    // The contract requires it; it can only be the tool's own, so it may also be left out.
+    // The contract requires it, but only the tool's own value is valid, so it may be left out.
     domain: z.literal(domain).default(domain),
     ...ADMIN_GUARD_ARGUMENT_SCHEMAS,
   }
 }
 
-/** Claims are recorded and compared with the owner's rules (tools/owner-rules.ts); `riskLevel` is only recorded. */
+/**
+ * These claims are recorded and compared with the owner's rules (tools/owner-rules.ts); `riskLevel` is only recorded.
+ */
 export const ADMIN_GUARD_ARGUMENT_SCHEMAS = {
   operationTier: z.enum(['operator', 'admin']).exactOptional().describe('Always admin, whatever is said here.'),
   changeTicket: z.string().max(200).exactOptional(),
@@ -33,14 +35,14 @@ export interface AdminGuardArguments extends HomeseerGuardArguments {
   readonly riskLevel: (typeof ADMIN_RISK_LEVELS)[number]
 }
 
-/** Never reach HomeSeer: an adapter that saw `confirm` might come to rely on it. */
+/** These arguments never reach HomeSeer: an adapter that received `confirm` might begin to rely on it. */
 const GUARD_NAMES = new Set([
   ...Object.keys(BASE_GUARD_ARGUMENT_SCHEMAS),
   ...Object.keys(ADMIN_GUARD_ARGUMENT_SCHEMAS),
   'domain',
 ])
 
-/** The arguments without the guard's: what the adapter is told. */
+/** The arguments without those of the guard, for the adapter. */
 export function omitGuardArguments(input: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(input).filter(([name]) => !GUARD_NAMES.has(name)))
 }
@@ -51,7 +53,7 @@ export interface AdminUndoOperation {
   readonly args: JsonObject
 }
 
-/** What an operation found and left. `undefined` where nobody said. */
+/** The state before and after an operation; `undefined` where it is unknown. */
 export interface AdminOperationRecord {
   readonly args: JsonObject
   readonly before: JsonObject | undefined
@@ -59,21 +61,21 @@ export interface AdminOperationRecord {
 }
 
 export interface AdminOperation {
-  /** Also the adapter's name for it. */
+  /** The name of the operation, which the adapter uses, too. */
   readonly op: string
   readonly domain: AdminDomain
   readonly title: string
   readonly description: string
-  /** Its own arguments; the guard's are added by `createAdminGuardArgumentSchemas`. */
+  /** The operation's own arguments; `createAdminGuardArgumentSchemas` adds those of the guard. */
   readonly shape: z.ZodRawShape
-  /** `user:resident`: what the guard, the limits and the owner's rules know it as. */
+  /** A target such as `user:resident`, for the guard, the limits and the owner's rules. */
   readonly target: (args: JsonObject) => string
-  /** For the owner's lists (`HS4_ADMIN_ALLOWED_*_IDS` and those of devices, events and cameras). */
+  /** The targets for the owner's lists (`HS4_ADMIN_ALLOWED_*_IDS` and those of devices, events and cameras). */
   readonly touched: (args: JsonObject) => TouchedTargets
-  /** The operation that brings back what was, where there is one that really does. */
+  /** The operation that restores the state before, if there is one that really does. */
   readonly undo?: (done: AdminOperationRecord) => AdminUndoOperation | undefined
   /** Arguments that no preview, record or rollback shows. */
   readonly secrets?: readonly string[]
-  /** Whether this very call sets a secret under an innocent name. What HomeSeer answers to it is then shown nowhere. */
+  /** Whether this call sets a secret under an ordinary name. HomeSeer's answer to such a call is not shown. */
   readonly setsSecret?: (args: JsonObject) => boolean
 }

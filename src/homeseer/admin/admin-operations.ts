@@ -1,8 +1,7 @@
 /**
- * Operations: the 29 acts of administration of the contract.
+ * Admin operations: the contract's 29 administration operations.
  *
- * Each says how it is undone where an operation exists that really brings back what was; where none does, no rollback
- * is offered.
+ * Each has an undo if some operation really restores the state before; otherwise no rollback is offered.
  */
 import { ADMIN_CAMERA_EVENT_CONFIG_OPERATIONS } from './camera-event-config-operations.ts'
 import { ADMIN_PLUGIN_AND_SYSTEM_OPERATIONS } from './plugin-and-system-operations.ts'

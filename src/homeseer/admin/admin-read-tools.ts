@@ -1,7 +1,7 @@
 /**
- * Admin read tools: users, plug-ins, interfaces, settings, cameras and categories as they are.
+ * Admin read tools: list users, plug-ins, interfaces, settings, cameras and categories.
  *
- * All but one read what HomeSeer's own requests show. The list of users exists only behind the adapter, and asking the
+ * All but one use HomeSeer's own requests. The list of users is only available from the adapter, and a request to the
  * adapter runs a script: it therefore passes the gates of administration and the owner's list of scripts.
  *
  * Reads through the link.
@@ -31,7 +31,7 @@ import { ADMIN_ADAPTER_SCRIPT_FILE_NAME } from '../wire/admin-adapter.ts'
 import { readFromAdminAdapter } from './admin-execute-client.ts'
 import { createTolerantInputSchema } from '../tools/homeseer-change.ts'
 
-/** Callers that hand the guard's arguments to a read are not sent away for it; nothing is made of them. */
+/** A caller may pass the guard's arguments to a read; they are accepted and ignored. */
 const SPARE = {
   ...Object.fromEntries(['confirm', 'dryRun'].map((name) => [name, z.boolean().exactOptional()])),
   ...Object.fromEntries(
@@ -42,8 +42,8 @@ const SPARE = {
   ),
 }
 
-/** What the last list of users said, for the resource that must not run code. */
-/** In memory only: it is the house's list of people, and a restart should not find it on disk. */
+/** The last list of users, for the resource, which must not run code. */
+/** Kept in memory only: it is a list of the people in the house, which should not be on the disk. */
 export interface LastUserListCache {
   readonly last: () => { readonly users: readonly JsonObject[]; readonly atMs: number } | undefined
   readonly note: (users: readonly JsonObject[]) => void
@@ -89,7 +89,7 @@ interface ReadTool {
   readonly name: string
   readonly title: string
   readonly description: string
-  /** `more` is `includeRaw` or `includeRefs`, whichever of the two the tool has. */
+  /** `more` is `includeRaw` or `includeRefs`, whichever the tool has. */
   readonly data: (homeseer: HomeseerToolContext, more: boolean) => Promise<Result<Json, Fault>>
   readonly raw?: boolean
   readonly refs?: boolean
@@ -138,8 +138,8 @@ function usersList(homeseer: HomeseerToolContext, seen: LastUserListCache): Capa
     act: async (_plan, { includeDisabled, limit }, call) => {
       const data = await readFromAdminAdapter(homeseer, 'users.list', call.signal)
       if (!data.ok) return data
-      // An adapter is a script that the owner may have edited: what is no record of a user is left out, and a password
-      // too.
+      // An adapter is a script that the owner may have edited, so items that are not records of users are left out, and
+      // so are passwords.
       const all = listOf(hideSecretsInJson(data.value['users'] ?? [])).filter(isJsonObject)
       seen.note(all)
       const users = all.filter((user) => includeDisabled || user['enabled'] !== false)
@@ -156,9 +156,9 @@ function listOf(value: Json): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : []
 }
 
-/** Reading through a script: nothing changes, but code runs, so all gates but those about the change itself count. */
+/** A read through a script changes nothing but runs code, so all gates apply except those about changes. */
 function codeReasons({ rules }: HomeseerToolContext): readonly PolicyReason[] {
-  // Not confirm, intent and reason, nor ticket and window: they belong to changes, and this changes nothing.
+  // Without confirm, intent and reason, ticket and window: these are about changes, and this call makes none.
   const about = new Set(['safe-mode', 'script-list', 'admin-enabled', 'admin-domain'])
   const confirmed = { confirm: true, intent: 'list users', reason: 'asked to', maintenanceWindowId: 'none' }
   return listOwnerRuleRefusals({ ...rules, defaultDryRun: false }, confirmed, {
@@ -177,7 +177,7 @@ export async function readPluginCatalog(
   return ok({ total: shown.length, plugins: shown })
 }
 
-/** HomeSeer has no list of interfaces; those that devices name are the ones that matter. */
+/** HomeSeer has no list of interfaces, so those that devices name are listed. */
 export async function readHomeseerInterfaces(
   homeseer: HomeseerToolContext,
   includeRefs: boolean,
@@ -210,7 +210,7 @@ export async function readCameraConfigs(
 async function categoryList(homeseer: HomeseerToolContext, includeRefs: boolean): Promise<Result<Json, Fault>> {
   const house = await readHomeseerDeviceCatalog(homeseer)
   if (!house.ok) return house
-  // HomeSeer has no categories: its first location plays the category, its second the room (contract 1.x).
+  // HomeSeer has no categories: its first location serves as the category, and its second as the room (contract 1.x).
   const rooms = (category: string): readonly string[] => [
     ...new Set(house.value.devices.filter(({ location }) => location === category).map(({ location2 }) => location2)),
   ]
@@ -255,7 +255,7 @@ function diagnostics(homeseer: HomeseerToolContext): Capability {
       level,
       interfaces: groups.map(({ name, refs }) => {
         const live = refs.map((ref) => ({ ref, live: readMirroredDevice(homeseer, ref)?.live }))
-        // From the mirror, which may be seconds old: good enough for "when did it last say anything".
+        // From the mirror, which may be seconds old; that is accurate enough for the time of the last report.
         const changes = live.map((one) => one.live?.lastChangeMs).filter((ms) => ms !== undefined)
         const silent = live.filter((one) => one.live?.lastChangeMs === undefined).map(({ ref }) => ref)
         return {
@@ -270,7 +270,7 @@ function diagnostics(homeseer: HomeseerToolContext): Capability {
   })
 }
 
-/** The gates are this gateway's own; HomeSeer is asked for its version and nothing else. */
+/** The gates are those of this gateway; HomeSeer is only asked for its version. */
 function systemConfig(homeseer: HomeseerToolContext): Capability {
   return defineTool({
     ...HOMESEER_READ_DEFAULTS,

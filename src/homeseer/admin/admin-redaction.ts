@@ -1,7 +1,7 @@
 /**
- * Admin redaction: what of an act of administration may be said: to the caller, to who approves it, and for the record.
+ * Admin redaction: which parts of an administration call may be shown to the caller and the approver, and recorded.
  *
- * The caller is told no old password either: a model that set a new one has no use for it.
+ * The caller is not shown an old password either, because a model that sets a new one does not need it.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { hideSecretsInJson, redactArguments } from '../../guard/redaction.ts'
@@ -10,13 +10,16 @@ import type { AdminOperation } from './admin-operation.ts'
 
 export interface AdminCallRedactor {
   readonly payload: JsonObject
-  /** A record from before or after the act. */
+  /** Redacts a record from before or after the call. */
   readonly record: (record: JsonObject) => JsonObject
-  /** What HomeSeer or the adapter said, in a form that is theirs to choose. */
+  /** Redacts an answer of HomeSeer or the adapter, whose form is theirs to choose. */
   readonly raw: (raw: Json) => Json
 }
 
-/** What `system.config.set` and its like call what they set; their records have no other member that says it. */
+/**
+ * The name under which `system.config.set` and similar operations pass what they set; it may be a secret, and no other
+ * member says so.
+ */
 const INNOCENT = ['value']
 
 export function createAdminCallRedactor(

@@ -1,6 +1,6 @@
 /**
  * Admin resources: the state of users, interfaces, plug-ins, cameras and gates. None of them runs code on HomeSeer:
- * what only a script could tell is told as far as the last permitted list of it said.
+ * data that only a script can read is shown from the last permitted read.
  *
  * Reads through the link.
  */
@@ -18,7 +18,7 @@ import {
 } from './admin-read-tools.ts'
 import type { UnsupportedAdminOperationCache } from './unsupported-operation-cache.ts'
 
-/** Five of the contract's six; `hs4://admin/audit/diff` needs only the ledger and stands with the others. */
+/** Five of the contract's six; `hs4://admin/audit/diff` needs only the ledger and is with the other resources. */
 export function createAdminResources(
   homeseer: HomeseerToolContext,
   seen: LastUserListCache,
@@ -32,7 +32,7 @@ export function createAdminResources(
       read: async () => {
         const last = seen.last()
         return ok({
-          // A list that nobody was permitted to ask for is not an empty list.
+          // A list that was never requested is not an empty list.
           available: last !== undefined,
           users: [...(last?.users ?? [])],
           asOf: isoTimeOrNull(last?.atMs),

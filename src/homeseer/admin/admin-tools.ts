@@ -1,5 +1,5 @@
 /**
- * Admin tools: every act of administration as a guarded tool.
+ * Admin tools: every administration operation as a guarded tool.
  *
  * Reads and writes through the link.
  */
@@ -59,10 +59,10 @@ export interface AdminToolDependencies {
 type AdminInput = JsonObject & AdminGuardArguments
 
 interface Plan {
-  /** With names resolved to ids, without the guard's arguments. */
+  /** The arguments with names resolved to ids, and without those of the guard. */
   readonly args: JsonObject
   readonly effect: Effect
-  /** Devices and events that it will reach once it is set up, as the owner's rules name them. */
+  /** Devices and events that the changed event or device will reach later, as the owner's rules name them. */
   readonly reaches?: readonly string[]
   readonly touched?: TouchedTargets
 }
@@ -82,9 +82,9 @@ function operationTool(parts: AdminToolDependencies, operation: AdminOperation):
     input: createTolerantInputSchema({ ...shape, ...createAdminGuardArgumentSchemas(domain) }),
     output: ADMIN_ENVELOPE_SCHEMA,
     effect: 'admin',
-    // By domain: two changes of the users must not overlap, a backup may run beside them.
+    // One lock per domain: two changes of users must not overlap, but a backup may run beside them.
     lock: `homeseer:admin:${domain}`,
-    // A plug-in is downloaded and started, a backup packed, while HomeSeer keeps the request open.
+    // HomeSeer keeps the request open while it downloads and starts a plug-in, or packs a backup.
     timeoutSeconds: 120,
     ...omitUndefined({ secrets }),
     alwaysTouched: { domain },
@@ -96,7 +96,7 @@ function operationTool(parts: AdminToolDependencies, operation: AdminOperation):
       target: `homeseer:${target(args)}`,
       label: `${title}: ${target(args)}`,
       touched: { ...more, ...touched(args), ...adapterScript(homeseer), domain },
-      // Nothing moves now: it is wired up, renamed or left to itself.
+      // Nothing moves now; the call only configures, renames or removes things.
       mayReach: [...(touched(args).refs ?? []).map(toHomeseerDeviceTarget), ...reaches],
       // A person who approves sees what will be done, never the password it is done with.
       preview: { operation: op, arguments: createAdminCallRedactor(operation, args).payload },
@@ -110,12 +110,12 @@ function operationTool(parts: AdminToolDependencies, operation: AdminOperation):
   })
 }
 
-/** In mode `adapter` every act runs a script, and the owner's list of scripts speaks for it, too. */
+/** In mode `adapter` every operation runs a script, so the owner's list of scripts applies as well. */
 function adapterScript({ config }: HomeseerToolContext): { readonly scriptId?: string } {
   return config.admin.executionMode === 'adapter' ? { scriptId: ADMIN_ADAPTER_SCRIPT_FILE_NAME } : {}
 }
 
-/** Finds what is meant with HomeSeer's own requests. No code runs on HomeSeer for a plan. */
+/** Resolves the target with HomeSeer's own requests. No code runs on HomeSeer for a plan. */
 async function planOperation(
   homeseer: HomeseerToolContext,
   { op }: AdminOperation,
@@ -124,7 +124,7 @@ async function planOperation(
   if (op === 'config.device_metadata.set') {
     const device = await findHomeseerDevice(homeseer, Number(args['ref']))
     if (!device.ok) return device
-    // A name and a place are what makes a door a door: whoever changes them changes how it is guarded.
+    // A device is recognised as a door by its name and place, so changing them changes how it is guarded.
     const isOrdinary = device.value.sensitivity.length === 0 && isDescriptiveProperty(args['property'])
     return ok({ args, effect: isOrdinary ? 'admin' : 'sensitive' })
   }
@@ -140,7 +140,7 @@ async function planOperation(
       ...(id === undefined ? { group, name: called } : { eventId: id }),
       ...omitUndefined({ definition }),
     }
-    // What switches a guard off is as sensitive as what it guards.
+    // Disabling or deleting an event is as sensitive as what the event controls.
     const assessed = await assessEventRunConsequences(homeseer, event)
     if (!assessed.ok) return assessed
     const reaches = [...listReachedTargets(assessed.value), ...listUncertainTargets(assessed.value)]
@@ -151,7 +151,7 @@ async function planOperation(
   return ok({ args, effect: isSecurityCriticalOperation(op) ? 'sensitive' : 'admin' })
 }
 
-/** An event that opens a lock, or sets off one that does, is as sensitive; one that nobody here understands may be. */
+/** An event that opens a lock, or sets off one that does, is sensitive; so is one that cannot be read completely. */
 async function planDefinition(
   homeseer: HomeseerToolContext,
   args: JsonObject,
@@ -188,18 +188,18 @@ async function actOperation(parts: AdminToolDependencies, acting: Acting): Promi
   const { homeseer, cache } = parts
   const { operation, args, claims, call } = acting
   const { op, domain } = operation
-  // before ▸ execute ▸ after: the adapter's own account is preferred, since it sees more than HomeSeer's requests show.
+  // The adapter's own before and after are preferred, because it sees more than HomeSeer's requests show.
   const seen = await readAdminOperationTarget(homeseer, op, args)
   const done = await executeAdminOperation(homeseer, { op, args, signal: call.signal, cache })
   const requireTicket = homeseer.config.admin.requireChangeTicket
   const redaction = createAdminCallRedactor(operation, args)
   const envelope = { domain, claims, requireTicket, auditRef: formatAuditRef(call), redaction }
   if (!done.ok) return fail(withEnvelope(done.fault.fault, { ...envelope, result: 'failed', steps: done.fault.steps }))
-  // What the catalog knows is from before the act.
+  // The catalog's content is from before the change.
   homeseer.catalog.forget()
   const after = await readAdminOperationTarget(homeseer, op, args)
   const result = { ...done.value, before: done.value.before ?? seen, after: done.value.after ?? after }
-  // The adapter reads back by itself; HomeSeer's own `ok` means only that it took the request.
+  // The adapter reads back by itself; HomeSeer's own `ok` only means that it accepted the request.
   if (result.route === 'direct' && !isAdminChangeVisible(op, args, after))
     return fail(withEnvelope(unseen(op), { ...envelope, result: 'failed', steps: result.steps, before: seen, after }))
   const rollback = await keepRollback(parts, acting, result)
@@ -226,7 +226,8 @@ async function actOperation(parts: AdminToolDependencies, acting: Acting): Promi
 }
 
 /**
- * Kept only where it can really be performed: an inverse is known, it holds no secret, and the owner wants rollbacks.
+ * Stores a rollback only if it can really be carried out: the inverse is known, it contains no secret, and the owner
+ * wants rollbacks.
  */
 async function keepRollback(
   { homeseer, rollbacks }: AdminToolDependencies,
@@ -235,11 +236,11 @@ async function keepRollback(
 ): Promise<AdminRollbackAvailability | undefined> {
   if (!homeseer.config.admin.rollback) return undefined
   const undo = operation.undo?.({ args, before, after })
-  // Rollbacks are kept in the database, where no secret belongs.
+  // Rollbacks are stored in the database, which must not contain secrets.
   if (operation.setsSecret?.(args) === true || holdsSecret(undo?.args ?? args)) return { refusedBecause: NOT_KEPT }
   if (undo === undefined) return undefined
   const inverse = homeseer.bus.offer(`hs4.admin.${undo.op}`)
-  // What was may be something that the tool does not take, such as an empty name: then nothing is promised.
+  // The former value may be one that the tool refuses, such as an empty name; then no rollback is offered.
   if (inverse?.accept?.(undo.args).ok !== true) return undefined
   const { domain, op } = operation
   const kept = { domain, tool: inverse.name, args: undo.args, undoes: `hs4.admin.${op}` }
@@ -248,7 +249,7 @@ async function keepRollback(
 
 const NOT_KEPT = 'This cannot be taken back: a secret is part of it, and secrets are not kept.'
 
-/** Different after redaction: something in it was hidden. */
+/** Whether redaction changes the arguments, which means that they contain a secret. */
 function holdsSecret(args: JsonObject): boolean {
   return canonicalJson(hideSecretsInJson(args)) !== canonicalJson(args)
 }
@@ -257,7 +258,7 @@ function withEnvelope(fault: Fault, parts: AdminEnvelopeFields): Fault {
   return extendHs4Fault(fault, { details: { envelope: createAdminEnvelope(parts) } })
 }
 
-/** Not UNKNOWN: HomeSeer was asked afterwards and answered. */
+/** Not UNKNOWN, because HomeSeer was asked afterwards and answered. */
 function unseen(op: string): Fault {
   return createHs4Fault('HS4_ERROR', `HomeSeer said yes to ${op} and shows no change.`)
 }

@@ -1,10 +1,10 @@
 /**
- * Undo: how acts of administration are taken back.
+ * Admin undo: the calls that undo administration operations.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { AdminOperationRecord, AdminUndoOperation } from './admin-operation.ts'
 
-/** What was made can be taken away again if it has an id. */
+/** The undo of a creation: deletes the new thing, if it has an id. */
 export function createUndoOfCreation(
   after: JsonObject | undefined,
   name: string,
@@ -14,7 +14,7 @@ export function createUndoOfCreation(
   return typeof id === 'string' || typeof id === 'number' ? undo(id) : undefined
 }
 
-/** The same operation with the values from before, of those members that were set. */
+/** The undo by the same operation with the former values of the members that were set. */
 export function createUndoByFormerValues(
   op: string,
   idName: string,
@@ -22,7 +22,7 @@ export function createUndoByFormerValues(
 ): AdminUndoOperation | undefined {
   if (before === undefined) return undefined
   const names = Object.keys(args).filter((name) => name !== idName)
-  // Half of what was is not what was.
+  // Without all former values, the former state cannot be restored.
   if (names.length === 0 || !names.every((name) => before[name] !== undefined)) return undefined
   const values = names.map((name) => [name, before[name] ?? null] as const)
   return { op, args: { [idName]: args[idName] ?? '', ...Object.fromEntries(values) } }

@@ -12,7 +12,7 @@ const word = z.string().min(1).max(200)
 const maybe = word.exactOptional()
 const camId = z.int().min(0)
 const eventName = { eventId: z.int().min(0).exactOptional(), group: maybe, name: maybe }
-/** The shape that the adapter takes; what it does not name stays as it was. */
+/** The form that the adapter accepts; members that are left out stay unchanged. */
 const definition = z
   .record(z.string(), z.json())
   .exactOptional()
@@ -23,7 +23,7 @@ const cameras = {
   target: (args: JsonObject) => `camera:${toTextOrEmpty(args['camId'])}`,
   touched: (args: JsonObject) => (typeof args['camId'] === 'number' ? { cameraIds: [args['camId']] } : {}),
 }
-/** The id is filled in by the plan, which knows what a name means. */
+/** The plan fills in the id after resolving the name. */
 const events = {
   domain: 'events' as const,
   target: (args: JsonObject) =>
@@ -60,7 +60,7 @@ export const ADMIN_CAMERA_EVENT_CONFIG_OPERATIONS: readonly AdminOperation[] = [
   },
   {
     ...cameras,
-    // A camera made anew has another id, so nothing here brings it back.
+    // A new camera would have another id, so there is no undo.
     op: 'cameras.config.delete',
     title: 'Remove a camera',
     description: 'Removes a camera from HomeSeer.',
@@ -112,7 +112,7 @@ export const ADMIN_CAMERA_EVENT_CONFIG_OPERATIONS: readonly AdminOperation[] = [
   },
   {
     ...events,
-    // Nor an event: its triggers are nowhere but in HomeSeer.
+    // There is no undo: the event's triggers are only stored in HomeSeer.
     op: 'events.delete',
     title: 'Delete an event',
     description: 'Deletes an event of HomeSeer.',
@@ -154,12 +154,18 @@ export const ADMIN_CAMERA_EVENT_CONFIG_OPERATIONS: readonly AdminOperation[] = [
   },
 ]
 
-/** As the plan named it: an event without an id is named by group and name, never by a number that may be another's. */
+/**
+ * As the plan named it: an event without an id is named by group and name, never by a number that may belong to
+ * another.
+ */
 function whichEvent({ eventId, group = '', name = '' }: JsonObject): JsonObject {
   return eventId === undefined ? { group, name } : { eventId }
 }
 
-/** What an event is made to do, it does for whoever may run it: the owner's list of devices speaks for that, too. */
+/**
+ * An event does what it is configured to do for every caller that may run it, so the owner's list of devices applies
+ * here as well.
+ */
 export function listEventActionDeviceRefs(given: Json | undefined): readonly number[] {
   const actions = isJsonObject(given) && Array.isArray(given['actions']) ? (given['actions'] as readonly Json[]) : []
   return actions
@@ -167,7 +173,10 @@ export function listEventActionDeviceRefs(given: Json | undefined): readonly num
     .filter((ref) => typeof ref === 'number')
 }
 
-/** HomeSeer's property names, in lower case, and the members of a device that show them. Others cannot be seen. */
+/**
+ * HomeSeer's property names, in lower case, and the members of a device that show them. Other properties cannot be read
+ * back.
+ */
 export const DEVICE_PROPERTY_MEMBERS: Readonly<Record<string, string>> = {
   name: 'name',
   location: 'location',
@@ -175,7 +184,7 @@ export const DEVICE_PROPERTY_MEMBERS: Readonly<Record<string, string>> = {
   usernote: 'userNote',
 }
 
-/** Says what a device is called and where it stands. Any other property may say which hardware it moves. */
+/** Whether the property is a device's name or place. Any other property may determine which hardware it controls. */
 export function isDescriptiveProperty(property: Json | undefined): boolean {
   return Object.hasOwn(DEVICE_PROPERTY_MEMBERS, toTextOrEmpty(property).toLowerCase())
 }

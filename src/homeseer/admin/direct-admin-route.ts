@@ -1,6 +1,6 @@
 /**
- * Direct route: the acts of administration that HomeSeer's own requests and pages can do. Everything else needs the
- * adapter: request names that nobody has documented are not tried out on somebody's house.
+ * Direct admin route: the administration operations that HomeSeer's own requests and pages support. All others need the
+ * adapter: undocumented requests are not tried out on an owner's house.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -10,14 +10,14 @@ import { createPluginFunctionRequest, createDevicePropertyRequest } from '../wir
 import { toTextOrEmpty } from '../tools/json-text.ts'
 
 export interface DirectAdminRoute {
-  /** How, for the record. */
+  /** The name of the way, for the record. */
   readonly transport: string
   readonly exchange: HomeseerHttpExchange<Json>
-  /** The script that would run, for the owner's list. */
+  /** The script that would run, to be compared with the owner's list. */
   readonly scriptId?: string
 }
 
-/** `undefined` where HomeSeer cannot, or not with these arguments. */
+/** Returns `undefined` if HomeSeer does not support the operation, or not with these arguments. */
 export function findDirectAdminRoute(op: string, args: JsonObject, scriptPage: string): DirectAdminRoute | undefined {
   switch (op) {
     // Documented by HomeSeer: a JSON request that sets one property of one device.
@@ -30,7 +30,7 @@ export function findDirectAdminRoute(op: string, args: JsonObject, scriptPage: s
       return { transport: 'json:setdeviceproperty', exchange: acknowledged(exchange) }
     }
     case 'system.backup.start':
-      // The page takes neither a label nor a choice of what to keep.
+      // The page accepts neither a label nor a choice of what to include.
       if (args['label'] !== undefined || args['includeMedia'] === false) return undefined
       return { transport: 'page:backup', exchange: acknowledged(createBackupRequest()) }
     // Script statements of HomeSeer's scripting interface; the owner's list of scripts may forbid them.
@@ -43,7 +43,7 @@ export function findDirectAdminRoute(op: string, args: JsonObject, scriptPage: s
   }
 }
 
-/** HomeSeer's updater is a plug-in; where it is not there, HomeSeer says so. */
+/** HomeSeer's updater is a plug-in; if it is missing, HomeSeer's answer says so. */
 function updaterRoute(op: string, args: JsonObject): DirectAdminRoute | undefined {
   const id = toTextOrEmpty(args['pluginId'])
   const call = (functionName: string, ...more: readonly (string | boolean)[]): DirectAdminRoute => ({
@@ -53,7 +53,7 @@ function updaterRoute(op: string, args: JsonObject): DirectAdminRoute | undefine
   const version = (name: string): readonly string[] => (args[name] === undefined ? [] : [toTextOrEmpty(args[name])])
   switch (op) {
     case 'plugins.install':
-      // The updater installs from its own catalogue only.
+      // The updater installs only from its own catalogue.
       return args['source'] === undefined ? call('InstallPlugin', ...version('version')) : undefined
     case 'plugins.update':
       return call('UpdatePlugin', ...version('targetVersion'))
@@ -62,19 +62,19 @@ function updaterRoute(op: string, args: JsonObject): DirectAdminRoute | undefine
     case 'plugins.set_enabled':
       return call('SetPluginEnabled', args['enabled'] === true)
     case 'plugins.restart':
-      // It restarts all instances of a plug-in, never one.
+      // The updater restarts all instances of a plug-in, never a single one.
       return args['instance'] === undefined ? call('RestartPlugin') : undefined
     default:
       return undefined
   }
 }
 
-/** The words in the statement are numbers and names that the schema has bounded: nothing can end the string early. */
+/** The parts of the statement are numbers and names that the schema restricts, so none can end the string early. */
 function script(command: string, scriptPage: string): DirectAdminRoute {
   const { decode, ...exchange } = createScriptRunRequest(command, scriptPage)
   return {
     transport: 'script',
-    // The words before the bracket.
+    // The name before the bracket.
     scriptId: command.split('(')[0] ?? command,
     exchange: {
       ...exchange,
@@ -100,7 +100,7 @@ function acknowledged(exchange: HomeseerHttpExchange<void>): HomeseerHttpExchang
   }
 }
 
-/** How a property's value is spelt on the wire, and read back. */
+/** Formats a property's value as HomeSeer expects and shows it. */
 export function formatPropertyValue(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? '')
 }

@@ -17,7 +17,7 @@ const plugins = {
   target: ({ pluginId }: JsonObject) => `plugin:${toTextOrEmpty(pluginId)}`,
   touched: ({ pluginId }: JsonObject) => ({ pluginIds: [toTextOrEmpty(pluginId)] }),
 }
-/** `name` is the argument that says which: the name of a new one, the id of one that is there. */
+/** `name` is the argument that identifies the interface: the name of a new one, the id of an existing one. */
 const interfaces = (name: string) => ({
   domain: 'interfaces' as const,
   target: (args: JsonObject) => `interface:${toTextOrEmpty(args[name])}`,
@@ -36,13 +36,13 @@ export const ADMIN_PLUGIN_AND_SYSTEM_OPERATIONS: readonly AdminOperation[] = [
     title: 'Install a plug-in',
     description: 'Installs a plug-in into HomeSeer. Its code then runs there.',
     shape: { pluginId: word, version: maybe, source: maybe },
-    // One that was there before would be gone afterwards.
+    // No undo for a plug-in that was there before: it would be removed.
     undo: ({ args, before }) =>
       instancesOf(before).length > 0 ? undefined : { op: 'plugins.remove', args: { pluginId: args['pluginId'] ?? '' } },
   },
   {
     ...plugins,
-    // The version that was cannot be had back from HomeSeer's updater.
+    // HomeSeer's updater cannot reinstall the former version.
     op: 'plugins.update',
     title: 'Update a plug-in',
     description: 'Updates a plug-in of HomeSeer. Its devices may be away meanwhile.',
@@ -159,7 +159,7 @@ export const ADMIN_PLUGIN_AND_SYSTEM_OPERATIONS: readonly AdminOperation[] = [
   },
 ]
 
-/** All instances were alike, or nobody can switch them back with one call. */
+/** The state that all instances shared; otherwise one call cannot restore it. */
 function enabledBefore(args: JsonObject, before: JsonObject | undefined): AdminUndoOperation | undefined {
   const states = new Set(instancesOf(before).map((one) => one['enabled']))
   const [enabled] = states

@@ -1,8 +1,8 @@
 /**
- * Rollback store: acts of administration that can be taken back, each as the call that does it, used at most once.
+ * Rollback store: the calls that undo administration calls, each used at most once.
  *
- * Which there are, and whether one was used, is the log's. The arguments may be somebody's secrets and are only needed
- * for a while, so they are in a table, under a salted hash that the log has: arguments that have another count as gone.
+ * The log has their ids and whether they were used. The arguments may be private and are only needed for a while, so
+ * they are in a table, and the log has their salted hash: arguments with another hash count as missing.
  */
 import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
@@ -22,19 +22,19 @@ export const rollbackMigrations: ModuleMigrations = {
 }
 
 export interface AdminRollback extends Omit<RecordedRollback, 'argsHash'> {
-  /** What the tool that takes it back is called with. */
+  /** The arguments with which the undoing tool is called. */
   readonly args: JsonObject
 }
 
 const SALT_BYTES = 32
 
 export interface AdminRollbackStore {
-  /** Answers with the id that `hs4.admin.rollback` takes. */
+  /** Stores a rollback and returns the id that `hs4.admin.rollback` takes. */
   readonly keep: (rollback: Omit<AdminRollback, 'id' | 'state'>, nowMs: number) => Promise<string>
   readonly get: (id: string) => AdminRollback | undefined
-  /** Of any number of takers, one gets `true`. */
+  /** Takes a rollback; of concurrent callers, one gets `true`. */
   readonly take: (id: string) => Promise<boolean>
-  /** After a taking under which nothing was tried. */
+  /** Returns a rollback that was taken and not tried. */
   readonly giveBack: (id: string) => Promise<void>
 }
 
@@ -49,7 +49,7 @@ export function createAdminRollbackStore(database: Database, log: ProjectionLogW
         const text = canonicalJson(args)
         log.appendIn({ kind: 'rollback.kept', rollback: id, domain, tool, undoes, args_hash: argsHash(salt, text) })
         sql.prepare('INSERT INTO homeseer_rollback VALUES (?, ?, ?)').run(id, salt, text)
-        // Whatever made room for this one.
+        // Deletes the arguments of rollbacks that were dropped from the state.
         for (const row of sql.prepare('SELECT id FROM homeseer_rollback').all())
           if (!rollbacks.has(String(row['id'])))
             sql.prepare('DELETE FROM homeseer_rollback WHERE id = ?').run(String(row['id']))
@@ -78,7 +78,7 @@ export function createAdminRollbackStore(database: Database, log: ProjectionLogW
   }
 }
 
-/** The arguments that are stored against the hashes that the log has. One that made room may be gone. */
+/** Compares the stored arguments with the hashes in the log. Arguments of a dropped rollback may be missing. */
 export function createAdminRollbackAudit(sql: DatabaseSync): StoredContentAuditor {
   return (state) => {
     const { rollbacks } = state(homeseerProjection)

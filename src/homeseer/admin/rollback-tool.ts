@@ -1,5 +1,5 @@
 /**
- * Rollback tool: takes back one act of administration.
+ * Rollback tool: undoes one administration call.
  *
  * Reads and writes through the bus and the rollback store.
  */
@@ -27,7 +27,7 @@ import { ADMIN_GUARD_ARGUMENT_SCHEMAS } from './admin-operation.ts'
 import { createAdminCallRedactor } from './admin-redaction.ts'
 import type { AdminRollback, AdminRollbackStore } from './rollback-store.ts'
 
-/** Takes back one act of administration, by the call that undoes it, which passes every gate itself. */
+/** Undoes one administration call by another call, which passes every gate itself. */
 export function createRollbackTool(homeseer: HomeseerToolContext, rollbacks: AdminRollbackStore): Capability {
   const input = createTolerantInputSchema({
     rollbackId: z.string().min(1).max(64),
@@ -71,7 +71,7 @@ export function createRollbackTool(homeseer: HomeseerToolContext, rollbacks: Adm
       preview: { undoes, by: tool, arguments: args },
     }),
     act: async (rollback, claims, context) => {
-      // Taken before it is tried: of two callers at once only one may undo.
+      // Taken before it is tried: of two concurrent callers only one may undo.
       if (!(await rollbacks.take(rollback.id))) return fail(usedUp(rollback))
       const { rollbackId: _, ...guard } = claims
       const outcome = await context.call(rollback.tool, { ...rollback.args, ...guard }, { isLocal: true })
@@ -81,7 +81,7 @@ export function createRollbackTool(homeseer: HomeseerToolContext, rollbacks: Adm
           rolledBack: rollback.undoes,
           rollbackId: rollback.id,
         })
-      // HomeSeer was told nothing: the rollback has not been used and may be tried again.
+      // Nothing was sent to HomeSeer, so the rollback is unused and may be tried again.
       if (isFaultBeforeAttempt(outcome.fault)) await rollbacks.giveBack(rollback.id)
       return outcome
     },

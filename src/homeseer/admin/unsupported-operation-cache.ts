@@ -3,14 +3,17 @@
  *
  * Holds memory; otherwise pure.
  */
-/** By operation, without `hs4.admin.`. In memory: a HomeSeer that was updated is tried again after a restart. */
+/**
+ * Unsupported operations, by name without `hs4.admin.`. Kept in memory, so that an updated HomeSeer is tried again
+ * after a restart.
+ */
 export interface UnsupportedAdminOperationCache {
   readonly isUnsupported: (op: string) => boolean
   readonly learnUnsupported: (op: string) => void
   readonly size: () => number
 }
 
-/** `HS4_ADMIN_CAPABILITY_CACHE_TTL_SEC`; 0 believes nothing for longer than the call that learned it. */
+/** `ttl` is `HS4_ADMIN_CAPABILITY_CACHE_TTL_SEC`; with 0, the result is used only within the call that found it. */
 export function createUnsupportedAdminOperationCache(
   ttlMs: number,
   monotonic: () => number,
@@ -21,7 +24,7 @@ export function createUnsupportedAdminOperationCache(
     learnUnsupported: (op) => {
       if (ttlMs > 0) until.set(op, monotonic() + ttlMs)
     },
-    // At most one entry per operation, so nothing has to be thrown away.
+    // There is at most one entry per operation, so none has to be dropped.
     size: () => [...until.values()].filter((untilMs) => untilMs > monotonic()).length,
   }
 }

@@ -1,5 +1,5 @@
 /**
- * User operations: the acts of administration on HomeSeer's users.
+ * User operations: the administration operations on HomeSeer's users.
  *
  * A user deleted for good and a password replaced cannot be brought back, so no rollback is offered for them.
  */
@@ -11,14 +11,14 @@ import { createUndoByFormerValues, createUndoOfCreation } from './admin-undo.ts'
 
 const word = z.string().min(1).max(200)
 const maybe = word.exactOptional()
-/** May be emptied, which is also how it is brought back. */
+/** May be empty, so that an empty former value can be restored. */
 const words = z.string().max(200).exactOptional()
-/** HomeSeer shows users by number, adapters may know them by name. */
+/** HomeSeer identifies users by number; adapters may use names. */
 const userId = z.union([z.int().min(0), word])
 /** `writeOnly` hides it in the audit of the call as well. */
 const password = z.string().min(1).max(200).exactOptional().meta({ writeOnly: true })
 
-/** `name` is the argument that says which user. */
+/** `name` is the argument that identifies the user. */
 const users = (name: string) => ({
   domain: 'users' as const,
   target: (args: JsonObject) => `user:${toTextOrEmpty(args[name])}`,
@@ -40,7 +40,7 @@ export const ADMIN_USER_OPERATIONS: readonly AdminOperation[] = [
       enabled: z.boolean().default(true),
     },
     secrets: ['password'],
-    // Only with the id that the adapter gave: by name, somebody else's user might be deleted.
+    // Deletes only by the id that the adapter returned; by name, another user might be deleted.
     undo: ({ after }) =>
       createUndoOfCreation(after, 'id', (id) => ({ op: 'users.delete', args: { userId: id, hardDelete: true } })),
   },

@@ -1,10 +1,10 @@
 /**
- * Catalog: devices, events, cameras and plug-ins of one HomeSeer, fetched when they are needed and kept as long as they
- * hold.
+ * Catalog: devices, events, cameras and plug-ins of one HomeSeer, fetched when they are needed and cached for a limited
+ * time.
  *
- *   devices   the mirror's records ⊕ control pairs; built anew only when the mirror's structure has changed
- *   controls  kept by themselves (DeviceControlsClient below): a device is there before anybody knows what it can be told
- *   events, cameras, plug-ins   kept for a while
+ *   devices   the mirror's records ⊕ control pairs; built again only when the mirror's structure has changed
+ *   controls  cached separately (DeviceControlsClient below): a device is listed before its controls are known
+ *   events, cameras, plug-ins   cached
  *
  * Does I/O (through the link).
  */
@@ -34,9 +34,9 @@ import type { JsonClient } from '../wire/json-client.ts'
 import type { DeviceMirrorClient } from '../wire/device-mirror-client.ts'
 
 export interface CatalogOptions extends DeviceControlsOptions {
-  /** How long lists of events, cameras and plug-ins hold. */
+  /** How long lists of events, cameras and plug-ins are cached. */
   readonly listsHoldMs: number
-  /** What the owner says that devices are; another map whenever that changes. */
+  /** The owner's device classes; a new map whenever they change. */
   readonly owner?: { readonly kinds: ReadonlyMap<number, DeviceKind> }
 }
 
@@ -45,7 +45,7 @@ interface Kept<Value> {
   readonly untilMs: number
 }
 
-/** Names that nobody knows are asked for many times in a row. */
+/** How long a renewed catalog counts as fresh, because unknown names are often requested many times in a row. */
 const RENEWED_HOLDS_MS = 10_000
 
 export class CatalogClient {
@@ -74,8 +74,8 @@ export class CatalogClient {
   }
 
   /**
-   * All devices, with their pairs where these are known. The very same value again as long as nothing has changed but
-   * values.
+   * All devices, with their control pairs where these are known. Returns the same object as long as nothing but values
+   * has changed.
    */
   async house(): Promise<Result<HomeseerDeviceCatalog, HomeseerLinkFault>> {
     const { mirror } = this.#options
@@ -97,8 +97,8 @@ export class CatalogClient {
   }
 
   /**
-   * The same for whoever weighs a change of some devices: their pairs, and those of all that are one physical device
-   * with them, are known and hold.
+   * The house for the assessment of a change of some devices: the control pairs of these, and of all members of their
+   * physical devices, are known and not expired.
    */
   async houseFor(refs: readonly number[]): Promise<Result<HomeseerDeviceCatalog, HomeseerLinkFault>> {
     const house = await this.house()
@@ -107,7 +107,10 @@ export class CatalogClient {
     return held.ok ? this.house() : held
   }
 
-  /** The pairs of one device as they are now; integrators trust `everything` on a single ref most. */
+  /**
+   * Reads the present control pairs of one device; HomeSeer answers most reliably when `everything` is requested for
+   * one ref.
+   */
   async freshControls(ref: number): Promise<Result<readonly ControlPair[], HomeseerLinkFault>> {
     const { json } = this.#options
     const status = await json.call(createStatusRequest({ refs: [ref], everything: true, excludeEvents: true }))
@@ -118,7 +121,7 @@ export class CatalogClient {
     return asked.ok ? ok(this.#learn(ref, asked.value.get(ref) ?? [])) : asked
   }
 
-  /** `fresh` asks HomeSeer in any case. */
+  /** `fresh` requests the list from HomeSeer even if it is cached. */
   events(fresh = false): Promise<Result<readonly ReceivedEvent[], HomeseerLinkFault>> {
     return this.#list(createEventsRequest(), fresh)
   }
@@ -131,17 +134,17 @@ export class CatalogClient {
     return this.#list(createPluginsRequest())
   }
 
-  /** Everything that has a name, read anew; what was so a moment ago is left as it is. */
+  /** Reads everything that has a name again, unless it was read a moment ago. */
   async renew(): Promise<void> {
     const { mirror, clock } = this.#options
     if (clock.monotonic() < this.#renewableMs) return
     this.#renewableMs = clock.monotonic() + RENEWED_HOLDS_MS
     const read = await mirror.refresh()
-    // Lists that cannot be read again are better than none.
+    // If a list cannot be read again, the old one is kept.
     if (read.ok) this.#expireLists()
   }
 
-  /** After we changed something on HomeSeer's side: the next question is asked again. */
+  /** Clears the caches after we changed something in HomeSeer. */
   forget(): void {
     this.#expireLists()
     this.#controls.expire()
@@ -162,14 +165,14 @@ export class CatalogClient {
     if (!fresh && kept !== undefined && clock.monotonic() < kept.untilMs) return ok(kept.value)
     const answer = await this.#once(exchange.name, () => json.call(exchange))
     if (!answer.ok) return answer
-    // The very same list as long as nothing in it has changed: what was built from it is not built again.
+    // The same list object as long as its content is unchanged, so that nothing derived from it is built again.
     const isSame = kept !== undefined && JSON.stringify(kept.value) === JSON.stringify(answer.value)
     const value = isSame ? kept.value : answer.value
     this.#lists.set(exchange.name, { value, untilMs: clock.monotonic() + listsHoldMs })
     return ok(value)
   }
 
-  /** Callers that come while a question is open share its answer. */
+  /** Callers that come while a request is running share its answer. */
   #once<Value>(
     name: string,
     ask: () => Promise<Result<Value, HomeseerLinkFault>>,
@@ -195,13 +198,13 @@ export interface DeviceControlsOptions {
   readonly json: JsonClient
   readonly mirror: DeviceMirrorClient
   readonly clock: Clock
-  /** How long control pairs hold: an owner who edits them in HomeSeer should not have to restart us. */
+  /** How long control pairs are cached; an owner who edits them in HomeSeer should not have to restart the gateway. */
   readonly controlsHoldMs: number
 }
 
-/** Devices that one question names. More than this are asked about in one question about everything, or in parts. */
+/** The most devices that one request names. More are requested all at once, or in parts. */
 const PART = 50
-/** Between two walks through the parts, where HomeSeer did not answer for one of them. */
+/** The pause between two rounds through the parts, if HomeSeer did not answer for one of them. */
 const REST_MS = 60_000
 const NONE: readonly ControlPair[] = []
 
@@ -217,13 +220,13 @@ export class DeviceControlsClient {
     this.#options = options
   }
 
-  /** Of all devices, as far as they are known. The very same map again as long as nothing in it has changed. */
+  /** The pairs of all devices, as far as they are known. Returns the same map as long as nothing in it has changed. */
   async all(): Promise<Result<ControlsByRef, HomeseerLinkFault>> {
     const refs = [...this.#options.mirror.entries.keys()]
     const due = this.#due(refs)
     if (due.length === 0) return ok(this.#pairs)
     if (!this.#inParts) {
-      // A few that are new are asked about by themselves.
+      // If only a few are unknown, they are requested alone.
       const isFew = due.length < refs.length && due.length <= PART
       const asked = await this.#ask(due, isFew ? due : undefined)
       if (asked.ok) return ok(this.#pairs)
@@ -234,7 +237,7 @@ export class DeviceControlsClient {
     return ok(this.#pairs)
   }
 
-  /** Reads those that are not known or hold no longer. */
+  /** Reads those pairs that are unknown or expired. */
   async hold(refs: readonly number[]): Promise<Result<void, HomeseerLinkFault>> {
     for (const part of partsOf(this.#due(refs))) {
       const asked = await this.#ask(part, part)
@@ -243,16 +246,16 @@ export class DeviceControlsClient {
     return ok(undefined)
   }
 
-  /** What HomeSeer said of some devices just now. */
+  /** Takes the pairs that HomeSeer has just returned for some devices. */
   learn(said: ControlsByRef): void {
     const untilMs = this.#options.clock.monotonic() + this.#options.controlsHoldMs
     for (const ref of said.keys()) this.#untilMs.set(ref, untilMs)
     const isNew = [...said].some(([ref, pairs]) => JSON.stringify(this.#pairs.get(ref)) !== JSON.stringify(pairs))
-    // A new map only where something is new, so that the house is not built again for nothing.
+    // A new map is made only if something is new, so that the house is not built again without need.
     if (isNew) this.#pairs = new Map([...this.#pairs, ...said])
   }
 
-  /** Nothing holds any longer. */
+  /** Marks all pairs as expired. */
   expire(): void {
     this.#untilMs.clear()
   }
@@ -275,7 +278,7 @@ export class DeviceControlsClient {
     return refs.filter((ref) => nowMs >= (this.#untilMs.get(ref) ?? Number.NEGATIVE_INFINITY))
   }
 
-  /** `wanted` are those that the answer is for: one that HomeSeer leaves out has no controls. */
+  /** `wanted` are the devices of the request: one that is missing in the answer has no controls. */
   async #ask(wanted: readonly number[], refs: readonly number[] | undefined): Promise<Result<void, HomeseerLinkFault>> {
     const answer = await this.#options.json.call(createControlsRequest(refs))
     if (!answer.ok) return answer

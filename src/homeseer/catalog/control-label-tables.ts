@@ -1,6 +1,6 @@
 /**
- * Control label tables: what is written on the buttons of devices, in the languages and in the order of
- * device-name-tables.ts. How a word is written says how it matches (device-name-words.ts).
+ * Control label tables: the labels of devices' buttons, in the languages and in the order of device-name-tables.ts. How
+ * a word is written says how it matches (device-name-words.ts).
  *
  * Pure: data.
  */
@@ -87,7 +87,7 @@ export const ON_OFF_CONTROL_LABELS = createWordTable(
   'be ki bekapcsol kikapcsol pornit oprit zapnúť vypnúť 켜기 끄기',
 )
 
-/** Two of these on one device are what alarms and thermostats follow. */
+/** Two of these on one device mean a house mode, which alarms and thermostats follow. */
 export const OCCUPANCY_MODE_CONTROL_LABELS = createWordTable(
   'home away vacation stay night holiday',
   'zuhause abwesend anwesend urlaub nacht',

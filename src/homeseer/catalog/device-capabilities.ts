@@ -1,8 +1,8 @@
 /**
- * Capability: what a device can be told or can tell, read from its control pairs.
+ * Device capabilities: what a device can do or report, derived from its control pairs.
  *
- * ControlUse decides; where a plug-in set none, the labels of the pairs; a device without controls is a sensor and its
- * type string says which. The status text is never looked at: a battery showing `87%` is no dimmer.
+ * ControlUse decides; where a plug-in set none, the labels of the pairs decide; a device without controls is a sensor,
+ * whose kind is in its type string. The status text is never used: a battery showing `87%` is no dimmer.
  */
 import type { ControlPair, HomeseerDeviceRecord } from '../wire/device.ts'
 import { CONTROL_TYPE_CODES, type ControlUse } from '../wire/control-use.ts'
@@ -95,7 +95,7 @@ function pairCapabilities(pair: ControlPair): readonly DeviceCapability[] {
   const labels = splitDeviceNameWords(pair.label)
   const byUse = BY_USE[pair.use]
   if (byUse === 'lock') return ['lock']
-  // HomeSeer has no use for covers: their plug-ins borrow On and Off, and only the label says open.
+  // HomeSeer has no control use for covers: their plug-ins use On and Off, and only the label says open.
   if (hasWordInTable(labels, OPEN_CLOSE_CONTROL_LABELS) && !hasWordInTable(labels, ON_OFF_CONTROL_LABELS))
     return ['cover']
   if (byUse !== undefined) return [byUse]
@@ -106,10 +106,10 @@ function pairCapabilities(pair: ControlPair): readonly DeviceCapability[] {
   return pair.range !== undefined && hasWordInTable(labels, LEVEL_LABELS) ? ['dimmer'] : []
 }
 
-/** A root carries nothing of its own, so it is no sensor either; its children say what they are. */
+/** A root has no state of its own, so it is not a sensor either; its children have the types. */
 function sensorKind(record: HomeseerDeviceRecord): DeviceCapability {
   const words = splitDeviceNameWords(record.typeString)
-  // HS3 marks batteries by number: plug-in API, type 0, command class 0x80.
+  // HS3 identifies batteries by numbers: plug-in API, type 0, command class 0x80.
   if (record.deviceType.api === 4 && record.deviceType.type === 0 && record.deviceType.subType === 128) return 'battery'
   return SENSORS.find(([, wanted]) => hasWordInTable(words, wanted))?.[0] ?? 'sensor'
 }

@@ -1,6 +1,6 @@
 /**
- * Class store: what the owner says that devices are, where they were recognised wrongly. What was said at the console is
- * in the log and counts before the configuration file, which is older or was written by hand.
+ * Device class store: the owner's corrections of wrongly classed devices. Corrections made at the console are in the
+ * log and take precedence over the configuration file, which is older or was written by hand.
  */
 import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { Database } from '../../core/database-store.ts'
@@ -24,13 +24,13 @@ export class DeviceClassOverrideStore {
     this.#known = this.#read()
   }
 
-  /** The very same map again as long as nothing was corrected. */
+  /** Returns the same map as long as nothing was corrected. */
   get kinds(): ReadonlyMap<number, DeviceKind> {
     if (this.#known.version !== this.#state.classes.version) this.#known = this.#read()
     return this.#known.kinds
   }
 
-  /** `undefined` withdraws what was said at the console; what the configuration says holds again. */
+  /** Corrects a device's class; `undefined` withdraws the correction, so that the configuration applies again. */
   async correct(ref: number, kind: DeviceKind | undefined, by: string): Promise<void> {
     await this.#database.commit(() => {
       if (kind !== undefined) this.#log.appendIn({ kind: 'class.corrected', ref, class: kind, by })

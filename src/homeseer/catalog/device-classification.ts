@@ -4,8 +4,8 @@
  *
  *   type strings and numbers ▸ ControlUse ▸ labels of the buttons ▸ plug-in ▸ name ▸ place
  *
- * A door must not open because a table was too narrow: what opens and closes and is not known to be a blind or a valve
- * counts as a door. The owner's word replaces all of it.
+ * A door must not open because a word is missing in a table: a device that opens and closes and is not known to be a
+ * blind or a valve counts as a door. The owner's class replaces the result.
  */
 import type { HOMESEER_DEVICE_KINDS } from '../../config/homeseer.ts'
 import type { ControlPair } from '../wire/device.ts'
@@ -40,18 +40,18 @@ export type SensitivityReason =
   | 'main-valve'
   | 'voice-confirm'
   | 'runs-script'
-  /** It may be any of these: nobody here knows what it can be told, or what its buttons and its name mean. */
+  /** The device may be any of these: its controls are unknown, or nobody here can read its labels and its name. */
   | 'controls-unknown'
   | 'relative'
 
 export interface DeviceClass {
   readonly kind: DeviceKind
   readonly reasons: readonly SensitivityReason[]
-  /** What it rests on, for people: `label Unlock`, `name portail`. */
+  /** The evidence, for people: `label Unlock`, `name portail`. */
   readonly evidence: readonly string[]
 }
 
-/** Kinds of which the owner's word alone makes a device sensitive. */
+/** Kinds that make a device sensitive if the owner assigns them. */
 const BY_KIND: Partial<Record<DeviceKind, SensitivityReason>> = {
   lock: 'lock',
   door: 'door-or-gate',
@@ -62,14 +62,14 @@ const BY_KIND: Partial<Record<DeviceKind, SensitivityReason>> = {
 
 export interface DeviceClassificationInput {
   readonly record: HomeseerDeviceRecord
-  /** `undefined` where HomeSeer could not be asked. */
+  /** The control pairs; `undefined` if HomeSeer could not be asked. */
   readonly controls: readonly ControlPair[] | undefined
   readonly capabilities: readonly DeviceCapability[]
-  /** What the owner says it is. */
+  /** The class that the owner assigned. */
   readonly owner?: DeviceKind | undefined
 }
 
-/** The device's own class; what it shares with its relatives is added by the house, which knows them. */
+/** The device's own class; the catalog adds what it shares with its relatives. */
 export function classifyDevice({ record, controls, capabilities, owner }: DeviceClassificationInput): DeviceClass {
   if (owner !== undefined) {
     const reason = BY_KIND[owner]
@@ -118,11 +118,11 @@ function flagReasons(
   ]
 }
 
-/** The scripts that the tables have words of. */
+/** Letters of scripts for which the tables have no words. */
 const FOREIGN_LETTER =
   /(?![\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Common}\p{Script=Inherited}])\p{L}/u
 
-/** Nothing says what it is, and what it says of itself nobody here can read: it may be a door. */
+/** Nothing identifies the device, and its texts are in a script that nobody here can read, so it may be a door. */
 function findUnrecognisedEvidence(
   { record, controls, name }: DeviceKindIndicators,
   kind: DeviceKind,
@@ -144,7 +144,7 @@ function isUnderstoodControl({ use, label, range }: ControlPair): boolean {
   return hasWordInTable(splitDeviceNameWords(label), EVERYDAY_CONTROL_LABELS)
 }
 
-/** What nobody has to be asked about, from the most to the least telling sign. */
+/** The kind of a device that needs no approval, from the strongest to the weakest sign. */
 function ordinaryKind(signs: DeviceKindIndicators): DeviceKind {
   const { controls, capabilities, name, type, labels, record } = signs
   const can = (...wanted: readonly DeviceCapability[]) => wanted.some((one) => capabilities.includes(one))

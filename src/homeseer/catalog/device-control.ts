@@ -1,8 +1,9 @@
 /**
- * Control: from what somebody wants to the one pair and value HomeSeer will take, or to the reason why there is none.
+ * Device control: finds the control pair and value that HomeSeer accepts for a request, or the reason why there is
+ * none.
  *
- * Everything HomeSeer would answer with a bare `error` is refused here first, with words: a value between the buttons,
- * a fraction where the range has no decimals, a label nobody has.
+ * Everything that HomeSeer would answer with a bare `error` is refused here first, with a reason: a value between the
+ * buttons, a fraction where the range has no decimals, a label nobody has.
  */
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { ControlPair } from '../wire/device.ts'
@@ -20,19 +21,19 @@ import { findRootRef, type HomeseerDeviceCatalog } from './homeseer-catalog.ts'
 export type DeviceControlRequest =
   | { readonly kind: 'value'; readonly value: number }
   | { readonly kind: 'label'; readonly label: string }
-  /** `value` is needed where the use spans a range, such as Dim. */
+  /** `value` is needed if the use has a range, such as Dim. */
   | { readonly kind: 'use'; readonly use: ControlUse; readonly value?: number | undefined }
   /** For text boxes and colour pickers. */
   | { readonly kind: 'text'; readonly text: string }
 
 export interface DeviceControlChoice {
   readonly pair: ControlPair
-  /** `undefined` where text is handed over instead. */
+  /** `undefined` if a text is sent instead. */
   readonly value: number | undefined
   readonly text: string | undefined
 }
 
-/** `offers` lists what would have been taken, in words a person can pick from. */
+/** `offers` lists what would be accepted, for a person to choose from. */
 export type DeviceControlFault =
   | { readonly kind: 'no-controls' }
   | { readonly kind: 'no-such-value'; readonly value: number; readonly offers: readonly string[] }
@@ -65,7 +66,7 @@ export function createDeviceControlExchange(choice: DeviceControlChoice): Homese
   return createControlByValueRequest(choice.pair.ref, choice.value)
 }
 
-/** `Off (0)`, `Dim 1–98%`: what a device can be told. */
+/** What a device accepts: `Off (0)`, `Dim 1–98%`. */
 export function describeControls(controls: readonly ControlPair[]): readonly string[] {
   return controls.map((pair) => {
     if (takesText(pair)) return `${pair.label} (text)`
@@ -75,7 +76,7 @@ export function describeControls(controls: readonly ControlPair[]): readonly str
   })
 }
 
-/** A button's own value wins over a range that happens to span it. */
+/** A button with this value takes precedence over a range that includes it. */
 function chooseByValue(
   controls: readonly ControlPair[],
   value: number,
@@ -91,7 +92,7 @@ function chooseByValue(
   return fail({ kind: 'no-such-value', value, offers: describeControls(controls) })
 }
 
-/** The label as it stands, or a range's label with the number filled in: `Dim 42%` for `Dim (value)%`. */
+/** Finds a label as it is, or a range's label with the number filled in: `Dim 42%` for `Dim (value)%`. */
 function chooseByLabel(
   controls: readonly ControlPair[],
   label: string,
@@ -151,7 +152,7 @@ function filledIn(pair: ControlPair, label: string): number | undefined {
   return undefined
 }
 
-/** As a person would count them: 21.5 has one, 1e-7 has seven. */
+/** The number of decimals in decimal notation: 21.5 has one, 1e-7 has seven. */
 function decimalsOf(value: number): number {
   const [mantissa = '', exponent = '0'] = String(value).split('e')
   return Math.max(0, (mantissa.split('.')[1]?.length ?? 0) - Number(exponent))
@@ -173,16 +174,16 @@ export interface DeviceObservation {
 }
 
 export interface ControlExpectation {
-  /** Any value from `low` to `high` fulfils the wish; `undefined` when only the text can. */
+  /** Any value from `low` to `high` is right; `undefined` when only the text can be compared. */
   readonly low: number | undefined
   readonly high: number | undefined
   readonly text: string | undefined
   readonly restValues: readonly number[]
-  /** Spans that other commands lead into. */
+  /** Ranges of other commands. */
   readonly ranges?: readonly { readonly start: number; readonly end: number }[]
-  /** What is written on the button, without regard to case. */
+  /** The label of the button, compared without regard to case. */
   readonly label?: string | undefined
-  /** What this device showed when it was told the same before. */
+  /** The value that this device showed when the same command was sent before. */
   readonly shown?: number | undefined
 }
 
@@ -214,8 +215,9 @@ export function computeControlExpectation(
 }
 
 /**
- * The status text counts where text was asked for; and on a label only together with a number that moved, or that was
- * there with that text before: by itself it would be what HomeSeer was told to display.
+ * Compares what is shown with what is expected. The status text alone counts only if a text was set. A label counts
+ * only together with a number that changed, or that had this text before: the text by itself would be what HomeSeer was
+ * told to display.
  */
 export function compareWithExpectation(
   expected: ControlExpectation,
@@ -234,7 +236,10 @@ export function compareWithExpectation(
   return isLabelled ? 'reached' : 'moving'
 }
 
-/** A number that no command of the device leads to: where it rests, the device shows another number than it was told. */
+/**
+ * Whether the value belongs to no command of the device; if it rests there, the device shows another number than it was
+ * sent.
+ */
 export function isValueOutsideControls(
   { restValues, ranges = [], label }: ControlExpectation,
   value: number | undefined,
@@ -247,28 +252,28 @@ function plainStatus(text: string): string {
   return text.normalize('NFC').trim().toLowerCase()
 }
 
-/** On to the last level ends wherever the dimmer was: anywhere above off. */
+/** "On to the last level" may end at any value above off. */
 function lastLevel(value: number, controls: readonly ControlPair[]): { readonly low: number; readonly high: number } {
   const dim = controls.find((pair) => pair.use === 'Dim' || pair.use === 'DimFan')?.range
   if (dim === undefined) return { low: value, high: value }
   return { low: aboveOff(dim.start, value, controls), high: Math.max(value, dim.end) }
 }
 
-/** Off is no level of a lamp, however near it lies: one that stays dark was not dimmed to one per cent. */
+/** Off is not a level of a lamp, however close: a lamp that stays dark was not dimmed to one per cent. */
 function aboveOff(low: number, wanted: number, controls: readonly ControlPair[]): number {
   const off = controls.find((pair) => pair.use === 'Off')?.value
   return off !== undefined && off < wanted ? Math.max(low, off + NUMBER_TOLERANCE) : low
 }
 
-// Patience: how long a kind of device takes to get where it was told to go. A caller waits for `waitMs`; until `windowMs`
-// nobody calls it failed, and a later arrival is noted.
+// Verification timing: how long a kind of device takes to reach a state. A caller waits for `waitMs`; until `windowMs`
+// the change does not count as failed, and a later arrival is recorded.
 //
 //   Z-Wave locks 2–8 s · blinds 5–60 s · garage doors 10–20 s · battery devices at their next wake-up
 
 export interface VerificationTiming {
   readonly waitMs: number
   readonly windowMs: number
-  /** It may report nothing at all until it has arrived. */
+  /** Whether the device may report nothing at all until it has arrived. */
   readonly slow: boolean
 }
 
@@ -279,13 +284,13 @@ const SLOW: Partial<Record<DeviceKind, Omit<VerificationTiming, 'slow'>>> = {
   lock: { waitMs: 12 * SECOND, windowMs: 30 * SECOND },
   valve: { waitMs: 10 * SECOND, windowMs: 60 * SECOND },
   main_valve: { waitMs: 10 * SECOND, windowMs: 60 * SECOND },
-  // An alarm leaves time to go out.
+  // Alarms have an exit delay.
   alarm: { waitMs: 5 * SECOND, windowMs: 120 * SECOND },
 }
-/** A battery device wakes up once in a while: Z-Wave's usual interval is an hour. */
+/** A battery device wakes up only at intervals; Z-Wave's usual interval is an hour. */
 const ASLEEP: VerificationTiming = { waitMs: 3 * SECOND, windowMs: 3_900 * SECOND, slow: true }
 
-/** `longestMs` is what the owner lets a call wait for any device, `usualMs` for those that take no time. */
+/** `longestMs` is the owner's limit for the wait of a call, `usualMs` that for devices that react at once. */
 export function chooseVerificationTiming(
   device: HomeseerDevice,
   house: HomeseerDeviceCatalog,

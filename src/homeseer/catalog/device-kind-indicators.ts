@@ -18,7 +18,7 @@ export interface DeviceKindIndicators {
   readonly plugIn: PlainAndAccentedWords
   readonly labels: PlainAndAccentedWords
   readonly status: PlainAndAccentedWords
-  /** The picture that HomeSeer shows of it: `door-closed.png`. */
+  /** The words of the picture that HomeSeer shows for the device: `door-closed.png`. */
   readonly image: PlainAndAccentedWords
 }
 
@@ -41,7 +41,7 @@ export function extractDeviceKindIndicators(
   }
 }
 
-/** Also unsplit: `MyQ` and `UltraM1G3` are one word each. */
+/** Also contains the name unsplit: `MyQ` and `UltraM1G3` are one word each. */
 function readPlugInWords(name: string): PlainAndAccentedWords {
   const { plain, marked } = splitDeviceNameWords(name)
   return { plain: new Set([...plain, ...foldAccents(name).split(/[^\p{L}\p{N}]+/u)]), marked }

@@ -4,7 +4,7 @@
  * Chinese, in this order; the last line of a table has words of further languages. How a word is written says how it
  * matches (device-name-words.ts).
  *
- * A word that is missing costs a door, a word too many costs a question.
+ * A missing word may leave a door unguarded; a superfluous one only causes a question.
  *
  * Pure: data.
  */
@@ -123,12 +123,12 @@ export const SIREN_WORDS = createWordTable(
   'sziréna kürt* *סירנה* *צופר* *사이렌*',
 )
 
-/** Rings in the morning. */
+/** Words for alarm clocks, which are not alarms. */
 export const ALARM_CLOCK_WORDS = createWordTable(
   'clock wecker réveil wekker despertador sveglia väckarklocka будильник',
 )
 
-/** Guards the house, unless it is the lamp that does. */
+/** Words for security devices, unless the device is a lamp. */
 export const SECURITY_WORDS = createWordTable(
   'security',
   'sicherheit',
@@ -148,7 +148,7 @@ export const SECURITY_WORDS = createWordTable(
   '*セキュリティ*',
 )
 
-/** What stands at a door or in a garage without opening it. */
+/** Words for devices at a door or in a garage that do not open it. */
 export const HARMLESS_DEVICE_WORDS = createWordTable(
   'bell doorbell light lights lamp lamps led bulb lantern sconce spotlight floodlight outlet plug socket heater heating radiator fan freezer fridge charger speaker radio',
   'licht lampe lampen leuchte klingel steckdose heizung ventilator kühlschrank *licht *lampe *leuchte *klingel *klingeln',
@@ -246,7 +246,7 @@ export const VALVE_WORDS = createWordTable(
   '*阀* *閥*',
 )
 
-/** Gas, which alone is enough of a reason. */
+/** Words for gas, which alone make a device sensitive. */
 export const GAS_WORDS = createWordTable(
   'gas gashahn gasventil gasleitung gaszufuhr gaskraan',
   'gaz gazu gás plyn*',
@@ -256,7 +256,7 @@ export const GAS_WORDS = createWordTable(
   '*ガス* *燃气* *煤气* *瓦斯*',
 )
 
-/** The water or the current of the whole house. */
+/** Words for the water or electricity mains of the whole house. */
 export const UTILITY_MAINS_WORDS = createWordTable(
   'shutoff mains main',
   'haupthahn hauptventil hauptwasser* hauptschalter',
@@ -277,7 +277,7 @@ export const UTILITY_MAINS_WORDS = createWordTable(
   '*总阀* *总水* *總閥*',
 )
 
-/** What a main supply brings, or shuts off. */
+/** Words for what a main supplies, or for its shut-off. */
 export const SUPPLY_WORDS = createWordTable(
   'water breaker power',
   'wasser strom *wasser *schalter',
@@ -347,7 +347,7 @@ export const OUTLET_WORDS = createWordTable(
   '*コンセント* *插座*',
 )
 
-/** A relay that stands beside a door may well be what moves it. */
+/** Words for relays: one at a door may move that door. */
 export const RELAY_WORDS = createWordTable(
   'relay opener contact button trigger pulse output',
   'relais taster impuls aktor ausgang summer',
@@ -389,7 +389,7 @@ export const HOUSE_MODE_WORDS = createWordTable(
   '*离家* *回家* *在家*',
 )
 
-/** Moods and sets of lamps: whatever is written on their buttons. */
+/** Words for scenes and groups of lamps, whatever their buttons are called. */
 export const SCENE_WORDS = createWordTable(
   'scene scenes mood preset theme',
   'szene szenen stimmung',
@@ -402,7 +402,7 @@ export const SCENE_WORDS = createWordTable(
   '*シーン* *场景*',
 )
 
-/** What plays: its buttons bear names of inputs, stations and lists. */
+/** Words for players, whose buttons have the names of inputs, stations and playlists. */
 export const MEDIA_WORDS = createWordTable(
   'tv television stereo receiver amplifier amp radio speaker media music playlist source input channel station avr hifi',
   'fernseher lautsprecher musik sender quelle verstärker',
@@ -411,7 +411,7 @@ export const MEDIA_WORDS = createWordTable(
   'телевизор музыка',
 )
 
-/** Plug-ins of locks, garage doors and alarms: whatever they let be told is one of these. */
+/** Plug-ins for locks, garage doors and alarms: each of their controllable devices is one of these. */
 export const SECURITY_PLUGIN_WORDS = createWordTable(
   '*lock* !*clock* !*block* *door* *garage* *gate* !*gateway* *alarm* *secur* *access* *intercom*',
   '*myq* liftmaster chamberlain aladdin* genie tailwind august schlage yale kwikset nuki tedee danalock lockitron ultraloq keymitt',
@@ -420,6 +420,6 @@ export const SECURITY_PLUGIN_WORDS = createWordTable(
   'akuvox 2n hikvision dahua fermax bticino salto iloq igloohome hormann hörmann bisecur somfy faac came',
 )
 
-/** Words of type strings: HomeSeer's own names of Z-Wave command classes. */
+/** Words in type strings: HomeSeer's own names of Z-Wave command classes. */
 export const BARRIER_DEVICE_TYPE_WORDS = createWordTable('barrier garage gate opener')
 export const SIREN_DEVICE_TYPE_WORDS = createWordTable('siren sound')

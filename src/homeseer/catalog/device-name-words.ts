@@ -1,25 +1,25 @@
 /**
- * Word: the words of a name or a label, for recognising what kind of thing it names, in any of the languages that people
- * name their devices in. Case does not matter; accents matter only where a table says so.
+ * Device name words: splits names and labels into words and compares them with tables, to recognise what kind of device
+ * they name, in many languages. Case does not matter; accents matter only where a table says so.
  *
  *   lamp      the word itself, accents or not
- *   *deur     a word that ends so: languages that write compounds as one word (Voordeur)
- *   alarm*    a word that begins so: languages that inflect
- *   *門*      a word that has it anywhere: languages that write no spaces
+ *   *deur     a word with this ending: languages that write compounds as one word (Voordeur)
+ *   alarm*    a word with this beginning: languages that inflect
+ *   *門*      a word that contains it: languages without spaces
  *   =lås      with its accents: without them it is another word in another language (las luces)
  *   !outdoor  not this one, although an entry above would fit it
  */
 export interface PlainAndAccentedWords {
-  /** Without accents. */
+  /** The words without accents. */
   readonly plain: ReadonlySet<string>
-  /** As written, in lower case. */
+  /** The words as written, in lower case. */
   readonly marked: ReadonlySet<string>
 }
 
 export function splitDeviceNameWords(...texts: readonly string[]): PlainAndAccentedWords {
   const spaced = texts
     .join(' ')
-    // `FrontDoorLock`, `garageDoor` and `Gate2` are several words to a person.
+    // Splits `FrontDoorLock`, `garageDoor` and `Gate2` into words as a person would read them.
     .replaceAll(/(?<=\p{Ll})(?=\p{Lu})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu, ' ')
     .toLowerCase()
   return { plain: split(foldAccents(spaced)), marked: split(spaced.normalize('NFC')) }
@@ -42,7 +42,7 @@ export function foldAccents(text: string): string {
 
 export interface WordTable {
   readonly plain: WordMatcher
-  /** Compared with its accents. */
+  /** Matches with accents. */
   readonly marked: WordMatcher
 }
 
@@ -73,7 +73,7 @@ function createMatcher(entries: readonly string[]): WordMatcher {
   }
 }
 
-/** All entries at once: a house of thousands of devices is compared with every table. */
+/** One pattern for all entries, because each of thousands of devices is compared with every table. */
 function createPattern(entries: readonly string[]): RegExp | undefined {
   if (entries.length === 0) return undefined
   const parts = entries.map((entry) => {
@@ -84,7 +84,7 @@ function createPattern(entries: readonly string[]): RegExp | undefined {
   return new RegExp(parts.join('|'), 'u')
 }
 
-/** The word that is in the table, as a person would find it in the name. */
+/** The word of the name that is in the table. */
 export function findWordInTable({ plain, marked }: PlainAndAccentedWords, table: WordTable): string | undefined {
   return findMatch(plain, table.plain) ?? findMatch(marked, table.marked)
 }

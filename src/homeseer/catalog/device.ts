@@ -1,10 +1,9 @@
 /**
- * Device: one HomeSeer device or feature, normalised: who it belongs to, what it can do, how careful one must be with
- * it.
+ * HomeSeer device: one HomeSeer device or feature, normalised: its relatives, its capabilities and its sensitivity.
  *
  *   relationship 4 (feature) ──associated_devices[0]──▶ root    relationship 2 (root) ──associated_devices──▶ features
  *
- * Values are not here: they change every second, this does not. The mirror has them.
+ * Values are in the mirror and not here, because they change every second.
  */
 import type { ControlPair } from '../wire/device.ts'
 import { DEVICE_MISC_FLAGS, type ReceivedDevice } from '../wire/device.ts'
@@ -22,30 +21,30 @@ export interface HomeseerDevice {
   readonly parentRef: number | undefined
   readonly childRefs: readonly number[]
   readonly associatedRefs: readonly number[]
-  /** Empty when it has none, and when HomeSeer could not be asked (`controlsKnown`). */
+  /** Empty when it has none, or when HomeSeer could not be asked (`controlsKnown`). */
   readonly controls: readonly ControlPair[]
   readonly controlsKnown: boolean
   readonly capabilities: readonly DeviceCapability[]
   readonly kind: DeviceKind
   readonly sensitivity: readonly SensitivityReason[]
-  /** What kind and sensitivity rest on, for people. */
+  /** The evidence for kind and sensitivity, for people. */
   readonly evidence: readonly string[]
   /** A root, master or scene that stands for other devices rather than being one. */
   readonly wrapper: boolean
   readonly hidden: boolean
   readonly statusOnly: boolean
-  /** `Any`, or the one user who may control it. */
+  /** `Any`, or the only user who may control it. */
   readonly userAccess: string
   readonly voiceCommand: string
-  /** As HomeSeer sent it last. */
+  /** The record as HomeSeer last sent it. */
   readonly record: ReceivedDevice
 }
 
-/** HomeSeer's numbers for the place of a record in its physical device. */
+/** HomeSeer's numbers for the role of a record in its physical device. */
 export const ROOT_DEVICE_RELATIONSHIP = 2
 const CHILD = 4
 
-/** What one record and its pairs say; children and relatives are the house's to add. */
+/** Normalises one record and its pairs; the catalog adds children and relatives. */
 export function normaliseHomeseerDevice(
   record: ReceivedDevice,
   known: readonly ControlPair[] | undefined,
@@ -53,7 +52,7 @@ export function normaliseHomeseerDevice(
 ): HomeseerDevice {
   const controls = known ?? []
   const parentRef = record.relationship === CHILD ? record.associatedRefs[0] : undefined
-  // What it can do is read from its controls: without them nobody can say, and nobody may guess.
+  // The capabilities follow from the controls; without them they are unknown, and are not guessed.
   const capabilities = known === undefined ? [] : findDeviceCapabilities(record, known)
   const { kind, reasons, evidence } = classifyDevice({ record, controls: known, capabilities, owner })
   return {

@@ -1,7 +1,7 @@
 /**
- * Event definitions by the adapter: what HomeSeer keeps on its own disk, told by the script on HomeSeer itself, for
- * gateways on another machine. Asked for again after a while; the owner chooses this way (`homeseer.eventsFrom`), because
- * it runs a script on HomeSeer.
+ * Event adapter: reads the event definitions on HomeSeer's disk through the adapter script, for gateways on another
+ * machine. They are read again after a while; the owner chooses this way (`homeseer.eventsFrom`), because it runs a
+ * script on HomeSeer.
  *
  * Does I/O (through the link).
  */
@@ -22,7 +22,10 @@ export interface EventAdapterOptions {
   readonly knownMembers: readonly string[]
 }
 
-/** Long enough not to run a script for every lamp, short enough that a new event is soon known. */
+/**
+ * How long definitions are cached: long enough not to run a script for every change, short enough to notice a new event
+ * soon.
+ */
 const HOLDS_MS = 30_000
 
 export class EventAdapterClient implements EventDefinitionSource {

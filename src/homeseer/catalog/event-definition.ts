@@ -1,10 +1,10 @@
 /**
- * Event definition: what an automation does, as HomeSeer keeps it on disk in `events.json` and `eventgroups.json`.
+ * Event definition: what an automation does, as HomeSeer stores it in `events.json` and `eventgroups.json`.
  *
  *   event ─ Triggers.TrigGroups {K0:{$values:[trigger…]}, K1:…}
  *         └ ConditionalActions [{mvarConditions:[…], mvarActions:{K0:action…}}…]     action ─ devices {K412:{dvRef,…}}
  *
- * Undocumented by HomeSeer and older and newer than we are, so every member may be missing.
+ * HomeSeer does not document the format, and versions differ, so every member may be missing.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
@@ -55,9 +55,9 @@ export interface EventDefinition {
   readonly triggerRefs: readonly number[]
   readonly triggerReach: TriggerDevices
   readonly actionRefs: readonly number[]
-  /** Numbers in actions that are not understood: events that it may run. */
+  /** Numbers of events in actions that are not understood, which the event may run. */
   readonly mayRun: readonly number[]
-  /** What of its actions is not understood, by the names of the members; empty: all of it is. */
+  /** The names of members of its actions that are not understood; empty if all of them are. */
   readonly unknown: readonly string[]
   readonly runsScript: boolean
   /** HomeSeer's own mark for events that guard the house. */
@@ -71,7 +71,7 @@ export interface EventDefinitionFault {
   readonly detail: string
 }
 
-/** Members that say nothing of what an event does: names, marks, times, counts. The owner can add to them. */
+/** Members that do not affect what an event does: names, marks, times, counts. The owner can add to them. */
 const RECORD_MEMBERS = [
   'evRef Event_Ref Name Event_Name mvarGroupRef GroupID GroupName sType Event_Type',
   'Last_Trigger_Time Last_Triggered Retrigger_Delay Voice_Rec_Tag UserNote mvarUserNote',
@@ -83,7 +83,9 @@ const DEVICE_MEMBERS = ['dvRef ControlLabel ControlValue']
 
 export interface DecodedEventDefinitions {
   readonly definitions: readonly EventDefinition[]
-  /** Records that are no event, have no number or that of another: nobody can say what they do, or when. */
+  /**
+   * The number of records that are not events, or have no number or that of another, so that their effect is unknown.
+   */
   readonly unread: number
 }
 
@@ -115,7 +117,7 @@ const GROUP_MEMBERS =
 
 interface DecodedEventGroups {
   readonly found: ReadonlyMap<number, EventGroup>
-  /** Records without a number: whose actions they hold, nobody can say. */
+  /** The number of records without a number, whose actions belong to an unknown group. */
   readonly unread: number
 }
 
@@ -135,7 +137,7 @@ function decodeGroups(groups: Json, ownerMembers: readonly string[]): DecodedEve
   return { found, unread }
 }
 
-/** What a group that the file does not tell of does with its events, nobody can say. */
+/** If the file lacks an event's group, it is unknown what that group does with its events. */
 function listUnknownGroupMembers(group: EventGroup | undefined, ref: number | undefined): readonly string[] {
   if (group !== undefined) return group.unknown
   return ref === undefined || ref === 0 ? [] : ['mvarGroupRef']
@@ -193,7 +195,7 @@ function decodeDefinition(
     ],
     runsScript:
       actions.some((action) => action.script !== undefined || /script/i.test(action.type)) ||
-      // A condition that is code runs it, whatever comes of it.
+      // A condition that is code runs that code, whatever its result.
       blocks.some(({ conditions }) => /script/i.test(JSON.stringify(conditions))),
     security: readRecordBoolean(record, 'Flag_Security') ?? false,
     enabled: readRecordBoolean(record, 'Flag_Enabled') ?? true,
@@ -202,8 +204,9 @@ function decodeDefinition(
 }
 
 /**
- * Everything in the record's blocks that may be one more action. Also a device without a number, and an action that
- * neither sets a device nor runs a script: no actions at all is something else than none that we can find.
+ * Members of the record's blocks that may be further actions. They include a device without a number, and an action
+ * that neither sets a device nor runs a script. An event without actions is different from one in which none could be
+ * found.
  */
 function listUnknownActions(record: JsonObject, members: KnownMembers): readonly string[] {
   const blocks = readRecordField(record, 'ConditionalActions')
@@ -244,19 +247,19 @@ function unknownInAction(action: JsonObject, members: KnownMembers): readonly st
   ]
 }
 
-/** A device is named twice, by the key and inside; where they differ, nobody knows which one HomeSeer means. */
+/** A device is named twice, by the key and inside; if they differ, it is unknown which one HomeSeer uses. */
 function isKeyOf(key: string, device: JsonObject): boolean {
   return (
     readRecordField(device, 'dvRef') === undefined || readDeviceRefField(device, 'dvRef') === parseMemberNumber(key)
   )
 }
 
-/** `Scheduler.Classes.EvACT_EVENT, Scheduler` is EvACT_EVENT to whoever reads of it. */
+/** The short form for readers: `Scheduler.Classes.EvACT_EVENT, Scheduler` is EvACT_EVENT. */
 function shortType(type: string): string {
   return /(\w+)\s*(?:,|$)/.exec(type)?.[1] ?? type.slice(0, 100)
 }
 
-/** Where an action that is not understood holds the number of an event, it may run it. */
+/** The events that an action may run: it is not understood, and contains their numbers. */
 function mayRun(record: JsonObject, members: KnownMembers): readonly number[] {
   const actions = (readRecordObjects(record, 'ConditionalActions') ?? []).flatMap((block) =>
     listNumberedMembers(readRecordObject(block, 'mvarActions')),

@@ -1,10 +1,10 @@
 /**
- * Event key: how .NET writes lists in HomeSeer's event file, as objects with members `K0`, `K1`, …
+ * Event file keys: .NET writes lists in HomeSeer's event file as objects with members `K0`, `K1`, …
  */
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { readRecordNumber } from '../wire/record-field.ts'
 
-/** In the order of their numbers; `$type` and its like are not members. */
+/** The members in the order of their numbers; `$type` and similar names are left out. */
 export function listNumberedMembers(group: JsonObject | undefined): readonly (readonly [string, JsonObject])[] {
   return Object.entries(group ?? {})
     .filter(

@@ -1,22 +1,24 @@
 /**
- * Event member: whether all of a record in HomeSeer's event file is understood. HomeSeer documents none of it, and newer
- * versions add to it; a member that we do not know may hold one more action.
+ * Event file members: whether every member of a record in HomeSeer's event file is known. HomeSeer does not document
+ * them, and newer versions add some; an unknown member may contain a further action.
  *
- * A member says nothing where it is empty: null, false, zero, an empty text or list.
+ * An empty member has no effect: null, false, zero, an empty text or list.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 
-/** .NET's own marks in what it writes. */
+/** Members that .NET adds by itself. */
 const MARKS: ReadonlySet<string> = new Set(['$type', '$id'])
 
-/** Names of members that hold something and are not known here. */
+/** Names of members that have content and are not known here. */
 export function listUnknownMembers(record: JsonObject, known: ReadonlySet<string>): readonly string[] {
   return Object.entries(record)
     .filter(([name, value]) => !known.has(name) && !MARKS.has(name) && !isEmpty(value))
     .map(([name]) => name)
 }
 
-/** A flag says yes or no. What bears the name of one and holds more than that may be an action. */
+/**
+ * Whether a member is a flag, which is true or false. A member with a flag's name and other content may be an action.
+ */
 export function isFlagMember(name: string, value: Json | undefined): boolean {
   return (
     /^flag_?/i.test(name) &&
@@ -31,7 +33,7 @@ function isEmpty(value: Json | undefined): boolean {
   return Object.entries(value).every(([name, member]) => name === '$type' || name === '$id' || isEmpty(member))
 }
 
-/** Whole numbers anywhere inside that could be the ref of a device or the id of an event. */
+/** Whole numbers anywhere inside that could be a device's ref or an event's id. */
 export function collectPossibleIds(value: Json | undefined, found: Set<number> = new Set()): ReadonlySet<number> {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) found.add(value)
   if (typeof value === 'string') for (const [digits] of value.matchAll(/\d{1,12}/g)) found.add(Number(digits))

@@ -1,8 +1,8 @@
 /**
- * Event files: HomeSeer's own record of its automations, where its data directory can be read from here.
+ * Event files: reads HomeSeer's own files about its automations, if its data directory can be read from here.
  *
- * HomeSeer rewrites the files while we look, so a half-written one is looked at again before it counts as broken. What
- * was read is kept until the files change.
+ * HomeSeer may be rewriting the files, so an incomplete one is read again before it counts as broken. The result is
+ * cached until the files change.
  */
 import { open, stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -22,7 +22,7 @@ export interface EventFilePaths {
 
 export interface LoadedEventDefinitions {
   readonly definitions: readonly EventDefinition[]
-  /** Records that make no sense. */
+  /** The number of records that are invalid. */
   readonly unread: number
   readonly eventsModifiedMs: number
   readonly groupsModifiedMs: number
@@ -30,7 +30,7 @@ export interface LoadedEventDefinitions {
 
 export type EventFileFault =
   | EventDefinitionFault
-  /** The files are on another machine, or nobody may read them. */
+  /** The files are on another machine, or may not be read. */
   | { readonly kind: 'unreadable'; readonly path: string; readonly code: string }
   | { readonly kind: 'not-json'; readonly path: string }
   | { readonly kind: 'too-large'; readonly path: string; readonly limitBytes: number }
@@ -39,7 +39,7 @@ const LIMIT_BYTES = 64 * 1_024 * 1_024
 const LOOKS = 4
 const BETWEEN_LOOKS_MS = 100
 
-/** However the definitions are had: files, a copy of them, the adapter. */
+/** A source of the definitions: files, a copy of them, or the adapter. */
 export interface EventDefinitionSource {
   readonly read: () => Promise<Result<LoadedEventDefinitions, EventFileFault>>
 }

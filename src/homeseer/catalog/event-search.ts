@@ -1,9 +1,9 @@
 /**
- * Event: finding one automation of the house among the others.
+ * Event search: finds one automation of the house by id or name.
  */
 import type { ReceivedEvent } from '../wire/event.ts'
 
-/** What names an event on the wire and in HomeSeer's files. */
+/** The fields that identify an event on the wire and in HomeSeer's files. */
 export interface NamedEvent {
   readonly id: number | undefined
   readonly group: string
@@ -12,7 +12,7 @@ export interface NamedEvent {
 
 export type EventQuery = { readonly id: number } | { readonly group: string; readonly name: string }
 
-/** HomeSeer shows names as the owner typed them; case and blanks at the ends are not what tells two apart. */
+/** HomeSeer shows names as the owner typed them, so case and blanks at the ends are ignored. */
 export function isSameHomeseerName(left: string, right: string): boolean {
   return left.trim().toLowerCase() === right.trim().toLowerCase()
 }
@@ -26,8 +26,8 @@ export function findEvents<Event extends NamedEvent>(events: readonly Event[], w
 }
 
 /**
- * A number for each event, by which lists are ordered and paged: its id or, for the events of older HomeSeers, which
- * have none, a place below zero. No two are equal, so no page hides one.
+ * A number for each event, by which lists are ordered and paged: its id or, for events of older HomeSeers without ids,
+ * a number below zero. All numbers differ, so no page hides an event.
  */
 export function assignEventNumbers(events: readonly ReceivedEvent[]): ReadonlyMap<ReceivedEvent, number> {
   const nameless = events.filter(({ id }) => id === undefined)

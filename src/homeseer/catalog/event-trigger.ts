@@ -1,8 +1,8 @@
 /**
- * Event trigger: what sets an event off, as HomeSeer's file has it, and which devices can.
+ * Event trigger: what sets an event off according to HomeSeer's file, and which devices can.
  *
- * The numbers that say how a value is compared are not documented. So a trigger that names a device is taken to be met
- * by any change of that device, whatever values it names; one that names none and is not a clock, by any change at all.
+ * The numbers for how a value is compared are not documented. So a trigger that names a device is assumed to react to
+ * any change of that device; one that names no device and is not a clock, to any change at all.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import {
@@ -35,7 +35,7 @@ export interface TriggerDevices {
   readonly refs: readonly number[]
 }
 
-/** HomeSeer's way of writing that a range has no end. */
+/** HomeSeer's value for a range without an end. */
 const UNSET_END = -99_999.987_65
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -49,14 +49,14 @@ const KNOWN: ReadonlySet<string> = new Set([
   'ValEnd_Spec',
 ])
 
-/** No device sets off what waits for the clock or for a hand. */
+/** Triggers of a clock or by hand, which no device sets off. */
 const CLOCK = /EvTrig_(TIME|DATE|DAY|DAYNIGHT|SUNRISE|SUNSET|RECURRING|MANUAL)\b/i
 
 export function decodeTriggerGroups(event: JsonObject): readonly (readonly EventTrigger[])[] {
   return groupsIn(event).map(([, group]) => (readRecordObjects(group, '$values') ?? []).map(decodeTrigger))
 }
 
-/** `unknown` are members of the record that nobody here knows: they may hold further triggers. */
+/** `unknown` are members of the record that are not known here and may contain further triggers. */
 export function readTriggerDevices(event: JsonObject, unknown: readonly string[]): TriggerDevices {
   const { anyDevice, refs } = readKnownTriggerDevices(event)
   return {
@@ -67,7 +67,7 @@ export function readTriggerDevices(event: JsonObject, unknown: readonly string[]
 
 function readKnownTriggerDevices(event: JsonObject): TriggerDevices {
   const triggers = readRecordField(event, 'Triggers')
-  // An event without triggers is run by hand; triggers that we cannot find may be any.
+  // An event without triggers is run by hand; triggers that cannot be found may be of any kind.
   if (triggers === undefined || triggers === null) return { anyDevice: false, refs: [] }
   if (!isJsonObject(triggers)) return { anyDevice: true, refs: [] }
   const groups = groupsIn(event)
@@ -87,7 +87,7 @@ function groupsIn(event: JsonObject): readonly (readonly [string, JsonObject])[]
   return listNumberedMembers(readRecordObject(readRecordObject(event, 'Triggers') ?? {}, 'TrigGroups'))
 }
 
-/** All of its triggers are objects, and it holds nothing beside them. */
+/** Whether all of its triggers are objects, and it contains nothing else. */
 function isGroup(group: JsonObject): boolean {
   const values = readRecordField(group, '$values')
   return (
@@ -103,7 +103,7 @@ function reachOf(trigger: JsonObject): TriggerDevices {
   if (isAnyDevice(readRecordField(trigger, 'AnyDevice'))) return { anyDevice: true, refs: [] }
   if (ref === undefined) {
     if (!CLOCK.test(readRecordText(trigger, '$type') ?? '')) return { anyDevice: true, refs: [] }
-    // Hours and days are numbers, too: of a clock's members only those count that are named for a device.
+    // Hours and days are numbers, too, so only those members of a clock count whose names refer to devices.
     return {
       anyDevice: false,
       refs: collectIds(
@@ -112,11 +112,11 @@ function reachOf(trigger: JsonObject): TriggerDevices {
       ),
     }
   }
-  // What else it holds may name further devices.
+  // Its other members may name further devices.
   return { anyDevice: false, refs: [ref, ...collectIds(trigger, more)] }
 }
 
-/** However yes is written. */
+/** Accepts every way in which HomeSeer writes yes. */
 function isAnyDevice(value: Json | undefined): boolean {
   return value !== undefined && value !== null && !/^(false|no|0|)$/i.test(JSON.stringify(value).replaceAll('"', ''))
 }

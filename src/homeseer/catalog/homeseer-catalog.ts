@@ -44,7 +44,7 @@ export function buildHomeseerDeviceCatalog(
   return { devices, byRef: new Map(devices.map((device) => [device.ref, device])) }
 }
 
-/** The ref all members of one physical device share. */
+/** The ref that all members of one physical device share. */
 export function findRootRef(device: HomeseerDevice): number {
   return device.parentRef ?? device.ref
 }
@@ -87,7 +87,10 @@ export function groupDevicesByName(
     .sort((left, right) => right.refs.length - left.refs.length || left.name.localeCompare(right.name, 'en'))
 }
 
-/** A feature that only reports, such as the overheating alarm of a dimmer, makes nothing of its relatives. */
+/**
+ * Whether a device's sensitivity applies to its relatives. A feature that only reports, such as a dimmer's overheating
+ * alarm, does not affect them.
+ */
 function isShared({ sensitivity, controls, controlsKnown, kind, relationship }: HomeseerDevice): boolean {
   if (sensitivity.length === 0) return false
   return !controlsKnown || controls.length > 0 || relationship === ROOT_DEVICE_RELATIONSHIP || kind !== 'alarm'
@@ -97,15 +100,13 @@ function asRelative(device: HomeseerDevice, { ref, name }: HomeseerDevice): Home
   return { ...device, sensitivity: ['relative'], evidence: [`one device with ${name} (${ref})`] }
 }
 
-/**
- * Both directions are read: HS3 plug-ins forget to mark a child, and a new feature may not be in its root's list yet.
- */
+/** Both directions are read: HS3 plug-ins may not mark a child, and a new feature may not be in its root's list yet. */
 function parentsOf(devices: ReadonlyMap<number, HomeseerDevice>): ReadonlyMap<number, number> {
   const parents = new Map<number, number>()
   for (const device of devices.values()) {
     if (device.relationship !== ROOT_DEVICE_RELATIONSHIP) continue
     for (const ref of device.associatedRefs) {
-      // A root listed by another root stays a root: only one level is known to HomeSeer.
+      // A root that another root lists stays a root, because HomeSeer has only one level.
       const listed = devices.get(ref)
       if (listed !== undefined && listed.relationship !== ROOT_DEVICE_RELATIONSHIP && ref !== device.ref)
         parents.set(ref, device.ref)
@@ -155,30 +156,30 @@ export function filterExposedDevices(
   return part
 }
 
-// Consequence: what a change sets in motion beside itself, by way of HomeSeer's events.
+// Consequences: what a change causes indirectly, through HomeSeer's events.
 //
 //   a device is written ─▶ events that it can set off ─▶ devices that they set ─▶ …        an event is run ─▶ the same
 //
 // HomeSeer runs an event whenever its trigger is met, whoever wrote the value, also where only its memory was written.
-// All members of one physical device count as written: a lamp that goes on moves its power meter, too. Conditions do not
-// excuse, nor does an event that is switched off: both may be otherwise by the time it happens.
+// All members of one physical device count as written: a lamp that goes on moves its power meter, too. Conditions and
+// disabled events are not excluded, because both may have changed by the time it happens.
 
-/** Why nobody can say that this is all. */
+/** Why it is not certain that these are all consequences. */
 export type ConsequenceUncertainty =
-  /** An action, or a part of the file, that is not understood. */
+  /** An action, or a part of the file, is not understood. */
   | 'unknown-action'
-  /** Code can do anything. */
+  /** The event runs code, which can do anything. */
   | 'runs-script'
-  /** HomeSeer has an event that the definitions do not tell of. */
+  /** HomeSeer has an event that is missing in the definitions. */
   | 'unknown-event'
-  /** It goes on further than anybody follows. */
+  /** The chain is longer than the limit. */
   | 'too-far'
 
 export interface ConsequenceStep {
   readonly eventId: number
   readonly group: string
   readonly name: string
-  /** The device that sets it off, or the event that runs it; `undefined` for the event that was asked for. */
+  /** The device that sets it off, or the event that runs it; `undefined` for the requested event. */
   readonly because: { readonly ref: number } | { readonly eventId: number } | undefined
   readonly sets: readonly number[]
   /** Members of the file that are not understood. */
@@ -187,11 +188,11 @@ export interface ConsequenceStep {
 
 export interface EventConsequences {
   readonly steps: readonly ConsequenceStep[]
-  /** Devices that are set, without those that were asked for. */
+  /** Devices that are set, without the requested ones. */
   readonly refs: readonly number[]
   readonly eventIds: readonly number[]
   readonly doubts: readonly ConsequenceUncertainty[]
-  /** HomeSeer's own mark for events that guard the house, on one of them. */
+  /** Whether one of the events has HomeSeer's own mark for events that guard the house. */
   readonly security: boolean
 }
 
@@ -203,11 +204,11 @@ export const NO_EVENT_CONSEQUENCES: EventConsequences = {
   security: false,
 }
 
-/** What is known of all events, prepared so that following costs as much as it finds. */
+/** All known events, indexed so that following a chain costs only as much as it finds. */
 export interface EventGraph {
   readonly byId: ReadonlyMap<number, EventDefinition>
   readonly byTrigger: ReadonlyMap<number, readonly EventDefinition[]>
-  /** Set off by any device, or by what we cannot tell. */
+  /** Events that any device sets off, or whose triggers are unknown. */
   readonly byAnything: readonly EventDefinition[]
 }
 
@@ -232,11 +233,11 @@ export function buildEventGraph(definitions: readonly EventDefinition[]): EventG
 export interface ConsequenceTrigger {
   /** Devices that are written. */
   readonly refs?: readonly number[]
-  /** An event that is run; `undefined` where it is unknown to the definitions. */
+  /** An event that is run; `undefined` if the definitions lack it. */
   readonly event?: EventDefinition
 }
 
-/** `relativesOf` gives all members of the physical device that a ref belongs to. */
+/** `relativesOf` returns all members of the physical device that a ref belongs to. */
 export function traceEventConsequences(
   graph: EventGraph,
   start: ConsequenceTrigger,

@@ -1,11 +1,11 @@
 /**
- * Sensitivity evidence: what of a device says that it locks, opens, guards or feeds the house, in words for the owner
+ * Sensitivity evidence: the signs that a device locks, opens, guards or supplies the house, in words for the owner
  * (`label Unlock`, `name portail`).
  *
  *   type strings and numbers ▸ ControlUse ▸ labels of the buttons ▸ plug-in ▸ name ▸ place ▸ status and picture
  *
- * A door must not open because a table was too narrow: what opens and closes and is not known to be a blind or a valve
- * counts as a door.
+ * A door must not open because a word is missing in a table: a device that opens and closes and is not known to be a
+ * blind or a valve counts as a door.
  */
 import {
   ALARM_ARMING_CONTROL_LABELS,
@@ -98,7 +98,7 @@ function findWayInWord(words: PlainAndAccentedWords): string | undefined {
 
 function findDoorNameEvidence(signs: DeviceKindIndicators): string | undefined {
   const { name, image } = signs
-  // HomeSeer marks any switch as a light; only a name or a dimmer makes it one beside a door.
+  // HomeSeer marks any switch as a light; at a door, only a name or a dimmer proves that it is one.
   const isLamp = isLampByNameOrDimmer(signs)
   const gate = isLamp ? undefined : findWordInTable(name, GATE_WORDS)
   if (gate !== undefined) return `name ${gate}`
@@ -111,7 +111,7 @@ function findDoorNameEvidence(signs: DeviceKindIndicators): string | undefined {
   )
 }
 
-/** What stands in a garage or at a door and does what moves a door. */
+/** A device in a garage or at a door that could move a door. */
 function findDoorPlaceEvidence(signs: DeviceKindIndicators): string | undefined {
   const { name, place, labels } = signs
   const garage = findWordInTable(name, GARAGE_WORDS) ?? findWordInTable(place, GARAGE_WORDS)
@@ -122,7 +122,7 @@ function findDoorPlaceEvidence(signs: DeviceKindIndicators): string | undefined 
   return wayIn !== undefined && hasWordInTable(name, RELAY_WORDS) ? `a relay, ${wayIn}` : undefined
 }
 
-/** Nothing says what it is that opens: it may be the way in. */
+/** The device opens something unknown, which may be an entrance. */
 function findOpeningEvidence(signs: DeviceKindIndicators): string | undefined {
   const { capabilities, labels, status } = signs
   if (isBlind(signs) || isValve(signs)) return undefined
@@ -156,7 +156,7 @@ function findAlarmWord(words: PlainAndAccentedWords): string | undefined {
   return findWordInTable(words, ALARM_WORDS) ?? findWordInTable(words, SIREN_WORDS)
 }
 
-/** Virtual devices that alarms follow. */
+/** Virtual devices that alarm systems follow. */
 export function findHouseModeEvidence(signs: DeviceKindIndicators): string | undefined {
   const { controls, name, labels } = signs
   if (controls.length === 0 || isClimate(signs)) return undefined

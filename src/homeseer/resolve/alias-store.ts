@@ -1,7 +1,7 @@
 /**
- * Alias store: names that were confirmed by whoever used them. Such a name is its confirmer's own: what one agent answers
- * to its own question means nothing to another. Only the owner of the house teaches a name to all. None is learned that
- * is already the name of something else: a learned alias must not take over a device.
+ * Alias store: names that their users confirmed. Such a name is valid only for the caller that confirmed it: one
+ * agent's answer to its own question means nothing to another. Only the owner of the house confirms a name for all
+ * callers. A name that already belongs to something else is not learned: an alias must not take over a device.
  */
 import type { Database } from '../../core/database-store.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
@@ -18,22 +18,22 @@ export interface AliasConfirmation {
   readonly text: string
   /** The caller's key. */
   readonly confirmedBy: string
-  /** Everybody's from now on: the owner of the house said so. */
+  /** True if the owner of the house confirmed it for all callers. */
   readonly shared?: boolean
 }
 
-/** `taken`: other things are called that, or look as if they were. */
+/** `taken`: other things have that name, or one that looks like it. */
 export type AliasLearnFault =
   | { readonly kind: 'taken'; readonly byIds: readonly number[] }
   | { readonly kind: 'not-a-name' }
   | { readonly kind: 'full' }
 
-/** More than a household says, fewer than would slow it down. */
+/** More than a household needs, and few enough not to slow down a search. */
 const MAX_LEARNED = 2_000
 const MAX_LENGTH = 100
 
 interface KeyedAlias extends Alias {
-  /** The words as they are compared. */
+  /** The normalised name. */
   readonly key: string
   readonly by: string
   readonly seq: number
@@ -58,12 +58,12 @@ export class AliasStore {
     this.#known = this.#read()
   }
 
-  /** The very same list again as long as nothing was learned or forgotten. */
+  /** Returns the same list as long as nothing was learned or forgotten. */
   get all(): readonly Alias[] {
     return this.#current().all
   }
 
-  /** `others` are the aliases in force, names included; a newer confirmation of the same words replaces the older. */
+  /** `others` are the aliases in use, including names; a newer confirmation of the same words replaces the older. */
   async learn(confirmation: AliasConfirmation, others: readonly Alias[]): Promise<Result<void, AliasLearnFault>> {
     const { kind, id, text, confirmedBy, shared = false } = confirmation
     const key = toStrictNameKey(text)
@@ -86,7 +86,7 @@ export class AliasStore {
     return ok(undefined)
   }
 
-  /** Of everybody who confirmed it. True when there was such a name. */
+  /** Forgets a name for every caller that confirmed it. Returns whether there was one. */
   forget(kind: AliasKind, text: string): Promise<boolean> {
     return this.#database.commit(() => {
       const known = this.#find(kind, toStrictNameKey(text))
@@ -95,7 +95,7 @@ export class AliasStore {
     })
   }
 
-  /** At most one for each who confirmed it. */
+  /** At most one alias per confirming caller. */
   #find(kind: AliasKind, key: string): readonly KeyedAlias[] {
     return this.#current().keyed.filter((alias) => alias.kind === kind && alias.key === key)
   }

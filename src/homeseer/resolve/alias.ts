@@ -1,9 +1,9 @@
 /**
- * Alias: a text somebody may say for a device, an event or a camera, and where we have it from.
+ * Alias: a text for a device, an event or a camera, and its origin.
  *
- *   configuration  the owner wrote it down
- *   confirmed      somebody confirmed it when asked; it is theirs, unless the owner of the house was it
- *   name           follows from how the thing is called in HomeSeer
+ *   configuration  from the owner's file
+ *   confirmed      a caller confirmed it; valid for that caller only, unless the owner of the house did
+ *   name           derived from the thing's name in HomeSeer
  */
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
@@ -17,11 +17,11 @@ export interface Alias {
   readonly id: number
   readonly text: string
   readonly origin: AliasOrigin
-  /** Whose name for it this is; absent: everybody's. */
+  /** The caller for whom it is valid; absent: all callers. */
   readonly owner?: string
 }
 
-/** The contract knows two provenances; what a person confirmed was learned. */
+/** The contract has two provenances; a name that a person confirmed counts as learned. */
 export function toAliasProvenance(origin: AliasOrigin): 'config' | 'learned' {
   return origin === 'configuration' ? 'config' : 'learned'
 }
@@ -33,7 +33,7 @@ export function listDeviceAliases(device: HomeseerDevice): readonly Alias[] {
   return named('device', ref, [...called, voiceCommand, `device ${ref}`])
 }
 
-/** Not the group alone: it would answer for every event in it. */
+/** The group alone is not an alias: it would match every event in it. */
 export function listEventAliases(event: ReceivedEvent): readonly Alias[] {
   if (event.id === undefined) return []
   return named('event', event.id, [event.name, `${event.group} ${event.name}`, event.voiceCommand, `event ${event.id}`])
@@ -51,7 +51,8 @@ export interface AliasFileFault {
 const KEY = /^(device|event|camera)\s*[:/#|]\s*(\d{1,15})$/i
 
 /**
- * The owner's file: `{"device:412": ["reading lamp"], "event/31": […]}`. What cannot be read is reported, not dropped.
+ * Parses the owner's file: `{"device:412": ["reading lamp"], "event/31": […]}`. Entries that cannot be read are
+ * reported, not dropped.
  */
 export function parseConfiguredAliases(file: Readonly<Record<string, unknown>>): {
   readonly aliases: readonly Alias[]

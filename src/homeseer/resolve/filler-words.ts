@@ -1,6 +1,6 @@
 /**
- * Filler: words people put around a name that are not part of it: `turn on the kitchen lamp please`. Words that change
- * what is meant (not, all, except, and) are none.
+ * Filler words: words around a name that are not part of it: `turn on the kitchen lamp please`. Words that change the
+ * meaning (not, all, except, and) are not fillers.
  */
 const FILLER = new Set(
   [
@@ -13,7 +13,10 @@ const FILLER = new Set(
   ].flatMap((line) => line.split(' ')),
 )
 
-/** The words without some of the filler before and behind them, the longest first: part of it may belong to a name. */
+/**
+ * Variants of the words without some of the fillers at either end, the longest first, because a filler may be part of a
+ * name.
+ */
 export function listVariantsWithoutOuterFiller(words: string): readonly string[] {
   const all = words.split(' ')
   const leading = all.findIndex((word) => !FILLER.has(word))
@@ -29,7 +32,7 @@ export function listVariantsWithoutOuterFiller(words: string): readonly string[]
     .map((kept) => kept.join(' '))
 }
 
-/** What is left without filler; `undefined` when nothing is, or when there was none. */
+/** The words without fillers; `undefined` when nothing is left, or when there was none. */
 export function stripFillerWords(words: string): string | undefined {
   const all = words.split(' ')
   const kept = all.filter((word) => !FILLER.has(word))

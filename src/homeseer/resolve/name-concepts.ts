@@ -1,13 +1,14 @@
 /**
- * Concept: words that mean the same in a house: plurals, synonyms, German beside English, compounds taken apart.
+ * Name concepts: words with the same meaning in a house: plurals, synonyms, German and English words, parts of
+ * compounds.
  *
  *   blinds ▸ blind      Küchenlampe ▸ kitchen light      Haustür ▸ front door      lamp, light, Licht ▸ light
  *
- * A match of concepts is a good guess and never the name: it asks.
+ * A match of concepts is only a good guess, so the caller is asked.
  */
 import { normaliseName } from './name-normalisation.ts'
 
-/** One concept per line: what it is called here, then every word for it. Several names are several concepts. */
+/** One concept per line: its name, then every word for it. A line may name several concepts. */
 const LINES = [
   'light: light lights lamp lamps bulb bulbs lighting licht lichter lampe lampen leuchte leuchten beleuchtung',
   'blind: blind blinds shade shades shutter shutters curtain curtains rollo rollos rollladen rolladen rollläden rolläden jalousie jalousien raffstore raffstores vorhang vorhänge',
@@ -64,7 +65,7 @@ const LINES = [
   'scene: scene szene',
 ]
 
-/** Words around a name that say what to do with it, or nothing. */
+/** Words around a name that say what to do, or have no meaning. */
 const LITTLE = new Set(
   [
     'a an the my our this that it in on off at of to for from into with by and or please can could would you i want like now just',
@@ -82,16 +83,16 @@ const CONCEPTS = new Map(
   }),
 )
 
-/** Endings that compounds are taken apart at, the longest first. */
+/** Endings at which compounds are split, the longest first. */
 const ENDINGS = [...CONCEPTS.keys()]
   .filter((word) => word.length >= 4)
   .sort((left, right) => right.length - left.length)
 
-/** Most names of a house share their words. */
+/** Cached, because most names of a house share their words. */
 const known = new Map<string, readonly string[]>()
 const MAX_KNOWN = 20_000
 
-/** What a text is about, each concept once; words that mean nothing here stand for themselves. */
+/** The concepts in a text, each once; a word without a concept stands for itself. */
 export function findConceptsInText(text: string): readonly string[] {
   const words = normaliseName(text).split(' ')
   return [...new Set(words.filter((word) => word !== '' && !LITTLE.has(word)).flatMap(conceptsOfWord))]
@@ -106,12 +107,12 @@ function conceptsOfWord(word: string): readonly string[] {
   return found
 }
 
-/** `Tuer` for `Tür`, as people type it without the key for it. */
+/** The word without the letters that replace umlauts: `Tuer` for `Tür`. */
 function withoutDigraphs(word: string): string {
   return word.replaceAll(/([aou])e/g, '$1')
 }
 
-/** `kuchenlampe` is `kuche`, a joint, `lampe`; of `leselampe` only the end is known. */
+/** Splits a compound: `kuchenlampe` is `kuche`, a joint, `lampe`; of `leselampe` only the end is known. */
 function takenApart(word: string): readonly string[] {
   const plain = withoutDigraphs(word)
   for (const spelling of plain === word ? [word] : [plain, word]) {
@@ -124,7 +125,7 @@ function takenApart(word: string): readonly string[] {
   return [word]
 }
 
-/** Concepts that say what kind of thing is meant, with the kinds of devices that are one. */
+/** Concepts that name a kind of thing, with the kinds of devices that belong to it. */
 export const DEVICE_KINDS_BY_CONCEPT: Readonly<Record<string, readonly string[]>> = {
   light: ['light'],
   blind: ['blind'],

@@ -1,8 +1,8 @@
 /**
  * Name index: all aliases of one kind, prepared so that a query touches only what it can match.
  *
- *   words      word ▸ aliases that have it                 shared words
- *   concepts   concept ▸ aliases that are about it         shared meaning
+ *   words      word ▸ aliases with it                      shared words
+ *   concepts   concept ▸ aliases with it                   shared meaning
  *   joined     all aliases in one text, searched once      begins with, contains
  *   by strict, by normal, by skeleton                      equal, and the query's own beginnings
  */
@@ -19,7 +19,7 @@ export interface NameIndex {
   readonly wordCounts: Uint8Array
   readonly words: ReadonlyMap<string, readonly number[]>
   readonly concepts: ReadonlyMap<string, readonly number[]>
-  /** What each alias is about. */
+  /** The concepts of each alias. */
   readonly meanings: readonly (readonly string[])[]
   readonly byStrict: ReadonlyMap<string, readonly number[]>
   readonly byNormal: ReadonlyMap<string, readonly number[]>
@@ -28,10 +28,10 @@ export interface NameIndex {
   readonly starts: Int32Array
 }
 
-/** No normalised text holds one, so no query finds a place that spans two aliases. */
+/** No normalised text contains it, so no match spans two aliases. */
 const BREAK = '\n'
 
-/** A name nobody can say; its bearer still answers to its number. */
+/** Longer names are left out; such a thing can still be found by its number. */
 const MAX_ALIAS = 500
 
 export function buildNameIndex(given: readonly Alias[]): NameIndex {

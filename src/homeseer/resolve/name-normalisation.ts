@@ -1,12 +1,12 @@
 /**
- * Normalise: the forms of a name that are compared, from the strictest to the most forgiving.
+ * Name normalisation: the forms in which names are compared, from the strictest to the most tolerant.
  *
- *   toStrictNameKey   case, spaces and punctuation do not matter; nothing else is forgiven. Equal keys are the same name.
+ *   toStrictNameKey   case, spaces and punctuation do not matter; everything else does. Equal keys are the same name.
  *   normaliseName   compatibility forms and accents do not matter either. Equal forms are similar names.
- *   toConfusableSkeleton   letters that only look alike are the same. Equal skeletons are names somebody may confuse on purpose.
+ *   toConfusableSkeleton   letters that look alike are the same. Equal skeletons are names that may be confused, even on purpose.
  *
  * Only the first may ever act without asking: `Küche` typed as `kuche` is a good guess, `Frоnt Door` with a Cyrillic о
- * is an attack or an accident, and neither is the name itself.
+ * is an attack or an accident, and in both cases not the name itself.
  */
 export function toStrictNameKey(text: string): string {
   return text
@@ -17,7 +17,7 @@ export function toStrictNameKey(text: string): string {
 }
 
 export function normaliseName(text: string): string {
-  // Most names are plain, and the plain way is ten times faster.
+  // Most names are ASCII, for which this is ten times faster.
   if (isAscii(text))
     return text
       .toLowerCase()
@@ -41,7 +41,7 @@ export function toConfusableSkeleton(text: string): string {
   return normaliseName(toLatinLookAlikes(plain))
 }
 
-/** Letters of other scripts as the Latin ones that they look like. The text is in lower case. */
+/** Replaces letters of other scripts by the Latin ones that they look like. The text is in lower case. */
 export function toLatinLookAlikes(text: string): string {
   return text.replaceAll(/\P{ASCII}/gu, (letter) => LOOKS_LIKE.get(letter) ?? letter)
 }
@@ -54,7 +54,7 @@ export function splitNameTokens(normal: string): readonly string[] {
   return normal === '' ? [] : [...new Set(normal.split(' '))]
 }
 
-/** The words of a text as names are compared, each once. */
+/** The words of a normalised text, each once. */
 export function listNormalisedWords(text: string): readonly string[] {
   return splitNameTokens(normaliseName(text))
 }

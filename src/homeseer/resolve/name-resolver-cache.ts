@@ -17,23 +17,23 @@ import { buildNameResolver, type NameResolver } from './name-resolver.ts'
 export interface NameResolverCacheOptions {
   readonly catalog: CatalogClient
   readonly configured: readonly Alias[]
-  /** The names that were confirmed, at this moment, everybody's. */
+  /** The names that are confirmed at this moment, of all callers. */
   readonly learned: () => readonly Alias[]
-  /** Which devices have names for callers; absent: all. */
+  /** Which devices callers may find; absent: all. */
   readonly exposes?: DeviceExposurePredicate | undefined
 }
 
 export interface ResolverWithWarnings {
   readonly resolver: NameResolver
-  /** Sources that could not be read; what they had is missing from the resolver. */
+  /** Sources that could not be read, so that their names are missing from the resolver. */
   readonly warnings: readonly { readonly source: 'devices' | 'events' | 'cameras'; readonly fault: HomeseerLinkFault }[]
 }
 
-/** Kept from call to call, so that equal inputs are the same values. */
+/** Constants, so that equal inputs are identical objects. */
 const NO_EVENTS: readonly ReceivedEvent[] = []
 const NO_CAMERAS: readonly ReceivedCamera[] = []
 
-/** Each holds an index of all names. */
+/** Limited, because each holds an index of all names. */
 const MAX_RESOLVERS = 8
 
 interface Built {
@@ -49,13 +49,13 @@ export class NameResolverCache {
     this.#options = options
   }
 
-  /** The same of a house that is read anew: for a name that leaves doubt, which may be newer than what we know. */
+  /** The resolver of a house that is read again, for a name that leaves doubt and may be newer than the cache. */
   async renewed(caller?: string): Promise<Result<ResolverWithWarnings, HomeseerLinkFault>> {
     await this.#options.catalog.renew()
     return this.current(caller)
   }
 
-  /** Fails only when nothing at all could be read; the fault is the devices'. */
+  /** Fails only when no source could be read; the fault is that of the devices. */
   async current(caller?: string): Promise<Result<ResolverWithWarnings, HomeseerLinkFault>> {
     const { catalog, configured, learned, exposes } = this.#options
     const [house, events, cameras] = await Promise.all([catalog.house(), catalog.events(), catalog.cameras()])
@@ -74,7 +74,7 @@ export class NameResolverCache {
     if (this.#built === undefined || this.#built.from.some((input, index) => input !== from[index]))
       this.#built = { from, byCaller: new Map() }
     const { byCaller } = this.#built
-    // Who has confirmed nothing shares one resolver with all who have not.
+    // Callers that have confirmed no name share one resolver.
     const own = from[3].some(({ owner }) => owner !== undefined && owner === caller) ? caller : undefined
     const known = byCaller.get(own)
     if (known !== undefined) return ok({ resolver: known, warnings })

@@ -1,8 +1,8 @@
 /**
- * Resolve: from what somebody said to the thing that was meant, with the evidence, and whether one may act on it.
+ * Name resolver: finds the thing that a text means, with the evidence, and says whether a caller may act on it.
  *
- *   act   one thing is called exactly that, and nothing else could be meant
- *   ask   several are, or none is exactly, or a wrapper is, or a look-alike of the name is in the house
+ *   act   one thing has exactly this name, and nothing else could be meant
+ *   ask   several have it, or none exactly, or a wrapper has it, or the house has a name that looks like it
  *
  * Devices whose scores lie close together are ordered by how well they can be acted upon: an endpoint before the root
  * or master that wraps it, unless the words ask for the wrapper.
@@ -31,7 +31,7 @@ export interface ResolverInput {
   readonly house: HomeseerDeviceCatalog
   readonly events: readonly ReceivedEvent[]
   readonly cameras: readonly ReceivedCamera[]
-  /** From the configuration, and confirmed by people; those of things that no longer exist are ignored. */
+  /** Aliases from the configuration, and confirmed ones; those of things that no longer exist are ignored. */
   readonly aliases: readonly Alias[]
 }
 
@@ -113,7 +113,7 @@ export function resolveDevices(resolver: NameResolver, query: string): NameResol
   }
 }
 
-/** `groupHint` keeps the events whose group contains it, as scored without it. */
+/** `groupHint` keeps the events whose group contains it; it does not change their scores. */
 export function resolveEvents(
   resolver: NameResolver,
   query: string,
@@ -148,7 +148,7 @@ export interface ParentDeviceWarning {
   readonly suggestedRef: number
 }
 
-/** When a wrapper was chosen although a better endpoint is among the candidates. */
+/** A warning for the case that a wrapper was chosen although a better endpoint is among the candidates. */
 export function warnAboutParentDevice(
   chosen: DeviceCandidate,
   candidates: readonly DeviceCandidate[],
@@ -168,12 +168,12 @@ export function warnAboutParentDevice(
   }
 }
 
-/** Which kinds of things the words speak of; empty where they say nothing of it. */
+/** The kinds of things that the words name; empty if they name none. */
 function kindsIn(query: string): readonly string[] {
   return findConceptsInText(query).filter((concept) => Object.hasOwn(DEVICE_KINDS_BY_CONCEPT, concept))
 }
 
-/** Whoever says lamp does not mean the thermostat in the same room. A name that is exact is what it is. */
+/** Whether a candidate is of a named kind: a lamp is not the thermostat in the same room. An exact name always fits. */
 function isOfKind(
   { kind }: HomeseerDevice,
   { match, lookAlike, concepts: called }: NameSearchHit,
@@ -185,10 +185,10 @@ function isOfKind(
 }
 
 const WRAPPER_WORDS = new Set(['master', 'scene', 'parent', 'root'])
-/** Scores this close say nothing about which of two devices was meant. */
+/** Scores that differ by less do not show which of two devices was meant. */
 const CLOSE = 0.12
 
-/** What the order and the verdict need of a device; a candidate is made only of those that are shown. */
+/** What the order and the verdict need of a device; full candidates are only made of those that are shown. */
 interface RankedDevice {
   readonly device: HomeseerDevice
   readonly hit: NameSearchHit
@@ -219,8 +219,8 @@ function deviceCandidate({ device, hit, rank }: RankedDevice): DeviceCandidate {
 }
 
 /**
- * An exact name that is no unwanted wrapper comes first whatever it can do. Of the others, each band of close scores,
- * counted from its best, is ordered by rank: closeness alone is not transitive, and an order must be.
+ * An exact name that is not an unwanted wrapper comes first. The others are divided into bands of close scores, each
+ * counted from its best, and ordered by rank within a band: closeness alone is not transitive, and an order must be.
  */
 function rankDevices(found: readonly RankedDevice[], wantsWrapper: boolean): readonly RankedDevice[] {
   const isNamed = ({ hit, device }: RankedDevice) => hit.match === 'exact' && (wantsWrapper || !device.wrapper)
@@ -261,7 +261,7 @@ function judge(hits: readonly NameSearchHit[]): ResolutionVerdict {
   if (first.match !== 'exact') return { kind: 'ask', reason: first.lookAlike ? 'look-alike' : 'fuzzy' }
   const isOther = (hit: NameSearchHit): boolean => hit !== first
   if (hits.some((hit) => isOther(hit) && hit.match === 'exact')) return { kind: 'ask', reason: 'several-exact' }
-  // A second thing whose name only looks the same is there to be taken for the first.
+  // A second thing whose name only looks the same may be there in order to be confused with the first.
   if (hits.some((hit) => isOther(hit) && hit.lookAlike && hit.score >= first.score - CLOSE))
     return { kind: 'ask', reason: 'look-alike' }
   return { kind: 'act' }

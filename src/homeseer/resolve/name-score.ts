@@ -1,11 +1,11 @@
 /**
- * Score: how well one alias answers to a query, both normalised.
+ * Name score: how well one alias matches a query, both normalised.
  *
  *   equal 1 · alias begins with query 0.94 · alias contains query 0.86 · query begins with alias 0.80
  *   shared words: 0.35 + 0.55 × the harmonic mean of their share of each side
  *
- * The best of these counts; an alias the owner wrote down gets 0.02 more. There is no least score: one shared word is a
- * candidate, with low confidence.
+ * The best of these counts; an alias from the owner's file gets 0.02 more. There is no minimum score: one shared word
+ * makes a candidate, with low confidence.
  */
 export const ALIAS_STARTS_WITH_QUERY_SCORE = 0.94
 export const ALIAS_CONTAINS_QUERY_SCORE = 0.86

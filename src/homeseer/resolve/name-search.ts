@@ -1,8 +1,8 @@
 /**
  * Name search: every alias a query can mean, scored, the best of each target first.
  *
- * A query is tried as it stands, without filler words, by what it means, and as what it looks like. Only the name itself
- * scores one.
+ * A query is tried unchanged, without filler words, by its concepts, and by its skeleton of look-alike letters. Only
+ * the exact name scores one.
  */
 import type { Alias } from './alias.ts'
 import { findConceptsInText } from './name-concepts.ts'
@@ -26,23 +26,26 @@ import {
 export interface NameSearchHit {
   readonly id: number
   readonly score: number
-  /** Only the very name is exact: see `toStrictNameKey`. */
+  /** Exact only if the strict keys are equal: see `toStrictNameKey`. */
   readonly match: 'exact' | 'fuzzy'
-  /** It answers only because some letters look like others. */
+  /** It matches only because some letters look like others. */
   readonly lookAlike: boolean
   readonly alias: Alias
   readonly normalizedAlias: string
-  /** What the alias is about. */
+  /** The concepts of the alias. */
   readonly concepts: readonly string[]
 }
 
-/** Nobody says more than this about one lamp. */
+/** Longer than any description of one device. */
 const MAX_QUERY = 200
-/** Equal but for accents: nearly the name. Equal but for look-alikes: not even high confidence. */
+/**
+ * Names that are equal except for accents are nearly exact. Names that are equal except for look-alikes do not even get
+ * high confidence.
+ */
 const ACCENT_CAP = 0.99
 const FILLER_CAP = 0.98
 const LOOK_ALIKE_CAP = 0.89
-/** The same things in other words. */
+/** The same concepts in other words. */
 const CONCEPT_CAP = 0.88
 
 /** The best hit of each target, best first: score, then what the owner wrote, then the lower id. */
@@ -81,7 +84,7 @@ export function searchNames(index: NameIndex, query: string): readonly NameSearc
   })
 }
 
-/** What an alias may claim that is not the name itself: less than one, and less still where only looks agree. */
+/** The score of a match that is not the exact name: less than one, and still less if only the looks agree. */
 function honestScore(
   index: NameIndex,
   position: number,
@@ -134,7 +137,7 @@ function hitAt(
   return { id: alias.id, score, match: exact ? 'exact' : 'fuzzy', lookAlike, alias, normalizedAlias, concepts }
 }
 
-/** Equal only in a forgiving form: as high as that form deserves. */
+/** The limit of a score for a match in a tolerant form. */
 type Caps = (alias: string) => number
 
 function capsOf(asked: string): Caps {
@@ -147,7 +150,7 @@ function capsOf(asked: string): Caps {
   }
 }
 
-/** The name itself; or, when nothing is called the whole query, the name left without filler. */
+/** Aliases with exactly the name in the query or, if there are none, with the name that is left without fillers. */
 function exactPositions(index: NameIndex, asked: string): ReadonlySet<number> {
   const key = toStrictNameKey(asked)
   const whole = index.byStrict.get(key)
@@ -185,12 +188,12 @@ function scoreConcepts(scores: Float64Array, index: NameIndex, asked: string): v
   const wanted = findConceptsInText(asked)
   for (const [position, shared] of countShared(index.concepts, wanted)) {
     const overlap = computeOverlapScore(shared, wanted.length, index.meanings[position]?.length ?? 1)
-    // The contract has a score for whatever shares a word; concepts find what shares none.
+    // The contract scores shared words; concepts find aliases that share none.
     if (scores[position] === 0) scores[position] = Math.min(overlap, CONCEPT_CAP)
   }
 }
 
-/** How many of the words each alias has, by its position; aliases that have none are left out. */
+/** How many of the words each alias has, by its position; aliases with none are left out. */
 function countShared(
   positionsByWord: ReadonlyMap<string, readonly number[]>,
   words: readonly string[],
@@ -201,7 +204,7 @@ function countShared(
   return shared
 }
 
-/** One pass over all aliases; after a find it goes on behind that alias, so each is found once. */
+/** One pass over all aliases; after a match it continues behind that alias, so each is found once. */
 function scoreText(index: NameIndex, query: string, raise: Raise): void {
   const { joined, starts } = index
   let at = joined.indexOf(query)
@@ -213,7 +216,7 @@ function scoreText(index: NameIndex, query: string, raise: Raise): void {
   }
 }
 
-/** The last alias that starts at or before the place. */
+/** The last alias that starts at or before the position. */
 function aliasAt(starts: Int32Array, place: number): number {
   let low = 0
   let high = starts.length - 1

@@ -1,9 +1,9 @@
 /**
- * Agent contract: how to work with these tools, in a form that a model can be handed.
+ * Agent contract: rules for working with these tools, written for a model.
  */
 /**
- * Behind `hs4://agent/contract` and the prompt `hs4_agent_contract`: "LLM workflow rules and mutation safety defaults"
- * (spec 4, Resources). Every rule is one that the guard enforces or that an answer of ours makes possible to follow.
+ * The content of `hs4://agent/contract` and of the prompt `hs4_agent_contract`: "LLM workflow rules and mutation safety
+ * defaults" (spec 4, Resources). The guard enforces every rule, or our answers make it possible to follow it.
  */
 export const AGENT_RULES_DOCUMENT = {
   contractVersion: '1.0',

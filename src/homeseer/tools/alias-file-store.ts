@@ -1,8 +1,8 @@
 /**
- * Alias file: the names that the owner wrote down.
+ * Alias file: the names that the owner wrote in a file.
  *
- * A name that is missing in silence is worse than a start that is refused, so whatever cannot be read is a sentence for
- * the owner, with all of it at once.
+ * A name that is missing without notice is worse than a refused start, so everything that cannot be read is reported to
+ * the owner at once.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { isJsonObject, type Json } from '../../core/json.ts'
@@ -10,11 +10,14 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { readSystemErrorCode, readErrorMessage } from '../../core/thrown-error.ts'
 import { parseConfiguredAliases, type Alias, type AliasFileFault } from '../resolve/alias.ts'
 
-/** More than a household has names; a file of this size is another file. */
+/** More than a household needs; a larger file is probably another one. */
 const MAX_BYTES = 1_000_000
 const MAX_NAMED = 5
 
-/** At the start only: a change of the file counts after the next one. The fault is a sentence for the owner. */
+/**
+ * Read at the start only, so a change of the file takes effect at the next start. The fault is a sentence for the
+ * owner.
+ */
 export function readAliasFile(path: string): Result<readonly Alias[], string> {
   const text = readText(path)
   if (!text.ok) return fail(sentence(path, text.fault))

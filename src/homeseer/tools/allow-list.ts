@@ -1,7 +1,8 @@
 /**
- * Allow list: numbers and names that the owner lets through. No list lets everything through; an empty one nothing.
+ * Allow list: numbers and names that the owner allows. Without a list everything is allowed; an empty list allows
+ * nothing.
  */
-/** A list made ready to ask. */
+/** Tells whether a list allows an item. */
 export type AllowListPredicate<Item> = (item: Item) => boolean
 
 interface Span {
@@ -9,12 +10,12 @@ interface Span {
   readonly to: number
 }
 
-/** `undefined` means that there is no restriction, which is not the same as a list of everything. */
+/** Returns `undefined` for no restriction, which is not the same as a list of everything. */
 export function createNumberAllowList(
   list: readonly (number | string)[] | undefined,
 ): AllowListPredicate<number> | undefined {
   if (list === undefined) return undefined
-  // A few entries written by hand: looking through all of them costs nothing.
+  // Lists are short, because they are written by hand, so a linear search is fast enough.
   const spans = list.map(spanOf)
   return (id) => spans.some(({ from, to }) => id >= from && id <= to)
 }
@@ -26,14 +27,14 @@ export function createNameAllowList(list: readonly string[] | undefined): AllowL
   return (name) => names.has(name.trim().toLowerCase())
 }
 
-/** For words that the owner chose and callers must repeat: case matters. */
+/** For texts that callers must repeat exactly, including case. */
 export function createExactAllowList(list: readonly string[] | undefined): AllowListPredicate<string> | undefined {
   if (list === undefined) return undefined
   const words = new Set(list)
   return (word) => words.has(word)
 }
 
-/** A range written backwards holds nothing; the configuration has checked the form. */
+/** A reversed range contains nothing; the configuration schema has checked the form. */
 function spanOf(item: number | string): Span {
   if (typeof item === 'number') return { from: item, to: item }
   const [from = '', to = from] = item.split('-').map((part) => part.trim())

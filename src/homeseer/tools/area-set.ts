@@ -1,6 +1,6 @@
 /**
- * Area set: all devices of one kind in a room, on a floor or in the house, told the same thing, with one decision that
- * names every one of them.
+ * Area set: sets all devices of one kind in a room, on a floor or in the house with one call, about which the guard
+ * decides once, with the names of all of them.
  *
  * Reads and writes through the link.
  */
@@ -48,7 +48,7 @@ import {
 } from './change-verification-client.ts'
 import { toDeviceControlRequest } from './device-set-request.ts'
 
-/** More than a house has lamps on one floor; a person has to read their names. */
+/** More than the lamps on one floor of a house, because an approver has to read their names. */
 const MAX_DEVICES = 60
 
 const input = createTolerantInputSchema({
@@ -64,7 +64,7 @@ type AreaInput = z.output<typeof input>
 
 interface Plan {
   readonly members: readonly { readonly device: HomeseerDevice; readonly choice: DeviceControlChoice }[]
-  /** Of that kind and in that place, without a control for this wish. */
+  /** Devices of that kind and in that place that have no control for the request. */
   readonly skipped: readonly HomeseerDevice[]
   readonly assessed: AssessedConsequences
 }
@@ -150,12 +150,15 @@ interface MemberResult {
   readonly ref: number
   readonly name: string
   readonly told: boolean
-  /** No answer came: it may have been told. */
+  /** Whether the device may have received the command although no answer came. */
   readonly mayHaveActed?: boolean
   readonly fault?: string
 }
 
-/** One after the other: HomeSeer's radio takes them in turn anyway, and the first refusal is told with what was done. */
+/**
+ * One device after the other: HomeSeer's radio handles them in turn anyway, and the first refusal is reported with what
+ * was done before.
+ */
 async function actArea(
   homeseer: HomeseerToolContext,
   { members, skipped, assessed }: Plan,
@@ -163,7 +166,7 @@ async function actArea(
 ): Promise<Outcome> {
   const { mirror, json } = homeseer.link
   const refs = members.map(({ device }) => device.ref)
-  // Whether a device changed can only be told from where it was just before.
+  // The states just before, because only they show whether a device has changed.
   const before = await mirror.read(refs, call.signal)
   if (!before.ok) return fail(createHomeseerReadFault(before.fault, 'reading the devices'))
   const results: MemberResult[] = []
@@ -205,7 +208,7 @@ async function actArea(
     told: devices.length - untold,
     devices,
     skipped: skipped.map((device) => ({ ref: device.ref, name: formatDeviceLabel(device) })),
-    // Looked at once, at the end: a blind that was told last is on its way then, and the answer says so.
+    // Read once, at the end: a blind that was commanded last is still moving then, and the answer says so.
     verification: { performed: read.ok, matched: devices.every(({ matched }) => matched) },
     ...(devices.every(({ matched }) => matched) ? {} : { note: NOT_ALL_THERE }),
   })
@@ -217,7 +220,7 @@ const LOST_ANSWERS =
 const NOT_ALL_THERE =
   'Those with `matched: false` were told and do not show it yet. Read them again later; lastCommand says when they have arrived.'
 
-/** One entry for the call, when the last of them has arrived or its time is over. */
+/** Writes one entry for the call when all have arrived or their time is over. */
 async function recordLateArrivals(
   homeseer: HomeseerToolContext,
   late: readonly LateDeviceChangeTask[],

@@ -13,7 +13,7 @@ export interface AreaQuery {
   readonly location2?: string | undefined
 }
 
-/** Features that can be told something; roots and masters stand for these. */
+/** Features with controls; roots and masters only stand for these. */
 export function listDevicesInArea(
   { devices }: HomeseerDeviceCatalog,
   { kind, location1, location2 }: AreaQuery,
@@ -34,12 +34,12 @@ export function explainEmptyArea({ kind, location1, location2 }: AreaQuery): str
   return `There is no ${kind} ${where === '' ? 'in this house' : `in ${where}`}.`
 }
 
-/** Words that are part of places and name none. */
+/** Words that are part of place names but name no place by themselves. */
 const PLACE_WORDS = new Set(['floor', 'room', 'house', 'home', 'haus'])
 
 /**
- * The kind and place that words name. `unclear` are words that are neither: whoever says them means something that is not
- * understood.
+ * The kind and the place that words name. `unclear` are the other words, which may change the meaning in a way that is
+ * not understood.
  */
 export function findAreaInText(
   house: HomeseerDeviceCatalog,

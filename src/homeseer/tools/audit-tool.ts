@@ -1,5 +1,5 @@
 /**
- * Audit tool: what was called, by whom, and what became of it.
+ * Audit tool: lists calls with their callers and results.
  *
  * Reads through the audit trail.
  */
@@ -29,7 +29,7 @@ export function createAuditQueryTool({ audit, guard }: HomeseerToolContext): Cap
       result: z.enum(HOMESEER_AUDIT_RESULTS).exactOptional(),
       since: z.iso.datetime({ offset: true }).exactOptional().describe('ISO 8601, such as 2026-01-31T12:00:00Z.'),
       traceId: z.string().max(64).exactOptional(),
-      // The contract's bounds; what a question looks at is bounded by the store as well.
+      // The contract's bounds; the store limits how much one call searches.
       limit: z.int().min(1).max(10_000).default(40),
       cursor: z
         .string()
@@ -48,7 +48,7 @@ export function createAuditQueryTool({ audit, guard }: HomeseerToolContext): Cap
     const before = cursor === undefined ? ok(undefined) : decodeNumberCursor(cursor, scope)
     if (!before.ok) return before
     const place = omitUndefined({ before: before.value })
-    // A caller that has this tool in its profiles has the family.
+    // A caller that has this tool in its profiles may use the whole family.
     const mayRead: AuditAccessPredicate = (record) => guard.mayRead(caller, record, tool.offer)
     const { entries, next } = await audit.query({ ...filter, ...place, limit }, mayRead)
     return createHomeseerAnswer({

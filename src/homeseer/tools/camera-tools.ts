@@ -1,5 +1,5 @@
 /**
- * Camera tools: list, picture, and moving a camera that can move.
+ * Camera tools: list cameras, take a picture, and move a camera that can be moved.
  *
  * Reads and writes through the link.
  */
@@ -33,7 +33,7 @@ export function createCameraReadTools(homeseer: HomeseerToolContext): readonly C
       if (!cameras.ok) return fail(createHomeseerReadFault(cameras.fault, 'reading the cameras'))
       return createHomeseerAnswer({
         cameras: cameras.value.map(({ raw, ...camera }) => ({ ...camera, raw })),
-        // Both places are the contract's: each camera with its record, and the records alone.
+        // The contract has both: each camera with its record, and the records alone.
         raw: cameras.value.map(({ raw }) => raw),
       })
     }),
@@ -51,10 +51,10 @@ export function createCameraReadTools(homeseer: HomeseerToolContext): readonly C
       const picture = await homeseer.link.json.call(createCameraSnapshotRequest(input.camId), call.signal)
       if (!picture.ok) return fail(createHomeseerReadFault(picture.fault, `taking a picture with ${camera.value.name}`))
       const { mimeType, bytes } = picture.value
-      // As an image that a client can show; the numbers are for those that cannot.
+      // The picture as an image block for clients that show images, and its size for the others.
       const data = toBase64(bytes)
       return ok({
-        // The contract's raw payload stands beside the image, unless it is too large for a model to read.
+        // The contract's raw payload is beside the image, unless it is too large for a model.
         data: {
           camId: input.camId,
           name: camera.value.name,
@@ -122,7 +122,7 @@ async function findCamera(homeseer: HomeseerToolContext, id: number): Promise<Re
   )
 }
 
-/** A fixed camera would take the request and not move: better said before. */
+/** A fixed camera would accept the request and not move, so it is refused before. */
 async function movableCamera(homeseer: HomeseerToolContext, id: number): Promise<Result<ReceivedCamera, Fault>> {
   const camera = await findCamera(homeseer, id)
   if (!camera.ok || camera.value.supportsPanTilt) return camera

@@ -1,8 +1,8 @@
 /**
- * Catalog reader: the devices as they are now, for tools: what the catalog knows, as fresh as the caller wants it.
+ * Catalog reader: gives tools the catalog's devices, as fresh as the caller requires.
  *
- * While changes are pushed, the mirror is as new as a question would be; without push it is asked again when it is
- * older than the owner allows.
+ * While changes are pushed, the mirror is as new as a request would be; without push it is refreshed when it is older
+ * than the owner allows.
  *
  * Does I/O (through the link).
  */
@@ -42,9 +42,9 @@ async function knownHouse({ catalog, exposes }: HomeseerToolContext): Promise<Re
 }
 
 /**
- * The house with some devices no older than the owner allows, or fresh, and with all that belongs to them. Only these
- * are asked about: one of two thousand must not cost a question about all. One may be newer than the last look at all
- * of them, or gone since. Refs that HomeSeer does not know are no fault here.
+ * The house in which some devices, with all that belongs to them, are no older than the owner allows, or fresh. Only
+ * these are requested: one of two thousand devices must not cost a request for all. A device may be newer than the last
+ * list of all of them, or may have gone. Refs that HomeSeer does not know are not a fault here.
  */
 export async function readCatalogWithFreshDevices(
   homeseer: HomeseerToolContext,
@@ -60,7 +60,7 @@ export async function readCatalogWithFreshDevices(
   )
   const house = asked.ok ? await knownHouse(homeseer) : asked
   if (!house.ok) return house
-  // A root may have got features since.
+  // A root may have new features by now.
   const features = refs.flatMap((ref) => house.value.byRef.get(ref)?.associatedRefs ?? [])
   const unheard = features.filter((ref) => !house.value.byRef.has(ref))
   if (unheard.length === 0) return house
@@ -68,7 +68,7 @@ export async function readCatalogWithFreshDevices(
   return heard.ok ? knownHouse(homeseer) : heard
 }
 
-/** The house, in which it is known what some devices can be told. */
+/** The house, with known controls for some devices. */
 export async function readCatalogWithControls(
   { catalog, exposes }: HomeseerToolContext,
   refs: readonly number[],
@@ -85,7 +85,7 @@ export function toUnknownControlsCountJson({ devices }: HomeseerDeviceCatalog): 
   return unknown === 0 ? {} : { controlsUnknown: unknown }
 }
 
-/** Makes what is known of some devices as fresh as wanted; those that are not known at all are asked about. */
+/** Makes the state of some devices as fresh as required; devices that are not known at all are requested. */
 export async function refreshHomeseerDevices(
   homeseer: HomeseerToolContext,
   refs: readonly number[],
@@ -104,7 +104,7 @@ function isStale({ link: { mirror }, config }: HomeseerToolContext, entries: Ite
   return false
 }
 
-/** From the mirror, without asking; `undefined` for a device that it does not hold. */
+/** From the mirror, without a request; `undefined` for a device that it does not have. */
 export function readMirroredDevice({ link: { mirror } }: HomeseerToolContext, ref: number): MirroredDevice | undefined {
   const entry = mirror.entries.get(ref)
   return entry === undefined ? undefined : { ...entry, ageMs: mirror.ageMs(entry) }
@@ -125,14 +125,14 @@ export function createDeviceView(
   }
 }
 
-/** The device as it must be known to weigh a change of it, or a sentence with a way to find the right one. */
+/** The device with everything that the assessment of a change needs, or a fault that says how to find the right one. */
 export async function findHomeseerDevice(
   homeseer: HomeseerToolContext,
   ref: number,
 ): Promise<Result<HomeseerDevice, Fault>> {
   const house = await knownHouse(homeseer)
   if (!house.ok) return house
-  // Worth one question before saying no: it may be newer than our last look at all of them.
+  // One request before reporting that it does not exist, because it may be newer than the last list.
   const asked = house.value.byRef.has(ref) ? ok(undefined) : await refreshHomeseerDevices(homeseer, [ref])
   const weighed = asked.ok ? await readCatalogWithControls(homeseer, [ref]) : asked
   if (!weighed.ok) return weighed
@@ -158,12 +158,12 @@ export interface DeviceViewOptions {
   readonly includeRaw: boolean
 }
 
-/** A device as it was seen last; the record that the catalog was made from may be from long before. */
+/** A device as it was last seen; the record in the catalog may be much older. */
 export interface MirroredDevice extends DeviceMirrorEntry {
   readonly ageMs: number
 }
 
-/** `seen` is `undefined` for a device that the mirror has lost since the catalog was made. */
+/** `seen` is `undefined` for a device that the mirror has lost since the catalog was built. */
 export function toDeviceView(
   device: HomeseerDevice,
   seen: MirroredDevice | undefined,
@@ -175,7 +175,7 @@ export function toDeviceView(
     name: device.name,
     location: device.location,
     location2: device.location2,
-    // A pushed number comes without its text, which is then unknown until it has been read.
+    // A pushed number comes without its text, which is unknown until it is read.
     status: seen?.live.status ?? null,
     value: seen?.live.value ?? null,
     lastChange: isoTimeOrNull(seen?.live.lastChangeMs ?? record.lastChangeMs),
@@ -190,13 +190,13 @@ export function toDeviceView(
     ...(device.sensitivity.length === 0 ? {} : { sensitive: [...device.sensitivity] }),
     ...(device.hidden ? { hidden: true } : {}),
     ...(device.controlsKnown ? {} : { controlsKnown: false }),
-    // No list rather than an empty one: that it has none is a fact, too.
+    // The list is absent, not empty, if the controls are unknown: an empty list means that there are none.
     ...(includeControls && device.controlsKnown ? { controlPairs: device.controls.map(pairView) } : {}),
     ...(includeRaw ? { statusImage: record.statusImage, raw: record.raw } : {}),
   }
 }
 
-/** `None` is HomeSeer's word for a control without a purpose: not worth saying. */
+/** `None` is HomeSeer's word for a control without a purpose, so it is left out. */
 function pairView(pair: ControlPair): JsonObject {
   return {
     label: pair.label,
@@ -208,7 +208,7 @@ function pairView(pair: ControlPair): JsonObject {
   }
 }
 
-/** `Hall Lamp (Hall, Ground)`: what a person would call it. */
+/** The name that a person would use: `Hall Lamp (Hall, Ground)`. */
 export function formatDeviceLabel({ name, location, location2 }: HomeseerDevice): string {
   const place = [location, location2].filter((part) => part !== '').join(', ')
   return place === '' ? name : `${name} (${place})`

@@ -1,11 +1,12 @@
 /**
- * Commit a change: carries out what hs4.change.prepare keeps under a token, once, for the caller that prepared it.
+ * Change commit tool: carries out the change that hs4.change.prepare stored under a token, once, for the caller that
+ * prepared it.
  *
  *   peek ▸ policy as it is now ─▶ take (durable) ─▶ the tool itself, through the whole chain ─▶ finish
  *                                                  refused before anything was tried ─▶ release
  *
- * A token stands for one attempt: what a crash interrupts is of unknown outcome, and stays so. One whose change the
- * guard refused before the attempt is as it was.
+ * A token is valid for one attempt: if a crash interrupts it, the outcome stays unknown. If the guard refused the
+ * change before the attempt, the token remains valid.
  *
  * Reads and writes through guard and bus.
  */
@@ -47,11 +48,11 @@ export function createChangeCommitTool(homeseer: HomeseerToolContext, preparable
     }),
     output: z.looseObject({ committed: z.boolean(), toolName: z.string(), preparedAuditRef: z.string() }),
     effect: 'writes',
-    // The answer of the inner call is recorded with that call, where it is known which of it is secret.
+    // The nested call records its own answer, because its tool declares what in it is secret.
     secrets: ['token', 'data'],
     timeoutSeconds: 90,
     plan: ({ token, ...claims }, context) => planCommit(homeseer, preparable, { token, claims, context }),
-    // The act is the inner call, which the guard decides about by itself; here only a record changes hands.
+    // The guard decides about the nested call separately; this call only uses up a record.
     assess: ({ verdict }) => toPreparedChangeAssessment(verdict.assessment),
     act: (plan, { token, ...claims }, context) => commit(homeseer, plan, { token, claims, context }),
   })
@@ -64,9 +65,9 @@ interface Committing {
 }
 
 interface CommitPlan {
-  /** As it was prepared, with the claims of the commit. */
+  /** The change as it was prepared, with the claims of the commit. */
   readonly change: PreparedChange
-  /** What the policy says of it now. */
+  /** The policy's present decision about it. */
   readonly verdict: DecisionPreview
 }
 
@@ -92,11 +93,11 @@ async function commit(
   const { changes } = homeseer.guard
   const principal = toCallerKey(context.caller)
   const { tool: name, args } = change
-  // Before the token is taken: a rehearsal must not use it up.
+  // Handled before the token is taken, because a dry run must not use it up.
   if (isDryRunCall(homeseer.rules, args)) return commitDry(context, change, token)
   if (verdict.decision.verdict === 'deny')
     return fail(asPrepared(createDeniedFault(verdict.decision), { token, claims, change }))
-  // Durable before the act: of any number of commits of one token, one goes on.
+  // Durable before the change: of concurrent commits of one token, one proceeds.
   const taken = await changes.take(token, principal)
   if (!taken.ok) return taken
   const outcome = await context.call(name, claimed(taken.value, claims), { isLocal: true })
@@ -120,14 +121,14 @@ async function commit(
 }
 
 /**
- * What is said with the commit holds for it: whoever looked at the plan first can confirm it then. What was prepared as
- * a plan stays one, since `dryRun: false` is no more than silence.
+ * Claims of the commit apply to it, so a caller that looked at the plan first can confirm it then. A change that was
+ * prepared as a dry run stays one, since `dryRun: false` has no effect.
  */
 function claimed({ args }: PreparedChange, { dryRun, ...said }: HomeseerGuardArguments): JsonObject {
   return { ...args, ...said, ...(dryRun === true ? { dryRun } : {}) }
 }
 
-/** The usual advice for what is not found is about names, and for what cannot be done twice about arguments. */
+/** The usual advice for these codes is about names and arguments, so it is replaced by advice about tokens. */
 function asToken(fault: Fault): Fault {
   if (fault.kind === 'conflict') return extendHs4Fault(fault, { fixHint: SPENT_HINT })
   if (fault.kind !== 'not-found') return fault
@@ -140,7 +141,7 @@ const TOKEN_HINT = 'Prepare the change again: a token ends with its time, and is
 const SPENT_HINT =
   'A token is good for one attempt; `details.state` says what became of it. Prepare the change again only if it is to happen once more.'
 
-/** The same token alone would be refused again. */
+/** The same token without further claims would be refused again. */
 function asPrepared(
   fault: Fault,
   { token, claims, change }: Pick<Committing, 'token' | 'claims'> & { readonly change: PreparedChange },
@@ -157,10 +158,10 @@ function asPrepared(
 const PREPARED_HINT =
   'Give confirm, intent and reason with the commit; for anything else in `details.reasons`, prepare the change again, or call its tool.'
 
-/** Only the guard and the queue before it say these, and they do so before a tool is reached. */
+/** Only the guard and the queue before it return these kinds, before a tool is reached. */
 const REFUSED: ReadonlySet<Fault['kind']> = new Set(['not-permitted', 'approval-required', 'busy'])
 
-/** After the person's yes, or a moment later, the very same token will do. */
+/** After the approval, or a moment later, the same token can be committed. */
 function stillCommittable(
   fault: Fault,
   {
@@ -178,7 +179,7 @@ function stillCommittable(
   return extendHs4Fault(fault, { details: { ...refs, token, expiresAt }, next })
 }
 
-/** Default dry run, or a change that was staged as one: a plan, and the token stays as it is. */
+/** A dry run by default, or a change that was prepared as one: returns a plan, and the token stays valid. */
 async function commitDry(context: HandlerContext, change: PreparedChange, token: string): Promise<Outcome> {
   const { tool: name, args, preparedSeq } = change
   const outcome = await context.call(name, { ...args, dryRun: true }, { isLocal: true })
@@ -200,7 +201,7 @@ function endOf(outcome: Outcome): ChangeResultState {
   return outcome.fault.kind === 'unknown-outcome' ? 'unknown' : 'failed'
 }
 
-/** As it was given: an object, or a text that is none. */
+/** The summary as it was given: an object, or a text that is not JSON. */
 function summaryJson({ summary }: PreparedChange): Json {
   return parseJsonOrUndefined(summary) ?? summary
 }

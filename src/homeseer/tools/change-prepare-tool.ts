@@ -1,5 +1,5 @@
 /**
- * Prepare a change: checks a call as a dry run and keeps it under a token, which hs4.change.commit takes.
+ * Change prepare tool: checks a call as a dry run and stores it under a token for hs4.change.commit.
  *
  *   schema ▸ plan ▸ policy as a dry run ─▶ token
  *
@@ -49,7 +49,8 @@ export function createChangePrepareTool(homeseer: HomeseerToolContext, preparabl
         .describe('For the record.'),
     }),
     output: z.looseObject({ prepared: z.boolean(), token: z.string(), toolName: z.string() }),
-    // Nothing in the house changes, so no gate about changes applies; who may change what is judged inside.
+    // Nothing in the house changes, so no gate about changes applies; whether the caller may make the change is checked
+    // inside.
     effect: 'records',
     timeoutSeconds: 60,
     plan: (input, context) => planStaging(homeseer, preparable, { ...input, context }),
@@ -68,9 +69,9 @@ interface Staging {
 interface StagedCall {
   readonly offer: Offer
   readonly args: JsonObject
-  /** Why it is not permitted even as a dry run. */
+  /** Why the call is not permitted even as a dry run. */
   readonly refusal: Fault | undefined
-  /** What would be decided about it as it stands. */
+  /** What would be decided about the call as it is. */
   readonly real: DecisionPreview
 }
 
@@ -87,7 +88,7 @@ async function planStaging(
     offer.accept === undefined ? ok(staging.args) : validateWithoutNullArguments(offer.accept, staging.args)
   if (!accepted.ok) return fail(badStagedArguments(offer, accepted.fault))
   const args = accepted.value
-  // Twice: as a dry run it must be permitted at all; as it stands, the caller learns what would still refuse it.
+  // Checked twice: it must be permitted as a dry run, and the caller learns what would still refuse the real call.
   const rehearsed = await previewPreparableCall(homeseer, found.value, { context, args: { ...args, dryRun: true } })
   if (!rehearsed.ok) return rehearsed
   const { decision } = rehearsed.value
@@ -147,7 +148,7 @@ function policyJson({ decision, assessment }: DecisionPreview, offer: Offer): Js
   }
 }
 
-/** Spec 4's target summary: the arguments of any preparable tool that say what it is about. */
+/** Spec 4's target summary: the arguments of any preparable tool that identify its target. */
 const TARGET_ARGUMENTS = new Set(['ref', 'camId', 'id', 'group', 'name', 'command', 'plugin', 'functionName'])
 
 function targetJson(offer: Offer, args: JsonObject, { assessment }: DecisionPreview): JsonObject {

@@ -1,6 +1,6 @@
 /**
- * Change staging: what the intents share. They resolve a name, prepare the change, and commit it if they were told to and the
- * name left no doubt; preparing and committing are the same calls that anybody can make.
+ * Change staging: what the intent tools share. They resolve a name, prepare the change, and commit it if this was
+ * requested and the name is unambiguous; they prepare and commit with the same calls as any caller.
  *
  * Pure: the bus does the work.
  */
@@ -21,7 +21,7 @@ export const INTENT_GUARD_ARGUMENT_SCHEMAS = {
   ...BASE_GUARD_ARGUMENT_SCHEMAS,
 }
 
-/** `execute` is whether it was done, not whether it was asked for. */
+/** `execute` says whether it was carried out, not whether that was requested. */
 export interface StagedHomeseerChange {
   readonly execute: boolean
   readonly prepared: JsonObject
@@ -32,12 +32,14 @@ export interface HomeseerChangeToStage {
   readonly toolName: string
   readonly args: JsonObject
   readonly claims: HomeseerGuardArguments & { readonly execute: boolean }
-  /** The name as it was said. */
+  /** The name in the request. */
   readonly query: string
   readonly summary: string
 }
 
-/** Prepared in any case, so that a caller who only looked holds a token; committed only if all of it was asked for. */
+/**
+ * Prepares the change in any case, so that the caller gets a token; commits only if everything for it was requested.
+ */
 export async function prepareAndMaybeCommitChange(
   homeseer: HomeseerToolContext,
   context: HandlerContext,
@@ -57,7 +59,7 @@ export async function prepareAndMaybeCommitChange(
   return ok({ execute: committed.value['committed'] === true, prepared: prepared.value, committed: committed.value })
 }
 
-/** The claims with what is to be done and why, which follow from what was asked for unless the caller says it. */
+/** The claims with an intent and a reason, which are derived from the request unless the caller gives them. */
 function withWords({ claims, summary, query }: HomeseerChangeToStage) {
   const { intent = summary, reason = `Asked for: ${query}` } = claims
   return {
@@ -67,7 +69,7 @@ function withWords({ claims, summary, query }: HomeseerChangeToStage) {
   }
 }
 
-/** The call as it can be made: with the claims that the caller made; as a plan where none of them confirms it. */
+/** The call as it can be made: with the caller's claims, or as a dry run if none of them confirms it. */
 export function toRunnableCall(change: HomeseerChangeToStage): SuggestedToolCall {
   const { toolName: name, args } = change
   const { confirm, intent, reason } = withWords(change)
@@ -78,12 +80,15 @@ async function ask(context: HandlerContext, name: string, body: JsonObject): Pro
   const outcome = await context.call(name, body, { isLocal: true })
   if (!outcome.ok) return outcome
   const { data } = outcome.value
-  // Our own tools: an answer of another form is our bug.
+  // Our own tools are called here, so an answer of another form is a bug.
   if (!isJsonObject(data)) throw new TypeError(`${name} answered no object`)
   return ok(data)
 }
 
-/** A token keeps the claims it was prepared with, so committing it again is refused again: the call itself is named. */
+/**
+ * A token keeps the claims it was prepared with, so committing it would be refused again; therefore the direct call is
+ * suggested.
+ */
 function withDirectCall(fault: Fault, change: HomeseerChangeToStage): Fault {
   if (!isMissingOnlyConfirmationArguments(fault)) return fault
   const { toolName: name, args } = change

@@ -1,18 +1,18 @@
 /**
- * Change verification: looks whether a device ended up where it was told to go.
+ * Change verification: checks whether a device reached the requested state.
  *
  *   send ─▶ [push or pause ▸ fresh read] × attempts ─▶ there? ─▶ settle ▸ read again ─▶ still there ─▶ matched
  *
- * What counts is the device's own report, read afresh. That HomeSeer pushed the change and that its time of last change
- * moved is told beside it, as evidence that the report is not an old one. One that jumps back is found by looking twice.
- * A device that is on its way gets more time, and one that came to rest at a number that no button has, with a push or a
- * newer time to prove that it moved, has arrived: it shows another number than it was told.
+ * The device's own report counts, read again from HomeSeer. A push of the change, and a newer time of the last change,
+ * are reported as evidence that the report is not an old one. A device that falls back is found by reading twice. A
+ * device that is moving gets more time. One that rests at a number that belongs to no button, with a push or a newer
+ * time as a proof that it moved, has arrived: it shows another number than the command's.
  *
- *   reached       it is there
+ *   reached       it has the requested state
  *   still_moving  it moved, and is not there yet
- *   unreported    nothing was heard yet of a device that takes its time
+ *   unreported    a slow device has not reported yet
  *   elsewhere     it is where it was, or somewhere else
- *   unread        HomeSeer could not be asked, or did not tell of it: it may be anywhere
+ *   unread        HomeSeer could not be asked, or did not answer about it
  *
  * Does I/O (through the mirror).
  */
@@ -34,7 +34,7 @@ import type { HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import type { DeviceMirrorClient } from '../wire/device-mirror-client.ts'
 import type { MirroredValue, DeviceMirrorEntry } from '../wire/device-mirror.ts'
 
-/** What looking at a device needs of one HomeSeer. */
+/** The parts of one HomeSeer that a verification needs. */
 interface VerificationContext {
   readonly link: { readonly mirror: DeviceMirrorClient }
   readonly config: Pick<HomeseerConfig, 'verifyAttempts' | 'verifyIntervalMs' | 'verifyWaitSeconds'>
@@ -45,7 +45,7 @@ interface VerificationContext {
 export type ChangeVerificationOutcome = 'reached' | 'still_moving' | 'unreported' | 'elsewhere' | 'unread'
 
 export interface DevicePushSubscription {
-  /** Whether a push said so since the watch began. */
+  /** Whether a push reported it since the watch began. */
   readonly pushHeard: () => boolean
   readonly end: () => void
 }
@@ -57,17 +57,17 @@ export interface DeviceChangeVerification {
   readonly observed: MirroredValue | undefined
   readonly lastChangeMoved: boolean
   readonly pushHeard: boolean
-  /** Why the last look failed, if it did. */
+  /** Why the last read failed, if it did. */
   readonly fault: HomeseerLinkFault | undefined
 }
 
-/** A device on its way gets as many more looks. */
+/** A moving device gets this many times more reads. */
 const MOVING_FACTOR = 3
-/** So many looks at the same number are rest. */
+/** After this many reads of the same number, the device is at rest. */
 const REST_LOOKS = 3
-/** Between two looks at a device that takes its time; a push ends the wait at once. */
+/** The pause between two reads of a slow device; a push ends it at once. */
 const SLOW_INTERVAL_MS = 500
-/** A relay that falls back does so within this; a person does not notice it. */
+/** A relay that falls back does so within this time, which a person does not notice. */
 const SETTLE_MS = 200
 
 /** Only pushes count as evidence: a read that shows the value may be an echo of our own write. */
@@ -79,7 +79,7 @@ export function subscribeToDevicePushes(mirror: DeviceMirrorClient, ref: number)
   return { pushHeard: () => heard, end }
 }
 
-/** How long devices are waited for that take no time. */
+/** How long to wait for devices that react at once. */
 export function computeUsualWaitMs({ config }: Pick<VerificationContext, 'config'>): number {
   return config.verifyAttempts * config.verifyIntervalMs
 }
@@ -110,7 +110,7 @@ export async function verifyDeviceChange(
   const intervalMs = timing.slow ? Math.max(SLOW_INTERVAL_MS, config.verifyIntervalMs) : config.verifyIntervalMs
   const maxAttempts = Math.max(1, Math.round(timing.waitMs / intervalMs))
   const start = observationOf(before)
-  // Told what it does already: there is no moment of arrival to wait for, and nothing to fall back from.
+  // The device had the requested state already, so there is no arrival to wait for, and no state to fall back to.
   const wasThere = compareWithExpectation(expected, start, start) === 'reached'
   let observed: MirroredValue | undefined
   let fault: HomeseerLinkFault | undefined
@@ -118,7 +118,7 @@ export async function verifyDeviceChange(
   let last: DeviceLook['outcome'] = 'unread'
   let looksAtRest = 0
   for (let left = maxAttempts; left > 0 && !signal.aborted; left--) {
-    // A push ends the wait early; without push this is the pause between two looks.
+    // A push ends the wait early; without push this is the pause between two reads.
     await mirror.waitFor(ref, isReached(task), { timeoutMs: intervalMs, signal })
     attempts++
     const look = await lookAt(mirror, task)
@@ -126,13 +126,14 @@ export async function verifyDeviceChange(
     observed = look.live ?? observed
     fault = look.fault
     last = look.outcome
-    // Rest at an unknown number can be an arrival; a bolt that rests between its ends is stuck.
+    // Rest at an unknown number can be an arrival; but a bolt that rests between its ends is stuck.
     const isResting = look.outcome === 'moving' && looksAtRest >= REST_LOOKS && !timing.slow
     if (isResting && isValueOutsideControls(expected, observed?.value) && hasMoved(task, observed))
       return said(task, { outcome: 'reached', attempts, observed, fault })
-    // Moving looks do not count, up to the factor: a garage door needs longer than a lamp, and a stuck one must end.
+    // Reads of a moving device do not count, up to the factor: a garage door needs longer than a lamp, but a stuck one
+    // must end.
     if (look.outcome === 'moving' && !timing.slow && attempts < maxAttempts * MOVING_FACTOR) left++
-    // Where the mirror shows it already, nothing else lies between two looks, and HomeSeer may be starting anew.
+    // If the mirror shows the state already, nothing else delays the next read, and HomeSeer may be restarting.
     if (look.live === undefined) await wait(intervalMs, undefined, { signal }).catch(() => undefined)
     if (look.outcome !== 'reached') continue
     if (wasThere) return said(task, { outcome: 'reached', attempts, observed, fault })
@@ -150,14 +151,14 @@ export async function verifyDeviceChange(
 }
 
 export interface LateDeviceChangeTask extends Pick<ChangeVerificationTask, 'ref' | 'expected' | 'before'> {
-  /** As the caller wished it. */
+  /** The requested state in the caller's words. */
   readonly wanted: string
   readonly windowMs: number
 }
 
 /**
- * After its caller was answered: whether the device still gets there within its time. A newer command to the device
- * ends the wait, because from then on the device is to show something else.
+ * After the caller was answered: watches whether the device still arrives within its time. A newer command to the
+ * device ends this, because the device should then show something else.
  */
 export async function awaitLateDeviceChange(
   { link: { mirror }, arrivals, clock }: VerificationContext,
@@ -192,7 +193,7 @@ function isPushed({ source }: MirroredValue): boolean {
   return source === 'ascii' || source === 'webhook'
 }
 
-/** Whether what the mirror shows is what is expected. */
+/** Whether the mirror shows the expected state. */
 function isReached({
   expected,
   before,
@@ -212,7 +213,7 @@ async function lookAt(
   { ref, expected, before, signal }: ChangeVerificationTask,
 ): Promise<DeviceLook> {
   const read = await mirror.read([ref], signal)
-  // Always what HomeSeer answered, never the mirror's memory: that might hold what we hoped for.
+  // Always HomeSeer's answer, never the mirror's memory, which might contain the expected value.
   const entry = read.ok ? read.value.get(ref) : undefined
   const live = entry === undefined ? undefined : readLastPolledValue(entry)
   const fault = read.ok ? undefined : read.fault
@@ -240,7 +241,7 @@ function isNewer({ before }: ChangeVerificationTask, observed: MirroredValue | u
   return observed?.lastChangeMs !== undefined && observed.lastChangeMs !== before.lastChangeMs
 }
 
-/** What HomeSeer answered when it was asked last, whatever was pushed since: a push is somebody's word. */
+/** HomeSeer's last answer to a request, whatever was pushed since, because a push is not authenticated. */
 export function readLastPolledValue({ record, live }: DeviceMirrorEntry): MirroredValue {
   const { value, status, lastChangeMs } = record
   return { value, status, lastChangeMs, source: 'read', observedMs: live.observedMs }
@@ -250,8 +251,8 @@ function observationOf({ value, status }: MirroredValue): DeviceObservation {
   return { value, status: status ?? '' }
 }
 
-// Arrivals: what became of the last command to each device after its caller had been answered, and which number a device
-// shows when it was told another.
+// Arrivals: the outcome of the last command to each device after its caller was answered, and the number that a device
+// shows for each commanded one.
 //
 //   told ─▶ pending ─▶ arrived (how late) | not-arrived
 
@@ -274,14 +275,14 @@ export class LateDeviceChangeTracker {
     return this.#last.get(ref)
   }
 
-  /** A device is told something new: nobody waits any longer for what it was told before. */
+  /** A new command for the device ends the watch for the earlier one. */
   supersede(ref: number): void {
     this.#following.get(ref)?.abort()
     this.#following.delete(ref)
     this.#last.delete(ref)
   }
 
-  /** The signal ends when the device is told something else. */
+  /** The signal aborts when the device gets another command. */
   begin(ref: number, command: LastDeviceCommand): AbortSignal {
     this.supersede(ref)
     keep(this.#last, ref, command)
@@ -295,7 +296,7 @@ export class LateDeviceChangeTracker {
     keep(this.#last, ref, command)
   }
 
-  /** Which value the device showed when it had been told this one before. */
+  /** The value that the device showed when this one was commanded before. */
   shownFor(ref: number, told: number): number | undefined {
     return this.#shown.get(ref)?.get(told)
   }
@@ -307,7 +308,7 @@ export class LateDeviceChangeTracker {
   }
 }
 
-/** The one that was used longest ago makes room. */
+/** The least recently used entry is dropped. */
 function keep<Value>(entries: Map<number, Value>, ref: number, value: Value): void {
   entries.delete(ref)
   const [oldest] = entries.keys()

@@ -1,9 +1,9 @@
 /**
- * Consequences: everything that a change would set in motion in this house, and why that may need a person's consent.
+ * Consequences: everything that a change would cause in this house, and why that may need a person's approval.
  *
  *   event definitions ▸ chain of events ▸ devices that it reaches ▸ their classes
  *
- * Not knowing is asking: where HomeSeer's definitions cannot be read, or hold what is not understood, the change is
+ * Uncertainty needs an approval: if HomeSeer's definitions cannot be read, or are not understood, the change is
  * sensitive.
  *
  * Reads through the link and the event definitions.
@@ -36,24 +36,24 @@ import type { TouchedTargets } from './owner-rules.ts'
 export type ConsequenceReason =
   | 'touches-sensitive-device'
   | 'security-flag'
-  /** Nobody can read what HomeSeer's events do and when. */
+  /** HomeSeer's event definitions cannot be read. */
   | 'events-unread'
   | ConsequenceUncertainty
 
 export interface AssessedConsequences {
   readonly consequences: EventConsequences
-  /** Why a person has to be asked; empty: because of nothing that it sets in motion. */
+  /** Why the consequences need an approval; empty if they need none. */
   readonly reasons: readonly ConsequenceReason[]
   readonly house: HomeseerDeviceCatalog
   /** Of the event that was asked for, where it is known. */
   readonly definition?: EventDefinition | undefined
 }
 
-/** Devices that are asked about before a chain is assessed. */
+/** The most devices whose controls are requested before a chain is assessed. */
 const MAX_ASKED = 20
 const MAX_LABEL = 200
 
-/** What follows when devices are written, by control or in HomeSeer's memory alone. */
+/** The consequences of writing devices, with a control or only in HomeSeer's memory. */
 export async function assessDeviceWriteConsequences(
   homeseer: HomeseerToolContext,
   refs: readonly number[],
@@ -69,7 +69,7 @@ export async function assessDeviceWriteConsequences(
   return reasoned(homeseer, known.isWhole ? followed : doubted(followed, 'unknown-event'))
 }
 
-/** What follows when an event is run. */
+/** The consequences of running an event. */
 export async function assessEventRunConsequences(
   homeseer: HomeseerToolContext,
   event: ReceivedEvent,
@@ -83,17 +83,17 @@ export async function assessEventRunConsequences(
   if (definition === undefined)
     return ok({ consequences: NO_EVENT_CONSEQUENCES, reasons: ['unknown-event'], house: house.value })
   const followed = traceEventConsequences(graphOf(files), { event: definition }, relativesIn(house.value))
-  // What it sets may set off an event that the definitions lack; and one that was renamed was edited since.
+  // Devices that it sets may set off an event that the definitions lack; and a renamed event was edited since.
   const isKnown = isWhole && isSameHomeseerName(definition.name, event.name)
   const assessed = await reasoned(homeseer, isKnown ? followed : doubted(followed, 'unknown-event'))
   return assessed.ok ? ok({ ...assessed.value, definition }) : assessed
 }
 
 interface KnownEvents {
-  /** `undefined` where they cannot be read, or are too old to be believed. */
+  /** The definitions; `undefined` if they cannot be read, or are too old. */
   readonly files: LoadedEventDefinitions | undefined
   readonly hasEvents: boolean
-  /** Every event that HomeSeer has is in the files, and every record of them is one. */
+  /** Whether every event of HomeSeer is in the definitions, and every record is valid. */
   readonly isWhole: boolean
 }
 
@@ -109,7 +109,7 @@ async function knownEvents({ eventFiles, catalog, config, clock }: HomeseerToolC
   return { files: isStale ? undefined : files.value, hasEvents, isWhole }
 }
 
-/** The same files give the same graph; they are read anew only when they change. */
+/** Cached per definitions object, which changes only when the files change. */
 const graphs = new WeakMap<LoadedEventDefinitions, EventGraph>()
 
 function graphOf(files: LoadedEventDefinitions): EventGraph {
@@ -141,7 +141,7 @@ async function reasoned(
   if (!seen.ok) return seen
   const { house, unasked } = seen.value
   const reached = consequences.refs.map((ref) => house.byRef.get(ref))
-  // What nobody was asked about may be a lock by now, and a device that nobody can see may be one.
+  // A device that was not requested may be a lock by now, and so may a device that cannot be seen.
   const isUnsure = unasked > 0 || reached.includes(undefined)
   const whole = isUnsure ? doubted(consequences, 'unknown-action') : consequences
   const touches = reached.some((device) => device !== undefined && device.sensitivity.length > 0)
@@ -162,7 +162,7 @@ interface SeenHouse {
   readonly unasked: number
 }
 
-/** What a chain sets and has no controls that we know of has got them since: a lock is known by its controls. */
+/** Reads the controls of chained devices without known controls, because a lock is recognised by its controls. */
 async function houseFor({ catalog }: HomeseerToolContext, refs: readonly number[]): Promise<Result<SeenHouse, Fault>> {
   const known = await catalog.houseFor(refs)
   if (!known.ok) return fail(createHomeseerReadFault(known.fault, 'reading the devices'))
@@ -176,7 +176,7 @@ async function houseFor({ catalog }: HomeseerToolContext, refs: readonly number[
   return ok({ house: renewed.value, unasked: bare.length - asked.length })
 }
 
-/** What a chain touches, for the owner's lists. */
+/** The targets of a chain, for the owner's lists. */
 export function toTouchedTargets({ consequences: { refs, eventIds, doubts } }: AssessedConsequences): TouchedTargets {
   return {
     refs,
@@ -185,12 +185,12 @@ export function toTouchedTargets({ consequences: { refs, eventIds, doubts } }: A
   }
 }
 
-/** As the owner's rules and limits name them: the devices and events that a chain is known to reach. */
+/** The devices and events that a chain is known to reach, as the owner's rules and limits name them. */
 export function listReachedTargets({ consequences: { refs, eventIds } }: AssessedConsequences): readonly string[] {
   return [...refs.map(toHomeseerDeviceTarget), ...eventIds.map(toEventTarget)]
 }
 
-/** All other devices of the house, where nobody can say that the chain ends with those that are known. */
+/** All other devices of the house, if it is not certain that the chain ends with the known ones. */
 export function listUncertainTargets({
   consequences: { refs, doubts },
   house,
@@ -199,8 +199,8 @@ export function listUncertainTargets({
 }
 
 /**
- * A change of some devices and of what it sets in motion, as the guard sees it. By what the devices are, never by what is
- * asked of them: locking a door can lock somebody out.
+ * The assessment of a change of some devices with its consequences. It depends on what the devices are, not on the
+ * requested state: locking a door can lock somebody out.
  */
 export function toDeviceChangeAssessment(
   devices: readonly HomeseerDevice[],
@@ -225,7 +225,7 @@ export function toEventTarget(id: number | string): string {
   return `homeseer:event:${id}`
 }
 
-/** For the person who approves, and for the record: step by step what would happen. */
+/** The consequences step by step, for the approver and the record. */
 export function toConsequencesJson({ consequences, reasons, house }: AssessedConsequences): JsonObject {
   const named = (ref: number): string => {
     const device = house.byRef.get(ref)
@@ -248,7 +248,7 @@ export function toConsequencesJson({ consequences, reasons, house }: AssessedCon
   }
 }
 
-/** The label of a change names what it reaches, so that it stands in the ledger and in every question. */
+/** Adds what a change reaches to its label, so that the ledger and every approval request show it. */
 export function addConsequencesToLabel(
   label: string,
   { consequences: { refs }, reasons, house }: AssessedConsequences,

@@ -1,9 +1,9 @@
 /**
- * Device arguments: what several device tools are asked for in the same words.
+ * Device arguments: arguments that several device tools share.
  */
 import { z } from 'zod'
 
-/** HomeSeer's refs are positive numbers; nine digits are more than any HomeSeer has given out. */
+/** HomeSeer's refs are positive numbers; no HomeSeer has refs of more than nine digits. */
 export const refArgument = z.int().min(0).max(999_999_999)
 export const refsArgument = z.array(refArgument).min(1).max(1_000)
 export const nameFilterArgument = z.string().max(200).exactOptional()

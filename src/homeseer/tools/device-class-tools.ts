@@ -4,8 +4,8 @@
  *
  *   hs4.classes.list · hs4.classes.correct
  *
- * On the bus for the console; no model sees them, and nobody but an admin may use them: a lock that counts as a lamp
- * would ask nobody.
+ * They are for the console; models do not see them, and only an admin may use them: a lock that is classed as a lamp
+ * needs no approval.
  *
  * Reads and writes through the link and the ledger.
  */
@@ -85,7 +85,7 @@ function correctTool(homeseer: HomeseerToolContext): Capability {
   })
 }
 
-/** Also a device that is hidden from agents: the owner sees all of them. */
+/** Finds any device, also one that is hidden from agents, because the owner sees all of them. */
 async function findListed({ catalog }: HomeseerToolContext, ref: number): Promise<Result<HomeseerDevice, Fault>> {
   const house = await catalog.house()
   if (!house.ok) return fail(createHomeseerReadFault(house.fault, 'reading the devices'))

@@ -11,7 +11,7 @@ export interface DeviceFilters {
   readonly capability?: string
 }
 
-/** Parts of names in any case, as the contract has it; a capability exactly, or the kind of thing that it is. */
+/** Matches parts of names without regard to case, as in the contract; a capability or kind exactly. */
 export function matchesDeviceFilter(
   device: HomeseerDevice,
   { location1, location2, interfaceName, capability }: DeviceFilters,
@@ -32,7 +32,7 @@ function holds(text: string, part = ''): boolean {
   return part === '' || text.toLowerCase().includes(part.toLowerCase())
 }
 
-/** A caller may ask for fewer than the owner's cap, never for more (`HS4_MAX_DEVICES_DEFAULT_CAP`). */
+/** A caller may request fewer than the owner's cap, never more (`HS4_MAX_DEVICES_DEFAULT_CAP`). */
 export function limitDeviceCount({ config }: HomeseerToolContext, wanted: number | undefined): number {
   return Math.min(wanted ?? config.maxDevices, config.maxDevices)
 }

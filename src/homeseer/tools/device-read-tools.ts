@@ -1,5 +1,5 @@
 /**
- * Device read tools: list, get, controls and status. They change nothing and run nothing on HomeSeer.
+ * Device read tools: list, get, controls and status. They change nothing and run no code on HomeSeer.
  *
  * Reads through the link.
  */
@@ -77,7 +77,7 @@ function list(homeseer: HomeseerToolContext): Capability {
     if (!house.ok) return house
     const { limit, offset, cursor, maxDevices: wanted, includeControls: pairs, includeRaw: raw, ...filters } = input
     const maxDevices = limitDeviceCount(homeseer, wanted)
-    // The cap bounds a page, not the list: devices beyond it can be reached by paging.
+    // The cap applies to a page, not to the list: devices beyond it can be reached by paging.
     const found = house.value.devices.filter((device) => matchesDeviceFilter(device, filters))
     const page = cutNumberedPage(found, (device) => device.ref, {
       list: 'devices',
@@ -87,7 +87,7 @@ function list(homeseer: HomeseerToolContext): Capability {
       cursor,
     })
     if (!page.ok) return page
-    // HomeSeer's own fields are its own words, so it is asked for them: what is pushed is numbers.
+    // Pushes contain only numbers, so HomeSeer's own fields have to be requested.
     const fresh = raw ? await refreshHomeseerDevices(homeseer, refsOf(page.value.items), true) : ok(undefined)
     if (!fresh.ok) return fresh
     const shown = pairs ? await withControls(homeseer, page.value.items) : ok(page.value.items)
@@ -141,7 +141,7 @@ function get(homeseer: HomeseerToolContext): Capability {
       const own = requestedRefs.map((ref) => house.value.byRef.get(ref)).filter((device) => device !== undefined)
       const resolved = resolveChildren ? listDevicesWithChildren(house.value, requestedRefs) : own
       const shown = resolved.slice(0, limitDeviceCount(homeseer, wanted))
-      // Only what is shown is read again: a root with a hundred features need not cost a hundred reads.
+      // Only the shown devices are read again: a root with a hundred features need not cost a hundred reads.
       const fresh = await refreshHomeseerDevices(homeseer, refsOf(shown), raw)
       if (!fresh.ok) return fresh
       const told = pairs ? await withControls(homeseer, shown) : ok(shown)
@@ -170,7 +170,7 @@ function refsOf(devices: readonly HomeseerDevice[]): readonly number[] {
   return devices.map(({ ref }) => ref)
 }
 
-/** The same devices, now that it is known what they can be told. */
+/** The same devices with known controls. */
 async function withControls(
   homeseer: HomeseerToolContext,
   devices: readonly HomeseerDevice[],
@@ -192,7 +192,7 @@ function controls(homeseer: HomeseerToolContext): Capability {
     const visible = await exposedRefs(homeseer, wanted)
     if (!visible.ok) return visible
     const asked = visible.value
-    // An empty list would read as all on the far side.
+    // HomeSeer would take an empty list of refs for all devices, so none is requested.
     if (asked?.length === 0) return createHomeseerAnswer({ refs: wanted ?? null, raw: { Devices: [] } })
     // `getcontrol2` also has what a control is for (ControlUse).
     const raw = await homeseer.link.json.call(createGenericHomeseerRequest('getcontrol2', { ref: asked }, 'reads'))
@@ -206,7 +206,7 @@ function controls(homeseer: HomeseerToolContext): Capability {
   })
 }
 
-/** Without a bound on what is exposed, as the caller asked. */
+/** The requested refs that exist for the caller; no refs means all of them. */
 async function exposedRefs(
   homeseer: HomeseerToolContext,
   asked: readonly number[] | undefined,
@@ -218,7 +218,7 @@ async function exposedRefs(
   return ok(asked === undefined ? [...byRef.keys()] : asked.filter((ref) => byRef.has(ref)))
 }
 
-/** The other request would take as long, and the caller's time would be over. */
+/** The other request would take as long, and exceed the caller's time. */
 function tooMuchAtOnce(fault: HomeseerLinkFault): Fault {
   return extendHs4Fault(createHomeseerReadFault(fault, 'reading control pairs'), {
     fixHint: 'Name the devices (`refs`), a few at a time: this HomeSeer takes too long to tell them all.',

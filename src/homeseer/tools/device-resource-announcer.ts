@@ -1,8 +1,8 @@
 /**
  * Device resource announcer: tells subscribers of resources that something behind them has changed.
  *
- * The first change of a burst is announced at once, what follows within a tenth of a second together: a scene that
- * moves twenty lamps is one piece of news.
+ * The first change of a burst is announced at once, and those within the next tenth of a second together: a scene that
+ * switches twenty lamps causes few notifications.
  *
  * Does I/O (a timer; the mirror).
  */
@@ -12,7 +12,7 @@ import { DEVICE_CATALOG_URIS, DEVICE_STATE_URIS } from './resources.ts'
 
 const REST_MS = 100
 
-/** Returns how to stop. */
+/** Starts announcing, and returns a function that stops it. */
 export function startAnnouncingDeviceResources(
   { link }: Pick<HomeseerToolContext, 'link'>,
   announce: (uri: string) => void,

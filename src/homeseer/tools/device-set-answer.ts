@@ -1,6 +1,6 @@
 /**
- * Device set answer: what the caller of `hs4.devices.set` hears: what was told, what the device shows since, or why
- * neither a success nor a failure can be claimed.
+ * Device set answer: the answer of `hs4.devices.set`: what was sent, what the device shows since, or why the outcome is
+ * unknown.
  */
 import type { Fault } from '../../core/fault.ts'
 import { omitUndefined, type Json, type JsonObject } from '../../core/json.ts'
@@ -20,9 +20,9 @@ interface AskedSet {
 
 interface DoneSet {
   readonly path: DeviceSetMethod
-  /** As HomeSeer shows it now. */
+  /** The record as HomeSeer shows it now. */
   readonly raw?: Json | undefined
-  /** As HomeSeer answered the command, which is most often the state before it. */
+  /** HomeSeer's answer to the command, which usually shows the state before it. */
   readonly rawBefore?: Json | undefined
   readonly verification: JsonObject
 }
@@ -33,7 +33,7 @@ export function toDeviceSetJson(
 ): JsonObject {
   const isControl = path.kind === 'control'
   return {
-    // A rewritten memory is not an applied change (ADR 22).
+    // A change of HomeSeer's memory is not an applied change (ADR 22).
     applied: isControl,
     ref: device.ref,
     name: device.name,
@@ -49,7 +49,7 @@ export function toDeviceSetJson(
   }
 }
 
-/** A write of the memory tells the device nothing, and sets off what waits for that value all the same. */
+/** Writing the memory sends nothing to the device, but still sets off events that wait for that value. */
 const STORED_NOTE = 'HomeSeer shows this now; the device itself was told nothing.'
 
 export function toControlJson({ pair, value, text }: DeviceControlChoice): JsonObject {
@@ -73,12 +73,12 @@ export function toPendingJson(outcome: 'still_moving' | 'unreported', untilMs: n
   }
 }
 
-/** A text box changes its text and keeps its number; a text that is not known yet tells nothing. */
+/** Setting a text box changes its text and keeps its number; an unknown text is not compared. */
 function isOther(before: MirroredValue, now: MirroredValue): boolean {
   return before.value !== now.value || (before.status ?? now.status) !== (now.status ?? before.status)
 }
 
-/** Spec 4's `verification`; `checks` beside the verdict say what it rests on. */
+/** Spec 4's `verification`; `checks` lists what the verdict is based on. */
 export function toVerificationJson(
   { matched, outcome, attempts, observed, lastChangeMoved, pushHeard, fault }: DeviceChangeVerification,
   { wanted, before }: { readonly wanted: JsonObject; readonly before: MirroredValue },
@@ -110,7 +110,7 @@ export function toVerificationJson(
   }
 }
 
-/** A refusal of one device is most often about rights: who may use it is told with it. */
+/** HomeSeer mostly refuses a device because of rights, so the fault says who may use it. */
 export function createRefusedSetFault(device: HomeseerDevice, fault: HomeseerLinkFault): Fault {
   const { ref, name, userAccess } = device
   if (fault.kind !== 'refused') return createHomeseerWriteFault(fault, `telling ${name}`)
@@ -120,7 +120,7 @@ export function createRefusedSetFault(device: HomeseerDevice, fault: HomeseerLin
   })
 }
 
-/** UNKNOWN, with what was seen since: the caller decides, we do not send twice. */
+/** UNKNOWN, with what was seen since: the caller decides, because we do not send twice. */
 export function createLostAnswerFault(
   { ref, name }: HomeseerDevice,
   fault: HomeseerLinkFault,
@@ -143,7 +143,7 @@ export function createUnchangedDeviceFault(
   })
 }
 
-/** HomeSeer took the command and says no more: neither a success nor a failure. */
+/** HomeSeer accepted the command, but its effect is unknown. */
 export function createUnverifiedSetFault(
   { ref, name }: HomeseerDevice,
   fault: HomeseerLinkFault | undefined,

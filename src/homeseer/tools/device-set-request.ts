@@ -1,10 +1,10 @@
 /**
- * Device set request: from the arguments of `hs4.devices.set` to the one thing that HomeSeer will be told, or to the reason why
+ * Device set request: derives from the arguments of `hs4.devices.set` the one command for HomeSeer, or the reason why
  * there is none.
  *
  *   control_value  value | label | controlUse (+ value) | text ─▶ control
  *   set_status     maps clearly onto a control pair ─▶ control (auto-switch)
- *                  otherwise ─▶ store: HomeSeer's memory is rewritten, no hardware moves, and nobody is told it did
+ *                  otherwise ─▶ store: HomeSeer's memory is rewritten, no hardware moves, and the answer says so
  */
 import type { Fault } from '../../core/fault.ts'
 import { omitUndefined, type JsonObject } from '../../core/json.ts'
@@ -33,13 +33,13 @@ export interface DeviceSetRequest {
   readonly statusText?: string
 }
 
-/** What will be sent: a control to the hardware, or a rewrite of what HomeSeer remembers. */
+/** What will be sent: a control for the hardware, or a change of HomeSeer's memory. */
 export type DeviceSetMethod = ControlMethod | StatusOnlyMethod
 
 export interface ControlMethod {
   readonly kind: 'control'
   readonly choice: DeviceControlChoice
-  /** Why it is told although only the status was to be written. */
+  /** Why the hardware is controlled although only the status was to be written. */
   readonly autoSwitch: string | undefined
 }
 
@@ -63,7 +63,7 @@ export function chooseDeviceSetMethod(
     : fail(noControl(device, choice.fault, wish))
 }
 
-/** Value and text clearly mean one pair, or this is no control. */
+/** A control only if value and text clearly mean the same pair. */
 function chooseStatusMethod(controls: readonly ControlPair[], wish: DeviceSetRequest): Result<DeviceSetMethod, Fault> {
   const { value, statusText = wish.label } = wish
   if (wish.controlUse !== undefined || wish.text !== undefined)
@@ -78,7 +78,7 @@ function chooseStatusMethod(controls: readonly ControlPair[], wish: DeviceSetReq
   return ok({ kind: 'control', choice, autoSwitch })
 }
 
-/** The control that a value and a text both mean, if there is exactly one such. */
+/** The only control that both the value and the text mean, if there is one. */
 export function findUnambiguousControl(
   controls: readonly ControlPair[],
   value: number | undefined,
@@ -91,7 +91,7 @@ export function findUnambiguousControl(
   return byValue?.value ?? byLabel?.value
 }
 
-/** Which control is wished for, however it is named. */
+/** The requested control, however it is named. */
 export function toDeviceControlRequest({
   value,
   label,
@@ -117,7 +117,7 @@ export function toDeviceControlRequest({
 
 const ONE_WAY = 'give one of value, label, controlUse (with value where it spans a range) or text'
 
-/** Each with what the device does take, so that the next attempt can be right. */
+/** Each fault lists what the device accepts, so that the next attempt can be right. */
 function noControl(device: HomeseerDevice, fault: DeviceControlFault, wish: DeviceSetRequest): Fault {
   const details: JsonObject = { ref: device.ref, ...('offers' in fault ? { offers: [...fault.offers] } : {}) }
   switch (fault.kind) {
@@ -158,7 +158,7 @@ function noControl(device: HomeseerDevice, fault: DeviceControlFault, wish: Devi
   }
 }
 
-/** The features of a root, each with the caller's own wish: which one is meant is for the caller to say. */
+/** The features of a root, each with the caller's request; the caller has to choose one. */
 function nextForRoot({ childRefs, ref }: HomeseerDevice, wish: DeviceSetRequest): readonly SuggestedToolCall[] {
   if (childRefs.length === 0) return [{ name: 'hs4.devices.get', args: { refs: [ref], includeControls: true } }]
   return (
@@ -169,7 +169,7 @@ function nextForRoot({ childRefs, ref }: HomeseerDevice, wish: DeviceSetRequest)
   )
 }
 
-/** A dimmer that ends at 99 is asked for 100 every day. */
+/** Models often request 100 from a dimmer whose range ends at 99. */
 function nearest(device: HomeseerDevice, value: number): { readonly next: readonly SuggestedToolCall[] } {
   const ends = device.controls.flatMap(({ range, value: own }) =>
     range === undefined ? (own === undefined ? [] : [own]) : [range.start, range.end],
@@ -181,7 +181,7 @@ function nearest(device: HomeseerDevice, value: number): { readonly next: readon
     : { next: [{ name: 'hs4.devices.set', args: { ref: device.ref, value: near, dryRun: true } }, get] }
 }
 
-/** As arguments again, without what is the default: for calls that are suggested or staged. */
+/** The request as arguments, without defaults, for calls that are suggested or prepared. */
 export function toDeviceSetArguments(wish: DeviceSetRequest): JsonObject {
   const { mode, value, label, controlUse, text, statusText } = wish
   return {
@@ -190,7 +190,7 @@ export function toDeviceSetArguments(wish: DeviceSetRequest): JsonObject {
   }
 }
 
-/** What will be sent, for a person who has to say yes. */
+/** What will be sent, for the approver. */
 export function toDeviceSetMethodJson(path: DeviceSetMethod, controls: readonly ControlPair[]): JsonObject {
   if (path.kind === 'store')
     return { path: 'status_only', value: path.value ?? null, text: path.text ?? null, movesHardware: false }
@@ -200,7 +200,7 @@ export function toDeviceSetMethodJson(path: DeviceSetMethod, controls: readonly 
     label: pair.label,
     ...omitUndefined({ value, text }),
     movesHardware: true,
-    // What else the device could have been told; thermostats have hundreds of set points.
+    // What else the device accepts; limited, because thermostats have hundreds of set points.
     choices: describeControls(controls).slice(0, 32),
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Device set: tells one device something, and says what became of it.
+ * Device set: sends one command to a device and reports the outcome.
  *
- * Control is never replaced by a write of HomeSeer's memory: where hardware cannot be told, the answer says that none
- * was.
+ * A control is never replaced by a write of HomeSeer's memory: if the hardware cannot be controlled, the answer says
+ * that it was not.
  *
  * Reads and writes through the link.
  */
@@ -72,7 +72,7 @@ import {
 import { createHomeseerAnswer } from './homeseer-envelope.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 
-/** What can be wished for, shared with the intents. */
+/** The arguments for the requested state, shared with the intents. */
 export const DEVICE_SET_SCHEMAS = {
   mode: z
     .enum(['control_value', 'set_status'])
@@ -95,7 +95,7 @@ const input = createTolerantInputSchema({
 
 type SetInput = z.output<typeof input>
 
-/** Everything the act needs, found before the guard decides; `shown` is what a person who approves sees as `before`. */
+/** Everything that the change needs, found before the guard decides; an approver sees `shown` as `before`. */
 interface Plan {
   readonly device: HomeseerDevice
   readonly controls: readonly ControlPair[]
@@ -112,7 +112,7 @@ export function createDeviceSetTool(homeseer: HomeseerToolContext): Capability {
       'Tells one device something (by value, label or control use), waits for it to report back and says what it shows then. Values that the device would refuse are refused before they are sent. Locks, doors, alarms, devices with voice confirmation, and whatever sets one of these in motion through HomeSeer’s events need a person’s approval.',
     input,
     effect: 'writes',
-    // One at a time per device: the second would be verified against what the first one did.
+    // One call at a time per device: the second would otherwise be verified against the effect of the first.
     lock: ({ ref }) => (typeof ref === 'number' ? toHomeseerDeviceTarget(ref) : undefined),
     // Locks and blinds take tens of seconds, and verification waits for them.
     timeoutSeconds: 60,
@@ -136,10 +136,10 @@ async function findWish(homeseer: HomeseerToolContext, wish: SetInput): Promise<
   const shown = readMirroredDevice(homeseer, device.ref)?.live
   const path = chooseDeviceSetMethod(device, device.controls, wish)
   if (path.ok && device.controlsKnown) return ok({ device, controls: device.controls, path: path.value, shown })
-  // The owner may have changed the controls since they were read: worth one question before saying no.
+  // The owner may have changed the controls since they were read, so they are requested once before a refusal.
   const fresh = await homeseer.catalog.freshControls(device.ref)
   if (!fresh.ok) return path.ok ? fail(createHomeseerReadFault(fresh.fault, 'reading the controls')) : path
-  // Found anew: what it can do now is what says how careful one must be with it.
+  // Classified again, because the sensitivity depends on what the device can do now.
   const renewed = await findHomeseerDevice(homeseer, wish.ref)
   if (!renewed.ok) return renewed
   const again = chooseDeviceSetMethod(renewed.value, fresh.value, wish)
@@ -174,13 +174,13 @@ interface Act extends Plan {
 async function actSet(homeseer: HomeseerToolContext, plan: Plan, asked: Pick<Act, 'wish' | 'call'>): Promise<Outcome> {
   const { mirror } = homeseer.link
   const { ref } = plan.device
-  // Read afresh: whether the device changed can only be told from where it was just now.
+  // Read again just before, because only that shows whether the device has changed.
   const read = await mirror.read([ref], asked.call.signal)
   if (!read.ok) return fail(createHomeseerReadFault(read.fault, `reading ${plan.device.name}`))
   const entry = read.value.get(ref)
   if (entry === undefined) return fail(createNoDeviceFault(ref))
   const before = readLastPolledValue(entry)
-  // Before sending: the push may arrive ahead of the answer.
+  // Subscribed before sending, because the push may arrive before the answer.
   const watching = subscribeToDevicePushes(mirror, ref)
   try {
     const act: Act = { ...plan, ...asked, before, watch: watching }
@@ -196,7 +196,7 @@ async function control(homeseer: HomeseerToolContext, act: Act, path: ControlMet
   const { device, wish, call } = act
   homeseer.arrivals.supersede(device.ref)
   const sent = await homeseer.link.json.call(createDeviceControlExchange(path.choice), call.signal)
-  // HomeSeer said no, or was never reached: then nothing moved and nothing has to be looked for.
+  // HomeSeer refused, or was never reached: nothing moved, so nothing has to be verified.
   if (!sent.ok && !mayHomeseerHaveActed(sent.fault)) return fail(createRefusedSetFault(device, sent.fault))
   const rawBefore = sent.ok ? sent.value.shown?.raw : undefined
   if (sent.ok && !wish.verify)
@@ -213,18 +213,19 @@ async function control(homeseer: HomeseerToolContext, act: Act, path: ControlMet
   const shown = checked.observed?.value
   if (checked.matched && told !== undefined && isValueOutsideControls(expected, shown) && shown !== undefined)
     arrivals.learnShown(device.ref, told, shown)
-  // Goes on after the caller was answered.
+  // The verification continues after the caller was answered.
   if (!checked.matched) {
     const late = { ref, expected, before, windowMs: timing.windowMs, wanted: path.choice.pair.label }
     void awaitLateDeviceChange(homeseer, late).then((outcome) => call.recordLateOutcome?.(outcome))
   }
-  // A lost answer is made good only by a state that was not there before.
+  // A lost answer only counts as a success if the device shows a state that it did not have before.
   if (!sent.ok && !(checked.matched && (checked.lastChangeMoved || checked.pushHeard)))
     return fail(createLostAnswerFault(device, sent.fault, verification))
   const raw = homeseer.link.mirror.entries.get(ref)?.record.raw
   const answer = toDeviceSetJson(act, { path, raw, rawBefore, verification })
   if (checked.matched) return createHomeseerAnswer(answer)
-  // Not there yet is not a failure, and no success either: the caller hears which, and until when it may still come.
+  // Not having arrived yet is neither a failure nor a success: the caller learns which state it is, and until when the
+  // device may still arrive.
   if (checked.outcome === 'still_moving' || checked.outcome === 'unreported')
     return createHomeseerAnswer({
       ...answer,
@@ -235,14 +236,16 @@ async function control(homeseer: HomeseerToolContext, act: Act, path: ControlMet
   return fail(createUnchangedDeviceFault(act, 'control_value', verification))
 }
 
-/** Something with a single button, such as a scene, has no second state that could tell whether it was pressed. */
+/** A device with a single button, such as a scene, has no second state that could show whether it was pressed. */
 function showsNothing({ controls }: Act): boolean {
   return new Set(controls.map(({ value, range }) => (range === undefined ? value : Number.NaN))).size === 1
 }
 
 const SHOWS_NOTHING = 'HomeSeer took the command; this device has no state that would show it.'
 
-/** HomeSeer's memory. If even that does not hold, and a control means the same, the device is told after all, once. */
+/**
+ * Writes HomeSeer's memory. If HomeSeer does not keep it, and a control means the same, the device is controlled once.
+ */
 async function store(homeseer: HomeseerToolContext, act: Act, path: StatusOnlyMethod): Promise<Outcome> {
   const { device, wish, call } = act
   const { value, text } = path
@@ -262,7 +265,7 @@ async function store(homeseer: HomeseerToolContext, act: Act, path: StatusOnlyMe
   const checked = await verifyDeviceChange(homeseer, { ref, expected, before, timing, watch, signal: call.signal })
   const verification = toVerificationJson(checked, { wanted: toStoredStatusJson(path), before })
   if (checked.matched) return createHomeseerAnswer(toDeviceSetJson(act, { path, verification }))
-  // What nobody could read is no reason to tell the device.
+  // If the result could not be read, the device is not controlled.
   if (checked.outcome === 'unread') return fail(createUnverifiedSetFault(device, checked.fault, verification))
   return recover(homeseer, act, { path, verification })
 }
@@ -275,7 +278,7 @@ async function recover(
   const fresh = await homeseer.catalog.freshControls(act.device.ref)
   const choice = fresh.ok ? findUnambiguousControl(fresh.value, path.value, path.text) : undefined
   const renewed = await findHomeseerDevice(homeseer, act.device.ref)
-  // What turns out to be a lock by now was not weighed as one.
+  // A device that turns out to be a lock by now was not assessed as one.
   const isAsAssessed = renewed.ok && (isOrdinary(renewed.value) || !isOrdinary(act.device))
   if (!fresh.ok || choice === undefined || !isAsAssessed)
     return fail(createUnchangedDeviceFault(act, 'set_status', verification))
@@ -288,7 +291,7 @@ async function recover(
     : fail(extendHs4Fault(recovered.fault, { details: { fallback } }))
 }
 
-/** Memory holds exactly what was written, or it does not. */
+/** HomeSeer's memory holds either exactly what was written, or something else. */
 function storedExpectation({ value, text }: StatusOnlyMethod): ControlExpectation {
   return value === undefined
     ? { low: undefined, high: undefined, text, restValues: [] }

@@ -1,5 +1,5 @@
 /**
- * Device status: the state of devices, from the mirror or, where the caller wants what only HomeSeer can say, from it.
+ * Device status: the state of devices, from the mirror or, for data that the mirror lacks, from HomeSeer.
  *
  * Reads through the link.
  */
@@ -80,14 +80,14 @@ export function createDeviceStatusTool(homeseer: HomeseerToolContext): Capabilit
   }).handledBy(async (input) => toHomeseerAnswer(await readDeviceStatusData(homeseer, input)))
 }
 
-/** Also behind the status resources. */
+/** Also used by the status resources. */
 export async function readDeviceStatusData(
   homeseer: HomeseerToolContext,
   input: StatusInput,
 ): Promise<Result<Json, Fault>> {
   const everything = input.everything ?? homeseer.config.statusIncludeEverything
   const maxDevices = limitDeviceCount(homeseer, input.maxDevices)
-  // The mirror keeps the plain fields only; everything else is a question to HomeSeer.
+  // The mirror has the plain fields only; all others are requested from HomeSeer.
   const direct = everything || input.includeRaw || input.voiceonly || !input.compress || !input.excludeevents
   const found = direct ? await askStatus(homeseer, { ...input, everything }) : await knownStatus(homeseer, input)
   if (!found.ok) return found
@@ -106,7 +106,7 @@ export async function readDeviceStatusData(
   })
 }
 
-/** Refs of no device; one that only a filter rules out is none of them. */
+/** Refs of devices that do not exist; one that only a filter excludes is not among them. */
 async function missingRefs(
   { catalog }: HomeseerToolContext,
   { refs: asked = [], location1 = '', location2 = '', voiceonly }: StatusInput,
@@ -137,12 +137,12 @@ async function knownStatus(homeseer: HomeseerToolContext, input: StatusInput): P
   const devices = chosen.map((device) =>
     createDeviceView(homeseer, device, { includeControls: false, includeRaw: false }),
   )
-  // What HomeSeer itself said in the head of its last answer, and nothing where it was not asked yet.
+  // The head of HomeSeer's last answer; empty if it was not asked yet.
   const { name = null, version = null, fahrenheit = null } = homeseer.link.mirror.head ?? {}
   return ok({ name, version, tempFormatF: fahrenheit, devices })
 }
 
-/** What only HomeSeer itself can say: its own fields, its own filters. */
+/** Requests from HomeSeer: its own fields and filters. */
 async function askStatus(
   homeseer: HomeseerToolContext,
   input: StatusInput & { readonly everything: boolean },

@@ -1,7 +1,7 @@
 /**
- * Elicitation: what happens when a name could mean more than one thing. A client that can ask its person is made to; the
- * person's choice is the target, and the name is remembered for it. Any other client gets the choices, each as the call
- * that would be made; where one of them is likely, it is prepared and never committed.
+ * Elicitation: for a name that could mean several things. A client that supports it asks its user, whose choice is the
+ * target, and the name is remembered for it. Any other client gets the choices, each as the call that would be made; a
+ * likely one is prepared, but never committed.
  */
 import type { Call, Outcome } from '../../bus/call.ts'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
@@ -12,15 +12,15 @@ import { toTextOrEmpty } from './json-text.ts'
 export interface ElicitationOption {
   readonly id: number
   readonly label: string
-  /** The call that would be made if this is what is meant. */
+  /** The call for the case that this one is meant. */
   readonly call: SuggestedToolCall
 }
 
-/** Names our question in the client's answers; five choices are what fits on a screen and in a head. */
+/** Identifies our question in the client's answers; five choices fit on a screen and can be remembered. */
 const KEY = 'target'
 const MAX_CHOICES = 5
 
-/** What the person chose, if one was asked before: a choice of those that are offered now, or a no. */
+/** What the user chose, if they were asked before: one of the present choices, or a no. */
 export function readElicitedChoice(
   { interaction }: Call,
   choices: readonly ElicitationOption[],
@@ -30,18 +30,18 @@ export function readElicitedChoice(
   // MCP's three answers: accept, decline, cancel.
   if (response['action'] !== 'accept') return 'declined'
   const content = isJsonObject(response['content']) ? response['content'] : {}
-  // Only what is offered now: the house may have changed since the person was asked.
+  // Only one of the present choices is accepted, because the house may have changed since.
   return choices.slice(0, MAX_CHOICES).find(({ id }) => String(id) === toTextOrEmpty(content['choice'])) ?? 'declined'
 }
 
 export function canElicit({ interaction }: Call): boolean {
   const elicitation = interaction?.clientCapabilities?.['elicitation']
   if (!isJsonObject(elicitation)) return false
-  // A client that names no mode has the only one there was at first, the form.
+  // A client that names no mode supports the first one, the form.
   return elicitation['form'] !== undefined || elicitation['url'] === undefined
 }
 
-/** A question to the person behind the client. */
+/** A question to the user of the client. */
 export function createElicitation(question: string, choices: readonly ElicitationOption[]): Outcome {
   const offered = choices.slice(0, MAX_CHOICES)
   const oneOf = offered.map(({ id, label }) => ({ const: String(id), title: label }))
@@ -54,7 +54,7 @@ export function createElicitation(question: string, choices: readonly Elicitatio
   return ok({ data: null, inputRequired: { requests: { [KEY]: request } } })
 }
 
-/** The same for a client that cannot ask: the model has to. */
+/** The choices for a client without elicitation, so that the model asks. */
 export function toChoicesJson(
   question: string,
   choices: readonly ElicitationOption[],

@@ -1,5 +1,5 @@
 /**
- * Event definition tool: what an event reacts to and does, as HomeSeer keeps it on disk.
+ * Event definition tool: shows an event's triggers and actions as HomeSeer stores them on disk.
  *
  * Reads through the link and the event files.
  */
@@ -97,7 +97,7 @@ async function definitionJson(
     conditionalActions: stored.blocks.map(toActionBlockJson),
     refs: { triggerDeviceRefs: [...stored.triggerRefs], actionDeviceRefs: [...stored.actionRefs], allDeviceRefs },
     resolveDeviceRefs,
-    // Devices that are gone since the event was written stay in `refs` and have no name here.
+    // Devices that no longer exist stay in `refs` and have no name here.
     resolvedDevices: allDeviceRefs.flatMap((ref) => {
       const device = house?.ok === true ? house.value.byRef.get(ref) : undefined
       if (device === undefined || homeseer.exposes?.(device) === false) return []
@@ -121,7 +121,7 @@ async function definitionJson(
   }
 }
 
-/** Not being able to read the files is how it is on most installations; nonsense in them is HomeSeer's trouble. */
+/** On most installations the files cannot be read, which is normal; invalid content is HomeSeer's fault. */
 function fileFault(fault: EventFileFault): Fault {
   if (fault.kind === 'unreadable')
     return createHs4Fault('UNSUPPORTED_ON_TARGET', `HomeSeer's event files cannot be read here (${fault.code}).`, {

@@ -54,7 +54,7 @@ export interface SelectedEvent<Event> {
   readonly matchedBy: 'id' | 'group_name'
 }
 
-/** The one event that is named; group and name become an id here, because lists and locks know ids. */
+/** The selected event; group and name are resolved to an id, because lists and locks use ids. */
 export async function findSelectedEvent(
   homeseer: HomeseerToolContext,
   wanted: EventSelector,
@@ -63,7 +63,7 @@ export async function findSelectedEvent(
   const query = toEventQuery(wanted)
   if (!query.ok) return query
   const selected = await selectListedEvent(homeseer, wanted)
-  // Both given: they must be the same event, lest a list be passed with one and another be run.
+  // If both are given, they must name the same event, so that a list is not checked for one and another is run.
   if (selected.ok && id !== undefined && !agrees(selected.value.event, wanted))
     return fail(createHomeseerArgumentFault('name', `event ${id} is not called that`))
   return selected
@@ -77,7 +77,7 @@ async function selectListedEvent(
   const events = await homeseer.catalog.events(fresh)
   if (!events.ok) return fail(createHomeseerReadFault(events.fault, 'reading the events'))
   const selected = selectEvent(events.value, wanted)
-  // Worth one more question before saying no: an event may be newer than our list.
+  // One more request before reporting that it does not exist, because an event may be newer than the list.
   const isMissing = !selected.ok && selected.fault.kind === 'not-found'
   return isMissing && !fresh ? selectListedEvent(homeseer, wanted, true) : selected
 }
@@ -89,7 +89,7 @@ export function selectEvent<Event extends NamedEvent>(
 ): Result<SelectedEvent<Event>, Fault> {
   const query = toEventQuery(wanted)
   if (!query.ok) return query
-  // Two events may be called exactly alike; which of them is meant only an id can say.
+  // Two events may have the same name; only an id tells them apart.
   const [event, ...others] = findEvents(events, query.value)
   if (event === undefined) return fail(createNoEventFault(wanted))
   if (others.length > 0) return fail(createAmbiguousEventFault([event, ...others]))
@@ -106,7 +106,7 @@ function agrees(event: ReceivedEvent, { group, name }: EventSelector): boolean {
   return isSameHomeseerName(event.group, group ?? event.group) && isSameHomeseerName(event.name, name ?? event.name)
 }
 
-/** With a search for what was meant, where there is a name to search with. */
+/** The fault for an unknown event, with a search if a name was given. */
 function createNoEventFault(wanted: EventSelector): Fault {
   const { id, group = '', name = '' } = wanted
   const what = id === undefined ? `${group} / ${name}` : String(id)
@@ -116,7 +116,7 @@ function createNoEventFault(wanted: EventSelector): Fault {
   })
 }
 
-/** For a name that only an id can tell from another. */
+/** The fault for a name that several events share. */
 function createAmbiguousEventFault(events: readonly Pick<ReceivedEvent, 'id'>[]): Fault {
   const ids = events.map(({ id }) => id ?? null)
   return createHomeseerArgumentFault('name', 'several events are called exactly that; use an id', {
@@ -179,7 +179,7 @@ function get(homeseer: HomeseerToolContext): Capability {
     const { event, matchedBy } = found.value
     const keys = Object.keys(event.raw)
     const extended = keys.filter((key) => EXTENDED.test(key))
-    // HomeSeer's files say more than its answer; without them, its answer has to do.
+    // HomeSeer's files have more than its answer; without them the answer is used.
     const stored = event.id === undefined ? undefined : await findEventDefinition(homeseer, event.id)
     const said = (word: RegExp): Json => event.raw[extended.find((key) => word.test(key)) ?? ''] ?? null
     return createHomeseerAnswer({
@@ -201,7 +201,7 @@ function get(homeseer: HomeseerToolContext): Capability {
   })
 }
 
-/** The definition of an event where HomeSeer's files can be read; why not is no reason to fail here. */
+/** The definition of an event if HomeSeer's files can be read; if not, that is no failure here. */
 async function findEventDefinition(
   { eventFiles }: HomeseerToolContext,
   id: number,

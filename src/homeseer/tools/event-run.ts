@@ -1,9 +1,9 @@
 /**
  * Event run: runs one event of HomeSeer, named by id or by group and name.
  *
- * The name becomes an id before anything is decided, so that no way of naming an event passes a list that the id would
- * not pass. What an event does, and what that sets off, is read from HomeSeer's definitions: one that opens a lock
- * is as sensitive as the lock, and so is one that nobody can read.
+ * The name is resolved to an id before the decision, so that an event cannot pass a list under another name. The
+ * event's actions and their consequences are read from HomeSeer's definitions: an event that opens a lock is as
+ * sensitive as the lock, and so is one that cannot be read.
  *
  * Reads and writes through the link.
  */
@@ -49,9 +49,9 @@ export function createEventRunTool(homeseer: HomeseerToolContext): Capability {
       'Runs one of HomeSeer’s events now, with everything it does. Events that open locks or gates, run scripts or carry the security mark need a person’s approval.',
     input: createTolerantInputSchema({ ...EVENT_SELECTOR_SCHEMAS, ...BASE_GUARD_ARGUMENT_SCHEMAS }),
     effect: 'writes',
-    // The id may be hidden behind a name, so the lock is on running events as such.
+    // The id is only known after the name is resolved, so the lock is for running events in general.
     lock: 'homeseer:events',
-    // HomeSeer answers when the event has begun, not when it is through.
+    // HomeSeer answers when the event has begun, not when it has ended.
     timeoutSeconds: 30,
     plan: (input) => planRun(homeseer, input),
     assess: (plan) => assessRun(plan, homeseer.rules),
@@ -104,8 +104,8 @@ function assessRun({ event, assessed }: Plan, rules: HomeseerOwnerRules): Homese
 }
 
 /**
- * A list of devices would be no list if an event could do what a call may not. An owner who has listed this event and
- * everything that it sets off has thought about what they do.
+ * The devices that an event sets count as touched, or an event could do what the list of devices forbids for a call. If
+ * the owner has listed this event and all that it sets off, the owner has allowed it.
  */
 function touchedByRun(
   event: ReceivedEvent,
@@ -119,12 +119,12 @@ function touchedByRun(
   return { eventIds: ids, ...omitUndefined({ refs }), mayTouchAnything: isUnknown }
 }
 
-/** Of an event that nobody can read any device may be set: what the owner forbids for one of them holds for it. */
+/** An event that cannot be read may set any device, so what the owner forbids for one of them is forbidden for it. */
 function mayReachByRun(assessed: AssessedConsequences): readonly string[] {
   return assessed.definition === undefined ? listOtherDeviceTargets(assessed.house, []) : listUncertainTargets(assessed)
 }
 
-/** For the person who approves: in the words of the event, not of HomeSeer's file. */
+/** The actions in readable words for the approver. */
 function actionsOf({ blocks }: NonNullable<AssessedConsequences['definition']>): readonly JsonObject[] {
   return blocks
     .flatMap((block) => block.actions)
@@ -139,7 +139,9 @@ function actionsOf({ blocks }: NonNullable<AssessedConsequences['definition']>):
     }))
 }
 
-/** HomeSeer only says that it began. What the devices show now, of those that the event is known to set. */
+/**
+ * HomeSeer only reports the beginning, so the present state of the devices that the event is known to set is returned.
+ */
 async function readBack(homeseer: HomeseerToolContext, refs: readonly number[]): Promise<JsonObject> {
   if (refs.length === 0) return { performed: false }
   const read = await homeseer.link.mirror.read(refs)

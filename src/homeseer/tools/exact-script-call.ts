@@ -1,9 +1,9 @@
 /**
- * Exact call: code on HomeSeer, named so that trust in one call is trust in no other.
+ * Exact script call: a name for code on HomeSeer, such that trust in one call does not extend to another.
  *
  *   evening.vb                   a script, called without arguments
  *   evening.vb("Main",1)         the same script with these very arguments: another call
- *   anything else                code: nobody can say by its name what it does
+ *   anything else                code, whose effect cannot be told from a name
  *
  * A command counts as a script only if all of it is one name and literal arguments; a second statement behind a trusted
  * name is not its argument.
@@ -14,19 +14,19 @@ import { truncateText } from './json-text.ts'
 export interface NormalisedScriptOrPluginCall {
   /** In lower case: what an allow list names. */
   readonly name: string
-  /** Name and arguments in one spelling. */
+  /** Name and arguments in a normalised spelling. */
   readonly whole: string
   readonly hasArguments: boolean
 }
 
-/** The name of code that is no call of one script; no list can hold it. */
+/** The name of code that is not a single script call; no list can contain it. */
 export const INLINE_CODE_CALL_NAME = '(code)'
 
 const SCRIPT = /^\s*"?([\p{L}\p{N}_-][\p{L}\p{N}_. -]*\.(?:vb|vben|vbs|cs|txt|js|py|pl))"?\s*(?:\(([^]*)\))?\s*$/iu
 /** A text without quotes and backslashes in it, a number, true or false. */
 const LITERAL = /^(?:"[^"\\\r\n]*"|-?\d{1,15}(?:\.\d{1,10})?|true|false)$/i
 
-/** `undefined` for whatever is more than one script with literal arguments. */
+/** Returns `undefined` for anything but one script with literal arguments. */
 export function parseScriptCall(command: string): NormalisedScriptOrPluginCall | undefined {
   const [, name, inside] = SCRIPT.exec(command) ?? []
   if (name === undefined) return undefined
@@ -54,14 +54,14 @@ function exactCall(name: string, given: readonly string[]): NormalisedScriptOrPl
   }
 }
 
-/** At commas outside of quotes. */
+/** Splits at commas outside of quotes. */
 function splitArguments(text: string): readonly string[] {
   return (text.match(/(?:"[^"]*"|[^,"])+|(?<=,)(?=,|$)/g) ?? []).map((part) => part.trim())
 }
 
 /**
- * How limits, rules and the ledger name the call. Arguments may be secrets, and the ledger keeps targets for good: they
- * stand in it only where the owner's own list has them.
+ * The name of the call for limits, rules and the ledger. Arguments may be secrets, and the ledger keeps targets for
+ * ever, so they are included only if the owner's list contains them.
  */
 export function toScriptOrPluginCallTarget(
   call: NormalisedScriptOrPluginCall,
@@ -81,7 +81,7 @@ export function isScriptOrPluginCallListed(
   return listed?.some((entry) => spelling(entry) === whole) ?? false
 }
 
-/** An entry of a list without its arguments: what may be called at all. */
+/** The name in an entry of a list, without arguments: what may be called at all. */
 export function parseAllowListEntryName(entry: string): string {
   const [name = ''] = entry.split('(')
   return name.trim().toLowerCase()

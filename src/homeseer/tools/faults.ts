@@ -1,7 +1,7 @@
 /**
- * Faults: the ten codes of the contract, and what HomeSeer's link says in their words.
+ * Faults: the ten codes of the contract, and their mapping from faults of HomeSeer's link.
  *
- * What to try next is filled in with the arguments of the call that failed wherever they are known.
+ * Suggested calls have the arguments of the failed call where they are known.
  */
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import { omitUndefined, type JsonObject } from '../../core/json.ts'
@@ -23,20 +23,20 @@ const KINDS = {
 
 export type Hs4ErrorCode = keyof typeof KINDS
 
-/** A call worth making next, complete with arguments. */
+/** A suggested next call, complete with arguments. */
 export interface SuggestedToolCall {
   readonly name: string
   readonly args?: JsonObject
 }
 
-/** `details` are shown; the other two become members of the envelope beside them. */
+/** `details` are shown; the other two become members of the envelope. */
 interface More {
   readonly details?: JsonObject
   readonly next?: readonly SuggestedToolCall[]
   readonly fixHint?: string
 }
 
-/** Where a fault of this family carries what its envelope shows beside the details. */
+/** The detail in which a fault of this family carries suggested calls for its envelope. */
 export const SUGGESTED_CALLS_FIELD = 'suggestedNextToolCalls'
 export const FIX_HINT_FIELD = 'fixHint'
 
@@ -50,7 +50,7 @@ export function createHs4Fault(code: Hs4ErrorCode, message: string, more: More =
   return { kind: KINDS[code], code, message, ...(Object.keys(details).length === 0 ? {} : { details }) }
 }
 
-/** The same fault with more to say; what it said under the same names before is replaced. */
+/** The fault with additional details, which replace those with the same names. */
 export function extendHs4Fault(fault: Fault, more: More): Fault {
   return { ...fault, details: { ...fault.details, ...toDetails(more) } }
 }
@@ -60,12 +60,12 @@ function toDetails({ details, next, fixHint }: More): JsonObject {
   return { ...details, ...omitUndefined({ [SUGGESTED_CALLS_FIELD]: calls, [FIX_HINT_FIELD]: fixHint }) }
 }
 
-/** Without `args` where there are none: the contract has them optional. */
+/** Leaves `args` out if there are none, because they are optional in the contract. */
 export function toSuggestedCallJson({ name, args }: SuggestedToolCall): JsonObject {
   return omitUndefined({ name, args })
 }
 
-/** A question that failed: nothing was changed by it. */
+/** The fault for a failed read, which changed nothing. */
 export function createHomeseerReadFault(fault: HomeseerLinkFault, what: string): Fault {
   const details = { link: fault.kind }
   switch (fault.kind) {
@@ -75,7 +75,7 @@ export function createHomeseerReadFault(fault: HomeseerLinkFault, what: string):
       return createHs4Fault('NETWORK', `HomeSeer cannot be reached (${fault.code}) while ${what}.`, { details })
     case 'timed-out':
       return createHs4Fault('TIMEOUT', `HomeSeer did not answer within ${fault.afterMs} ms while ${what}.`, { details })
-    // Nobody waits any more; the contract has no code for it, and its TIMEOUT comes closest.
+    // The caller has gone; the contract has no code for it, and its TIMEOUT comes closest.
     case 'aborted':
       return { kind: 'cancelled', code: 'TIMEOUT', message: `The call was withdrawn while ${what}.`, details }
     case 'json-disabled':
@@ -96,7 +96,7 @@ export function createHomeseerReadFault(fault: HomeseerLinkFault, what: string):
   }
 }
 
-/** A change that failed. Where HomeSeer may have done it all the same, nobody may hear that it did not. */
+/** The fault for a failed change. If HomeSeer may have carried it out, the fault must not say that it did not. */
 export function createHomeseerWriteFault(
   fault: HomeseerLinkFault,
   what: string,
@@ -115,7 +115,8 @@ function statusFault(status: number, what: string): Fault {
   // A page that is not there: an older HomeSeer, or a plug-in's page without the plug-in.
   if (status === 404)
     return createHs4Fault('UNSUPPORTED_ON_TARGET', `This HomeSeer has no page for ${what}.`, { details })
-  // Not followed, because it would carry the login along; most often to https, or to the page where one logs in.
+  // Redirects are not followed, because they would carry the credentials along; they mostly lead to https or to a login
+  // page.
   if (status >= 300 && status < 400)
     return createHs4Fault('HS4_ERROR', `HomeSeer sends elsewhere (status ${status}) while ${what}.`, {
       details,
@@ -125,7 +126,7 @@ function statusFault(status: number, what: string): Fault {
   return createHs4Fault(code, `HomeSeer answered status ${status} while ${what}.`, { details })
 }
 
-/** For arguments that only the house can judge; looks like what the schema would have said. */
+/** The fault for arguments that only the house can check; it looks like one of schema validation. */
 export function createHomeseerArgumentFault(argument: string, message: string, more: More = {}): Fault {
   const issues = [{ path: [argument], message, code: 'custom' }]
   return createHs4Fault('BAD_REQUEST', `${argument}: ${message}`, { ...more, details: { issues, ...more.details } })

@@ -1,5 +1,5 @@
 /**
- * Health tools: whether HomeSeer can be reached and what may be done with it; a self-test that really asks.
+ * Health tools: whether HomeSeer can be reached and what is allowed; and a self-test that sends real requests.
  *
  * Reads through the link.
  */
@@ -73,7 +73,7 @@ export function createHealthTools(homeseer: HomeseerToolContext): readonly Capab
       }),
       timeoutSeconds: 120,
     }).handledBy(async ({ includeResolverRefresh }, call) => {
-      // In turn, not at once: a HomeSeer in trouble is not helped by five questions together.
+      // One after the other, because a HomeSeer with problems is not helped by five requests at once.
       const checks = [
         ...(await linkChecks(homeseer)),
         tokenCheck(homeseer, toCallerKey(call.caller)),
@@ -95,7 +95,7 @@ export function createHealthTools(homeseer: HomeseerToolContext): readonly Capab
 
 async function linkChecks({ link, catalog }: HomeseerToolContext): Promise<readonly Check[]> {
   const version = await link.json.call(createVersionRequest())
-  // A self-test that answered from its memory would test nothing.
+  // The self-test must not answer from the cache.
   catalog.forget()
   const refreshed = await link.mirror.refresh()
   const controls = await link.json.call(createControlsRequest())
@@ -105,11 +105,11 @@ async function linkChecks({ link, catalog }: HomeseerToolContext): Promise<reado
   return [
     checkOf('hs4_version', version, 'fail', (value) => ({ version: value })),
     checkOf('devices_read', refreshed, 'fail', () => ({ devices: link.mirror.entries.size })),
-    // Without them nobody knows what a device can be told, or how careful one must be with it. What is too much at once
-    // is asked for in parts, which is slower and not broken.
+    // Without controls, capabilities and sensitivity are unknown. If one request is too large, they are read in parts,
+    // which is slower but not a failure.
     checkOf('controls_read', controls, isTooMuch(controls) ? 'warn' : 'fail', (value) => ({ devices: value.size })),
     checkOf('events_read', events, 'fail', (value) => ({ events: value.length })),
-    // A house without cameras is not a broken one.
+    // A house without cameras is not a failure.
     checkOf('cameras_read', cameras, 'warn', (value) => ({ cameras: value.length })),
     push?.up === true
       ? { check: 'push', status: 'pass', push: 'up' }
@@ -132,7 +132,7 @@ function checkOf<Value>(
   return { check, status: otherwise, code, message }
 }
 
-/** A token that nobody made is not found; a store that cannot be read does not say so. */
+/** A token that does not exist is not found, which shows that the store can be read. */
 function tokenCheck({ guard }: HomeseerToolContext, principal: string): Check {
   const peeked = guard.changes.peek(`chg_${'A'.repeat(43)}`, principal)
   const sound = !peeked.ok && peeked.fault.kind === 'not-found'
@@ -146,7 +146,7 @@ async function fileChecks({ eventFiles, config }: HomeseerToolContext): Promise<
   return [{ check, status: 'warn', reason: files.fault.kind, path: config.eventsPath }]
 }
 
-/** Names that only some sources could give are a warning: what is found under them is still right. */
+/** If only some sources of names can be read, this is a warning: names from these are still right. */
 async function nameCheck({ resolver }: HomeseerToolContext): Promise<Check> {
   const current = await resolver.current()
   if (!current.ok) return checkOf('alias_refresh', current, 'warn', () => ({}))

@@ -1,6 +1,6 @@
 /**
- * Help arguments: what a tool would be told to reach a goal, filled in from this house and the goal's own words. What
- * neither of them says stays a blank that names its type.
+ * Help arguments: a tool's arguments for a goal, filled in from this house and the words of the goal. An unknown
+ * argument is shown as a placeholder with its type.
  */
 import type { Offer } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -22,7 +22,7 @@ interface ArgumentSchema {
 /** The schema bounds what a query may be. */
 const MAX_QUERY = 200
 
-/** Arguments that the tool demands, and those of its others that the house and the words have an answer to. */
+/** The arguments that the tool requires, and optional ones that the house or the words determine. */
 export function suggestToolArguments(
   { name: tool, requestSchema }: Offer,
   goal: string,
@@ -47,10 +47,10 @@ interface Asked {
 
 type Filler = (asked: Asked) => Json | undefined
 
-/** A goal that names the tool asks how it is used, and says nothing to look for with it. */
+/** A goal that names the tool asks how to use it, and contains no text to search for. */
 const words: Filler = ({ goal, tool }) => (goal.includes(tool) ? undefined : truncateText(goal, MAX_QUERY))
 
-/** By the argument's name, which means the same thing in every tool of the contract. */
+/** By the argument's name, which has the same meaning in every tool of the contract. */
 const FILLERS: Readonly<Record<string, Filler>> = {
   query: words,
   objective: words,
@@ -65,7 +65,7 @@ const FILLERS: Readonly<Record<string, Filler>> = {
     const [only, ...others] = resolver.cameras.keys()
     return named?.target.camId ?? (others.length === 0 ? only : undefined)
   },
-  // Not demanded by the schema, where group and name would do; without any of them the call says nothing.
+  // The schema does not require the id, because group and name would do; without any of them the call is useless.
   id: (asked) => (asked.tool.startsWith('hs4.events.') ? (eventId(asked) ?? blank(asked.schema)) : undefined),
   eventId,
   pluginId: pluginIn,
@@ -89,7 +89,7 @@ function eventId({ goal, known }: Asked): number | undefined {
   return resolveEvents(known.resolver, goal).candidates[0]?.target.id
 }
 
-/** A plug-in all of whose words are in the goal; the longest, so that `Z-Wave Plus` is not taken for `Z-Wave`. */
+/** A plug-in whose words are all in the goal; the longest name, so that `Z-Wave Plus` is not taken for `Z-Wave`. */
 function pluginIn({ goal, known }: Asked): string | undefined {
   const said = new Set(listNormalisedWords(goal))
   const named = known.plugins.filter((id) => listNormalisedWords(id).every((word) => said.has(word)))

@@ -1,6 +1,6 @@
 /**
- * Goal: what somebody's words ask for, before anything in the house is looked at: whether it is a question, about one
- * thing or about many, and what is to be done. In English and German.
+ * Help goal: interprets the words of a goal without looking at the house: whether it is a question, about one thing or
+ * several, and what is to be done. In English and German.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { chooseControlPair } from '../catalog/device-control.ts'
@@ -14,7 +14,7 @@ const QUESTION =
   /^(which|what|whats|where|when|why|how|who|is|are|was|were|does|do|did|has|have|any|show|list|check|tell|look|read|welche[rsnm]?|was|wo|wann|warum|wieso|wie|wer|ist|sind|hat|haben|brennt|brennen|gibt|zeig|zeige|pruf|prufe)\b/
 const REQUEST = /^(can|could|would|will|please|kannst|konntest|wurdest|bitte)\b/
 
-/** What wants to be known changes nothing, however it goes on. */
+/** Whether the goal is a question, which changes nothing. */
 export function isQuestionText(goal: string): boolean {
   const words = normaliseName(goal)
   return !REQUEST.test(words) && (QUESTION.test(words) || goal.trim().endsWith('?'))
@@ -30,7 +30,9 @@ export function isGoalAboutSeveralDevices(goal: string): boolean {
   return listNormalisedWords(goal).some((word) => MANY.has(word))
 }
 
-/** The verbs of each; what can also be a preposition (on, an, auf, zu) counts only where no verb says otherwise. */
+/**
+ * The verbs of each action; words that can also be prepositions (on, an, auf, zu) count only if there is no other verb.
+ */
 const VERBS: readonly (readonly [GoalVerb, RegExp])[] = [
   ['unlock', /\b(unlock|aufsperren|aufschliessen|entriegeln|entriegle|sperre? .*\bauf|schliesse? .*\bauf)\b/],
   ['lock', /\b(lock (?:the|my|up|both|all)|absperren|zusperren|abschliessen|verriegeln|verriegle|schliesse? .*\bab)\b/],
@@ -64,13 +66,13 @@ const LABELS: Readonly<Record<GoalVerb, readonly string[]>> = {
   unlock: ['unlock', 'aufschliessen', 'entriegeln'],
 }
 
-/** The number in the words, with the signs that people put behind it. */
+/** The number in the words, with an optional unit. */
 function numberIn(goal: string): number | undefined {
   const number = /(-?\d{1,5}(?:[.,]\d{1,2})?)\s*(?:%|percent|degrees|°|prozent|grad)?/i.exec(goal)?.[1]
   return number === undefined ? undefined : Number(number.replace(',', '.'))
 }
 
-/** What the words ask of something with these controls, in a form that it takes; `undefined`: nothing that it can do. */
+/** The arguments for a thing with these controls; `undefined` if the thing cannot do what the words ask for. */
 export function chooseArgumentsForGoal(controls: readonly ControlPair[], goal: string): JsonObject | undefined {
   const value = numberIn(goal)
   if (value !== undefined && chooseControlPair(controls, { kind: 'value', value }).ok) return { value }
@@ -81,7 +83,7 @@ export function chooseArgumentsForGoal(controls: readonly ControlPair[], goal: s
       : (controls.find(({ use }) => USES[action].includes(use)) ??
         controls.find(({ label, range }) => range === undefined && LABELS[action].includes(normaliseName(label))))
   if (byAction !== undefined) return { label: byAction.label }
-  // A verb that this thing has no button for is no wish for another button.
+  // If the thing has no button for the verb, no other button is meant.
   if (action === 'open' || action === 'close' || action === 'lock' || action === 'unlock') return undefined
   const words = listNormalisedWords(goal)
   const named = controls
@@ -89,7 +91,7 @@ export function chooseArgumentsForGoal(controls: readonly ControlPair[], goal: s
       ({ range, label }) =>
         range === undefined && label !== '' && listNormalisedWords(label).every((word) => words.includes(word)),
     )
-    // `On Last Level` is asked for by all of its words or not at all.
+    // A label counts only if all of its words are in the goal, such as `On Last Level`.
     .toSorted((left, right) => right.label.length - left.label.length)[0]
   return named === undefined || LABELS.on.includes(normaliseName(named.label)) ? undefined : { label: named.label }
 }

@@ -1,9 +1,9 @@
 /**
- * Help route: from a goal in somebody's words to the calls that reach it, with the arguments filled in from this very
- * house: the device that is meant, the control it has, the event that is called so.
+ * Help route: finds the calls that reach a goal, with arguments from this house: the device that is meant, its control,
+ * the event with that name.
  *
- * Routes are ranked by how well the goal names a thing of that kind, and by the words that only go with one kind. Where
- * nothing is named for certain, the first of them is a question.
+ * Routes are ranked by how well the goal names a thing of that kind, and by words that belong to one kind only. If
+ * nothing is named with certainty, the first route is a question.
  */
 import type { Offer } from '../../bus/capability.ts'
 import { omitUndefined, type JsonObject } from '../../core/json.ts'
@@ -34,7 +34,7 @@ export interface HelpRoute {
   readonly route: string
   readonly confidence: number
   readonly steps: readonly Step[]
-  /** Where somebody has to be asked first. */
+  /** The question to the user, if one has to be asked first. */
   readonly question?: string
   readonly candidates?: readonly JsonObject[]
 }
@@ -53,7 +53,7 @@ export interface HelpRouteInput {
   readonly plugins: readonly string[]
 }
 
-/** What many devices are called together, and the capability or kind by which they are listed. */
+/** Words for many devices together, and the capability or kind by which they are listed. */
 const OVERVIEWS: Readonly<Record<string, string>> = {
   light: 'light',
   blind: 'blind',
@@ -71,31 +71,31 @@ const OVERVIEWS: Readonly<Record<string, string>> = {
   valve: 'valve',
 }
 
-/** Below it a route is noise; `generic_diagnostics` starts above it, so there is always one. */
+/** Routes with less are left out; `generic_diagnostics` starts above it, so there is always one. */
 const LEAST = 0.2
 const MAX_ROUTES = 5
 const MAX_CANDIDATES = 5
-/** Before finding out what is wrong: `check the batteries` complains of nothing. */
+/** Ranks an overview before diagnostics: `check the batteries` is not a complaint. */
 const OVERVIEW = 0.6
-/** A question that is certain to be needed goes before everything that only might fit. */
+/** A question that is certainly needed comes before everything that might fit. */
 const MUST_ASK = 0.9
 
 /**
- * The first route is either the right one or a question. Only a thing that is called exactly what was said is acted
- * upon; a question is never answered with a change; what is not understood is asked about, with candidates.
+ * The first route is either the right one or a question. A change is only proposed for a thing with exactly the named
+ * name; a question never leads to a change; anything that is not understood leads to a question with candidates.
  */
 export function rankHelpRoutes(asked: HelpRouteInput): readonly HelpRoute[] {
   const words = new Set(listNormalisedWords(asked.goal))
   const goal: HelpRouteInput = isQuestionText(asked.goal) ? { ...asked, mode: 'read_only' } : asked
   const routes = [...houseRoutes(goal, words), cameraRoute(goal, words)].filter((route) => route !== undefined)
-  // A stable sort: of equal confidence the more specific kind, which stands first, wins.
+  // The sort is stable: of equal confidence the more specific kind, which comes first, wins.
   return [...routes, ...toolRoutes(goal, words), diagnosticRoute(words)]
     .filter(({ confidence }) => confidence >= LEAST)
     .toSorted((left, right) => right.confidence - left.confidence)
     .slice(0, MAX_ROUTES)
 }
 
-/** Devices and events, which share their names: where both or several are called so, it is a question. */
+/** Devices and events share names: if both or several have the name, the route is a question. */
 function houseRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonly (HelpRoute | undefined)[] {
   const { goal, resolver } = asked
   const devices = firstThatActs(subjectsOf(goal), (subject) => resolveDevices(resolver, subject))
@@ -113,7 +113,7 @@ function houseRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonl
     devices.candidates[0]?.score ?? 0,
     countGoalWords(words, 'event') > 0 ? (events.candidates[0]?.score ?? 0) : 0,
   )
-  // Nothing is called that: as sure as the words are about something in this house at all.
+  // Nothing has that name. The confidence is how likely the words are about something in this house.
   const doubt = clarification(asked, {
     devices,
     events,
@@ -122,7 +122,7 @@ function houseRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonl
   return [many, overview, doubt]
 }
 
-/** A number may be part of a name or of the wish, and `scene` part of the name or around it: the name itself first. */
+/** A number or the word `scene` may or may not be part of the name; the complete name is tried first. */
 function subjectsOf(goal: string): readonly string[] {
   const bare = goal.replaceAll(
     /-?\d{1,5}(?:[.,]\d{1,2})?\s*(?:%|°\s*c?\b|percent\b|prozent\b|degrees\b|grad\b)?/gi,
@@ -146,7 +146,7 @@ function isSeveral({ verdict }: NameResolution<unknown>): boolean {
   return verdict.kind === 'ask' && verdict.reason === 'several-exact'
 }
 
-/** Looking comes first, even where the goal is to change: a model acts on refs, not on words. */
+/** A read comes first, even if the goal is a change, because a model needs refs. */
 function deviceRoute(
   { goal, mode }: HelpRouteInput,
   words: ReadonlySet<string>,
@@ -165,10 +165,10 @@ function deviceRoute(
   return { route: 'device_control', confidence: rateNamedTarget(score, words, 'device'), steps }
 }
 
-/** A device that is named so well is looked at first: `is the front door locked` is not about contacts. */
+/** A device that is named this well comes first: `is the front door locked` is not about contacts. */
 const NAMED = 0.75
 
-/** A goal that wants to know about many devices, such as which lights are on, or about one that it does not quite name. */
+/** A goal that asks about many devices, such as which lights are on, or about one that it does not name exactly. */
 function overviewRoute(
   { goal, resolver: { house } }: HelpRouteInput,
   candidates: readonly DeviceCandidate[] = [],
@@ -188,7 +188,7 @@ function overviewRoute(
   return { route: 'device_overview', confidence: complains ? OVERVIEW - 0.1 : OVERVIEW + 0.35, steps }
 }
 
-/** All of a kind in a place at once, each named before anything happens; or the question which are meant. */
+/** All devices of a kind in a place, each named before anything happens; or a question which are meant. */
 function areaRoute(asked: HelpRouteInput): HelpRoute | undefined {
   const { goal, resolver, mode } = asked
   const { area, unclear } = findAreaInText(resolver.house, goal)
@@ -235,7 +235,7 @@ function eventRoute(
   return { route: 'event_execution', confidence: rateNamedTarget(top.score, words, 'event'), steps }
 }
 
-/** Which one is meant: nothing is called exactly that, or several things are. */
+/** Asks which one is meant: no thing has exactly this name, or several have it. */
 function clarification(
   asked: HelpRouteInput,
   {
@@ -274,7 +274,7 @@ function asking(
   return { route: 'clarification', steps, ...more }
 }
 
-/** A goal that speaks of a camera and names none means the only one there is. */
+/** A goal about a camera without a name means the only one, if there is just one. */
 function cameraRoute({ goal, mode, resolver }: HelpRouteInput, words: ReadonlySet<string>): HelpRoute | undefined {
   const [named] = resolveCameras(resolver, goal).candidates
   const [only, ...others] = resolver.cameras.values()
@@ -295,7 +295,10 @@ function cameraRoute({ goal, mode, resolver }: HelpRouteInput, words: ReadonlySe
   }
 }
 
-/** Tools whose own words the goal uses, or that it names; none that changes anything where the route may only read. */
+/**
+ * Tools whose title shares words with the goal, or that the goal names; none that changes anything if the route may
+ * only read.
+ */
 function toolRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonly HelpRoute[] {
   const { goal, mode, offers } = asked
   return (
@@ -304,7 +307,7 @@ function toolRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonly
       .map((offer) => ({ offer, share: rateTool(offer, goal, words) }))
       .filter(({ share }) => share >= LEAST)
       .toSorted((left, right) => right.share - left.share)
-      // Two, so that tools do not crowd out the routes that were made for this goal.
+      // Two at most, so that tools do not displace the routes that are specific to this goal.
       .slice(0, 2)
       .map(({ offer, share }) => ({
         route: `tool:${offer.name}`,
@@ -314,7 +317,7 @@ function toolRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonly
   )
 }
 
-/** A tool that takes the guard's claims is planned first; the others are called as they are. */
+/** A tool with the guard's claims is planned first; others are called directly. */
 function toolSteps(offer: Offer, { goal, mode, resolver, plugins }: HelpRouteInput): readonly Step[] {
   const args = suggestToolArguments(offer, goal, { resolver, plugins })
   const takes = (name: string): boolean => Object.hasOwn(offer.requestSchema['properties'] ?? {}, name)
@@ -326,7 +329,7 @@ function toolSteps(offer: Offer, { goal, mode, resolver, plugins }: HelpRouteInp
 function diagnosticRoute(words: ReadonlySet<string>): HelpRoute {
   return {
     route: 'generic_diagnostics',
-    // Last unless the goal complains, and then behind a thing that is named well.
+    // Comes last unless the goal is a complaint, and then after a thing that is named well.
     confidence: roundScore(0.25 + 0.3 * Math.min(1, countGoalWords(words, 'diagnose'))),
     steps: [
       { tool: 'hs4.health.get', argsTemplate: {} },
@@ -336,7 +339,7 @@ function diagnosticRoute(words: ReadonlySet<string>): HelpRoute {
   }
 }
 
-/** Planning first; what really changes something comes last, and only where that was asked for. */
+/** Planning comes first; the real change comes last, and only if it was requested. */
 function changing(
   tool: string,
   args: JsonObject,

@@ -34,9 +34,9 @@ export function createHelpRouteTool(homeseer: HomeseerToolContext): Capability {
     }),
   }).handledBy(async ({ goal, mode }, call) => {
     const current = await readCurrentResolver(homeseer, call)
-    // Without HomeSeer there is still something to do: find out why.
+    // Without HomeSeer the answer is still useful: it says how to find the cause.
     const resolver = current.ok ? current.value.resolver : NOTHING
-    // Only this family's: the contract's help is about HomeSeer.
+    // Only tools of this family, because the contract's help is about HomeSeer.
     const offers = homeseer.bus.offers().filter(({ family }) => family.name === homeseerFamily.name)
     const installed = await homeseer.catalog.plugins()
     const plugins = installed.ok ? [...new Set(installed.value.map(({ id }) => id))] : []

@@ -15,17 +15,19 @@ import {
 } from './homeseer-audit.ts'
 
 export interface HomeseerAuditSource {
-  /** Calls and what was decided about them, before an entry, newest first. */
+  /** Calls, and decisions about them, before an entry, newest first. */
   readonly listed: Ledger['listed']
-  /** What is kept beside an entry. */
+  /** The body of an entry. */
   readonly body: (seq: number) => BodyState
 }
 
-/** Rows per look, and the most that one question looks at: a filter that fits nothing must not read a year. */
+/**
+ * The rows per query, and the most that one call searches: a filter that matches nothing must not read a whole year.
+ */
 const STRIDE = 500
 const MAX_LOOKED_AT = 20_000
 
-/** Tools (`hs4.…`), prompts (`hs4_…`) and resources (`hs4://…`) of this family; others' calls are not its to show. */
+/** Tools (`hs4.…`), prompts (`hs4_…`) and resources (`hs4://…`) of this family; calls of others are not shown. */
 const OURS = /^hs4[._:]/
 
 export function createHomeseerAuditTrail({ listed, body }: HomeseerAuditSource): HomeseerAuditTrail {
@@ -46,14 +48,14 @@ export function createHomeseerAuditTrail({ listed, body }: HomeseerAuditSource):
           next = row.seq
           const { entry } = row
           if (entry === undefined || !OURS.test(toTextOrEmpty(entry['tool']))) continue
-          // Newest first, so all that follow are older still.
+          // The list is newest first, so all following entries are older still.
           if (isTooOld(entry, filter)) return { entries, next: undefined }
           if (!mayRead(readAuditAccessFacts(entry, row.end))) continue
           const shown = shownOf(row, entry)
           if (passesAuditFilter(shown, filter)) entries.push(shown)
         }
         if (rows.length < STRIDE) return { entries, next: undefined }
-        // Others have a turn before the next look.
+        // Yields to the event loop before the next query.
         await setImmediate()
       }
       return { entries, next }

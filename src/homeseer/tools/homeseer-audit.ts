@@ -1,6 +1,6 @@
 /**
- * Audit: the contract's view of the ledger: one entry per call of this family, and per event of a prepared change or an
- * approval of one.
+ * HomeSeer audit: the contract's view of the ledger: one entry per call of this family, and per event of a prepared
+ * change or an approval of one.
  *
  *   call.enter ⋈ call.exit | call.aborted ─▶ entry         ok → success, denied → blocked, plan → dry_run
  */
@@ -10,11 +10,11 @@ import { omitUndefined, isJsonObject, type Json, type JsonObject } from '../../c
 import { isSpellingOfName } from '../../core/tool-name-spelling.ts'
 import { toTextOrEmpty } from './json-text.ts'
 
-/** The contract's words. `allowed` is said of what has begun and not ended, and of events that end nothing. */
+/** The contract's results. `allowed` means a call that has begun and not ended, and events that end nothing. */
 export const HOMESEER_AUDIT_RESULTS = ['allowed', 'blocked', 'success', 'error', 'dry_run'] as const
 type AuditResult = (typeof HOMESEER_AUDIT_RESULTS)[number]
 
-/** Events that are a no, or a change that went wrong. */
+/** Events that are a refusal, or a failed change. */
 const EVENT_RESULTS: Readonly<Record<string, AuditResult>> = {
   'approval.denied': 'blocked',
   'approval.expired': 'blocked',
@@ -22,14 +22,14 @@ const EVENT_RESULTS: Readonly<Record<string, AuditResult>> = {
   'change.unknown': 'error',
 }
 
-/** What decides who may read about a call. */
+/** The facts that decide who may read about a call. */
 export interface AuditAccessFacts {
   readonly principal: string
   readonly effect: Effect | undefined
   readonly target: string | undefined
 }
 
-/** Whether the caller that asks may read about this call. */
+/** Whether the requesting caller may read about this call. */
 export type AuditAccessPredicate = (record: AuditAccessFacts) => boolean
 
 export interface HomeseerAuditFilter {
@@ -39,7 +39,7 @@ export interface HomeseerAuditFilter {
   /** ISO 8601. */
   readonly since?: string
   readonly traceId?: string
-  /** A place in the ledger: only what is older. */
+  /** A position in the ledger: only older entries. */
   readonly before?: number
   readonly limit: number
 }
@@ -47,7 +47,7 @@ export interface HomeseerAuditFilter {
 export interface HomeseerAuditPage {
   /** Newest first. */
   readonly entries: readonly JsonObject[]
-  /** Where to go on; `undefined` when nothing older is left to look at. */
+  /** Where to continue; `undefined` when no older entries are left. */
   readonly next: number | undefined
 }
 
@@ -58,9 +58,9 @@ export interface HomeseerAuditTrail {
 /** One call or event as the ledger keeps it. */
 export interface AuditedCall {
   readonly entry: JsonObject
-  /** What ended the call. */
+  /** The entry that ended the call. */
   readonly end: JsonObject | undefined
-  /** What became known after it had ended. */
+  /** The entry about what became known after the call had ended. */
   readonly late?: JsonObject | undefined
   readonly args: Json | undefined
   readonly result: Json | undefined
@@ -79,7 +79,7 @@ export function readAuditAccessFacts(entry: JsonObject, end: JsonObject | undefi
 export function toHomeseerAuditEntryJson({ entry, end, late, args, result }: AuditedCall): JsonObject {
   const isCall = entry['kind'] === 'call.enter'
   const said = isJsonObject(result) ? result : {}
-  // `planned` is how the admin envelope says it.
+  // The admin envelope says `planned` for a dry run.
   const dryRun = said['dryRun'] === true || said['result'] === 'planned'
   const { before, after, diff } = said
   return {
@@ -90,19 +90,19 @@ export function toHomeseerAuditEntryJson({ entry, end, late, args, result }: Aud
     result: isCall ? resultOf(end, dryRun) : (EVENT_RESULTS[toTextOrEmpty(entry['kind'])] ?? 'allowed'),
     dryRun,
     principal: entry['principal'] ?? null,
-    // Who asked is one, who said yes or no another.
+    // The caller that requested a change and the one that decided about it are different members.
     ...omitUndefined({ decidedBy: entry['by'] }),
     ...(entry['trace_id'] === undefined ? {} : { auditRef: `trace:${toTextOrEmpty(entry['trace_id'])}` }),
     ...(end === undefined ? {} : { durationMs: durationMs(entry, end) }),
     ...(end?.['error_code'] === undefined ? {} : { errorCode: end['error_code'] }),
     ...(end?.['reasons'] === undefined ? {} : { reasons: end['reasons'] }),
     ...(late === undefined ? {} : { later: { timestamp: late['at'] ?? null, outcome: late['outcome'] ?? null } }),
-    // As they were recorded: secrets were taken out before the ledger saw them.
+    // As recorded: secrets were removed before.
     ...omitUndefined({ target: args, before, after, diff }),
   }
 }
 
-/** After the entry has been made: `action` and `result` are words of the contract, not of the ledger. */
+/** Applied to the finished entry, because `action` and `result` are the contract's terms. */
 export function passesAuditFilter(entry: JsonObject, filter: HomeseerAuditFilter): boolean {
   const { tool, action, result, since, traceId } = filter
   if (tool !== undefined && !isSpellingOfName(toTextOrEmpty(entry['tool']), tool)) return false
@@ -112,7 +112,7 @@ export function passesAuditFilter(entry: JsonObject, filter: HomeseerAuditFilter
   return since === undefined || Date.parse(toTextOrEmpty(entry['timestamp'])) >= Date.parse(since)
 }
 
-/** `hs4.devices.set` ▸ `devices.set`; a resource keeps its address. */
+/** `hs4.devices.set` ▸ `devices.set`; a resource keeps its URI. */
 function actionOf(tool: string): string {
   return tool.startsWith('hs4.') ? tool.slice('hs4.'.length) : tool
 }

@@ -1,6 +1,6 @@
 /**
- * HomeSeer change: a change as bus/change-definition.ts has it, with what all changes of HomeSeer share: the contract's
- * guard arguments, the owner's rules as reasons, and the answer to a dry run.
+ * HomeSeer change: defines a change (bus/capability-definition.ts) with what all changes of HomeSeer share: the
+ * contract's guard arguments, the owner's rules as reasons, and the answer to a dry run.
  */
 import { z } from 'zod'
 import type { Outcome } from '../../bus/call.ts'
@@ -23,11 +23,11 @@ import {
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 
-/** That it says something is for the rules to see (tools/owner-rules.ts). */
+/** The rules check that it is not blank (tools/owner-rules.ts). */
 export const MAX_INTENT_OR_REASON_LENGTH = 500
 const words = z.string().min(MIN_INTENT_OR_REASON_LENGTH).max(MAX_INTENT_OR_REASON_LENGTH)
 
-/** The contract's base guard. */
+/** The arguments of the contract's base guard. */
 export const BASE_GUARD_ARGUMENT_SCHEMAS = {
   confirm: z.boolean().exactOptional().describe('true: this is meant to happen.'),
   intent: words.exactOptional().describe('What is to be done.'),
@@ -35,7 +35,7 @@ export const BASE_GUARD_ARGUMENT_SCHEMAS = {
   dryRun: z.boolean().exactOptional().describe('true: plan only, change nothing.'),
 }
 
-/** What every guarded tool of the core answers at least one of; a dry run says so. */
+/** The least that every guarded tool of the core returns; a dry run says that it is one. */
 const GUARDED_TOOL_OUTPUT_SCHEMA = z.looseObject({
   dryRun: z.boolean().exactOptional(),
   applied: z.boolean().exactOptional(),
@@ -48,20 +48,20 @@ export interface HomeseerAssessment {
   readonly target: string
   readonly label: string
   readonly touched: TouchedTargets
-  /** Devices and events that it sets in motion beside its target, as rules and limits name them. */
+  /** Devices and events that the change sets in motion, as rules and limits name them. */
   readonly reaches?: readonly string[]
-  /** Those that it might reach, for want of knowledge, or would reach later on. */
+  /** Devices and events that it might set in motion, because that is unknown, or would later. */
   readonly mayReach?: readonly string[]
-  /** What may drift while a person thinks stands under `before`. */
+  /** The preview. State that may change while a person decides is under `before`. */
   readonly preview: JsonObject
 }
 
-/** `effect` of the definition is the most it can be, for listings; what a call is, `assess` says. */
+/** `effect` of the definition is the strongest possible one, for lists; `assess` returns the effect of a call. */
 export interface HomeseerChangeDefinition<
   Input extends z.ZodType<JsonObject & HomeseerGuardArguments, unknown>,
   Plan,
 > extends Omit<CapabilityDefinition<Input>, 'family' | 'output'> {
-  /** Where it is another one than that of the guarded tools of the core. */
+  /** The output, if it differs from that of the guarded tools of the core. */
   readonly output?: z.ZodType
   readonly effect: Exclude<Effect, 'reads'>
   readonly plan: (input: z.output<Input>, context: HandlerContext) => Promise<Result<Plan, Fault>>
@@ -69,13 +69,13 @@ export interface HomeseerChangeDefinition<
   readonly act: (plan: Plan, input: z.output<Input>, context: HandlerContext) => Promise<Outcome>
   /** What it touches whatever the plan finds. */
   readonly alwaysTouched?: TouchedTargets
-  /** What a refusal tells beside its reasons; the plan is there unless it found a mistake. */
+  /** Details of a refusal beside its reasons; the plan is there unless it found a mistake. */
   readonly refusal?: (input: z.output<Input>, context: HandlerContext, plan: Plan | undefined) => JsonObject
-  /** The answer to a dry run, where the usual one does not do. */
+  /** The answer to a dry run, if the usual one does not fit. */
   readonly rehearse?: (plan: Plan, input: z.output<Input>, context: HandlerContext) => JsonObject
 }
 
-/** A device as approvals, limits and the owner's rules name it. */
+/** A device's target, as approvals, limits and the owner's rules name it. */
 export function toHomeseerDeviceTarget(ref: number): string {
   return `homeseer:ref:${ref}`
 }
@@ -105,10 +105,10 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Homese
         refusal: refusal?.(input, context, plan) ?? {},
       }
     },
-    // A caller who may not change anything does not learn from mistakes what is in the house.
+    // A caller that may not change anything must not learn from its mistakes what is in the house.
     assessMistake: (input, context, mistake) => {
       const reasons = listOwnerRuleRefusals(rules, input, alwaysTouched)
-      // Who only forgot to say so hears of the mistake, too: all complaints come at once.
+      // A caller that only left out claims also learns of its mistake, so that it gets all complaints at once.
       const isForgetful = reasons.length > 0 && reasons.every(({ argument }) => argument !== undefined)
       const also = isForgetful ? { alsoWrong: mistake.message } : {}
       return {
@@ -121,7 +121,7 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Homese
   })
 }
 
-/** A plan changes nothing, so it waits for nobody: however many there are, none is turned away from a full queue. */
+/** A dry run changes nothing, so it needs no lock and is never refused because of a full queue. */
 function unlessDry(
   rules: HomeseerOwnerRules,
   { lock }: Pick<CapabilityDefinition<z.ZodType<JsonObject>>, 'lock'>,
@@ -154,11 +154,10 @@ function usualRehearsal<Input extends z.ZodType<JsonObject & HomeseerGuardArgume
 }
 
 // Tolerant input: arguments that a tool does not know are left out and named in a warning, as callers of the contract's
-// first implementation rely on (ADR 164). What is left out reaches nothing: no handler, no adapter, no approval.
+// first implementation rely on (ADR 164). Ignored arguments reach no handler, no adapter and no approval.
 
 /**
- * Under a key that no JSON has: it goes with the arguments wherever they go, copies included, and into no record, hash or
- * wire.
+ * A symbol, which JSON cannot have: it stays with the arguments, copies included, and is in no record, hash or message.
  */
 const IGNORED = Symbol('ignored arguments')
 const MAX_NAMED = 20
@@ -174,7 +173,7 @@ export function createTolerantInputSchema<Shape extends z.core.$ZodLooseShape>(s
   })
 }
 
-/** The same capability, whose answers name the arguments that were ignored. */
+/** Wraps a capability so that its answers name the ignored arguments. */
 export function addIgnoredArgumentsReport(capability: Capability): Capability {
   if (!('handle' in capability)) return capability
   const { offer, handle } = capability

@@ -21,14 +21,14 @@ import {
   type SuggestedToolCall,
 } from './faults.ts'
 
-/** For faults that the chain or the guard says, which know nothing of the family's ten codes. */
+/** The codes for faults of the chain or the guard, which do not know the family's ten codes. */
 const CODES: Readonly<Record<FaultKind, Hs4ErrorCode>> = {
   'invalid-arguments': 'BAD_REQUEST',
   'not-found': 'NOT_FOUND',
   'not-permitted': 'POLICY_DENY',
   'approval-required': 'POLICY_DENY',
   conflict: 'BAD_REQUEST',
-  // A limit is the owner's policy, too; `retryable` tells it from a no.
+  // A limit is the owner's policy, too; `retryable` tells it apart from a refusal.
   busy: 'POLICY_DENY',
   offline: 'NETWORK',
   'timed-out': 'TIMEOUT',
@@ -39,10 +39,12 @@ const CODES: Readonly<Record<FaultKind, Hs4ErrorCode>> = {
   internal: 'INTERNAL',
 }
 
-/** The very same call may succeed later. An unknown outcome is never retried: the change may have happened. */
+/**
+ * Kinds after which the same call may succeed later. An unknown outcome is never retried: the change may have happened.
+ */
 const RETRYABLE: ReadonlySet<FaultKind> = new Set(['offline', 'timed-out', 'busy', 'internal'])
 
-/** `error.fixHint` where the fault brings none of its own; written for the model that has to act on it. */
+/** The default `error.fixHint`, written for the model that has to act on it. */
 const HINTS: Readonly<Record<Hs4ErrorCode, string>> = {
   AUTH: 'Check user and password of HomeSeer in the configuration.',
   NETWORK: 'Check that HomeSeer runs and that its address is right, then try again.',
@@ -59,7 +61,7 @@ const APPROVAL_HINT =
   'A person was asked (`details.approval`). Tell the user; once they agree, make this very call again unchanged.'
 const MISSING_HINT = 'Make the call in suggestedNextToolCalls, with words of your own for intent and reason.'
 const DECIDED_HINT = 'A person decided this. Tell the user; do not look for another way.'
-/** Not HomeSeer is at fault here, but the way to it. */
+/** The fault is on the way to HomeSeer, not in HomeSeer. */
 const AWAY_HINT = 'Another node was asked, and cannot be reached now. Try again later, or tell the user.'
 const NODE_HINT = 'Name one of the nodes in the message, or leave `_node` out.'
 const LATER_HINT = 'Wait for `details.retryAfterMs`, then make the same call.'
@@ -67,8 +69,8 @@ const LATER_HINT = 'Wait for `details.retryAfterMs`, then make the same call.'
 export const homeseerFamily: Family = {
   name: 'homeseer',
   isListedInShort: true,
-  // Names, states and events are the words of whoever set up the house; event files are not cleaned where they are read,
-  // because a rollback restores what it found.
+  // Names, states and events are untrusted text, so they are cleaned here. Event files are not cleaned when they are
+  // read, because a rollback restores what it found.
   success: (data) => ({ result: sanitizeJson(data) }),
   failure: (fault, offer, listed = (tool) => tool) => ({
     structured: sanitizeJson({ error: errorJson(fault, offer, listed) }),
@@ -91,7 +93,7 @@ export function toHomeseerAnswer(result: Result<Json, Fault>): Outcome {
 function errorJson(fault: Fault, offer: Offer, listed: (tool: string) => string): JsonObject {
   const code = codeOf(fault)
   const { [SUGGESTED_CALLS_FIELD]: own, [FIX_HINT_FIELD]: hint, next: step, ...known } = fault.details ?? {}
-  // The fault's own suggestion has the arguments of the call that failed in it; the usual one only its name.
+  // The fault's own suggestion contains the arguments of the failed call; the usual one only its name.
   const next = Array.isArray(own) ? own : (nextStep(fault, step) ?? usualNext(code, offer).map(toSuggestedCallJson))
   const details = { ...known, ...extraDetails(fault), ...adminDetails(fault) }
   return {
@@ -104,7 +106,7 @@ function errorJson(fault: Fault, offer: Offer, listed: (tool: string) => string)
   }
 }
 
-/** The one step that a fault names, in the words of this contract. */
+/** The one step that a fault names, as a call of this contract. */
 function nextStep({ details }: Fault, given: Json | undefined): readonly Json[] | undefined {
   const waiting = details?.['approval']
   const step = given ?? (isJsonObject(waiting) ? waiting['next'] : undefined)
@@ -113,31 +115,31 @@ function nextStep({ details }: Fault, given: Json | undefined): readonly Json[] 
   return [toSuggestedCallJson({ name: step['tool'], ...(isJsonObject(args) ? { args } : {}) })]
 }
 
-/** Another node may have suggested it, in whatever form. */
+/** Another node may have suggested it, in any form. */
 function spelt(call: Json, listed: (tool: string) => string): Json {
   if (!isJsonObject(call) || typeof call['name'] !== 'string') return call
   return { ...call, name: listed(call['name']) }
 }
 
-/** The kind has the last word where the guard has learned more than the family knew. */
+/** The kind decides if the guard knows more than the family did. */
 function codeOf({ kind, code }: Fault): Hs4ErrorCode {
   return isHs4ErrorCode(code) && kind !== 'unknown-outcome' ? code : CODES[kind]
 }
 
-/** Reasons that no arguments can put right. */
+/** Reasons that no arguments can change. */
 const DECIDED: ReadonlySet<string> = new Set(['approval-denied', 'owner', 'emergency-stop'])
 
 function hintFor({ kind, code: given, details, reasons = [] }: Fault, code: Hs4ErrorCode): string {
   if (kind === 'approval-required') return APPROVAL_HINT
   if (kind === 'invalid-arguments' && details?.['next'] !== undefined) return MISSING_HINT
-  // Words of the bus, spec 2 § 6: nothing of this family was called.
+  // A code of the bus (spec 2 § 6): no provider of this family was called.
   if (kind === 'offline' && given === 'partition') return AWAY_HINT
   if (kind === 'not-found' && details?.['reason'] === 'node') return NODE_HINT
   if (reasons.some(({ rule }) => DECIDED.has(rule))) return DECIDED_HINT
   return kind === 'busy' ? LATER_HINT : HINTS[code]
 }
 
-/** Spec 4's `suggestedNextToolCalls`, by code; every failure names at least one call that can be made as it stands. */
+/** Spec 4's `suggestedNextToolCalls`, by code; every failure names at least one call that can be made unchanged. */
 function usualNext(code: Hs4ErrorCode, { name }: Offer): readonly SuggestedToolCall[] {
   const health: SuggestedToolCall = { name: 'hs4.health.get' }
   const selftest: SuggestedToolCall = { name: 'hs4.selftest.run' }
@@ -173,9 +175,8 @@ function extraDetails({ reasons, retryAfterMs }: Fault): JsonObject {
 }
 
 /**
- * A refused act of administration still answers with the contract's envelope, so that one reader suffices. What it says
- * of the call comes with the fault (admin/admin-envelope.ts); what it came to is said here, where the reasons are
- * known.
+ * A refused administration call still answers with the contract's envelope, so that one reader is enough. The details
+ * about the call come with the fault (admin/admin-envelope.ts); the result is added here, where the reasons are known.
  */
 function adminDetails({ reasons = [], details }: Fault): JsonObject {
   const envelope = details?.['envelope']
@@ -185,7 +186,7 @@ function adminDetails({ reasons = [], details }: Fault): JsonObject {
     if (check === 'policy') return 'fail'
     const rule = check === 'change_ticket' ? 'change-ticket' : 'maintenance-window'
     if (reasons.some((reason) => reason.rule.startsWith(rule))) return 'fail'
-    // Of an act that was not even found nobody has checked it.
+    // A call that was not found has not been checked.
     return call['domain'] === null ? 'skipped' : 'pass'
   }
   const checks = Array.isArray(precheck) ? (precheck as readonly JsonObject[]) : []
@@ -200,13 +201,13 @@ function adminDetails({ reasons = [], details }: Fault): JsonObject {
   }
 }
 
-/** Short, because it stands in every tool of the list. */
+/** Short, because every tool of the list contains it. */
 const ERROR: JsonSchema = {
   type: 'object',
   required: ['code', 'message', 'retryable', 'fixHint'],
 }
 
-/** Without the keywords that say nothing: a list of sixty tools is read by models that pay for every word. */
+/** Drops keywords without information, because models read the list of sixty tools and pay for every word. */
 function slim(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(slim)
   if (typeof schema !== 'object' || schema === null) return schema

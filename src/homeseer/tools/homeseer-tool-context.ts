@@ -1,5 +1,5 @@
 /**
- * HomeSeer tool context: what the HomeSeer tools are given. They know nothing of who made it.
+ * HomeSeer tool context: the dependencies of the HomeSeer tools.
  */
 import type { Offer } from '../../bus/capability.ts'
 import type { HomeseerConfig } from '../../config/homeseer.ts'
@@ -17,13 +17,13 @@ import type { LateDeviceChangeTracker } from './change-verification-client.ts'
 import type { HomeseerAuditTrail } from './homeseer-audit.ts'
 import type { HomeseerOwnerRules } from './owner-rules.ts'
 
-/** The bus, as far as tools look at tools. */
+/** The part of the bus that lists tools. */
 export interface OfferLookup {
   readonly offer: (name: string) => Offer | undefined
   readonly offers: () => readonly Offer[]
 }
 
-/** One HomeSeer and everything that is known of it. */
+/** One HomeSeer and everything that is known about it. */
 export interface HomeseerToolContext {
   readonly config: HomeseerConfig
   readonly rules: HomeseerOwnerRules
@@ -35,7 +35,7 @@ export interface HomeseerToolContext {
   readonly learned: AliasStore | undefined
   readonly eventFiles: EventDefinitionSource
   readonly arrivals: LateDeviceChangeTracker
-  /** What the owner says that devices are. */
+  /** The owner's device classes. */
   readonly classes: DeviceClassOverrideStore
   /** Which devices exist for callers; `undefined`: all. */
   readonly exposes: DeviceExposurePredicate | undefined

@@ -1,6 +1,6 @@
 /**
- * Intent tools: from what somebody wants to a prepared change, and on to the change itself where that is asked for and
- * the name leaves no doubt.
+ * Intent tools: prepare a change for a request in words, and carry it out if this is requested and the name is
+ * unambiguous.
  *
  * Reads and writes through the bus.
  */
@@ -38,7 +38,7 @@ const common = {
   effect: 'writes',
   timeoutSeconds: 120,
   ...DELEGATING_CHANGE_STEPS,
-  // The act is a call that the guard decides about by itself; here a token is made.
+  // The guard decides about the change as a call of its own; this call only creates a token.
   assess: (): CallAssessment => ({ effect: 'records', reasons: [] }),
 } as const
 const output = z.looseObject({ execute: z.boolean(), prepared: z.looseObject({}).nullable() })
@@ -47,7 +47,7 @@ export function createIntentTools(homeseer: HomeseerToolContext): readonly Capab
   return [setByName(homeseer), runByName(homeseer), activateScene(homeseer)]
 }
 
-/** `source` is for HomeSeer's log; it goes along with the wish and is no part of it. */
+/** `source` is for HomeSeer's log; it is passed along and does not affect the change. */
 function setByName(homeseer: HomeseerToolContext): Capability {
   return defineChange({
     ...common,
@@ -72,7 +72,7 @@ function setByName(homeseer: HomeseerToolContext): Capability {
   })
 }
 
-/** `groupHint` narrows by part of a group's name, after the scores (spec 4, resolve.events). */
+/** `groupHint` filters by a part of the group's name, after scoring (spec 4, resolve.events). */
 function runByName(homeseer: HomeseerToolContext): Capability {
   return defineChange({
     ...common,
@@ -129,7 +129,7 @@ function activateScene(homeseer: HomeseerToolContext): Capability {
       const devices = createDeviceIntent({ ...named, found: resolveDevices(resolver, query) }, (device) =>
         sceneArguments(device, fallbackDeviceValue),
       )
-      // Decided by scores alone, before anything is prepared, and told in the answer whatever comes of it.
+      // Decided by the scores alone, before anything is prepared, and always shown in the answer.
       const choice = chooseScenePath({
         preferPath,
         eventMinScore,
@@ -138,7 +138,7 @@ function activateScene(homeseer: HomeseerToolContext): Capability {
       })
       const path = choice.selectedPath
       const selection = { ...choice, preferPath, eventMinScore }
-      // An event and a device of one name, or two events: which is meant only a person can say.
+      // If an event and a device, or two events, have the name, only a person can say which is meant.
       if (preferPath === 'auto' && isNamed(events.found) && isNamed(devices.found))
         return createHomeseerAnswer({ ...sceneChoices(query, events, devices), path, selection })
       const carryOut = <One extends ResolutionCandidate<unknown>>(intent: NamedTargetIntent<One>) =>
@@ -153,7 +153,7 @@ function isNamed({ verdict }: NameResolution<unknown>): boolean {
   return verdict.kind === 'act' || (verdict.kind === 'ask' && verdict.reason === 'several-exact')
 }
 
-/** Everything that bears exactly the name, events first: `preferPath` tells them apart. */
+/** Everything with exactly this name, events first; `preferPath` tells them apart. */
 function sceneChoices(
   query: string,
   events: NamedTargetIntent<ResolutionCandidate<ReceivedEvent>>,
@@ -176,7 +176,7 @@ function sceneChoices(
   ])
 }
 
-/** 100 is what the contract says, and what no Z-Wave dimmer takes. */
+/** The contract says 100, which no Z-Wave dimmer accepts, so the value is adapted. */
 function sceneArguments({ controls }: DeviceCandidate['target'], value: number | undefined): JsonObject {
   if (value !== undefined) return { value }
   return controls.some(({ use }) => use === 'On') ? { controlUse: 'On' } : { value: 100 }

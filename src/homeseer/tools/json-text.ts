@@ -1,14 +1,14 @@
 /**
- * JSON text: a member that should be a text, read without trusting that it is one; and texts that are cut.
+ * JSON text: reads members that should be texts but may not be, and truncates texts.
  */
 import type { Json } from '../../core/json.ts'
 
-/** Texts and numbers; anything else is no text. */
+/** The text of a string or number; empty for any other value. */
 export function toTextOrEmpty(value: Json | undefined): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
-/** The beginning of a text, without the half of a character at its end: JSON cannot say that. */
+/** The beginning of a text, without half of a surrogate pair at its end, which JSON cannot express. */
 export function truncateText(text: string, most: number): string {
   return text.slice(0, most).toWellFormed()
 }

@@ -1,5 +1,5 @@
 /**
- * Link health: how the connection to HomeSeer fares, from what every request came to; and what to do about it.
+ * Link health: the state of the connection to HomeSeer, from the results of all requests, with advice.
  *
  * Holds the last outcome; otherwise pure.
  */
@@ -8,17 +8,17 @@ import type { ServiceHealth } from '../../bus/capability.ts'
 import { LINK_HEALTH_REQUEST_NAMES, type RequestAttemptNote } from '../wire/json-client.ts'
 import type { AsciiConnectionState } from '../wire/ascii-client.ts'
 
-/** The last attempt stands for the link: requests are frequent, and what worked a minute ago says nothing. */
+/** The last attempt determines the state: requests are frequent, and an older success proves nothing. */
 export interface HomeseerLinkHealthTracker {
   readonly note: (attempt: RequestAttemptNote) => void
   readonly last: () => RequestAttemptNote | undefined
 }
 
-/** Hears once that HomeSeer is away and once that it is back, however often it is asked meanwhile. */
+/** Called once when HomeSeer is lost and once when it is back, however many requests there are meanwhile. */
 export interface HomeseerLinkHealthListener {
   readonly away: (attempt: RequestAttemptNote) => void
   readonly back: () => void
-  /** Each attempt that came to nothing. */
+  /** Called for each failed attempt. */
   readonly failed?: (attempt: RequestAttemptNote) => void
 }
 
@@ -29,7 +29,7 @@ const AWAY: ReadonlySet<RequestAttemptNote['outcome']> = new Set([
   'json-disabled',
 ])
 
-/** Told of every attempt by the link; asked by `health` and the doctor. */
+/** The link reports every attempt; `health` and the doctor read the state. */
 export function createHomeseerLinkHealthTracker(news: HomeseerLinkHealthListener): HomeseerLinkHealthTracker {
   let last: RequestAttemptNote | undefined
   let answered = false
@@ -38,7 +38,7 @@ export function createHomeseerLinkHealthTracker(news: HomeseerLinkHealthListener
     note: (attempt) => {
       const { request, outcome } = attempt
       if (outcome !== 'ok') news.failed?.(attempt)
-      // Late may be the camera behind it.
+      // A time-out may be caused by a camera behind HomeSeer, so only requests that HomeSeer answers itself count.
       if (outcome === 'timed-out' && !LINK_HEALTH_REQUEST_NAMES.has(request)) return
       const again = last !== undefined && AWAY.has(last.outcome)
       last = attempt
@@ -46,7 +46,7 @@ export function createHomeseerLinkHealthTracker(news: HomeseerLinkHealthListener
         if (away) news.back()
         away = false
         answered = true
-        // One failure of a link that worked is not yet a loss.
+        // A single failure after successes does not count as a loss yet.
       } else if (!away && (again || !answered)) {
         away = true
         news.away(attempt)
@@ -60,7 +60,7 @@ export interface HomeseerLinkFacts {
   readonly url: string
   readonly last: RequestAttemptNote | undefined
   readonly push: AsciiConnectionState | undefined
-  /** Why the web hook is not heard although it should be. */
+  /** Why the web hook cannot receive although it should. */
   readonly webhookFault?: string | undefined
   readonly devices: number
 }
@@ -82,12 +82,12 @@ export function toHomeseerServiceHealth({ url, last, push, webhookFault, devices
   }
 }
 
-/** What nobody has asked yet is not known to be away; a page that is not there says nothing about the others. */
+/** Before the first attempt HomeSeer does not count as lost; and a missing page says nothing about others. */
 function isAway(last: RequestAttemptNote | undefined): boolean {
   return last !== undefined && (AWAY.has(last.outcome) || LINK_HEALTH_REQUEST_NAMES.has(last.request))
 }
 
-/** What was refused was answered: the link is there. */
+/** A refusal is an answer, so the link works. */
 export function adviseOnHomeseerLink(
   url: string,
   last: Pick<RequestAttemptNote, 'outcome' | 'code'> | undefined,
@@ -138,7 +138,7 @@ function adviseOnUnreachableHost(url: string, code: string | undefined): string 
   }
 }
 
-/** Without push everything still works, later; so the advice comes after that on the link itself. */
+/** Without push everything still works, only slower, so this advice comes after that about the link. */
 export function adviseOnHomeseerPush(push: AsciiConnectionState | undefined): string | undefined {
   if (push === undefined || push.up) return undefined
   if (push.reason === 'refused') return 'HomeSeer’s ASCII port refuses the login: guests may not use it.'

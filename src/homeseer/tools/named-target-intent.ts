@@ -1,6 +1,6 @@
 /**
- * Named target intent: a change of whatever a caller named. The exact name of exactly one thing is prepared and, where
- * that is asked for, committed; anything similar asks.
+ * Named target intent: a change of a thing that the caller named. If exactly one thing has this name, the change is
+ * prepared and, if requested, committed; a similar name leads to a question.
  *
  * Reads and writes through the bus.
  */
@@ -32,7 +32,7 @@ import { createHomeseerAnswer } from './homeseer-envelope.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { explainAmbiguity, explainAmbiguityToModel, readCurrentResolver, toCandidateJson } from './resolve-tools.ts'
 
-/** What was said, by whom it is claimed, and what it may mean. */
+/** The name in the request, the caller's claims, and what the name may mean. */
 interface NamedTarget<One> {
   readonly query: string
   readonly claims: HomeseerChangeToStage['claims']
@@ -47,14 +47,14 @@ export interface NamedTargetIntent<One extends ResolutionCandidate<unknown>> ext
   readonly labelOf: (one: One) => string
   readonly describe: (one: One) => JsonObject
   readonly callFor: (one: One) => SuggestedToolCall & { readonly args: JsonObject }
-  /** The endpoint that acts, where a root or master was named. */
+  /** The endpoint that acts, if a root or master was named. */
   readonly endpointOf: (one: One) => One | undefined
 }
 
-/** Candidates that are shown: more than a person can choose from helps nobody. */
+/** The number of shown candidates; more would not help a person to choose. */
 const TOP = 5
 
-/** Sets the device that was named; `argumentsFor` are those of hs4.devices.set beside the ref. */
+/** Sets the named device; `argumentsFor` are the arguments of hs4.devices.set beside the ref. */
 export function createDeviceIntent(
   named: NamedTarget<DeviceCandidate>,
   argumentsFor: (device: DeviceCandidate['target']) => JsonObject,
@@ -90,7 +90,7 @@ export function createDeviceIntent(
   }
 }
 
-/** Runs the event that was named. */
+/** Runs the named event. */
 export function createEventIntent(
   named: NamedTarget<ResolutionCandidate<ReceivedEvent>>,
 ): NamedTargetIntent<ResolutionCandidate<ReceivedEvent>> {
@@ -101,7 +101,7 @@ export function createEventIntent(
   return {
     ...named,
     kind: 'event',
-    // An event without an id can be run by name, and cannot be told from another one that has none.
+    // An event without an id can be run by name, and cannot be distinguished from another one without an id.
     idOf: ({ target }) => target.id ?? -1,
     labelOf: ({ target }) => `${target.group} / ${target.name}, id ${target.id ?? 'none'}`,
     describe: (one) => ({
@@ -122,7 +122,7 @@ export function createEventIntent(
   }
 }
 
-/** The change as it is prepared, or shown to who has to choose. */
+/** The change as it is prepared, or shown for a choice. */
 export function toChangeToStage<One extends ResolutionCandidate<unknown>>(
   { query, claims, callFor, labelOf }: NamedTargetIntent<One>,
   one: One,
@@ -145,7 +145,7 @@ export async function carryOutIntent<One extends ResolutionCandidate<unknown>>(
     .slice(0, TOP)
     .map((one) => ({ id: idOf(one), label: labelOf(one), call: toRunnableCall(toChangeToStage(intent, one)) }))
   const choice = readElicitedChoice(call, choices)
-  // The name as it was said, quoted: a person may see from it that it was heard wrongly.
+  // The name as it was given, quoted, so that a person notices if it was misheard.
   const said = `(${JSON.stringify(query)})`
   if (choice === undefined && canElicit(call))
     return createElicitation(`${explainAmbiguity(found.verdict) ?? ''} Which one is meant? ${said}`, choices)
@@ -156,15 +156,18 @@ export async function carryOutIntent<One extends ResolutionCandidate<unknown>>(
       ...describe(top),
     })
   }
-  // The choice is one of these candidates: no other is taken than those that are offered.
+  // The choice must be one of these candidates.
   const one = found.candidates.find((candidate) => idOf(candidate) === choice.id) ?? top
   const outcome = await prepareAndCommit(homeseer, call, { intent, one })
-  // After it worked: a name that led to a refusal is not worth keeping.
+  // Learned only after a success: a name that led to a refusal is not worth keeping.
   if (outcome.ok) await learnName(homeseer, call, { kind, id: choice.id, text: query })
   return outcome
 }
 
-/** Spec 4 promises a prepared envelope. A likely name gets one that somebody has to commit; several equal ones none. */
+/**
+ * Spec 4 promises a prepared envelope. A likely candidate gets one that has to be committed explicitly; several equal
+ * ones get none.
+ */
 async function prepareLikely<One extends ResolutionCandidate<unknown>>(
   homeseer: HomeseerToolContext,
   call: HandlerContext,
@@ -185,15 +188,15 @@ async function prepareAndCommit<One extends ResolutionCandidate<unknown>>(
   const details = intent.describe(one)
   const staged = await prepareAndMaybeCommitChange(homeseer, call, toChangeToStage(intent, one))
   if (staged.ok) return createHomeseerAnswer({ ...staged.value, ...details })
-  // Also of a refusal the caller hears which device was meant, and of a root the call for the endpoint that acts.
+  // A refusal also names the device and, for a root, the call for the endpoint that acts.
   const endpoint = intent.endpointOf(one)
   const next = endpoint === undefined ? {} : { next: [toRunnableCall(toChangeToStage(intent, endpoint))] }
   return fail(extendHs4Fault(staged.fault, { ...next, details }))
 }
 
 /**
- * What was said and confirmed is the caller's own name for it from now on, unless it is something else's name already.
- * Everybody's it becomes only where the owner of the house says it: an agent can answer its own question.
+ * A confirmed name is from now on valid for this caller, unless it is already the name of something else. It becomes
+ * valid for all callers only if the owner of the house confirms it: an agent can answer its own question.
  */
 async function learnName(
   homeseer: HomeseerToolContext,

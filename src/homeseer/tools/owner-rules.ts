@@ -1,12 +1,12 @@
 /**
- * Owner rules: what the owner's configuration says about changing HomeSeer, and every reason why one change is refused.
+ * Owner rules: the owner's configuration for changes of HomeSeer, and every reason why one change is refused.
  *
  *   1 dry run, asked for or by default ▸ 2 mode, confirm, intent, reason (not when dry)
  *   ▸ 3 device, event and camera lists ▸ 4 scripts ▸ 5 plug-in functions
  *   ▸ 6 users, plug-ins, interfaces, categories ▸ 7 the gates of administration
  *
- * All reasons are collected, in this order, so that a caller can put all of it right at once. Whether a call is one of
- * administration follows from the tool; no argument can say so, or deny it.
+ * All reasons are collected, in this order, so that a caller can correct everything at once. Whether a call is an
+ * administration call follows from the tool, never from an argument.
  */
 import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { ConfirmationArgumentCompleter } from '../../bus/capability.ts'
@@ -21,11 +21,11 @@ import { parseAllowListEntryName } from './exact-script-call.ts'
 
 /** Spec 4, Admin Guard: the second word of `hs4.admin.<domain>.*`. */
 export const ADMIN_DOMAINS = ['users', 'plugins', 'interfaces', 'system', 'cameras', 'events', 'config'] as const
-/** Spec 4, Admin Guard: what a caller says of an act of administration. */
+/** Spec 4, Admin Guard: a caller's claim about the risk of a call. */
 export const ADMIN_RISK_LEVELS = ['low', 'medium', 'high'] as const
 export type AdminDomain = (typeof ADMIN_DOMAINS)[number]
 
-/** The configuration with its lists made ready to ask; `undefined` is a list that the owner did not write. */
+/** The configuration with its lists as predicates; `undefined` stands for a list that the owner did not write. */
 export interface HomeseerOwnerRules {
   readonly readOnly: boolean
   readonly requireConfirm: boolean
@@ -63,12 +63,12 @@ export interface HomeseerGuardArguments {
   readonly changeTicket?: string
 }
 
-/** What a call would touch, resolved: names have become ids by now, because lists hold ids. */
+/** The targets of a call, resolved to ids, because lists contain ids. */
 export interface TouchedTargets {
   readonly refs?: readonly number[]
-  /** `undefined` stands for an event that has no id and therefore is on no list. */
+  /** `undefined` stands for an event without an id, which is on no list. */
   readonly eventIds?: readonly (number | undefined)[]
-  /** What it sets in motion is not known to the end: it might change any device. */
+  /** The consequences are not completely known: the call might change any device. */
   readonly mayTouchAnything?: boolean
   readonly cameraIds?: readonly number[]
   readonly scriptId?: string
@@ -106,12 +106,12 @@ export function readHomeseerOwnerRules(config: HomeseerConfig): HomeseerOwnerRul
   }
 }
 
-/** The owner's default cannot be switched off by an argument: `dryRun: false` is no more than silence. */
+/** An argument cannot switch off the owner's default: `dryRun: false` has no effect. */
 export function isDryRunCall(rules: HomeseerOwnerRules, claims: HomeseerGuardArguments): boolean {
   return rules.defaultDryRun || claims.dryRun === true
 }
 
-/** No reasons, no refusal by the owner's rules; the guard has its own beside them. */
+/** Without reasons, the owner's rules do not refuse the call; the guard has further rules. */
 export function listOwnerRuleRefusals(
   rules: HomeseerOwnerRules,
   claims: HomeseerGuardArguments,
@@ -124,7 +124,7 @@ export function listOwnerRuleRefusals(
   ]
 }
 
-/** `read_only` first: nothing that follows could be put right by the caller then. */
+/** `read_only` comes first, because then no other correction would help. */
 function claimReasons(
   rules: HomeseerOwnerRules,
   { confirm, intent, reason }: HomeseerGuardArguments,
@@ -135,7 +135,7 @@ function claimReasons(
     reasons.push({
       rule: 'confirm',
       message: 'confirm must be true for a change.',
-      // A caller that says false has not forgotten anything.
+      // A caller that sends false has not left the argument out.
       ...(confirm === undefined ? { argument: 'confirm' } : {}),
     })
   if (!saysSomething(intent))
@@ -144,7 +144,7 @@ function claimReasons(
   return reasons
 }
 
-/** Of the base guard what a call lacks. The words are true of a caller that gave none of its own. */
+/** Fills in missing claims of the base guard. The texts are true for a caller that gave none. */
 export function createHomeseerClaimCompleter(title: string): ConfirmationArgumentCompleter {
   return ({ confirm, intent, reason, dryRun }) => ({
     ...(confirm !== undefined || dryRun === true ? {} : { confirm: true }),
@@ -159,7 +159,7 @@ function isClaim(text: unknown): boolean {
   return typeof text === 'string' && text.length >= MIN_INTENT_OR_REASON_LENGTH && saysSomething(text)
 }
 
-/** Blanks of any script, and characters that nobody sees, say nothing. */
+/** A text of blanks of any script, or of invisible characters, counts as empty. */
 function saysSomething(text: string | undefined): boolean {
   return /[\p{L}\p{N}]/u.test(text ?? '')
 }
@@ -180,7 +180,7 @@ function listReasons(rules: HomeseerOwnerRules, touched: TouchedTargets): readon
   ]
 }
 
-/** A list of devices would be no list if something could pass it by not saying what it does. */
+/** Something whose effect is unknown must not pass a list of devices. */
 function unsure(
   { devices }: HomeseerOwnerRules,
   { mayTouchAnything = false }: TouchedTargets,
@@ -190,7 +190,7 @@ function unsure(
   return [{ rule: 'device-list', message }]
 }
 
-/** What has no id cannot be on a list, and is refused wherever there is one. */
+/** A target without an id cannot be on a list, and is refused wherever there is one. */
 function outside<Item extends string | number>(
   allows: AllowListPredicate<Item> | undefined,
   items: readonly (Item | undefined)[] | undefined,

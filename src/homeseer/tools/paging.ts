@@ -1,5 +1,5 @@
 /**
- * Paging: pages of a list that is ordered by number, by cursor or by offset.
+ * Paging: pages of a list that is ordered by number, with a cursor or an offset.
  */
 import { z } from 'zod'
 import type { Fault } from '../../core/fault.ts'
@@ -52,7 +52,7 @@ function startOf<Item>(
   if (cursor === undefined) return ok(offset)
   const after = decodeNumberCursor(cursor, scope)
   if (!after.ok) return after
-  // Behind the number, not at a position: devices that came or went meanwhile shift nothing.
+  // The page begins after the number, not at a position, so that devices that come or go do not shift it.
   const next = items.findIndex((item) => numberOf(item) > after.value)
   return ok(next < 0 ? items.length : next)
 }

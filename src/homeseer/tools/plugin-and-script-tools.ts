@@ -56,9 +56,9 @@ export function createScriptRunTool(homeseer: HomeseerToolContext): Capability {
       'Runs a script or a script statement on HomeSeer. Code can do anything, so a person has to approve each run.',
     input: createTolerantInputSchema({ command: z.string().min(1).max(4_000), ...BASE_GUARD_ARGUMENT_SCHEMAS }),
     effect: 'sensitive',
-    // What code prints cannot be judged by anybody but its caller: it may be the password that it was asked to read.
+    // Only the caller knows what its code prints: it may be a password that the code reads.
     secrets: ['raw'],
-    // One at a time: what a script touches cannot be known, so no two may run beside each other.
+    // One at a time: what a script touches is unknown, so no two may run at once.
     lock: 'homeseer:scripts',
     plan: async ({ command }) => {
       const script = parseScriptCall(command)
@@ -68,8 +68,8 @@ export function createScriptRunTool(homeseer: HomeseerToolContext): Capability {
     },
     assess: ({ command, script, mayReach }) => ({
       effect: 'sensitive',
-      // The whole command is in the preview that a person approves; this is its short name for limits, rules and the
-      // ledger. Code that is more than one call has no name: whoever trusts a script trusts nothing behind it.
+      // The approver sees the whole command in the preview; this is its short name for limits, rules and the ledger.
+      // Code that is more than one call has a common name, so that trust in one script does not extend to other code.
       target:
         script === undefined
           ? 'homeseer:code'
@@ -96,8 +96,8 @@ export function createScriptRunTool(homeseer: HomeseerToolContext): Capability {
 }
 
 /**
- * Code may switch any device: what the owner forbids for one of them holds for the code. A call on the owner's list was
- * read by the owner, who knows what it switches.
+ * Code may switch any device, so what the owner forbids for one of them is forbidden for the code. A call on the
+ * owner's list is exempt, because the owner knows what it switches.
  */
 async function listDevicesWithinReach(
   { catalog }: HomeseerToolContext,
@@ -129,7 +129,7 @@ export function createPluginFunctionTool(homeseer: HomeseerToolContext): Capabil
       ...BASE_GUARD_ARGUMENT_SCHEMAS,
     }),
     effect: 'sensitive',
-    // With what was told by position, which no record keeps (guard/secret-place.ts).
+    // Includes positional arguments, which no record stores (guard/secret-detection.ts).
     secrets: ['raw'],
     lock: ({ plugin }) => `homeseer:plugin:${toTextOrEmpty(plugin).toLowerCase().slice(0, 200)}`,
     plan: async ({ plugin, functionName, params, instance }) => {
@@ -138,10 +138,10 @@ export function createPluginFunctionTool(homeseer: HomeseerToolContext): Capabil
       const found = plugins.value.find(
         ({ id, name }) => id.toLowerCase() === plugin.toLowerCase() || name.toLowerCase() === plugin.toLowerCase(),
       )
-      // By its id: a list that holds `lock:open` must not be passed under the plug-in's other name.
+      // By its id: a call that the list forbids must not pass under the plug-in's other name.
       if (found !== undefined) {
         const exact = normalisePluginFunctionCall(`${found.id}:${functionName}`, params)
-        // On the owner's own list, with these very parameters: the owner has thought about this one.
+        // On the owner's list with exactly these parameters.
         const isListed = isScriptOrPluginCallListed(exact, listed) && instance === undefined
         const mayReach = await listDevicesWithinReach(homeseer, isListed)
         return mayReach.ok ? ok({ id: found.id, exact, isListed, mayReach: mayReach.value }) : mayReach

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../core/json.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { ADMIN_DOMAINS } from './owner-rules.ts'
 
-/** That lists are configured is told; what is on them is the owner's own business. */
+/** Shows that lists are configured, but not their content. */
 export function describeHomeseerPolicy({
   config,
   rules,

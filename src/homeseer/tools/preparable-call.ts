@@ -1,6 +1,6 @@
 /**
- * Preparable calls: what preparing a change and committing it have in common: finding the tool, asking the guard what it
- * would decide, and what is recorded of it.
+ * Preparable calls: what preparing and committing a change share: finding the tool, asking the guard for its decision,
+ * and the record.
  *
  * Reads through the guard.
  */
@@ -18,7 +18,7 @@ import { truncateText } from './json-text.ts'
 /** Tools whose calls can be prepared, by name. */
 export type PreparableTools = ReadonlyMap<string, Offer>
 
-/** The guard's decision and, unless it is a no, the mistake that the tool's own plan found. */
+/** The guard's decision and, unless it is a refusal, the mistake that the tool's plan found. */
 export async function previewPreparableCall(
   homeseer: HomeseerToolContext,
   offer: Offer,
@@ -30,7 +30,7 @@ export async function previewPreparableCall(
   return mistake === undefined || verdict.value.decision.verdict === 'deny' ? verdict : fail(mistake)
 }
 
-/** Under the contract's name or the one with underscores that strict clients see. */
+/** Finds a tool under the contract's name or the one with underscores that strict clients see. */
 export function findPreparableTool(preparable: PreparableTools, given: string): Result<Offer, Fault> {
   const tool = preparable.get(resolveSpelledName(given, preparable.keys()) ?? given)
   if (tool !== undefined) return ok(tool)
@@ -42,7 +42,7 @@ export function findPreparableTool(preparable: PreparableTools, given: string): 
   )
 }
 
-/** Only a record is made, and the record says what the change would reach. */
+/** Preparing only makes a record, which says what the change would reach. */
 export function toPreparedChangeAssessment({ target, label, touches, mayTouch }: CallAssessment): CallAssessment {
   return {
     effect: 'records',

@@ -1,6 +1,6 @@
 /**
- * Prompts: the seven of the contract. MCP hands prompt arguments over as text, so numbers and truth values are read
- * from text here, and what cannot be read is said.
+ * Prompts: the seven prompts of the contract. MCP passes prompt arguments as text, so numbers and booleans are parsed
+ * here, and invalid ones are refused with a reason.
  */
 import { z } from 'zod'
 import type { Capability, PromptArgument } from '../../bus/capability.ts'
@@ -15,7 +15,7 @@ const words = z.string().min(1).max(1_000)
 const maybe = z.string().max(1_000).exactOptional()
 const ACTIONS = ['install', 'update', 'remove', 'set_enabled', 'restart'] as const
 
-/** `yes`, `TRUE`, `1` and a boolean all mean the same; anything else is a mistake. */
+/** `yes`, `TRUE`, `1` and a boolean all mean the same; any other value is an error. */
 function truth(otherwise: boolean) {
   const text = z
     .union([z.boolean(), z.string().regex(/^(1|0|true|false|yes|no|on|off)$/i, 'true or false')])
@@ -23,13 +23,13 @@ function truth(otherwise: boolean) {
   return text.transform((value) => (typeof value === 'boolean' ? value : /^(1|true|yes|on)$/i.test(value)))
 }
 
-/** One ref, or several with commas between them. */
+/** One ref, or several separated by commas. */
 const refs = z
   .union([z.number(), z.string().regex(/^\s*(\d{1,9}\s*(,\s*\d{1,9}\s*)*)?$/, 'numbers with commas between them')])
   .default('')
   .transform((value) => String(value).match(/\d+/g) ?? [])
 
-/** `shape` reads what a client sends; `arguments` is what it is told, required only where nothing is assumed. */
+/** `shape` parses what a client sends; `arguments` is what the client is shown, required only without a default. */
 interface Prompt<Shape extends z.ZodRawShape> {
   readonly name: string
   readonly title: string
@@ -195,7 +195,7 @@ function prompt<Shape extends z.ZodRawShape>(definition: Prompt<Shape>): Capabil
     title,
     description,
     face: { kind: 'prompt', arguments: definition.arguments },
-    // The output of a shape that is still a type parameter; `text` gets it back with its type.
+    // The output type of a shape that is a type parameter is not known here; `text` gets it with its type.
     input: createTolerantInputSchema(shape) as unknown as z.ZodType<Record<string, never>, unknown>,
     output: z.looseObject({ messages: z.array(z.looseObject({})) }),
   }).handledBy(async (input) => {
@@ -212,7 +212,7 @@ function optional(name: string, description: string, choices?: readonly string[]
   return { name, description, required: false, ...completion(choices) }
 }
 
-/** What MCP's `completion/complete` offers while somebody types. */
+/** The values that MCP's `completion/complete` offers. */
 function completion(choices: readonly string[] | undefined): Pick<PromptArgument, 'complete'> {
   if (choices === undefined) return {}
   return { complete: (typed) => choices.filter((choice) => choice.startsWith(typed)) }

@@ -1,5 +1,5 @@
 /**
- * Resolve tools: from what somebody said to refs and ids, with the evidence and whether one may act on it.
+ * Resolve tools: find refs and ids for names, with the evidence and whether a caller may act on the result.
  *
  * Reads through the link.
  */
@@ -36,7 +36,7 @@ const includeEvidence = z.boolean().default(true).describe('With the name that m
 const output = z.looseObject({
   query: z.string(),
   totalMatches: z.int(),
-  // Ours: whether one may act on it. Scores alone do not say (ADR 7, ADR 23).
+  // An addition of ours: whether a caller may act on the result, which scores alone do not say (ADR 7, ADR 23).
   verdict: z.looseObject({ kind: z.enum(['act', 'ask', 'none']) }),
   items: z.array(z.looseObject({ score: z.number(), confidence: z.enum(['high', 'medium', 'low']) })),
 })
@@ -45,7 +45,7 @@ export function createResolveTools(homeseer: HomeseerToolContext): readonly Capa
   return [devices(homeseer), events(homeseer), cameras(homeseer)]
 }
 
-/** What names mean at this moment, or why nobody knows. Where they are not `clear`, the house is read anew first. */
+/** The present resolver, or why there is none. If a name is not `clear`, the house is read again first. */
 export async function readCurrentResolver(
   { resolver }: HomeseerToolContext,
   call: Pick<Call, 'caller'>,
@@ -53,12 +53,12 @@ export async function readCurrentResolver(
 ): Promise<Result<ResolverWithWarnings, Fault>> {
   const caller = toCallerKey(call.caller)
   const known = await resolver.current(caller)
-  // Before anybody is asked, or hears no: the name may be newer than what we know.
+  // Read again before anybody is asked or refused, because the name may be newer than the cache.
   const current = known.ok && !clear(known.value.resolver) ? await resolver.renewed(caller) : known
   return current.ok ? ok(current.value) : fail(createHomeseerReadFault(current.fault, 'reading names'))
 }
 
-/** What one name means at this moment, read anew first where that leaves doubt. */
+/** What one name means, after reading the house again if that leaves doubt. */
 export async function resolveNameWithRefresh<One>(
   homeseer: HomeseerToolContext,
   call: Call,
@@ -73,7 +73,7 @@ export function isResolutionUnambiguous({ verdict }: NameResolution<unknown>): b
   return verdict.kind === 'act'
 }
 
-/** `match` decides whether one may act (exact), `score` is spec 4's number and only ranks. */
+/** `match` decides whether a caller may act (exact); `score` is spec 4's number, which only ranks. */
 export function toCandidateJson(candidate: ResolutionCandidate<unknown>, withEvidence: boolean): JsonObject {
   const { score, confidence, match, evidence } = candidate
   return {
@@ -121,12 +121,12 @@ const DOUBTS: Readonly<Record<Extract<ResolutionVerdict, { kind: 'ask' }>['reaso
   'look-alike': 'A name looks like this one without being it.',
 }
 
-/** Why somebody has to be asked; `undefined` when there is nothing to ask. */
+/** Why a question is needed; `undefined` when none is. */
 export function explainAmbiguity(verdict: ResolutionVerdict): string | undefined {
   return verdict.kind === 'ask' ? DOUBTS[verdict.reason] : undefined
 }
 
-/** The same for a model, which has to ask. */
+/** The reason for a model, which has to ask its user. */
 export function explainAmbiguityToModel(verdict: ResolutionVerdict): string | undefined {
   const doubt = explainAmbiguity(verdict)
   return doubt === undefined ? undefined : `${doubt} Ask which one is meant.`
@@ -141,11 +141,11 @@ interface Question {
 interface Answering<One> {
   readonly resolve: (names: NameResolver) => NameResolution<One>
   readonly item: (one: One, index: number) => JsonObject
-  /** What the answer says beside. */
+  /** Additional members of the answer. */
   readonly more?: (best: One | undefined) => JsonObject
 }
 
-/** What all three answer: who may be meant, best first, and whether one may act on it. */
+/** The answer of all three tools: the candidates, best first, and whether a caller may act on it. */
 async function answerCandidates<One extends ResolutionCandidate<unknown>>(
   { homeseer, call }: { readonly homeseer: HomeseerToolContext; readonly call: Call },
   { query, limit: most, includeEvidence: withEvidence }: Question,
@@ -181,7 +181,7 @@ function devices(homeseer: HomeseerToolContext): Capability {
   }).handledBy((input, call) =>
     answerCandidates({ homeseer, call }, input, {
       resolve: (names) => resolveDevices(names, input.query),
-      // Below medium confidence nothing is recommended: it is a question.
+      // Below medium confidence no target is recommended, because a question is needed.
       more: (best) => ({ recommendedRef: best === undefined || best.confidence === 'low' ? null : best.target.ref }),
       item: (one, index) => ({
         ref: one.target.ref,

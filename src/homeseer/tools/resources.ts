@@ -1,6 +1,6 @@
 /**
- * Resources: the sixteen of the contract. Reading one is a call like any other: guarded, recorded, and without code on
- * HomeSeer's machine.
+ * Resources: the sixteen resources of the contract. Reading one is a call like any other: guarded, recorded, and
+ * without code on HomeSeer's machine.
  *
  * Reads through the link.
  */
@@ -30,7 +30,7 @@ import { describeHomeseerPolicy } from './policy-description.ts'
 import { readCurrentResolver, toResolverRefreshJson } from './resolve-tools.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
-/** `path` is what stands behind `hs4://`. */
+/** `path` is the part after `hs4://`. */
 export interface HomeseerResourceDefinition {
   readonly path: string
   readonly title: string
@@ -73,7 +73,7 @@ export function createHomeseerResource(
   )
 }
 
-/** Eleven; the other five are about administration and stand in admin/admin-resources.ts. */
+/** Eleven resources; the other five are about administration and are in admin/admin-resources.ts. */
 export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
   {
     path: 'devices/catalog',
@@ -170,7 +170,7 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
   },
 ]
 
-/** Where the rest of a large house is: a resource that fills a model's head helps nobody. */
+/** Where the rest of a large house can be read: a resource must not fill a model's context. */
 const MORE = 'hs4.devices.list pages over all devices (`cursor`).'
 
 async function catalogJson(homeseer: HomeseerToolContext, full: boolean): Promise<Result<Json, Fault>> {
@@ -190,7 +190,7 @@ async function catalogJson(homeseer: HomeseerToolContext, full: boolean): Promis
 
 async function statusJson(homeseer: HomeseerToolContext, full: boolean): Promise<Result<Json, Fault>> {
   return readDeviceStatusData(homeseer, {
-    // The thin variant is answered from the mirror, the full one by HomeSeer (spec 4, Resource behavior).
+    // The mirror answers the short variant, and HomeSeer the full one (spec 4, Resource behavior).
     compress: !full,
     everything: full,
     voiceonly: false,
@@ -206,7 +206,7 @@ const RECENT = 50
 
 async function summaryJson(homeseer: HomeseerToolContext, mayRead: AuditAccessPredicate): Promise<Result<Json, Fault>> {
   const { link, catalog, config, audit, clock } = homeseer
-  // Each may fail by itself: a summary without cameras is better than none, and `warnings` says what is missing.
+  // Each source may fail by itself: a summary without cameras is still useful, and `warnings` says what is missing.
   const [version, house, events, cameras] = await Promise.all([
     link.json.call(createVersionRequest()),
     readHomeseerDeviceCatalog(homeseer),
@@ -220,7 +220,7 @@ async function summaryJson(homeseer: HomeseerToolContext, mayRead: AuditAccessPr
   const top = (name: 'location' | 'interfaceName'): readonly JsonObject[] =>
     groups(name)
       .slice(0, TOP)
-      // Counts, not refs: on a large house the refs would be most of the text.
+      // Counts instead of refs, which would be most of the text for a large house.
       .map((group) => ({ name: group.name, devices: group.refs.length }))
   const warnings = [
     ...(version.ok ? [] : [createHomeseerReadFault(version.fault, 'asking for the version').message]),
@@ -250,14 +250,14 @@ async function summaryJson(homeseer: HomeseerToolContext, mayRead: AuditAccessPr
   })
 }
 
-/** Names that follow from HomeSeer are computed, so they are as new as this answer. */
+/** Names that follow from HomeSeer's names are computed for this answer. */
 async function aliasesJson(homeseer: HomeseerToolContext, call: Call): Promise<Result<Json, Fault>> {
-  // With the caller's own names, and nobody else's.
+  // With the caller's own names, but not those of other callers.
   const current = await readCurrentResolver(homeseer, call)
   if (!current.ok) return current
   const { resolver } = current.value
   const all = [...resolver.deviceNames.aliases, ...resolver.eventNames.aliases, ...resolver.cameraNames.aliases]
-  // What people said comes first: what follows from HomeSeer can be found by searching.
+  // Configured and confirmed names come first; names that follow from HomeSeer can be found by searching.
   const isSaid = ({ origin }: Alias): boolean => origin === 'configuration' || origin === 'confirmed'
   const said = all.filter(isSaid)
   const derived = all.filter((alias) => !isSaid(alias))

@@ -2,9 +2,9 @@
  * Spoken command detection: whether a phrase that HomeSeer says aloud may be a command. What is said aloud is heard by
  * the voice assistants of the house, and they ask nobody; HomeSeer itself replaces some marks by what a script answers.
  *
- *   a name that only an assistant bears        always
- *   a word that some of them listen to         where it is called, or where the phrase names what opens or guards
- *   open, unlock, disarm + door, lock, alarm   unless the phrase tells how things are: nobody knows every assistant
+ *   a name that only an assistant has          always
+ *   a word that some of them listen to         if it is used as a call, or if the phrase names something that opens or guards
+ *   open, unlock, disarm + door, lock, alarm   unless the phrase states a fact, because there are unknown assistants
  */
 import {
   ALARM_ARMING_CONTROL_LABELS,
@@ -25,7 +25,7 @@ import { foldAccents, hasWordInTable, splitDeviceNameWords } from '../catalog/de
 /** Marks that HomeSeer replaces before it speaks. */
 const REPLACED = /\$\$|\$script|&n?hs\b/iu
 
-/** Sound by sound, with whatever lies between: `A-lex-a` and `Ah, Lexa` sound like the name. */
+/** The name's sounds with anything in between: `A-lex-a` and `Ah, Lexa` sound like the name. */
 const SOUNDS = [
   'a h? l+ [ae] h? (?:x+|k+s+|cks|cs+|gs) a h?',
   '(?:hey|hay|ok|okay|okey) (?:google|gugel|googel)',
@@ -45,7 +45,7 @@ const CALLED = /(?:^|[,.;:!?])\W*(?:hey |ok |okay |hello )?(?:computer|echo|zigg
 const THINGS = [LOCK_WORDS, DOOR_WORDS, GATE_WORDS, GARAGE_WORDS, ALARM_WORDS, HOUSE_MODE_WORDS]
 const ACTS = [LOCK_AND_UNLOCK_CONTROL_LABELS, ALARM_ARMING_CONTROL_LABELS, OPEN_CLOSE_CONTROL_LABELS]
 
-/** Words of phrases that tell how things are, and of questions. */
+/** Words of statements and questions. */
 const STATEMENT =
   /\b(?:is|are|was|were|has|have|been|someone|somebody|who|did|ist|sind|war|waren|wurde|wurden|hat|haben|steht|stehen|jemand|wer|est|sont|reste|staat|zijn|esta|estan|sta|stanno|er|ar|jest|sa|je|jsou|on)\b/u
 

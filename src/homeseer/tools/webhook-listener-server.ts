@@ -1,5 +1,5 @@
 /**
- * Web hook listener: a port of its own for HomeSeer's posts, so that opening it to the LAN opens nothing else.
+ * Web hook listener: a separate port for HomeSeer's posts, so that opening it to the LAN opens nothing else.
  */
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
@@ -16,12 +16,12 @@ export interface WebhookListener {
   readonly stop: () => Promise<void>
 }
 
-/** A post is a few hundred bytes from the same network. */
+/** A post has a few hundred bytes and comes from the same network. */
 const REQUEST_MS = 10_000
-/** HomeSeer keeps one or two; a stranger without the key takes none of the other listeners' connections. */
+/** HomeSeer keeps one or two connections; a client without the key cannot use up those of other listeners. */
 const MAX_CONNECTIONS = 64
 
-/** Fails with a sentence where the port or the address is not to be had. */
+/** Fails with a sentence if the port or the address cannot be used. */
 export async function startWebhookListener(
   handler: WebhookHandler,
   place: ListenAddressSettings,
@@ -40,7 +40,7 @@ export async function startWebhookListener(
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
-        // HomeSeer keeps its connection open; waiting for it to let go would hold up the stop.
+        // HomeSeer keeps its connection open, so waiting for its end would delay the stop.
         server.closeAllConnections()
       }),
   })

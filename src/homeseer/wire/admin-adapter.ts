@@ -8,10 +8,10 @@
  *   reply    {"v":1,"id":"…","ok":true,"data":{…}}                    end the string it travels in
  *            {"v":1,"id":"…","ok":false,"code":"not-found","message":"…"}
  *
- * A reply counts only with the mark, the version and the id of its question. Anything else means that no adapter is
- * installed, however friendly the text. The adapter performs an id once: a repeated id gets the first reply again.
- * With a key, `.` and the HMAC-SHA-256 of the packed request follow it; the adapter refuses what bears no signature of
- * its gateway, or an old one. docs/protocols/homeseer.md lists the operations.
+ * A reply is valid only with the mark, the version and the id of its request. Anything else means that no adapter is
+ * installed. The adapter performs an id once: a repeated id gets the first reply again. With a key, `.` and the
+ * HMAC-SHA-256 of the packed request follow it; the adapter refuses what bears no signature of its gateway, or an old
+ * one. docs/protocols/homeseer.md lists the operations.
  */
 import { createHmac } from 'node:crypto'
 import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../../core/bytes.ts'
@@ -23,11 +23,11 @@ import { readRecordBoolean, readRecordNumber, readRecordObject, readRecordText }
 import { decodeScriptReply, createScriptRunRequest, SCRIPT_PAGE_PATH } from './script-page.ts'
 
 export interface AdminAdapterRequest {
-  /** Chosen by the caller, once per change; see the module text. */
+  /** Chosen by the caller, once per change; see the header. */
   readonly id: string
   readonly op: string
   readonly args: JsonObject
-  /** When it was made: a signed request that is minutes old is a replay. */
+  /** When the request was made: a signed request that is minutes old is a replay. */
   readonly atMs?: number
 }
 
@@ -43,7 +43,7 @@ export type AdminAdapterReply =
   | { readonly id: string; readonly ok: true; readonly data: JsonObject }
   | { readonly id: string; readonly ok: false; readonly code: AdminAdapterErrorCode; readonly message: string }
 
-/** Operations that change nothing and may be asked twice. */
+/** Operations that change nothing and may be repeated. */
 export const ADMIN_ADAPTER_READ_OPERATIONS = [
   'adapter.describe',
   'adapter.outcome',
@@ -92,7 +92,7 @@ export const ADMIN_ADAPTER_WRITE_OPERATIONS = [
   'config.category.delete',
 ] as const
 
-/** The file that the owner's list of scripts would name. */
+/** The file name for the owner's list of scripts. */
 export const ADMIN_ADAPTER_SCRIPT_FILE_NAME = 'hearthbus_admin.cs'
 const MARK = 'hb1.'
 const VERSION = 1
@@ -123,7 +123,7 @@ function signature(packed: string, key: string): string {
   return createHmac('sha256', key).update(packed).digest('hex')
 }
 
-/** `undefined` for a command that is not the adapter's; a broken request inside it is a fault. */
+/** Returns `undefined` for a command that is not the adapter's; an invalid request inside of it is a fault. */
 export function decodeAdminAdapterCommand(
   command: string,
   key?: string,

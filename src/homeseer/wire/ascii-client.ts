@@ -20,7 +20,7 @@ export interface AsciiClientOptions {
   readonly host: string
   readonly port: number
   readonly credentials: HomeseerCredentials | undefined
-  /** Silence after which the far end is asked whether it is still there. */
+  /** After this silence the far end is pinged. */
   readonly pingMs: number
   /** How long connecting and each answer may take. */
   readonly patienceMs: number
@@ -28,7 +28,7 @@ export interface AsciiClientOptions {
   readonly onState: (state: AsciiConnectionState) => void
 }
 
-/** `refused`: the login was not accepted, which waiting does not cure, so the next try comes late. */
+/** `refused`: the login was not accepted, which waiting does not change, so the next try comes late. */
 export type AsciiConnectionState =
   | { readonly up: true }
   | { readonly up: false; readonly reason: 'lost' | 'refused' | 'silent' }
@@ -71,7 +71,7 @@ export class AsciiClient {
     this.#awaitLines()
     socket.on('connect', () => this.#input({ kind: 'connected', credentials }))
     socket.on('data', (piece: string) => this.#hear(piece))
-    // The close that follows every error is where the loss is handled.
+    // A `close` event follows every error and handles the loss.
     socket.on('error', () => undefined)
     socket.on('close', () => this.#lost(socket, 'lost'))
   }
@@ -113,7 +113,7 @@ export class AsciiClient {
     this.#silence = setTimeout(() => this.#input({ kind: 'silence' }), waitMs)
   }
 
-  /** Once per connection, whatever ended it. */
+  /** Handles the loss once per connection, whatever ended it. */
   #lost(socket: Socket, reason: 'lost' | 'refused' | 'silent'): void {
     if (this.#socket !== socket || this.#stopped) return
     this.#socket = undefined
@@ -126,7 +126,7 @@ export class AsciiClient {
     this.#retry = setTimeout(() => this.#open(), waitMs)
   }
 
-  /** Whoever hears that it is lost may have stopped it there and then. */
+  /** A listener that hears of the loss may have stopped the client. */
   #isStopped(): boolean {
     return this.#stopped
   }

@@ -37,7 +37,7 @@ export function encodeAsciiCommand(command: AsciiCommand): string {
   return `${joinAsciiFields(commandParts(command))}\r\n`
 }
 
-/** What a line from HomeSeer says. Nothing is an error here: an unknown line is a text. */
+/** Decodes a line from HomeSeer. No line is an error here: an unknown one is a text. */
 export function decodeAsciiLine(line: string): AsciiLine {
   const text = line.trim()
   if (/^ok\b/i.test(text)) return { kind: 'ok' }
@@ -46,7 +46,7 @@ export function decodeAsciiLine(line: string): AsciiLine {
   return { kind: 'text', text }
 }
 
-/** `undefined` for what HomeSeer does not know; its answer to that is an error line. */
+/** Returns `undefined` for a command that HomeSeer does not know and answers with an error line. */
 export function decodeAsciiCommand(line: string): AsciiCommand | undefined {
   const [word = '', first, ...rest] = splitAsciiFields(line.trim())
   const ref = wholeNumber(first)
@@ -84,7 +84,7 @@ export function splitAsciiFields(line: string): readonly string[] {
   return line.split(/(?<!\\),/).map((part) => part.replaceAll('\\,', ','))
 }
 
-/** What is left of a line that has not ended; `tooLong` until the end of a line that outgrew the limit. */
+/** The rest of a line that has not ended; `tooLong` until the end of a line that exceeded the limit. */
 export interface PartialAsciiLine {
   readonly text: string
   readonly tooLong: boolean
@@ -93,7 +93,7 @@ export interface PartialAsciiLine {
 export const EMPTY_PARTIAL_ASCII_LINE: PartialAsciiLine = { text: '', tooLong: false }
 const MAX_LINE = 64 * 1_024
 
-/** Whole lines out of arbitrary pieces. A line past the limit is dropped to its end, and only it. */
+/** Complete lines from arbitrary pieces. A line beyond the limit is dropped to its end. */
 export function splitCompleteAsciiLines(
   rest: PartialAsciiLine,
   piece: string,
@@ -168,7 +168,7 @@ export interface AsciiSession {
 export type AsciiSessionInput =
   | { readonly kind: 'connected'; readonly credentials: HomeseerCredentials | undefined }
   | { readonly kind: 'lines'; readonly lines: readonly string[] }
-  /** Nothing was heard for as long as the phase may take (`patienceMs`). */
+  /** Nothing arrived for as long as the phase may take (`patienceMs`). */
   | { readonly kind: 'silence' }
 
 export type AsciiSessionAction =
@@ -210,7 +210,7 @@ function greet(credentials: HomeseerCredentials | undefined): AsciiSessionStep {
   return { session: { phase: 'logging-in' }, effects: [{ kind: 'send', text }] }
 }
 
-/** A change can arrive before the answer to the login, and so can a line nobody asked for. */
+/** A change, or any other line, can arrive before the answer to the login. */
 function hear(session: AsciiSession, lines: readonly string[]): AsciiSessionStep {
   const heard = lines.map(decodeAsciiLine)
   const changes = heard.filter((line) => line.kind === 'change')

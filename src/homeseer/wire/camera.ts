@@ -1,6 +1,6 @@
 /**
- * Camera record and snapshot. No captured reply of a real system is known, so the reader takes every spelling another
- * client was seen to expect, and a snapshot as bytes or as base64 in a member (docs/protocols/homeseer.md,
+ * Camera: its record and its snapshot. No captured reply of a real system is known, so the reader accepts every
+ * spelling that another client expects, and a snapshot as bytes or as base64 in a member (docs/protocols/homeseer.md,
  * assumptions).
  */
 import { fromBase64 } from '../../core/bytes.ts'

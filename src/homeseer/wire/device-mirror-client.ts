@@ -1,5 +1,6 @@
 /**
- * Mirror client: drives the mirror with a clock and the JSON client, and lets others look, read anew and wait.
+ * Device mirror client: drives the mirror with a clock and the JSON client, and lets others look up, refresh and wait
+ * for values.
  */
 import type { Clock } from '../../core/clock.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
@@ -35,7 +36,7 @@ export interface MirrorWaitOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** HomeSeer's address line is not endless: as many refs as one question carries. */
+/** The length of a URL is limited, so this many refs are in one request. */
 const MAX_REFS_PER_READ = 200
 
 export class DeviceMirrorClient {
@@ -58,14 +59,14 @@ export class DeviceMirrorClient {
     this.#input({ kind: 'tick', atMs: this.#clock.monotonic() })
   }
 
-  /** Final; waits that are open end without a value. */
+  /** Final; open waits end without a value. */
   stop(): void {
     this.#stopping.abort()
     clearTimeout(this.#timer)
     this.#listeners.clear()
   }
 
-  /** What HomeSeer said of itself in its last answer. */
+  /** The head of HomeSeer's last answer. */
   get head(): StatusReplyHeader | undefined {
     return this.#head
   }
@@ -74,7 +75,7 @@ export class DeviceMirrorClient {
     return this.#mirror.entries
   }
 
-  /** Grows when devices appear, go, or are renamed; equal numbers mean an equal house. */
+  /** Grows when devices appear, go, or are renamed; an equal number means an unchanged house. */
   get structure(): number {
     return this.#mirror.structure
   }
@@ -87,7 +88,7 @@ export class DeviceMirrorClient {
     return Math.max(0, this.#clock.monotonic() - entry.live.observedMs)
   }
 
-  /** Everything, asked now; questions that are open at the same time share one answer. */
+  /** Requests everything now; concurrent requests share one answer. */
   refresh(): Promise<Result<void, HomeseerLinkFault>> {
     this.#poll ??= this.#askEverything().finally(() => {
       this.#poll = undefined
@@ -95,7 +96,7 @@ export class DeviceMirrorClient {
     return this.#poll
   }
 
-  /** Some devices, asked now. Those HomeSeer does not know are missing from the answer. */
+  /** Requests some devices now. Those that HomeSeer does not know are missing from the result. */
   async read(
     refs: readonly number[],
     signal?: AbortSignal,
@@ -120,13 +121,18 @@ export class DeviceMirrorClient {
     this.#input({ kind: 'push-state', up, atMs: this.#clock.monotonic() })
   }
 
-  /** Told of every change, in the order it was learned. The function returned ends that. */
+  /**
+   * Calls the listener with every change, in the order in which it was received. Returns a function that unsubscribes.
+   */
   subscribe(listener: DeviceMirrorListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** The first entry of `ref` that fits, the present one included; `undefined` when time or patience runs out. */
+  /**
+   * The first entry of `ref` that matches, including the present one; `undefined` when the time is over or the signal
+   * aborts.
+   */
   waitFor(
     ref: number,
     fits: (entry: DeviceMirrorEntry) => boolean,

@@ -1,15 +1,15 @@
 /**
- * Mirror: what every device last showed, with who told us and when.
+ * Device mirror: what every device last showed, with the source and the time.
  *
  *   push (ASCII, web hook) ─┐
  *   poll (everything)      ─┼─▶ entries ─▶ changed
  *   read (some refs)       ─┘
  *
- * While push is up, everything is read again only now and then; without push, often. A pushed value comes without its
- * text, so the text is unknown until it has been read. An answer never overwrites what was observed after its question
- * was sent.
+ * While push works, everything is read again only now and then; without push, often. A pushed value comes without its
+ * text, so the text is unknown until it is read. An answer never overwrites what was observed after its request was
+ * sent.
  *
- * Pure: time is an input (monotonic milliseconds), questions are outputs.
+ * Pure: time is an input (monotonic milliseconds), requests are outputs.
  */
 import { MAX_HOMESEER_DEVICES, type ReceivedDevice } from './device.ts'
 
@@ -26,15 +26,15 @@ export interface MirroredValue {
 }
 
 export interface DeviceMirrorEntry {
-  /** As HomeSeer sent it last; value and status in it may be older than `live`. */
+  /** The record as HomeSeer last sent it; value and status in it may be older than `live`. */
   readonly record: ReceivedDevice
   readonly live: MirroredValue
 }
 
 export interface DeviceMirrorPollIntervals {
-  /** Between questions about everything while nothing is pushed. */
+  /** The interval of full reads while nothing is pushed. */
   readonly pollMs: number
-  /** The same while changes are pushed: pushes can be lost. */
+  /** The interval of full reads while changes are pushed, because pushes can be lost. */
   readonly resyncMs: number
 }
 
@@ -44,10 +44,10 @@ export interface DeviceMirror {
   /** Grows whenever a device appears, goes, or changes its name, place, family or flags. */
   readonly structure: number
   readonly pushUp: boolean
-  /** When everything was asked about last; `undefined` when it has to be asked at once. */
+  /** When everything was last requested; `undefined` when it has to be requested at once. */
   readonly polledMs: number | undefined
   readonly polling: boolean
-  /** Refs whose text, or everything, is unknown, and since when. */
+  /** Refs whose text, or whole state, is unknown, and since when. */
   readonly unread: ReadonlyMap<number, number>
   readonly readDueMs: number
   readonly reading: boolean
@@ -73,9 +73,9 @@ export type DeviceMirrorInput =
       readonly kind: 'answered'
       readonly source: 'poll' | 'read'
       readonly devices: readonly ReceivedDevice[]
-      /** Whom the question was about; `undefined`: everything. */
+      /** The requested refs; `undefined`: everything. */
       readonly refs?: readonly number[] | undefined
-      /** When the question was sent. */
+      /** When the request was sent. */
       readonly askedMs: number
       readonly atMs: number
     }
@@ -97,9 +97,9 @@ export interface DeviceMirrorStep {
   readonly effects: readonly DeviceMirrorAction[]
 }
 
-/** Pushes come in bursts; one question covers those that arrive together. */
+/** Pushes come in bursts; one request covers those that arrive together. */
 const READ_DELAY_MS = 50
-/** Beyond this, asking about everything is cheaper than a long list in an address. */
+/** With more refs than this, requesting everything is cheaper than a long URL. */
 const MAX_UNREAD = 100
 
 export function newDeviceMirror(rules: DeviceMirrorPollIntervals): DeviceMirror {
@@ -121,7 +121,7 @@ export function stepDeviceMirror(mirror: DeviceMirror, input: DeviceMirrorInput)
     case 'tick':
       return ask(mirror, input.atMs)
     case 'push-state':
-      // What changed while nobody listened was not pushed, so everything is read once after each reconnect.
+      // Changes during a disconnection were not pushed, so everything is read once after each reconnect.
       return { mirror: { ...mirror, pushUp: input.up, ...(input.up ? { polledMs: undefined } : {}) }, effects: [] }
     case 'pushed':
       return takePush(mirror, input)
@@ -132,7 +132,7 @@ export function stepDeviceMirror(mirror: DeviceMirror, input: DeviceMirrorInput)
   }
 }
 
-/** When a tick is worth giving. */
+/** When the next tick is needed. */
 export function nextMirrorTickMs(mirror: DeviceMirror): number {
   const { polling, polledMs, pushUp, rules, reading, readDueMs } = mirror
   const pollDueMs = polledMs === undefined ? 0 : polledMs + (pushUp ? rules.resyncMs : rules.pollMs)
@@ -182,12 +182,12 @@ function takeAnswer(mirror: DeviceMirror, input: Extract<DeviceMirrorInput, { ki
     if (!newer && (known === undefined || differs(known.live, live)))
       changes.push({ ref: record.ref, previous: known?.live, live })
   }
-  // An answer that lacks a device which was asked about means that it is gone, unless it was heard of since.
+  // A requested device that is missing in the answer is gone, unless it was pushed since.
   const answered = new Set(input.devices.map(({ ref }) => ref))
   for (const ref of input.refs ?? [])
     if (!answered.has(ref) && (entries.get(ref)?.live.observedMs ?? 0) <= input.askedMs) entries.delete(ref)
   moved ||= [...mirror.entries.keys()].some((ref) => !entries.has(ref))
-  // A ref that was asked for and not answered is not asked for again until it is pushed again.
+  // A requested ref that was not answered is not requested again until it is pushed again.
   const unread = new Map([...mirror.unread].filter(([, sinceMs]) => sinceMs > input.askedMs))
   const next: DeviceMirror = {
     ...mirror,
@@ -197,11 +197,14 @@ function takeAnswer(mirror: DeviceMirror, input: Extract<DeviceMirrorInput, { ki
     readDueMs: readDue(unread, mirror, input.atMs),
     ...(input.source === 'poll' ? { polling: false, polledMs: input.atMs } : { reading: false }),
   }
-  // Whoever listens hears of devices that came, went or were renamed, also where no value changed.
+  // Listeners are told of devices that came, went or were renamed, even if no value changed.
   return { mirror: next, effects: moved ? [{ kind: 'changed', changes }] : reportOf(changes) }
 }
 
-/** Both kinds of question wait as long as a poll would: the client has already tried more than once. */
+/**
+ * After a failure both kinds of request wait as long as a poll would, because the client has already tried more than
+ * once.
+ */
 function takeSilence(mirror: DeviceMirror, input: Extract<DeviceMirrorInput, { kind: 'unanswered' }>): DeviceMirror {
   if (input.source === 'poll') return { ...mirror, polling: false, polledMs: input.atMs }
   const readDueMs = mirror.unread.size === 0 ? Number.POSITIVE_INFINITY : input.atMs + mirror.rules.pollMs
@@ -225,7 +228,7 @@ function answeredLive(record: ReceivedDevice, input: { source: 'poll' | 'read'; 
   return { value, status, lastChangeMs, source: input.source, observedMs: input.atMs }
 }
 
-/** Learning the text that belongs to a known number is news, losing it is not. */
+/** A known number that gets its text is a change; one that loses it is not. */
 function differs(before: MirroredValue, now: MirroredValue): boolean {
   return before.value !== now.value || (now.status !== undefined && before.status !== now.status)
 }

@@ -1,6 +1,6 @@
 /**
- * Device record: one device or feature as `getstatus` shows it. HomeSeer's member names are kept in the codec only;
- * inside the program a record has our names and units.
+ * Device record: one device or feature as in `getstatus`. HomeSeer's member names are used in this codec only;
+ * elsewhere a record has our names and units.
  *
  *   {"Name":"HomeSeer Devices","Version":"1.1","TempFormatF":false,"Devices":[{"ref":412,"name":…},…]}
  */
@@ -35,7 +35,7 @@ export interface HomeseerDeviceRecord {
   /** 0 not set, 2 root, 3 standalone (HS3), 4 child or feature. */
   readonly relationship: number
   readonly hidden: boolean
-  /** A root's children; a child's root. */
+  /** The children of a root, or the root of a child. */
   readonly associatedRefs: readonly number[]
   readonly deviceType: DeviceType
   readonly statusImage: string
@@ -44,7 +44,7 @@ export interface HomeseerDeviceRecord {
   readonly voiceCommand: string
   readonly misc: number
   readonly interfaceName: string
-  /** `undefined` when the reply did not speak of controls, which is not the same as having none. */
+  /** `undefined` when the reply contained no controls member, which is not the same as no controls. */
   readonly controls: readonly ControlPair[] | undefined
 }
 
@@ -73,7 +73,7 @@ export interface StatusReply {
   readonly version: string
   readonly fahrenheit: boolean
   readonly devices: readonly ReceivedDevice[]
-  /** Records without a usable ref, or past the limit. */
+  /** The number of records without a usable ref, or beyond the limit. */
   readonly skipped: number
 }
 
@@ -128,7 +128,7 @@ function decodeDevice(record: JsonObject): ReceivedDevice | undefined {
   }
 }
 
-// Control pair: one thing a device can be told, as `getcontrol` and `getstatus&everything=true` describe it.
+// Control pair: one command of a device, as `getcontrol` and `getstatus&everything=true` describe it.
 //
 //   one ref    {"ControlPairs":[…],"ref":412,"name":…,"location":…,"location2":…}
 //   otherwise  {"Devices":[{"ref":412,…,"ControlPairs":[…]},…]}
@@ -148,18 +148,18 @@ export interface ControlPair {
   readonly label: string
   readonly use: ControlUse
   readonly type: number
-  /** Start of the range where there is one; `undefined` where the wire holds no number (text boxes do that). */
+  /** The start of the range, if there is one; `undefined` if HomeSeer sends no number (as for text boxes). */
   readonly value: number | undefined
   readonly range: ControlRange | undefined
   readonly text: string
   readonly choices: readonly string[]
 }
 
-/** More pairs than any real device has; what follows is ignored. */
+/** More pairs than any real device has; further ones are ignored. */
 const MAX_PAIRS = 512
 const MAX_DECIMALS = 10
 
-/** Both shapes of `getcontrol`, as ref → pairs. A device without pairs is in the map with none, or absent. */
+/** Decodes both forms of `getcontrol` as ref → pairs. A device without pairs is absent, or has an empty list. */
 export function decodeControls(value: Json): Result<ReadonlyMap<number, readonly ControlPair[]>, MalformedReplyFault> {
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'control information is not an object' })
   const records = readRecordObjects(value, 'Devices') ?? [value]
@@ -174,7 +174,7 @@ export function decodeControls(value: Json): Result<ReadonlyMap<number, readonly
   return ok(controls)
 }
 
-/** The pairs inside a device record; `undefined` when the record says nothing about control. */
+/** The pairs inside a device record; `undefined` when the record has no member for controls. */
 export function decodeControlPairs(record: JsonObject): readonly ControlPair[] | undefined {
   const pairs = readRecordObjects(record, 'ControlPairs', 'controlPairs', 'control_pairs')
   const ref = readRecordNumber(record, 'ref', 'Ref')

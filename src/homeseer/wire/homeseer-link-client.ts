@@ -1,6 +1,6 @@
 /**
- * Link: everything that connects us to one HomeSeer, wired together: questions, push, web hooks and the mirror they
- * feed.
+ * HomeSeer link: joins everything that connects us to one HomeSeer: requests, push, web hooks and the mirror that they
+ * update.
  *
  *   JSON client ◀─ ask ─ mirror ◀─ changes ─ ASCII client
  *                          ▲
@@ -15,7 +15,7 @@ import { createWebhookHandler, type WebhookHandler } from './webhook-server.ts'
 
 export interface HomeseerLinkOptions {
   readonly json: JsonClientOptions
-  /** `undefined` where the ASCII port is not open; everything is then polled. */
+  /** `undefined` if the ASCII port is not used; everything is then polled. */
   readonly ascii:
     | { readonly host: string; readonly port: number; readonly pingMs: number; readonly patienceMs: number }
     | undefined
@@ -28,11 +28,11 @@ export interface HomeseerLinkOptions {
 export interface HomeseerLink {
   readonly json: JsonClient
   readonly mirror: DeviceMirrorClient
-  /** How the push connection fares; `undefined` where there is none. */
+  /** The state of the push connection; `undefined` if there is none. */
   readonly pushState: () => AsciiConnectionState | undefined
-  /** To be mounted on the listener that HomeSeer can reach. */
+  /** The handler for a listener that HomeSeer can reach. */
   readonly webhook: WebhookHandler | undefined
-  /** Begins to poll, and to listen at the ASCII port. Questions can be asked before. */
+  /** Starts polling, and listening to the ASCII port. Requests can be sent before. */
   readonly start: () => void
   readonly close: () => void
 }

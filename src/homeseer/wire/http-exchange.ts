@@ -1,5 +1,5 @@
 /**
- * Exchange: one question to HomeSeer as a value: what to send, whether asking twice is harmless, how to read the
+ * HTTP exchange: one request to HomeSeer as a value: what to send, whether it may be repeated, and how to decode the
  * answer.
  *
  *   exchange ▸ json-client ▸ bytes ▸ Reply ▸ exchange.decode ▸ Result
@@ -35,7 +35,7 @@ export interface HomeseerHttpExchange<Value> {
 
 const JSON_PATH = '/JSON'
 
-/** What a parameter may be given as; `undefined` leaves it out, and HomeSeer then means all. */
+/** A parameter's value; `undefined` leaves it out, which for HomeSeer means all. */
 export type HttpParameterValue = string | number | boolean | readonly number[] | undefined
 
 export function createJsonHttpRequest(
@@ -53,12 +53,12 @@ export function createFormPostHttpRequest(path: string, fields: readonly HttpPar
   return { method: 'POST', path, query: [], body }
 }
 
-/** A space is `%20`, never `+`: strict decoders on the far side read a plus as a plus. */
+/** A space is encoded as `%20`, never as `+`: strict decoders on the far side read a plus as a plus. */
 export function encodeHttpParameters(parameters: readonly HttpParameter[]): string {
   return parameters.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')
 }
 
-/** An exchange that this module has no function of its own for; the answer is data as it came. */
+/** An exchange for which this module has no function; the answer is returned as data. */
 export function createGenericHomeseerRequest(
   request: string,
   parameters: Readonly<Record<string, HttpParameterValue>>,
@@ -77,7 +77,8 @@ function parameterText(value: Exclude<HttpParameterValue, undefined>): string {
   return Array.isArray(value) ? value.join(',') : String(value)
 }
 
-// Reply: what HomeSeer's web server answered, told apart by the body alone, because content types are not dependable.
+// Reply: the kinds of answers of HomeSeer's web server, distinguished by the body alone, because its content types are
+// unreliable.
 //
 //   ok CRLF | error CRLF        where no JSON is due
 //   {"Response":"…"}            newer code; a text that begins with Error is a refusal, with status 200
@@ -115,7 +116,7 @@ export type HomeseerReplyFault =
   | { readonly kind: 'unauthorised' }
   | { readonly kind: 'json-disabled'; readonly text: string }
 
-/** Enough of a stranger's text to understand it, too little to fill a log with. */
+/** Enough of an untrusted text to understand it, and too little to fill a log. */
 const MAX_QUOTED = 200
 
 export function decodeHomeseerReply(body: Uint8Array): Result<HomeseerReply, HomeseerReplyFault> {
@@ -133,7 +134,7 @@ export function decodeHomeseerReply(body: Uint8Array): Result<HomeseerReply, Hom
   return ok(response !== undefined && sole ? { kind: 'response', text: response } : { kind: 'json', value })
 }
 
-/** For writes that promise nothing but `ok`: any other text is a refusal, whatever it begins with. */
+/** For writes that answer only `ok`: any other text is a refusal. */
 export function decodeAcknowledgement(reply: HomeseerReply): Result<void, HomeseerReplyFault> {
   if (reply.kind === 'word') return ok(undefined)
   if (reply.kind !== 'response' && reply.kind !== 'text') return fail(createMalformedReplyFault(reply, 'ok'))
@@ -151,7 +152,7 @@ export function createMalformedReplyFault(reply: HomeseerReply, due: string): Ma
   return { kind: 'malformed', detail: `a ${reply.kind} body where ${due} was due` }
 }
 
-/** From its beginning: a long text that repeats a word is looked through once for every time that it does. */
+/** Anchored at the beginning: otherwise a long text that repeats a word would be scanned once per repetition. */
 function refusal(text: string): HomeseerReplyFault {
   const quoted = sanitizeLine(text, MAX_QUOTED)
   if (/\b(log ?in|password|unauthori[sz]ed|not authori[sz]ed|access denied)\b/i.test(quoted))
@@ -174,18 +175,18 @@ function imageType(body: Uint8Array): string | undefined {
   return undefined
 }
 
-/** UTF-8, or Latin letters of one byte where it is not: plug-ins hand their own bytes through. */
+/** Decodes UTF-8, or Latin-1 for other bytes, because plug-ins pass their own bytes through. */
 function readableText(body: Uint8Array): string {
   const text = fromUtf8(body) ?? Buffer.from(body).toString('latin1')
   return text.startsWith('\uFEFF') ? text.slice(1) : text
 }
 
-/** A page is never quoted: it is long, and a form on it may carry what was typed into it. */
+/** A page is never quoted: it is long, and a form on it may contain what a person typed. */
 function decodeText(text: string): Result<HomeseerReply, HomeseerReplyFault> {
   if (text.startsWith('<'))
     return /type=["']?password/i.test(text) ? fail({ kind: 'unauthorised' }) : ok({ kind: 'page' })
   if (/^[{[]/.test(text)) return fail({ kind: 'malformed', detail: 'data that is cut off or not JSON' })
-  // Compressed, most often, though nobody asked for that.
+  // Control characters mostly mean a compressed body, although none was requested.
   if (/(?![\t\r\n])\p{Cc}/u.test(text)) return fail({ kind: 'malformed', detail: 'bytes that are no text' })
   return ok({ kind: 'text', text: sanitizeText(text) })
 }

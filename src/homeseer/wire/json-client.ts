@@ -1,14 +1,13 @@
 /**
  * JSON client: exchanges over HTTP, to HomeSeer's own web server.
  *
- *   reads    a few kept-open connections, asked again after a passing failure
- *   writes   a connection of their own, sent once: on a kept one that just went stale nobody could tell what was done
+ *   reads    a few keep-alive connections, repeated after a temporary failure
+ *   writes   a separate connection, sent once: on a keep-alive one that just broke, the outcome would be unknown
  *
- * A HomeSeer that let a read wait in vain is known to be down: reads are told so at once, until one of them has tried
- * again.
+ * After a read that timed out HomeSeer counts as down: reads fail at once, until one of them has tried again.
  *
- * Credentials go into the Authorization header, or into the query where a HomeSeer insists on that; neither appears in
- * a fault or a note. Redirects are not followed, because they would carry the credentials to another address.
+ * Credentials go into the Authorization header, or into the query if a HomeSeer requires that; neither appears in a
+ * fault or a note. Redirects are not followed, because they would carry the credentials to another address.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
@@ -31,19 +30,19 @@ export interface HomeseerCredentials {
 export interface JsonClientOptions {
   /** `http://host[:port]`, without credentials. */
   readonly baseUrl: string
-  /** `undefined` where HomeSeer asks nothing of its own subnet. */
+  /** `undefined` if HomeSeer requires no login from its own subnet. */
   readonly credentials: HomeseerCredentials | undefined
   readonly authentication: 'basic' | 'query'
-  /** For one attempt, from the first byte to the last. */
+  /** The limit for one attempt, from the first byte to the last. */
   readonly timeoutMs: number
   readonly readRetries: number
   readonly readRetryBackoffMs: number
-  /** How long all tries of one read may take together; never less than one of them. */
+  /** How long all tries of one read may take together; at least as long as one of them. */
   readonly allTriesMs: number
-  /** How long a HomeSeer is left alone that let a read wait in vain. */
+  /** How long HomeSeer is not asked after a read that timed out. */
   readonly restMs: number
   readonly maxReplyBytes: number
-  /** Hears of every attempt; what it is told is safe to log. */
+  /** Called with every attempt; the note is safe to log. */
   readonly onAttempt?: (note: RequestAttemptNote) => void
 }
 
@@ -52,25 +51,25 @@ export interface RequestAttemptNote {
   readonly attempt: number
   readonly durationMs: number
   readonly outcome: 'ok' | HomeseerLinkFault['kind']
-  /** The system's word for what was in the way, such as ENOTFOUND, where nothing was reached. */
+  /** The system's error code, such as ENOTFOUND, if nothing was reached. */
   readonly code?: string
 }
 
-/** HomeSeer's web server is small; more than this at once makes every answer slower. */
+/** HomeSeer's web server is small; more connections make every answer slower. */
 const MAX_CONNECTIONS = 4
 const MAX_BACKOFF_MS = 10_000
-/** Questions that HomeSeer answers by itself. A camera that is dead makes its picture late, and nothing else. */
+/** Requests that HomeSeer answers by itself. A dead camera only delays its own picture. */
 export const LINK_HEALTH_REQUEST_NAMES: ReadonlySet<string> = new Set(['hsversion', 'getstatus'])
 
 export class JsonClient {
   readonly #options: JsonClientOptions
   readonly #base: URL
   readonly #kept: HttpAgent | HttpsAgent
-  /** Since a read waited in vain: what it came to, and until when nobody tries again. */
+  /** Set after a read that timed out: its fault, and until when reads fail at once. */
   #down: { readonly fault: HomeseerLinkFault; readonly untilMs: number } | undefined
   #probing = false
 
-  /** Throws on a base URL that is none or carries credentials: the configuration has checked it before. */
+  /** Throws on a base URL that is invalid or contains credentials; the configuration has checked it before. */
   constructor(options: JsonClientOptions) {
     this.#options = options
     this.#base = new URL(options.baseUrl)
@@ -81,7 +80,7 @@ export class JsonClient {
     this.#kept = this.#base.protocol === 'https:' ? new HttpsAgent(kept) : new HttpAgent(kept)
   }
 
-  /** Never rejects for anything the far end or the network does. */
+  /** Never rejects because of the far end or the network. */
   async call<Value>(
     exchange: HomeseerHttpExchange<Value>,
     signal?: AbortSignal,
@@ -91,7 +90,7 @@ export class JsonClient {
     if (down === undefined)
       return this.#recordOutcome(exchange, await this.#tries(exchange, this.#options.readRetries, signal))
     if (this.#probing || performance.now() < down.untilMs) return fail(down.fault)
-    // One asks, once; whoever comes meanwhile is told what is known.
+    // One read tries; others that come meanwhile get the known fault.
     this.#probing = true
     try {
       return this.#recordOutcome(exchange, await this.#tries(exchange, 0, signal))
@@ -104,14 +103,14 @@ export class JsonClient {
     this.#kept.destroy()
   }
 
-  /** Remembers what the link came to. What fails at once is tried again at once: nobody waits for that. */
+  /** Records the result for the link. A failure that comes at once is not remembered, because nobody waits for it. */
   #recordOutcome<Value>(
     { name }: HomeseerHttpExchange<Value>,
     result: Result<Value, HomeseerLinkFault>,
   ): Result<Value, HomeseerLinkFault> {
     const late = !result.ok && result.fault.kind === 'timed-out'
     if (!late && (result.ok || result.fault.kind !== 'aborted')) this.#down = undefined
-    // A probe that came to nothing leaves HomeSeer alone again, whatever it asked.
+    // A trial read that failed marks HomeSeer as down again, whatever it requested.
     else if (late && (this.#probing || LINK_HEALTH_REQUEST_NAMES.has(name)))
       this.#down = { fault: result.fault, untilMs: performance.now() + this.#options.restMs }
     return result
@@ -129,7 +128,7 @@ export class JsonClient {
       if (signal?.aborted === true) return fail({ kind: 'aborted', reached: attempt > 0 })
       const result = await this.#attempt(exchange, attempt, signal)
       if (result.ok || attempt >= retries || !isTransientHomeseerFault(result.fault)) return result
-      // A try that cannot have its whole time is none.
+      // A try that would have less than its full time is skipped.
       if (performance.now() + computeBackoffMs(schedule, attempt) + timeoutMs > endMs) return result
       try {
         await wait(computeBackoffMs(schedule, attempt), undefined, { signal })
@@ -153,7 +152,7 @@ export class JsonClient {
     return result
   }
 
-  /** One request on the wire. Reads that met a kept connection in the moment of its closing get a second one. */
+  /** Sends one request. A read on a keep-alive connection that was just being closed is sent again. */
   async #send(
     exchange: HomeseerHttpExchange<unknown>,
     signal: AbortSignal | undefined,
@@ -179,7 +178,8 @@ export class JsonClient {
         signal?.removeEventListener('abort', abort)
         const lost = !body.ok && body.fault.kind === 'unreachable'
         resolve({ body, stale: lost && outgoing.reusedSocket })
-        // A finished exchange leaves its connection to the next one; any other must not deliver late bytes to it.
+        // A finished exchange returns its connection to the pool; any other destroys it, so that late bytes cannot
+        // reach the next one.
         if (!body.ok) outgoing.destroy()
       }
       signal?.addEventListener('abort', abort, { once: true })
@@ -230,11 +230,11 @@ export class JsonClient {
 
 interface Transmission {
   readonly body: Result<Uint8Array, HomeseerLinkFault>
-  /** A kept connection broke before it answered, which says nothing about HomeSeer. */
+  /** A keep-alive connection broke before it answered, which says nothing about HomeSeer. */
   readonly stale: boolean
 }
 
-/** The whole body within the limit; `undefined` when the far end hung up in the middle of it. */
+/** The complete body within the limit; `undefined` when the far end closed the connection early. */
 async function collect(
   incoming: IncomingMessage,
   limitBytes: number,
@@ -256,7 +256,7 @@ async function collect(
   return ok(Buffer.concat(pieces, size))
 }
 
-/** What is safe to log of it. */
+/** The part of the result that is safe to log. */
 export function describeRequestOutcome(
   result: Result<unknown, HomeseerLinkFault>,
 ): Pick<RequestAttemptNote, 'outcome' | 'code'> {

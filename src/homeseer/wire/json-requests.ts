@@ -1,5 +1,5 @@
 /**
- * Request: the questions that change nothing in the house, what changes it, and what only looks as if it did.
+ * JSON requests: requests that read, requests that change the house, and requests that only change HomeSeer's memory.
  */
 import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
@@ -21,7 +21,7 @@ import {
 } from './http-exchange.ts'
 import { decodePlugins, type ReceivedPlugin } from './plugin.ts'
 
-// Read requests: the questions that change nothing in the house.
+// Read requests change nothing in the house.
 
 export interface StatusQuery {
   readonly refs?: readonly number[] | undefined
@@ -48,7 +48,7 @@ export function createStatusRequest(question: StatusQuery = {}): HomeseerHttpExc
   })
 }
 
-/** Control pairs by ref; a list of one gets the short shape of reply, anything else the long one. */
+/** Control pairs by ref; for a list of one HomeSeer sends the short form of reply, otherwise the long one. */
 export function createControlsRequest(
   refs?: readonly number[],
 ): HomeseerHttpExchange<ReadonlyMap<number, readonly ControlPair[]>> {
@@ -92,7 +92,7 @@ function reading<Value>(
   }
 }
 
-/** An empty list would read as all on the far side, so asking for nothing is our mistake. */
+/** HomeSeer would take an empty list for all, so a request for nothing is a bug of ours. */
 function listOrAll(refs: readonly number[] | undefined): readonly number[] | undefined {
   if (refs?.length === 0) throw new RangeError('no refs to ask for')
   return refs
@@ -103,7 +103,7 @@ function decodeVersion(reply: HomeseerReply): Result<string, HomeseerReplyFault>
   return fail(createMalformedReplyFault(reply, 'a version'))
 }
 
-// Write requests: what changes the house, and what only looks as if it did.
+// Write requests: requests that change the house, and requests that only change HomeSeer's memory.
 //
 //   controldevice…      tells the hardware; the reply may still show the old state
 //   setdevicestatus     rewrites what HomeSeer remembers and moves nothing
@@ -112,7 +112,7 @@ function decodeVersion(reply: HomeseerReply): Result<string, HomeseerReplyFault>
 // The names keep the two apart, because a remembered value read back after a remembered value was written proves
 // nothing.
 
-/** HomeSeer took the command. `shown` is what it displayed at that moment, which is not yet evidence of the outcome. */
+/** HomeSeer accepted the command. `shown` is what it displayed at that moment, which does not prove the outcome. */
 export interface ControlRequestReply {
   readonly shown: ReceivedDevice | undefined
 }
@@ -121,7 +121,7 @@ export function createControlByValueRequest(ref: number, value: number): Homesee
   return controlling('controldevicebyvalue', createJsonHttpRequest('controldevicebyvalue', { ref, value }))
 }
 
-/** By position of the pair; the only way to hand a text box or colour picker its text. */
+/** Controls by the position of the pair, which is the only way to send a text to a text box or colour picker. */
 export function createControlByIndexRequest(
   ref: number,
   index: number,
@@ -137,7 +137,7 @@ export interface StoredStatusChange {
   readonly ref: number
   readonly value?: number | undefined
   readonly text?: string | undefined
-  /** Goes to HomeSeer's log. */
+  /** Written to HomeSeer's log. */
   readonly source?: string | undefined
 }
 
@@ -155,7 +155,7 @@ export function createEventRunByIdRequest(id: number): HomeseerHttpExchange<void
   return acknowledged('runevent', createJsonHttpRequest('runevent', { id }))
 }
 
-/** For HomeSeers that give events no id. */
+/** For HomeSeers whose events have no id. */
 export function createEventRunByNameRequest(group: string, name: string): HomeseerHttpExchange<void> {
   return acknowledged('runevent', createJsonHttpRequest('runevent', { group, name }))
 }
@@ -175,7 +175,7 @@ export interface PluginFunctionCall {
   readonly parameters: readonly (string | number | boolean)[]
 }
 
-/** Answers whatever the plug-in returns. */
+/** Returns whatever the plug-in returns. */
 export function createPluginFunctionRequest(call: PluginFunctionCall): HomeseerHttpExchange<Json> {
   const numbered = Object.fromEntries(call.parameters.map((value, index) => [`P${index + 1}`, value]))
   const { plugin, functionName, instance } = call
@@ -194,7 +194,7 @@ function acknowledged(name: string, http: HomeseerHttpRequest): HomeseerHttpExch
   return { name, effect: 'writes', http, decode: decodeAcknowledgement }
 }
 
-/** A status reply or an acknowledgement; both mean that the command was taken. */
+/** A status reply or an acknowledgement; both mean that the command was accepted. */
 function decodeControl(reply: HomeseerReply): Result<ControlRequestReply, HomeseerReplyFault> {
   if (reply.kind !== 'json') {
     const taken = decodeAcknowledgement(reply)
@@ -202,7 +202,7 @@ function decodeControl(reply: HomeseerReply): Result<ControlRequestReply, Homese
   }
   const status = decodeStatus(reply.value)
   if (!status.ok) return status
-  // HomeSeer answers an unknown ref with an empty list: nobody took that command.
+  // HomeSeer answers an unknown ref with an empty list: no device accepted the command.
   const shown = status.value.devices[0]
   return shown === undefined ? fail({ kind: 'refused', reason: 'error', text: 'no such device' }) : ok({ shown })
 }

@@ -1,5 +1,5 @@
 /**
- * Link fault: every way a question to HomeSeer can fail without anybody having made a mistake in this program.
+ * Link fault: every way in which a request to HomeSeer can fail without a bug in this program.
  *
  * No text in it comes from a URL, a header or a credential.
  */
@@ -7,7 +7,7 @@ import type { HomeseerReplyFault } from './http-exchange.ts'
 
 export type HomeseerLinkFault =
   | HomeseerReplyFault
-  /** `code` is the system's word, such as ECONNREFUSED. */
+  /** `code` is the system's error code, such as ECONNREFUSED. */
   | { readonly kind: 'unreachable'; readonly code: string; readonly reached: boolean }
   | { readonly kind: 'timed-out'; readonly afterMs: number; readonly reached: boolean }
   | { readonly kind: 'aborted'; readonly reached: boolean }
@@ -15,8 +15,8 @@ export type HomeseerLinkFault =
   | { readonly kind: 'too-large'; readonly limitBytes: number }
 
 /**
- * True when HomeSeer may have done what was asked although we were not told so. A write that failed like this has an
- * unknown outcome: it must not be sent again, and must not be called refused.
+ * Whether HomeSeer may have carried out the request although no answer came. A write that failed like this has an
+ * unknown outcome: it must not be sent again, and must not be reported as refused.
  */
 export function mayHomeseerHaveActed(fault: HomeseerLinkFault): boolean {
   switch (fault.kind) {
@@ -34,7 +34,7 @@ export function mayHomeseerHaveActed(fault: HomeseerLinkFault): boolean {
   }
 }
 
-/** Worth asking again, if asking changes nothing. */
+/** Whether a request that changes nothing should be repeated. */
 export function isTransientHomeseerFault(fault: HomeseerLinkFault): boolean {
   if (fault.kind === 'http-status') return fault.status >= 500
   return fault.kind === 'unreachable' || fault.kind === 'timed-out'

@@ -1,6 +1,6 @@
 /**
- * Field: reading one member of an object a stranger sent. HomeSeer writes lower snake case, older code and the fakes of
- * other clients write PascalCase, so each reader takes the names it accepts, the real one first.
+ * Record field: reads one member of an untrusted object. HomeSeer writes lower snake case; older code and the fakes of
+ * other clients write PascalCase. So each reader is given the names it accepts, the real one first.
  *
  * A member of the wrong type reads as absent: one odd device must not hide two thousand good ones.
  *
@@ -8,9 +8,9 @@
  *   /Date(1410193983884)/        HS3
  *   /Date(-62135596800000)/      never
  *
- * `JSON.parse` takes what nobody can write out again: numbers that become Infinity, nesting that overflows the stack of
- * whoever writes it, a key `__proto__`. One such member of one device would be in the way of the whole list that shows
- * its record, so what cannot be carried is read as `null`.
+ * `JSON.parse` accepts values that cannot be serialised again: numbers that become Infinity, nesting that overflows the
+ * stack, a key `__proto__`. One such member of one device would make the whole list unusable, so such a value is read
+ * as `null`.
  */
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -26,11 +26,11 @@ export function readRecordText(record: JsonObject, ...names: readonly string[]):
   return typeof value === 'number' ? String(value) : undefined
 }
 
-/** What people read in lists and answer for. Nobody's is as long as this; what is longer would fill every list. */
+/** The limit for names, which are longer than any real one; a longer name would fill every list. */
 const MAX_NAME = 512
-/** Some plug-ins show a small page. */
+/** The limit for status texts: some plug-ins show a small page. */
 const MAX_STATUS = 4_096
-/** Any other text of a record: more than a note or a script in an event has. */
+/** The limit for any other text of a record: longer than a note or a script in an event. */
 const MAX_TEXT = 65_536
 
 export function readRecordNameOrEmpty(record: JsonObject, ...names: readonly string[]): string {
@@ -62,7 +62,7 @@ export function readRecordObject(record: JsonObject, ...names: readonly string[]
   return isJsonObject(value) ? value : undefined
 }
 
-/** The objects of a list; members that are none are left out. */
+/** The objects of a list; other members are left out. */
 export function readRecordObjects(record: JsonObject, ...names: readonly string[]): readonly JsonObject[] | undefined {
   const value = readRecordField(record, ...names)
   return Array.isArray(value) ? (value as readonly Json[]).filter(isJsonObject) : undefined
@@ -89,11 +89,11 @@ function toNumber(value: Json | undefined): number | undefined {
 const WIRE_DATE = /^\/Date\((-?\d{1,16})([+-]\d{4})?\)\/$/
 const NEVER_MS = -62_135_596_800_000
 
-/** Milliseconds since 1970, or `undefined` for never and for what is no date. */
+/** Milliseconds since 1970, or `undefined` for never and for an invalid date. */
 export function decodeWireDate(text: string | undefined): number | undefined {
   const digits = WIRE_DATE.exec(text ?? '')?.[1]
   const ms = digits === undefined ? NEVER_MS : Number(digits)
-  // Year 1 in a zone west or east of Greenwich is still never.
+  // Year 1, in any time zone, means never.
   return Math.abs(ms - NEVER_MS) <= 86_400_000 || Math.abs(ms) > 8.64e15 ? undefined : ms
 }
 
@@ -104,7 +104,7 @@ export function encodeWireDate(ms: number | undefined, zone = '+0000'): string {
 /** HomeSeer's events nest to about ten. */
 const MAX_DEPTH = 24
 
-/** The very same value where all of it can be carried, which is nearly always. */
+/** Returns the same object if all of it can be serialised, which is nearly always so. */
 export function toPortableJson(value: Json, left = MAX_DEPTH): Json {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
   if (typeof value === 'string') return cut(value, MAX_TEXT)

@@ -23,7 +23,7 @@ export interface ScriptReply {
 export const SCRIPT_PAGE_PATH = '/runscript.html'
 export const BACKUP_PAGE_PATH = '/backup.html'
 
-/** Longer than any reply a person would read, short enough not to fill memory with. */
+/** More than a reply that a person would read, and few enough not to fill the memory. */
 const MAX_ITEMS = 2_000
 const MAX_COMPLAINT = 200
 
@@ -38,7 +38,10 @@ export function createScriptRunRequest(
   return { name: 'runscript', effect: 'writes', http, decode: decodeScriptReply }
 }
 
-/** What the page answers is not documented: a login page or an error is told apart before, anything else is a yes. */
+/**
+ * The page's answer is not documented: a login page or an error was recognised before, and anything else counts as
+ * success.
+ */
 export function createBackupRequest(): HomeseerHttpExchange<void> {
   return {
     name: 'backup',
@@ -59,7 +62,9 @@ export function decodeScriptReply(reply: HomeseerReply): Result<ScriptReply, Hom
   return ok({ responseArray, commands })
 }
 
-/** What went wrong, if anything did: the page answers with status 200 whatever happened, and only the text tells. */
+/**
+ * The error in a script's reply, if there is one: the page always answers with status 200, so only the text shows it.
+ */
 export function findScriptError({ commands }: ScriptReply): string | undefined {
   const complaint = commands.find(({ value }) => /^error\b/i.test(value.trim()))
   return complaint?.value.slice(0, MAX_COMPLAINT).toWellFormed()

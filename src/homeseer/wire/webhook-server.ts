@@ -1,6 +1,6 @@
 /**
- * Web hook receiver: answers HomeSeer's posts, on whatever listener it is mounted. HomeSeer cannot sign a post, so the
- * configured address carries a secret (`…?key=…`), and without it nothing is read.
+ * Web hook receiver: answers HomeSeer's posts on the listener that it is mounted on. HomeSeer cannot sign a post, so
+ * the configured address carries a secret (`…?key=…`), and without it nothing is read.
  *
  * Does I/O (reads the body of the request it is given).
  */
@@ -9,7 +9,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { decodeWebhook, type WebhookChange } from './webhook.ts'
 
 export interface WebhookOptions {
-  /** The secret of the address; at least 16 characters, so that it cannot be guessed. */
+  /** The secret in the URL; at least 16 characters, so that it cannot be guessed. */
   readonly key: string
   readonly onChange: (change: WebhookChange) => void
 }
@@ -34,7 +34,7 @@ export function createWebhookHandler({ key, onChange }: WebhookOptions): Webhook
   }
 }
 
-/** Hashes first, so that neither length nor content shows in the time it takes. */
+/** Compares hashes, so that neither length nor content can be derived from the time it takes. */
 function sameSecret(given: string, wanted: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(given), digest(wanted))

@@ -28,7 +28,7 @@ export interface WebhookChange {
   readonly lastChangeMs: number | undefined
 }
 
-/** `undefined` for a hook of another type, which is not ours to refuse. */
+/** Returns `undefined` for a hook of another type, which is ignored. */
 export function decodeWebhook(body: Uint8Array): Result<WebhookChange | undefined, MalformedReplyFault> {
   const value = parseAndSanitizeJson(fromUtf8(body))
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'a web hook body that is not an object' })

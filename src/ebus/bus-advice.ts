@@ -1,16 +1,16 @@
 /**
- * Advice: what a person can do about a bus that is not well, in one sentence.
+ * Bus advice: what a person can do about a bus with a problem, in one sentence.
  */
 import type { BusStatus, SourceAddressState } from './adapter/ebus-connection.ts'
 
 export interface BusAdviceInput {
   readonly adapter: string
-  /** Where nothing is ever sent, it does not matter who uses which address. */
+  /** If nothing is ever sent, an address conflict does not matter. */
   readonly readOnly: boolean
   readonly hasRegulator: boolean
 }
 
-/** `undefined`: nothing needs doing. */
+/** Returns `undefined` if nothing has to be done. */
 export function adviseOnBusStatus(
   status: BusStatus,
   { adapter, readOnly, hasRegulator }: BusAdviceInput,
@@ -22,7 +22,7 @@ export function adviseOnBusStatus(
   return hasRegulator ? undefined : 'No regulator has answered yet. Values appear when one does.'
 }
 
-/** On what keeps everything from being heard; `undefined` where the bus is heard. */
+/** Advice about a problem that prevents all reception; `undefined` if there is none. */
 export function adviseOnBusConnection(status: BusStatus, adapter: string): string | undefined {
   const { connected, refusal, signal, misread, unanswered, transport } = status
   if (!connected)
@@ -41,7 +41,7 @@ export function adviseOnBusConnection(status: BusStatus, adapter: string): strin
     : 'The adapter is connected, but the bus carries no signal: check the two bus wires, and whether the heating has power.'
 }
 
-/** By the system's word for why there is no connection. */
+/** Advice by the system's error code for the missing connection. */
 function adviseOnRefusal(refusal: string | undefined): string {
   switch (refusal) {
     case 'ENOTFOUND':

@@ -32,7 +32,7 @@ export interface BusPollerOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly status: () => BusStatus
-  /** `undefined` before there is a bus. */
+  /** Sends on the bus; `undefined` before there is one. */
   readonly send: (...telegram: Parameters<EbusConnection['send']>) => ReturnType<EbusConnection['send']> | undefined
   /** After something was read. */
   readonly afterRead: () => void
@@ -40,9 +40,9 @@ export interface BusPollerOptions {
 
 const IDLE_MS = 200
 const DEADLINE_MS = 2_000
-/** Between two questions of ours, so that a poll never looks like a flood to others. */
+/** The pause between two of our requests, so that a poll never looks like a flood. */
 const SPACING_MS = 10
-/** What is worth reading changes with what there is; other reasons can wait a second. */
+/** The read plan changes with what is found; other reasons can wait a second. */
 const PLAN_MS = 1_000
 
 export class BusPoller {
@@ -50,7 +50,7 @@ export class BusPoller {
   readonly #discovery: DiscoveryProbeScheduler
   #planned: { readonly plan: readonly PlannedRead[]; readonly revision: number; readonly atMs: number } | undefined
   #asksDevices = true
-  /** Planes that somebody waits for, and how many do. */
+  /** Planes that callers wait for, with their number. */
   readonly #waitedFor = new Map<HeatingPlaneName, number>()
   #step: PromiseWithResolvers<void> | undefined
 
@@ -71,7 +71,7 @@ export class BusPoller {
     return plan
   }
 
-  /** Whether everything that is worth reading was read at least once, or there is nobody to read it from. */
+  /** Whether every planned value was read at least once, or no device can be asked. */
   isThrough(): boolean {
     const { installation, scheduler } = this.#options
     const { shadow, topology, registry } = installation
@@ -80,7 +80,7 @@ export class BusPoller {
     return this.#discovery.isThrough(registry) && (topology.regulator === undefined || this.plan().every(answered))
   }
 
-  /** Until the signal says stop. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       let worked = false
@@ -110,8 +110,8 @@ export class BusPoller {
   }
 
   /**
-   * Somebody waits for these planes: what they lack is read ahead of everything else, until `done` says so or the
-   * signal does. Resolves at once where waiting is in vain: nobody can be asked, or everything was.
+   * A caller waits for these planes: their missing values are read before everything else, until `done` returns true or
+   * the signal aborts. Resolves at once if waiting is useless: no device can be asked, or everything was read.
    */
   async readFirst(planes: readonly HeatingPlaneName[], done: () => boolean, signal: AbortSignal): Promise<void> {
     for (const plane of planes) this.#waitedFor.set(plane, (this.#waitedFor.get(plane) ?? 0) + 1)
@@ -126,7 +126,7 @@ export class BusPoller {
     }
   }
 
-  /** Whether everything of these planes that people ask for first was read, or cannot be. */
+  /** Whether the most important values of these planes were read, or cannot be. */
   hasEssentials(planes: readonly HeatingPlaneName[]): boolean {
     const { installation, scheduler } = this.#options
     return this.plan()
@@ -136,7 +136,9 @@ export class BusPoller {
       .every(({ key }) => !isReadMissing(installation.shadow, key) || scheduler.isResting(key))
   }
 
-  /** Somebody can be asked, and either there is something left to ask about these planes, or somebody is unknown. */
+  /**
+   * Whether a device can be asked, and there is either something left to read for these planes, or an unknown device.
+   */
   #canHope(planes: readonly HeatingPlaneName[]): boolean {
     const { installation, scheduler } = this.#options
     const { connected, signal, source } = this.#options.status()
@@ -150,15 +152,15 @@ export class BusPoller {
     return this.plan().some(isLeft)
   }
 
-  /** Until something was read or asked, or some time has passed in which nothing was. */
+  /** Waits until something was read, or some time has passed without a read. */
   #nextStep(signal: AbortSignal): Promise<unknown> {
     this.#step ??= Promise.withResolvers<void>()
     return Promise.race([this.#step.promise, rest(IDLE_MS, signal)])
   }
 
-  /** Devices and values take turns, so that a long scan does not hold up what people look at. */
+  /** Devices and values take turns, so that a long scan does not delay values. */
   async #once(signal: AbortSignal): Promise<boolean> {
-    // A value that somebody waits for goes before a device, but for those whose absence would make the plane empty.
+    // A value that a caller waits for comes before a device, except for devices without which the plane would be empty.
     const knowsDevices = this.#discovery.isThrough(this.#options.installation.registry)
     if (knowsDevices && this.#nextAsked() !== undefined) return this.#readDue(signal)
     this.#asksDevices = !this.#asksDevices
@@ -171,7 +173,7 @@ export class BusPoller {
     const { installation, clock, status, send } = this.#options
     const probe = this.#discovery.next(installation.registry, status().address, clock.monotonic())
     if (probe === undefined) return false
-    // Said once: who is not there is asked again later, and most of the usual addresses are nobody's.
+    // Sent once: an absent device is asked again later, and most of the usual addresses are unused.
     const sent = await send(requestOf(probe), { deadlineMs: DEADLINE_MS, caller: 'poll', repeatable: false })
     if (sent === undefined) return false
     this.#discovery.settle(probe, outcomeOf(sent), clock.monotonic())
@@ -190,7 +192,7 @@ export class BusPoller {
     const isOpen = (key: number): boolean => scheduler.isResting(key)
     const due = this.#nextAsked() ?? findNextDueRead(this.plan(), shadow, { pollMs, nowMs: clock.now(), isOpen })
     if (due === undefined) return false
-    // What only the last run knew is no answer, however young it looks.
+    // A value of the last run does not count as read, however recent it is.
     const maxAgeMs = shadow.get(due.key)?.source === 'cache' ? 0 : computePollIntervalMs(due.freshness, pollMs)
     await scheduler.read(due.key, { maxAgeMs, source: 'poll', deadlineMs: DEADLINE_MS, caller: 'poll', signal })
     afterRead()
@@ -202,7 +204,7 @@ async function rest(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await pause(ms, undefined, { signal })
   } catch {
-    // Told to stop.
+    // The signal aborted.
   }
 }
 

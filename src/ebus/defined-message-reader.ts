@@ -1,6 +1,5 @@
 /**
- * Defined message reader: messages of definition files, asked for by name, by what planes are made of, or by ebusd's
- * priorities.
+ * Defined message reader: reads messages of definition files by name, for planes, or by ebusd's priorities.
  *
  * Does I/O through the bus it is given.
  */
@@ -24,7 +23,7 @@ export interface HeatingBusSendOptions {
   readonly deadlineMs: number
   readonly caller: string
   readonly signal?: AbortSignal
-  /** Only what changes nothing may be said twice. */
+  /** Only a telegram that changes nothing may be repeated. */
   readonly repeatable: boolean
 }
 
@@ -50,7 +49,7 @@ export class DefinedMessageReader {
     this.#options = options
   }
 
-  /** Asks for a message by its definition, part by part; what came of it is known to the definitions. */
+  /** Reads a message by its definition, part by part; the result is stored in the definitions. */
   async read(
     message: MessageDefinition,
     values: string,
@@ -69,11 +68,11 @@ export class DefinedMessageReader {
     return last === undefined ? fail<DefinitionErrorCode>('end-of-input') : ok(last)
   }
 
-  /** Messages that these planes are made of, and of which nothing is known yet. */
+  /** Reads messages that these planes need and that are not known yet. */
   async readMapped(planes: readonly HeatingPlaneName[], signal: AbortSignal): Promise<void> {
     const { definitions } = this.#options.installation
     if (definitions === undefined) return
-    // A message that failed because of the bus is there again in the next round; after a few failures it is given up.
+    // A message that failed because of the bus is due again in the next round; after a few failures it is given up.
     for (
       let unread = listUnreadMessages(definitions, planes);
       unread.length > 0;
@@ -86,7 +85,10 @@ export class DefinedMessageReader {
       }
   }
 
-  /** One message by ebusd's priorities now and then, within ebusd's own budget of the bus; every second, `tick`. */
+  /**
+   * Reads one message by ebusd's priorities now and then, within ebusd's own share of the bus; called every second with
+   * `tick`.
+   */
   async poll(tick: number): Promise<void> {
     const { installation, readOnly, clock, logger, id } = this.#options
     const { definitions } = installation
@@ -106,7 +108,7 @@ export class DefinedMessageReader {
     }
   }
 
-  /** A read that was withdrawn says nothing about the message. */
+  /** A cancelled read says nothing about the message. */
   async #ask(message: MessageDefinition, signal?: AbortSignal): Promise<void> {
     const wish = {
       deadlineMs: DEADLINE_MS,
@@ -121,9 +123,9 @@ export class DefinedMessageReader {
   }
 }
 
-/** What cannot be asked for at all counts as refused. */
+/** A message that cannot be requested at all counts as refused. */
 function classifyReadFailure(fault: RegisterReadFault | DefinitionErrorCode): ReadFailure {
-  // An answer that the definition cannot read is an answer, too.
+  // An answer that the definition cannot decode still counts as an answer.
   if (typeof fault === 'string' || fault.kind === 'refused') return 'refused'
   return fault.kind === 'no-answer' ? 'no-answer' : 'bus'
 }

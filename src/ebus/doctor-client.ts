@@ -1,9 +1,9 @@
 /**
- * eBUS examination: whether each adapter is there and its bus alive, whether it can be shared, and what is wrong with
- * the definition files.
+ * eBUS examination: whether each adapter can be reached and its bus has a signal, whether the adapter can be shared,
+ * and errors in the definition files.
  *
- * A running gateway hands over what it hears. Before a start the examination connects and listens for a moment; nothing
- * is sent on the bus.
+ * A running gateway passes what it knows. Before a start, the examination connects and listens for a moment, without
+ * sending anything on the bus.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,23 +27,23 @@ import { DefinitionIndex } from './definitions/definition-index.ts'
 import type { MessageDefinition } from './definitions/message-definition.ts'
 import type { TelegramExchange } from './wire/telegram.ts'
 
-/** Somebody waits at a keyboard; a bus that is alive says so several times a second. */
+/** A person waits; a bus with a signal has several SYN per second. */
 const MAX_WAIT_MS = 5_000
 const LOOK_EVERY_MS = 50
 const DIALECT_MS = 2_000
-/** Never used: to find a free address one would have to ask for it. */
+/** Never used, because nothing is sent: a free address could only be found by probing. */
 const UNUSED_ADDRESS = 0xff
 
 export interface ExaminedBus {
   readonly id: string
   readonly adapter: string
-  /** Whether its bus carries a signal; if so, what else is wrong leaves most of it working. */
+  /** Whether the bus has a signal; if so, other problems leave most of it working. */
   readonly hasSignal: boolean
-  /** `undefined`: nothing needs doing. */
+  /** The advice; `undefined` if nothing has to be done. */
   readonly advice: string | undefined
 }
 
-/** What a running gateway knows. */
+/** The findings that a running gateway passes. */
 export interface RunningEbusFindings {
   readonly heard: readonly ExaminedBus[]
   /** Why adapters are not shared although they should be. */
@@ -82,7 +82,7 @@ async function examineAdapters(config: EbusConfig): Promise<RunningEbusFindings>
   return { heard, unshared }
 }
 
-/** What is fetched for an examination leaves no data directory where none was. */
+/** Definitions that are downloaded for an examination must not create a data directory. */
 async function inExistingRoot<Value>(dataRoot: string, work: (root: string) => Promise<Value>): Promise<Value> {
   if (existsSync(dataRoot)) return work(dataRoot)
   const temporary = mkdtempSync(join(tmpdir(), 'hearthbus-doctor-'))
@@ -93,7 +93,7 @@ async function inExistingRoot<Value>(dataRoot: string, work: (root: string) => P
   }
 }
 
-/** Every file is read, whatever devices there are: the owner asked what is wrong with them. */
+/** Every file is read, whatever devices there are, because the owner wants to know all errors. */
 async function examineDefinitions(definitions: string, dataRoot: string): Promise<readonly DoctorFinding[]> {
   const catalog = await openCatalog(definitions, { dataRoot, now: Date.now })
   if (!catalog.ok) return [toFinding('fail', catalog.fault)]
@@ -107,7 +107,7 @@ async function examineDefinitions(definitions: string, dataRoot: string): Promis
     messages += set.messages.length
     disagreements.push(...fileDisagreements(file, set.messages))
     faults.push(...set.faults)
-    // Hundreds of files are read, and a running gateway has calls to answer in between.
+    // Yields, because hundreds of files are read, and a running gateway has calls to answer.
     await nextTurn()
   }
   const told = new Set([...folder.templateFaults, ...faults].map(formatDefinitionFileFault))
@@ -122,7 +122,10 @@ async function examineDefinitions(definitions: string, dataRoot: string): Promis
   ]
 }
 
-/** By the name of the file: what it says about a regulator with B524, or about a boiler that our map describes. */
+/**
+ * Differences between our register map and a file, found by the file's name: for a regulator with B524, or a boiler
+ * that our map describes.
+ */
 function fileDisagreements(file: string, messages: readonly MessageDefinition[]): readonly RegisterDisagreement[] {
   const name = parseDefinitionFileName(file.slice(file.lastIndexOf('/') + 1))
   if (name === undefined || !/(?:^|\/)vaillant\/[^/]*$/.test(file)) return []
@@ -146,7 +149,7 @@ async function listenToBus({ id, adapter }: EbusConfig['buses'][number]): Promis
     const endMs = performance.now() + MAX_WAIT_MS
     while (adviseOnBusConnection(bus.status(), adapter) !== undefined && performance.now() < endMs)
       await pause(LOOK_EVERY_MS)
-    // SYN stands in enhanced bytes, too: only a while of listening tells whether they are read as what they are.
+    // SYN also occurs in enhanced bytes, so only listening for a while shows whether the protocol is right.
     await pause(DIALECT_MS)
     const advice = adviseOnBusConnection(bus.status(), adapter)
     return { id, adapter, hasSignal: advice === undefined, advice }

@@ -52,7 +52,7 @@ export interface EbusOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly version: string
-  /** Where fetched definitions are kept. */
+  /** The folder for downloaded definitions. */
   readonly dataRoot: string
 }
 
@@ -60,7 +60,7 @@ const MS_PER_SECOND = 1_000
 const UNUSED_ADDRESS = 0xff
 const FAULTS_TOLD = 3
 
-/** Nothing is contacted before `start`, and `start` waits for nobody. */
+/** Nothing is contacted before `start`, and `start` does not wait for a device. */
 export function createEbus(options: EbusOptions): Service {
   const { config, clock, version, logger } = options
   const buses = config.buses.map((bus) => heatingBus(bus, options))
@@ -77,7 +77,7 @@ export function createEbus(options: EbusOptions): Service {
     capabilities: () => capabilities,
     start: async () => {
       for (const heating of buses) heating.start()
-      // The house is heard before its words are known.
+      // Listening starts before the definitions are read.
       if (definitions !== undefined) void loadDefinitions(definitions, buses, options)
       for (const { id, seatHost: seats } of buses) {
         const place = readSharedAdapterListener(config, id)
@@ -135,7 +135,7 @@ async function loadDefinitions(
 
 type BusConfig = EbusConfig['buses'][number]
 
-/** Throws for an adapter that is none and for a name given twice: the configuration should have refused both. */
+/** Throws for an invalid adapter and for a duplicate name, which the configuration should have refused. */
 function heatingBus(bus: BusConfig, { config, database, clock, logger, ...options }: EbusOptions): HeatingBusClient {
   const endpoint = parseAdapterEndpoint(bus.adapter)
   if (!endpoint.ok) throw new Error(`ebus: ${bus.adapter} is no adapter; ${endpoint.fault.expected}`)
@@ -167,12 +167,12 @@ function heatingBus(bus: BusConfig, { config, database, clock, logger, ...option
   })
 }
 
-/** To find a free address one has to ask for it; whoever may only listen takes one and never uses it. */
+/** A free address can only be found by probing; a bus that only listens gets one and never uses it. */
 function sourceOf({ readOnly, source }: BusConfig): number | 'auto' {
   return readOnly ? UNUSED_ADDRESS : source
 }
 
-/** Listening that is off clamps everything that follows from it. */
+/** If listening is off, everything that depends on it is off as well. */
 function featureFlags({ observe, passiveValues }: EbusConfig): ObservationFeatureFlags {
   const state = observe && passiveValues !== 'off'
   return {
@@ -183,7 +183,7 @@ function featureFlags({ observe, passiveValues }: EbusConfig): ObservationFeatur
   }
 }
 
-/** Traffic is only offered where somebody listens, and watching where something comes of it. */
+/** Tools for traffic are offered only with listening, and those for watching only if it has an effect. */
 function allCapabilities(house: EbusToolContext, config: EbusConfig): readonly Capability[] {
   const pause = async (ms: number): Promise<void> => pauseFor(ms)
   return [
@@ -202,7 +202,7 @@ function allCapabilities(house: EbusToolContext, config: EbusConfig): readonly C
   ]
 }
 
-/** A file that was not read to its end costs what stands behind the bad line, so its owner should know. */
+/** The lines after an invalid line are missing, so the owner is told. */
 function definitionAdvice(
   buses: readonly HeatingBusClient[],
   origin: DefinitionLoadState | undefined,

@@ -1,10 +1,9 @@
 /**
- * Heating bus: one bus with everything that goes on around it. It listens, asks who is there, reads what is worth
- * reading, and speaks for the tools.
+ * Heating bus: one bus with all its activities. It listens, searches devices, reads values, and sends for the tools.
  *
  *   events ─▶ installation          poller ─▶ scheduler ─▶ bus          tools ─▶ read · send · exclusively
  *
- * Starting it blocks nobody: an adapter that is away is tried again until it is there.
+ * Starting it does not wait: connecting to an absent adapter is repeated until it succeeds.
  */
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'
@@ -38,14 +37,14 @@ export interface HeatingBusOptions {
   readonly id: string
   /** Contacts the adapter; called by `start`. */
   readonly open: () => EbusConnection
-  /** As the owner wrote it, for advice. */
+  /** The adapter as the owner configured it, for advice. */
   readonly adapter: string
   readonly readOnly: boolean
   readonly discovery: DiscoveryMode
   readonly installation: Omit<InstallationOptions, 'nowMs'>
   readonly clock: Clock
   readonly logger: Logger
-  /** What the last run knew, and what this one leaves behind. */
+  /** The values of the last run; those of this one are stored there as well. */
   readonly values: RegisterValueStore | undefined
   readonly announce: (change: InstallationChange | 'settings') => void
 }
@@ -53,9 +52,9 @@ export interface HeatingBusOptions {
 const TICK_MS = 1_000
 const COMPACT_EVERY_TICKS = 60
 const SAVE_EVERY_TICKS = 600
-/** A connection takes a moment, and so does a first sign of life. */
+/** Connecting takes a moment, and so does the first symbol. */
 const AWAY_AFTER_TICKS = 3
-/** A busy bus has some ten of them in a second. */
+/** A busy bus has some ten events per second. */
 const EVENTS_A_TURN = 8
 const TOOL_READS_KEPT = 256
 const TOOL_READS_MS = 900_000
@@ -74,13 +73,13 @@ export class HeatingBusClient {
   readonly #stopping = new AbortController()
   /** When tools last read which keys. */
   readonly #toolReads = new Map<RegisterReadKey, number>()
-  /** As they were announced last. */
+  /** What was last announced of each plane. */
   readonly #shown = new Map<HeatingPlaneName | 'settings', string>()
   #running: Promise<unknown> | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #ticks = 0
   #saved = false
-  /** Ticks without adapter or signal. */
+  /** The number of ticks without adapter or signal. */
   #away = 0
 
   constructor(options: HeatingBusOptions) {
@@ -116,7 +115,7 @@ export class HeatingBusClient {
 
   status(): BusStatus {
     const status = this.#bus?.status() ?? NOT_OPEN
-    // Where nothing is ever sent, no address is ours.
+    // If nothing is ever sent, no address is ours.
     return this.readOnly ? { ...status, address: undefined } : status
   }
 
@@ -124,7 +123,7 @@ export class HeatingBusClient {
     return this.#bus?.info()
   }
 
-  /** For the shared port; `undefined` where there is nothing to share. */
+  /** For the shared port; `undefined` if the adapter cannot be shared. */
   get seatHost(): SharedPortHost | undefined {
     return this.#bus?.seatHost
   }
@@ -162,14 +161,14 @@ export class HeatingBusClient {
     return this.#poller.plan()
   }
 
-  /** Whether everything that is worth reading was read at least once, or there is nobody to read it from. */
+  /** Whether every planned value was read at least once, or no device can be asked. */
   isThrough(): boolean {
     return this.readOnly || this.#poller.isThrough()
   }
 
   /**
-   * For a tool that is asked for planes: where they have nothing to say, or not what people ask for first, that is read
-   * now, ahead of the schedule.
+   * For a tool that requests planes: if they are empty, or lack the most important values, these are read now, before
+   * the scheduled ones.
    */
   async makeReady(planes: readonly HeatingPlaneName[], signal: AbortSignal): Promise<void> {
     if (this.readOnly) return
@@ -183,7 +182,7 @@ export class HeatingBusClient {
     await this.messages.readMapped(planes, AbortSignal.any([signal, this.#stopping.signal]))
   }
 
-  /** For a tool: from what is known if it is fresh enough, else from the bus. */
+  /** For a tool: returns a known value if it is recent enough, else reads it from the bus. */
   async read(key: RegisterReadKey, options: RegisterReadOptions): Promise<Result<CompletedRead, RegisterReadFault>> {
     this.#toolReads.delete(key)
     this.#toolReads.set(key, this.#options.clock.monotonic())
@@ -191,12 +190,12 @@ export class HeatingBusClient {
     return this.#scheduler.read(key, options)
   }
 
-  /** A telegram as it is. What it changes is no longer believed from here on. */
+  /** Sends a telegram. Values that it may change are invalid from then on. */
   async send(request: BusRequest, wish: HeatingBusSendOptions): Promise<Result<Uint8Array, RegisterReadFault>> {
     if (this.readOnly) return fail<RegisterReadFault>({ kind: 'listen-only' })
     const sent = (await this.#bus?.send(request, wish)) ?? fail<BusFault>({ kind: 'closed', phase: 'queued' })
     const nowMs = this.#options.clock.now()
-    // Whether the answer came or not: it may have been carried out.
+    // Also without an answer, because it may have been carried out.
     const meaning = interpretTelegram(createExchange(request))
     if (meaning?.kind === 'write') {
       this.installation.invalidate(meaning.keys)
@@ -208,7 +207,7 @@ export class HeatingBusClient {
     return sent
   }
 
-  /** Works that change several things in a row do not overlap, whoever asked for them. */
+  /** Works that make several changes do not overlap, whoever requested them. */
   exclusively<Value>(work: () => Promise<Value>): Promise<Value> {
     const mine = this.#turn.then(work)
     this.#turn = mine.catch(() => undefined)
@@ -223,13 +222,13 @@ export class HeatingBusClient {
   async #listen(bus: EbusConnection): Promise<void> {
     let heard = 0
     for await (const event of bus.events()) {
-      // Events that wait in line are taken one after another without anybody else getting a turn.
+      // Yields between waiting events, which would otherwise be processed without a pause.
       if (++heard % EVENTS_A_TURN === 0) await nextTurn()
       try {
         this.installation.hear(event, this.situation())
         this.#announce()
       } catch (error) {
-        // One telegram that we stumble over must not make us deaf to the next.
+        // An error in one telegram must not stop the processing of later ones.
         this.#options.logger.error(
           { err: error, bus: this.id, kind: event.kind },
           'an event of the bus was not understood',
@@ -244,14 +243,14 @@ export class HeatingBusClient {
     this.installation.tick(this.situation(), nowMs)
     this.#tellReach()
     if (this.#ticks % COMPACT_EVERY_TICKS === 0) this.installation.shadow.compact(nowMs)
-    // As soon as everything was read once, for whoever pulls the plug soon after; then now and then.
+    // Saved as soon as everything was read once, in case the power is cut soon after; then periodically.
     const isFirstSave = !this.#saved && this.#ticks % COMPACT_EVERY_TICKS === 0 && this.isThrough()
     if (isFirstSave || this.#ticks % SAVE_EVERY_TICKS === 0) void this.#save()
     void this.messages.poll(this.#ticks)
     this.#announce()
   }
 
-  /** Once when adapter or signal are away, at the start or later, and once when they are back. */
+  /** Logged once when adapter or signal are lost or missing at the start, and once when they are back. */
   #tellReach(): void {
     const { logger, adapter } = this.#options
     const status = this.status()
@@ -262,14 +261,14 @@ export class HeatingBusClient {
       logger.warn({ bus: this.id, adapter }, adviseOnBusConnection(status, adapter) ?? 'the eBUS is away')
   }
 
-  /** A value that changed need not change what is shown of it: only what looks different is announced. */
+  /** A changed value need not change what is shown, so only a changed text is announced. */
   #announce(): void {
     const changes = this.installation.takeChanges()
     for (const change of changes) {
       if (change === 'bus' || change === 'devices' || change === 'messages') this.#options.announce(change)
       else this.#announceIfNew(change, this.installation.plane(change, this.#options.clock.now()).data)
     }
-    // What can be set is shown in these as well, beside much that cannot.
+    // Settings are shown in these planes as well, beside other values.
     if (changes.has('zones') || changes.has('dhw') || changes.has('system'))
       this.#announceIfNew('settings', listResidentSettings(this.installation))
   }
@@ -314,7 +313,7 @@ export class HeatingBusClient {
   }
 }
 
-/** Before `start`. */
+/** The status before `start`. */
 const NOT_OPEN: BusStatus = {
   transport: 'enh',
   connected: false,
@@ -328,7 +327,7 @@ const NOT_OPEN: BusStatus = {
   initiators: [],
 }
 
-/** Withdrawn by whoever asked, or because the bus closes: nothing that happened to the bus. */
+/** The request was cancelled, or the bus is being closed: this is not a problem of the bus. */
 function isOurDoing({ kind }: BusFault): boolean {
   return kind === 'cancelled' || kind === 'closed'
 }

@@ -4,7 +4,7 @@
  *   event ▸ observatory (traffic) ▸ registry (devices) ▸ shadow (values) ▸ topology (what there is)
  *     ▸ planes, when asked
  *
- * No clock and no I/O in here: a recorded day replays at the speed of the processor.
+ * It has no clock and no I/O: a recorded day replays at the speed of the processor.
  *
  * Pure, but for the installation it is given.
  */
@@ -49,17 +49,17 @@ import type { TelegramExchange } from './wire/telegram.ts'
 import { createExchange } from './wire/telegram.ts'
 
 export interface InstallationOptions {
-  /** Monotonic. */
+  /** Monotonic time. */
   readonly nowMs: number
   readonly pollMs: number
   readonly listens: boolean
   readonly thresholds: WarmUpThresholds
   readonly flags: ObservationFeatureFlags
-  /** Addresses that the owner knows of. */
+  /** Addresses that the owner configured. */
   readonly seeds: readonly number[]
 }
 
-/** What may look different now: a plane, the devices, the state of the bus, or what was said on it. */
+/** What may have changed: a plane, the devices, the state of the bus, or its messages. */
 export type InstallationChange = HeatingPlaneName | 'devices' | 'bus' | 'messages'
 
 export class HeatingInstallation {
@@ -70,17 +70,17 @@ export class HeatingInstallation {
   readonly specimens = new SpecimenCollection()
   readonly flags: ObservationFeatureFlags
   readonly pollMs: number
-  /** There once the owner's definition files are read, where there are any. */
+  /** Set once the owner's definition files are read, if there are any. */
   #definitions: BusDefinitions | undefined
   #remembered: readonly StoredMessageData[] = []
-  /** What is known about the devices at these addresses, as long as nothing new is known about any. */
+  /** Cached facts about the devices at these addresses; cleared when something new is known about any device. */
   readonly #asked = new Map<number, TelegramTargetInfo>()
   #askedRevision = -1
   #messagesTold = 0
   #compared: { readonly stand: string; readonly found: ReadonlyMap<RegisterReadKey, RegisterDisagreement> } | undefined
   #startup: StartupState
   readonly #changes = new Set<InstallationChange>()
-  /** What `listAffectedPlanes` and `listPlanesForMessage` said about values that changed; the same few lists again and again. */
+  /** Planes affected by changed values; the same few lists are used again and again. */
   readonly #planes = new Set<readonly HeatingPlaneName[]>()
 
   constructor({ nowMs, pollMs, listens, thresholds, flags, seeds }: InstallationOptions) {
@@ -100,7 +100,7 @@ export class HeatingInstallation {
     return this.#definitions
   }
 
-  /** Devices that are known already get theirs at once. */
+  /** Devices that are known already get their definitions at once. */
   define(definitions: BusDefinitions): void {
     this.#definitions = definitions
     definitions.remember(this.#remembered)
@@ -120,13 +120,13 @@ export class HeatingInstallation {
     this.#takeIn(this.observatory.tick(situation, atMs), situation)
     this.#startup = advanceStartup(this.#startup, situation.nowMs)
     if (this.observatory.warmUp.state !== before) this.#changes.add('bus')
-    // Once a tick, however many there were: telegrams come faster than anybody reads.
+    // Once per tick, because telegrams come faster than anybody reads them.
     const { pushed } = this.observatory.messages
     if (pushed !== this.#messagesTold) this.#changes.add('messages')
     this.#messagesTold = pushed
   }
 
-  /** A value that somebody read, for us or for themselves; whether it is what is known now. */
+  /** Takes a value that was read, by us or another initiator; returns whether it is the newest. */
   learn(
     key: RegisterReadKey,
     payload: Uint8Array,
@@ -140,17 +140,17 @@ export class HeatingInstallation {
     return true
   }
 
-  /** What is known about these is no longer true. */
+  /** Marks these values as no longer valid. */
   invalidate(keys: readonly RegisterReadKey[]): void {
     for (const key of keys) this.shadow.invalidate(key)
   }
 
-  /** What an earlier run knew, before anything is heard. */
+  /** Takes the values of an earlier run, before anything is received. */
   remember(
     values: Iterable<{ readonly key: RegisterReadKey; readonly payload: Uint8Array; readonly atMs: number }>,
   ): void {
     let some = false
-    // Devices first: what registers mean depends on whose they are.
+    // Devices come first, because the meaning of registers depends on the device.
     const known = [...values].toSorted((left, right) => Number(isIdentity(right.key)) - Number(isIdentity(left.key)))
     for (const { key, payload, atMs } of known) {
       if (isIdentity(key)) this.registry.remember(decodeReadKeyAddress(key), payload)
@@ -160,7 +160,7 @@ export class HeatingInstallation {
     if (some) this.#startup = markCacheLoaded(this.#startup)
   }
 
-  /** The same of messages by definition, which wait for their definitions. */
+  /** Takes messages of an earlier run, which wait for their definitions. */
   rememberMessages(messages: Iterable<StoredMessageData>): void {
     if (this.#definitions === undefined) this.#remembered = [...messages]
     else this.#definitions.remember(messages)
@@ -174,7 +174,7 @@ export class HeatingInstallation {
       : addMappedValuesToPlane(name, plane, (field) => readMappedPlaneField(definitions, field), nowMs)
   }
 
-  /** What a telegram says, by what is known now about the device it went to; `undefined` if nobody knows. */
+  /** A telegram decoded with what is known about its target; `undefined` if it cannot be. */
   decode(exchange: TelegramExchange): DecodedTelegram | undefined {
     return this.#definitions?.decode(exchange) ?? decodeTelegram(exchange, this.#askedAt(exchange.telegram.target))
   }
@@ -194,14 +194,14 @@ export class HeatingInstallation {
     return this.#compared.found
   }
 
-  /** The value by definition, where that is not what our own tables would say. */
+  /** The value by the owner's definition, if that differs from our own tables. */
   definedReading(key: RegisterReadKey, payload: Uint8Array): number | undefined {
     const disagreement = this.disagreements.get(key)
     if (disagreement === undefined) return undefined
     return decodeFirstNumericField(disagreement.message, encodeReadRequest(key, undefined).data, payload)
   }
 
-  /** Which message a value was read with: by definition where there is one, else as service and bytes. */
+  /** The message that a value was read with: its name by definition, else service and bytes. */
   messageName(key: RegisterReadKey): string | undefined {
     const request = encodeReadRequest(key, this.topology.regulator?.address)
     const message = this.#definitions?.find(createExchange(request))
@@ -210,12 +210,12 @@ export class HeatingInstallation {
     return `${toHex(Uint8Array.of(target))} ${toHex(Uint8Array.of(primary, secondary))} ${toHex(data)}`.trim()
   }
 
-  /** Whether B524 at this address is a regulator's: only there do its registers mean what our tables say. */
+  /** Whether the device at this address is a regulator with B524, for which our register tables apply. */
   isRegulator(address: number): boolean {
     return this.#askedAt(address).extended
   }
 
-  /** What changed since the last time somebody asked. */
+  /** The changes since the last call. */
   takeChanges(): ReadonlySet<InstallationChange> {
     const heard = this.#definitions?.changedMessages
     for (const message of heard ?? []) this.#planes.add(listPlanesForMessage(message))
@@ -237,7 +237,7 @@ export class HeatingInstallation {
         this.#identifyDevices()
       }
       const defined = this.#definitions?.hear(event.exchange, event.atMs)
-      // What we asked ourselves comes back to whoever asked, with more care than can be taken here.
+      // Results of our own requests are handled by the requester, which knows more.
       if (own) continue
       this.#takeOver(event, nowMs)
       if (defined === undefined && !isKnownTelegram(event.exchange, this.#askedAt(event.exchange.telegram.target)))

@@ -1,5 +1,6 @@
 /**
- * Values store: what a bus last said, kept over a restart, so that the first minute is not blind. It is shown as old.
+ * Register value store: the last values of a bus, kept over a restart, so that there are values in the first minute.
+ * They are shown as old.
  */
 import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import type { StoredMessageData } from './definitions/bus-definitions.ts'
@@ -40,14 +41,14 @@ export interface RegisterValueStore {
   readonly save: (entries: Iterable<ShadowEntry>, messages: Iterable<StoredMessageData>) => Promise<void>
 }
 
-/** Yesterday's temperatures help nobody. */
+/** Older values are useless. */
 const MAX_AGE_MS = 86_400_000
 /** ECMA-262: the latest time that a date has. */
 const MAX_AT = 8_640_000_000_000_000
 const MAX_KEY = Number.MAX_SAFE_INTEGER
 
 export function createRegisterValueStore(database: Database, bus: string, now: () => number): RegisterValueStore {
-  // Rows that another program wrote, with numbers that are none of ours, are left out, and go with the next save.
+  // Rows of another program, with impossible numbers, are skipped and removed by the next save.
   const select = database.sql.prepare(
     `SELECT key, payload, at FROM ebus_value WHERE bus = ? AND at > ? AND at <= ${MAX_AT} AND key BETWEEN 0 AND ${MAX_KEY}`,
   )

@@ -3,7 +3,7 @@
  *
  *   port events ─┬▶ line ─▶ events for subscribers, source selection
  *                └▶ access ─┬▶ our initiator ◀── queue ◀── send
- *                           └▶ seats of the shared port
+ *                           └▶ clients of the shared port
  */
 import type { BackoffSchedule } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -56,7 +56,7 @@ export interface AdapterBusOptions {
   /** How long to listen before an address is chosen. */
   readonly listenMs: number
   readonly queueCapacity: number
-  /** Between two looks at the adapter's temperature and voltages. */
+  /** The interval of reading the adapter's temperature and voltages. */
   readonly telemetryMs: number
   readonly backoff: BackoffSchedule
   readonly clock: Clock
@@ -64,16 +64,15 @@ export interface AdapterBusOptions {
 }
 
 const OWN_SEAT: BusClientId = 0
-/** For what no symbol brings about: silence, telemetry, the search for an address. */
+/** The interval of checks that no symbol triggers: silence, telemetry, the search for an address. */
 const TICK_MS = 250
 /**
- * ebusd's figures: no SYN for a second is no signal, and after a minute of that the connection is made anew. In ticks,
- * not by the clock: while this process is held up, what the bus says waits to be read, which it is before the next
- * tick.
+ * ebusd's figures: no SYN for a second means no signal, and after a minute of that a new connection is made. Counted in
+ * ticks, not by the clock: if this process is delayed, waiting symbols are read before the next tick.
  */
 const SIGNAL_LOST_TICKS = 5
 const RECONNECT_TICKS = 240
-/** For the question whether anybody answers at an address. Silence means that it is free. */
+/** The limit for asking whether any device has an address; no answer means that it is free. */
 const PROBE_DEADLINE_MS = 3_000
 
 export class AdapterBus implements EbusConnection, SharedPortHost {
@@ -90,11 +89,11 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
   readonly #seats = new Map<BusClientId, (news: SharedClientEvent) => void>()
   readonly #timer: NodeJS.Timeout
   #signal: 'unknown' | 'present' | 'absent' = 'unknown'
-  /** Ticks since the last SYN; the first of them may have come right behind it. */
+  /** Ticks since the last SYN; the first of them may have come right after it. */
   #silentTicks = 0
   #nextSeat = OWN_SEAT + 1
   #ready = false
-  /** The adapter has neither answered INIT nor passed a symbol on. */
+  /** The adapter has neither answered INIT nor sent a symbol. */
   #isUnanswered = false
   #closed = false
   #downReason = 'not connected yet'
@@ -163,7 +162,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
     }
   }
 
-  /** A place at this adapter for somebody who speaks the enhanced protocol to us. */
+  /** Adds a client that speaks the enhanced protocol to us. */
   share(listen: (news: SharedClientEvent) => void): SharedPortClient {
     const seat = this.#nextSeat++
     addBusClient(this.#access, seat)
@@ -191,7 +190,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
     this.#events.end()
   }
 
-  /** Why nothing can be sent at all; what can pass within the deadline is waited for instead. */
+  /** Why nothing can be sent at all; `undefined` if waiting may help. */
   #refusal(): BusFault | undefined {
     const phase = 'queued'
     if (this.#closed) return { kind: 'closed', phase }
@@ -224,7 +223,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
   #onUp(): void {
     this.#ready = false
     this.#signal = 'unknown'
-    // As if one had been heard: a new connection gets its time to show a signal.
+    // Reset as if a SYN had been heard, so that a new connection gets time to show a signal.
     this.#silentTicks = 0
     this.#events.emit({ kind: 'connected' })
   }
@@ -272,14 +271,14 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
         this.#info.onAnswer(event.id, event.data)
         break
       case 'decode-fault':
-        // Symbols are missing somewhere in between: what was being collected is not to be believed.
+        // Symbols in between are missing, so the telegram that was being collected is dropped.
         this.#tellHeard(stepBusLineDecoder(this.#line, SILENCE_SYMBOL), this.#access.owner)
         this.#events.emit({ kind: 'decode-fault', detail: event.detail })
         break
     }
   }
 
-  /** Line first: whose telegram it was is only known until access hears the SYN that ends it. */
+  /** The line decoder comes first: the owner of a telegram is only known until access gets the SYN that ends it. */
   #hear(symbol: number, tellAccess: () => readonly BusAccessAction[]): void {
     this.#tellHeard(stepBusLineDecoder(this.#line, symbol), this.#access.owner)
     this.#apply(tellAccess())
@@ -332,7 +331,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
     this.#events.emit({ kind: 'signal', present: false })
   }
 
-  /** Nothing that was under way on the wire is still true. */
+  /** Everything that was in progress on the wire is void. */
   #startAfresh(): void {
     this.#tellHeard(stepBusLineDecoder(this.#line, SILENCE_SYMBOL), this.#access.owner)
     resetBusAccess(this.#access)

@@ -1,10 +1,10 @@
 /**
- * Endpoint: where an adapter is, in the words ebusd users know.
+ * Adapter endpoint: the address of an adapter, in ebusd's notation.
  *
  *   enh:192.168.1.4:9999   ens:/dev/ttyUSB0   tcp:host:3333   udp:host:3333   serial:/dev/ttyAMA0   ebusd:host:8888
  *   mdns:   mdns:0123456789ab   mdns:0123456789ab@192.168.1.2
  *
- * Without a port it is ebusd's: 9999 of an adapter, 8888 of ebusd itself.
+ * The default port is ebusd's: 9999 for an adapter, 8888 for ebusd itself.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -12,7 +12,9 @@ import { fail, ok } from '../../core/result.ts'
 export type AdapterEndpoint =
   | { readonly kind: 'enh' | 'ens' | 'tcp' | 'udp' | 'ebusd'; readonly host: string; readonly port: number }
   | { readonly kind: 'enh' | 'ens' | 'serial'; readonly path: string }
-  /** Looked for by its id, or the only one there is; `via` is an address of ours on the network to look in. */
+  /**
+   * Searched by its id, or the only adapter there is; `via` is this machine's address on the network that is searched.
+   */
   | { readonly kind: 'mdns'; readonly id: string | undefined; readonly via: string | undefined }
 
 export interface EndpointFault {
@@ -37,7 +39,7 @@ export function parseAdapterEndpoint(text: string): Result<AdapterEndpoint, Endp
     const port =
       network['port'] === undefined ? (kind === 'ebusd' ? EBUSD_PORT : ADAPTER_PORT) : Number(network['port'])
     const host = (network['host'] ?? '').replaceAll(/[[\]]/g, '')
-    // `ens:COM3` is a serial line and no host.
+    // `ens:COM3` is a serial line, not a host.
     const isDevice = network['port'] === undefined && DEVICE.test(text.trim())
     if (port < 1 || port > 65_535) return wrong
     if (!isDevice) return ok({ kind, host, port })

@@ -1,6 +1,6 @@
 /**
- * Info client: what an adapter says of itself. Asked when it is met and, of what changes, from time to time; whoever
- * shares the port asks through the same desk.
+ * Adapter info client: reads an adapter's information after connecting and, as far as it changes, periodically; clients
+ * of the shared port use the same request queue.
  */
 import type { Clock } from '../../core/clock.ts'
 import {
@@ -15,7 +15,7 @@ import { IDENTITY_INFO_IDS, listTelemetryInfoIds } from './adapter-info.ts'
 import type { AdapterInfo, InfoId } from './adapter-info.ts'
 
 interface InfoOptions {
-  /** Between two looks at the adapter's temperature and voltages. */
+  /** The interval of reading the adapter's temperature and voltages. */
   readonly telemetryMs: number
   readonly clock: Clock
   readonly askInfo: (id: InfoId) => void
@@ -44,7 +44,7 @@ export class AdapterInfoClient {
     this.#pump()
   }
 
-  /** It may be another adapter than before, or have other firmware: everything is asked anew. */
+  /** It may be another adapter than before, or have other firmware, so everything is read again. */
   meet(features: number | undefined): void {
     resetInfoRequestQueue(this.#desk, features)
     for (const id of IDENTITY_INFO_IDS) queueInfoRequest(this.#desk, id, () => undefined)
@@ -63,7 +63,7 @@ export class AdapterInfoClient {
   }
 
   #askTelemetry(nowMs: number): void {
-    // The version says what else there is to ask.
+    // The version determines which other requests are possible.
     if (!this.#desk.cache.has(0)) return
     this.#telemetryMs = nowMs
     for (const id of listTelemetryInfoIds(this.#desk.info)) queueInfoRequest(this.#desk, id, () => undefined)

@@ -1,5 +1,5 @@
 /**
- * Info: what an enhanced adapter tells about itself, one numbered question at a time.
+ * Adapter info: the information of an enhanced adapter, one numbered request at a time.
  *
  *   00 version     01 hardware id   02 hardware configuration   03 temperature
  *   04 supply      05 bus voltage   06 reset cause              07 WiFi reception
@@ -8,7 +8,7 @@ import { toHex } from '../../core/bytes.ts'
 
 export type InfoId = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7
 
-/** Asked once per connection; the rest again and again. */
+/** Read once per connection; the others are read repeatedly. */
 export const IDENTITY_INFO_IDS: readonly InfoId[] = [0, 1, 2]
 const TELEMETRY_IDS: readonly InfoId[] = [6, 3, 4, 5]
 const RSSI_ID: InfoId = 7
@@ -24,7 +24,7 @@ type ResetCause =
   | 'unknown'
 
 export interface AdapterInfo {
-  /** `undefined` until INIT was answered; `false` means the adapter answers no INFO at all. */
+  /** `undefined` until INIT was answered; `false` means that the adapter answers no INFO request. */
   readonly infoSupported: boolean | undefined
   readonly versionLength: number | undefined
   readonly firmwareVersion: string | undefined
@@ -92,12 +92,12 @@ const RESET_CAUSES: readonly ResetCause[] = [
   'memory_failure',
 ]
 
-/** What is worth asking now: reception only where the version says there is WiFi. */
+/** The ids that can be read now: reception only if the version says that there is WiFi. */
 export function listTelemetryInfoIds(info: AdapterInfo): readonly InfoId[] {
   return ((info.jumpers ?? 0) & WIFI_JUMPER_FLAG) === 0 ? TELEMETRY_IDS : [...TELEMETRY_IDS, RSSI_ID]
 }
 
-/** Folds one answer in. An answer of a length nobody has documented changes nothing but the time. */
+/** Adds one answer. An answer of an undocumented length changes only the time. */
 export function applyInfoAnswer(info: AdapterInfo, id: InfoId, data: Uint8Array, atMs: number): AdapterInfo {
   const stamped = IDENTITY_INFO_IDS.includes(id) ? { ...info, identityAtMs: atMs } : { ...info, telemetryAtMs: atMs }
   const word = data.length === 2 ? ((data[0] ?? 0) << 8) | (data[1] ?? 0) : undefined
@@ -109,7 +109,7 @@ export function applyInfoAnswer(info: AdapterInfo, id: InfoId, data: Uint8Array,
     case 2:
       return { ...stamped, hardwareConfig: toHex(data) }
     case 3:
-      // Whole degrees, as ebusd reads it and as an adapter was seen to mean it.
+      // Whole degrees, as in ebusd and as a real adapter was seen to send it.
       return { ...stamped, celsius: word }
     case 4:
       return { ...stamped, supplyMillivolts: word === 0 ? undefined : word }

@@ -4,7 +4,7 @@
  *
  *   symbol      one symbol stood on the wire, our own echoes among them
  *   started     our address won the bus; it is not repeated as a symbol
- *   failed      another address did; it is not repeated either, what follows it is
+ *   failed      another address did; it is not repeated either, but what follows it is
  *
  * Pure: the contract only.
  */
@@ -15,10 +15,11 @@ export type AdapterPortEvent =
   | { readonly kind: 'started'; readonly address: number }
   | { readonly kind: 'failed'; readonly winner: number }
   /**
-   * The adapter may be used from now on. Features are unknown when it did not say; if it does later, this comes again.
+   * The adapter may be used from now on. Features are unknown if it did not send them; if it does later, this event is
+   * repeated.
    */
   | { readonly kind: 'ready'; readonly features: number | undefined }
-  /** It restarted by itself: whatever was under way is lost. */
+  /** It restarted by itself: everything in progress is lost. */
   | { readonly kind: 'reset'; readonly features: number }
   | { readonly kind: 'error'; readonly side: 'ebus' | 'host'; readonly code: number }
   | { readonly kind: 'info'; readonly id: InfoId; readonly data: Uint8Array }
@@ -41,7 +42,7 @@ export interface AdapterPortProtocol {
   start(address: number): Uint8Array
   cancelStart(): Uint8Array
   send(symbol: number): Uint8Array
-  /** `undefined` where there is nothing to ask, or another answer is still awaited. */
+  /** `undefined` if nothing can be requested, or another answer is still awaited. */
   askInfo(id: InfoId, nowMs: number): Uint8Array | undefined
 }
 

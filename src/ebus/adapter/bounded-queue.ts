@@ -1,7 +1,7 @@
 /**
- * Bounded queue: values handed from whoever makes them to one who waits for them, with a limit on how many may wait.
+ * Bounded queue: passes values from a producer to a consumer, with a limit on how many may wait.
  *
- * When it is full the oldest gives way, and is counted: a slow consumer loses history, never the present.
+ * When it is full the oldest is dropped and counted: a slow consumer loses history, never the latest values.
  *
  * Pure, but for the queue it is given.
  */
@@ -34,14 +34,14 @@ export class BoundedQueue<Value> implements AsyncIterableIterator<Value>, Dispos
     this.#dropped++
   }
 
-  /** How many gave way since this was last asked. */
+  /** How many were dropped since the last call. */
   takeDropped(): number {
     const dropped = this.#dropped
     this.#dropped = 0
     return dropped
   }
 
-  /** What is queued can still be taken. */
+  /** Ends the queue; values in it can still be taken. */
   end(): void {
     this.#ended = true
     this.#waiting?.({ done: true, value: undefined })

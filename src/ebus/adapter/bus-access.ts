@@ -1,11 +1,11 @@
 /**
- * Access: whose turn it is at the one adapter. The gateway's own initiator and every client of the shared port have a
- * seat.
+ * Bus access: whose turn it is at the adapter. The gateway's own initiator and every client of the shared port take
+ * turns.
  *
- *   want ▸ (seats take turns, each waits out its lock) ▸ START ▸ started ▸ that seat speaks ▸ SYN ▸ the next one's turn
+ *   want ▸ (seats take turns, each waits out its lock) ▸ START ▸ started ▸ that client sends ▸ SYN ▸ the next one's turn
  *
- * To a seat it looks as if the adapter were its own: it hears `started` or `failed` for itself and plain symbols for
- * what the others do. One START is with the adapter at any time, so nobody's grant is taken for somebody else's.
+ * Each client sees the adapter as if it were its own: it gets `started` or `failed` for itself and plain symbols for
+ * what the others send. Only one START is with the adapter at any time, so no client's grant is taken for another's.
  *
  * Pure, but for the access it is given.
  */
@@ -28,27 +28,30 @@ export type BusAccessAction =
 
 interface Seat {
   wanted: number | undefined
-  /** SYN to let pass before the next try. */
+  /** How many SYN to let pass before the next try. */
   lock: number
 }
 
 export interface BusAccessState {
-  /** In the order of their turns, whose turn it is next first. */
+  /** Clients in the order of their turns, the next one first. */
   readonly seats: Map<BusClientId, Seat>
-  /** With the adapter now; `syns` counts those that passed without an answer. */
+  /** The START that is with the adapter now; `syns` counts the SYN that passed without an answer. */
   asked: { readonly seat: BusClientId; readonly address: number; syns: number } | undefined
-  /** Who speaks. `nobody` owns a bus that was won for a seat that no longer wants it. */
+  /** The client that may send. `nobody` owns a bus that was won for a client that no longer wants it. */
   owner: BusClientId | 'nobody' | undefined
-  /** Who acknowledged a stranger's telegram, and may give the answer. */
+  /** The client that acknowledged a foreign telegram, and may send the answer. */
   answering: BusClientId | undefined
   position: number
-  /** SYN so far, as a clock. */
+  /** The number of SYN so far, used as a clock. */
   syns: number
-  /** Whose telegrams were heard whole, and at which SYN last: how long a loser waits depends on how many there are. */
+  /**
+   * Initiators whose telegrams were complete, and the SYN of the last one: their number determines how long a loser
+   * waits.
+   */
   readonly initiatorsHeard: Map<number, number>
 }
 
-/** As ebusd does: an adapter that let three SYN pass has forgotten the START. */
+/** As in ebusd: an adapter that let three SYN pass has forgotten the START. */
 const MAX_UNANSWERED_SYNS = 3
 
 export function newBusAccessState(): BusAccessState {
@@ -88,12 +91,12 @@ export function cancelBusRequest(access: BusAccessState, seat: BusClientId): Bus
   return [{ kind: 'cancel-start' }, ...askNext(access)]
 }
 
-/** What a target is expected to say now in the telegram under way, if anything. */
+/** What a target is expected to send now in the present telegram, if anything. */
 export type ExpectedFromTarget = 'acknowledge' | 'answer' | undefined
 
 /**
- * Lets the owner speak, and a target answer a telegram that is not ours; anybody else is not heard. A client whose
- * telegram was cut off because it was slow still sends the rest of it, and must not garble a stranger's with it.
+ * Lets the owner send, and a target answer a foreign telegram; symbols of other clients are dropped. A client whose
+ * telegram was cut off because it was slow still sends the rest, which must not garble a foreign telegram.
  */
 export function handleClientSymbol(
   access: BusAccessState,
@@ -109,12 +112,12 @@ export function handleClientSymbol(
   return access.answering === seat ? [{ kind: 'send', symbol }] : []
 }
 
-/** Some twenty minutes of a quiet bus: who has said nothing for so long is not waited for. */
+/** Some twenty minutes of a quiet bus; an initiator that was silent for so long is not waited for. */
 const FORGOTTEN_SYNS = 30_000
 
 /**
- * Somebody else's telegram was heard whole, checksum and all. What merely stood where an address is due, in a garbled
- * arbitration for example, is nobody.
+ * Notes the initiator of a complete foreign telegram with a right checksum. An address in a garbled arbitration is not
+ * an initiator.
  */
 export function noteInitiator(access: BusAccessState, source: number): void {
   if (isInitiatorAddress(source)) access.initiatorsHeard.set(source, access.syns)
@@ -147,7 +150,7 @@ export function handleArbitrationWon(access: BusAccessState, address: number): B
   access.position = 1
   access.asked = undefined
   if (asked === undefined || asked.address !== address) {
-    // Won for somebody who has gone: a SYN gives the bus back at once.
+    // The bus was won for a client that has gone: a SYN releases it at once.
     access.owner = 'nobody'
     return [...tellAll(access, { kind: 'symbol', symbol: address }), { kind: 'send', symbol: SYN }]
   }
@@ -172,7 +175,7 @@ export function handleArbitrationLost(access: BusAccessState, winner: number): B
   return [...effects, ...askNext(access)]
 }
 
-/** The adapter forgot everything, or is gone, or the signal is. Seats have to ask again, and others are heard anew. */
+/** The adapter has restarted or is gone, or the signal is. Clients have to request the bus again. */
 export function resetBusAccess(access: BusAccessState): void {
   access.asked = undefined
   access.owner = undefined
@@ -193,7 +196,7 @@ function askNext(access: BusAccessState): BusAccessAction[] {
   return []
 }
 
-/** To the back of the line. */
+/** Moves a client to the end of the line. */
 function endTurn(access: BusAccessState, id: BusClientId): void {
   const seat = access.seats.get(id)
   if (seat === undefined) return
@@ -207,7 +210,7 @@ function tellAll(
   event: BusClientEvent,
   exception?: { readonly seat: BusClientId; readonly event: BusClientEvent },
 ): BusAccessAction[] {
-  // For every symbol there is: a plain loop costs a third of what mapping the keys does.
+  // A plain loop, because it runs for every symbol and costs a third of mapping the keys.
   const effects: BusAccessAction[] = []
   for (const seat of access.seats.keys())
     effects.push({ kind: 'tell', seat, event: exception?.seat === seat ? exception.event : event })

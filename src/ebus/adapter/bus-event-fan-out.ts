@@ -8,7 +8,7 @@ import { BoundedQueue } from './bounded-queue.ts'
 import type { BusEvent, UntimedBusEvent } from './ebus-connection.ts'
 import { isProtocolMismatch, newProtocolMismatchEvidence, recordProtocolEvidence } from './protocol-mismatch.ts'
 
-/** A minute of the busiest bus there is. */
+/** As many events as the busiest bus has in a minute. */
 const CAPACITY = 1_024
 
 export class BusEventFanOut {
@@ -21,7 +21,7 @@ export class BusEventFanOut {
     this.#clock = clock
   }
 
-  /** Whether what is heard looks like another protocol than the one it is read in. */
+  /** Whether the bytes look like another protocol than the configured one. */
   get misread(): boolean {
     return isProtocolMismatch(this.#dialect)
   }

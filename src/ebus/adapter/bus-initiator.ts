@@ -1,12 +1,12 @@
 /**
- * Initiator: one telegram of ours at a time, from wanting the bus to a reply or a fault.
+ * Bus initiator: sends one telegram at a time, from requesting the bus to a reply or a fault.
  *
  *   idle ──begin──▶ wanting ──started──▶ talking ──▶ idle, with an outcome
  *                     ▲ │ failed                │ spoken over, or lost and repeatable
  *                     └─┴───────────────────────┘
  *
- * What may be tried again is decided by what the target can have heard: a lost arbitration and a command cut off in the
- * middle always, a lost answer only when the telegram does no harm twice.
+ * Whether a telegram is tried again depends on what the target can have received: after a lost arbitration or an
+ * incomplete command always, after a lost answer only if repeating the telegram is harmless.
  *
  * Pure, but for the initiator it is given.
  */
@@ -31,7 +31,7 @@ export type InitiatorAction =
 export interface BusInitiator {
   errand: InitiatorTransaction | undefined
   conversation: TelegramConversation | undefined
-  /** Arbitrations lost, and to whom the last time. */
+  /** How many arbitrations were lost, and to which address the last one. */
   losses: number
   winner: number
   collisions: number
@@ -50,7 +50,7 @@ export function readTransactionPhase({ errand, conversation }: BusInitiator): Se
   return conversation === undefined ? 'arbitrating' : 'talking'
 }
 
-/** What to say to a caller whose deadline has come in the middle of it. */
+/** The fault for a caller whose deadline has passed during the telegram. */
 export function createLateTransactionFault(initiator: BusInitiator, afterMs: number): BusFault {
   const phase = readTransactionPhase(initiator)
   if (phase === 'arbitrating' && initiator.losses > 0)
@@ -64,7 +64,7 @@ export function beginTransaction(initiator: BusInitiator, errand: InitiatorTrans
   return [{ kind: 'want', address: errand.telegram.source }]
 }
 
-/** Nobody waits any longer, or the adapter is gone. In the middle of a telegram the AUTO-SYN takes the bus back. */
+/** The caller has gone, or the adapter is gone. In the middle of a telegram the AUTO-SYN ends it. */
 export function cancelTransaction(initiator: BusInitiator): InitiatorAction[] {
   if (initiator.errand === undefined) return []
   Object.assign(initiator, newBusInitiator())
@@ -81,7 +81,7 @@ export function handleBusClientEvent(initiator: BusInitiator, event: BusClientEv
       return take(initiator, errand, begun.turn)
     }
     case 'failed':
-      // Tried again until the deadline: whoever is least important loses often, and still gets its turn.
+      // Tried again until the deadline: an initiator with low priority loses often, but still gets its turn.
       initiator.losses++
       initiator.winner = event.winner
       return [{ kind: 'want', address: errand.telegram.source }]

@@ -21,7 +21,9 @@ import { createUdpTransport } from './udp-transport.ts'
 export interface EbusConnectionOptions {
   readonly id: string
   readonly endpoint: AdapterEndpoint
-  /** An initiator address, or `auto`: listen first, then take a free one. Over ebusd, `auto` is ebusd's own. */
+  /**
+   * An initiator address, or `auto`: listen first, then use a free one. Over ebusd, `auto` means ebusd's own address.
+   */
   readonly source: number | 'auto'
   readonly listenMs?: number
   readonly queueCapacity?: number
@@ -50,7 +52,7 @@ export function openEbusConnection(options: EbusConnectionOptions): EbusConnecti
   return new AdapterBus({ ...rest, ...selectTransport(endpoint) })
 }
 
-/** How bytes get to an adapter, and what they mean there. */
+/** The transport to an adapter, and the meaning of its bytes. */
 export function selectTransport(endpoint: AdapterEndpoint): {
   readonly transport: ByteTransport
   readonly transportClass: TransportClass

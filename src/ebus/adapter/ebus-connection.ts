@@ -1,5 +1,5 @@
 /**
- * Bus: one eBUS as the rest of the gateway sees it, whatever adapter it hangs on.
+ * eBUS connection: one eBUS as the rest of the gateway sees it, whatever adapter it is connected with.
  *
  *   send(request) ▸ queue ▸ arbitration ▸ telegram ▸ reply or fault
  *   events()      ◂ every exchange on the wire, our own among them, and what happens to the adapter
@@ -10,35 +10,35 @@ import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
 import type { AdapterInfo } from './adapter-info.ts'
 import type { SharedPortHost } from './shared-port-client.ts'
 
-/** A telegram without its source: that is the bus's own admitted address, or nobody's. */
+/** A telegram without its source, which is the bus's own admitted address. */
 export type BusRequest = Omit<Telegram, 'source'>
 
 export interface SendOptions {
-  /** Measured from the call; everything is counted, the waiting in the queue too. */
+  /** Counted from the call, including the time in the queue. */
   readonly deadlineMs: number
   readonly signal?: AbortSignal
   /** Callers take turns; each has its own first-come-first-served line. */
   readonly caller?: string
   /**
-   * Saying it twice does no harm (a read), so it may be tried again after the answer was lost. Without this a telegram
-   * that may have reached its target is never sent a second time.
+   * Whether repeating it is harmless (a read), so that it may be tried again after a lost answer. Otherwise a telegram
+   * that may have reached its target is never sent again.
    */
   readonly repeatable?: boolean
 }
 
 export interface BusReply {
-  /** As sent, source included. */
+  /** The telegram as it was sent, source included. */
   readonly telegram: Telegram
-  /** There exactly when the request went to a target; empty means "not known" or "accepted". */
+  /** Present if the request went to a target; empty means "not known" or "accepted". */
   readonly response: Uint8Array | undefined
 }
 
-/** How far a telegram had got: nothing of it was on the bus before `talking`. */
+/** How far a telegram got: nothing of it was on the bus before `talking`. */
 export type SendPhase = 'queued' | 'arbitrating' | 'talking'
 
-/** What can strike a send at any moment. */
+/** Faults that can end a send at any moment. */
 export type SendInterruption =
-  /** The adapter is not connected, or no longer. */
+  /** The adapter is not connected. */
   | { readonly kind: 'disconnected'; readonly reason: string }
   /** Connected, but the bus carries no SYN: cable, power, or a stuck line. */
   | { readonly kind: 'no-signal' }
@@ -53,21 +53,24 @@ export type BusFault =
   /** No initiator address is free, or the search for one has not ended. */
   | { readonly kind: 'no-source'; readonly state: SourceAddressState }
   | { readonly kind: 'arbitration-lost'; readonly winner: number; readonly attempts: number }
-  /** Somebody spoke over us, or the line is bad. */
+  /** Another initiator sent at the same time, or the line is bad. */
   | { readonly kind: 'collision'; readonly attempts: number }
-  /** Nobody acknowledged: the target is not there. */
+  /** No acknowledgement: the target does not exist. */
   | { readonly kind: 'no-answer' }
-  /** Acknowledged, but the answer never came or was cut. */
+  /** The target acknowledged, but its answer never came or was incomplete. */
   | { readonly kind: 'answer-lost' }
-  /** The answer came garbled, twice. */
+  /** The answer was garbled, twice. */
   | { readonly kind: 'answer-garbled' }
   /** The target refused, twice. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'queue-full'; readonly capacity: number }
-  /** ebusd said no, in its own words. */
+  /** ebusd refused, with this message. */
   | { readonly kind: 'ebusd'; readonly message: string }
 
-/** Whether the target may have done what it was told although there is no answer: the outcome of a write is unknown. */
+/**
+ * Whether the target may have carried out the telegram although there is no answer: the outcome of a write is then
+ * unknown.
+ */
 export function mayTargetHaveActed(fault: BusFault): boolean {
   switch (fault.kind) {
     case 'answer-lost':
@@ -88,16 +91,16 @@ export function mayTargetHaveActed(fault: BusFault): boolean {
 
 export type TransportClass = 'enh' | 'ens' | 'tcp-plain' | 'udp-plain' | 'serial-plain' | 'ebusd-tcp'
 
-/** `forbidden`: somebody else's ebusd has the address and sends nothing for us. */
+/** `forbidden`: the owner's ebusd has the address and does not send for us. */
 export type SourceAddressState = 'listening' | 'probing' | 'admitted' | 'none-free' | 'not-ours' | 'forbidden'
 
 export type BusEvent = UntimedBusEvent & {
-  /** Wall clock, milliseconds since 1970, at the last symbol. */
+  /** The wall-clock time of the last symbol, in milliseconds since 1970. */
   readonly atMs: number
 }
 
 export type UntimedBusEvent =
-  /** `own` is true for what this gateway sent; then the same exchange is not third-party evidence. */
+  /** `own` is true for an exchange of this gateway, which proves nothing about other initiators. */
   | { readonly kind: 'exchange'; readonly exchange: TelegramExchange; readonly own: boolean }
   | (Extract<BusLineEvent, { readonly kind: 'broken' }> & { readonly own: boolean })
   | { readonly kind: 'connected' }
@@ -106,21 +109,21 @@ export type UntimedBusEvent =
   | { readonly kind: 'signal'; readonly present: boolean }
   | { readonly kind: 'adapter-reset' }
   | { readonly kind: 'adapter-error'; readonly side: 'ebus' | 'host'; readonly code: number }
-  /** Bytes from the adapter that no rule explains; the parser has started afresh. */
+  /** Bytes from the adapter that are invalid; the parser has been reset. */
   | { readonly kind: 'decode-fault'; readonly detail: string }
   | { readonly kind: 'source'; readonly state: SourceAddressState; readonly address: number | undefined }
-  /** This subscriber was too slow: so many older events were dropped. */
+  /** This subscriber was too slow, and this many older events were dropped. */
   | { readonly kind: 'missed'; readonly count: number }
 
 export interface BusStatus {
   readonly transport: TransportClass
   readonly connected: boolean
-  /** The system's word for why there is no connection, such as ECONNREFUSED, where it has one. */
+  /** The system's error code for the missing connection, such as ECONNREFUSED, if there is one. */
   readonly refusal?: string | undefined
   readonly signal: boolean
-  /** What comes looks like another protocol: the wrong word stands in front of the adapter's address. */
+  /** The bytes look like another protocol: the prefix of the adapter's address is wrong. */
   readonly misread?: boolean
-  /** Connected, and nothing has answered in the protocol that is spoken: another program listens there. */
+  /** Connected, but nothing has answered in the expected protocol: another program listens there. */
   readonly unanswered?: boolean
   readonly source: SourceAddressState
   readonly address: number | undefined
@@ -129,16 +132,16 @@ export interface BusStatus {
   readonly queued: number
   readonly symbols: number
   readonly reconnects: number
-  /** Initiator addresses heard so far, ours left out. */
+  /** Other initiator addresses heard so far. */
   readonly initiators: readonly number[]
 }
 
 export interface EbusConnection {
   readonly id: string
   send(request: BusRequest, options: SendOptions): Promise<Result<BusReply, BusFault>>
-  /** From now on. Ends when the bus closes or the consumer leaves the loop; bounded, see `missed`. */
+  /** Events from now on. Ends when the bus closes or the consumer leaves the loop; bounded, see `missed`. */
   events(): AsyncIterableIterator<BusEvent> & Disposable
-  /** What the adapter says about itself; `undefined` while nothing is known. */
+  /** The adapter's information; `undefined` while nothing is known. */
   info(): AdapterInfo | undefined
   status(): BusStatus
   /** For the shared port; `undefined` where there are no symbols to share. */

@@ -1,10 +1,10 @@
 /**
- * ebusd bus: a bus behind somebody's ebusd, reached through its text port.
+ * ebusd client: a bus behind the owner's ebusd, reached through its text port.
  *
  *   command connection ─ hex … ▸ answer, one at a time
  *   watch connection   ─ direct ▸ every telegram as it passes; where that is refused, grab ▸ what was counted since
  *
- * ebusd arbitrates, repeats and acknowledges; what is left is order, deadlines and the passive view.
+ * ebusd arbitrates, repeats and acknowledges; this client handles order, deadlines and the passive view.
  */
 import type { BackoffSchedule } from '../../core/backoff.ts'
 import { toHex } from '../../core/bytes.ts'
@@ -62,15 +62,15 @@ interface Command {
 
 const STATE_EVERY_MS = 10_000
 const GRAB_EVERY_MS = 2_000
-/** ebusd tries a dozen times before it gives up; after this long it has forgotten us. */
+/** ebusd tries a dozen times before it gives up; after this long it has dropped the request. */
 const MAX_ANSWER_MS = 30_000
 /** Our own telegrams come back on the watch connection within this time. */
 const ECHO_MS = 5_000
 const MAX_GRABBED = 4_096
-/** A telegram is one line, and what ebusd says of its state a few. */
+/** A telegram is one line, and ebusd's state has a few. */
 const MAX_ANSWER_LINES = 256
 const MAX_ANSWER_LENGTH = 65_536
-/** What ebusd sends with unless told otherwise. */
+/** ebusd's default address. */
 const EBUSD_ADDRESS = 0x31
 
 export class EbusdBus implements EbusConnection {
@@ -83,17 +83,17 @@ export class EbusdBus implements EbusConnection {
   readonly #watch: EbusdTextClient
   readonly #timers: NodeJS.Timeout[]
   readonly #initiators = new Set<number>()
-  /** The last listing of the grab, by telegram; `undefined` until there is one to compare with. */
+  /** The last result of the grab, by telegram; `undefined` until there is one to compare with. */
   #grabbed: ReadonlyMap<string, number> | undefined
   /** The listing that is being read. */
   #listing = new Map<string, number>()
-  /** What we sent lately and until when its echo may come. */
+  /** Telegrams that we sent lately, and until when their echo may come. */
   readonly #echoes = new Map<string, number>()
   #active: { readonly command: Command; readonly lines: string[]; length: number; readonly sinceMs: number } | undefined
   #watching: 'direct' | 'grab' = 'direct'
   #signal = false
   #hasAnswered = false
-  /** ebusd has said that it sends for nobody; it would have to be restarted to think otherwise. */
+  /** ebusd has refused to send; only a restart of ebusd changes that. */
   #forbidden = false
   #closed = false
   #downReason = 'not connected yet'
@@ -152,7 +152,7 @@ export class EbusdBus implements EbusConnection {
         finish(ok({ telegram, response: read.value }))
       },
     }
-    // ebusd cannot be interrupted: an answer nobody waits for any more is read and forgotten.
+    // ebusd cannot be interrupted: the answer to an abandoned request is read and dropped.
     const giveUp = (fault: BusFault): void => {
       removeFromFairQueue(this.#queue, command)
       finish(fail(fault))
@@ -235,7 +235,7 @@ export class EbusdBus implements EbusConnection {
     if (line !== '') {
       active.lines.push(line)
       active.length += line.length
-      // Whatever this is, it is no answer; and where it ends, nobody could tell.
+      // This is not an answer to our request, and its end cannot be recognised.
       if (active.lines.length > MAX_ANSWER_LINES || active.length > MAX_ANSWER_LENGTH) this.#commands.drop()
       return
     }
@@ -251,7 +251,7 @@ export class EbusdBus implements EbusConnection {
     this.#enqueue('state', {
       line: 'state',
       answer: (lines) => {
-        // Not asked, so nothing is known that was not known before.
+        // The request was not sent, so nothing new is known.
         if (!lines.ok && lines.fault.kind === 'queue-full') return
         this.#hasAnswered ||= lines.ok
         this.#setSignal(lines.ok && isEbusdSignalAcquired(lines.value))
@@ -299,13 +299,13 @@ export class EbusdBus implements EbusConnection {
     if (grabbed === undefined || this.#listing.size >= MAX_GRABBED) return
     const key = keyOf(grabbed.exchange)
     this.#listing.set(key, grabbed.count)
-    // The first listing is what was said since ebusd started, some of it days ago: nothing of it is news.
+    // The first listing has everything since ebusd's start, some of it days old, so none of it is an event.
     if (this.#grabbed === undefined) return
-    // However often it was said since the last look: that it was said is the news.
+    // The telegram occurred since the last listing; how often does not matter.
     if (this.#grabbed.get(key) !== grabbed.count) this.#tellForeign(grabbed.exchange)
   }
 
-  /** Other answers end with an empty line, too; they list nothing. */
+  /** Other answers end with an empty line, too, but contain no listing. */
   #endListing(): void {
     if (this.#listing.size === 0) return
     this.#grabbed = this.#listing

@@ -20,7 +20,10 @@ export function formatHexCommand({ target, primary, secondary, data }: BusReques
   return `hex ${from}${toHex(Uint8Array.of(target, primary, secondary, data.length, ...data))}`
 }
 
-/** All lines of one answer. A hex line counts even behind an error: ebusd says what failed first and then succeeds. */
+/**
+ * Takes all lines of one answer. A hex line counts even after an error: ebusd reports the failed attempt first and then
+ * succeeds.
+ */
 export function parseHexAnswer(
   lines: readonly string[],
   { target, repeatable }: { readonly target: number; readonly repeatable: boolean },
@@ -35,12 +38,12 @@ export function parseHexAnswer(
   return fail(faultOf(message, repeatable))
 }
 
-/** B524 02 and 06 with 00: a register is read, and its answer repeats group and number behind a byte of flags. */
+/** B524 02 and 06 with 00 read a register, and the answer repeats group and number after a byte of flags. */
 const REGISTER_READS: ReadonlySet<number> = new Set([0x02, 0x06])
 
 /**
- * Whether an answer belongs to somebody else's question. An ebusd that gets too little processor time takes the answer
- * to the next telegram on the bus for that to its own (seen with 26.1); where an answer names its question, that shows.
+ * Whether an answer belongs to another request. An ebusd that gets too little processor time takes the answer to the
+ * next telegram on the bus for that to its own (seen with 26.1); this is visible if an answer repeats its request.
  */
 export function isAnswerToOtherRequest({ primary, secondary, data }: BusRequest, response: Uint8Array): boolean {
   const [opcode = 0, verb, group, , low, high] = data
@@ -49,12 +52,11 @@ export function isAnswerToOtherRequest({ primary, secondary, data }: BusRequest,
 }
 
 /**
- * ebusd says `read timeout` where nobody acknowledged and where only the answer is missing, and `no signal` before and
- * in the middle of a telegram. For what must not be said twice the worse of the two is assumed: it may have been
- * carried out.
+ * ebusd reports `read timeout` both without an acknowledgement and without an answer, and `no signal` both before and
+ * during a telegram. For a telegram that must not be repeated the worse case is assumed: it may have been carried out.
  */
 function faultOf(message: string, repeatable: boolean): BusFault {
-  // Refused before anything of it was looked at: ebusd was started without --enablehex, which is how it comes.
+  // Refused without being processed: ebusd was started without --enablehex, which is its default.
   if (message.startsWith('ERR: command not enabled')) return { kind: 'no-source', state: 'forbidden' }
   if (message.startsWith('ERR: no signal')) return { kind: 'no-signal', phase: repeatable ? 'queued' : 'talking' }
   if (message.startsWith('ERR: read timeout') && repeatable) return { kind: 'no-answer' }
@@ -63,13 +65,13 @@ function faultOf(message: string, repeatable: boolean): BusFault {
   return { kind: 'ebusd', message }
 }
 
-/** A telegram seen in direct mode. Answers to somebody's own sends have a colon and are not telegrams of others. */
+/** A telegram seen in direct mode. Answers to our own sends contain a colon and are skipped. */
 export function parseDirectLine(line: string): TelegramExchange | undefined {
   const [command = '', response, ...more] = line.trim().split(/\s+/)
   return more.length > 0 ? undefined : exchangeOf(command, response)
 }
 
-/** One line of a grab, and how often it was seen so far. */
+/** One line of a grab, with the number of times the telegram was seen. */
 export function parseGrabLine(
   line: string,
 ): { readonly exchange: TelegramExchange; readonly count: number } | undefined {
@@ -95,7 +97,7 @@ function exchangeOf(commandText: string, responseText: string | undefined): Tele
   return { telegram, response, commandRepeats: 0, responseRepeats: 0 }
 }
 
-/** The data behind a count byte that is right. */
+/** The data after a count byte, if the count is right. */
 function counted(text: string): Uint8Array | undefined {
   const bytes = bytesOf(text)
   return bytes !== undefined && bytes.length > 0 && bytes[0] === bytes.length - 1 ? bytes.subarray(1) : undefined

@@ -23,7 +23,7 @@ import type { AdapterPortEvent, AdapterPortOutput, AdapterPortProtocol } from '.
 import { EMPTY_BYTES } from './adapter-port.ts'
 
 const INIT_TIMEOUT_MS = 500
-/** ebusd's figure: adapters answer one INIT twice, and the second time is no restart. */
+/** ebusd's figure: adapters answer one INIT twice, and the second answer does not mean a restart. */
 const INIT_ECHO_MS = 3_000
 const INFO_TIMEOUT_MS = 1_000
 
@@ -38,7 +38,7 @@ interface PendingInfo {
 export function createEnhancedPortProtocol(): AdapterPortProtocol {
   const parser = newEnhancedParser()
   let ready = false
-  /** Whether features came with a RESETTED of this connection. */
+  /** Whether this connection has had a RESETTED with features. */
   let met = false
   let initMs = 0
   let info: PendingInfo | undefined

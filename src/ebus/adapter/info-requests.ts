@@ -1,9 +1,9 @@
 /**
- * Info desk: questions about the adapter, from us and from clients of the shared port, one at a time.
+ * Info requests: INFO requests to the adapter, from us and from clients of the shared port, one at a time.
  *
  *   ask ▸ known and unchanging? answered from the cache ▸ else in line ▸ asked ▸ answered, or given up after a second
  *
- * Pure, but for the desk it is given.
+ * Pure, but for the queue it is given.
  */
 import type { AdapterInfo, InfoId } from './adapter-info.ts'
 import { IDENTITY_INFO_IDS, EMPTY_ADAPTER_INFO, applyInfoAnswer } from './adapter-info.ts'
@@ -15,19 +15,19 @@ export interface InfoRequestQueue {
   /** Answers that cannot change while the adapter runs. */
   readonly cache: Map<InfoId, Uint8Array>
   readonly waiting: { readonly id: InfoId; readonly askers: InfoRequestCallback[] }[]
-  /** When the first of them was asked. */
+  /** When the first of them was sent. */
   askedMs: number | undefined
 }
 
 const TIMEOUT_MS = 1_000
-/** Eight questions exist; whoever asks for more at once gets no answer. */
+/** There are eight requests; a client that queues more gets no answer. */
 const MAX_WAITING = 32
 
 export function newInfoRequestQueue(): InfoRequestQueue {
   return { info: EMPTY_ADAPTER_INFO, cache: new Map(), waiting: [], askedMs: undefined }
 }
 
-/** Same questions share an answer. */
+/** Equal requests share an answer. */
 export function queueInfoRequest(desk: InfoRequestQueue, id: InfoId, asker: InfoRequestCallback): void {
   const known = desk.cache.get(id)
   const same = desk.waiting.find((entry) => entry.id === id)
@@ -37,7 +37,7 @@ export function queueInfoRequest(desk: InfoRequestQueue, id: InfoId, asker: Info
   else asker(undefined)
 }
 
-/** The question to put to the adapter now, if it is time for one. */
+/** The request to send to the adapter now, if it is time for one. */
 export function nextInfoRequest(desk: InfoRequestQueue, nowMs: number): InfoId | undefined {
   if (desk.askedMs !== undefined && nowMs - desk.askedMs >= TIMEOUT_MS) settle(desk, undefined)
   const [first] = desk.waiting
@@ -52,7 +52,7 @@ export function handleInfoAnswer(desk: InfoRequestQueue, id: InfoId, data: Uint8
   if (desk.waiting[0]?.id === id) settle(desk, data)
 }
 
-/** The adapter is new to us: after connecting, and after it restarted. */
+/** Call after connecting, and after the adapter restarted. */
 export function resetInfoRequestQueue(desk: InfoRequestQueue, features: number | undefined): void {
   desk.cache.clear()
   desk.info = {

@@ -1,5 +1,5 @@
 /**
- * mDNS adapter: what an eBUS adapter says about itself on the local network, and which of several is meant.
+ * mDNS adapter: the announcement of an eBUS adapter on the local network, and the choice among several.
  *
  *   _ebusd._tcp   TXT id=0123456789ab proto=ens   SRV port 9999
  */
@@ -15,7 +15,7 @@ export interface MdnsAdapter {
   readonly port: number
 }
 
-/** As far as it matters here, what a browser hands over; strangers fill it in. */
+/** The relevant part of what the mDNS browser returns; it is untrusted. */
 export interface MdnsAnnouncement {
   readonly txt?: unknown
   readonly addresses?: readonly string[] | undefined
@@ -23,10 +23,10 @@ export interface MdnsAnnouncement {
 }
 
 const ID = /^[0-9a-f]{12}$/i
-/** Both are the enhanced protocol; they differ in the speed of a serial line, which a network has not. */
+/** Both are the enhanced protocol, with different speeds of a serial line, which do not matter on a network. */
 const PROTOCOLS: ReadonlySet<string> = new Set(['enh', 'ens'])
 
-/** `undefined` for what is no adapter with the enhanced protocol. */
+/** Returns `undefined` for anything but an adapter with the enhanced protocol. */
 export function parseMdnsAdapter({ txt, addresses = [], port }: MdnsAnnouncement): MdnsAdapter | undefined {
   if (typeof txt !== 'object' || txt === null) return undefined
   const { id, proto } = txt as Readonly<Record<string, unknown>>
@@ -37,7 +37,7 @@ export function parseMdnsAdapter({ txt, addresses = [], port }: MdnsAnnouncement
   return { id: id.toLowerCase(), host, port }
 }
 
-/** Several, and none of them asked for, is a question for the owner: one of them may be the neighbour's. */
+/** If there are several and no id is configured, the owner has to choose: one may be the neighbour's. */
 export function chooseMdnsAdapter(found: readonly MdnsAdapter[], id: string | undefined): Result<MdnsAdapter, string> {
   const [first, ...others] = found.filter((adapter) => id === undefined || adapter.id === id.toLowerCase())
   if (first === undefined)

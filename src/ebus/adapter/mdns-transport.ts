@@ -1,6 +1,5 @@
 /**
- * mDNS transport: an adapter that is looked for on the local network each time it is connected to, so that it may have
- * another address every day.
+ * mDNS transport: searches the adapter on the local network before each connection, so that its address may change.
  */
 import { fail } from '../../core/result.ts'
 import { openBonjour } from '../../toolbox/bonjour-client.ts'
@@ -10,13 +9,13 @@ import { createTcpTransport } from './tcp-transport.ts'
 import type { ByteTransport } from './transport.ts'
 
 export interface MdnsTransportOptions {
-  /** Of the adapter; `undefined` where there is only one. */
+  /** The adapter's id; `undefined` if there is only one adapter. */
   readonly id: string | undefined
-  /** The IP address of ours on the network to look in; `undefined` for all. */
+  /** This machine's IP address on the network that is searched; `undefined` searches all networks. */
   readonly via: string | undefined
 }
 
-/** ebusd waits as long. One that was asked for by its id is taken as soon as it is heard. */
+/** ebusd waits as long. An adapter with the configured id is used as soon as it is found. */
 const LOOK_MS = 5_000
 
 export function createMdnsDiscoveryTransport({ id, via }: MdnsTransportOptions): ByteTransport {
@@ -42,7 +41,7 @@ function lookForAdapters({ id, via }: MdnsTransportOptions, signal: AbortSignal)
       bonjour.destroy()
       resolve(found)
     }
-    // Without multicast nobody is heard, which is what the caller is told.
+    // Without multicast no adapter is found, which the caller is told.
     const bonjour = openBonjour({ via, onError: () => undefined })
     const browser = bonjour.find({ type: ADAPTER_MDNS_SERVICE }, (service) => {
       const adapter = parseMdnsAdapter(service)

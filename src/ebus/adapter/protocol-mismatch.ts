@@ -4,22 +4,21 @@
  *   plain bytes read as enhanced     every SYN is the second half of a pair without a first
  *   enhanced bytes read as plain     between any two SYN there is a C6, which is nobody's address
  *
- * A wrong word in front of the address is the commonest cause of a bus on which nothing works, and looks like many
- * others.
+ * A wrong protocol prefix in the address is the most common reason why nothing works, and looks like many other faults.
  *
  * Pure, but for the dialect it is given.
  */
 import type { UntimedBusEvent } from './ebus-connection.ts'
 
 export interface ProtocolMismatchEvidence {
-  /** Since the connection was made. */
+  /** The number of unexpected bytes since the connection was made. */
   strange: number
   understood: boolean
 }
 
-/** First half of the pair that carries a SYN. */
+/** The first half of the pair that carries a SYN. */
 const SYN_PAIR = 0xc6
-/** A second of an idle bus. Noise has this much of it, too, but then telegrams in between that are whole. */
+/** A second of an idle bus. Noise has as many, but with complete telegrams in between. */
 const STRANGE_ENOUGH = 25
 
 export function newProtocolMismatchEvidence(): ProtocolMismatchEvidence {

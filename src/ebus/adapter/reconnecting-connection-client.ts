@@ -1,5 +1,5 @@
 /**
- * Lasting connection: one way to an adapter, connected again whenever it is lost.
+ * Reconnecting connection: a connection to an adapter that is opened again whenever it is lost.
  *
  *   connecting ──▶ served until it ends ──▶ waiting (0.5, 1, 2 … 30 s, jittered) ──▶ connecting
  */
@@ -11,9 +11,9 @@ export interface ReconnectingConnectionOptions {
   readonly transport: ByteTransport
   readonly backoff: BackoffSchedule
   readonly random: () => number
-  /** Consumes the connection until it ends; whether anything was heard on it. */
+  /** Consumes the connection until it ends; resolves to whether anything was received on it. */
   readonly serve: (connection: ByteConnection) => Promise<boolean>
-  /** Told after every connection, and after every one that could not be made. */
+  /** Called after every connection, and after every attempt that failed. */
   readonly onDown: (reason: string) => void
 }
 
@@ -34,12 +34,12 @@ export class ReconnectingConnection {
     return this.#connection !== undefined
   }
 
-  /** The system's word for why the last attempt came to nothing; `undefined` after one that connected. */
+  /** The system's error code for the last failed attempt; `undefined` after a successful one. */
   get refusal(): string | undefined {
     return this.#refusal
   }
 
-  /** Connections after the first. */
+  /** The number of connections after the first. */
   get reconnects(): number {
     return Math.max(0, this.#connections - 1)
   }
@@ -48,7 +48,7 @@ export class ReconnectingConnection {
     this.#connection?.write(bytes)
   }
 
-  /** Drops the connection; the next one is made as after any other loss. */
+  /** Closes the connection; the next one is opened as after any other loss. */
   drop(): void {
     this.#connection?.close()
   }
@@ -68,7 +68,7 @@ export class ReconnectingConnection {
       if (connected.ok) {
         this.#connections++
         this.#connection = connected.value
-        // Whoever talks to us is healthy, however short the connection turns out to be.
+        // A connection on which anything was received counts as healthy, however short it was.
         if (await serve(connected.value)) attempt = 0
         this.#connection = undefined
         onDown(connected.value.endReason())

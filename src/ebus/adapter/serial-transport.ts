@@ -33,7 +33,7 @@ export function createSerialTransport({ path, baud }: SerialOptions): ByteTransp
   }
 }
 
-/** The package says only in the system's words why a port cannot be opened. */
+/** The package reports only the system's message for a port that cannot be opened. */
 const REFUSALS: readonly (readonly [words: RegExp, code: string])[] = [
   [/no such (?:file|device)/i, 'ENOENT'],
   [/permission denied/i, 'EACCES'],
@@ -46,8 +46,8 @@ function findRefusal(message: string): string | undefined {
 }
 
 /**
- * A line that is pulled out while it is being read gives end-of-file for ever, which the package takes for "not yet".
- * Asking for the modem lines then fails with EIO; that it fails otherwise (no such lines) means nothing.
+ * A device that is pulled out during a read gives end-of-file for ever, which the package takes for "no data yet".
+ * Reading the modem lines then fails with EIO; other failures (no such lines) mean nothing.
  */
 function watchPresence(port: SerialPort): void {
   const timer = setInterval(() => {

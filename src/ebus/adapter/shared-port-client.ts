@@ -1,5 +1,5 @@
 /**
- * Shared seat: what a client of the shared port may do at our adapter, and what it hears.
+ * Shared port client: what a client of the shared port may do at our adapter, and the events it gets.
  *
  * Pure: the contract only.
  */
@@ -22,7 +22,7 @@ export interface SharedPortClient {
   readonly leave: () => void
 }
 
-/** Who can seat somebody. */
+/** Accepts clients of the shared port. */
 export interface SharedPortHost {
   share(listen: (news: SharedClientEvent) => void): SharedPortClient
 }

@@ -1,8 +1,8 @@
 /**
- * Shared port: our adapter, lent to others. ebusd, or anything else that speaks the enhanced protocol, connects here as
- * if this were the adapter, and takes turns with us and with the other clients.
+ * Shared port: lets other programs use our adapter. ebusd, or any client of the enhanced protocol, connects here as if
+ * this were the adapter, and takes turns with us and the other clients.
  *
- *   client ─INIT─▶ RESETTED from us: nobody restarts the adapter for everybody else
+ *   client ─INIT─▶ RESETTED from us: no client restarts the adapter of all others
  *   client ─START─▶ its turn ─▶ STARTED or FAILED        client ─SEND─▶ only while the bus is its own, or it answers
  *   client ─INFO─▶ from the cache, or in line             adapter restarts ─▶ RESETTED; adapter gone ─▶ disconnected
  */
@@ -87,7 +87,7 @@ export class SharedPort {
       const complain = (): void => tell({ event: 'error-host', data: FRAMING_ERROR_CODE })
       for (const message of parseHostBytes(parser, bytes, complain)) obey(message, seat, tell)
     })
-    // A client that vanishes is no news: closing follows.
+    // A `close` event follows, which handles a client that vanished.
     socket.on('error', () => undefined)
     socket.once('close', () => {
       this.#clients.delete(socket)

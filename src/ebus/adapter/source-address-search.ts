@@ -1,10 +1,10 @@
 /**
  * Source address search: which initiator address is ours. Nobody hands them out, so one listens first and then asks.
  *
- *   listening ──enough heard──▶ probing a free one ──nobody answers at its target face──▶ admitted
- *                                    │ somebody does: the next one
+ *   listening ──enough heard──▶ probing a free one ──no answer at its target address──▶ admitted
+ *                                    │ an answer: the next one
  *                                    └ none left ──▶ none free: listening again, later
- *   admitted ──somebody else speaks with it──▶ chosen by us: listening again; set by the owner: not ours, silent
+ *   admitted ──another initiator uses it──▶ chosen by us: listening again; set by the owner: nothing is sent
  *
  * Without an admitted address nothing is ever sent, except the one probe.
  *
@@ -15,12 +15,12 @@ import type { Telegram } from '../wire/telegram.ts'
 import type { Result } from '../../core/result.ts'
 import type { BusFault, BusReply, SourceAddressState } from './ebus-connection.ts'
 
-/** Least important first, so that a gateway never gets in a regulator's way. */
+/** Lowest priority first, so that a gateway never delays a regulator. */
 export const SOURCE_ADDRESS_CANDIDATES: readonly number[] = [
   0xff, 0x7f, 0x3f, 0x1f, 0xf7, 0x77, 0x37, 0x17, 0x07, 0x11, 0x31, 0x00,
 ]
 
-/** After a conflict or a full bus: how long until it is worth another look. */
+/** How long to wait after a conflict, or if no address is free. */
 const RETRY_MS = 60_000
 
 export interface SourceAddressSearch {
@@ -28,7 +28,7 @@ export interface SourceAddressSearch {
   readonly listenMs: number
   state: SourceAddressState
   address: number | undefined
-  /** Listening is over at this moment; `undefined` while there is no signal to listen to. */
+  /** Listening ends at this moment; `undefined` while there is no signal. */
   untilMs: number | undefined
   readonly heard: Set<number>
   readonly rejected: Set<number>
@@ -41,12 +41,12 @@ export function newSourceAddressSearch(wanted: number | 'auto', listenMs: number
   return { wanted, listenMs, state, address: fixed, untilMs: undefined, heard: new Set(), rejected: new Set() }
 }
 
-/** The bus has a signal: from now on silence means something. */
+/** The bus has a signal: from now on silence of an address means something. */
 export function noteBusSignal(selection: SourceAddressSearch, nowMs: number): void {
   if (selection.state === 'listening' && selection.untilMs === undefined) selection.untilMs = nowMs + selection.listenMs
 }
 
-/** The signal is gone; what was heard is still true, but the listening has to begin anew. */
+/** The signal is gone; addresses that were heard stay known, but the listening has to begin again. */
 export function noteBusSilence(selection: SourceAddressSearch): void {
   if (selection.state === 'listening' || selection.state === 'probing') restart(selection, undefined)
 }
@@ -73,7 +73,7 @@ export function nextSourceProbe(selection: SourceAddressSearch, nowMs: number): 
       selection.untilMs = undefined
       return undefined
     case 'none-free':
-      // Who is still there is heard or answers again; who was a garbled telegram does not.
+      // Devices that are still there are heard or answer again; an address from a garbled telegram does not.
       selection.rejected.clear()
       selection.heard.clear()
       restart(selection, nowMs + selection.listenMs)
@@ -87,7 +87,7 @@ export function nextSourceProbe(selection: SourceAddressSearch, nowMs: number): 
 
 export type SourceProbeVerdict = 'free' | 'taken' | 'unclear'
 
-/** The candidate to probe next, if that was not the end of it. */
+/** Handles the result of a probe, and returns the next candidate, if there is one. */
 export function handleProbeVerdict(
   selection: SourceAddressSearch,
   verdict: SourceProbeVerdict,
@@ -107,7 +107,7 @@ export function handleProbeVerdict(
   return undefined
 }
 
-/** Who are you, asked at the candidate's own target face. */
+/** The identification request to the candidate's own target address. */
 export function createProbeTelegram(candidate: number): Telegram {
   return {
     source: candidate,
@@ -118,7 +118,7 @@ export function createProbeTelegram(candidate: number): Telegram {
   }
 }
 
-/** Nobody there is what one hopes for; anybody at all means the address is taken; the rest says nothing. */
+/** No answer means that the address is free; any answer that it is taken; other faults tell nothing. */
 export function toProbeVerdict(probed: Result<BusReply, BusFault>): SourceProbeVerdict {
   if (probed.ok) return 'taken'
   switch (probed.fault.kind) {

@@ -59,7 +59,7 @@ export class SourceAddressSelector {
     this.#watched(() => noteForeignTelegram(this.#selection, telegram, this.#options.clock.monotonic()))
   }
 
-  /** To be called now and then while the bus can be used. */
+  /** Call periodically while the bus can be used. */
   tick(): void {
     const candidate = this.#watched(() => nextSourceProbe(this.#selection, this.#options.clock.monotonic()))
     if (candidate !== undefined) void this.#probe(candidate)

@@ -1,11 +1,11 @@
 /**
- * Stream transport: what TCP and serial connections have in common, being Node streams.
+ * Stream transport: what TCP and serial connections share, since both are Node streams.
  */
 import type { Duplex } from 'node:stream'
 
 import type { ByteConnection } from './transport.ts'
 
-/** An adapter that does not read what it is told is as good as gone. */
+/** An adapter that does not read counts as gone. */
 const MAX_UNSENT_BYTES = 65_536
 
 export function createStreamConnection(stream: Duplex): ByteConnection {
@@ -13,7 +13,7 @@ export function createStreamConnection(stream: Duplex): ByteConnection {
   stream.on('error', (error) => {
     reason = error.message
   })
-  // A serial port that is pulled out closes without being destroyed, and would be waited for for ever.
+  // A serial port that is pulled out closes without being destroyed, and would be waited for endlessly.
   stream.once('close', () => stream.destroy())
   return {
     received: chunks(stream),
@@ -32,10 +32,10 @@ export function createStreamConnection(stream: Duplex): ByteConnection {
 
 async function* chunks(stream: Duplex): AsyncGenerator<Uint8Array> {
   try {
-    // Iterating a stream also holds the sender back while nobody takes what has come.
+    // Iterating a stream also slows its sender down while nobody takes the data.
     for await (const chunk of stream) yield chunk as Uint8Array
   } catch {
-    // The error event has told why; for the consumer the connection simply ends.
+    // The error event has the reason; for the consumer the connection simply ends.
   } finally {
     stream.destroy()
   }

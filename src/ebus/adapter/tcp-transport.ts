@@ -14,7 +14,7 @@ export interface TcpOptions {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000
-/** Adapters lose their WiFi without a word; this is how one finds out. */
+/** Adapters lose their WiFi without closing the connection; keep-alive detects that. */
 const KEEP_ALIVE_MS = 30_000
 
 export function createTcpTransport({ host, port }: TcpOptions): ByteTransport {
@@ -22,7 +22,7 @@ export function createTcpTransport({ host, port }: TcpOptions): ByteTransport {
     name: `tcp ${host}:${port}`,
     connect: (signal) =>
       new Promise((resolve) => {
-        // Two-byte messages in lockstep: waiting for more to send would cost 40 ms per symbol.
+        // Without noDelay, the two-byte messages, each of which waits for an answer, would be delayed by 40 ms each.
         const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS })
         const giveUp = (reason: string, code?: string): void => {
           socket.destroy()
@@ -36,7 +36,7 @@ export function createTcpTransport({ host, port }: TcpOptions): ByteTransport {
           clearTimeout(timer)
           signal.removeEventListener('abort', onAbort)
           socket.off('error', onError)
-          // Destroying can still raise one; nobody is left to hear it.
+          // Destroying the socket can still raise an error, which is ignored.
           socket.on('error', () => undefined)
         }
         signal.addEventListener('abort', onAbort, { once: true })

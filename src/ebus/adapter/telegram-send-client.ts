@@ -30,9 +30,9 @@ import {
 
 export interface TelegramSendClientOptions {
   readonly capacity: number
-  /** The address to speak with, when everything needed for speaking is there. */
+  /** The address to send with, if everything needed for sending is available. */
   readonly address: () => number | undefined
-  /** Why there is none, for a caller whose deadline has come. */
+  /** Why there is none, for a caller whose deadline has passed. */
   readonly excuse: () => BusFault | undefined
   readonly want: (address: number) => void
   readonly cancel: () => void
@@ -69,7 +69,7 @@ export class TelegramSendClient {
     return settled
   }
 
-  /** Goes before everything else, with an address of its own. Only while there is none to send anything else with. */
+  /** Sent before everything else, with an address of its own. Only while there is no address for other telegrams. */
   probe(telegram: Telegram, deadlineMs: number): Promise<Result<BusReply, BusFault>> {
     if (this.#active !== undefined) return Promise.resolve(fail({ kind: 'queue-full', capacity: 1 }))
     const { pending, settled } = this.#hold(telegram, { deadlineMs, repeatable: true })
@@ -77,7 +77,7 @@ export class TelegramSendClient {
     return settled
   }
 
-  /** Takes the next one if nothing is under way; to be called whenever that may have become possible. */
+  /** Starts the next telegram if none is running; call whenever that may have become possible. */
   pump(): void {
     const address = this.#options.address()
     if (this.#active !== undefined || address === undefined) return

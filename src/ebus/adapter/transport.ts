@@ -1,10 +1,10 @@
 /**
- * Transport: a way to an adapter, and one connection over it. Bytes both ways, nothing about their meaning.
+ * Transport: opens a connection to an adapter, which carries bytes both ways without knowing their meaning.
  *
  *   connect ──▶ connection ──bytes──▶ … ──▶ its iteration ends: the far end is gone
  *
- * Whoever implements this never throws at the consumer: not connecting is a fault, losing the connection ends the
- * iteration, writing into a lost connection is dropped.
+ * An implementation never throws: a failed connection is a fault, a lost connection ends the iteration, and bytes
+ * written into a lost connection are dropped.
  *
  * Pure: the contract only.
  */
@@ -13,7 +13,7 @@ import type { Result } from '../../core/result.ts'
 interface TransportFault {
   readonly kind: 'unreachable'
   readonly reason: string
-  /** The system's word for it, such as ECONNREFUSED, where it has one. */
+  /** The system's error code, such as ECONNREFUSED, if there is one. */
   readonly code?: string | undefined
 }
 

@@ -1,6 +1,5 @@
 /**
- * UDP transport: plain adapters that speak datagrams. A datagram may be lost or come late; the line machine sees to
- * that.
+ * UDP transport: plain adapters that speak datagrams. A datagram may be lost or late, which the line decoder handles.
  */
 import { createSocket } from 'node:dgram'
 
@@ -36,7 +35,7 @@ export function createUdpTransport({ host, port }: UdpOptions): ByteTransport {
           resolve(fail({ kind: 'unreachable', reason }))
         }
         signal.addEventListener('abort', onAbort, { once: true })
-        // A port nobody listens on comes back as an error of the socket.
+        // If nothing listens on the port, the socket gets an error.
         socket.on('error', (error) => {
           end(error.message)
           resolve(fail({ kind: 'unreachable', reason, code: readSystemErrorCode(error) }))
@@ -52,7 +51,7 @@ export function createUdpTransport({ host, port }: UdpOptions): ByteTransport {
         }
         socket.connect(port, host, () => {
           signal.removeEventListener('abort', onAbort)
-          // Carries no symbol, but tells an adapter that answers whoever spoke last where we are.
+          // An empty datagram tells the address of this machine to an adapter that answers the last sender.
           socket.send(NOTHING)
           resolve(ok(connection))
         })

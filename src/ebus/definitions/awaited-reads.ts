@@ -1,15 +1,15 @@
 /**
- * Awaited reads: messages that are asked for until they were answered or given up, because nobody may be there to answer.
+ * Awaited reads: messages that are read repeatedly until they are answered or given up, because no device may answer.
  */
 import type { MessageDefinition } from './message-definition.ts'
 
-/** `bus`: busy or noisy, which says nothing about the device. */
+/** `bus`: busy or disturbed, which says nothing about the device. */
 export type ReadFailure = 'refused' | 'no-answer' | 'bus'
 
 interface FailedReads {
   readonly count: number
   readonly sinceMs: number
-  /** Not asked for by a condition before this time. */
+  /** When a condition may cause the next read. */
   readonly againMs: number
 }
 
@@ -22,10 +22,10 @@ const ASK_AGAIN_MS = 10_000
 export class AwaitedReadTracker {
   readonly #asked = new Set<MessageDefinition>()
   readonly #givenUp = new Set<MessageDefinition>()
-  /** Reads of a message that failed since it was answered last. */
+  /** Messages whose reads have failed since their last answer. */
   readonly #failed = new Map<MessageDefinition, FailedReads>()
 
-  /** The first that was not asked for since its last failure, and whose time has come. */
+  /** The first message that was not read since its last failure, and is due. */
   takeDue(awaited: Iterable<MessageDefinition>, nowMs: number): MessageDefinition | undefined {
     for (const message of awaited)
       if (!this.#asked.has(message) && (this.#failed.get(message)?.againMs ?? nowMs) <= nowMs) {
@@ -40,8 +40,9 @@ export class AwaitedReadTracker {
   }
 
   /**
-   * A read failed; whether that is final. What a plane shows is asked for again by the poll. What a condition looks at
-   * may decide which file is read for good, so a device must have refused it twice, or not have answered for a minute.
+   * Notes a failed read and returns whether the message is given up. A plane's message is read again by the poll. A
+   * condition's message may decide for good which file is read, so a device must have refused it twice, or not have
+   * answered for a minute.
    */
   noteFailure(
     message: MessageDefinition,

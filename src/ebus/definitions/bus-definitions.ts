@@ -1,9 +1,9 @@
 /**
- * Bus definitions: the definitions that apply to one bus, and what its messages said last.
+ * Bus definitions: the definitions that apply to one bus, and the last data of its messages.
  *
  *   identification ▸ file of the device ▸ messages ▸ telegram ▸ values ▸ conditions ▸ more files
  *
- * Files are read when a device is known that they describe, as ebusd does with --scanconfig.
+ * A file is read when a device that it describes is known, as ebusd does with --scanconfig.
  *
  * Pure, but for what it remembers: files come through the catalog.
  */
@@ -34,9 +34,9 @@ export interface DefinitionCatalog extends DefinitionSource, DefinitionFolderLis
   readonly templateFaults: readonly DefinitionFileFault[]
 }
 
-/** What a message said, as it is kept over a restart. */
+/** The data of a message, as it is stored over a restart. */
 export interface StoredMessageData {
-  /** Circuit and name. */
+  /** The message's circuit and name. */
   readonly message: string
   readonly command: Uint8Array
   readonly response: Uint8Array
@@ -46,7 +46,7 @@ export interface StoredMessageData {
 export interface DefinedDevice {
   readonly address: number
   readonly deviceId: string
-  /** `undefined` when no file describes it. */
+  /** The definition file; `undefined` when none describes the device. */
   readonly file: string | undefined
 }
 
@@ -61,15 +61,15 @@ export class BusDefinitions {
   readonly #commonRead = new Set<string>()
   readonly #last = new Map<MessageDefinition, LastMessageData>()
   readonly #chains = new MessageChainAssembler()
-  /** What conditions look at, and which do. */
+  /** Messages that conditions depend on, with these conditions. */
   readonly #watched = new Map<MessageDefinition, Set<MessageCondition>>()
   readonly #byName = new Map<string, MessageDefinition[]>()
-  /** Messages that somebody needs the values of, beside conditions. */
+  /** Messages whose values are needed for something other than conditions. */
   readonly #wanted = new Set<MessageDefinition>()
   readonly #isWanted: (message: MessageDefinition) => boolean
-  /** What an earlier run knew of messages whose files are not read yet. */
+  /** Data of an earlier run for messages whose files are not read yet. */
   readonly #remembered = new Map<string, StoredMessageData>()
-  /** Wanted messages that said something since this was cleared. */
+  /** Wanted messages with new data since this was cleared. */
   readonly changedMessages = new Set<MessageDefinition>()
   readonly #reads = new AwaitedReadTracker()
   readonly #verdicts = new ConditionEvaluator({
@@ -112,7 +112,7 @@ export class BusDefinitions {
     return [...this.#devices.values()]
   }
 
-  /** A device said who it is; its file is read once. */
+  /** A device has identified itself; its file is read once. */
   identify(address: number, identity: BusDeviceIdentity): void {
     const known = this.#identities.get(address)
     if (known !== undefined && isSameIdentity(known, identity)) return
@@ -127,7 +127,7 @@ export class BusDefinitions {
     this.#advance()
   }
 
-  /** Files that belong to no address: broadcasts, general messages. */
+  /** Reads files that belong to no address: broadcasts, general messages. */
   #readCommon(folder: string): void {
     if (this.#commonRead.has(folder)) return
     this.#commonRead.add(folder)
@@ -135,14 +135,14 @@ export class BusDefinitions {
       if (file.slice(file.lastIndexOf('/') + 1).indexOf('.') !== 2) this.#set.load(file)
   }
 
-  /** A telegram on the bus, whoever asked. The message that it belongs to, if any. */
+  /** Handles a telegram on the bus, whoever sent it. Returns its message, if there is one. */
   hear(exchange: TelegramExchange, atMs: number): MessageDefinition | undefined {
     const message = this.find(exchange)
     if (message !== undefined) this.store(message, exchange, atMs)
     return message
   }
 
-  /** What a message said, where it is known which one it was. */
+  /** Stores the data of a known message. */
   store(message: MessageDefinition, { telegram, response }: TelegramExchange, atMs: number): void {
     const data = { command: telegram.data, response: response ?? NOTHING, atMs }
     const whole = message.chain.length === 0 ? data : this.#chains.join(message, data)
@@ -157,7 +157,7 @@ export class BusDefinitions {
     if (mayDecide) this.#reconsider(watching, verdicts)
   }
 
-  /** Most values that conditions look at change without changing what the conditions say. */
+  /** Most changes of values do not change the results of conditions, so these are compared. */
   #reconsider(conditions: ReadonlySet<MessageCondition>, before: readonly (boolean | undefined)[]): void {
     this.#verdicts.forget(conditions)
     if (Array.from(conditions, (condition) => this.holds(condition)).every((verdict, at) => verdict === before[at]))
@@ -183,13 +183,13 @@ export class BusDefinitions {
   readonly #isAvailable = (message: MessageDefinition): boolean =>
     message.conditions.length === 0 || message.conditions.every((condition) => this.holds(condition) === true)
 
-  /** What one device can be asked, told or heard to say: its own addresses, and the one that it speaks from. */
+  /** Messages of one device: to its own addresses, and from the address that it sends with. */
   messagesFor(addresses: readonly number[]): readonly MessageDefinition[] {
     const own = new Set(addresses.flatMap((address) => [address, toCompanionInitiator(address) ?? address]))
     return this.#set.messages.filter((message) => own.has(message.zz ?? -1) && this.#isAvailable(message))
   }
 
-  /** By circuit and name, both in any case; reads before what is only heard. */
+  /** Finds a message by circuit and name, without regard to case; readable ones before passive ones. */
   named(circuit: string, name: string, kind: 'read' | 'write'): MessageDefinition | undefined {
     const found = this.messagesNamed(circuit, name).filter(
       (message) =>
@@ -200,23 +200,23 @@ export class BusDefinitions {
     return found.find(({ isPassive }) => !isPassive) ?? found[0]
   }
 
-  /** All of this circuit and name, both in any case, whether they can be asked now or not. */
+  /** All messages with this circuit and name, without regard to case, whether they can be read now or not. */
   messagesNamed(circuit: string, name: string): readonly MessageDefinition[] {
     return this.#byName.get(nameKey(circuit, name)) ?? []
   }
 
-  /** What a telegram says, in words; `undefined` when no definition can read it. */
+  /** A telegram decoded; `undefined` when no definition can decode it. */
   decode(exchange: TelegramExchange): DecodedTelegram | undefined {
     const message = this.find(exchange)
     return message === undefined ? undefined : decodeDefinedTelegram(message, exchange)
   }
 
-  /** Whether a condition holds by what is known now; `undefined` while its message was not heard. */
+  /** Whether a condition holds at present; `undefined` while its message is not known. */
   holds(condition: MessageCondition): boolean | undefined {
     return this.#verdicts.holds(condition)
   }
 
-  /** What conditions allow now is read, until nothing more follows. */
+  /** Reads the files that conditions allow now, until no more follow. */
   #advance(): void {
     for (let before = -1; before !== this.#set.messages.length;) {
       before = this.#set.messages.length
@@ -250,7 +250,7 @@ export class BusDefinitions {
     this.#indexed = this.#set.messages.length
   }
 
-  /** What an earlier run knew, until this one has heard it. */
+  /** Takes data of an earlier run, until this one has its own. */
   remember(messages: Iterable<StoredMessageData>): void {
     for (const each of messages) {
       this.#remembered.set(each.message, each)
@@ -264,7 +264,7 @@ export class BusDefinitions {
     if (this.#wanted.has(message)) this.changedMessages.add(message)
   }
 
-  /** What the wanted messages said in this run, to be kept. */
+  /** Data of the wanted messages in this run, to be stored. */
   *toRemember(): Iterable<StoredMessageData> {
     for (const message of this.#wanted) {
       const last = this.#last.get(message)
@@ -274,7 +274,7 @@ export class BusDefinitions {
     }
   }
 
-  /** Wanted messages that can be asked for, and of which this run knows nothing yet. */
+  /** Wanted messages that can be read, and are not known in this run yet. */
   unreadMessages(): readonly MessageDefinition[] {
     return [...this.#wanted].filter((message) => this.#isUnread(message))
   }
@@ -285,7 +285,7 @@ export class BusDefinitions {
     return !isKnown && canBeAsked(message) && this.#reads.mayAnswer(message) && this.#isAvailable(message)
   }
 
-  /** What a condition or somebody else waits for, until it was answered or given up: nobody may be there to answer. */
+  /** A message that a condition or another part needs, until it is answered or given up. */
   nextAwaited(nowMs: number): MessageDefinition | undefined {
     return this.#reads.takeDue(this.#awaited(), nowMs)
   }
@@ -300,7 +300,7 @@ export class BusDefinitions {
     if (this.#reads.noteFailure(message, failure, { nowMs, decides: this.#watched.has(message) })) this.giveUp(message)
   }
 
-  /** Nobody answered: what depends on it does not apply. */
+  /** No device answered: what depends on this message does not apply. */
   giveUp(message: MessageDefinition): void {
     const decides = this.#watched.has(message)
     if (this.#reads.isGivenUp(message) || !(decides || this.#wanted.has(message))) return
@@ -310,7 +310,7 @@ export class BusDefinitions {
     this.#advance()
   }
 
-  /** What to ask for next, by priority. */
+  /** The next message to read, by priority. */
   nextPoll(): MessageDefinition | undefined {
     return this.#poll.next(
       this.#set.messages.filter(
@@ -322,7 +322,7 @@ export class BusDefinitions {
 }
 
 const NOTHING = new Uint8Array()
-/** What conditions depend on and what is wanted is asked alike often, where the file gives no priority. */
+/** The priority of messages for conditions and wanted messages, if the file gives none. */
 const AWAITED_PRIORITY = 5
 
 function nameKey(circuit: string, name: string): string {

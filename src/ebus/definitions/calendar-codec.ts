@@ -1,7 +1,8 @@
 /**
  * Calendar codec: dates and times as texts, `31.12.2026` and `23:59:59`. A missing part is `-` in its place.
  *
- * A date is not held against the calendar. Its weekday byte is ignored when read and computed when written.
+ * A date is not validated against the calendar. Its weekday byte is ignored when it is read and computed when it is
+ * written.
  */
 import type { CalendarType } from './data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
@@ -14,7 +15,7 @@ const DAY_MINUTES = 1_440
 const MJD_1900 = 15_020
 const MJD_2009 = 54_832
 
-/** `undefined` for bytes that are no date or time. */
+/** Returns `undefined` for bytes that are not a date or time. */
 export function decodeCalendarValue(type: CalendarType, data: Uint8Array, offset: number): string | undefined {
   switch (type.holds) {
     case 'moment':
@@ -40,13 +41,13 @@ function readDate(type: CalendarType, data: Uint8Array, offset: number): string 
   return `${isMissing(day) ? UNKNOWN_VALUE_TEXT : twoDigits(day)}.${isMissing(month) ? UNKNOWN_VALUE_TEXT : twoDigits(month)}.${yearText}`
 }
 
-/** A byte of a date or time; `undefined` when BCD digits are none. */
+/** A byte of a date or time; `undefined` for invalid BCD digits. */
 function partByte(type: CalendarType, byte: number): number | undefined {
   if (!type.isBcd || byte === type.replacement) return byte
   return byte >> 4 > 9 || (byte & 0xf) > 9 ? undefined : (byte >> 4) * 10 + (byte & 0xf)
 }
 
-/** FF counts as missing byte by byte, which is why days with such a low byte print a `-.` in front. */
+/** FF counts as missing for each byte, which is why days with such a low byte are printed with `-.` in front. */
 function readDayCount(data: Uint8Array, offset: number): string {
   const [low = 0, high = 0] = data.subarray(offset, offset + 2)
   if (low === 0xff && high === 0xff) return '-.-.-'
@@ -56,7 +57,8 @@ function readDayCount(data: Uint8Array, offset: number): string {
 function readMoment(data: Uint8Array, offset: number): string {
   const [low = 0, second = 0, third = 0, top = 0] = data.subarray(offset, offset + 4)
   const minutes = low + second * 256 + third * 65_536 + top * 16_777_216
-  // ebusd extends the sign of the fourth byte to 64 bits and cuts the days to 32: years far from here, but the same.
+  // ebusd extends the sign of the fourth byte to 64 bits and truncates the days to 32; the resulting years are wrong,
+  // but equal to ebusd's.
   const wide = top < 0x80 ? BigInt(minutes) : BigInt.asUintN(64, BigInt(minutes) - (1n << 32n))
   const days = Number(BigInt.asIntN(32, wide / 1_440n))
   const rest = Number(wide % 1_440n)
@@ -102,7 +104,7 @@ function readClock(type: CalendarType, data: Uint8Array, offset: number): string
   return text
 }
 
-/** FF counts as missing byte by byte: a low byte of FF alone prints a `-` in front. */
+/** FF counts as missing for each byte: a low byte of FF alone is printed as `-` in front. */
 function readMinutes(data: Uint8Array, offset: number): string | undefined {
   const [low = 0, high = 0] = data.subarray(offset, offset + 2)
   const prefix = low === 0xff ? UNKNOWN_VALUE_TEXT : ''
@@ -111,7 +113,7 @@ function readMinutes(data: Uint8Array, offset: number): string | undefined {
   return minutes > DAY_MINUTES ? undefined : `${prefix}${clockText(Math.floor(minutes / 60), minutes % 60)}`
 }
 
-/** The whole byte is compared with the replacement, also when other fields share it. */
+/** The whole byte is compared with the replacement value, even if other fields share it. */
 function readSteps(type: CalendarType, byte: number): string | undefined {
   if (byte === type.replacement) return '-:-'
   const minutes = (type.bits < 8 ? byte & (2 ** type.bits - 1) : byte) * type.stepMinutes
@@ -128,7 +130,7 @@ function twoDigits(value: number): string {
 
 type Bytes = readonly number[] | DefinitionErrorCode
 
-/** The bytes for a text. What follows the last part is ignored. */
+/** The bytes for a text. Anything after the last part is ignored. */
 export function encodeCalendarValue(type: CalendarType, text: string): Bytes {
   switch (type.holds) {
     case 'moment':
@@ -174,7 +176,7 @@ function parseClock(parts: readonly (string | undefined)[]): Parts {
   return parseParts(parts, CLOCK_PART, (value, index, hour) => (index === 0 ? value <= 24 : hour !== 24 || value === 0))
 }
 
-/** As a stream is read up to each separator: a text that ends there has no further part. */
+/** Splits as ebusd reads a stream up to each separator: a text that ends there has no further part. */
 function streamParts(text: string, separator: string, count: number): (string | undefined)[] {
   const parts = text.split(separator)
   if (parts.at(-1) === '') parts.pop()
@@ -211,13 +213,13 @@ function weekdayByte(
 
 function writeDayCount(day: number | undefined, month: number | undefined, year: number | undefined): Bytes {
   if (day === undefined && month === undefined) return [0xff, 0xff]
-  // A date with holes has no number.
+  // A date with missing parts has no number.
   if (day === undefined || month === undefined || year === undefined) return 'invalid-number'
   const days = mjdOfDate(year, month, day) - MJD_1900
   return days < 0 || days > 0xffff ? 'out-of-range' : [days & 0xff, days >> 8]
 }
 
-/** There is no pattern for a moment with holes. */
+/** There is no pattern for a time with missing parts. */
 function writeMoment(text: string): Bytes {
   if (/(?:^|[. :])-(?:[. :]|$)/.test(text)) return 'invalid-number'
   const parts = streamParts(text, '.', 3)

@@ -9,12 +9,12 @@ import type { TelegramData } from './message-decoder.ts'
 import { decodeField, decodeMessage, decodeRawFieldNumber, formatDecodedMessage } from './message-decoder.ts'
 import type { MessageDefinition } from './message-definition.ts'
 
-/** What conditions look at. */
+/** What conditions depend on. */
 export interface ConditionLookups {
   readonly findIdentity: (address: number) => BusDeviceIdentity | undefined
   readonly findMessage: (condition: MessageCondition) => MessageDefinition | undefined
   readonly findData: (message: MessageDefinition) => TelegramData | undefined
-  /** Whether nobody answers for this message. */
+  /** Whether this message was given up, because no device answers. */
   readonly isGivenUp: (message: MessageDefinition) => boolean
 }
 
@@ -28,7 +28,7 @@ export class ConditionEvaluator {
   }
 
   /**
-   * Whether a condition holds by what is known now; `undefined` while its message was not heard. One that depends on
+   * Whether a condition holds at present; `undefined` while its message is not known. A condition that depends on
    * itself does not hold.
    */
   holds(condition: MessageCondition): boolean | undefined {

@@ -1,5 +1,5 @@
 /**
- * Columns: what the first line of a definition file names, and the cells of later lines by those names.
+ * CSV columns: the columns that the first line of a definition file names, and the cells of later lines by these names.
  *
  *   type,circuit,name,…,id,*name,part,type,divisor/values,unit,comment
  *                          └ repeats for every field
@@ -13,7 +13,7 @@ import type { FieldCells } from './field-rows.ts'
 export interface ColumnLayout {
   /** Names in lower case; undefined for a column in another language. */
   readonly names: readonly (string | undefined)[]
-  /** Whether a column begins a group of its own, by position. */
+  /** Whether a column begins a group, by position. */
   readonly starts: ReadonlySet<number>
 }
 
@@ -24,7 +24,7 @@ export interface CsvRowCells {
 
 export interface CsvColumnSchema {
   readonly builtIn: readonly string[]
-  /** What the columns before the groups must have, and what is said when they have not. */
+  /** The columns before the groups that must be filled, and the error if they are not. */
   readonly required: readonly string[]
   readonly missing: string
   /** Templates have nothing but a name before their fields. */
@@ -92,7 +92,7 @@ export function readColumnLayout(
 
 const NO_FIELDS: DefinitionLineFault = { code: 'end-of-input', detail: 'missing template fields' }
 
-/** Whether the columns up to here are complete: those of the message, or those of one group. */
+/** Whether the columns up to here are complete: those of the message, or of one group. */
 function groupFault(
   seen: ReadonlyMap<string, number>,
   isGroup: boolean,
@@ -103,7 +103,7 @@ function groupFault(
   return kind.isTemplate && seen.size > 1 ? { code: 'invalid-argument', detail: 'extra template columns' } : undefined
 }
 
-/** A group without a filled cell disappears, also in the middle. */
+/** A group without a filled cell is dropped, even in the middle. */
 export function mapRowToColumns(
   { names, starts }: ColumnLayout,
   cells: readonly string[],

@@ -6,13 +6,13 @@
  */
 
 export interface CsvLine {
-  /** Counted from 1; the last one of a line that spans several. */
+  /** The line number, counted from 1; the last one of a line that spans several. */
   readonly line: number
-  /** Empty when the line has nothing in it. */
+  /** Empty for an empty line. */
   readonly cells: string[]
 }
 
-/** Blanks and tabs only. A text of nothing else stays as it is, which keeps such a line from being empty. */
+/** Trims blanks and tabs. A text of nothing else stays unchanged, so that such a line is not empty. */
 export function trimCell(text: string): string {
   const first = text.charCodeAt(0)
   const last = text.charCodeAt(text.length - 1)
@@ -46,7 +46,7 @@ function withoutEmptyRow(cells: string[]): string[] {
   return cells.every((cell) => cell === '') ? [] : cells
 }
 
-/** One row with quotes in it, character by character. */
+/** Reads one row with quotes, character by character. */
 class QuotedReader {
   readonly #cells: string[] = []
   #cell = ''
@@ -93,7 +93,7 @@ class QuotedReader {
 
   #plain(character: string, isLineStart: boolean): void {
     if (this.#previous === '"' && !this.#isQuoted && this.#wasQuoted) {
-      // A single quote within a quoted text belongs to it.
+      // A single quote inside of a quoted text belongs to it.
       this.#cell += '"'
       this.#isQuoted = true
     } else if (this.#isQuoted && isLineStart && this.#cell !== '' && !this.#cell.endsWith(';')) this.#cell += ';'

@@ -9,28 +9,28 @@
 export interface NumberType {
   readonly kind: 'number'
   readonly id: string
-  /** Below 8: a part of one byte, from `firstBit` on. */
+  /** Below 8, the value is a part of one byte, starting at `firstBit`. */
   readonly bits: number
   readonly firstBit: number
   readonly isSigned: boolean
   readonly isBigEndian: boolean
   /** Two decimal digits to the byte, packed (`bcd`) or as one number (`hcd`). */
   readonly coding: 'binary' | 'bcd' | 'hcd' | 'float'
-  /** Every pattern is a number. `replacement` then counts for value lists only. */
+  /** Every pattern is a number; `replacement` then only applies to value lists. */
   readonly isRequired: boolean
   readonly replacement: number
-  /** Raw patterns, as they stand in the bytes. */
+  /** Limits of the raw patterns, as they are in the bytes. */
   readonly min: number
   readonly max: number
-  /** Raw step of a range column; 0 for none. */
+  /** The raw step of a range column; 0 for none. */
   readonly step: number
   /** Above 1 divides, below 0 multiplies. */
   readonly divisor: number
   readonly baseDivisor: number
-  /** Printed behind the point. */
+  /** Decimals that are printed. */
   readonly digits: number
   readonly isAdjustable: boolean
-  /** PIN: always four digits, a name rather than a number. */
+  /** PIN: always four digits, because it is a code rather than a number. */
   readonly isPadded: boolean
   readonly isWeekday: boolean
   readonly isTemParameter: boolean
@@ -55,7 +55,7 @@ export interface TextType {
   readonly kind: 'text'
   readonly id: string
   readonly bits: number
-  /** Fills up what the text leaves free, and stands for control characters. */
+  /** The byte that fills up a short text, and replaces control characters. */
   readonly fill: number
   readonly isHex: boolean
   readonly isIgnored: boolean
@@ -63,7 +63,7 @@ export interface TextType {
 
 export type DataType = NumberType | CalendarType | TextType
 
-/** `:*`, the rest of the data. */
+/** `:*` stands for the rest of the data. */
 export const REMAINDER_LENGTH = 255
 /** Longest part of a telegram that a definition may describe, in bytes. */
 export const MAX_DEFINED_DATA_BYTES = 24
@@ -150,7 +150,7 @@ for (const [id, bytes, traits] of [
   ['SLR', 4, { ...signed, ...big }],
   ['S4L', 4, { ...signed, ...required }],
   ['S4B', 4, { ...signed, ...big, ...required }],
-  // The only replacement is the quiet NaN 7FC00000; the limits are half of what a binary32 holds.
+  // The only replacement value is the quiet NaN 7FC00000; the limits are half of what a binary32 can hold.
   ['EXP', 4, { ...signed, coding: 'float', replacement: 0x7fc0_0000, min: 0xfeff_ffff, max: 0x7eff_ffff }],
   ['EXR', 4, { ...signed, ...big, coding: 'float', replacement: 0x7fc0_0000, min: 0xfeff_ffff, max: 0x7eff_ffff }],
   ['PIN', 2, { ...big, coding: 'bcd', max: 0x9999, isPadded: true }],
@@ -220,7 +220,10 @@ add({ ...TEXT, id: 'NTS' })
 add({ ...TEXT, id: 'HEX', isHex: true })
 add({ ...TEXT, id: 'IGN', isIgnored: true })
 
-/** A base type by its name in capitals. `length` 0 stands for none; only adjustable types take one they do not list. */
+/**
+ * Finds a base type by its name in capitals. `length` 0 means none; only adjustable types accept a length that they do
+ * not list.
+ */
 export function findDataType(name: string, length: number): DataType | undefined {
   const sized = length > 0 ? TYPES.get(`${name}:${length}`) : undefined
   if (sized !== undefined) return sized

@@ -1,5 +1,5 @@
 /**
- * Decoded telegram: a telegram in words, and what it says by its definition.
+ * Decoded telegram: a telegram with the values that its definition finds in it.
  */
 import type { TelegramExchange } from '../wire/telegram.ts'
 import { classifyTelegramForm } from '../wire/telegram.ts'
@@ -9,7 +9,7 @@ import { SECRET_VALUE_PLACEHOLDER, isSecretField } from './secret-field.ts'
 
 export interface DecodedField {
   readonly name: string
-  /** `undefined`: the device said that it has no value. */
+  /** The value; `undefined` if the device sent that it has none. */
   readonly value: number | boolean | string | undefined
   readonly unit?: string | undefined
 }
@@ -17,14 +17,14 @@ export interface DecodedField {
 export interface DecodedTelegram {
   readonly name: string
   readonly act: 'read' | 'write' | 'broadcast'
-  /** Which zone, circuit or slot, from 0. */
+  /** The number of the zone, circuit or slot, from 0. */
   readonly instance?: number
   readonly fields: readonly DecodedField[]
-  /** Its bytes hold a code or a telephone number, and its fields do not say it. */
+  /** Its bytes contain a code or a telephone number, which its fields do not show. */
   readonly secret?: true
 }
 
-/** `undefined` when the definition cannot read it. */
+/** Returns `undefined` when the definition cannot decode it. */
 export function decodeDefinedTelegram(
   message: MessageDefinition,
   { telegram, response }: TelegramExchange,
@@ -33,7 +33,7 @@ export function decodeDefinedTelegram(
   const name = `${message.circuit}.${message.name}`
   const hasNoAnswer = classifyTelegramForm(telegram.target) === 'broadcast'
   const act = hasNoAnswer ? 'broadcast' : message.isWrite ? 'write' : 'read'
-  // Bytes that the definition cannot read may hold the secret as well.
+  // Bytes that the definition cannot decode may contain the secret as well.
   const unread: DecodedTelegram | undefined = isSecret ? { name, act, fields: [], secret: true } : undefined
   if (message.chain.length > 0) return unread
   const decoded = decodeMessage(message, { command: telegram.data, response: response ?? new Uint8Array() })

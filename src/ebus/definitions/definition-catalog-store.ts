@@ -1,5 +1,5 @@
 /**
- * Definition catalog: the folder that the configuration means, fetched first where it names an address.
+ * Definition catalog: the configured folder of definitions, downloaded first if the configuration has a URL.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,17 +9,17 @@ import { downloadDefinitions, loadVerifiedDefinitionPin } from './definition-dow
 import { DefinitionFolder } from './definition-folder-store.ts'
 
 const FETCH_MS = 20_000
-/** Below the data directory. */
+/** The folder for downloads, inside of the data directory. */
 const FETCHED = 'ebus-definitions'
 export const DEFINITION_LANGUAGE = 'en'
 
 export interface OpenedCatalog {
   readonly folder: DefinitionFolder
-  /** The pin of fetched files; `undefined` for a folder of the owner's. */
+  /** The hash of downloaded files; `undefined` for a folder of the owner's. */
   readonly sha256: string | undefined
 }
 
-/** A sentence when there is nothing to read from. */
+/** Returns a sentence when there is nothing to read from. */
 export async function openCatalog(
   definitions: string,
   { dataRoot, now }: { readonly dataRoot: string; readonly now: () => number },
@@ -31,7 +31,7 @@ export async function openCatalog(
   }
   const folder = join(dataRoot, FETCHED)
   const pinned = loadVerifiedDefinitionPin(folder, definitions)
-  // Not fetched again: what changed by itself once would change what the house does.
+  // Not downloaded again: files that change by themselves would change the behaviour of the house.
   if (!pinned.ok && pinned.fault.kind === 'changed')
     return fail(
       `ebus.definitions: ${join(folder, pinned.fault.file)} is not as it was fetched. Remove ${folder} to fetch everything again.`,

@@ -3,7 +3,7 @@
  *
  *   index.json  names separated by line breaks, folders end in /       files named by !load and !include follow
  *
- * What was fetched is pinned by the hashes of all files. It is never fetched again by itself, and works offline.
+ * The downloaded files are pinned by their hashes. They are never downloaded again automatically, and work offline.
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,14 +18,14 @@ import { readResponseText } from '../../toolbox/response-body.ts'
 const pinShape = z.object({
   url: z.string(),
   fetched_at: z.string(),
-  /** Over the hashes of all files, in the order of their names. */
+  /** The hash over the hashes of all files, in the order of their names. */
   sha256: z.string(),
   files: z.record(z.string(), z.string()),
 })
 
 export type DefinitionPin = z.output<typeof pinShape>
 
-/** `absent`: nothing was fetched from that address. `changed`: somebody touched what was. */
+/** `absent`: nothing was downloaded from that URL. `changed`: a file was changed since. */
 export type DefinitionPinFault = { readonly kind: 'absent' } | { readonly kind: 'changed'; readonly file: string }
 
 export interface DefinitionDownloadOptions {
@@ -38,11 +38,11 @@ export interface DefinitionDownloadOptions {
 const PIN = 'pin.json'
 const MAX_FILES = 2_000
 const MAX_BYTES = 32_000_000
-/** Nothing that could lead out of the folder. */
+/** Allows no name that leads out of the folder. */
 const NAME = /^[\w$-][\w.$-]*$/
 const INSTRUCTION = /(?:^|\])!(?:load|include),\s*"?([^,"\s]+)/gm
 
-/** The pin of what was fetched from that address before, if all of it is still as it was. */
+/** The pin of an earlier download from that URL, if all of its files are unchanged. */
 export function loadVerifiedDefinitionPin(folder: string, url: string): Result<DefinitionPin, DefinitionPinFault> {
   const text = readOrNothing(join(folder, PIN))
   if (text === undefined) return fail({ kind: 'absent' })
@@ -60,7 +60,7 @@ export function loadVerifiedDefinitionPin(folder: string, url: string): Result<D
   return ok(pin)
 }
 
-/** All or nothing: what was there before stays until everything has come. */
+/** All or nothing: the earlier files stay until everything is downloaded. */
 export async function downloadDefinitions(options: DefinitionDownloadOptions): Promise<Result<DefinitionPin, string>> {
   const { folder, now } = options
   const url = options.url.endsWith('/') ? options.url : `${options.url}/`

@@ -1,6 +1,6 @@
 /**
- * Definition error: why a definition line, a payload or a value was refused, in ebusd's own words, so that its
- * documentation and its forum help with ours.
+ * Definition error: why a definition line, a payload or a value was refused, with ebusd's messages, so that its
+ * documentation and forum apply here, too.
  */
 
 const TEXTS = {
@@ -27,7 +27,7 @@ export interface DefinitionLineFault {
   readonly detail: string
 }
 
-/** A fault with its place. The first one ends the reading of its file. */
+/** A fault with its place. The first one in a file ends the reading of that file. */
 export interface DefinitionFileFault extends DefinitionLineFault {
   readonly file: string
   readonly line: number

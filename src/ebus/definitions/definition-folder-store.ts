@@ -1,5 +1,5 @@
 /**
- * Definition folder: definition files on disk in ebusd's layout, with the templates that hold for each.
+ * Definition folder: definition files on disk in ebusd's layout, with the templates that apply to each.
  *
  *   root/_templates.csv  root/broadcast.csv  root/vaillant/_templates.csv  root/vaillant/15.360.csv
  *
@@ -14,13 +14,13 @@ import type { FieldTemplates } from './field-templates.ts'
 import { parseTemplateFile } from './field-templates.ts'
 
 const TEMPLATES = '_templates.csv'
-/** A definition file is a few hundred kilobytes at most; anything else is not one. */
+/** A definition file has a few hundred kilobytes at most; a larger file is something else. */
 const MAX_FILE_BYTES = 8_000_000
 
 export class DefinitionFolder implements DefinitionSource {
   readonly folder: string
   readonly language: string
-  /** Why a templates file could not be read to its end. */
+  /** Why templates files could not be read completely. */
   readonly templateFaults: DefinitionFileFault[] = []
   readonly #templates = new Map<string, FieldTemplates>()
   readonly #roots = new Map<string, string>()
@@ -50,13 +50,13 @@ export class DefinitionFolder implements DefinitionSource {
   /** Every definition file below the folder, folder by folder, without templates. */
   files(folder = '.', parents: readonly string[] = []): readonly string[] {
     const path = resolveLinks(join(this.folder, folder))
-    // A link to a folder around it would never end.
+    // A link to a folder around it would cause endless recursion.
     if (path === undefined || parents.includes(path)) return []
     const { files, folders } = this.list(folder)
     return [...files, ...folders.flatMap((child) => this.files(child, [...parents, path]))]
   }
 
-  /** Definition files and folders in one folder, sorted. Empty for one that is not there. */
+  /** Definition files and folders in one folder, sorted; empty for a missing folder. */
   list(folder: string): { readonly files: readonly string[]; readonly folders: readonly string[] } {
     const files: string[] = []
     const folders: string[] = []
@@ -80,7 +80,7 @@ export class DefinitionFolder implements DefinitionSource {
     return root
   }
 
-  /** Those of a folder begin with a copy of those of the root. */
+  /** The templates of a folder begin with a copy of those of the root. */
   #templatesOf(folder: string, root: string): FieldTemplates {
     let templates = this.#templates.get(folder)
     if (templates === undefined) {

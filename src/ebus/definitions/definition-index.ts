@@ -1,6 +1,6 @@
 /**
- * Lookup: which definition a telegram belongs to. The cost depends on how many lengths of ids a service has, not on how
- * many definitions are loaded.
+ * Definition index: finds the definition of a telegram. The cost depends on how many lengths of ids a service has, not
+ * on how many definitions are loaded.
  *
  *   longest id first; for each length: heard from that source ▸ heard from any ▸ read ▸ write; the first loaded wins
  */
@@ -38,7 +38,7 @@ export class DefinitionIndex {
     for (const message of messages) this.add(message)
   }
 
-  /** A message without target belongs to no telegram that is heard. */
+  /** A message without a target matches no telegram on the bus. */
   add(message: MessageDefinition): void {
     if (message.zz === undefined) return
     const key = serviceKey(message.zz, message.pb, message.sb)
@@ -55,7 +55,7 @@ export class DefinitionIndex {
     else candidates.reads.push(message)
   }
 
-  /** The first definition that is available. Without `isAvailable` all are. */
+  /** The first definition that is available; without `isAvailable` all are. */
   find(
     { source, target, pb, sb }: TelegramHeader,
     data: Uint8Array,
@@ -79,7 +79,7 @@ export class DefinitionIndex {
   }
 }
 
-/** With `source`: only what names that source; without: only what names none, or is sent by ourselves. */
+/** With `source`: only definitions with that source; without: only definitions without one, or that we send. */
 function firstOf(
   candidates: readonly MessageDefinition[],
   data: Uint8Array,
@@ -110,7 +110,7 @@ function serviceKey(target: number, pb: number, sb: number): number {
   return (target << 16) | (pb << 8) | sb
 }
 
-/** Collisions are sorted out by comparing the id itself. */
+/** A hash of the id; collisions are resolved by comparing the id itself. */
 function foldedId(data: Uint8Array, length: number): number {
   let folded = 0
   for (let index = 0; index < length; index++) folded ^= (data[index] ?? 0) << (8 * (3 - (index % 4)))

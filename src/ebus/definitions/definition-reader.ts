@@ -1,6 +1,6 @@
 /**
- * Definition reader: the lines of one definition file in order. The first bad line ends the file; what stands before it
- * is kept.
+ * Definition reader: reads the lines of one definition file in order. The first invalid line ends the file; the lines
+ * before it are kept.
  *
  *   header ▸ *default │ *[condition] │ [condition]!include │ message
  */
@@ -18,13 +18,13 @@ import { createMessageDefinitions } from './message-definition.ts'
 import type { FieldTemplates } from './field-templates.ts'
 import { MISSING_COLUMNS_FAULT } from './field-templates.ts'
 
-/** A file to be read after this one. */
+/** An instruction to read another file after this one. */
 export interface FileLoadInstruction {
-  /** Of several `!load` of a file, only the first whose condition holds counts. */
+  /** Of several `!load` of a file, only the first whose condition holds applies. */
   readonly isExclusive: boolean
   readonly path: string
   readonly conditions: readonly MessageCondition[]
-  /** Handed on to the file. */
+  /** Defaults that are passed on to the file. */
   readonly defaults: DefinitionFileDefaults
 }
 
@@ -34,7 +34,7 @@ export interface DefinitionReaderContext {
   readonly defaults: DefinitionFileDefaults
   readonly templates: FieldTemplates
   readonly language: string
-  /** A condition that is defined twice is no fault. */
+  /** Whether a condition that is defined twice is accepted. */
   readonly keepsFirstCondition: boolean
   /** May refuse a message, as a running ebusd refuses duplicates. */
   readonly accept: (message: MessageDefinition) => DefinitionLineFault | undefined
@@ -42,7 +42,7 @@ export interface DefinitionReaderContext {
 
 export interface DefinitionFileContent {
   readonly instructions: readonly FileLoadInstruction[]
-  /** Also those that a use derived with values of its own. */
+  /** Also contains conditions that a use derived with its own values. */
   readonly conditions: readonly MessageCondition[]
   readonly fault: DefinitionFileFault | undefined
 }
@@ -174,13 +174,13 @@ class DefinitionReader {
   }
 }
 
-/** By the alphabet of the column names, which usually makes it the circuit's. */
+/** The first in the alphabetical order of the column names, which is usually the circuit. */
 function firstFilled(row: FieldCells): string {
   const [first] = [...row].filter(([, value]) => value !== '').toSorted(([left], [right]) => (left < right ? -1 : 1))
   return first?.[1] ?? ''
 }
 
-/** The number of a circuit that a file name gives goes behind the circuit and before the level. */
+/** The circuit number in a file's name is inserted after the circuit and before the level. */
 function withSuffix(cell: string, circuit: string, suffix: string): string {
   if (cell === '' || cell.startsWith('#')) return `${circuit}${suffix}${cell}`
   if (suffix === '' || cell.includes('.')) return cell

@@ -1,6 +1,5 @@
 /**
- * Definition row: a message definition as one JSON row, field by field, for people and programs that compare what was
- * read from a file.
+ * Definition row: a message definition as one JSON row, field by field, for comparing what was read from a file.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { MessageCondition } from './message-condition.ts'

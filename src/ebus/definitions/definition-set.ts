@@ -1,8 +1,9 @@
 /**
  * Definition set: the messages of a file with everything that it includes and loads.
  *
- * `all` takes every line whatever its condition, as ebusd's check mode does. `live` takes every line, but of several
- * `!load` only the first that applies. `daemon` takes what a running ebusd takes: duplicates end a file as well.
+ * `all` accepts every line whatever its condition, as ebusd's check mode does. `live` accepts every line, but of
+ * several `!load` only the first that applies. `daemon` accepts what a running ebusd accepts: a duplicate ends a file
+ * as well.
  *
  * Pure: the texts come through a function.
  */
@@ -17,23 +18,23 @@ import type { MessageDefinition } from './message-definition.ts'
 import type { FieldTemplates } from './field-templates.ts'
 
 export interface DefinitionSource {
-  /** `undefined` for a file that is not there. */
+  /** Returns `undefined` for a missing file. */
   readText(path: string): string | undefined
-  /** Templates that hold for a file. */
+  /** The templates that apply to a file. */
   templatesFor(path: string): FieldTemplates
 }
 
 export interface DefinitionSetOptions {
   readonly source: DefinitionSource
   readonly mode: 'all' | 'live' | 'daemon'
-  /** Two letters; which of several columns of one name counts. */
+  /** Two letters that select one of several columns with one name. */
   readonly language: string
-  /** Whether a condition holds now; `undefined` while nobody can say. Without it, none holds. */
+  /** Whether a condition holds now; `undefined` while that is unknown. Without this function, no condition holds. */
   readonly holds?: (condition: MessageCondition) => boolean | undefined
 }
 
 const MAX_ROUNDS = 3
-/** Files that include themselves and each other end somewhere. */
+/** Limits files that include themselves or each other. */
 const MAX_LOADED_FILES = 1_000
 const CONDITION_PRIORITY = 5
 
@@ -62,7 +63,7 @@ export class DefinitionSet {
   #read(path: string, inherited: DefinitionFileDefaults): DefinitionFileFault | undefined {
     const { source, mode, language } = this.#options
     const defaults = parseDefinitionFileName(path.slice(path.lastIndexOf('/') + 1)) ?? inherited
-    // A file that several others include says the same each time.
+    // A file that several others include is read once per set of defaults.
     const key = `${path}\n${defaults.zz}\n${defaults.circuit}\n${defaults.suffix}`
     if ((mode !== 'daemon' && this.#loads.has(key)) || this.loadedFiles.length >= MAX_LOADED_FILES) return undefined
     this.#loads.add(key)
@@ -88,13 +89,13 @@ export class DefinitionSet {
     return read.fault
   }
 
-  /** Reads what conditions allow by now. */
+  /** Reads the files that conditions allow by now. */
   advance(): void {
     this.#runInstructions()
     this.#pollConditions()
   }
 
-  /** Those that messages and instructions depend on. */
+  /** The conditions that messages and instructions depend on. */
   conditions(): readonly MessageCondition[] {
     return this.#conditions
   }
@@ -133,7 +134,7 @@ export class DefinitionSet {
     for (const instruction of this.#instructions.get(file) ?? []) {
       if (!isAll && hasLoaded && instruction.isExclusive) continue
       const verdict = isAll || this.#verdict(instruction.conditions)
-      // A later load is for those to whom no earlier one applies, and that must be known.
+      // A later `!load` applies only if no earlier one does, so the earlier ones must be decided.
       if (verdict !== true || (isUndecided && instruction.isExclusive)) {
         isUndecided ||= verdict === undefined && instruction.isExclusive
         waiting.push(instruction)
@@ -168,7 +169,7 @@ export class DefinitionSet {
     return undefined
   }
 
-  /** Found without a circuit is the message of the first circuit by the alphabet. */
+  /** A lookup without a circuit finds the message of the first circuit in alphabetical order. */
   #addWithoutCircuit(message: MessageDefinition): void {
     const key = keyOfName('', message)
     const [first] = this.#names.get(key) ?? []
@@ -187,7 +188,7 @@ export class DefinitionSet {
     return this.#verdict(message.conditions) === true
   }
 
-  /** One that is known not to hold decides, whatever the others are. */
+  /** A condition that is known not to hold decides, whatever the others are. */
   #verdict(conditions: readonly MessageCondition[]): boolean | undefined {
     const { holds } = this.#options
     const verdicts = new Set(conditions.map((condition) => (holds === undefined ? false : holds(condition))))
@@ -195,7 +196,7 @@ export class DefinitionSet {
     return verdicts.has(undefined) ? undefined : true
   }
 
-  /** The message that a condition looks at; `undefined` for the identification of a device and for none. */
+  /** The message of a condition; `undefined` for a device's identification, and if there is none. */
   conditionMessage(condition: MessageCondition): MessageDefinition | undefined {
     const message = this.#findConditionMessage(condition)
     return message === undefined || message.zz !== undefined ? message : this.#addressMessage(message, condition.target)
@@ -212,7 +213,7 @@ export class DefinitionSet {
     return undefined
   }
 
-  /** A message without target is asked of the device that a condition is about, under a circuit with its address. */
+  /** A message without a target is sent to the device that a condition is about, under a circuit with that address. */
   #addressMessage(message: MessageDefinition, target: number | undefined): MessageDefinition | undefined {
     if (message.isPassive || target === undefined) return undefined
     const circuit = `${message.circuit}.${target.toString(16).padStart(2, '0')}`
@@ -223,7 +224,7 @@ export class DefinitionSet {
     return addressed
   }
 
-  /** What a condition depends on is polled, or it would never hold. */
+  /** Messages that conditions depend on are polled, or the conditions would never hold. */
   #pollConditions(): void {
     for (const condition of this.#conditions) {
       const message = this.conditionMessage(condition)
@@ -251,7 +252,7 @@ function keyOfService(message: MessageDefinition): string {
   return [type, message.zz, message.pb, message.sb, Buffer.from(message.id).toString('hex')].join()
 }
 
-/** Of several fields ebusd wants only that one of them is not the one that the condition names. */
+/** With several fields, ebusd only requires that one of them is not the one that the condition names. */
 function hasConditionField({ fields }: MessageDefinition, { field: name, values }: MessageCondition): boolean {
   if (values.kind === 'seen') return true
   const isWanted = (field: DefinedField): boolean =>
@@ -260,7 +261,7 @@ function hasConditionField({ fields }: MessageDefinition, { field: name, values 
   return fields.length === 1 && only !== undefined ? isWanted(only) : fields.some((field) => !isWanted(field))
 }
 
-/** A chain is the same as another one when they share a part. */
+/** Two chains are the same if they share a part. */
 function hasSameId(left: MessageDefinition, right: MessageDefinition): boolean {
   if (left.chain.length === 0 || right.chain.length === 0) return left.chain.length === right.chain.length
   return left.chain.some((part) => right.chain.some(({ id }) => Buffer.compare(part.id, id) === 0))

@@ -8,7 +8,7 @@
 import type { DefinedField, FieldPart } from './field.ts'
 import { isRemainderField } from './field.ts'
 
-/** Follows the fields of one part and says where the next one begins. */
+/** Follows the fields of one part and computes where the next one begins. */
 export class FieldCursor {
   offset: number
   #isClosed = true
@@ -24,7 +24,7 @@ export class FieldCursor {
     return this.offset
   }
 
-  /** Goes behind a field of that many bytes. */
+  /** Moves behind a field of that many bytes. */
   end(field: DefinedField, length: number): void {
     this.offset += length
     const firstBit = firstBitOf(field)
@@ -41,7 +41,7 @@ function firstBitOf({ type }: DefinedField): number {
   return type.kind === 'number' ? type.firstBit : 0
 }
 
-/** Bytes of all fields of a part. A field that takes the rest counts as what is left of `max`. */
+/** The bytes of all fields of a part. A field that takes the rest counts as what is left of `max`. */
 export function computeFieldsLength(fields: readonly DefinedField[], part: FieldPart, max: number): number {
   const cursor = new FieldCursor(0)
   let left = max

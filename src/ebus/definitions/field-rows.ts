@@ -22,7 +22,7 @@ export interface FieldContext {
   /** Templates have no part yet. */
   readonly isTemplate: boolean
   readonly isWrite: boolean
-  /** Nobody answers: every field is the initiator's. */
+  /** There is no answer, so every field is in the initiator's part. */
   readonly hasNoAnswer: boolean
   readonly maxLength: number
   readonly templates: ReadonlyMap<string, readonly DefinedField[]>
@@ -47,7 +47,7 @@ interface RowContext extends FieldContext {
   readonly fields: DefinedField[]
 }
 
-/** What the cells of one row say before its types are looked at. */
+/** The cells of one row that apply to its types. */
 interface RowScale {
   divisor: number
   values: ReadonlyMap<number, string>
@@ -79,7 +79,7 @@ function addRowFields(row: FieldCells, context: RowContext): DefinitionLineFault
             template,
             {
               ...context,
-              // Only the last template of a list may take from the row.
+              // Only the last template of a list may use the row's own cells.
               row: isLast ? row : new Map(row),
               part,
               name: newName(token) ?? (isFirst && isLast ? name : ''),
@@ -198,7 +198,7 @@ function baseField(
     return divisor !== 0 || scale.values.size > 0
       ? fail('invalid-argument')
       : ok({ ...field, type, constant: undefined, values: undefined })
-  // To ebusd the names of weekdays hold for the types that follow in the same cell, too.
+  // In ebusd, the names of weekdays also apply to the following types in the same cell.
   if (scale.values.size === 0 && type.isWeekday)
     scale.values = new Map(WEEKDAYS.map((day, index) => [type.min + index, day]))
   const listed = scale.values
@@ -276,7 +276,7 @@ function newName(token: string): string | undefined {
 
 const NO_ATTRIBUTES: FieldAttributes = {}
 
-/** The cells that say something. */
+/** The cells that are filled. */
 export function collectAttributes(row: FieldCells): FieldAttributes {
   let attributes: Record<string, string> | undefined
   for (const [key, value] of row) if (value !== '') (attributes ??= {})[key] = value
@@ -289,7 +289,7 @@ export function takeCell(row: FieldCells, column: string): string {
   return value
 }
 
-/** As a stream is read up to each `;`: nothing follows a last one. */
+/** Splits as ebusd reads a stream up to each `;`: nothing follows a last one. */
 export function splitList(text: string): readonly string[] {
   const parts = text.split(';')
   if (parts.at(-1) === '') parts.pop()

@@ -15,11 +15,11 @@ export type FieldTemplates = ReadonlyMap<string, readonly DefinedField[]>
 
 export interface TemplateFileContent {
   readonly templates: FieldTemplates
-  /** Ended the reading; what stands before it is kept. */
+  /** The fault that ended the reading; templates before it are kept. */
   readonly fault: DefinitionFileFault | undefined
 }
 
-/** Starts from `inherited`, which may be redefined. No line may use a later one. */
+/** Starts with `inherited`, which may be redefined. No line may use a later one. */
 export function parseTemplateFile(
   text: string,
   {
@@ -66,7 +66,7 @@ function addTemplate(
     templates,
   })
   if (!fields.ok) return fields.fault
-  // A template without a name of its own goes by that of its first field.
+  // A template without a name gets that of its first field.
   templates.set(name === '' ? (fields.value[0]?.name ?? '') : name, fields.value)
   return undefined
 }

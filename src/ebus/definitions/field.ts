@@ -19,7 +19,7 @@ import {
 import { scanDecimal } from './scan-number.ts'
 import { readText, writeText } from './text-codec.ts'
 
-/** `m` stands in the initiator's part of a telegram, `s` in the answer. Templates have none. */
+/** `m`: in the initiator's part of a telegram; `s`: in the answer. Templates have none. */
 export type FieldPart = 'm' | 's'
 
 export type FieldAttributes = Readonly<Record<string, string>>
@@ -28,15 +28,15 @@ export interface DefinedField {
   readonly name: string
   readonly part: FieldPart | undefined
   readonly type: DataType
-  /** In bytes; `REMAINDER_LENGTH` for the rest of the data. */
+  /** The length in bytes; `REMAINDER_LENGTH` for the rest of the data. */
   readonly length: number
   readonly values: ReadonlyMap<number, string> | undefined
   readonly constant: { readonly text: string; readonly isVerified: boolean } | undefined
-  /** Unit, comment and what other columns say. */
+  /** Unit, comment and other columns. */
   readonly attributes: FieldAttributes
 }
 
-/** What a field says. `text` is empty for a constant, whose value is known anyway. */
+/** The value of a field. `text` is empty for a constant, whose value is known anyway. */
 export interface FieldValueReading {
   readonly text: string
   readonly value: number | string | null
@@ -98,13 +98,13 @@ function readNumber(
   if (field.values !== undefined) {
     const name = field.values.get(raw)
     if (name !== undefined) return { text: name, value: name, printed: name, raw }
-    // A number without a name is shown as it is, whatever the limits of its type.
+    // A number without a name is shown unchanged, whatever the limits of its type.
     return raw === type.replacement ? NULL_READING : numberReading(String(raw))
   }
   if (isReplacementValue(type, raw)) return NULL_READING
   if (type.isTemParameter) return textReading(formatTemParameter(raw, field.part === 'm'))
   const range = checkNumberRange(type, raw)
-  // A float that is no number has no value; it must not take the other fields with it.
+  // A float that is not a number has no value; it must not make the other fields unreadable.
   if (range === 'empty') return NULL_READING
   if (range !== undefined) return range
   const printed = formatRawNumber(type, raw)
@@ -123,14 +123,14 @@ function readConstant(field: DefinedField, data: Uint8Array, offset: number): Fi
   return { ...reading, text: '' }
 }
 
-/** The pattern of a number field, for conditions. `undefined` where a field has none. */
+/** The raw pattern of a number field, for conditions; `undefined` for a field without one. */
 export function readFieldRaw(field: DefinedField, data: Uint8Array, offset: number): number | undefined {
   if (field.type.kind !== 'number') return undefined
   const raw = readRawNumber(field.type, data, { offset, length: field.length })
   return raw === 'out-of-range' ? undefined : raw
 }
 
-/** Puts a text into `data`; answers how many bytes the field takes. */
+/** Writes a text into `data`; returns how many bytes the field takes. */
 export function writeField(
   field: DefinedField,
   text: string,
@@ -154,7 +154,7 @@ function rawOf(field: DefinedField, type: NumberType, text: string): number | De
   return type.isTemParameter ? parseTemParameter(type, text, field.part === 'm') : parseRawNumber(type, text)
 }
 
-/** By name, otherwise by a number that is listed. */
+/** Finds a value by its name, else by a number that is listed. */
 function listedRaw(values: ReadonlyMap<number, string>, type: NumberType, text: string): number | DefinitionErrorCode {
   if (text === UNKNOWN_VALUE_TEXT) return type.replacement
   let found: number | undefined

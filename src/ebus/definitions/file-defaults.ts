@@ -1,5 +1,5 @@
 /**
- * File defaults: what the name of a definition file says about the messages in it.
+ * File defaults: defaults for the messages of a definition file that its name contains.
  *
  *   ZZ.[ident.][circuit.][n.]…[SWxxxx.][HWxxxx.]csv     15.360.csv   08..hc.csv   52.mc2.mc.4.csv   15.350.HW7102.csv
  */
@@ -7,12 +7,12 @@ import { classifyAddress } from '../wire/address.ts'
 import { parseBoundedNumber } from './scan-number.ts'
 
 export interface DefinitionFileDefaults {
-  /** As the name spells it, two hexadecimal digits; empty where the name gives none. */
+  /** Two hexadecimal digits, as in the name; empty if the name has none. */
   readonly zz: string
   readonly circuit: string
   /** `.4` */
   readonly suffix: string
-  /** The identification that a device must begin with, in small letters. */
+  /** The beginning of a device's identification, in lower case. */
   readonly ident: string
 }
 
@@ -44,7 +44,9 @@ export function parseDefinitionFileName(fileName: string): ParsedDefinitionFileN
   return { zz, address, software: versions.SW, hardware: versions.HW, ...nameParts(rest) }
 }
 
-/** `.ident.circuit.n.` An ident is at most five characters, and the circuit, too, unless another part follows. */
+/**
+ * Parses `.ident.circuit.n.` An ident has at most five characters, and so has the circuit, unless another part follows.
+ */
 function nameParts(text: string): Pick<DefinitionFileDefaults, 'circuit' | 'suffix' | 'ident'> {
   const identEnd = text.indexOf('.', 1)
   if (text.length <= 1 || identEnd < 1 || identEnd > 6) return { circuit: '', suffix: '', ident: '' }

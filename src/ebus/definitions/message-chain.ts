@@ -5,20 +5,20 @@ import type { TelegramData } from './message-decoder.ts'
 import type { MessageDefinition } from './message-definition.ts'
 
 export interface LastMessageData extends TelegramData {
-  /** Wall clock. */
+  /** Wall-clock time. */
   readonly atMs: number
-  /** From before the last start. */
+  /** Whether it is from before the last start. */
   readonly isRemembered?: true
 }
 
-/** ebusd joins parts that came within so long for each of them. */
+/** ebusd joins parts that came within this time per part. */
 const CHAIN_PART_MS = 15_000
 
 export class MessageChainAssembler {
   /** What was heard of a chain so far. */
   readonly #parts = new Map<MessageDefinition, (LastMessageData | undefined)[]>()
 
-  /** Parts of a chain belong together when all came within the time that ebusd allows; a new one replaces the older. */
+  /** Joins the parts of a chain when all came within the time that ebusd allows; a new part replaces the older one. */
   join(message: MessageDefinition, data: LastMessageData): LastMessageData | undefined {
     const at = message.chain.findIndex(({ id }) => id.every((byte, index) => data.command[index] === byte))
     if (at < 0) return undefined

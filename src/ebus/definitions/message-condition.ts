@@ -13,22 +13,22 @@ import type { FieldCells } from './field-rows.ts'
 import { splitList } from './field-rows.ts'
 import { parseBoundedNumber } from './scan-number.ts'
 
-/** `numbers` are raw patterns in pairs of from and to, both included. */
+/** `numbers` are pairs of raw patterns, from and to, both included. */
 export type ConditionValues =
   | { readonly kind: 'seen' }
   | { readonly kind: 'numbers'; readonly ranges: readonly (readonly [number, number])[] }
   | { readonly kind: 'texts'; readonly texts: readonly string[] }
 
 export interface MessageCondition {
-  /** With the values that a use adds: `[sw>=100]` derives `sw>=100` from `sw`. */
+  /** The name with the values that a use adds: `[sw>=100]` derives `sw>=100` from `sw`. */
   readonly name: string
   readonly definedAs: string
   readonly circuit: string
   readonly level: string
-  /** Empty for the identification of the device at `target`. */
+  /** The message's name; empty for the identification of the device at `target`. */
   readonly message: string
   readonly target: number | undefined
-  /** Empty for any. */
+  /** The field's name; empty for any. */
   readonly field: string
   readonly values: ConditionValues
 }
@@ -61,10 +61,10 @@ export function createCondition(
   })
 }
 
-/** `undefined` when the values are none. */
+/** Returns `undefined` when the values are invalid. */
 export function narrowCondition(condition: MessageCondition, valuesText: string): MessageCondition | undefined {
   const list = valuesText.startsWith('=') ? valuesText.slice(1) : valuesText
-  // A condition that compares texts cannot be given numbers.
+  // A condition that compares texts cannot be narrowed with numbers.
   if (!list.startsWith("'") && condition.values.kind === 'texts') return undefined
   const values = list === '' ? ok<ConditionValues>({ kind: 'numbers', ranges: [] }) : parseValues(list)
   return values.ok ? { ...condition, name: condition.name + valuesText, values: values.value } : undefined
@@ -112,7 +112,7 @@ function parseRange(text: string): readonly [number, number] | DefinitionErrorCo
   return typeof to === 'string' ? to : [from ?? to, to]
 }
 
-/** Whether what a message said last fulfils the condition. */
+/** Whether the message's last data fulfil the condition. */
 export function isConditionMet(
   values: ConditionValues,
   { raw, text }: { readonly raw: number | undefined; readonly text: string | undefined },

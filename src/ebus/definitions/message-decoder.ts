@@ -1,5 +1,6 @@
 /**
- * Decoding: what a telegram says by its definition. One field that cannot be read fails the whole message, as in ebusd.
+ * Message decoder: decodes a telegram by its definition. A field that cannot be decoded fails the whole message, as in
+ * ebusd.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -18,11 +19,11 @@ export interface DecodedMessageField {
 
 export interface DecodedMessage {
   readonly fields: readonly DecodedMessageField[]
-  /** Nothing in the telegram says anything. */
+  /** No field has a value. */
   readonly isEmpty: boolean
 }
 
-/** Data of both parts, without header. The command begins with the id. */
+/** The data of both parts, without header. The command begins with the id. */
 export interface TelegramData {
   readonly command: Uint8Array
   readonly response: Uint8Array
@@ -38,7 +39,7 @@ interface PlacedField {
   readonly needed: number
 }
 
-/** Command first, then response. */
+/** Cached: fields of the command first, then of the response. */
 const layouts = new WeakMap<MessageDefinition, readonly PlacedField[]>()
 
 function layoutOf(message: MessageDefinition): readonly PlacedField[] {
@@ -61,14 +62,14 @@ function placeFields(message: MessageDefinition): PlacedField[] {
       const isIgnored = isIgnoredField(field)
       const needed = offset + (isRest ? 1 : field.length)
       placed.push({ key: keys[index] ?? '', field, part, offset, isIgnored, needed })
-      // Nothing is left for a field behind one that takes the rest.
+      // Nothing is left for a field after one that takes the rest.
       cursor.end(field, isRest ? Number.POSITIVE_INFINITY : field.length)
     }
   }
   return placed
 }
 
-/** Names if all are there and unique, otherwise numbers over both parts. Ignored fields have none. */
+/** Names if all are present and unique, otherwise numbers over both parts. Ignored fields have none. */
 export function listFieldKeys(fields: readonly DefinedField[]): readonly string[] {
   const shown = fields.filter((field) => !isIgnoredField(field))
   const names = new Set(shown.map(({ name }) => name))
@@ -96,7 +97,7 @@ export function decodeMessage(
   return ok({ fields, isEmpty: fields.length === 0 && message.fields.length !== 1 })
 }
 
-/** One field alone, also where another one cannot be read. `undefined` when there is none of that name. */
+/** Decodes one field alone, even if another one cannot be decoded; `undefined` when there is none with that name. */
 export function decodeField(
   message: MessageDefinition,
   name: string,
@@ -125,7 +126,7 @@ export function formatDecodedMessage({ fields }: DecodedMessage): string {
   return joinTexts(fields, ({ text }) => text)
 }
 
-/** The same with numbers instead of the names of values. */
+/** Like `formatDecodedMessage`, with numbers instead of the names of values. */
 export function formatDecodedMessageNumerically({ fields }: DecodedMessage): string {
   return joinTexts(fields, ({ text, raw }) => (raw === undefined ? text : String(raw)))
 }
@@ -135,7 +136,7 @@ function joinTexts(fields: readonly DecodedMessageField[], show: (reading: Field
   let previous: FieldPart | undefined
   let isFollowing = false
   for (const { field, reading } of fields) {
-    // Between the parts a separator stands only if the first one printed anything.
+    // There is a separator between the parts only if the first one printed anything.
     if (previous !== undefined && previous !== field.part) isFollowing = text !== ''
     text += isFollowing ? `;${show(reading)}` : show(reading)
     isFollowing = true

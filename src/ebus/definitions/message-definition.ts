@@ -1,6 +1,6 @@
 /**
- * Message definition: one message as a definition file describes it: who is asked, with which bytes, and what the
- * fields of question and answer mean.
+ * Message definition: one message as a definition file describes it: its target, its bytes, and the meaning of the
+ * fields in request and answer.
  *
  *   type,circuit,level,name,comment,qq,zz,pbsb,id,fields…
  */
@@ -26,23 +26,23 @@ export interface ChainedMessagePart {
 }
 
 export interface MessageDefinition {
-  /** The file that the line stands in, which may be an included one. */
+  /** The file that contains the line, which may be an included one. */
   readonly source: string
   readonly line: number
   readonly circuit: string
   readonly name: string
-  /** Empty where everybody may use it. */
+  /** The access level; empty if everybody may use it. */
   readonly level: string
   readonly isWrite: boolean
   /** Only listened for, never sent by us. */
   readonly isPassive: boolean
-  /** 1 is asked most often, 9 least; 0 never. Raised when a condition turns out to depend on the message. */
+  /** 1 is read most often, 9 least often; 0 never. Raised when a condition turns out to depend on the message. */
   pollPriority: number
   readonly qq: number | undefined
   readonly zz: number | undefined
   readonly pb: number
   readonly sb: number
-  /** For a chain: what the ids of its parts have in common. */
+  /** For a chain: the common beginning of its parts' ids. */
   readonly id: Uint8Array
   readonly chain: readonly ChainedMessagePart[]
   /** All of them must hold. */
@@ -51,7 +51,7 @@ export interface MessageDefinition {
   readonly fields: readonly DefinedField[]
 }
 
-/** What a default line `*r` says for the rows of its type. */
+/** What a default line such as `*r` sets for the rows of its type. */
 export interface MessageRowDefaults {
   readonly cells: ReadonlyMap<string, string>
   readonly groups: readonly FieldCells[]
@@ -118,7 +118,7 @@ export function createMessageDefinitions(
         level: names.value.level,
         isWrite: type.isWrite,
         isPassive: type.isPassive,
-        // The scan of devices has a rhythm of its own.
+        // The scan reads these messages at its own times.
         pollPriority: circuit.toLowerCase() === 'scan' ? 0 : type.pollPriority,
         qq,
         zz,
@@ -151,7 +151,7 @@ function parseType(text: string): MessageType {
   return { isWrite: isActive || second === 'w', isPassive: !isActive, pollPriority: 0, defaultName: text }
 }
 
-/** A `*` in a default is replaced by the cell; without one the default counts only where the cell is empty. */
+/** A `*` in a default is replaced by the cell; without one the default only applies if the cell is empty. */
 function combine(value: string, fallback: string): string {
   const star = fallback.indexOf('*')
   if (star < 0) return value === '' ? fallback : value

@@ -1,5 +1,6 @@
 /**
- * Encoding: the telegrams that ask for or write a message, from a text with one value for each field, joined by `;`.
+ * Message encoder: the telegrams that read or write a message, from a text with one value for each field, joined by
+ * `;`.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -11,11 +12,11 @@ import type { MessageDefinition } from './message-definition.ts'
 
 export interface EncodedCommand {
   readonly target: number
-  /** Behind NN: id and values. */
+  /** The bytes after NN: id and values. */
   readonly data: Uint8Array
 }
 
-/** One command, or one for each part of a chain. `target` counts for a message that names none. */
+/** One command, or one for each part of a chain. `target` is used for a message that names none. */
 export function encodeCommands(
   message: MessageDefinition,
   values: string,
@@ -32,7 +33,7 @@ export function encodeCommands(
   return encodeChain(message, values, zz)
 }
 
-/** The values of a write are cut into the lengths that its parts name; a read asks with the ids alone. */
+/** The values of a write are split by the lengths that its parts name; a read sends only the ids. */
 function encodeChain(
   message: MessageDefinition,
   values: string,
@@ -52,7 +53,7 @@ function encodeChain(
   )
 }
 
-/** The answer of a device to a read, as a simulated one gives it. */
+/** The answer of a device to a read, for simulated devices. */
 export function encodeDefinedResponse(
   message: MessageDefinition,
   values: string,

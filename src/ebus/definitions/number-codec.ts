@@ -3,8 +3,8 @@
  *
  *   bytes ⇄ raw (unsigned, as it stands on the bus) ⇄ text
  *
- * Division is done in binary32, as ebusd does it: a 32 bit counter with a divisor loses its last digits there, and a
- * value must read the same in both.
+ * Division is done in binary32, as in ebusd: a 32 bit counter with a divisor loses its last digits that way, and both
+ * programs must show the same value.
  */
 import type { NumberType } from './data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
@@ -25,7 +25,7 @@ function patternFromFloat(value: number): number {
   return view.getUint32(0)
 }
 
-/** The caller has checked that `length` bytes are there. Digits that are none are out of range. */
+/** The caller has checked that there are `length` bytes. Invalid digits are out of range. */
 export function readRawNumber(
   type: NumberType,
   data: Uint8Array,
@@ -59,7 +59,7 @@ export function isReplacementValue(type: NumberType, raw: number): boolean {
   return !type.isRequired && raw === type.replacement
 }
 
-/** `empty` for a float that is no number. Limits of signed types are patterns, too. */
+/** Returns `empty` for a float that is not a number. Limits of signed types are patterns, too. */
 export function checkNumberRange(type: NumberType, raw: number): 'empty' | 'out-of-range' | undefined {
   if (type.coding === 'float') {
     const value = floatFromPattern(raw)
@@ -77,7 +77,7 @@ function hasSignBit(type: NumberType, raw: number): boolean {
   return Math.floor(raw / 2 ** (type.bits - 1)) % 2 === 1
 }
 
-/** The number that a pattern stands for, before it is printed. */
+/** The number that a pattern stands for, before formatting. */
 export function scaleRawNumber(type: NumberType, raw: number): number {
   const value = type.coding === 'float' ? floatFromPattern(raw) : Math.fround(signedValue(type, raw))
   if (value === 0 || type.divisor === 1) return value
@@ -88,8 +88,8 @@ function signedValue(type: NumberType, raw: number): number {
   return type.isSigned && hasSignBit(type, raw) ? raw - 2 ** type.bits : raw
 }
 
-/** Digits of a pattern that is in range and no replacement. */
-/** Between which values a number lies, in the unit of its field; `undefined` where no two numbers say so. */
+/** The digits of a pattern that is in range and not the replacement value. */
+/** The limits of a number in the unit of its field; `undefined` if two numbers cannot express them. */
 export function computeFieldLimits(type: NumberType): { readonly min: number; readonly max: number } | undefined {
   if (type.coding === 'float' || type.isTemParameter) return undefined
   if (isReplacementValue(type, type.min) || isReplacementValue(type, type.max)) return undefined
@@ -108,11 +108,11 @@ export function formatRawNumber(type: NumberType, raw: number): string {
   }
   const value = scaleRawNumber(type, raw)
   if (type.divisor > 1) return formatFixedNumber(value, type.digits)
-  // Large counters that are multiplied come in ebusd's exponent form.
+  // Large counters with a multiplier are printed in ebusd's exponent form.
   return type.bits === 32 && value >= 0 ? formatGeneralNumber(value) : formatFixedNumber(value, 0)
 }
 
-/** The pattern for a text. `-` is the replacement where the type has one. */
+/** The pattern for a text. `-` is the replacement value if the type has one. */
 export function parseRawNumber(type: NumberType, text: string): number | DefinitionErrorCode {
   if (!type.isRequired && text === UNKNOWN_VALUE_TEXT) return type.replacement
   if (text === '') return 'end-of-input'
@@ -149,7 +149,7 @@ function roundHalfAway(value: number): number {
   return Math.abs(value - whole) >= 0.5 ? whole + Math.sign(value) : whole
 }
 
-/** Bits are added to what the byte holds already; everything else replaces it. */
+/** Bits are added to the byte's present content; everything else replaces it. */
 export function writeRawNumber(
   type: NumberType,
   raw: number,
@@ -176,7 +176,7 @@ export function writeRawNumber(
   return undefined
 }
 
-/** TEM parameter `GG-NNN`; where the two numbers sit depends on who sends it. */
+/** TEM parameter `GG-NNN`; the position of the two numbers depends on the sender. */
 export function formatTemParameter(raw: number, isCommand: boolean): string {
   const group = isCommand ? raw & 0x1f : (raw >> 7) & 0x1f
   const number = isCommand ? (raw >> 8) & 0x7f : raw & 0x7f

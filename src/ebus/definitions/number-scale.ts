@@ -22,7 +22,10 @@ function shared(type: NumberType, key: string, make: () => NumberType): NumberTy
   return found
 }
 
-/** Divisors multiply; one that divides and one that multiplies do not mix. `divisor` 0 and `bits` 0 keep what is. */
+/**
+ * Divisors are multiplied; one that divides and one that multiplies cannot be combined. `divisor` 0 and `bits` 0 change
+ * nothing.
+ */
 export function deriveScaledNumberType(type: NumberType, divisor: number, bits: number): ScaleResult {
   if (type.isTemParameter)
     return Math.abs(divisor) === divisor && divisor <= 1 && (bits === 0 || bits === type.bits)
@@ -55,7 +58,7 @@ export function deriveScaledNumberType(type: NumberType, divisor: number, bits: 
   )
 }
 
-/** The fewest digits that tell all multiples of 1/divisor apart. */
+/** The fewest decimals that distinguish all multiples of 1/divisor. */
 function fractionDigits(divisor: number): number {
   let digits = 0
   for (let power = 1; power < divisor; power *= 10) digits++
@@ -76,7 +79,7 @@ export function deriveLimitedNumberType(type: NumberType, range: string): ScaleR
   )
   if (!hasValues || type.bits < 8 || scaleRawNumber(type, from) > scaleRawNumber(type, to)) return fail('out-of-range')
   if (from === type.min && to === type.max && (step === 0 || step === type.step)) return ok(type)
-  // A TEM parameter with limits is a plain number to ebusd.
+  // For ebusd, a TEM parameter with limits is a plain number.
   const limits = { min: from, max: to, step, isTemParameter: false }
   return ok(shared(type, `range ${from} ${to} ${step}`, () => ({ ...type, ...limits })))
 }

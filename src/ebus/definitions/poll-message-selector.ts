@@ -8,13 +8,13 @@ export class PollMessageSelector {
   readonly #orders = new Map<MessageDefinition, number>()
   #last = 0
 
-  /** The next of these, and it counts as asked. */
+  /** Returns the next message and counts it as read. */
   next(messages: Iterable<MessageDefinition>): MessageDefinition | undefined {
     let next: MessageDefinition | undefined
     let nextOrder = Number.POSITIVE_INFINITY
     for (const message of messages) {
       let order = this.#orders.get(message)
-      // One that is new does not go before all others.
+      // A new message does not come before all others.
       if (order === undefined) this.#orders.set(message, (order = this.#last + message.pollPriority))
       if (order > nextOrder || (order === nextOrder && message.pollPriority >= (next?.pollPriority ?? 0))) continue
       next = message

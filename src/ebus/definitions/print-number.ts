@@ -3,7 +3,7 @@
  * functions round it up: 2/16 prints 0.12.
  */
 
-/** `%.<digits>f` of a value that fits in a binary32. */
+/** Equivalent to `%.<digits>f` of a value that fits in a binary32. */
 export function formatFixedNumber(value: number, digits: number): string {
   if (Math.abs(value) >= 1e21) return `${BigInt(value)}${digits === 0 ? '' : `.${'0'.repeat(digits)}`}`
   const text = value.toFixed(digits)
@@ -13,10 +13,10 @@ export function formatFixedNumber(value: number, digits: number): string {
   return evenTie(text, value)
 }
 
-/** JavaScript rounds a tie away from zero; the neighbour towards zero is taken when that made an odd digit. */
+/** JavaScript rounds a tie away from zero; if that gives an odd digit, the neighbour towards zero is used. */
 function evenTie(text: string, value: number): string {
   const last = text.charCodeAt(text.length - 1) - 48
-  // The nearer neighbour ends in one digit less; an odd last digit is never 0, so nothing is borrowed.
+  // The neighbour towards zero has a last digit that is one less; an odd digit is never 0, so nothing is borrowed.
   if (last % 2 === 0) return text
   const lower = `${text.slice(0, -1)}${last - 1}`
   return value < 0 && !lower.startsWith('-') ? `-${lower}` : lower
@@ -34,7 +34,7 @@ export function formatGeneralNumber(value: number): string {
     const sign = exponent < 0 ? '-' : '+'
     return `${withoutTrailingZeros(mantissa)}e${sign}${String(Math.abs(exponent)).padStart(2, '0')}`
   }
-  // From the rounded digits, not from the value: rounding twice could differ.
+  // Computed from the rounded digits, because rounding twice could differ.
   return withoutTrailingZeros(Number(`${mantissa}e${exponent}`).toFixed(SIGNIFICANT - 1 - exponent))
 }
 

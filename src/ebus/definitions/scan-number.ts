@@ -1,5 +1,6 @@
 /**
- * Number scanning: how C reads a number at the start of a text, which is how definition files and values are written.
+ * Number scanning: parses a number at the start of a text as C does, because definition files and values are written
+ * that way.
  *
  *   "  0x1f rest"  integer, base 0   ▸ 31, ends at 6
  *   "12.9"         integer           ▸ 12, ends at 2
@@ -8,7 +9,7 @@
 
 export interface ScannedNumber {
   readonly value: number
-  /** Where the number ends; 0 when there is none. */
+  /** The index at which the number ends; 0 when there is none. */
   readonly end: number
 }
 
@@ -26,12 +27,12 @@ export function scanHex(text: string): ScannedNumber {
   return scan(HEXADECIMAL.exec(text), 16)
 }
 
-/** Hexadecimal after 0x, otherwise decimal: what a person means who writes 010. */
+/** Hexadecimal after 0x, otherwise decimal, which a person means who writes 010. */
 export function scanInteger(text: string): ScannedNumber {
   return HEX_PREFIX.test(text) ? scanHex(text) : scanDecimal(text)
 }
 
-/** As C's base 0: a leading zero is octal. Keys of value lists are written so. */
+/** C's base 0, in which a leading zero means octal. Keys of value lists are written so. */
 export function scanListKey(text: string): ScannedNumber {
   if (HEX_PREFIX.test(text)) return scanHex(text)
   const octal = OCTAL.exec(text)
@@ -47,7 +48,7 @@ function scan(match: RegExpExecArray | null, base: number): ScannedNumber {
 const DECIMAL_FLOAT = /^[\t-\r ]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)$/
 const HEX_FLOAT = /^[\t-\r ]*([+-]?)0[xX]([\da-fA-F]*)\.?([\da-fA-F]*)(?:[pP]([+-]?\d+))?$/
 
-/** The whole text as a float; `undefined` for anything else, and for what is too large or too small for a double. */
+/** The whole text as a float; `undefined` for anything else, and for numbers beyond the range of a double. */
 export function parseFloatText(text: string): number | undefined {
   const decimal = DECIMAL_FLOAT.exec(text)?.[1]
   if (decimal !== undefined) {
@@ -65,7 +66,7 @@ export function parseFloatText(text: string): number | undefined {
   return sign === '-' ? -value : value
 }
 
-/** A whole text as an unsigned number between two limits, as cells hold lengths, addresses and parts of dates. */
+/** A whole text as an unsigned number between two limits, for lengths, addresses and parts of dates. */
 export function parseBoundedNumber(
   text: string,
   { base, min, max }: { readonly base: 10 | 16; readonly min: number; readonly max: number },

@@ -1,5 +1,5 @@
 /**
- * Scan selection: which definition file belongs to a device, by what it says about itself.
+ * Scan selection: finds the definition file of a device by its identification.
  *
  *   vaillant/15.360.csv       manufacturer / address . identification [. circuit] [. SWxxxx] [. HWxxxx] .csv
  */
@@ -7,14 +7,14 @@ import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import { MANUFACTURERS } from '../wire/device-identity.ts'
 import { parseDefinitionFileName } from './file-defaults.ts'
 
-/** What a folder holds, as paths from the root. */
+/** Lists a folder, with paths from the root. */
 export interface DefinitionFolderLister {
   list(folder: string): { readonly files: readonly string[]; readonly folders: readonly string[] }
 }
 
 export const ROOT_FOLDER = '.'
 
-/** One of the manufacturer's, as ebusd does it; of a brand's, where that is the one that names the device. */
+/** A file of the manufacturer, as in ebusd; or one of a brand, if it names the device. */
 export function selectDeviceFile(
   listing: DefinitionFolderLister,
   address: number,
@@ -30,7 +30,7 @@ export function selectDeviceFile(
 
 function toManufacturerFolder({ manufacturer, manufacturerCode }: BusDeviceIdentity): string {
   const name = toFolderName(manufacturer)
-  // One without a name goes by its number.
+  // A manufacturer without a name is known by its number.
   return name.startsWith('0x') ? String(manufacturerCode) : name
 }
 
@@ -41,17 +41,20 @@ function toFolderName(manufacturer: string): string {
 
 const MANUFACTURER_FOLDERS: ReadonlySet<string> = new Set([...MANUFACTURERS.values()].map(toFolderName))
 
-/** Whether no manufacturer's code leads to a folder: that of a brand, such as Ochsner, whose controllers are another's. */
+/**
+ * Whether the folder is not that of a manufacturer with a code, but of a brand, such as Ochsner, whose controllers are
+ * made by another company.
+ */
 function isBrandFolder(folder: string): boolean {
   return !MANUFACTURER_FOLDERS.has(folder) && !/^\d+$/.test(folder)
 }
 
-/** Only those whose name has an identification: one for any device would take every device of the bus. */
+/** Only files with an identification in their names: a file for any device would match every device of the bus. */
 function namesIdentification(file: string): boolean {
   return (parseDefinitionFileName(file.slice(file.lastIndexOf('/') + 1))?.ident ?? '') !== ''
 }
 
-/** The file that says most about the device; of equally good ones the longest name. */
+/** The file that matches most of the identification; of equal ones the longest name. */
 export function selectDefinitionFile(
   files: readonly string[],
   address: number,
@@ -72,7 +75,7 @@ export function selectDefinitionFile(
   return best?.file
 }
 
-/** Trailing digits of the device may be missing in the name: BAI00 is described by 08.bai.csv. */
+/** Trailing digits of the device may be missing in the name: 08.bai.csv describes BAI00. */
 function matchIdent(ident: string, wanted: string): number {
   let rest = ident
   while (rest !== wanted) {

@@ -21,7 +21,7 @@ import { DefinitionIndex } from './definition-index.ts'
 import type { MessageDefinition } from './message-definition.ts'
 import { joinChainParts } from './message-chain.ts'
 
-/** ebusd sends from its own address, whatever QQ a definition names; this is its default. */
+/** ebusd sends from its own address, whatever QQ a definition has; this is its default. */
 const DEFAULT_SOURCE = 0x31
 
 const RESULT_KEYS = new Set('decoded decoded_raw text text_numeric error empty lookup invalid_json quirk'.split(' '))
@@ -51,7 +51,7 @@ export class TelegramRowCodec {
     this.#language = language
   }
 
-  /** The answer to a line, as a line. `kind` counts for a row that does not say its own. */
+  /** The result for a line, as a line. `kind` is used for a row without a kind of its own. */
   answer(line: string, kind: 'decode' | 'encode'): string {
     // A text that a Windows editor saved begins with a byte order mark.
     const row = parseRow(line.startsWith('\ufeff') ? line.slice(1) : line)
@@ -122,7 +122,7 @@ export class TelegramRowCodec {
     return message === undefined ? fail(formatDefinitionError('not-found')) : ok({ loaded, message })
   }
 
-  /** A name may begin with that of the folder itself. */
+  /** The path in a row may begin with the name of the folder itself. */
   #path(file: string): string | undefined {
     const known = this.#paths.get(file)
     if (known !== undefined) return known
@@ -149,7 +149,7 @@ export class TelegramRowCodec {
     return loaded
   }
 
-  /** That of the file that a row names, otherwise of all files; the first definition wins. */
+  /** The index of the file that a row names, otherwise of all files; the first definition is used. */
   #indexOf(row: Row): DefinitionIndex {
     const path = typeof row['file'] === 'string' ? this.#path(row['file']) : undefined
     if (path !== undefined) return this.#load(path).index
@@ -191,7 +191,7 @@ function lookupResult(
 }
 
 function wantsLookup(row: Row): boolean {
-  // A part of a chain alone says little.
+  // A single part of a chain has no complete values.
   return typeof row['master_hex'] === 'string' && (row['payload'] === undefined || row['payload'] === 'plausible')
 }
 
@@ -234,7 +234,7 @@ function readTelegrams(row: Row): readonly [ReadTelegram, ...ReadTelegram[]] | u
   return first === undefined ? undefined : [first, ...rest]
 }
 
-/** `undefined` for anything that is not whole bytes in hex. */
+/** Returns `undefined` for anything but whole bytes in hex. */
 function hexTexts(value: unknown): readonly string[] | undefined {
   const texts: readonly unknown[] = Array.isArray(value) ? value : [value]
   return texts.every((text) => typeof text === 'string' && /^(?:[\da-f]{2})*$/i.test(text))
@@ -246,12 +246,12 @@ function hexBytes(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, 'hex'))
 }
 
-/** Numbers keep the digits that they are printed with: 0.000 stays 0.000. */
+/** Numbers keep the digits that are printed: 0.000 stays 0.000. */
 export function formatDecodedMessageJson({ fields }: DecodedMessage): string {
   return `{${fields.map(({ key, reading }) => `${JSON.stringify(key)}:${typeof reading.value === 'number' ? reading.printed : JSON.stringify(reading.value)}`).join()}}`
 }
 
-/** The row without the results that it came with, and ours behind it. */
+/** The row without the results that it came with, followed by ours. */
 function withResult(row: Row, result: Row, decoded?: string): string {
   const isDecode = row['values'] === undefined
   const kept: Record<string, unknown> = {}
@@ -261,7 +261,7 @@ function withResult(row: Row, result: Row, decoded?: string): string {
     const text = JSON.stringify({ ...kept, ...result })
     return decoded === undefined ? text : `${text.slice(0, -1)},"decoded":${decoded}}`
   } catch {
-    // What can be parsed may still nest too deeply to be written.
+    // A value that can be parsed may still be nested too deep to be serialised.
     return JSON.stringify({ error: 'the row nests too deeply' })
   }
 }

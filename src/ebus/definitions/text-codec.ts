@@ -17,7 +17,7 @@ export function readText(type: TextType, bytes: Uint8Array): string {
   }
   for (const byte of bytes) {
     if (byte === 0) break
-    // Which code page lies above 7E, no device says.
+    // The code page of characters above 7E is unknown.
     if (byte < 0x20) text += String.fromCharCode(type.fill)
     else text += byte > 0x7e ? '?' : String.fromCharCode(byte)
   }
@@ -31,11 +31,11 @@ export function writeText(type: TextType, text: string, length: number): readonl
   if (typeof bytes === 'string') return bytes
   if (length !== REMAINDER_LENGTH) return Array.from({ length }, (_, index) => bytes[index] ?? type.fill)
   if (bytes.length === 0) return [type.fill]
-  // A text that is ended by a zero keeps it.
+  // A text that is terminated by a zero keeps it.
   return type.isHex || type.fill !== 0 ? bytes : [...bytes, 0]
 }
 
-/** What follows the last byte that fits is ignored. */
+/** Anything after the last byte that fits is ignored. */
 function hexBytes(text: string, length: number): number[] | DefinitionErrorCode {
   const bytes: number[] = []
   let at = 0

@@ -22,10 +22,10 @@ export interface DefinedPlane extends MethodPlane {
 }
 
 const MAX_COMMENT = 200
-/** Names that the contract has taken. */
+/** Names that the contract uses itself. */
 const BUILT_IN: ReadonlySet<string> = new Set(['system', 'timer', 'heating', 'dhw', 'solar'])
 
-/** Of one device, by the addresses that it answers under and the one that it speaks from. */
+/** The planes of one device, by the addresses at which it answers and the one with which it sends. */
 export function createDefinedPlanes(
   definitions: BusDefinitions | undefined,
   addresses: readonly number[],
@@ -36,7 +36,7 @@ export function createDefinedPlanes(
     circuits.set(message.circuit, methods)
     const method = definedMethod(message)
     const known = methods.get(method.name)
-    // Of several with one name the first counts, and what can be asked before what is only heard.
+    // Of several messages with one name the first is used; one that can be read takes precedence over a passive one.
     if (known === undefined || (known.message.isPassive && !message.isPassive)) methods.set(method.name, method)
   }
   return [...circuits].map(([circuit, methods]) => ({

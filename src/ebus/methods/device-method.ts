@@ -1,10 +1,10 @@
 /**
- * Method: something that can be asked of a device by name, and the telegram that asks it.
+ * Device method: a named request to a device, and its telegram.
  *
- *   name and parameters ─▶ prepared: data to send, how to read the answer, what it would do to the house
+ *   name and parameters ─▶ prepared: data to send, decoder of the answer, assessment
  *
- * Everything here depends on name and parameters alone, never on what is on the bus now: what the guard was told a call
- * would do is what the call does.
+ * Everything here depends on name and parameters alone, never on the present state of the bus, so a call does exactly
+ * what the guard decided about.
  */
 import { z } from 'zod'
 import type { Effect, ArgumentIssue } from '../../bus/capability.ts'
@@ -17,23 +17,23 @@ import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
 /** `system` and `timer` can be called; the others are the contract's class planes, listed only. */
 export type MethodPlaneName = 'system' | 'timer' | 'heating' | 'dhw' | 'solar'
 
-/** A named value of an answer. An invalid one is `null`: the device had nothing to say. */
+/** A named value of an answer. An invalid one is `null`: the device returned no value. */
 export interface MethodAnswerValue extends JsonObject {
   readonly value: Json
   readonly valid: boolean
 }
 export type MethodValues = Readonly<Record<string, MethodAnswerValue>>
 
-/** What an answer says, by name; bytes are shown as hex, and what the device did not say is `undefined`. */
+/** The values of an answer by name; bytes are shown as hex, and a missing value is `undefined`. */
 export type MethodAnswer = Readonly<Record<string, Json | Uint8Array | undefined>>
 
 export interface MethodTelegram<Answer = MethodAnswer> {
   readonly data: Uint8Array
   readonly effect: Effect
-  /** What would be changed, for limits and approvals: `b524/02.03.00.0022`. */
+  /** The register that would be changed, for limits and approvals: `b524/02.03.00.0022`. */
   readonly actuator: string
   readonly decode: (response: Uint8Array) => Answer
-  /** Reads what a write has changed, and says whether that is it. */
+  /** Reads the changed value again, and compares it. */
   readonly confirm?: {
     readonly data: Uint8Array
     readonly holds: (response: Uint8Array) => boolean
@@ -43,7 +43,7 @@ export interface MethodTelegram<Answer = MethodAnswer> {
 
 export type EncodedMethodCall = MethodTelegram<MethodValues>
 
-/** What is listed of a method, whether the built-in tables have it or a definition file. */
+/** The listed facts about a method of the built-in tables or of a definition file. */
 export interface MethodSummary {
   readonly name: string
   /** PB and SB of the telegram: 0xB5 and, for extended registers, 0x24. */
@@ -53,23 +53,23 @@ export interface MethodSummary {
   /** `unknown` is the contract's word for methods of other makers; ours are all known. */
   readonly mutability: 'read_only' | 'mutating' | 'unknown'
   readonly danger: 'safe' | 'dangerous' | 'unknown'
-  /** Listed, but only to be had through the semantic tools. */
+  /** Listed, but only available through the semantic tools. */
   readonly routable: boolean
-  /** Of a method by definition: the access level that its file names, empty for everybody's. */
+  /** For a method by definition: the access level in its file, empty for everybody. */
   readonly level?: string
   readonly comment?: string
-  /** What it takes, as JSON Schema; `undefined` for what cannot be called. */
+  /** The parameters as JSON Schema; `undefined` for a method that cannot be called. */
   readonly paramsSchema: () => JsonObject | undefined
 }
 
 export interface DeviceMethod extends MethodSummary {
   readonly plane: MethodPlaneName
-  /** How old an answer may be that is served again; `undefined` for what is never kept. */
+  /** How old a cached answer may be; `undefined` if it is never cached. */
   readonly maxAgeMs: number | undefined
   readonly prepare: (params: JsonObject) => Result<EncodedMethodCall, readonly ArgumentIssue[]>
 }
 
-/** The older gateway's two classes: what moves may be a minute old, what somebody has set five. */
+/** The older gateway's two classes: changing state may be a minute old, settings five. */
 export const STATE_VALUE_MAX_AGE_MS = 60_000
 export const CONFIG_VALUE_MAX_AGE_MS = 300_000
 
@@ -93,7 +93,7 @@ export function defineMethod<Params>(definition: Definition<Params>): DeviceMeth
       if (!parsed.success)
         return fail(
           parsed.error.issues.map(({ path, message, code }) => ({
-            // Where the caller finds it: method parameters stand inside `params` of rpc.invoke.
+            // The path in the caller's arguments: method parameters are inside `params` of rpc.invoke.
             path: ['params', ...path.map((step) => (typeof step === 'symbol' ? String(step) : step))],
             message,
             code,
@@ -105,7 +105,7 @@ export function defineMethod<Params>(definition: Definition<Params>): DeviceMeth
   }
 }
 
-/** For methods that are listed and cannot be called: spec 1 keeps heat-source planes out of what is routable. */
+/** For methods that are listed and cannot be called: spec 1 excludes heat-source planes. */
 export function defineUncallableMethod(method: MethodName): DeviceMethod {
   return {
     ...createMethodFacts(method),
@@ -116,7 +116,7 @@ export function defineUncallableMethod(method: MethodName): DeviceMethod {
   }
 }
 
-/** Everything follows from `readOnly`, so that no table can say safe of something that writes. */
+/** Everything is derived from `readOnly`, so that no table can declare a write as safe. */
 function createMethodFacts({ plane, name, secondary, readOnly }: MethodName) {
   return {
     plane,
@@ -136,9 +136,9 @@ function schemaOf(params: z.ZodType): JsonObject {
 
 export const byteSchema = z.int().min(0).max(0xff)
 
-/** What every method takes beside its own: who asks, and how fresh the answer has to be. */
+/** Parameters of every method: the source, and how recent the answer has to be. */
 export const commonMethodParams = {
-  // Checked against our own address by the tool: a method knows of no bus.
+  // The tool compares it with our own address, because a method does not know the bus.
   source: z.unknown().optional().describe('Can be left out.'),
   cache_class: z.unknown().optional().describe('For reads: state or config; max_age_ms says it more exactly.'),
   refresh_class: z.unknown().optional().describe('The same as cache_class.'),
@@ -185,7 +185,7 @@ function toEncodedCall({ decode, confirm, ...telegram }: MethodTelegram): Encode
   }
 }
 
-/** No bytes at all are no value. */
+/** An answer without bytes has no values. */
 function toMethodValues(values: MethodAnswer): MethodValues {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {

@@ -1,5 +1,5 @@
 /**
- * Extended methods: B524 of a Vaillant regulator, by register, by timer, and as it is.
+ * Extended methods: B524 of a Vaillant regulator: registers, timers, and raw requests.
  */
 import { z } from 'zod'
 import type { Effect, ArgumentIssue } from '../../bus/capability.ts'
@@ -43,7 +43,7 @@ const extended = z.strictObject({
 })
 type Extended = z.output<typeof extended>
 
-/** Names as the older gateway gives them; `decoded` is ours, where the register is known. */
+/** Names of the older gateway; `decoded` is an addition, for known registers. */
 function extendedResult(params: Extended, write: boolean, response: Uint8Array): MethodAnswer {
   const { group, instance, addr } = params
   const { opcode } = placeOf(params)
@@ -75,7 +75,7 @@ function placeOf({ group, addr, opcode, op }: Extended): RegisterPlace {
   return { opcode: opcode ?? op ?? 2, group, number: addr }
 }
 
-/** Limits and approvals are about one register of one instance, not about the device. */
+/** Limits and approvals are for one register of one instance, not for the device. */
 function readCall(params: Extended): MethodTelegram {
   return {
     data: encodeRegisterTelegramData(placeOf(params), params.instance),
@@ -101,14 +101,14 @@ const setExtRegister = defineMethod({
   readOnly: false,
   params: z.strictObject({
     ...extended.shape,
-    // 255 bytes fit into a telegram; six of them say where.
+    // A telegram holds 255 bytes; six of them are the register's address.
     data: createByteListSchema(1, 249).optional().describe('What to write, as bytes.'),
     payload: createByteListSchema(1, 249).optional().describe('The older name of data.'),
     value: z.number().optional().describe('Instead of data: the number itself, where the register is known.'),
   }),
   prepare: ({ data, payload, value, ...params }): MethodTelegram | readonly ArgumentIssue[] => {
     const given = data ?? payload
-    // Two answers to one question: neither is guessed to be the one that is meant.
+    // If both are given, it is unknown which one is meant.
     if (value !== undefined && given !== undefined) return [valueIssue('not together with data')]
     const bytes = value === undefined ? given : valueBytes(params, value)
     if (bytes === undefined) return [createMissingParamIssue('data', 'value')]
@@ -121,7 +121,7 @@ const setExtRegister = defineMethod({
       data: encodeRegisterTelegramData(placeOf(params), params.instance, bytes),
       effect: judged,
       decode: (response) => extendedResult(params, true, response),
-      // The value without its header: byte for byte what was sent, unless it runs down by itself.
+      // The value without its header must be exactly what was sent, unless it counts down by itself.
       confirm: { ...look, holds: (response) => isKept(params, bytes, extractRegisterBytes(response)) },
     }
   },
@@ -146,7 +146,7 @@ function valueIssue(message: string): ArgumentIssue {
   return { path: ['params', 'value'], message, code: 'custom' }
 }
 
-/** What a resident may set is a write, within its limits; everything else, known or not, is an installer's business. */
+/** A setting for residents is a write, within its limits; everything else, known or not, is an installer's setting. */
 function judgeWrite(params: Extended, bytes: Uint8Array): Effect | Omit<ArgumentIssue, 'path'> {
   const register = registerOf(params)
   if (register?.user === undefined) return 'sensitive'
@@ -189,7 +189,7 @@ const readTimer = defineMethod({
   }),
 })
 
-/** Pairs that begin before they end; `undefined` when the controller said nothing. */
+/** The number of pairs that begin before they end; `undefined` when the controller returned nothing. */
 function shortSlotCount(response: Uint8Array): number | undefined {
   if (response.length < 2) return undefined
   // An odd length begins with a status byte; then come begin and end of each slot in ten-minute steps.
@@ -202,13 +202,13 @@ function shortSlotCount(response: Uint8Array): number | undefined {
 const readRaw = defineMethod({
   ...EXTENDED,
   name: 'read_raw',
-  // Any opcode at all, those that write among them.
+  // Any opcode is accepted, also those that write.
   readOnly: false,
   params: z.strictObject({ ...commonMethodParams, payload: createByteListSchema(1, MAX_RAW) }),
   prepare: ({ payload }) => ({
     data: payload,
     effect: 'sensitive',
-    // By opcode: an owner can limit or forbid "raw 04" without knowing every payload.
+    // By opcode, so that an owner can limit or forbid "raw 04" without knowing every payload.
     actuator: `b524/raw.${toHex(payload.subarray(0, 1))}`,
     decode: (response) => ({
       request_payload: payload,

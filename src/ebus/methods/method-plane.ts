@@ -1,5 +1,5 @@
 /**
- * Plane: what can be asked of a device, in groups, chosen by what product it is.
+ * Method plane: the methods of a device in groups, which depend on its product.
  */
 import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
@@ -12,7 +12,7 @@ import { TIMER_METHODS } from './timer-methods.ts'
 export interface MethodPlane {
   readonly name: string
   readonly routable: boolean
-  /** By name, then by service. */
+  /** Sorted by name, then by service. */
   readonly methods: readonly MethodSummary[]
   /** The definition file that a plane was made from. */
   readonly definedBy?: string
@@ -23,10 +23,10 @@ export interface BuiltInMethodPlane extends MethodPlane {
   readonly methods: readonly DeviceMethod[]
 }
 
-/** Hardware from here on counts energy. */
+/** Hardware of at least this version counts energy. */
 const COUNTS_ENERGY = 0x7603
 
-/** Spec 1: heat-source planes are class-specific modelling. Their answers are to be had from the semantic tools. */
+/** Spec 1: heat-source planes are class-specific modelling. Their values are available from the semantic tools. */
 const CLASS_METHODS: Readonly<Record<'heating' | 'dhw' | 'solar', readonly DeviceMethod[]>> = {
   heating: classMethods('heating'),
   dhw: classMethods('dhw'),
@@ -46,12 +46,12 @@ function classMethods(plane: 'heating' | 'dhw'): readonly DeviceMethod[] {
   ]
 }
 
-/** By name. Nothing is offered on a device of which nobody knows what it understands. */
+/** The planes by name. A device of unknown type has none, because it is unknown what it understands. */
 export function listBuiltInMethodPlanes(identity: BusDeviceIdentity | undefined): readonly BuiltInMethodPlane[] {
   if (identity?.manufacturerCode !== VAILLANT_MANUFACTURER_CODE) return []
   const product = findHeatingProduct(identity)
   const counts = Number.parseInt(identity.hardware, 16) >= COUNTS_ENERGY
-  // A regulator controls heating and hot water; the boiler makes them. Both list the planes.
+  // A regulator controls heating and hot water, and the boiler produces them, so both list the planes.
   const heats = product.kind === 'boiler' || product.kind === 'heat-pump' || product.kind === 'regulator'
   const listed = (name: 'heating' | 'dhw' | 'solar'): BuiltInMethodPlane => ({
     name,
@@ -66,7 +66,10 @@ export function listBuiltInMethodPlanes(identity: BusDeviceIdentity | undefined)
   ]
 }
 
-/** The listed ones as well: asked for by name, they say that they cannot be called, rather than be unknown. */
+/**
+ * Includes methods that are only listed, so that a call of one is answered with "cannot be called" and not with
+ * "unknown".
+ */
 const CALLABLE: ReadonlyMap<string, DeviceMethod> = new Map(
   [...SYSTEM_METHODS, ...TIMER_METHODS, ...Object.values(CLASS_METHODS).flat()].map((method) => [
     `${method.plane}/${method.name}`,
@@ -74,7 +77,7 @@ const CALLABLE: ReadonlyMap<string, DeviceMethod> = new Map(
   ]),
 )
 
-/** By name alone, whatever is on the bus. */
+/** By name alone, independent of the devices on the bus. */
 export function findDeviceMethod(plane: string, name: string): DeviceMethod | undefined {
   return CALLABLE.get(`${plane}/${name}`)
 }

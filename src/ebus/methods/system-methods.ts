@@ -1,5 +1,5 @@
 /**
- * System methods: what can be asked of any Vaillant device, by name.
+ * System methods: the methods of every Vaillant device.
  */
 import { z } from 'zod'
 import { areBytesEqual, toHex } from '../../core/bytes.ts'
@@ -70,13 +70,13 @@ const setOperationalData = defineMethod({
   readOnly: false,
   params: z.strictObject({
     ...operational.shape,
-    // 255 bytes fit into a telegram; the first is `op`.
+    // A telegram holds 255 bytes, of which the first is `op`.
     data: createByteListSchema(0, 254).optional(),
     payload: createByteListSchema(0, 254).optional(),
   }),
   prepare: ({ op, data, payload }) => ({
     data: Uint8Array.of(op, ...(data ?? payload ?? [])),
-    // What it does is written nowhere.
+    // Its effect is not documented.
     effect: 'sensitive',
     actuator: `b505/${toHex(Uint8Array.of(op))}`,
     decode: (response) => ({ op, payload: response }),
@@ -89,7 +89,7 @@ function registerResult(cmd: number, addr: number, response: Uint8Array): Method
     addr,
     addr_hex: formatRegisterNumber(addr),
     payload: response,
-    // One byte 00 is how a register says that it does not exist.
+    // A single byte 00 means that the register does not exist.
     value: response.length === 1 && response[0] === 0x00 ? new Uint8Array() : response,
   }
 }
@@ -116,7 +116,7 @@ const setRegister = defineMethod({
   params: z.strictObject({
     ...commonMethodParams,
     addr: registerNumberSchema,
-    // Three bytes say what to write where.
+    // Three bytes contain the command and the register.
     data: createByteListSchema(1, 252).optional(),
     payload: createByteListSchema(1, 252).optional(),
   }),
@@ -125,13 +125,13 @@ const setRegister = defineMethod({
     if (bytes === undefined) return [createMissingParamIssue('data')]
     return {
       data: Uint8Array.of(0x0e, addr >> 8, addr & 0xff, ...bytes),
-      // A boiler's registers are an installer's: limits of flow, load and service.
+      // A boiler's registers are for installers: limits of flow, load and service.
       effect: 'sensitive',
       actuator: formatBoilerActuator(addr),
       decode: (response) => registerResult(0x0e, addr, response),
       confirm: {
         data: Uint8Array.of(0x0d, addr >> 8, addr & 0xff),
-        // A register may be longer than what was written of it.
+        // A register may be longer than the bytes that were written.
         holds: (response) => areBytesEqual(response.subarray(0, bytes.length), bytes),
         decode: (response) => registerResult(0x0d, addr, response),
       },

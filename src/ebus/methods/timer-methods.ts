@@ -1,6 +1,6 @@
 /**
- * Timer methods: weekly programs over B555, one telegram at a time. `schedules.set_…` does the same a day at a time,
- * and looks afterwards.
+ * Timer methods: weekly programs over B555, one telegram at a time. `schedules.set_…` writes a whole day, and reads it
+ * back.
  */
 import { z } from 'zod'
 import { toHex } from '../../core/bytes.ts'
@@ -27,7 +27,7 @@ import { CONFIG_VALUE_MAX_AGE_MS, byteSchema, commonMethodParams, defineMethod }
 const NO_TEMPERATURE = 0xffff
 
 const program = z.strictObject({ ...commonMethodParams, zone: byteSchema, hc: z.int().min(0).max(4) })
-// Twelve slots are the most that any program was seen to hold.
+// No known program has more than twelve slots.
 const place = z.strictObject({ ...program.shape, weekday: z.int().min(0).max(6), slot: z.int().min(0).max(11) })
 
 const TIMER_READ = { plane: 'timer', secondary: 0x55, readOnly: true, maxAgeMs: CONFIG_VALUE_MAX_AGE_MS } as const
@@ -105,7 +105,7 @@ function slotValues(response: Uint8Array): MethodAnswer {
   }
 }
 
-/** 24:00 is a time here, the end of the day; the regulator refuses what lies beyond it. */
+/** 24:00 is valid here, as the end of the day; the regulator refuses later times. */
 const hour = z.int().min(0).max(24)
 const minute = z.int().min(0).max(59)
 
@@ -133,12 +133,12 @@ const writeTimer = defineMethod({
     }
     const data = encodeSlotWrite({ zone, channel }, { weekday, index, count }, slot)
     return {
-      // The zone byte as it was given: this method sends what it is told to.
+      // The zone byte as it was given, because this method sends exactly its parameters.
       data: data.with(1, zone),
       effect: 'writes',
       actuator: actuator(zone, hc),
       decode: (response) => {
-        // Some regulators acknowledge and say nothing more.
+        // Some regulators acknowledge without any data.
         const code = response.length === 0 ? 0 : (response[0] ?? 0)
         return {
           error_code: code,
@@ -151,7 +151,7 @@ const writeTimer = defineMethod({
         holds: (response) => {
           const found = decodeSlot(response)
           if (found?.startMinute !== slot.startMinute || found.endMinute !== slot.endMinute) return false
-          // FFFF asks for no temperature of its own, so whatever the slot shows is right.
+          // FFFF requests no temperature, so any shown one is right.
           return slot.celsius === undefined || found.celsius === slot.celsius
         },
         decode: (response) => slotValues(response),

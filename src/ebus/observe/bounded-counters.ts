@@ -1,5 +1,5 @@
 /**
- * Series: counters by label that cannot grow without end. What does not fit is counted together as `other`.
+ * Bounded counters: counters by label, limited in number. Further labels are counted together as `other`.
  *
  * Pure, but for the series it is given.
  */
@@ -16,7 +16,7 @@ export class BoundedCounters {
     return this.#counts.size
   }
 
-  /** What was counted without a label of its own. */
+  /** The count of labels without a counter of their own. */
   get overflow(): number {
     return this.#other
   }
@@ -28,7 +28,7 @@ export class BoundedCounters {
     else this.#other++
   }
 
-  /** Largest first. */
+  /** The largest counters first. */
   top(count: number): readonly (readonly [label: number, count: number])[] {
     return Array.from(this.#counts, ([label, counted]) => [label, counted.count] as const)
       .toSorted((left, right) => right[1] - left[1] || left[0] - right[0])

@@ -1,12 +1,14 @@
 /**
- * Busy: how much of the time somebody was talking, over the last ten seconds, minute, five, fifteen, and the last hour.
+ * Bus load: which share of the time telegrams took, over the last ten seconds, one, five and fifteen minutes, and the
+ * last hour.
  *
- * From the number of symbols of each telegram, not from edges on the wire: an estimate, and called one.
+ * Computed from the number of symbols of each telegram, not from edges on the wire, so it is an estimate and is called
+ * one.
  *
  * Pure, but for the account it is given.
  */
 const SLICE_MS = 10_000
-/** An hour, and the one that is being filled. */
+/** The slices of an hour, and the one that is being filled. */
 const SLICES = 361
 
 export const BUS_LOAD_WINDOWS = [
@@ -28,14 +30,14 @@ export class BusLoadMeter {
     return this.#totalMs
   }
 
-  /** The line can be heard from now on. */
+  /** From now on the line can be heard. */
   begin(nowMs: number): void {
     this.#sinceMs = nowMs
     this.#head = undefined
     this.#slices.fill(0)
   }
 
-  /** The line cannot be heard any more: shares of a time that nobody listened to are not known. */
+  /** The line can no longer be heard, so shares of the following time are unknown. */
   end(): void {
     this.#sinceMs = undefined
   }
@@ -47,7 +49,7 @@ export class BusLoadMeter {
     this.#slices[slice] = (this.#slices[slice] ?? 0) + wireMs
   }
 
-  /** Whole slices only, and only windows that were listened to from end to end. */
+  /** Only for whole slices, and only for windows during which the line was heard completely. */
   ratios(nowMs: number): readonly { readonly window: string; readonly ratio: number }[] {
     const sinceMs = this.#sinceMs
     if (sinceMs === undefined) return []

@@ -1,10 +1,10 @@
 /**
- * Observatory: everything that is known about the traffic of one bus, from its events.
+ * Bus observer: everything that is known about the traffic of one bus, from its events.
  *
  *   event ▸ dedup ▸ ring of messages · periodicity · counters · busy time · warm-up · incidents
  *
- * Every store has a bound, and what falls out of it is counted. Pure, but for the observatory it is given: time and the
- * state of the bus come with each event.
+ * Every store is bounded, and what it drops is counted. Pure, but for the observatory it is given: time and the state
+ * of the bus come with each event.
  */
 import type { BusEvent, BusFault, BusStatus } from '../adapter/ebus-connection.ts'
 import { BusLoadMeter } from './bus-load.ts'
@@ -47,16 +47,16 @@ export interface BusEventContext {
 export interface BusObserverOptions {
   /** Monotonic. */
   readonly nowMs: number
-  /** The owner lets us listen. */
+  /** Whether the owner allows listening. */
   readonly listens: boolean
   readonly thresholds: WarmUpThresholds
 }
 
 export const OBSERVED_MESSAGE_CAPACITY = 1_024
-/** Labels of their own; the rest is counted together. */
+/** The number of labels with a counter; further ones are counted together. */
 const FRAME_SERIES = 384
 const ERROR_SERIES = 128
-/** Stands for an address that was not heard: SYN is nobody's. */
+/** Stands for an address that was not heard, because SYN is never an address. */
 const NOBODY = 0xaa
 
 /** Fed by one bus, asked by the tools. */
@@ -70,10 +70,10 @@ export class BusObserver {
   readonly #frames = new BoundedCounters(FRAME_SERIES)
   readonly #errors = new BoundedCounters(ERROR_SERIES)
   readonly #repeats = { command: 0, response: 0 }
-  /** Telegrams that did not reach their end, by why; as many reasons as there are words for them. */
+  /** Telegrams that broke off, by cause. */
   readonly #recoveries = new Map<TrafficOutcome, number>()
   #warmUp: PassiveWarmUp
-  /** A telegram that silence cut off; the event behind it says why there was silence. */
+  /** A telegram that was cut off by silence; the next event says why there was silence. */
   #cutOff: BrokenTelegramEvent | undefined
   #updatedAtMs: number | undefined
 
@@ -100,12 +100,12 @@ export class BusObserver {
     return this.#repeats
   }
 
-  /** How often the line was found again after a telegram broke off, by why it did. */
+  /** How often the line recovered after a telegram broke off, by cause. */
   get recoveries(): ReadonlyMap<TrafficOutcome, number> {
     return this.#recoveries
   }
 
-  /** What was counted without a label of its own, because labels are bounded. */
+  /** The count of labels without a counter of their own. */
   get seriesOverflow(): number {
     return this.#frames.overflow + this.#errors.overflow
   }
@@ -134,14 +134,14 @@ export class BusObserver {
     else if (situation.passive !== 'none' && this.#warmUp.endpoint === 'unsupported_or_misconfigured')
       this.#warm({ kind: 'connected' }, situation)
     this.#warm({ kind: 'tick' }, situation)
-    // Whoever is told whole telegrams does not see the symbols between them.
+    // With ebusd only whole telegrams are reported, not the symbols between them.
     if (situation.passive === 'symbols' && this.#warmUp.endpoint === 'connected')
       this.symbols.look(situation.nowMs, situation.symbols)
     this.periodicity.sweep(atMs)
     return this.#recordAll(this.#dedup.tick(situation.nowMs), situation)
   }
 
-  /** A telegram of ours that never reached the wire, or of which the wire shows nothing. */
+  /** A telegram of ours that never reached the wire, or that left no trace on it. */
   noteSendFault(fault: BusFault, target: number, atMs: number): void {
     this.#updatedAtMs = atMs
     const errorClass = sendErrorClass(fault)
@@ -237,7 +237,7 @@ export class BusObserver {
       case 'connected':
         this.#dedup.discontinue('epoch_reset', nowMs)
         this.#warm({ kind: 'connected' }, situation)
-        // Whole telegrams without their repeats and SYN do not add up to the time the line was taken.
+        // Whole telegrams, without repetitions and SYN, do not add up to the time that the line was used.
         if (situation.passive === 'symbols') this.busy.begin(atMs)
         this.symbols.reset()
         this.incidents.note('connected', 'the adapter is connected', atMs)
@@ -300,7 +300,7 @@ function causeOf(event: BusEvent): TelegramCutOffCause {
   }
 }
 
-/** Faults that the wire shows are counted where they are seen. */
+/** Faults that are visible on the wire are counted there. */
 function sendErrorClass(fault: BusFault): ErrorClass | undefined {
   switch (fault.kind) {
     case 'arbitration-lost':

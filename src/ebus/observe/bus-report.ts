@@ -1,5 +1,5 @@
 /**
- * Report: the stores of an observatory as the `ebus.v1.bus.*` tools show them.
+ * Bus report: the stores of a bus observer as the `ebus.v1.bus.*` tools show them.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
@@ -13,7 +13,7 @@ import type { PeriodicMessage } from './periodicity.ts'
 import { MIN_PERIODICITY_SAMPLES, computeIntervalStatistics } from './periodicity.ts'
 import type { TelegramSpecimen } from './telegram-specimen.ts'
 
-/** Enough to see who talks; the rest is a number. */
+/** Enough to see who sends; the others are counted. */
 const SHOWN_FRAMES = 24
 
 export function toBusSummaryJson(
@@ -74,7 +74,7 @@ export function toBusSummaryJson(
   }
 }
 
-/** Who knows what a telegram says. */
+/** Decodes a telegram. */
 type Decode = (exchange: TelegramExchange) => DecodedTelegram | undefined
 
 export function toBusMessagesJson(observatory: BusObserver, decode: Decode): readonly JsonObject[] {

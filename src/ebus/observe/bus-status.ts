@@ -1,8 +1,8 @@
 /**
- * Status: how far the traffic of a bus is known, in the words of the contract (`status` of every `ebus.v1.bus.*`
- * answer).
+ * Bus status: how much is known about the traffic of a bus, as the contract defines it (`status` of every
+ * `ebus.v1.bus.*` answer).
  *
- * What is not known is left out. Nothing unknown is reported as zero.
+ * Unknown members are left out and never reported as zero.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
@@ -10,7 +10,7 @@ import type { BusStatus } from '../adapter/ebus-connection.ts'
 import type { BusObserver } from './bus-observer.ts'
 import { findWarmUpBlocker } from './passive-warm-up.ts'
 
-/** What the owner allows to be made of what is heard. */
+/** Which uses of overheard data the owner allows. */
 export interface ObservationFeatureFlags {
   readonly observe_first_enabled: boolean
   readonly passive_state_direct_apply: boolean
@@ -54,10 +54,10 @@ export function toBusStatusJson(parts: BusStatusSources): JsonObject {
     },
     warmup: warmUpJson(observatory, nowMs),
     timing_quality: {
-      // Through ebusd only the answer is timed, not the telegram.
+      // Through ebusd only the answer has a time, not the telegram.
       active: bus.transport === 'ebusd-tcp' ? 'unavailable' : 'estimated',
       passive,
-      // Whole telegrams without their repeats and SYN do not add up to the time the line was taken.
+      // Whole telegrams, without repetitions and SYN, do not add up to the time that the line was used.
       busy: bus.passive === 'symbols' ? passive : 'unavailable',
       periodicity: passive,
     },

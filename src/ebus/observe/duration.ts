@@ -15,7 +15,7 @@ export function formatDuration(exactMs: number): string {
   return minutes > 0 ? `${minutes}m${seconds}` : seconds
 }
 
-/** Nobody measures more finely. Before it is split: almost two minutes are `2m0s`, and not `1m60s`. */
+/** Rounded before it is split: almost two minutes are `2m0s`, and not `1m60s`. Nothing is measured more precisely. */
 function rounded(ms: number): number {
   return ms < SECOND_MS ? Number(ms.toFixed(3)) : Math.round(ms)
 }

@@ -1,7 +1,7 @@
 /**
- * Incident: something that happened to a bus and that whoever looks at it later wants to know about.
+ * Incident: an event of a bus that matters to a later diagnosis.
  *
- * Pure, but for the book it is given.
+ * Pure, but for the log it is given.
  */
 import { RingBuffer } from '../../toolbox/ring-buffer.ts'
 
@@ -25,7 +25,7 @@ export interface Incident {
   readonly atMs: number
   readonly kind: IncidentKind
   readonly detail: string
-  /** How often in a row; the time is that of the last. */
+  /** How often in a row it happened; the time is that of the last one. */
   readonly times: number
 }
 

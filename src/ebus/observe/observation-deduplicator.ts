@@ -1,15 +1,15 @@
 /**
- * Dedup: tells a passive copy of our own telegram from somebody else's telegram.
+ * Observation deduplicator: distinguishes a passive copy of our own telegram from another initiator's telegram.
  *
  *   passive ─▶ another source ──────────────────────────────▶ third party, at once
  *           └▶ our source ─▶ waits for its active twin ─┬─▶ found: a copy, dropped
- *                                                       └─▶ not found: somebody uses our address
+ *                                                       └─▶ not found: another initiator uses our address
  *
- * Where symbols are seen, the adapter knows whose turn it was and nothing waits here. Through ebusd the copy and the
- * answer come on two connections in either order. After a hole in the stream twins may be missing, so what is told
- * apart is not to be trusted for a while: degraded.
+ * With an adapter that shows symbols, the sender is known and nothing waits here. Through ebusd the copy and the answer
+ * come on two connections in either order. After a gap in the stream twins may be missing, so the results are not
+ * reliable for a while: degraded.
  *
- * Pure, but for the dedup it is given.
+ * Pure, but for the deduplicator it is given.
  */
 import { toHex } from '../../core/bytes.ts'
 import { toCompanionTarget } from '../wire/address.ts'
@@ -26,7 +26,7 @@ export interface ClassifiedObservation {
 export type DeduplicationDegradedReason = 'starting' | 'epoch_reset' | 'critical_overflow' | 'explicit_discontinuity'
 
 /**
- * ebusgo's budgets for one try, one repeat after a NAK and two SYN of collision: 750 ms envelope, 1,250 grace, 1,750
+ * ebusgo's times for one try, one repetition after a NAK and two SYN of collision: 750 ms envelope, 1,250 grace, 1,750
  * kept.
  */
 const GRACE_MS = 1_250
@@ -54,14 +54,14 @@ export class ObservationDeduplicator {
     return this.#degraded?.reason
   }
 
-  /** Grows at every hole in the stream. */
+  /** Grows at every gap in the stream. */
   get epoch(): number {
     return this.#epoch
   }
 
-  /** What is certain now: usually the event itself, sometimes nothing yet, sometimes one that waited. */
+  /** Returns what is certain now: usually the event itself, sometimes nothing yet, sometimes one that waited. */
   hear(event: TelegramExchangeEvent, ourAddress: number | undefined, nowMs: number): readonly ClassifiedObservation[] {
-    // Where symbols are seen nothing waits here, and nothing has to be looked through.
+    // With symbols nothing waits here, so nothing has to be searched.
     const settled = this.#active.size === 0 && this.#pending.size === 0 ? NOTHING : this.tick(nowMs)
     const now = this.#classify(event, ourAddress, nowMs)
     if (now === undefined) return settled
@@ -69,7 +69,7 @@ export class ObservationDeduplicator {
     return settled.length === 0 ? [now] : [...settled, now]
   }
 
-  /** Passive copies whose twin did not come in time are somebody else's after all. */
+  /** Passive copies without a twin in time are another initiator's telegrams after all. */
   tick(nowMs: number): readonly ClassifiedObservation[] {
     for (const [key, untilMs] of this.#active) {
       if (untilMs > nowMs) break
@@ -87,7 +87,7 @@ export class ObservationDeduplicator {
     return expired
   }
 
-  /** The stream has a hole: twins from before it will not be found. */
+  /** The stream has a gap: twins from before it will not be found. */
   discontinue(reason: DeduplicationDegradedReason, nowMs: number): void {
     this.#epoch++
     this.#pending.clear()
@@ -115,7 +115,7 @@ export class ObservationDeduplicator {
 
   #classifyOwn(event: TelegramExchangeEvent, nowMs: number): ClassifiedObservation {
     const key = fingerprint(event)
-    // The copy came first and waited: it is the same telegram, and the active one counts.
+    // The copy came first and waited; it is the same telegram, and the active one is kept.
     if (!this.#pending.delete(key)) {
       if (this.#active.size >= MAX_PENDING) this.#active.delete(this.#active.keys().next().value ?? '')
       this.#active.delete(key)
@@ -139,7 +139,7 @@ export class ObservationDeduplicator {
 
 const NOTHING: readonly ClassifiedObservation[] = []
 
-/** Who said what to whom and what was answered; not when. */
+/** The participants, the request and the answer, without the time. */
 function fingerprint({ exchange: { telegram, response } }: TelegramExchangeEvent): string {
   return `${toHex(encodeCommandWithoutCrc(telegram))}/${response === undefined ? '' : toHex(response)}`
 }

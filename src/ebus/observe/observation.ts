@@ -1,5 +1,5 @@
 /**
- * Observation: what is kept of one telegram that passed on the wire, whole or in pieces.
+ * Observation: the record of one telegram on the wire, complete or broken off.
  *
  *   exchange ─▶ success                       broken ─▶ abandoned_partial, with the contract's word for why
  */
@@ -27,12 +27,12 @@ export type FrameType = (typeof FRAME_TYPES)[number]
 
 export const TRAFFIC_OUTCOMES = [
   'success',
-  // Of our own telegrams.
+  // Outcomes of our own telegrams.
   'timeout',
   'nack',
   'crc_mismatch',
   'echo_mismatch',
-  // Of what others said.
+  // Outcomes of telegrams of others.
   'corrupted_request',
   'corrupted_target',
   'no_response',
@@ -53,9 +53,9 @@ export interface BusObservation {
   readonly family: TrafficFamily
   readonly frameType: FrameType
   readonly outcome: TrafficOutcome
-  /** Wall clock at the last symbol. */
+  /** The wall-clock time of the last symbol. */
   readonly atMs: number
-  /** Of a fragment, only what was heard of it. */
+  /** For a fragment, only as far as it was heard. */
   readonly source: number | undefined
   readonly target: number | undefined
   readonly primary: number | undefined
@@ -63,9 +63,9 @@ export interface BusObservation {
   /** QQ ZZ PB SB NN DD… CRC and NN DD… CRC, logical bytes; no response has no bytes. */
   readonly requestLength: number
   readonly responseLength: number
-  /** How long the line was taken, from the number of symbols: acknowledges and the closing SYN included. */
+  /** How long the line was used, from the number of symbols, including acknowledgements and the closing SYN. */
   readonly wireMs: number
-  /** The telegram itself, or the pieces of one that broke off. */
+  /** The telegram, or the parts of one that broke off. */
   readonly said: TelegramExchange | Pieces
 }
 
@@ -75,7 +75,7 @@ interface Pieces {
   readonly response: Uint8Array
 }
 
-/** What was said, in hex: QQ ZZ PB SB NN DD… and NN DD…, without checksums where the telegram is whole. */
+/** The telegram in hex: QQ ZZ PB SB NN DD… and NN DD…, without checksums if it is complete. */
 export function toObservationHex({ said }: BusObservation): {
   readonly request: string
   readonly response: string | undefined
@@ -93,7 +93,7 @@ export function toObservationHex({ said }: BusObservation): {
 export type TelegramExchangeEvent = Extract<BusEvent, { readonly kind: 'exchange' }>
 export type BrokenTelegramEvent = Extract<BusEvent, { readonly kind: 'broken' }>
 
-/** What cut a telegram off when nothing on the wire did. */
+/** What cut a telegram off without a trace on the wire. */
 export type TelegramCutOffCause = 'transport_reset' | 'decode_fault' | 'disconnected' | 'no_progress'
 
 const REQUEST_FRAME = 6
@@ -104,7 +104,7 @@ export function toExchangeObservation(event: TelegramExchangeEvent, ourAddress: 
   const { source, target, primary, secondary } = telegram
   const requestLength = REQUEST_FRAME + telegram.data.length
   const responseLength = response === undefined ? 0 : RESPONSE_FRAME + response.length
-  // An acknowledge after each part that somebody answers, and the SYN.
+  // An acknowledgement after each part that has one, and the SYN.
   const others = (target === BROADCAST_ADDRESS ? 0 : 1) + (response === undefined ? 0 : 1) + 1
   return {
     scope: event.own ? 'active' : 'passive',
@@ -191,12 +191,12 @@ function activeOutcome({ reason, command }: BrokenTelegramEvent): TrafficOutcome
   }
 }
 
-/** Asking who is there finds nobody most of the time. */
+/** A scan for devices finds none at most addresses. */
 function isScan(command: Uint8Array): boolean {
   return command[2] === 0x07 && command[3] === 0x04
 }
 
-/** Up to three bytes between two SYN are a contest, not a telegram. */
+/** Up to three bytes between two SYN are an arbitration, not a telegram. */
 const FRAGMENT_LENGTH = 3
 
 function passiveOutcome(
@@ -248,7 +248,7 @@ export const ERROR_CLASSES = [
 ] as const
 export type ErrorClass = (typeof ERROR_CLASSES)[number]
 
-/** Contests, scans that find nobody and noise belong to a healthy bus; the rest is counted as an error. */
+/** Arbitrations, scans without an answer, and noise are normal on a healthy bus; everything else counts as an error. */
 export function toErrorClass(outcome: TrafficOutcome): ErrorClass | undefined {
   switch (outcome) {
     case 'timeout':

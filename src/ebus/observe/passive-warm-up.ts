@@ -1,5 +1,5 @@
 /**
- * Warm-up: whether what is heard passively can be relied on yet.
+ * Passive warm-up: whether overheard data can be relied on yet.
  *
  *   unavailable ──connected──▶ warming_up ──window over, enough telegrams──▶ available  (thresholds_met)
  *        ▲                        │  ▲       outer window over, some life ──▶ available  (fallback_path)
@@ -7,10 +7,10 @@
  *        ├──── connection lost ◀──┴────────────────────────── connection lost
  *        └──── outer window over, no life: startup_timeout, later reconnect_timeout
  *
- * Three sessions within ten minutes that came to nothing dampen the next: flap_dampened. Three times dampened, and the
- * path counts as unsupported_or_misconfigured for half an hour. One session that gets through forgives everything, and
- * a connection that holds for a window while telegrams are heard is not flapping any more. A bus without a signal is
- * heard by nobody, however well the adapter is connected.
+ * Three failed sessions within ten minutes dampen the next one: flap_dampened. After three dampened sessions the path
+ * counts as unsupported_or_misconfigured for half an hour. One successful session clears all of this, and so does a
+ * connection that lasts for a window while telegrams are heard. Without a signal on the bus nothing can be heard, even
+ * if the adapter is connected.
  */
 export type PassiveState = 'unavailable' | 'warming_up' | 'available'
 export type PassiveReason =
@@ -39,7 +39,7 @@ export interface WarmUpThresholds {
   readonly transactions: number
   readonly settlingMs: number
   readonly settlingTransactions: number
-  /** From the start of the process, and again from each later session's start. */
+  /** Counted from the start of the process, and from the start of each later session. */
   readonly outerMs: number
   readonly fallbackSymbols: number
 }
@@ -62,7 +62,7 @@ interface Session {
   readonly deadlineMs: number
   readonly symbolsBefore: number
   readonly completed: number
-  /** A telegram came to its end, well or not. */
+  /** A telegram has ended, successfully or not. */
   readonly terminal: boolean
   readonly healthy: boolean
 }
@@ -78,7 +78,7 @@ export interface PassiveWarmUp {
   /** The current one, or the one that made the path available. */
   readonly session: Session | undefined
   readonly completionMode: WarmUpCompletionMode | undefined
-  /** When sessions ended that came to nothing, newest last. */
+  /** When failed sessions ended, newest last. */
   readonly failures: readonly number[]
   readonly dampenedUntilMs: number | undefined
   readonly dampenedTimes: number
@@ -110,7 +110,7 @@ export function newPassiveWarmUp(
     thresholds,
     startedMs: nowMs,
     state: 'unavailable',
-    // Nobody is connected before somebody is.
+    // The reason before the first connection.
     reason: 'socket_loss',
     endpoint: 'unknown',
     connectedMs: undefined,
@@ -161,7 +161,7 @@ export function stepPassiveWarmUp(
   }
 }
 
-/** What keeps the path from being available now. */
+/** What prevents the path from being available now. */
 export function findWarmUpBlocker(warmUp: PassiveWarmUp, nowMs: number): WarmUpBlocker | undefined {
   const { state, session, startedMs, thresholds } = warmUp
   if (state === 'available') return undefined
@@ -171,7 +171,7 @@ export function findWarmUpBlocker(warmUp: PassiveWarmUp, nowMs: number): WarmUpB
       ? 'startup_outer_window'
       : undefined
   if (session.settling && nowMs < session.windowEndMs) return 'post_reset_settling'
-  // Without any sign of life there is nothing to count.
+  // Without any telegram there is nothing to count.
   if (!session.healthy) return 'healthy_symbol_ingress'
   if (session.completed < session.required) return 'completed_transactions'
   return 'connected_observation_window'
@@ -235,13 +235,13 @@ function onLost(warmUp: PassiveWarmUp, reason: PassiveReason, nowMs: number): Pa
   }
 }
 
-/** Not a failure of the path: the heating may simply be switched off. */
+/** This is no failure of the path: the heating may simply be switched off. */
 function onSignalLost(warmUp: PassiveWarmUp): PassiveWarmUp {
   if (warmUp.endpoint !== 'connected' || warmUp.state === 'unavailable') return warmUp
   return { ...warmUp, state: 'unavailable', reason: 'socket_loss', session: undefined }
 }
 
-/** Dampened, and yet it holds and telegrams are heard: whatever made it come and go is over. */
+/** The session is dampened, but the connection lasts and telegrams are heard, so the flapping is over. */
 function isSteady({ dampenedUntilMs, connectedMs, thresholds }: PassiveWarmUp, nowMs: number): boolean {
   return dampenedUntilMs !== undefined && connectedMs !== undefined && nowMs - connectedMs >= thresholds.windowMs
 }
@@ -252,7 +252,7 @@ function onFrame(warmUp: PassiveWarmUp, good: boolean, moment: WarmUpClockReadin
     return onFrame(beginSession({ ...warmUp, failures: [] }, moment, true), good, moment)
   const { session } = warmUp
   if (warmUp.state !== 'warming_up' || session === undefined) {
-    // Timed out, and yet there is life: another session, as if somebody had just connected.
+    // The session timed out, but telegrams are heard, so another one begins as after a connection.
     const begun = good ? onConnected(warmUp, moment) : warmUp
     return begun.state === 'warming_up' ? onFrame(begun, good, moment) : begun
   }
@@ -274,7 +274,7 @@ function onTick(warmUp: PassiveWarmUp, moment: WarmUpClockReading): PassiveWarmU
   return warmUp
 }
 
-/** Looks whether the session is over, one way or the other. */
+/** Checks whether the session is over, successfully or not. */
 function promoted(warmUp: PassiveWarmUp, { nowMs, symbols }: WarmUpClockReading): PassiveWarmUp {
   const { session, thresholds } = warmUp
   if (session === undefined) return warmUp

@@ -3,7 +3,8 @@
  *
  *   seen ▸ seen ▸ seen ▸ …   intervals between two sightings of one epoch; a gap that we slept through is no interval
  *
- * Bounded: the tuple that was not seen for longest makes room, and that is counted. A tuple not seen for an hour goes.
+ * Bounded: the tuple that was not seen for longest is dropped, and this is counted. A tuple that was not seen for an
+ * hour is dropped, too.
  *
  * Pure, but for the table it is given.
  */
@@ -23,19 +24,19 @@ export interface PeriodicMessage {
   minMs: number
   maxMs: number
   sumMs: number
-  /** The newest intervals, in no order that matters; `samples` says how many there are. */
+  /** The newest intervals, in no order; `samples` says how many there are. */
   readonly recentMs: Float64Array
 }
 
 export const PERIODICITY_CAPACITY = 256
-/** Intervals before a tuple's figures mean something. */
+/** The number of intervals from which on a tuple's figures mean something. */
 export const MIN_PERIODICITY_SAMPLES = 3
-/** Enough for a median that one late telegram does not move. */
+/** Enough for a median that one late telegram does not change. */
 const RECENT = 15
 const FORGET_MS = 3_600_000
 const CLOCK_SLACK_MS = 60_000
 
-/** Fed with what others say; our own questions come when we please and say nothing about the bus. */
+/** Updated with telegrams of others only; our own requests say nothing about the bus. */
 export class PeriodicityTable {
   readonly capacity: number
   readonly #tuples = new Map<number, PeriodicMessage>()
@@ -49,7 +50,7 @@ export class PeriodicityTable {
     return this.#tuples.size
   }
 
-  /** Tuples that had to make room. */
+  /** The number of dropped tuples. */
   get evictions(): number {
     return this.#evictions
   }
@@ -57,7 +58,7 @@ export class PeriodicityTable {
   see(observation: BusObservation, epoch: number): void {
     const { source, target, primary, secondary, atMs, family } = observation
     if (source === undefined || target === undefined || primary === undefined || secondary === undefined) return
-    // Signed, because what fits into 32 bits with a sign is found faster.
+    // Signed, because V8 finds signed 32-bit keys faster.
     const key = (source << 24) | (target << 16) | (primary << 8) | secondary
     const known = this.#tuples.get(key)
     if (known === undefined) {
@@ -69,7 +70,7 @@ export class PeriodicityTable {
     if (known.epoch === epoch && intervalMs > 0) addInterval(known, intervalMs)
     known.family = family
     known.epoch = epoch
-    // A little back is a matter of order; far back means that the clock was set, and counting begins there.
+    // A small step back is a matter of order; a large one means that the clock was set, and counting begins again.
     known.lastSeenMs = intervalMs < -CLOCK_SLACK_MS ? atMs : Math.max(known.lastSeenMs, atMs)
   }
 
@@ -78,7 +79,7 @@ export class PeriodicityTable {
     for (const [key, tuple] of this.#tuples) if (nowMs - tuple.lastSeenMs > FORGET_MS) this.#tuples.delete(key)
   }
 
-  /** Least recently seen first. */
+  /** The least recently seen tuple first. */
   tuples(): readonly PeriodicMessage[] {
     return [...this.#tuples.values()].toSorted(
       (left, right) => left.lastSeenMs - right.lastSeenMs || orderOf(left) - orderOf(right),
@@ -89,7 +90,7 @@ export class PeriodicityTable {
     if (this.#tuples.size < this.capacity) return
     this.sweep(nowMs)
     if (this.#tuples.size < this.capacity) return
-    // Looked for when it is needed, which is rare; kept in order, it would cost every telegram something.
+    // Searched when it is needed, which is rare; keeping an order would cost time for every telegram.
     let oldest: readonly [key: number, seenMs: number] = [0, Infinity]
     for (const [key, { lastSeenMs }] of this.#tuples) if (lastSeenMs < oldest[1]) oldest = [key, lastSeenMs]
     this.#tuples.delete(oldest[0])
@@ -116,8 +117,8 @@ function addInterval(tuple: PeriodicMessage, intervalMs: number): void {
 }
 
 /**
- * The middle of the newest intervals, and how far they lie from it on average: how regular something is now, where the
- * mean over all time still remembers every hiccup. `undefined` before the first interval.
+ * The median of the newest intervals, and their mean deviation from it: the present regularity, where a mean over all
+ * time would still contain every old disturbance. `undefined` before the first interval.
  */
 export function computeIntervalStatistics({
   samples,

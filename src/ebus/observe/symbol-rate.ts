@@ -3,15 +3,15 @@
  *
  *   23–25 a second is an idle bus with nothing but SYN; 240 is all that 2400 Bd can carry
  *
- * From a counter that is looked at now and then. Without two looks at one connection nothing is known, which is not
- * zero.
+ * Computed from a counter that is read periodically. Without two readings of one connection the rate is unknown, which
+ * is not zero.
  *
  * Pure, but for the meter it is given.
  */
 const WINDOW_MS = 10_000
-/** A look a second fills the window; looks beyond that only push older ones out. */
+/** One reading per second fills the window; more frequent ones only displace older ones. */
 const MOST_LOOKS = 64
-/** Two looks closer together than this say more about the clock than about the line. */
+/** Two readings that are closer together are too inaccurate. */
 const LEAST_MS = 900
 
 interface Look {
@@ -29,13 +29,13 @@ export class SymbolRateMeter {
   #looks: Look[] = []
   #max = 0
 
-  /** What came before belongs to another connection, or to none. */
+  /** Earlier readings belong to another connection, or to none. */
   reset(): void {
     this.#looks = []
     this.#max = 0
   }
 
-  /** Monotonic time, and all symbols so far. */
+  /** Adds a reading: monotonic time, and all symbols so far. */
   look(nowMs: number, symbols: number): void {
     const last = this.#looks.at(-1)
     if (last !== undefined && (nowMs < last.nowMs || symbols < last.symbols)) this.reset()

@@ -1,10 +1,10 @@
 /**
- * Specimen: a telegram of somebody else's that no table explains, kept with its bytes for whoever wants to find out.
+ * Telegram specimen: an unknown telegram of another initiator, kept with its bytes for research.
  *
- * One per question: who asked whom what. Bounded by families and within each; the one that was not seen for longest
- * makes room.
+ * There is one per source, target and request. Bounded by families and within each; the one that was not seen for
+ * longest is dropped.
  *
- * Pure, but for the book it is given.
+ * Pure, but for the collection it is given.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { Telegram } from '../wire/telegram.ts'
@@ -29,7 +29,7 @@ export class SpecimenCollection {
   readonly #families = new Map<number, Map<string, KeptSpecimen>>()
   #others = 0
 
-  /** Families that found no room. */
+  /** The number of families that were dropped. */
   get overflow(): number {
     return this.#others
   }
@@ -71,7 +71,10 @@ export class SpecimenCollection {
   }
 }
 
-/** Who asked whom what, as characters: made for every telegram that nobody can read, where hex costs a fifth of all. */
+/**
+ * Source, target and request as characters: computed for every unknown telegram, for which hex would cost a fifth of
+ * the total time.
+ */
 function questionKey({ source, target, data }: Telegram): string {
   let key = String.fromCharCode(source, target)
   for (const byte of data) key += String.fromCharCode(byte)

@@ -1,5 +1,5 @@
 /**
- * Recorder: listens at an adapter and hands on what stands on the bus, symbol by symbol. It never sends.
+ * Recorder: listens at an adapter and passes on the bus's symbols. It never sends.
  */
 import { RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import { systemClock } from '../../core/clock.ts'
@@ -16,7 +16,7 @@ export interface BusRecorderOptions {
 
 const PIECE_MS = 250
 
-/** Returns at once; what `close` gives back is settled when the connection is gone. */
+/** Returns at once; the promise of `close` resolves when the connection is closed. */
 export function startBusRecorder({ endpoint, onSymbols, onState }: BusRecorderOptions): { close: () => Promise<void> } {
   const startMs = systemClock.monotonic()
   let pending: number[] = []

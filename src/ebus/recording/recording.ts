@@ -5,7 +5,7 @@
  *   0 aaaaaa
  *   41 1008b5110101895000aa        milliseconds since the start, symbols as they stood on the wire
  *
- * ebusd's dump is read as well: the bare symbols, without times. It is written by leaving the times out.
+ * ebusd's dump, which has only the symbols without times, can be read and written as well.
  */
 import { fromHex, toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
@@ -13,20 +13,20 @@ import { fail, ok } from '../../core/result.ts'
 import { SYMBOL_DURATION_MS } from '../wire/symbol.ts'
 
 export interface RecordedSymbols {
-  /** Since the start of the recording. */
+  /** Milliseconds since the start of the recording. */
   readonly atMs: number
   readonly symbols: Uint8Array
 }
 
 export interface BusRecording {
-  /** Wall clock; `undefined` for a dump, which has none. */
+  /** Wall-clock time; `undefined` for a dump, which has none. */
   readonly startedAt: string | undefined
   readonly pieces: readonly RecordedSymbols[]
 }
 
 const MARK = '# hearthbus ebus recording 1'
 const LINE = /^(\d{1,15}) ((?:[\da-f]{2})+)$/i
-/** A dump is cut into pieces of a second, so that it can be played like any other. */
+/** A dump is cut into pieces of a second, so that it can be replayed like a recording. */
 const DUMP_PIECE = Math.round(1_000 / SYMBOL_DURATION_MS)
 
 export function formatRecordingHeader(startedAt: string): string {
@@ -37,7 +37,7 @@ export function formatRecordingLine({ atMs, symbols }: RecordedSymbols): string 
   return `${Math.round(atMs)} ${toHex(symbols)}\n`
 }
 
-/** A line that is none is named by its number. */
+/** The fault names the number of an invalid line. */
 export function parseBusRecording(bytes: Uint8Array): Result<BusRecording, string> {
   const mark = new TextDecoder('latin1').decode(bytes.subarray(0, MARK.length))
   return mark === MARK ? readLines(new TextDecoder().decode(bytes)) : ok(readDump(bytes))

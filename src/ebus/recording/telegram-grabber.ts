@@ -1,10 +1,10 @@
 /**
- * Grab: telegrams that nobody has described, gathered by what stays the same in them: who asked whom what, how often,
- * and which bytes change.
+ * Telegram grabber: collects telegrams without a definition, grouped by their constant parts: source, target, request,
+ * how often, and which bytes change.
  *
  *   10 08 b5 12 | 00 ??  ▸  ??      31 times, the second byte of the question and the answer change
  *
- * Pure, but for what it gathers.
+ * Pure, but for its collection.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
@@ -32,7 +32,7 @@ interface Gathered {
 
 type Pattern = (number | undefined)[]
 
-/** Questions that differ in more than this many leading bytes are different questions. */
+/** Requests that differ in one of this many leading bytes are different requests. */
 const ID_BYTES = 3
 const MAX_GRABBED = 4_096
 

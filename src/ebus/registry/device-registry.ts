@@ -1,10 +1,10 @@
 /**
- * Device registry: who is on the bus, from what was heard and what was asked.
+ * Device registry: the devices on the bus, from overheard telegrams and from requests.
  *
- *   heard once ▸ candidate ──answered, or heard again──▶ corroborated_pending ──said who it is──▶ identity_confirmed
+ *   heard once ▸ candidate ──answered, or heard again──▶ corroborated_pending ──identified──▶ identity_confirmed
  *
- * A slot is an address; a device is one or more slots: an initiator and its target face, or faces with one serial
- * number. Two devices that merely look alike stay two.
+ * A slot is an address; a device has one or more slots: an initiator and its target address, or addresses with one
+ * serial number. Two devices that are merely equal in type stay two.
  *
  * Pure, but for the registry it is given: 256 addresses at most.
  */
@@ -21,7 +21,7 @@ import {
   joinSerialNumber,
 } from '../wire/device-identity.ts'
 
-/** How an address became known and how far that is to be trusted: labels of the contract, per address. */
+/** How an address became known and how reliable that is: the contract's labels, per address. */
 export const DISCOVERY_SOURCES = ['passive_observed', 'static_seed', 'active_confirmed'] as const
 export type DiscoverySource = (typeof DISCOVERY_SOURCES)[number]
 export const VERIFICATION_STATES = ['candidate', 'corroborated_pending', 'identity_confirmed'] as const
@@ -32,13 +32,13 @@ export interface AddressSlot {
   readonly source: DiscoverySource
   readonly state: VerificationState
   readonly identity: BusDeviceIdentity | undefined
-  /** By number; a hole is a piece that nobody has heard yet. */
+  /** By number; a hole is a piece that is not known yet. */
   readonly serialChunks: readonly (string | undefined)[]
   readonly lastSeenMs: number | undefined
 }
 
 export interface BusDevice {
-  /** The face that answers, where there is one. */
+  /** The address that answers, if there is one. */
   readonly address: number
   readonly addresses: readonly number[]
   readonly identity: BusDeviceIdentity | undefined
@@ -46,10 +46,10 @@ export interface BusDevice {
   readonly lastSeenMs: number | undefined
 }
 
-/** Sightings that make it unlikely that an address was a garbled other one. */
+/** After this many sightings an address is unlikely to be another one that was garbled. */
 const CORROBORATED = 3
 
-/** What `Slot` shows, as it is kept. */
+/** The mutable form of `AddressSlot`. */
 interface MutableSlot extends AddressSlot {
   source: DiscoverySource
   state: VerificationState
@@ -64,17 +64,17 @@ export class BusDeviceRegistry {
   #revision = 0
   #devices: readonly BusDevice[] | undefined
 
-  /** Grows whenever something about a device changes, sightings left out. */
+  /** Grows whenever something about a device changes, except sightings. */
   get revision(): number {
     return this.#revision
   }
 
-  /** Addresses that the owner knows of. */
+  /** Adds addresses that the owner configured. */
   seed(addresses: readonly number[]): void {
     for (const address of addresses) this.#open(address, 'static_seed')
   }
 
-  /** Who was there in an earlier run: likely still there, and asked again. */
+  /** Adds a device of an earlier run, which is likely still there and is asked again. */
   remember(address: number, answer: Uint8Array): void {
     const decoded = decodeIdentity(answer)
     if (!decoded.ok || this.#slots.get(address)?.identity !== undefined) return
@@ -82,20 +82,20 @@ export class BusDeviceRegistry {
     this.#changed()
   }
 
-  /** A telegram that was not a copy of our own; `own` when this gateway asked. */
+  /** Handles a telegram that was not a copy of our own; `own` when this gateway sent the request. */
   hear({ telegram, response }: TelegramExchange, own: boolean, atMs: number): void {
     const { source, target, primary, secondary, data } = telegram
-    // We are no device of the house.
+    // This gateway is not a device of the house.
     if (!own) this.#sight(source, atMs, false)
     if (response !== undefined) {
-      // An answer has a checksum of its own, so one is as good as several sightings.
+      // An answer has a checksum of its own, so one counts as much as several sightings.
       this.#sight(target, atMs, true)
       if (primary === 0x07 && secondary === 0x04) this.#identify(target, response, own)
       else if (primary === VAILLANT_MANUFACTURER_CODE && secondary === 0x09 && data.length === 1)
         this.#hearSerial(target, data, response)
       return
     }
-    // A device that introduces itself to everybody says the same ten bytes about its target face.
+    // A device that broadcasts its identification sends the same ten bytes about its target address.
     if (classifyAddress(target) === 'broadcast' && primary === 0x07 && secondary === 0x04 && data.length > 0 && !own)
       this.#identify(toCompanionTarget(source), data, false)
   }
@@ -108,12 +108,12 @@ export class BusDeviceRegistry {
     return [...this.#slots.values()]
   }
 
-  /** Any face finds its device. */
+  /** Any of its addresses finds a device. */
   find(address: number): BusDevice | undefined {
     return this.devices().find(({ addresses }) => addresses.includes(address))
   }
 
-  /** By address, manufacturer, product id. */
+  /** Sorted by address, manufacturer, product id. */
   devices(): readonly BusDevice[] {
     return (this.#devices ??= this.#group())
   }
@@ -137,7 +137,7 @@ export class BusDeviceRegistry {
 
   #sight(address: number, atMs: number, answered: boolean): void {
     const slot = this.#open(address, 'passive_observed')
-    // Not a change: it would make a new revision of every telegram.
+    // This does not count as a change, or every telegram would make a new revision.
     slot.lastSeenMs = atMs
     if (slot.state !== 'candidate') return
     slot.sightings++
@@ -153,7 +153,7 @@ export class BusDeviceRegistry {
     const before = slot.identity
     const source = own ? 'active_confirmed' : slot.source
     if (before !== undefined && isSameIdentity(before, decoded.value) && slot.source === source) return
-    // Another product answers here now: its serial number is another one, too.
+    // Another product answers at this address now, so its serial number is another one, too.
     if (before !== undefined && !isSameIdentity(before, decoded.value)) slot.serialChunks = []
     slot.identity = decoded.value
     slot.source = source
@@ -178,7 +178,7 @@ export class BusDeviceRegistry {
   #group(): readonly BusDevice[] {
     const groups: MutableSlot[][] = []
     const bySerial = new Map<string, MutableSlot[]>()
-    // Target faces first: they know who they are.
+    // Target addresses come first, because they have the identification.
     const ordered = [...this.#slots.values()].toSorted(
       (left, right) =>
         Number(isInitiatorAddress(left.address)) - Number(isInitiatorAddress(right.address)) ||
@@ -189,7 +189,7 @@ export class BusDeviceRegistry {
       const serial = slotSerial(slot)
       const key = serial === undefined ? undefined : `${slot.identity?.manufacturerCode ?? 0}/${serial}`
       const target = isInitiatorAddress(slot.address) ? toCompanionTarget(slot.address) : undefined
-      // A serial number joins faces at any addresses, arithmetic only an initiator and its own target face.
+      // A serial number joins any addresses; otherwise only an initiator and its own target address are joined.
       const group =
         (key === undefined ? undefined : bySerial.get(key)) ?? (target === undefined ? undefined : byTarget.get(target))
       const joined = group ?? []
@@ -202,7 +202,7 @@ export class BusDeviceRegistry {
   }
 }
 
-/** The face that said who it is goes first, else one that could answer. */
+/** The address that was identified comes first, else one that could answer. */
 function asDevice(slots: readonly MutableSlot[]): BusDevice {
   const identified = slots.find(({ identity }) => identity !== undefined)
   const seen = slots.map(({ lastSeenMs }) => lastSeenMs).filter((ms) => ms !== undefined)
@@ -216,7 +216,7 @@ function asDevice(slots: readonly MutableSlot[]): BusDevice {
   }
 }
 
-/** Only all four pieces make a number. */
+/** The serial number needs all four pieces. */
 function slotSerial({ serialChunks }: AddressSlot): string | undefined {
   const known = serialChunks.filter((chunk) => chunk !== undefined)
   return known.length === SERIAL_NUMBER_CHUNK_COUNT ? joinSerialNumber(known) : undefined

@@ -1,8 +1,8 @@
 /**
- * Discovery: whom to ask next who it is.
+ * Discovery: which address to ask for its identification next.
  *
  *   heard, seeded or well known ▸ asked ─▶ answered: again in two hours
- *                                       ├▶ nobody there: twice more, then every ten minutes
+ *                                       ├▶ no device: twice more, then every ten minutes
  *                                       └▶ unclear (collision, no bus): soon
  *
  * Pure, but for the discovery it is given.
@@ -11,26 +11,25 @@ import { classifyAddress, toCompanionTarget, isInitiatorAddress } from '../wire/
 import type { BusDeviceRegistry, AddressSlot } from './device-registry.ts'
 import { SERIAL_NUMBER_CHUNK_COUNT, VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
 
-/** `heard`: who was heard and where devices usually are; `full`: every address there is. */
+/** `heard`: addresses that were heard and usual ones; `full`: every address. */
 export type DiscoveryMode = 'off' | 'heard' | 'full'
 
 export type DiscoveryProbe =
   | { readonly kind: 'identity'; readonly address: number }
   | { readonly kind: 'serial'; readonly address: number; readonly chunk: number }
 
-/** `absent`: acknowledged by nobody. `unclear`: the question did not get through, which says nothing of the address. */
+/** `absent`: no acknowledgement. `unclear`: the request failed, which says nothing about the address. */
 export type DiscoveryProbeOutcome = 'answered' | 'absent' | 'unclear'
 
 /**
- * Regulator, boiler or heat pump, function module, internet gateway, solar face, heat pump module, mixer module,
+ * Regulator, boiler or heat pump, function module, internet gateway, solar module, heat pump module, mixer module,
  * remote.
  */
 const WELL_KNOWN: readonly number[] = [0x15, 0x08, 0x26, 0xf6, 0xec, 0x76, 0x52, 0x35]
 
 /**
- * Slow on purpose: a bus carries some 240 symbols a second for everybody, and a house has waited years to be asked.
- * Devices that were replaced are noticed within AGAIN_MS; an address where nobody was is tried until ABSENT_MS makes it
- * a question every ten minutes.
+ * Slow on purpose: all devices share some 240 symbols a second. Replaced devices are noticed within AGAIN_MS; an
+ * address without a device is tried less and less often, down to once in ten minutes.
  */
 const SPACING_MS = 10_000
 const PASSES = 3
@@ -45,18 +44,18 @@ interface Attempt {
 
 export class DiscoveryProbeScheduler {
   readonly #mode: DiscoveryMode
-  // Keyed by question; at most five per address that there is.
+  // By request; at most five per address.
   readonly #attempts = new Map<string, Attempt>()
 
   constructor(mode: DiscoveryMode) {
     this.#mode = mode
   }
 
-  /** The next question, if it is time for one. Our own address is not asked. */
+  /** The next request, if one is due. Our own address is not asked. */
   next(registry: BusDeviceRegistry, ourAddress: number | undefined, nowMs: number): DiscoveryProbe | undefined {
     if (this.#mode === 'off') return undefined
     const ourTarget = ourAddress === undefined ? undefined : toCompanionTarget(ourAddress)
-    // Who somebody is comes before its serial number: that question depends on the manufacturer.
+    // The identification comes before the serial number, because that request depends on the manufacturer.
     const address = this.#candidates(registry).find(
       (candidate) => candidate !== ourTarget && this.#isDue({ kind: 'identity', address: candidate }, nowMs),
     )
@@ -75,7 +74,7 @@ export class DiscoveryProbeScheduler {
     this.#attempts.set(keyOf(probe), after(outcome, before, nowMs))
   }
 
-  /** Whether everybody who is likely to be there was asked at least once. */
+  /** Whether every likely address was asked at least once. */
   isThrough(registry: BusDeviceRegistry): boolean {
     if (this.#mode === 'off') return true
     return this.#candidates(registry).every((address) => this.#attempts.has(keyOf({ kind: 'identity', address })))
@@ -89,7 +88,7 @@ export class DiscoveryProbeScheduler {
     const heard = registry
       .slots()
       .map(({ address }) => (isInitiatorAddress(address) ? toCompanionTarget(address) : address))
-    // An initiator does not answer questions; the target face five addresses on does.
+    // An initiator does not answer requests; its target address, five higher, does.
     return [...new Set([...WELL_KNOWN, ...heard, ...(this.#mode === 'full' ? ALL_TARGETS : [])])]
   }
 }
@@ -103,7 +102,7 @@ function keyOf(probe: DiscoveryProbe): string {
 }
 
 function missingChunk({ identity, serialChunks }: AddressSlot): number | undefined {
-  // Only Vaillant keeps its serial number behind B509 24…27.
+  // Only Vaillant devices have their serial numbers at B509 24…27.
   if (identity?.manufacturerCode !== VAILLANT_MANUFACTURER_CODE) return undefined
   const chunk = Array.from({ length: SERIAL_NUMBER_CHUNK_COUNT }, (_, index) => serialChunks[index]).indexOf(undefined)
   return chunk < 0 ? undefined : chunk

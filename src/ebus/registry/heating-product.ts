@@ -1,6 +1,6 @@
 /**
- * Product: what a device is and which services it knows, by its product id. Register numbers are not unique on a bus:
- * the same number means different things at 08 depending on which boiler answers there.
+ * Heating product: the type of a device and the services that it supports, by its product id. Register numbers are not
+ * unique on a bus: the same number means different things at 08 depending on which boiler answers there.
  */
 import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
@@ -17,7 +17,7 @@ export type HeatingProductKind =
   | 'ventilation'
   | 'other'
 
-/** Where a regulator keeps its weekly programs. */
+/** Where a regulator stores its weekly programs. */
 export type WeeklyProgramProtocol = 'b555' | 'b524' | 'none'
 
 /** Which table of registers applies beside B524: B509 of a boiler, B51A of a heat pump. */
@@ -26,7 +26,7 @@ export type ProductRegisterTableName = 'bai' | 'hmu' | 'none'
 export interface HeatingProduct {
   readonly kind: HeatingProductKind
   readonly name: string
-  /** Answers B524 with values worth reading. */
+  /** Whether B524 has useful values. */
   readonly extended: boolean
   readonly timers: WeeklyProgramProtocol
   readonly registers: ProductRegisterTableName
@@ -40,8 +40,8 @@ interface Row extends Partial<Omit<HeatingProduct, 'kind' | 'name'>> {
 }
 
 /**
- * The first row that fits. Which services a product answers is what ebusd's definition file of its name asks it: B7V00 has
- * the 308 B524 registers of a 700 controller, E7C00 has B509 registers alone.
+ * The first matching row is used. The services of a product are those that ebusd's definition file for it requests:
+ * B7V00 has the 308 B524 registers of a 700 controller, E7C00 has B509 registers alone.
  */
 const VAILLANT_PRODUCTS: readonly Row[] = [
   { ids: /^BAI\d\d$/, kind: 'boiler', name: 'gas boiler', registers: 'bai' },
@@ -64,10 +64,10 @@ const VAILLANT_PRODUCTS: readonly Row[] = [
   { ids: /^RECOV$/, kind: 'ventilation', name: 'ventilation' },
 ]
 
-/** Nothing is asked of what nobody knows: a register that is harmless elsewhere may not be there. */
+/** An unknown product is asked for nothing: a register that is harmless elsewhere may not be so there. */
 const UNKNOWN: HeatingProduct = { kind: 'other', name: 'device', extended: false, timers: 'none', registers: 'none' }
 
-/** `other` for every maker but Vaillant: their ids mean nothing to this table. */
+/** Returns `other` for every manufacturer but Vaillant, because their ids mean nothing in this table. */
 export function findHeatingProduct(identity: BusDeviceIdentity | undefined): HeatingProduct {
   if (identity?.manufacturerCode !== VAILLANT_MANUFACTURER_CODE) return UNKNOWN
   const row = VAILLANT_PRODUCTS.find(({ ids }) => ids.test(identity.deviceId))

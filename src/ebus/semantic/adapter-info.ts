@@ -1,5 +1,5 @@
 /**
- * Adapter info: what the adapter says about itself, in the words of the contract.
+ * Adapter info: the adapter's information in the contract's form.
  */
 import type { Json } from '../../core/json.ts'
 import type { AdapterInfo } from '../adapter/adapter-info.ts'
@@ -10,7 +10,7 @@ import { isoTime } from '../../toolbox/iso-time.ts'
 const ETHERNET = 0x04
 const WIFI = 0x08
 
-/** `null` where there is no adapter, or none that answers. */
+/** Returns `null` without an adapter, or with one that does not answer. */
 export function toAdapterInfoJson(info: AdapterInfo | undefined): Json {
   if (info?.infoSupported === undefined) return null
   const { jumpers } = info

@@ -1,17 +1,17 @@
 /**
- * Boiler map: the B509 registers of a BAI00 boiler, by what they mean. Codings are those of ebusd's definitions for
- * this boiler: pressure in thousandths with a sensor byte, starts in hundreds, on and off as 0 and 1 or as F0 and 0F.
+ * Boiler map: the B509 registers of a BAI00 boiler, by their meaning. Codings are those of ebusd's definitions for this
+ * boiler: pressure in thousandths with a sensor byte, starts in hundreds, on and off as 0 and 1 or as F0 and 0F.
  */
 import type { Datatype } from '../wire/datatype.ts'
 import { parseNumberDatatype } from '../wire/datatype-parser.ts'
 import type { FreshnessClass, RegulatorValue } from './register.ts'
 
 export interface BoilerRegister {
-  /** The two bytes as they stand in the telegram, 18 00 as 0x1800. */
+  /** The two bytes in the order of the telegram: 18 00 is 0x1800. */
   readonly number: number
   readonly coding: Coding
   readonly freshness: FreshnessClass
-  /** Where some variants keep it instead. */
+  /** The register that some variants use instead. */
   readonly fallback?: number
 }
 
@@ -112,7 +112,7 @@ export const BOILER_REGISTER_COUNT = [
   BOILER_DIAGNOSTIC_REGISTERS,
 ].flatMap((part) => Object.keys(part)).length
 
-/** By the end of the field's name, which says it. */
+/** The units, by the ending of a field's name. */
 const UNITS: readonly (readonly [ending: string, unit: string])[] = [
   ['_c', '°C'],
   ['_bar', 'bar'],
@@ -133,8 +133,8 @@ interface NamedBoilerRegister {
 }
 
 /**
- * Never read, never shown. 4904 is a password in four of twenty boiler types and the pump mode in ten: which it is
- * depends on the article number, so nobody is told what stands in it.
+ * Never read, never shown. 4904 is a password in four of twenty boiler types and the pump mode in ten. Which it is
+ * depends on the article number, so the content is never shown.
  */
 const SECRETS = {
   installer_code: register(0x4904, BYTE, 'discovery'),
@@ -157,7 +157,8 @@ export function findBoilerRegister(number: number): NamedBoilerRegister | undefi
 
 /**
  * The value in an answer to `0D hi lo`. Most devices answer with the value alone; some repeat the number in front, or
- * the whole request. A length that fits the value alone is the value alone: its bytes may look like a number.
+ * the whole request. An answer with the length of the value is the value alone, because its bytes may look like a
+ * number.
  */
 export function decodeBoilerValue(known: BoilerRegister, answer: Uint8Array): RegulatorValue | undefined {
   const { coding, number, fallback = number } = known
@@ -169,21 +170,21 @@ export function decodeBoilerValue(known: BoilerRegister, answer: Uint8Array): Re
       const found = echo.every((byte, index) => byte === answer[index]) ? readLayout(coding, bytes) : undefined
       if (found !== undefined) return found.value
     }
-  // One byte 00 where more is due, or something nobody has documented.
+  // A single byte 00 where more is expected, or an undocumented form.
   return undefined
 }
 
-/** The verb of B509 that asks for a register. */
+/** The B509 command that reads a register. */
 const READ = 0x0d
 
-/** `undefined` for bytes that are not laid out like this; without a value where the sensor has none. */
+/** Returns `undefined` for bytes of another form; the result has no value if the sensor has none. */
 function readLayout(
   { length, tail, read }: Coding,
   bytes: Uint8Array,
 ): { readonly value: RegulatorValue | undefined } | undefined {
   if (bytes.length === length) return { value: read(bytes) }
   if (tail === 'none') return undefined
-  // Where a mirror is due, two of twenty boiler types leave it out.
+  // Two of twenty boiler types leave the mirrored value out.
   const lengths = tail === 'mirror-sensor' ? [2 * length + 1, length + 1] : [length + 1]
   if (!lengths.includes(bytes.length)) return undefined
   return { value: bytes.at(-1) === SENSOR_OK ? read(bytes.subarray(0, length)) : undefined }

@@ -1,5 +1,5 @@
 /**
- * Boiler status: what burns, how hot, how much, from the boiler's own registers; hot water as the regulator sees it.
+ * Boiler status: flame, temperatures and load from the boiler's own registers; hot water as the regulator sees it.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { parseNumberDatatype } from '../wire/datatype-parser.ts'
@@ -52,7 +52,7 @@ function part(reader: PlaneReader, name: string, registers: Readonly<Record<stri
   return omitUnknownFields(fields)
 }
 
-/** An empty list is an answer: the boiler was asked and has nothing to complain about. */
+/** An empty list is a valid answer: the boiler was asked and has no errors. */
 function complaints(reader: PlaneReader): JsonObject {
   const address = reader.topology.boiler?.address ?? 0
   const codes = (field: string, kind: number): Json | undefined => {
@@ -65,7 +65,7 @@ function complaints(reader: PlaneReader): JsonObject {
   })
 }
 
-/** The regulator asks for them every few seconds: where its question is newer than ours, its answer counts. */
+/** The regulator reads them every few seconds, so its answer is used if it is newer than ours. */
 function temperatures(reader: PlaneReader): JsonObject {
   const address = reader.topology.boiler?.address ?? 0
   const overheard = (index: number): PlaneValueWithFreshness<RegulatorValue> | undefined =>

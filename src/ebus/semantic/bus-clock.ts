@@ -1,9 +1,9 @@
 /**
- * Bus clock: what day and time it is by the regulator's own clock, as it tells everybody.
+ * Bus clock: day and time by the regulator's own clock, from its broadcasts.
  *
  *   07 00 ▸ two bytes of weather, then ss mm hh dd MM ww yy
  *
- * What it told last is carried on to now: a clock that was last heard before midnight names yesterday.
+ * The last broadcast is advanced to the present, because one from before midnight has yesterday's date.
  */
 import { fromBcd } from '../wire/digit-type.ts'
 import { CLOCK_READ_KEY } from './read-key.ts'
@@ -17,7 +17,7 @@ export interface BusDate {
 }
 
 export interface BusTime extends BusDate {
-  /** Since midnight. */
+  /** Minutes since midnight. */
   readonly minute: number
   /** 0 is Monday. */
   readonly weekday: number
@@ -29,7 +29,7 @@ export function readBusTime(shadow: RegisterShadow, nowMs: number): BusTime | un
   const entry = shadow.get(CLOCK_READ_KEY)
   if (entry === undefined || entry.payload.length < 9) return undefined
   const sinceMs = nowMs - entry.atMs
-  // Heard in what is now the future: our own clock went back, and nobody knows how long ago that was.
+  // The broadcast is in the future: our own clock was set back, and the broadcast's age is unknown.
   if (sinceMs < -SHADOW_CLOCK_SLACK_MS) return undefined
   const told = Array.from(entry.payload.subarray(2, 9), fromBcd)
   const [second = 60, minute = 60, hour = 24, day = 0, month = 0, , year] = told

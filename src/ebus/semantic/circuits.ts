@@ -1,5 +1,5 @@
 /**
- * Circuits: pipes with a pump of their own, and who manages each.
+ * Circuits: heating circuits with their own pump, and the device that manages each.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { resolveFm5Mode } from './fm5-module.ts'
@@ -13,7 +13,7 @@ const STATES = ['standby', 'heating', 'cooling'] as const
 const ROOM_CONTROLS = ['off', 'modulating', 'thermostat'] as const
 const PLAUSIBLE_CELSIUS: readonly [number, number] = [5, 95]
 
-/** System scheme and module configuration under which the function module, and nobody else, runs the circuits. */
+/** The system scheme and module configuration with which only the function module runs the circuits. */
 const MODULE_SCHEME = 1
 const MODULE_CONFIGURATION = 2
 
@@ -28,7 +28,7 @@ export function buildCircuitsPlane(parts: PlaneSources): SemanticPlane {
   return reader.plane(instances.map((instance) => circuit(reader, instance)))
 }
 
-/** Circuit 9 has no type even where it is the one for hot water; a temperature that can be true gives it away. */
+/** Circuit 9 has no type even if it is the one for hot water; a plausible temperature shows that it exists. */
 function isThere(reader: PlaneReader, instance: number): boolean {
   if (instance !== DHW_CIRCUIT_TYPE || (reader.peek(CIRCUIT_REGISTERS.type, instance) ?? 0) !== 0) return true
   const [min, max] = PLAUSIBLE_CELSIUS
@@ -74,7 +74,7 @@ function circuit(reader: PlaneReader, instance: number): JsonObject {
   }
 }
 
-/** Named only where this topology leaves no doubt; a guess would be worse than nothing. */
+/** Named only if the topology is unambiguous; a guess would be worse than nothing. */
 function managingDevice(reader: PlaneReader): JsonObject {
   const { topology, shadow } = reader
   const mode = resolveFm5Mode(topology, shadow)
@@ -87,7 +87,7 @@ function managingDevice(reader: PlaneReader): JsonObject {
       device_id: module?.identity?.deviceId ?? 'VR_71',
       address: module?.address ?? 0x26,
     })
-  // Without any module there is nobody else who could.
+  // Without any module, only the regulator can be the manager.
   if (mode === 'ABSENT' && regulator !== undefined)
     return omitUnknownFields({ role: 'REGULATOR', device_id: regulator.deviceId, address: regulator.address })
   return { role: 'UNKNOWN' }

@@ -22,12 +22,12 @@ import {
 } from './register.ts'
 import { SYSTEM_REGISTERS } from './register-map.ts'
 
-/** One setting of one device: what to send, what to ask afterwards, and whether that is it. */
+/** One setting of one device: the telegram that sets it, the one that reads it back, and the comparison. */
 export interface ConfigField {
   readonly limits: readonly [min: number, max: number] | 'date' | 'switch'
   readonly unit?: string
   readonly secondary: number
-  /** As limits and approvals name it, the same as by the number of the register. */
+  /** As limits and approvals name it, the same as with the number of the register. */
   readonly actuator: string
   readonly encode: (value: RegulatorValue) => Uint8Array | undefined
   readonly command: (bytes: Uint8Array) => Uint8Array
@@ -70,7 +70,7 @@ function boilerField(register: BoilerRegister, limits: readonly [number, number]
   }
 }
 
-/** By the names that `system.config` has. Limits are those of the regulator's own installer menu. */
+/** By the names in `system.config`. The limits are those of the regulator's own installer menu. */
 export const SYSTEM_CONFIG_FIELDS: Readonly<Record<string, ConfigField>> = {
   adaptive_heating_curve: regulatorField(SYSTEM_REGISTERS.adaptiveHeatingCurve, 'switch'),
   alternative_point: regulatorField(SYSTEM_REGISTERS.alternativePoint, [-21, 40], '°C'),
@@ -82,7 +82,7 @@ export const SYSTEM_CONFIG_FIELDS: Readonly<Record<string, ConfigField>> = {
   maintenance_date: regulatorField(SYSTEM_REGISTERS.maintenanceDate, 'date'),
 }
 
-/** By the names that `boiler_status.config` has. */
+/** By the names in `boiler_status.config`. */
 export const BOILER_CONFIG_FIELDS: Readonly<Record<string, ConfigField>> = {
   flowset_hc_max_c: boilerField(BOILER_CONFIG_REGISTERS.flowset_hc_max_c, [30, 80], '°C'),
   flowset_hwc_max_c: boilerField(BOILER_CONFIG_REGISTERS.flowset_hwc_max_c, [35, 75], '°C'),
@@ -98,7 +98,7 @@ export function normaliseConfigFieldName(name: string): string {
     .toLowerCase()
 }
 
-/** What was given, as the field takes it; a sentence when it does not. */
+/** The given value in the field's type; a sentence when it does not fit. */
 export function parseConfigValue(
   { limits, unit }: ConfigField,
   given: string | number | boolean,

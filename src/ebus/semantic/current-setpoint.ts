@@ -1,9 +1,9 @@
 /**
- * Wanted now: how warm a zone shall be at this moment, and why.
+ * Current setpoint: the temperature that a zone aims at now, and why.
  *
  *   off ▸ quick veto ▸ holiday ▸ a day away or at home ▸ manual ▸ a slot of the weekly program ▸ outside of them
  *
- * The temperature is what the regulator has computed, where it says so; the reason follows from what is set.
+ * The temperature is the regulator's own, if it provides one; the reason follows from the settings.
  */
 import { readBusTime, formatBusDate } from './bus-clock.ts'
 import type { BusTime } from './bus-clock.ts'
@@ -29,7 +29,7 @@ export const SETPOINT_REASONS = [
 ] as const
 export type SetpointReason = (typeof SETPOINT_REASONS)[number]
 
-/** What of a zone decides; by its own words for modes and special functions. */
+/** The values of a zone that decide; modes and special functions by their own names. */
 export interface ZoneSetpointInputs {
   readonly systemOff: boolean
   readonly mode: 'off' | 'auto' | 'manual' | 'night'
@@ -39,9 +39,9 @@ export interface ZoneSetpointInputs {
 
 export interface CurrentSetpoint {
   readonly reason: SetpointReason
-  /** The slot that runs: `06:00-22:00`. */
+  /** The present slot: `06:00-22:00`. */
   readonly slot: string | undefined
-  /** By what is set; the regulator's own figure goes before it. */
+  /** The temperature by the settings; the regulator's own takes precedence. */
   readonly celsius: number | undefined
 }
 
@@ -66,14 +66,14 @@ export function computeCurrentSetpoint(
   if (orders.mode === 'night') return because('night_mode', night)
   const time = readBusTime(reader.shadow, nowMs)
   const slots = time === undefined ? undefined : daySlots(reader, instance, time)
-  // What the program says now is only known once clock and day were read.
+  // The program's present slot is only known once clock and day were read.
   if (time === undefined || slots === undefined) return because('program')
   const slot = slots.find(({ startMinute, endMinute }) => time.minute >= startMinute && time.minute < endMinute)
   if (slot === undefined) return because('outside_program', night)
   return { reason: 'program_slot', slot: slotText(slot), celsius: slot.celsius ?? dayCelsius }
 }
 
-/** Whether today is one of the days of a holiday, both ends included. */
+/** Whether today is within a holiday, including its first and last day. */
 export function isHolidayActive(reader: PlaneReader, instance: number, nowMs: number): boolean {
   const [start, end] = [ZONE_REGISTERS.holidayStart, ZONE_REGISTERS.holidayEnd].map(
     (register) => reader.reading(register, instance)?.value,

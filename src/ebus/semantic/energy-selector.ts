@@ -1,5 +1,5 @@
 /**
- * Energy selector: which meter and which time a B516 telegram is about.
+ * Energy selector: the meter and the period of a B516 telegram.
  *
  *   10 0X FF FF 0Y 0Z LL HH     X 0 all, 1 day, 2 month, 3 year   Y 1 solar, 2 environment, 3 electricity, 4 gas
  *                               Z 0 all, 3 heating, 4 hot water, 5 cooling
@@ -17,13 +17,13 @@ const CENTURY = 2_000
 
 type Selector = readonly [period: number, meter: number, use: number, high: number, low: number]
 
-/** Two bytes, the lower one first; 0 stands for a day or month that is not meant. */
+/** Two bytes, the lower one first; 0 stands for an unused day or month. */
 function packDate({ year, month, day }: BusDate): readonly [low: number, high: number] {
   const packed = ((year - CENTURY) << 9) | (month << 5) | day
   return [packed & 0xff, (packed >> 8) & 0xff]
 }
 
-/** `2026-09-19`, `2024-03` or `2026`, as far as the period goes; `undefined` for all time. */
+/** `2026-09-19`, `2024-03` or `2026`, depending on the period; `undefined` for all time. */
 export function formatEnergyDate(period: number, low: number, high: number): string | undefined {
   const packed = high * 256 + low
   const parts = [CENTURY + (packed >> 9), (packed >> 5) & 0x0f, packed & 0x1f]
@@ -50,7 +50,7 @@ export function encodeYearSelector(meter: number, use: number, year: number): Se
   return [ENERGY_PERIOD_CODES.year, meter, use, ...packDate({ year, month: 0, day: 0 })]
 }
 
-/** What is worth asking for: today and this year, of what there is. */
+/** The selectors that are read: today and this year, for the existing meters. */
 export function listEnergySelectors(date: BusDate): readonly Selector[] {
   return [ENERGY_METER_CODES.gas, ENERGY_METER_CODES.electric].flatMap((meter) =>
     [ENERGY_USE_CODES.heating, ENERGY_USE_CODES.dhw].flatMap((use) => [

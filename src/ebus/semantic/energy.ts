@@ -4,7 +4,7 @@
  *   today, this year   from B516, which the regulator tells everybody
  *   month, all time    from its registers
  *
- * Each figure has one owner, so nothing is counted twice and nothing unknown becomes zero.
+ * Each figure has one source, so nothing is counted twice and nothing unknown becomes zero.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { parseNumberDatatype } from '../wire/datatype-parser.ts'
@@ -118,7 +118,7 @@ function wattHours(payload: Uint8Array): number | undefined {
   return decoded.ok && decoded.value !== undefined ? Number((decoded.value / WH_PER_KWH).toFixed(3)) : undefined
 }
 
-/** No age in here: it would make the data another one with every call. The envelope's `meta` has it. */
+/** The age is not included, because the data would change with every call. The envelope's `meta` has it. */
 function metaOf(freshness: FieldFreshness | undefined, nowMs: number): JsonObject {
   if (freshness === undefined) return { freshness_state: 'unknown', provenance: 'none', stale: true }
   const stale = isReadingStale(freshness, nowMs)

@@ -1,11 +1,11 @@
 /**
- * Error codes: what a device complains about, and what it complained about, B503.
+ * Error codes: the present and past errors of a device, B503.
  *
  *   00 01 ▸ five numbers of two bytes, FFFF where there is none          19 01 FF FF … is error 281
  *   01 01 II ▸ status, minute, hour, day, month, year, number            02 45 13 08 11 24 B7 04: 1207, 8 November 2024, 13:45
  *
- * Numbers, not texts: which text belongs to a number depends on the product, and nobody has written that down. Time and
- * date of an entry are BCD on every device that was recorded with one; ebusd's definitions still read them as binary.
+ * Numbers without texts, because the text depends on the product and is not documented. Time and date of an entry are
+ * BCD on every device that was recorded with one; ebusd's definitions still read them as binary.
  */
 import { parseNumberDatatype } from '../wire/datatype-parser.ts'
 import { fromBcd } from '../wire/digit-type.ts'
@@ -13,9 +13,7 @@ import { fromBcd } from '../wire/digit-type.ts'
 const CODE = parseNumberDatatype('UIN')
 const PLACES = 5
 
-/**
- * In the order the device gives them; empty when it has nothing to complain about. `undefined`: this is no such list.
- */
+/** In the order of the device; empty when it has no errors. `undefined`: the payload is not such a list. */
 export function decodeErrorCodes(payload: Uint8Array): readonly number[] | undefined {
   if (payload.length < PLACES * CODE.length) return undefined
   return Array.from({ length: PLACES }, (_, place) => CODE.decode(payload.subarray(place * CODE.length)))
@@ -26,14 +24,14 @@ export function decodeErrorCodes(payload: Uint8Array): readonly number[] | undef
 export interface ErrorHistoryEntry {
   readonly status: number
   readonly code: number
-  /** `2024-11-08T13:45`, by the device's own clock; `undefined` where it had none. */
+  /** By the device's own clock: `2024-11-08T13:45`; `undefined` if it had none. */
   readonly at: string | undefined
 }
 
 /** Some devices have two more bytes behind the number. */
 const ENTRY_LENGTH = 8
 
-/** `empty`: the device has no such entry. `undefined`: this is no entry. */
+/** `empty`: the device has no such entry. `undefined`: the payload is not an entry. */
 export function decodeErrorHistoryEntry(payload: Uint8Array): ErrorHistoryEntry | 'empty' | undefined {
   if (payload.length < ENTRY_LENGTH) return undefined
   const code = CODE.decode(payload.subarray(6))

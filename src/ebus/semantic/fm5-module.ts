@@ -1,9 +1,9 @@
 /**
- * FM5: whether a function module is there and whether what hangs on it can be made sense of.
+ * FM5 module: whether there is a function module, and whether the meaning of its inputs and outputs is known.
  *
  *   ABSENT        no function module
- *   INTERPRETED   a module whose configuration says which of its inputs is collector and which cylinder
- *   GPIO_ONLY     a module in a configuration that leaves open what its inputs and outputs are
+ *   INTERPRETED   a module whose configuration tells which inputs are collector and cylinder
+ *   GPIO_ONLY     a module in a configuration with unknown inputs and outputs
  */
 import type { RegisterReadKey } from './read-key.ts'
 import { toRegisterReadKey } from './read-key.ts'
@@ -25,7 +25,7 @@ export type Fm5Mode = (typeof FM5_MODES)[number]
 const SOLAR_CONFIGURATIONS: ReadonlySet<number> = new Set([1, 2])
 const MODULE_CLASS = 0x26
 
-/** `undefined` while the evidence is not there. */
+/** Returns `undefined` until enough is known. */
 export function resolveFm5Mode(topology: HeatingTopology, shadow: RegisterShadow): Fm5Mode | undefined {
   const { regulator } = topology
   if (regulator === undefined) return undefined
@@ -44,7 +44,7 @@ export function isFm5Interpretable(topology: HeatingTopology, shadow: RegisterSh
   return resolveFm5Mode(topology, shadow) === 'INTERPRETED'
 }
 
-/** What the regulator has in its slots, or what answers on the bus itself. */
+/** The modules in the regulator's slots, or on the bus itself. */
 function modulePresent(topology: HeatingTopology, shadow: RegisterShadow, regulator: number): boolean | undefined {
   if (topology.module !== undefined) return true
   const { classAddress } = requireRemoteDeviceRegisters(FUNCTION_MODULE_REGISTER_GROUP)

@@ -1,5 +1,5 @@
 /**
- * Heat pump map: what a Vaillant heat pump (HMU) can be asked without a service level, by what it means.
+ * Heat pump map: the values of a Vaillant heat pump (HMU) that need no service level, by their meaning.
  *
  *   B5 1A 05 FF 32 20 ▸ three bytes, then the value        B5 16 18 02 ▸ one byte, then the value
  *
@@ -10,7 +10,7 @@ import type { FreshnessClass } from './register.ts'
 
 export interface HeatPumpRegister {
   readonly secondary: 0x1a | 0x16
-  /** The data of the question. */
+  /** The data of the request. */
   readonly question: readonly number[]
   readonly freshness: FreshnessClass
   readonly read: (answer: Uint8Array) => number | undefined
@@ -18,7 +18,7 @@ export interface HeatPumpRegister {
 
 type Row = readonly [number: number, type: string, freshness: FreshnessClass]
 
-/** In front of the value. */
+/** The number of bytes before the value. */
 const SKIPPED = { 0x1a: 3, 0x16: 1 } as const
 
 function register(
@@ -51,7 +51,7 @@ function group<Name extends string>(
   return Object.fromEntries(registers) as Record<Name, HeatPumpRegister>
 }
 
-/** The block of B511 in which a heat pump says what it does. */
+/** The block of B511 with the state of a heat pump. */
 export const HEAT_PUMP_STATE_BLOCK = 0x07
 
 const KWH_TENTHS = 'UIN,10'
@@ -79,7 +79,7 @@ export const HEAT_PUMP_REGISTERS = {
     airIntake: [0x26, 'D2C', 'state_slow'],
     sourceOutlet: [0x27, 'D2C', 'state_slow'],
     circuitFlow: [0x3c, 'UIN', 'state_slow'],
-    // Quarters of what a temperature counts in, in bar.
+    // In bar, with a quarter of a temperature's resolution.
     flowPressure: [0x3d, 'D2C,4', 'state_slow'],
     sourcePressure: [0x3e, 'D2C,4', 'state_slow'],
     hours: [0x40, 'ULG', 'config'],

@@ -1,5 +1,5 @@
 /**
- * Heat pump: what the compressor does, how warm source and sink are, what it takes and what it yields.
+ * Heat pump: the state of the compressor, the temperatures of source and sink, power and yield.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { HEAT_PUMP_REGISTERS, HEAT_PUMP_STATE_BLOCK } from './heat-pump-map.ts'
@@ -9,7 +9,7 @@ import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import { toHeatPumpReadKey, toStatusReadKey } from './read-key.ts'
 import { HEAT_PUMP_STATE_NAMES } from './status-service-table.ts'
 
-/** Of the bytes of the block, the one that says what it does. */
+/** The index of the state in the bytes of the block. */
 const STATE_AT = 4
 
 export function buildHeatPumpPlane(parts: PlaneSources): SemanticPlane {
@@ -101,7 +101,7 @@ function activityOf(reader: PlaneReader, address: number): string | undefined {
   return word?.replaceAll(' ', '_') ?? `code_${state}`
 }
 
-/** Heat per electricity at this moment; not worth a figure while it stands still. */
+/** The ratio of heat to electricity at this moment; absent while the pump stands still. */
 function copOf(environment: number | undefined, electric: number | undefined): number | undefined {
   if (environment === undefined || electric === undefined || electric <= 0) return undefined
   return Number(((environment + electric) / electric).toFixed(2))

@@ -1,5 +1,5 @@
 /**
- * Hot water: the cylinder as a resident knows it, how warm it is and how warm it shall be.
+ * Hot water: the cylinder's temperature and setpoint.
  */
 import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
@@ -8,7 +8,7 @@ import { HOT_WATER_REGISTERS } from './register-map.ts'
 export const DHW_MODES = ['off', 'auto', 'heat'] as const
 const MANUAL = 2
 const ONE_LOAD = 6
-/** Nobody has read it for so long: then nothing is said rather than something old. */
+/** Values that were not read for so long are left out instead of being shown as old. */
 const FORGET_MS = 900_000
 
 export function buildDhwPlane(parts: PlaneSources, nowMs: number): SemanticPlane {
@@ -16,7 +16,7 @@ export function buildDhwPlane(parts: PlaneSources, nowMs: number): SemanticPlane
   const current = reader.reading(HOT_WATER_REGISTERS.current)
   const target = reader.reading(HOT_WATER_REGISTERS.target)
   const seen = [current, target].filter((reading) => reading !== undefined)
-  // What an earlier run left behind is shown, and shown as old, until this one has read it.
+  // Values of an earlier run are shown, marked as old, until this one has read them.
   if (seen.every(({ atMs, source }) => source !== 'cache' && nowMs - atMs > FORGET_MS)) return reader.plane(null)
   const mode = reader.number('config.operating_mode', HOT_WATER_REGISTERS.operatingMode)
   const special = reader.number('state.special_function', HOT_WATER_REGISTERS.specialFunction)
@@ -35,7 +35,7 @@ export function buildDhwPlane(parts: PlaneSources, nowMs: number): SemanticPlane
   })
 }
 
-/** What is not known counts as automatic, as the regulator itself does. */
+/** An unknown mode counts as automatic, as in the regulator itself. */
 export function formatDhwMode(mode: number | undefined): string {
   return DHW_MODES[mode ?? 1] ?? 'auto'
 }

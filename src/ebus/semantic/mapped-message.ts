@@ -1,6 +1,5 @@
 /**
- * Mapped message: a message of a definition file that says something in a plane, by the message map, and the value that
- * it says there.
+ * Mapped message: a message of a definition file that has a value for a plane, by the message map, and that value.
  */
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import type { BusDefinitions } from '../definitions/bus-definitions.ts'
@@ -37,7 +36,7 @@ function groupPlanes(): ReadonlyMap<string, readonly HeatingPlaneName[]> {
   return planes
 }
 
-/** The planes that a message says something in. Secrets are not in the map. */
+/** The planes that a message has values for. Secrets are not in the map. */
 export function listPlanesForMessage(message: MessageDefinition): readonly HeatingPlaneName[] {
   return PLANES_BY_MESSAGE.get(messageKey(makerFolder(message), message.circuit, message.name)) ?? []
 }
@@ -46,7 +45,7 @@ export function isMappedMessage(message: MessageDefinition): boolean {
   return listPlanesForMessage(message).length > 0
 }
 
-/** Messages for these planes that can be asked for, and of which this run knows nothing yet. */
+/** Messages for these planes that can be read, and are not known in this run yet. */
 export function listUnreadMessages(
   definitions: BusDefinitions,
   planes: readonly HeatingPlaneName[],
@@ -96,7 +95,7 @@ function readValue(
   return Number((value * factor + more).toFixed(4))
 }
 
-/** The folder that the file stands in; `undefined` for files of no maker. */
+/** The folder of the file; `undefined` for files without a manufacturer. */
 function makerFolder({ source }: MessageDefinition): string | undefined {
   return source.split('/').at(-2)
 }

@@ -1,6 +1,6 @@
 /**
- * Mapped plane: a plane with what the messages of definition files say beside what the built-in tables read. Where both
- * know a value the definition's counts, unless it is old.
+ * Mapped plane: a plane with values of the built-in tables and of messages of definition files. If both have a value
+ * the definition's is used, unless it is old.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { MappedMessageValue } from './mapped-message.ts'
@@ -10,10 +10,10 @@ import type { FieldFreshness, SemanticPlane } from './plane-reader.ts'
 import { isReadingStale } from './plane-reader.ts'
 import type { HeatingPlaneName } from './planes.ts'
 
-/** What definitions know about a field of the map. */
+/** Finds the value of a field of the map in the definitions. */
 export type MappedValueLookup = (field: MappedPlaneField) => MappedMessageValue | undefined
 
-/** Polled within ebusd's budget, one message in five seconds: a round takes minutes. */
+/** Messages are polled within ebusd's limit, one in five seconds, so a round takes minutes. */
 const STALE_AFTER_MS = 600_000
 
 export const MAPPED_FIELDS_BY_PLANE: ReadonlyMap<HeatingPlaneName, readonly MappedPlaneField[]> = Map.groupBy(

@@ -1,20 +1,21 @@
 /**
- * Message map: which message of which maker's definition files says what in which plane. Data: another maker is another
- * line. Names of makers, circuits, messages and fields are those of ebusd's official files.
+ * Message map: which message of which manufacturer's definition files has which value of which plane. It is data: a
+ * further manufacturer is a further line. Names of makers, circuits, messages and fields are those of ebusd's official
+ * files.
  */
 import type { HeatingPlaneName } from './planes.ts'
 
 export interface MappedFieldSource {
-  /** The folder of the definition files; `undefined` for those that are everybody's. */
+  /** The folder of the definition files; `undefined` for those without a manufacturer. */
   readonly maker: string | undefined
   readonly circuit: string
   readonly message: string
   readonly field: string
-  /** What a number is multiplied with to come to the unit of the value. */
+  /** The factor from the message's number to the unit of the value. */
   readonly factor?: number
-  /** A field of the same message that is added, after its own factor. */
+  /** Another field of the same message that is added with its own factor. */
   readonly plus?: { readonly field: string; readonly factor: number }
-  /** Of a value in words: true where it is one of these. */
+  /** For a value in words: true for these words. */
   readonly isTrueFor?: RegExp
 }
 
@@ -24,11 +25,11 @@ export interface MappedPlaneField {
   readonly item?: string
   readonly path: string
   readonly as: 'number' | 'flag' | 'text'
-  /** The first that is known counts. */
+  /** The first known source is used. */
   readonly sources: readonly MappedFieldSource[]
 }
 
-/** Items of planes that are lists, as they are called where nobody has named them. */
+/** Default names for items of planes that are lists. */
 export const DEFAULT_MAPPED_ITEM_NAMES: Readonly<Record<string, string>> = {
   'zone-mc': 'Mixed heating circuit',
   'zone-excellent': 'Ventilation',
@@ -56,7 +57,7 @@ const ehp = source('vaillant', 'ehp', 'value')
 const omu = source('vaillant', 'omu', 'value')
 const broadcast = source(undefined, 'Broadcast', 'outsidetemp')
 
-/** Both makers' burner controllers speak the same messages. */
+/** The burner controllers of both manufacturers use the same messages. */
 const burner = (message: string, field?: string, rest?: Partial<MappedFieldSource>): readonly MappedFieldSource[] => [
   wolf(message, field, rest),
   kromschroeder(message, field, rest),

@@ -19,15 +19,15 @@ export interface FieldFreshness {
   /** Wall clock. */
   readonly atMs: number
   readonly staleAfterMs: number
-  /** Somebody changed it since, and nobody has read it yet. */
+  /** Whether it was changed since, and not read again yet. */
   readonly invalidated: boolean
-  /** What it was read with, where our own tables did. */
+  /** The read key, if our own tables read it. */
   readonly key?: RegisterReadKey
-  /** Circuit and name of the message, where a definition did. */
+  /** Circuit and name of the message, if a definition read it. */
   readonly message?: string
 }
 
-/** What an earlier run left behind is old, whenever that was. */
+/** Values of an earlier run always count as stale. */
 export function isReadingStale({ invalidated, source, atMs, staleAfterMs }: FieldFreshness, nowMs: number): boolean {
   return invalidated || source === 'cache' || nowMs - atMs > staleAfterMs
 }
@@ -36,7 +36,7 @@ export interface PlaneValueWithFreshness<Value = RegulatorValue> extends FieldFr
   readonly value: Value
 }
 
-/** A plane as it is now. `data` is `null` until there is something to say. */
+/** A plane at present. `data` is `null` until a value is known. */
 export interface SemanticPlane {
   readonly data: Json
   readonly fields: ReadonlyMap<string, FieldFreshness>
@@ -46,11 +46,11 @@ export interface PlaneSources {
   readonly shadow: RegisterShadow
   readonly topology: HeatingTopology
   readonly pollMs: number
-  /** What a definition reads in an answer, where that is not what our own tables would. */
+  /** The value that a definition reads in an answer, if that differs from our own tables. */
   readonly definedReading?: (key: RegisterReadKey, payload: Uint8Array) => number | undefined
 }
 
-/** One per look at one plane: it collects what the fields of that plane were made of. */
+/** One per build of one plane: it collects the sources of that plane's fields. */
 export class PlaneReader {
   readonly shadow: RegisterShadow
   readonly topology: HeatingTopology
@@ -70,7 +70,7 @@ export class PlaneReader {
     return { data, fields: this.#fields }
   }
 
-  /** Notes where the value of a field came from, and hands it on. */
+  /** Notes the source of a field's value, and returns the value. */
   take<Value>(path: string, reading: PlaneValueWithFreshness<Value> | undefined): Value | undefined {
     if (reading === undefined) return undefined
     const { value, ...freshness } = reading
@@ -78,7 +78,7 @@ export class PlaneReader {
     return value
   }
 
-  /** Register, decoded; notes nothing. */
+  /** A register's value; notes nothing. */
   reading(register: RegulatorRegister, instance = 0): PlaneValueWithFreshness | undefined {
     const address = this.topology.regulator?.address
     if (address === undefined) return undefined
@@ -106,7 +106,7 @@ export class PlaneReader {
     if (entry === undefined || entry.state === 'tombstone') return undefined
     const ours = decode(entry.payload)
     const defined = this.#parts.definedReading?.(key, entry.payload)
-    // Of the same kind as ours, so that a switch remains one.
+    // Converted to the type of our own value, so that a switch stays one.
     const value = defined === undefined ? ours : ((typeof ours === 'boolean' ? defined !== 0 : defined) as Value)
     if (value === undefined) return undefined
     return {
@@ -133,7 +133,7 @@ export class PlaneReader {
     return typeof value === 'string' ? value : undefined
   }
 
-  /** A value that only helps to find another one. */
+  /** A value that is only needed to find another one. */
   peek(register: RegulatorRegister, instance = 0): number | undefined {
     return numberOf(this.reading(register, instance)?.value)
   }
@@ -144,7 +144,7 @@ export class PlaneReader {
   }
 }
 
-/** Whichever was seen last. */
+/** The reading that was seen last. */
 export function pickNewestReading<Value>(
   ...readings: readonly (PlaneValueWithFreshness<Value> | undefined)[]
 ): PlaneValueWithFreshness<Value> | undefined {
@@ -154,7 +154,7 @@ export function pickNewestReading<Value>(
     .at(0)
 }
 
-/** Without what is not known. */
+/** Removes unknown fields. */
 export function omitUnknownFields(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, Json] => entry[1] !== undefined))
 }

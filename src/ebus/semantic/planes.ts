@@ -15,7 +15,7 @@ import { buildCylindersPlane, buildFm5ModePlane, buildSolarPlane } from './solar
 import { buildSystemPlane } from './system-plane.ts'
 import { buildZonesPlane } from './zones.ts'
 
-/** Those that are read off the bus; two more are about the gateway itself. */
+/** The planes that are read from the bus; two more are about the gateway itself. */
 export const HEATING_PLANE_NAMES = [
   'zones',
   'dhw',
@@ -32,11 +32,11 @@ export const HEATING_PLANE_NAMES = [
 ] as const
 export type HeatingPlaneName = (typeof HEATING_PLANE_NAMES)[number]
 
-/** In the order in which `semantic.snapshot.get` answers. */
+/** In the order of the answer of `semantic.snapshot.get`. */
 export const SEMANTIC_PLANE_NAMES = ['runtime_status', ...HEATING_PLANE_NAMES, 'adapter_info'] as const
 export type SemanticPlaneName = (typeof SEMANTIC_PLANE_NAMES)[number]
 
-/** What `semantic.snapshot.get` answers when nobody says which: the contract's own. */
+/** The contract's own planes, which `semantic.snapshot.get` answers by default. */
 export const CONTRACT_PLANE_NAMES: readonly SemanticPlaneName[] = SEMANTIC_PLANE_NAMES.filter(
   (name) => name !== 'heat_pump',
 )
@@ -56,7 +56,7 @@ const PROJECTIONS: Readonly<Record<HeatingPlaneName, (parts: PlaneSources, nowMs
   heat_pump: buildHeatPumpPlane,
 }
 
-/** `nowMs` is the wall clock, for what is only said while it is fresh. */
+/** `nowMs` is the wall clock, for values that are only shown while they are recent. */
 export function buildHeatingPlane(name: HeatingPlaneName, parts: PlaneSources, nowMs: number): SemanticPlane {
   return PROJECTIONS[name](parts, nowMs)
 }
@@ -78,7 +78,7 @@ const ENERGY: readonly HeatingPlaneName[] = ['energy_totals']
 const CLOCK: readonly HeatingPlaneName[] = ['system', 'energy_totals']
 const NONE: readonly HeatingPlaneName[] = []
 
-/** Planes that may look different after this value has changed; the very same list for values of one kind. */
+/** Planes that may change with this value; the same list object for values of one kind. */
 export function listAffectedPlanes(key: RegisterReadKey): readonly HeatingPlaneName[] {
   switch (decodeReadKeyKind(key)) {
     case READ_KEY_KINDS.register: {

@@ -5,11 +5,11 @@
  *   absent ──twice in a row──▶ present
  *   present ──not, three times──▶ absent
  *
- * A question without an answer counts as neither.
+ * A request without an answer does not count.
  */
 export interface PresenceState {
   readonly present: boolean
-  /** Consecutive looks that say the opposite. */
+  /** Consecutive reads that contradict the present state. */
   readonly doubts: number
 }
 

@@ -1,5 +1,5 @@
 /**
- * Remote slots: thermostats, base stations and modules that the regulator has plugged in or paired by radio.
+ * Radio devices: thermostats, base stations and modules that are plugged into the regulator or paired by radio.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
@@ -11,14 +11,14 @@ import {
   requireRemoteDeviceRegisters,
 } from './register-map.ts'
 
-/** Class addresses and what they stand for. */
+/** Class addresses and their meanings. */
 const MODELS: ReadonlyMap<number, string> = new Map([
   [0x15, 'VRC720'],
   [0x26, 'VR71'],
   [0x35, 'VR92'],
 ])
 
-/** Null until every group's first slots were looked into: an empty list says that there is nothing. */
+/** Null until the first slots of every group were read, because an empty list means that there is nothing. */
 export function buildRadioDevicesPlane(parts: PlaneSources): SemanticPlane {
   const reader = new PlaneReader(parts)
   if (parts.topology.regulator === undefined || !parts.topology.slotsKnown) return reader.plane(null)
@@ -30,7 +30,7 @@ export function buildRadioDevicesPlane(parts: PlaneSources): SemanticPlane {
   return reader.plane(devices)
 }
 
-/** Connected ones, and modules that are not connected but have left their name. */
+/** Connected ones, and disconnected modules whose name is still stored. */
 function slot(reader: PlaneReader, group: number, instance: number): JsonObject | undefined {
   const connected = reader.topology.slotConnected(group, instance)
   if (connected === undefined) return undefined

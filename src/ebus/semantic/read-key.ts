@@ -3,7 +3,7 @@
  *
  *   kind (4 bits) · address (8) · what is asked (40)
  *
- * Whoever asks, the answer to one key is the same answer. That is why what others ask serves us, too.
+ * The answer to one key is the same whoever sends the request, so answers to other initiators are used as well.
  */
 import { VAILLANT_MANUFACTURER_CODE as VAILLANT } from '../wire/device-identity.ts'
 import type { BusRequest } from '../adapter/ebus-connection.ts'
@@ -11,7 +11,7 @@ import type { RegisterPlace } from './register.ts'
 
 export type RegisterReadKey = number
 
-/** How a key was made; also how its answer is to be read. */
+/** The kind of a key, which determines how its answer is decoded. */
 export const READ_KEY_KINDS = {
   /** B524 02/06. */
   register: 1,
@@ -21,7 +21,7 @@ export const READ_KEY_KINDS = {
   timer: 3,
   /** B524 03. */
   shortTimer: 4,
-  /** B516 10, asked or broadcast. */
+  /** B516 10, requested or broadcast. */
   energy: 5,
   /** B511. */
   status: 6,
@@ -29,11 +29,11 @@ export const READ_KEY_KINDS = {
   operational: 7,
   /** 07 00, broadcast only. */
   clock: 8,
-  /** B503 00 and 01: error and service messages, now and earlier. */
+  /** B503 00 and 01: present and past error and service messages. */
   errors: 9,
-  /** 07 04: who somebody is. Kept like a value, so that it is known again after a restart. */
+  /** 07 04: the identification. Stored like a value, so that it is known again after a restart. */
   identity: 10,
-  /** B51A 05 FF and B516 18: what a heat pump counts and measures. */
+  /** B51A 05 FF and B516 18: counters and measurements of a heat pump. */
   heatPump: 11,
 } as const
 type Kind = (typeof READ_KEY_KINDS)[keyof typeof READ_KEY_KINDS]
@@ -51,7 +51,7 @@ function placed(kind: Kind, address: number, first: number): number {
   return kind * KIND_UNIT + address * ADDRESS_UNIT + first * FIRST_UNIT
 }
 
-/** The commonest key, without a list in between. */
+/** The most frequent kind of key, computed without an intermediate list. */
 export function toRegisterReadKey(
   address: number,
   { opcode, group, number }: RegisterPlace,
@@ -72,7 +72,7 @@ export function toB524TimerReadKey(address: number, bytes: readonly number[]): R
   return keyOf(READ_KEY_KINDS.shortTimer, address, bytes)
 }
 
-/** Meters belong to the bus, whichever device tells them. */
+/** Meters belong to the bus, whichever device reports them. */
 export function toEnergyReadKey(bytes: readonly number[]): RegisterReadKey {
   return keyOf(READ_KEY_KINDS.energy, 0, bytes)
 }
@@ -85,7 +85,7 @@ export function toOperationalReadKey(address: number, block: number): RegisterRe
   return keyOf(READ_KEY_KINDS.operational, address, [block])
 }
 
-/** B503's first byte: what there is now, or what there was. The others clear and take over, and read nothing. */
+/** B503's first byte for present errors, as opposed to past ones. Other values clear or write, and read nothing. */
 export const CURRENT_ERRORS_SELECTOR = 0x00
 export const PAST_ERRORS_SELECTOR = 0x01
 /** B503's second byte. */
@@ -96,7 +96,7 @@ export function toErrorsReadKey(address: number, bytes: readonly number[]): Regi
   return keyOf(READ_KEY_KINDS.errors, address, bytes)
 }
 
-/** By service and question: the same numbers mean other things under another service. */
+/** By service and request: the same numbers mean other things under another service. */
 export function toHeatPumpReadKey(
   address: number,
   { secondary, question }: { readonly secondary: number; readonly question: Iterable<number> },
@@ -118,18 +118,18 @@ export function decodeReadKeyAddress(key: RegisterReadKey): number {
   return Math.floor(key / ADDRESS_UNIT) % 256
 }
 
-/** The five bytes behind the address. */
+/** The five bytes after the address. */
 export function decodeReadKeyBytes(key: RegisterReadKey): readonly [number, number, number, number, number] {
-  // The lower four are the lower 32 bits, where taking bytes out is cheap.
+  // The lower four bytes are the lower 32 bits, for which bit operations are cheap.
   const low = key | 0
   return [Math.floor(key / FIRST_UNIT) & 0xff, low >>> 24, (low >> 16) & 0xff, (low >> 8) & 0xff, low & 0xff]
 }
 
-/** The secondary of B51A, where a heat pump keeps what it measures. */
+/** The secondary of B51A, where a heat pump has its measurements. */
 export const HEAT_PUMP_VALUES_SERVICE = 0x1a
 
 /**
- * The telegram that reads a key. `energyTarget` is whoever keeps the meters. Throws for what is only ever broadcast.
+ * The telegram that reads a key. `energyTarget` is the device with the meters. Throws for keys that are only broadcast.
  */
 export function encodeReadRequest(key: RegisterReadKey, energyTarget?: number): BusRequest {
   const target = decodeReadKeyAddress(key)

@@ -1,10 +1,10 @@
 /**
- * Read plan: everything worth reading on this bus, most wanted first, and which of it is due.
+ * Read plan: all values that are read on this bus, by importance, and which of them are due.
  *
- *   regulator? ▸ what there is (zones, circuits) ▸ what people ask for first, of every plane ▸ one look at the rest
- *     ▸ how it is (state) ▸ how it is set (config) ▸ the week's programs
+ *   regulator? ▸ what there is (zones, circuits) ▸ the essential values of every plane ▸ one read of the rest
+ *     ▸ state ▸ configuration ▸ weekly programs
  *
- * What others ask on the same bus counts as read: only what nobody asked for is asked by us.
+ * A value that another initiator has read counts as read, so only other values are requested.
  */
 import {
   BOILER_CONFIG_REGISTERS,
@@ -54,7 +54,7 @@ import { DHW_CIRCUIT_TYPE } from './topology.ts'
 export interface PlannedRead {
   readonly key: RegisterReadKey
   readonly freshness: FreshnessClass
-  /** Without it a plane is not worth showing. */
+  /** Whether a plane is useless without it. */
   readonly essential?: boolean
 }
 
@@ -66,7 +66,7 @@ const CADENCE: Readonly<Record<FreshnessClass, number>> = {
   discovery: 30,
   debug: 30,
 }
-/** What is known not to be there is not asked for as often as what is. */
+/** Absent things are read this many times less often. */
 const TOMBSTONE_FACTOR = 10
 const CYLINDERS = 2
 
@@ -74,7 +74,7 @@ export function computePollIntervalMs(freshness: FreshnessClass, pollMs: number)
   return CADENCE[freshness] * pollMs
 }
 
-/** A value older than this has missed two turns and more. */
+/** A value that is older than this has missed more than two reads. */
 export function computeStaleAfterMs(freshness: FreshnessClass, pollMs: number): number {
   return 3 * computePollIntervalMs(freshness, pollMs)
 }
@@ -143,7 +143,7 @@ export function planReads(topology: HeatingTopology, shadow: RegisterShadow, now
   return inOrder(unique(plan))
 }
 
-/** The stand-in is only asked where the register itself has answered, with nothing that can be read. */
+/** The fallback register is only read if the register itself has answered without a usable value. */
 function boilerNumbers(address: number, register: BoilerRegister, shadow: RegisterShadow): readonly number[] {
   const { number, fallback } = register
   const entry = shadow.get(toBoilerReadKey(address, number))
@@ -151,7 +151,7 @@ function boilerNumbers(address: number, register: BoilerRegister, shadow: Regist
   return decodeBoilerValue(register, entry.payload) === undefined ? [number, fallback] : [number]
 }
 
-/** What people ask for first: how warm it is and shall be, whether it heats, whether something is wrong. */
+/** The most important values: temperatures, setpoints, whether it heats, and errors. */
 const ESSENTIAL: ReadonlySet<RegulatorRegister | BoilerRegister | HeatPumpRegister> = new Set<
   RegulatorRegister | BoilerRegister | HeatPumpRegister
 >([
@@ -184,8 +184,8 @@ const ESSENTIAL: ReadonlySet<RegulatorRegister | BoilerRegister | HeatPumpRegist
 ])
 
 /**
- * What there is has to be known before how it is; settings can wait. In between one look at what else there may be:
- * slots and programs, without which whole planes are empty.
+ * What exists has to be known before its state; settings can wait. In between, slots and programs are read once,
+ * without which whole planes are empty.
  */
 function stageOf({ freshness, essential, key }: PlannedRead): number {
   if (essential === true) return 1
@@ -200,7 +200,7 @@ const STAGE: Readonly<Record<FreshnessClass, number>> = {
   debug: 5,
 }
 
-/** Whether a slot has something in it, and what a program can hold. */
+/** Whether a slot is used, and what a program can hold. */
 function isFirstSight(key: RegisterReadKey): boolean {
   const [first, , , high, low] = decodeReadKeyBytes(key)
   if (decodeReadKeyKind(key) === READ_KEY_KINDS.timer) return first === TIMER_CONFIG_OPCODE
@@ -215,13 +215,13 @@ function inOrder(plan: readonly PlannedRead[]): readonly PlannedRead[] {
   return [...first, ...plan.slice(FIRST_LOOK).toSorted((left, right) => stageOf(left) - stageOf(right))]
 }
 
-/** Never read, or known not to be true any more. */
+/** Never read, or no longer valid. */
 export function isReadMissing(shadow: RegisterShadow, key: RegisterReadKey): boolean {
   const entry = shadow.get(key)
   return entry === undefined || entry.state === 'invalidated'
 }
 
-/** Of a plane that somebody waits for: what is not known, essentials first. */
+/** For a plane that a caller waits for: the next unknown value, essential ones first. */
 export function findNextRequestedRead(
   plan: readonly PlannedRead[],
   shadow: RegisterShadow,
@@ -234,7 +234,7 @@ export function findNextRequestedRead(
   return plan.find((read) => read.essential === true && isUnread(read)) ?? plan.find(isUnread)
 }
 
-/** The most wanted read that is due: what was never read, in the plan's order, then whatever is most overdue. */
+/** The most important read that is due: values that were never read, in the plan's order, then the most overdue one. */
 export function findNextDueRead(
   plan: readonly PlannedRead[],
   shadow: RegisterShadow,
@@ -260,11 +260,11 @@ export function findNextDueRead(
   return best
 }
 
-/** 1 is due just now. */
+/** A lateness of 1 means that it is due just now. */
 function latenessOf(entry: ShadowEntry, everyMs: number, nowMs: number): number {
-  // Somebody changed it, or only the last run knew it: shown, and read anew.
+  // It was changed, or is from the last run: it is shown, and read again.
   if (entry.state === 'invalidated' || entry.source === 'cache') return Infinity
-  // Seen in what is now the future: the clock went back, and nobody knows how old it is.
+  // Its time is in the future: the clock was set back, and its age is unknown.
   if (entry.atMs - nowMs > SHADOW_CLOCK_SLACK_MS) return Infinity
   return (nowMs - entry.atMs) / everyMs
 }

@@ -4,9 +4,9 @@
  *   the same read is under way ▸ wait for it, then look again
  *   a fresh enough answer      ▸ served, even while the breaker is open
  *   the breaker is open        ▸ refused
- *   otherwise                  ▸ fetched once, for everybody who waits
+ *   otherwise                  ▸ fetched once, for all who wait
  *
- * A key that failed twice in a row rests for fifteen seconds; then one read tries it.
+ * A key that failed twice in a row is not read for fifteen seconds; then one read tries it (circuit breaker).
  *
  * Pure, given the fetch and the pause it is made with.
  */
@@ -18,7 +18,7 @@ import type { ShadowEntry, RegisterShadow, ValueSource } from './register-shadow
 import { SHADOW_CLOCK_SLACK_MS } from './register-shadow.ts'
 
 export interface RegisterReadOptions extends Pick<SendOptions, 'caller' | 'signal'> {
-  /** How old an answer may be; 0 asks the bus in any case. */
+  /** How old an answer may be; 0 reads from the bus in any case. */
   readonly maxAgeMs: number
   readonly source: ValueSource
   readonly deadlineMs: number
@@ -31,19 +31,19 @@ export interface CompletedRead {
 
 export type RegisterReadFault =
   | BusFault
-  /** It failed twice in a row and is left alone for a while. */
+  /** It failed twice in a row and is not read for a while. */
   | { readonly kind: 'resting'; readonly forMs: number; readonly because: string }
-  /** The owner lets us listen on this bus, not speak. */
+  /** The owner allows listening on this bus, but not sending. */
   | { readonly kind: 'listen-only' }
 
 export interface RegisterReaderDependencies {
   readonly shadow: RegisterShadow
-  /** Asks the bus; `ok` has the answer's data. */
+  /** Sends the request; `ok` has the answer's data. */
   readonly fetch: (
     key: RegisterReadKey,
     options: Pick<RegisterReadOptions, 'caller' | 'signal' | 'deadlineMs'>,
   ) => Promise<Result<Uint8Array, RegisterReadFault>>
-  /** What was read goes where everything goes that is heard; false if the shadow did not take it. */
+  /** Passes an answer on like an overheard one; returns false if the shadow did not take it. */
   readonly learn: (
     key: RegisterReadKey,
     payload: Uint8Array,
@@ -58,7 +58,7 @@ const ATTEMPTS = 3
 const PAUSE_MS = 75
 const REST_MS = 15_000
 const FAILURES_TO_REST = 2
-/** Keys that fail are remembered; there cannot be more of them than can be asked for, and still not for ever. */
+/** The limit for remembered failing keys. */
 const MAX_BREAKERS = 4_096
 
 interface Breaker {
@@ -105,7 +105,7 @@ export class RegisterReader {
     }
   }
 
-  /** What somebody else read while we waited answers us, too, however fresh we want it. */
+  /** A value that another initiator has read since we began waiting is used, however recent it has to be. */
   #readSince(key: RegisterReadKey, atMs: number): ShadowEntry | undefined {
     const entry = this.#parts.shadow.get(key)
     return entry !== undefined && entry.state !== 'invalidated' && entry.atMs >= atMs ? entry : undefined
@@ -115,7 +115,7 @@ export class RegisterReader {
     const entry = this.#parts.shadow.get(key)
     if (entry === undefined || entry.state === 'invalidated' || maxAgeMs <= 0) return undefined
     const ageMs = this.#parts.now() - entry.atMs
-    // From the future: the clock was set back, and nobody knows how old it is.
+    // Its time is in the future: the clock was set back, and its age is unknown.
     return ageMs <= maxAgeMs && ageMs > -SHADOW_CLOCK_SLACK_MS ? entry : undefined
   }
 
@@ -127,7 +127,7 @@ export class RegisterReader {
       const leftMs = Math.max(1, endMs - this.#parts.monotonic())
       const fetched = await fetch(key, { ...options, deadlineMs: leftMs })
       if (fetched.ok || fetched.fault.kind === 'refused') {
-        // A device that refuses knows the question and has no answer to it: that is an answer.
+        // A device that refuses knows the request and has no value: this counts as an answer.
         const payload = fetched.ok ? fetched.value : new Uint8Array()
         const learnt = learn(key, payload, { source: options.source, askedAt })
         this.#breakers.delete(key)
@@ -145,8 +145,8 @@ export class RegisterReader {
   }
 
   /**
-   * For an answer that the shadow did not take: it was full, or something changed meanwhile. It is the answer all the
-   * same.
+   * For an answer that the shadow did not take, because it was full or something changed meanwhile. It is still
+   * returned.
    */
   #passing(key: RegisterReadKey, payload: Uint8Array, source: ValueSource): ShadowEntry {
     return { key, payload, atMs: this.#parts.now(), source, state: payload.length === 0 ? 'tombstone' : 'present' }
@@ -163,7 +163,7 @@ export class RegisterReader {
   }
 }
 
-/** A bus that cannot be used, or a caller who left, says nothing about the device. */
+/** A bus that cannot be used, or a caller that has gone, says nothing about the device. */
 function isAboutDevice(fault: RegisterReadFault): boolean {
   switch (fault.kind) {
     case 'no-answer':
@@ -179,12 +179,12 @@ function isAboutDevice(fault: RegisterReadFault): boolean {
   }
 }
 
-/** Worth another try at once: noise, not absence. */
+/** Whether another try at once may help: after noise, but not if the device is absent. */
 function isPassing({ kind }: RegisterReadFault): boolean {
   return kind === 'collision' || kind === 'answer-lost' || kind === 'answer-garbled' || kind === 'arbitration-lost'
 }
 
-/** Whichever comes first. */
+/** Resolves when the read ends or the signal aborts. */
 function untilAborted(running: Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
   if (signal === undefined) return running
   return new Promise((resolve) => {

@@ -1,8 +1,8 @@
 /**
- * Disagreement: where a definition and our own register map speak of the same bytes and do not say the same. The
- * definition counts then, and the owner is told: one of the two is wrong.
+ * Register disagreement: a definition and our own register map decode the same bytes differently. The definition is
+ * used then, and the owner is told, because one of the two is wrong.
  *
- *   register of the map ▸ its question ▸ definition of that question ▸ the same answers read by both
+ *   register of the map ▸ its request ▸ definition of that request ▸ the same answers decoded by both
  */
 import { toHex } from '../../core/bytes.ts'
 import type { BoilerRegister } from './boiler-map.ts'
@@ -25,22 +25,22 @@ import type { MessageDefinition } from '../definitions/message-definition.ts'
 export interface RegisterDisagreement {
   readonly key: RegisterReadKey
   readonly message: MessageDefinition
-  /** The first answer that they read differently, and how. */
+  /** The first answer that the two decode differently, and the two values. */
   readonly sample: Uint8Array
   readonly builtIn: RegulatorValue | undefined
   readonly defined: RegulatorValue | undefined
 }
 
-/** Who is asked, by the tables that apply to it. */
+/** The addresses to check, by the tables that apply to them. */
 export interface CheckedBusAddresses {
   readonly regulator: number | undefined
-  /** Only one whose registers our boiler map describes. */
+  /** Only a boiler whose registers our map describes. */
   readonly boiler: number | undefined
 }
 
 type FindDefinition = (exchange: TelegramExchange) => MessageDefinition | undefined
 
-/** Answers that every coding of the type reads as something: whole numbers, and 21.5 as a float. */
+/** Sample answers that are valid in every coding of the type: whole numbers, and 21.5 as a float. */
 const SAMPLES: Readonly<Partial<Record<RegisterType, readonly (readonly number[])[]>>> = {
   u8: [[0x01], [0x02]],
   flag: [[0x00], [0x01]],
@@ -90,14 +90,14 @@ export function findDisagreements(
   return found
 }
 
-/** One sentence for the owner. */
+/** The disagreement as one sentence for the owner. */
 export function formatDisagreement({ message, sample, builtIn, defined }: RegisterDisagreement): string {
   const { source, line, circuit, name } = message
   const shown = (value: RegulatorValue | undefined): string => (value === undefined ? 'nothing' : String(value))
   return `${source}:${line}: ${circuit}.${name} reads ${toHex(sample)} as ${shown(defined)}, the built-in register map as ${shown(builtIn)}; the definition counts`
 }
 
-/** The same value in one of the layouts in which devices answer. */
+/** The same value in one of the forms in which devices answer. */
 interface SampleWay {
   readonly answers: readonly Uint8Array[]
   readonly decode: (answer: Uint8Array) => RegulatorValue | undefined
@@ -105,7 +105,7 @@ interface SampleWay {
 
 function registerWays(register: RegulatorRegister): readonly SampleWay[] {
   const header = [0x01, register.group, register.number & 0xff, register.number >> 8]
-  // A switch is answered with one byte or with two.
+  // A switch is answered with one byte or two.
   const tails = register.type === 'flag' ? [[], [0x00]] : [[]]
   return (SAMPLES[register.type] ?? []).map((value) => ({
     answers: tails.map((tail) => Uint8Array.from([...header, ...value, ...tail])),
@@ -113,7 +113,7 @@ function registerWays(register: RegulatorRegister): readonly SampleWay[] {
   }))
 }
 
-/** Value alone, value and sensor, value with its mirror and sensor: the map reads all three where they are usual. */
+/** Value alone, value and sensor, value with its mirror and sensor: the map decodes all three. */
 function boilerWays(register: BoilerRegister): readonly SampleWay[] {
   return (BOILER_SAMPLES[register.coding.length] ?? []).map((value) => ({
     answers: [
@@ -125,7 +125,7 @@ function boilerWays(register: BoilerRegister): readonly SampleWay[] {
   }))
 }
 
-/** Both read every sample alike in at least one layout, or they disagree. */
+/** They agree if both decode every sample equally in at least one form. */
 function compareReadings(
   find: FindDefinition,
   key: RegisterReadKey,
@@ -149,7 +149,7 @@ function compareReadings(
   return undefined
 }
 
-/** The first number that the definition reads; `undefined` when the answer does not fit it. */
+/** The first number that the definition decodes; `undefined` when the answer does not fit it. */
 export function decodeFirstNumericField(
   message: MessageDefinition,
   command: Uint8Array,
@@ -164,7 +164,7 @@ export function decodeFirstNumericField(
   return undefined
 }
 
-/** Digits that one of them leaves out are no disagreement. */
+/** A difference in rounding is not a disagreement. */
 function isNear(left: number, right: number): boolean {
   return Math.abs(left - right) <= 0.01 * Math.max(1, Math.abs(left))
 }

@@ -3,8 +3,8 @@
  *
  *   F1 15 B5 24 | 02 00 03 00 0F 00 ▸ 01 03 0F 00 …     read   zone.room_temperature, instance 0: 20.5 °C
  *
- * Which table applies depends on who is asked: the same register number means different things on different products.
- * `undefined` is an answer, too: nobody has said what this telegram means.
+ * Which table applies depends on the target: the same register number has different meanings on different products. The
+ * result is `undefined` for an unknown telegram.
  */
 import type { ProductRegisterTableName } from '../registry/heating-product.ts'
 import type { CalendarDate, FieldValue, TimeOfDay } from '../wire/datatype.ts'
@@ -25,10 +25,10 @@ import { decodeProgramDayTelegram, decodeTimerTelegram } from './schedule-telegr
 import type { StatusServiceField } from './status-service-table.ts'
 import { findStatusServiceBlock } from './status-service-table.ts'
 
-/** What is known about the device that was asked. */
+/** What is known about the target. */
 export interface TelegramTargetInfo {
   readonly registers: ProductRegisterTableName
-  /** Answers B524 the way regulators do. */
+  /** Whether it answers B524 as regulators do. */
   readonly extended: boolean
 }
 
@@ -38,7 +38,10 @@ export function decodeTelegram(exchange: TelegramExchange, asked: TelegramTarget
   return special ?? decodeBlock(telegram, response)
 }
 
-/** The same verdict for less: almost every telegram of a busy bus is about a register. */
+/**
+ * Returns whether a telegram can be decoded, at a lower cost, because almost every telegram of a busy bus is about a
+ * register.
+ */
 export function isKnownTelegram(exchange: TelegramExchange, asked: TelegramTargetInfo): boolean {
   const { primary, secondary, data } = exchange.telegram
   if (primary === VAILLANT && secondary === 0x24 && asked.extended && data.length === 6 && data[1] === 0x00)
@@ -134,7 +137,7 @@ function decodeBlock(telegram: Telegram, response: Uint8Array | undefined): Deco
   if (found === undefined) return undefined
   const { block, chosenBy } = found
   const broadcast = target === BROADCAST_ADDRESS
-  // What a device answers when it is asked it also says to everybody, in the command then.
+  // A device also broadcasts what it answers to a request; it is in the command then.
   const bytes = block.part === 'command' || broadcast ? data.subarray(chosenBy) : (response ?? new Uint8Array())
   return {
     name: block.name,
@@ -143,7 +146,7 @@ function decodeBlock(telegram: Telegram, response: Uint8Array | undefined): Deco
   }
 }
 
-/** Field by field, so that a short answer still tells what is in it. */
+/** Field by field, so that a short answer still gives the fields that it has. */
 function decodeFields(fields: readonly StatusServiceField[], bytes: Uint8Array): readonly DecodedField[] {
   if (bytes.length === 0) return []
   const decoded: DecodedField[] = []
@@ -157,7 +160,7 @@ function decodeFields(fields: readonly StatusServiceField[], bytes: Uint8Array):
   return decoded
 }
 
-/** Dates and times as people write them: `2026-01-31`, `07:30:00`; parts nobody gave are dashes. */
+/** Dates and times in the usual form: `2026-01-31`, `07:30:00`; missing parts are dashes. */
 function plainValue(value: FieldValue): RegulatorValue | undefined {
   if (typeof value === 'number') return Number(value.toFixed(4))
   if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim()

@@ -10,7 +10,7 @@ import { classifyTelegramForm } from '../wire/telegram.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import type { BusEvent } from '../adapter/ebus-connection.ts'
 
-/** `active` is what this gateway said, `passive` is what others said. */
+/** `active`: sent by this gateway; `passive`: sent by others. */
 export type TrafficScope = 'active' | 'passive'
 
 export const TRAFFIC_FAMILIES = ['B509', 'B516', 'B524', 'B555', 'other'] as const

@@ -1,5 +1,5 @@
 /**
- * Periodicity: how often each kind of telegram comes by. One tuple per source, target and service.
+ * Periodicity: how often each kind of telegram is sent. One tuple per source, target and service.
  *
  *   seen ▸ seen ▸ seen ▸ …   intervals between two sightings of one epoch; a gap that we slept through is no interval
  *

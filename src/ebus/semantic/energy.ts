@@ -1,7 +1,7 @@
 /**
- * Energy: what was burnt and what was drawn, in kWh.
+ * Energy: consumed gas and electricity, in kWh.
  *
- *   today, this year   from B516, which the regulator tells everybody
+ *   today, this year   from B516, which the regulator broadcasts
  *   month, all time    from its registers
  *
  * Each figure has one source, so nothing is counted twice and nothing unknown becomes zero.

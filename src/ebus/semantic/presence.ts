@@ -1,5 +1,5 @@
 /**
- * Presence: whether something numbered is there, without flickering.
+ * Presence: whether a numbered thing exists, without flickering.
  *
  *   unknown ──first look finds it──▶ present
  *   absent ──twice in a row──▶ present

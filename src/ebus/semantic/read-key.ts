@@ -1,5 +1,5 @@
 /**
- * Read key: a name for everything that can be read on a bus, as one number, and the telegram that reads it.
+ * Read key: a number for everything that can be read on a bus, and the telegram that reads it.
  *
  *   kind (4 bits) · address (8) · what is asked (40)
  *

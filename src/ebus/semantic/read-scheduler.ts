@@ -1,5 +1,5 @@
 /**
- * Read scheduler: one read of one thing at a time, and none at all where a fresh answer is there already.
+ * Read scheduler: one read per key at a time, and none if a recent answer is known.
  *
  *   the same read is under way ▸ wait for it, then look again
  *   a fresh enough answer      ▸ served, even while the breaker is open

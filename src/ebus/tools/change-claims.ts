@@ -12,7 +12,7 @@ export const MISSING_INTENT_REASON: PolicyReason = {
   argument: 'intent',
 }
 
-/** Said in so many words it is the caller's own ban; left out it is a mistake. */
+/** An explicit false is the caller's own refusal; a missing argument is a mistake. */
 export const DANGEROUS_NOT_ALLOWED_REASON: PolicyReason = {
   rule: 'allow-dangerous',
   message: 'MUTATE needs allow_dangerous: true.',
@@ -29,7 +29,7 @@ export const MISSING_IDEMPOTENCY_KEY_REASON: PolicyReason = {
   argument: 'idempotency_key',
 }
 
-/** What the guard is told of a change beside what is changed. */
+/** The gate's arguments, for the guard. */
 export function toAssessmentClaims({
   dryRun,
   idempotency_key: key,
@@ -46,7 +46,10 @@ interface GivenClaims {
   readonly key: Json
 }
 
-/** The key is the name of the call that lacked it: nobody else has it, and the call that is printed acts once. */
+/**
+ * The suggested key is derived from the trace of the incomplete call, so no other call has it, and the suggested call
+ * acts once.
+ */
 export function createMissingClaimArguments({ intent, dangerous, key }: GivenClaims, traceId: string): JsonObject {
   return {
     ...(intent === null ? { intent: 'MUTATE' } : {}),

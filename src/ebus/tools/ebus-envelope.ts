@@ -126,7 +126,7 @@ export const ebusFamily: Family = {
   success: (reply, _offer, replayed) =>
     envelope(marked(isAnswered(reply) ? reply : stamped(reply), replayed === true), null),
   failure: (fault) => ({
-    // A change that failed half-way says how far it got.
+    // A change that failed half-way reports how far it got.
     structured: envelope(marked(stamped(fault.details?.['data'] ?? null), fault.replayed === true), errorJson(fault)),
     isError: true,
   }),
@@ -138,7 +138,7 @@ export function computeDataHash(data: Json): string {
   return hash('sha256', canonicalJson(data))
 }
 
-/** Names and texts come from devices and definition files; the hash is over what is shown. */
+/** Names and texts come from devices and definition files, so they are cleaned first; the hash covers what is shown. */
 function envelope({ data: given, ...meta }: EbusAnswer, error: JsonObject | null): JsonObject {
   const data = sanitizeJson(given)
   return {
@@ -152,7 +152,7 @@ function stamped(data: Json): EbusAnswer {
   return { data, consistency: { mode: 'LIVE' }, data_timestamp: new Date(systemClock.now()).toISOString() }
 }
 
-/** Beside the data, so that the first answer and its replay have the same hash. */
+/** Outside of the data, so that the first answer and its replay have the same hash. */
 function marked(answer: EbusAnswer, replayed: boolean): EbusAnswer {
   return replayed ? { ...answer, replayed, note: REPLAYED } : answer
 }
@@ -164,7 +164,7 @@ function isAnswered(reply: Json): reply is EbusAnswer {
   return isJsonObject(reply) && Object.hasOwn(reply, 'data') && Object.hasOwn(reply, 'data_timestamp')
 }
 
-/** `source_layer` and `data` travel in the details of a fault and have places of their own in the envelope. */
+/** `source_layer` and `data` are details of a fault, and have members of their own in the envelope. */
 function errorJson(fault: Fault): JsonObject {
   const { data: _, source_layer: layer, ...details } = fault.details ?? {}
   return {
@@ -179,7 +179,7 @@ function errorJson(fault: Fault): JsonObject {
 }
 
 function codeOf({ kind, code }: Fault): EbusErrorCode {
-  // Whatever went wrong on the way: that nobody knows is what counts.
+  // Whatever the fault was: an unknown outcome takes precedence.
   if (kind === 'unknown-outcome') return 'UNKNOWN_OUTCOME'
   return EBUS_ERROR_CODES.find((known) => known === code) ?? CODE_OF_KIND[kind]
 }

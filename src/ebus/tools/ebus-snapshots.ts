@@ -3,7 +3,7 @@
  *
  *   capture ▸ kept ──expires_at──▶ gone        drop ▸ gone at once
  *
- * To everybody but its taker a snapshot does not exist: an id that leaks is of no use to anybody else.
+ * For any other caller a snapshot does not exist, so a leaked id is useless.
  *
  * Holds memory; otherwise pure.
  */
@@ -25,8 +25,8 @@ export interface EbusSnapshot {
 }
 
 /**
- * Of everybody together, but for `perOwner`; a node counts with all it speaks for. `ttlMs` counts from the capture;
- * reading does not extend it.
+ * Limits for all callers together, except `perOwner`; a node counts with every caller it speaks for. `ttlMs` is counted
+ * from the capture; reading does not extend it.
  */
 export interface SnapshotLimits {
   readonly ttlMs: number
@@ -35,10 +35,10 @@ export interface SnapshotLimits {
   readonly bytes: number
 }
 
-/** For callers that capture in a loop; most of a capture is the 1,024 telegrams of the message store. */
+/** Against callers that capture in a loop; most of a capture are the 1,024 telegrams of the message store. */
 export const SNAPSHOT_LIMITS: Omit<SnapshotLimits, 'ttlMs'> = { perOwner: 8, total: 64, bytes: 32 * 1_024 * 1_024 }
 
-/** Not to be guessed, although an id alone opens nothing. */
+/** Cannot be guessed, although an id alone grants no access. */
 const ID_BYTES = 16
 
 export class EbusSnapshots {
@@ -51,7 +51,7 @@ export class EbusSnapshots {
   }
 
   take(view: EbusView, owner: string, nowMs: number): Result<EbusSnapshot, Fault> {
-    // Lazily, on every use: no timer keeps the program awake for it.
+    // Checked on every use, so that no timer keeps the process awake.
     this.#purge(nowMs)
     const bytes = measureEbusViewBytes(view)
     const account = toAccountKeyFromCallerKey(owner)

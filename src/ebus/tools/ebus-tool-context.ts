@@ -21,7 +21,7 @@ import type { EbusView } from './ebus-view.ts'
 import { createLiveView } from './ebus-view.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
 
-/** Handed to every tool of the family. */
+/** The dependencies of every tool of the family. */
 export interface EbusToolContext {
   readonly buses: readonly HeatingBusClient[]
   readonly snapshots: EbusSnapshots
@@ -36,11 +36,11 @@ export interface DefinitionLoadState {
   state: 'loading' | 'loaded' | 'failed'
   /** Why there are none. */
   problem: string | undefined
-  /** The pin of fetched files. */
+  /** The hash of downloaded files. */
   sha256: string | undefined
 }
 
-/** The first one configured where none is named: most houses have one. */
+/** The first configured bus if none is named, because most houses have one. */
 export function findBus({ buses }: EbusToolContext, id: string | undefined): Result<HeatingBusClient, Fault> {
   const bus = id === undefined ? buses[0] : buses.find((each) => each.id === id)
   if (bus !== undefined) return ok(bus)
@@ -49,13 +49,13 @@ export function findBus({ buses }: EbusToolContext, id: string | undefined): Res
   )
 }
 
-/** Calls that change something on one bus do not overlap. Sees the arguments before anybody has checked them. */
+/** The lock for calls that change something on one bus. The arguments are not validated yet. */
 export function resolveBusLockKey({ buses }: EbusToolContext, body: JsonObject): string {
   const id = body['bus']
   return `ebus:${typeof id === 'string' ? id : (buses[0]?.id ?? '')}`
 }
 
-/** Costs nothing by itself: a view computes what is asked of it. */
+/** Computes nothing by itself: a view computes what is requested of it. */
 export function createCurrentView({ clock, version }: EbusToolContext, heating: HeatingBusClient): EbusView {
   return createLiveView({
     busId: heating.id,
@@ -75,13 +75,13 @@ export interface EbusViewRequest {
   readonly bus?: string
 }
 
-/** The view that a call asks for, and what to say about it beside the data. */
+/** The view that a call requests, and what the answer's meta says about it. */
 export interface ResolvedEbusView {
   readonly view: EbusView
   readonly answer: (data: Json, beside?: JsonObject) => EbusAnswer
 }
 
-/** A snapshot of somebody else's, or of another bus, is as unknown as one that never was. */
+/** Another caller's snapshot, or one of another bus, is answered like one that does not exist. */
 export function resolveEbusView(
   house: EbusToolContext,
   wish: EbusViewRequest,
@@ -89,7 +89,7 @@ export function resolveEbusView(
 ): Result<ResolvedEbusView, Fault> {
   const heating = findBus(house, wish.bus)
   if (!heating.ok) return heating
-  // The bus is checked even where a snapshot decides: a misspelt name is a mistake in either case.
+  // The bus is checked even if a snapshot decides, because a misspelt name is a mistake in any case.
   if (wish.consistency?.mode !== 'SNAPSHOT') {
     const view = createCurrentView(house, heating.value)
     return ok({ view, answer: answerer(house, view, { mode: 'LIVE' }) })
@@ -102,7 +102,7 @@ export function resolveEbusView(
   return ok({ view, answer: answerer(house, view, { mode: 'SNAPSHOT', snapshot_id: id }) })
 }
 
-/** The handler of a tool that shows one thing of a view. */
+/** The handler of a tool that shows one part of a view. */
 export function createViewHandler<Wish extends EbusViewRequest>(
   house: EbusToolContext,
   show: (view: EbusView, wish: Wish) => Json,
@@ -113,7 +113,7 @@ export function createViewHandler<Wish extends EbusViewRequest>(
   }
 }
 
-/** Which bus it was is only worth saying where there are several. */
+/** The bus is only named if there are several. */
 export function createBusIdField(
   { buses }: Pick<EbusToolContext, 'buses'>,
   { id }: Pick<HeatingBusClient, 'id'>,
@@ -121,7 +121,7 @@ export function createBusIdField(
   return buses.length > 1 ? { bus: id } : {}
 }
 
-/** What goes beside the data of every answer: when it was so, and on which bus. */
+/** The meta of every answer: the time of its data, and the bus. */
 function createAnswerMeta(
   house: EbusToolContext,
   { id, atMs, consistency }: { readonly id: string; readonly atMs: number; readonly consistency: JsonObject },
@@ -138,7 +138,7 @@ export function createLiveAnswerFields(
   return createAnswerMeta(house, { id, atMs, consistency: { mode: 'LIVE' } })
 }
 
-/** The outcome of a call that looked at something or changed it, with what goes beside its data. */
+/** The outcome of a call, with the meta beside its data. */
 export function createLiveOutcome(
   house: EbusToolContext,
   heating: HeatingBusClient,
@@ -148,7 +148,7 @@ export function createLiveOutcome(
   return ok({ data: { ...createLiveAnswerFields(house, heating, atMs), ...beside, data } })
 }
 
-/** How old an answer is, and whether the device was asked for it. */
+/** The age of an answer, and whether it was read from the device for this call. */
 export function createCacheJson(house: EbusToolContext, fromCache: boolean, atMs: number): JsonObject {
   return { from_cache: fromCache, age_seconds: toAgeSeconds(atMs, house.clock.now()), observed_at: isoTime(atMs) }
 }
@@ -165,7 +165,7 @@ function answerer(
   return (data, beside = {}) => ({ data, ...createAnswerMeta(house, { id, atMs, consistency }), ...beside })
 }
 
-/** How old a plane is, as a whole and field by field; nothing for a plane about which nothing is known. */
+/** The age of a plane, as a whole and field by field; absent for an empty plane. */
 export function describePlaneFreshness(
   { fields }: SemanticPlane,
   nowMs: number,
@@ -177,7 +177,7 @@ export function describePlaneFreshness(
   const oldest = rest.reduce((left, right) => (right.atMs < left.atMs ? right : left), first)
   const sources = new Set(all.map(([, { source }]) => source))
   const stale = all.filter(([, field]) => isReadingStale(field, nowMs))
-  // In an answer of many planes only what is old is worth the room.
+  // An answer with many planes lists only the old fields.
   const shown = eachField ? all : stale
   return {
     freshness: {
@@ -193,7 +193,7 @@ export function describePlaneFreshness(
   }
 }
 
-/** With the message that it came from, where somebody asked for details. */
+/** With the message of each value, if details were requested. */
 function namedFieldJson(
   field: FieldFreshness,
   nowMs: number,

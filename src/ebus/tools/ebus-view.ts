@@ -1,7 +1,7 @@
 /**
  * View: everything that the reading tools show of one bus, either as it is now or as it was at one moment.
  *
- * A capture is taken in one turn of the event loop, so nothing in it is from before and nothing from after.
+ * A capture is taken in one turn of the event loop, so all of it is from one moment.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { BusStatus } from '../adapter/ebus-connection.ts'
@@ -22,18 +22,18 @@ import { toWatchSummaryJson } from '../semantic/watch-summary.ts'
 import type { BusDeviceView } from './device-view.ts'
 import { listBusDeviceViews } from './device-view.ts'
 
-/** The contract's words for how the adapter fares. */
+/** The contract's names for the state of the adapter. */
 export type BusReachability = 'connected' | 'forbidden' | 'no_signal' | 'disconnected'
 
-/** Functions, so that a live view computes no more than it is asked for. */
+/** Functions, so that a live view computes only what is requested. */
 export interface EbusView {
   readonly busId: string
   /** Wall clock. */
   readonly atMs: number
-  /** Whether anything could be read at that moment. */
+  /** Whether values could be read at that moment. */
   readonly reach: BusReachability
   readonly plane: (name: SemanticPlaneName) => SemanticPlane
-  /** Circuit and name, or the bytes, of the message that a value was read with. */
+  /** The message with which a value was read: circuit and name, or its bytes. */
   readonly messageName: (key: RegisterReadKey) => string | undefined
   readonly devices: () => readonly BusDeviceView[]
   readonly settings: () => readonly ResidentSetting[]
@@ -54,7 +54,7 @@ export interface EbusViewSources {
   readonly info: AdapterInfo | undefined
   readonly version: string
   readonly plan: () => readonly PlannedRead[]
-  /** What callers have asked for by rpc, which is watched like the plan's own reads. */
+  /** The keys that callers requested by rpc, which are watched like the plan's own reads. */
   readonly toolReads: ReadonlySet<RegisterReadKey>
   /** Wall clock, and monotonic. */
   readonly atMs: number
@@ -63,7 +63,7 @@ export interface EbusViewSources {
 
 const NO_FIELDS: ReadonlyMap<string, FieldFreshness> = new Map()
 
-/** Of one moment: `bus`, `atMs` and `nowMs` are taken once, so that all parts of an answer agree. */
+/** For one moment: `bus`, `atMs` and `nowMs` are taken once, so that all parts of an answer agree. */
 export function createLiveView(parts: EbusViewSources): EbusView {
   const { installation, bus, atMs } = parts
   const { observatory } = installation
@@ -104,7 +104,7 @@ export function createLiveView(parts: EbusViewSources): EbusView {
   }
 }
 
-/** The same view, for ever. */
+/** An unchanging copy of the view. */
 export function captureEbusView(live: EbusView): EbusView {
   const planes = new Map(SEMANTIC_PLANE_NAMES.map((name) => [name, live.plane(name)]))
   const devices = live.devices()
@@ -133,7 +133,7 @@ export function captureEbusView(live: EbusView): EbusView {
   }
 }
 
-/** What a capture weighs, in bytes of JSON: near enough to what it takes in memory. */
+/** The size of a capture in bytes of JSON, which is close to its size in memory. */
 export function measureEbusViewBytes(view: EbusView): number {
   const parts = [
     SEMANTIC_PLANE_NAMES.map((name) => view.plane(name).data),
@@ -152,7 +152,7 @@ function reachOf({ connected, signal }: BusStatus): Exclude<BusReachability, 'fo
   return !connected ? 'disconnected' : signal ? 'connected' : 'no_signal'
 }
 
-/** Nobody looks for updates of either, so nothing is claimed about them. */
+/** Updates of either are not checked, so nothing is stated about them. */
 function runtimeStatus({ bus, info, version }: EbusViewSources): JsonObject {
   return {
     adapter_status: { status: reachOf(bus), firmware_version: info?.firmwareVersion ?? null, updates_available: null },
@@ -170,10 +170,10 @@ function addressName(address: number): string {
   return `0x${address.toString(16).toUpperCase().padStart(2, '0')}`
 }
 
-/** Asked every half minute; three silences make it old. */
+/** Read every half minute; old after three missing answers. */
 const INFO_STALE_MS = 100_000
 
-/** Identity does not age; what is measured does. */
+/** The identification does not age; measurements do. */
 function adapterPlane(info: AdapterInfo | undefined): SemanticPlane {
   const data = toAdapterInfoJson(info)
   const atMs = info?.telemetryAtMs ?? info?.identityAtMs

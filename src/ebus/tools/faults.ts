@@ -1,8 +1,8 @@
 /**
- * Faults: what the bus says, as something to tell a model or a person.
+ * Faults: faults of the bus as messages for a model or a person.
  *
- * A change is only called "not tried" when nothing of it was on the wire; the rest is an unknown outcome, because the
- * far end may have done what it was told (docs/adr/0004).
+ * A change counts as "not tried" only if nothing of it was on the wire; otherwise its outcome is unknown, because the
+ * far end may have carried it out (docs/adr/0004).
  */
 import type { ArgumentIssue } from '../../bus/capability.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
@@ -14,7 +14,7 @@ import type { RegisterReadFault } from '../semantic/read-scheduler.ts'
 import type { EbusErrorCode, ErrorSourceLayer } from './ebus-envelope.ts'
 import type { BusReachability } from './ebus-view.ts'
 
-/** `where` is the layer that has something to complain about, and whatever else a caller may want to know. */
+/** `where` is the layer with the problem, and further details for the caller. */
 function fault(
   kind: FaultKind,
   code: EbusErrorCode,
@@ -32,14 +32,14 @@ export function createEbusArgumentFault(argument: string, message: string): Faul
   return createEbusArgumentsFault([{ path: argument.split('.'), message, code: 'custom' }])
 }
 
-/** From the registry's tables; arguments that fail a schema are said by the chain before they come here. */
+/** For mistakes that only the registry's tables show; the chain reports arguments that do not fit the schema. */
 export function createEbusArgumentsFault(issues: readonly ArgumentIssue[]): Fault {
   const message = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')
   const spelt = issues.map(({ path, message: text, code }) => ({ path: [...path], message: text, code }))
   return fault('invalid-arguments', 'INVALID_ARGUMENT', message, { source_layer: 'registry', issues: spelt })
 }
 
-/** For what nobody knows because nobody could ask: `undefined` where somebody could, and then null is an answer. */
+/** Why a value is unknown: it could not be read. `undefined` if it could, so that null is the answer. */
 export function createBusUnreachableFault(reach: BusReachability): Fault | undefined {
   if (reach === 'connected') return undefined
   return fault(
@@ -56,7 +56,7 @@ const OUT_OF_REACH: Readonly<Record<Exclude<BusReachability, 'connected'>, strin
   forbidden: 'ebusd was started without --enablehex and sends nothing for others',
 }
 
-/** For a read: nothing in the house is different because of it. */
+/** The fault for a failed read, which changed nothing. */
 export function createBusReadFault(cause: RegisterReadFault, target: number): Fault {
   const who = formatBusAddress(target)
   switch (cause.kind) {
@@ -79,7 +79,7 @@ export function createBusReadFault(cause: RegisterReadFault, target: number): Fa
       )
     case 'refused':
       return fault('failed', 'PROTOCOL_ERROR', `${who} refuses this question (NAK).`, 'bus')
-    // `busy`: nothing is wrong with the question, the next attempt may well be heard.
+    // `busy`: the request is fine, and the next attempt may succeed.
     case 'answer-garbled':
       return fault('busy', 'PROTOCOL_ERROR', `The answer of ${who} came garbled, twice.`, 'bus')
     case 'no-answer':
@@ -89,7 +89,7 @@ export function createBusReadFault(cause: RegisterReadFault, target: number): Fa
     case 'timed-out': {
       const { phase } = cause
       const within = `within ${Math.round(cause.afterMs)} ms`
-      // A device that was never asked is not to blame.
+      // A device that was never asked is not the cause.
       const message =
         phase === 'talking' ? `No answer of ${who} ${within}.` : `The bus was not free ${within}; ${who} was not asked.`
       return fault('timed-out', 'TIMEOUT', message, { source_layer: 'bus', phase })
@@ -99,7 +99,7 @@ export function createBusReadFault(cause: RegisterReadFault, target: number): Fa
   }
 }
 
-/** For a change. */
+/** The fault for a failed change. */
 export function createBusWriteFault(cause: RegisterReadFault, target: number): Fault {
   if (cause.kind === 'resting' || cause.kind === 'listen-only' || cause.kind === 'refused')
     return createBusReadFault(cause, target)
@@ -113,7 +113,7 @@ export function createBusWriteFault(cause: RegisterReadFault, target: number): F
   if (cause.kind === 'no-answer')
     return fault('offline', 'TIMEOUT', `Nobody answers at ${formatBusAddress(target)}; nothing was changed.`, 'bus')
   if (cause.kind === 'cancelled') return createCancelledBusCallFault()
-  // Not `timed-out`: that would leave open what is certain, that nothing was sent.
+  // Not `timed-out`, which would leave open whether anything was sent.
   if (cause.kind === 'timed-out')
     return fault(
       'busy',
@@ -125,7 +125,8 @@ export function createBusWriteFault(cause: RegisterReadFault, target: number): F
 }
 
 /**
- * Of the kind that promises that nothing was tried, so that the key of a call that was withdrawn in time is free again.
+ * Of a kind which states that nothing was tried, so that the idempotency key of a call that was cancelled in time is
+ * free again.
  */
 export function createCancelledBusCallFault(): Fault {
   return fault('busy', 'CANCELLED', 'The call was withdrawn before anything was sent.', 'gateway')
@@ -173,7 +174,5 @@ function untried(cause: Exclude<BusFault, { readonly kind: 'refused' }>): Fault 
   }
 }
 
-/**
- * ebusd's words for others who were faster and for a line that was disturbed: the next attempt may well get through.
- */
+/** ebusd's messages for a lost arbitration and a disturbed line: the next attempt may succeed. */
 const LINE_TAKEN = /^ERR: (arbitration|SYN received|wrong symbol|ACK error)/

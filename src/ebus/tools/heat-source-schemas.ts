@@ -1,5 +1,6 @@
 /**
- * Heat source schemas: boiler, heat pump, solar heating and cylinders as clients see them, and what they take and yield.
+ * Heat source schemas: boiler, heat pump, solar heating and cylinders as clients see them, with their consumption and
+ * yield.
  */
 import { z } from 'zod'
 import {
@@ -9,7 +10,7 @@ import {
   optionalText as text,
 } from './plane-field-schemas.ts'
 
-/** A meter nobody has told is null. The older gateway shows zero there, which looks like a cold day. */
+/** A meter without a value is null. The older gateway shows zero there, which looks like a cold day. */
 const figure = z.number().nullable().describe('kWh; null while unknown.')
 const figureMeta = z.object({
   freshness_state: z.enum(['fresh', 'stale', 'unknown']),
@@ -25,19 +26,19 @@ const series = z.object({
   today: figure,
   yearly: z.array(figure).describe('This year, all time.'),
   monthly: z.array(figure).describe('Last month, this month.'),
-  // The same figures say how old they are, one by one: they come in different telegrams.
+  // Each figure has its own age, because they come in different telegrams.
   today_meta: figureMeta,
   yearly_meta: z.array(figureMeta),
   monthly_meta: z.array(figureMeta),
 })
-/** `total`: where a maker's definition counts both in one, in kWh. */
+/** `total`: if a manufacturer's definition counts both in one figure, in kWh. */
 export const meterSchema = z.object({
   dhw: series.exactOptional(),
   climate: series.exactOptional(),
   total: z.object({ today: number, all_time: number }).exactOptional(),
 })
 
-/** In the order of the contract. Hot water in here is what the regulator says about it, not the boiler. */
+/** In the order of the contract. The hot water values are the regulator's, not the boiler's. */
 export const boilerStatusSchema = z.object({
   state: z.object({
     flow_temperature_c: number,
@@ -51,7 +52,7 @@ export const boilerStatusSchema = z.object({
     diverter_valve_position_pct: number,
     fan_speed_rpm: number,
     target_fan_speed_rpm: number,
-    // The contract's name; it is a current, in microamperes.
+    // The contract's name; the value is a current in microamperes.
     ionisation_voltage_ua: number,
     dhw_water_flow_lpm: number,
     dhw_demand_active: flag,

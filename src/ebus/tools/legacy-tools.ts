@@ -1,9 +1,9 @@
 /**
- * Old names: what clients of the older gateway call, each a longer way to the tool that it is called now.
+ * Legacy tools: the tool names of the older gateway, each of which forwards to the present tool.
  *
  *   ebus.invoke ──forward──▶ ebus.v1.rpc.invoke           ebus.devices ──forward──▶ ebus.v1.registry.devices.list
  *
- * Guard, approval, key, lock and record are those of the tool itself, so that what the owner says of it holds for both.
+ * Guard, approval, key, lock and record are those of the present tool, so that the owner's rules for it apply to both.
  *
  * Pure: the bus does the work.
  */

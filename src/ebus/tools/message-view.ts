@@ -1,5 +1,5 @@
 /**
- * Message view: a message definition and what it said, as tools show it.
+ * Message view: a message definition and its values, as tools show them.
  */
 import type { Effect } from '../../bus/capability.ts'
 import { toHex } from '../../core/bytes.ts'
@@ -22,7 +22,7 @@ import { findRegister } from '../semantic/register-map.ts'
 import { classifyAddress } from '../wire/address.ts'
 
 const MAX_TEXT = 200
-/** Memory and EEPROM of a device, byte by byte. */
+/** Groups of messages that read a device's memory and EEPROM byte by byte. */
 const MEMORY_SERVICE = 0x09
 
 /**
@@ -41,8 +41,8 @@ export function classifyMessageWrite(
 }
 
 /**
- * B524 registers that the built-in map names: the residents' within their limits, the installer's otherwise. `undefined`
- * where the map has nothing to say.
+ * B524 registers in the built-in map: residents may set those with limits, and installers the others. `undefined` if
+ * the map does not have the register.
  */
 function builtInEffect(message: MessageDefinition, data: Uint8Array | undefined): Effect | undefined {
   const register = builtInRegister(message, data ?? message.id)
@@ -58,7 +58,7 @@ function builtInRegister({ pb, sb }: MessageDefinition, data: Uint8Array): Regul
   return pb === 0xb5 && sb === 0x24 && verb === 0x01 ? findRegister(opcode, group, high * 256 + low) : undefined
 }
 
-/** The same write as the built-in map knows it; `undefined` where that has no such register. */
+/** The same write as the built-in map knows it; `undefined` if the map lacks the register. */
 export function findBuiltInWrite(message: MessageDefinition, data: Uint8Array): EncodedMethodCall | undefined {
   if (builtInRegister(message, data) === undefined) return undefined
   const [opcode = 0, , group = 0, instance = 0, low = 0, high = 0, ...bytes] = data
@@ -67,7 +67,7 @@ export function findBuiltInWrite(message: MessageDefinition, data: Uint8Array): 
   return prepared?.ok === true ? prepared.value : undefined
 }
 
-/** Values by field, as they are read; secrets hidden. */
+/** Values by field, as they are read; secrets are hidden. */
 export function toMessageValuesJson(message: MessageDefinition, { fields }: DecodedMessage): JsonObject {
   return Object.fromEntries(
     fields.map(({ key, field, reading }) => [
@@ -90,7 +90,7 @@ export function toMessageUnitsJson({ fields }: DecodedMessage): JsonObject {
   )
 }
 
-/** Names, comments and units are a stranger's text: definition files come from many hands. */
+/** Names, comments and units are untrusted text, because definition files have many authors. */
 export function toMessageDefinitionJson(
   definitions: BusDefinitions,
   message: MessageDefinition,

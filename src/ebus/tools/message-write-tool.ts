@@ -1,5 +1,5 @@
 /**
- * Message write: a setting of a definition file is written, and the message is read again afterwards.
+ * Message write tool: writes a setting of a definition file and reads the message again afterwards.
  *
  * Pure, given its house.
  */

@@ -39,7 +39,7 @@ import { createExchange } from '../wire/telegram.ts'
 import type { MethodInvocation } from './rpc-arguments.ts'
 import type { RegisterReadOptions } from '../semantic/read-scheduler.ts'
 
-/** What spec 1 calls the gateway, whatever address it really has. */
+/** Spec 1's name for the gateway, whatever its real address is. */
 const GATEWAY_SOURCE = 113
 
 export const READ_ONLY_VIOLATION_REASON: PolicyReason = {
@@ -47,14 +47,14 @@ export const READ_ONLY_VIOLATION_REASON: PolicyReason = {
   message: 'This method changes something; READ_ONLY does not allow that.',
 }
 
-/** A call on its way: what was asked, by whom, of which house. */
+/** A call in progress: its arguments, its caller, and the family's context. */
 interface MethodCallJob {
   readonly house: EbusToolContext
   readonly invocation: MethodInvocation
   readonly call: Call
 }
 
-/** What it comes to on this bus, now. */
+/** The method and the device that the call resolves to on this bus. */
 export interface ResolvedMethod {
   readonly heating: HeatingBusClient
   readonly method: DeviceMethod
@@ -62,7 +62,7 @@ export interface ResolvedMethod {
   readonly request: BusRequest
 }
 
-/** In the order in which a caller can put things right: bus, device, plane, method, intent, source, parameters. */
+/** In the order in which a caller can correct mistakes: bus, device, plane, method, intent, source, parameters. */
 export function resolveMethodCall(
   house: EbusToolContext,
   invocation: MethodInvocation,
@@ -148,7 +148,7 @@ function requestOf({ primary, secondary }: DeviceMethod, target: number, { data 
   return { target, primary, secondary, data }
 }
 
-/** With the way that leads there instead. */
+/** With the tool that does it instead. */
 function notCallable({ readOnly }: DeviceMethod, { installation }: HeatingBusClient): string {
   if (readOnly) return 'listed, but not to be called; the semantic tools have what it would say'
   const regulator = installation.topology.regulator?.address
@@ -156,7 +156,7 @@ function notCallable({ readOnly }: DeviceMethod, { installation }: HeatingBusCli
   return `listed, but not to be called; set_ext_register of the regulator${where} sets temperatures and modes: ${SETTING_TOOL_HINT}`
 }
 
-/** Nobody but this gateway sends here, and it has one address: its own, or what the contract calls it. */
+/** Only this gateway sends here, and it has one address: its own, or the contract's name for it. */
 function checkSource(source: Json | undefined, heating: HeatingBusClient): Fault | undefined {
   const { address } = heating.status()
   if (source === undefined || source === GATEWAY_SOURCE || source === address) return undefined
@@ -165,8 +165,8 @@ function checkSource(source: Json | undefined, heating: HeatingBusClient): Fault
 }
 
 /**
- * The cache is the shadow itself, whose keys name the device: the same question to two devices is two questions. What
- * others asked for on the bus answers here as well, and its age says so.
+ * The cache is the register shadow, whose keys contain the device. Values that other initiators have read are used as
+ * well, and the answer gives their age.
  */
 async function read({ house, invocation, call }: MethodCallJob, resolved: ResolvedMethod): Promise<Outcome> {
   const { heating, method, prepared, request } = resolved
@@ -187,7 +187,7 @@ async function read({ house, invocation, call }: MethodCallJob, resolved: Resolv
   })
 }
 
-/** What a caller gets to see of an answer. */
+/** What a caller sees of an answer. */
 function shownValues(
   { heating, method, request }: ResolvedMethod,
   values: MethodValues,
@@ -203,19 +203,19 @@ function shownValues(
 const TELLING: readonly string[] = ['payload', 'response_payload', 'value', 'decoded']
 const HIDDEN = createMethodValue(SECRET_VALUE_PLACEHOLDER)
 
-/** Without what only a regulator's table says. */
+/** Without the fields that only a regulator's table has. */
 function bytesOnly(values: MethodValues): MethodValues {
   const { decoded: _decoded, constraint_min: _min, constraint_max: _max, ...rest } = values
   return rest
 }
 
-/** Callers of the older gateway choose by class instead of by milliseconds. */
+/** Callers of the older gateway choose a class instead of milliseconds. */
 function classAgeMs({ cache_class: cacheClass, refresh_class: refreshClass }: JsonObject): number | undefined {
   const given = cacheClass ?? refreshClass
   return given === 'state' ? STATE_VALUE_MAX_AGE_MS : given === 'config' ? CONFIG_VALUE_MAX_AGE_MS : undefined
 }
 
-/** Throws for a method that is called a read and is none: then our own tables disagree. */
+/** Throws for a method that is declared as a read and is none: then our own tables disagree. */
 function keyOf(request: BusRequest): RegisterReadKey {
   const meaning = interpretTelegram(createExchange(request))
   if (meaning?.kind !== 'value') throw new Error(`${toHex(request.data)} reads nothing`)
@@ -225,11 +225,11 @@ function keyOf(request: BusRequest): RegisterReadKey {
 async function change({ house, invocation, call }: MethodCallJob, resolved: ResolvedMethod): Promise<Outcome> {
   const { heating, prepared, request } = resolved
   const wish = { deadlineMs: invocation.timeout_ms, caller: toAccountKey(call.caller) }
-  // Nothing of ours goes out between the change and the look at it.
+  // Nothing else of ours is sent between the change and its read-back.
   return heating.exclusively(async () => {
     if (call.signal.aborted) return fail(createCancelledBusCallFault())
     const before = await readBefore(resolved, wish)
-    // Not repeatable: a telegram that may have reached its target is not said a second time.
+    // Not repeatable: a telegram that may have reached its target is not sent again.
     const sent = await heating.send(request, { ...wish, signal: call.signal, repeatable: false })
     if (!sent.ok) return fail(createBusWriteFault(sent.fault, request.target))
     const values = shownValues(resolved, prepared.decode(sent.value), sent.value)
@@ -241,8 +241,8 @@ async function change({ house, invocation, call }: MethodCallJob, resolved: Reso
 type TelegramWish = Pick<RegisterReadOptions, 'caller' | 'deadlineMs'>
 
 /**
- * What was there before, for whoever wants to put it back: the value, and the bytes that `data` takes. From memory where
- * that is a minute old at most; what cannot be read does not keep anybody from changing it.
+ * The former value, for a caller that wants to restore it: the value, and the bytes for `data`. From memory if that is
+ * at most a minute old; if it cannot be read, the change is made all the same.
  */
 async function readBefore(resolved: ResolvedMethod, wish: TelegramWish): Promise<MethodValues> {
   if (resolved.prepared.confirm === undefined) return {}
@@ -250,19 +250,19 @@ async function readBefore(resolved: ResolvedMethod, wish: TelegramWish): Promise
   return { before: seen?.shown ?? createMethodValue(undefined), ...(seen?.bytes && { before_data: seen.bytes }) }
 }
 
-/** The acknowledge says that it was heard; only a look says that it was done. */
+/** The acknowledgement says that the telegram was received; only a read-back shows that it was carried out. */
 async function confirm(resolved: ResolvedMethod, wish: TelegramWish): Promise<MethodValues> {
   const { confirm: look } = resolved.prepared
   if (look === undefined) return {}
   const seen = await lookAt(resolved, { ...wish, maxAgeMs: 0, source: 'write_confirm' })
-  // The change was acknowledged; that it could not be looked at makes it unconfirmed, not failed.
+  // The change was acknowledged; without a read-back it is unconfirmed, not failed.
   return {
     read_back: seen?.shown ?? createMethodValue(undefined),
     confirmed: createMethodValue(seen === undefined ? undefined : look.holds(seen.payload)),
   }
 }
 
-/** What a change is about, as it is now; `undefined` where it could not be read. */
+/** The present value of the changed register; `undefined` if it could not be read. */
 async function lookAt(
   resolved: ResolvedMethod,
   wish: RegisterReadOptions,
@@ -278,16 +278,13 @@ async function lookAt(
   return { payload, shown: decoded ?? bytes ?? createMethodValue(toHex(payload)), ...(bytes && { bytes }) }
 }
 
-/** What goes beside the data of every answer here. */
+/** The meta beside the data of every answer. */
 function besideData(heating: HeatingBusClient): { readonly source_address?: number } {
   const { address } = heating.status()
   return address === undefined ? {} : { source_address: address }
 }
 
-/**
- * B524 of a device that is no regulator: what its registers are is written nowhere, whatever their numbers are
- * elsewhere.
- */
+/** The B524 registers of a device that is not a regulator are not documented, whatever their numbers mean elsewhere. */
 export function isUndocumentedB524Access(
   { secondary }: DeviceMethod,
   address: number,

@@ -9,9 +9,9 @@ import { HEATING_PLANE_NAMES } from '../semantic/planes.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { findBus } from './ebus-tool-context.ts'
 
-/** Time left for the answer itself, and for the way back. */
+/** The time that is left for the answer itself. */
 const ANSWER_MS = 2_000
-/** A call that may take minutes is not held for as long where nobody answers. */
+/** The limit for a call with a long deadline, if no device answers. */
 const MAX_WAIT_MS = 20_000
 
 export async function readMissingPlaneValues(

@@ -1,9 +1,9 @@
 /**
- * Plane field schemas: the kinds of values that a plane can lack.
+ * Plane field schemas: the kinds of values that may be absent in a plane.
  */
 import { z } from 'zod'
 
-/** Absent, never null and never zero: a sensor that is not there has not measured nothing. */
+/** Absent, never null and never zero, because zero would look like a measured value. */
 export const optionalNumber = z.number().exactOptional()
 export const optionalFlag = z.boolean().exactOptional()
 export const optionalCodes = z.array(z.int()).exactOptional()

@@ -1,6 +1,6 @@
 /**
- * Plane schemas: the semantic planes as clients see them. Temperatures in °C, pressures in bar, shares in percent. What
- * is not known is left out.
+ * Plane schemas: the semantic planes as clients see them. Temperatures in °C, pressures in bar, shares in percent.
+ * Unknown values are left out.
  */
 import { z } from 'zod'
 import { FM5_MODES } from '../semantic/fm5-module.ts'
@@ -10,14 +10,14 @@ import { optionalFlag as flag, optionalNumber as number, optionalText as text } 
 import { boilerStatusSchema, cylinderSchema, heatPumpSchema, meterSchema, solarSchema } from './heat-source-schemas.ts'
 import { SETPOINT_REASONS } from '../semantic/current-setpoint.ts'
 
-/** Demand and valve position are in the contract; no register that gives them is known, so they never come. */
+/** Demand and valve position are in the contract; no register with them is known, so they are always absent. */
 const zone = z.object({
   id: z.string(),
   name: z.string(),
   state: z.object({
     current_temp_c: number,
     current_humidity_pct: number,
-    // What the zone does now; derived, since no register says it in one word.
+    // What the zone does now; derived, since no single register contains it.
     hvac_action: z.enum(['idle', 'heating', 'cooling']).exactOptional(),
     special_function: text,
     wanted_now_c: number.describe('How warm it shall be now, whatever says so.'),
@@ -48,7 +48,7 @@ const zone = z.object({
   }),
 })
 
-/** `boost` is one charge on request (special function 6), for which the contract has no word. */
+/** `boost` is a single charge on request (special function 6), for which the contract has no name. */
 const dhw = z.object({
   state: z.object({ current_temp_c: number, special_function: text, heating_demand_pct: number }),
   config: z.object({
@@ -82,11 +82,12 @@ const system = z.object({
     maintenance_date: text,
     installer_name: text,
   }),
-  // Hydraulic scheme and wiring as the installer set them; `vr71_circuit_start_index` is no longer part of it (spec 1).
+  // The hydraulic scheme and wiring that the installer configured; `vr71_circuit_start_index` is no longer part of it
+  // (spec 1).
   properties: z.object({ system_scheme: number, module_configuration_vr71: number }),
 })
 
-/** `role` is always there; who it is only where there is evidence (spec 1). */
+/** `role` is always present; the device only if there is evidence (spec 1). */
 const circuit = z.object({
   index: z.int(),
   name: text,
@@ -120,7 +121,7 @@ const circuit = z.object({
   }),
 })
 
-/** `inventory` is a module that is not connected and has left its name in the slot. */
+/** `inventory` is a disconnected module whose name is still in the slot. */
 const radioDevice = z.object({
   group: z.int(),
   instance: z.int(),
@@ -132,7 +133,7 @@ const radioDevice = z.object({
   hardware_identifier: text,
   remote_control_address: z.int().exactOptional(),
   device_paired: flag,
-  // 0 to 10; 4 is enough.
+  // 0 to 10, where 4 is a good reception.
   reception_strength: number,
   zone_assignment: z.int().exactOptional(),
   room_temperature_c: number,
@@ -154,7 +155,7 @@ const program = z.object({
   hc: z.enum(PROGRAM_CHANNELS),
   config: z
     .object({
-      // What the program can hold: slots a day, minutes, °C. Resolution and least duration are advice to B555.
+      // The limits of the program: slots a day, minutes, °C. Resolution and least duration are only advice for B555.
       max_slots: z.int(),
       time_resolution: z.int(),
       min_duration: z.int(),
@@ -164,12 +165,12 @@ const program = z.object({
       max_temp_c: number,
     })
     .exactOptional(),
-  // Per weekday, from Monday; known before the slots themselves have been read.
+  // Per weekday, from Monday; known before the slots themselves were read.
   slots_used: z.array(z.int()).exactOptional(),
   days: z.array(z.object({ weekday: z.enum(WEEKDAYS), slots: z.array(slotOutputSchema) })).exactOptional(),
 })
 
-/** Everything but `info_supported` depends on how much the adapter's firmware tells. */
+/** All members but `info_supported` depend on the adapter's firmware. */
 const adapterInfo = z.object({
   firmware_version: text,
   firmware_checksum: text,
@@ -204,7 +205,7 @@ const part = z.object({
   initiator_address: text,
 })
 
-/** Null means not read yet, or nothing there to read; an empty list means looked, and found none. */
+/** Null means not read yet, or no such device; an empty list means that there are none. */
 export const PLANE_SCHEMAS: Readonly<Record<SemanticPlaneName, z.ZodType>> = {
   runtime_status: z.object({ adapter_status: part, daemon_status: part }),
   zones: z.array(zone).nullable(),

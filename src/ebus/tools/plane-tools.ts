@@ -1,5 +1,5 @@
 /**
- * Plane tools: one per semantic plane, all alike.
+ * Plane tools: one tool per semantic plane.
  *
  * Pure, given its house.
  */
@@ -16,9 +16,9 @@ import { describePlaneFreshness, resolveEbusView } from './ebus-tool-context.ts'
 import { readMissingPlaneValues } from './missing-plane-values.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 
-/** One row per tool; what they do differs in nothing but the plane. */
+/** One row per tool; the tools differ only in the plane. */
 interface PlaneTool {
-  /** `ebus.v1.semantic.PLANE.get` unless it is another. */
+  /** `ebus.v1.semantic.PLANE.get` by default. */
   readonly name?: string
   readonly plane: SemanticPlaneName
   readonly title: string
@@ -41,7 +41,7 @@ export const PLANE_TOOL_DEFINITIONS: readonly PlaneTool[] = [
       'Whether the adapter is connected and the bus has a signal, and which address this gateway uses on it.',
   },
   { ...ADAPTER_INFO, name: 'ebus.v1.adapter_info.get' },
-  // The name under which another gateway of the same contract offers it.
+  // The name under which another gateway with the same contract offers it.
   ADAPTER_INFO,
   {
     plane: 'zones',
@@ -115,7 +115,9 @@ export const PLANE_TOOL_DEFINITIONS: readonly PlaneTool[] = [
   },
 ]
 
-/** What is known, and how old it is. What was never read is read now, within the deadline of the call. */
+/**
+ * Returns the known values with their ages. Values that were never read are read now, within the deadline of the call.
+ */
 export function createPlaneTools(house: EbusToolContext): readonly Capability[] {
   return PLANE_TOOL_DEFINITIONS.map(({ plane, name = `ebus.v1.semantic.${plane}.get`, ...words }) =>
     defineTool({
@@ -133,7 +135,7 @@ export function createPlaneTools(house: EbusToolContext): readonly Capability[] 
       const shown = view.plane(plane)
       const away = shown.data === null ? createBusUnreachableFault(view.reach) : undefined
       if (away !== undefined) return fail(away)
-      // Ages count from now even for a snapshot: what is old has not become younger by being kept.
+      // Ages are counted from now even for a snapshot, because its values keep ageing.
       return ok({
         data: answer(
           shown.data,

@@ -1,5 +1,5 @@
 /**
- * Change view: what a telegram would change, in the words of whoever has to approve it.
+ * Register change view: what a telegram would change, for the approver.
  *
  *   15 B5 24 | 02 01 02 00 0F 00 00 00 80 3F     heating curve of circuit 1: 1.2 ▸ 1
  */
@@ -15,11 +15,14 @@ import { createExchange } from '../wire/telegram.ts'
 
 export interface RegisterChangeView {
   readonly label: string
-  /** Missing where the bytes hold more, or less, than the one value that could be shown. */
+  /** Missing if the bytes are not exactly the one value that could be shown. */
   readonly values: { readonly before: JsonObject; readonly after: JsonObject } | undefined
 }
 
-/** `undefined` where nobody knows what it changes. `look` is the data of the telegram that reads the same. */
+/**
+ * Returns `undefined` if it is unknown what the telegram changes. `look` is the data of the telegram that reads the
+ * same register.
+ */
 export function toRegisterChangeView(
   installation: HeatingInstallation,
   request: BusRequest,
@@ -35,14 +38,14 @@ export function toRegisterChangeView(
   return { label, values: { before, after } }
 }
 
-/** As it is remembered: a person is not kept waiting for the bus. */
+/** The remembered value, because a person should not have to wait for the bus. */
 function lastAnswer(installation: HeatingInstallation, request: BusRequest): DecodedTelegram | undefined {
   const meaning = interpretTelegram(createExchange(request))
   const entry = meaning?.kind === 'value' ? installation.shadow.get(meaning.key) : undefined
   return entry?.state === 'present' ? installation.decode(createExchange(request, entry.payload)) : undefined
 }
 
-/** A decoder reads the value and passes over what stands behind it; an approver has to see all of it. */
+/** A decoder ignores bytes after the value; an approver has to see all of them. */
 function isExact({ secondary, data }: BusRequest): boolean {
   const [first = 0, second = 0, third = 0, , low = 0, high = 0] = data
   switch (secondary) {
@@ -63,7 +66,7 @@ function isExact({ secondary, data }: BusRequest): boolean {
 /** A6 Z H D S N hh mm hh mm Tlo Thi. */
 const SLOT_WRITE = 12
 
-/** What there may be several of has a number, the first one is 1. */
+/** Things that may exist several times have a number, starting with 1. */
 const PLACES: Readonly<Record<string, string>> = {
   zone: 'zone',
   circuit: 'circuit',

@@ -43,7 +43,7 @@ import { SET_SETTING_TOOL_NAME } from './setting-view.ts'
 import type { SettingToolInput } from './setting-arguments.ts'
 import { toAssessmentClaims } from './change-claims.ts'
 
-/** For one telegram; a setting takes up to twelve. */
+/** The limit for one telegram; a setting takes up to twelve. */
 const TELEGRAM_MS = 4_000
 
 export interface RegisterSetting {
@@ -84,12 +84,12 @@ export function isRegisterBackedSetting(setting: SettingToolInput['setting']): s
   return (SETTING_NAMES as readonly string[]).includes(setting)
 }
 
-/** Numbers are sometimes sent as text. */
+/** Some clients send numbers as text. */
 function valueOf(value: SettingRequest['value']): SettingRequest['value'] {
   return typeof value === 'string' && value !== '' && Number.isFinite(Number(value)) ? Number(value) : value
 }
 
-/** The register that is changed last is the actuator: the same as when it is written by its number. */
+/** The last changed register is the actuator, as when it is written by its number. */
 export function assessRegisterSetting(
   { address, zone, plan, heating }: RegisterSetting,
   wish: SettingToolInput,
@@ -132,7 +132,7 @@ export async function writeRegisterSetting(
     for (const step of plan.steps) {
       const key = toRegisterReadKey(address, step.register, step.instance)
       const read = await heating.read(key, { ...telegram, maxAgeMs: 0, source: 'write_confirm' })
-      // What is not known beforehand cannot be put back: nothing is changed then.
+      // If the former value is unknown, it could not be restored, so nothing is changed.
       if (!read.ok) return fail(createBusReadFault(read.fault, address))
       before.push(decodeRegisterValue(step.register.type, extractRegisterBytes(read.value.entry.payload)))
     }
@@ -163,7 +163,7 @@ export async function writeRegisterSetting(
       const sent = await heating.send(request, { ...telegram, repeatable: false })
       if (!sent.ok) {
         const fault = createBusWriteFault(sent.fault, address)
-        // A change of several registers that stops half-way says how far it got, and how to put it back.
+        // A change of several registers that stops half-way reports how far it got, and how to restore the rest.
         const known = written.length === 0 ? {} : { data: answer(false, [], {}) }
         return fail({ ...fault, details: { ...fault.details, ...known } })
       }
@@ -191,7 +191,7 @@ function undoOf(
   return { undo: plan.undo(before).map((call) => ({ tool: SET_SETTING_TOOL_NAME, arguments: { ...call, ...ofBus } })) }
 }
 
-/** Throws for what does not fit: a plan holds nothing else. */
+/** Throws for values that do not fit, which a plan never contains. */
 function bytesOf({ register, value, name }: SettingRegisterWrite): Uint8Array {
   const bytes = typeof value === 'string' ? encodeDate(value) : encodeNumber(register.type, value)
   if (bytes === undefined) throw new RangeError(`${name} does not take ${value}`)

@@ -1,5 +1,5 @@
 /**
- * Registry tools: who is on the bus and what can be asked of whom.
+ * Registry tools: the devices on the bus and their methods.
  *
  * Pure, given its house.
  */
@@ -32,7 +32,7 @@ const METHODS = 100
 const MAX_METHODS = 1_000
 
 const common = { effect: 'reads', family: ebusFamily } as const
-/** For both names of the list. */
+/** Shared by both names of the list. */
 export const devicesListDefinition = {
   title: 'List the devices on the bus',
   description:
@@ -129,7 +129,7 @@ function hasWords({ name, comment = '' }: MethodSummary, query = ''): boolean {
     .every((word) => text.includes(word))
 }
 
-/** In the view that was asked for: a snapshot has the devices of its moment, with the labels they had then. */
+/** From the requested view: a snapshot has the devices and labels of its moment. */
 function findDevice(
   house: EbusToolContext,
   { address, ...wish }: EbusViewRequest & { readonly address: number },
@@ -137,13 +137,13 @@ function findDevice(
 ): Result<ResolvedEbusView & { readonly device: BusDeviceView }, Fault> {
   const looked = resolveEbusView(house, wish, call)
   if (!looked.ok) return looked
-  // Any face: callers see addresses in telegrams, not devices.
+  // Any address of the device, because callers see addresses in telegrams, not devices.
   const device = looked.value.view.devices().find(({ addresses }) => addresses.includes(address))
   if (device === undefined) return fail(createEbusNotFoundFault(`There is no device at ${address}.`))
   return ok({ ...looked.value, device })
 }
 
-/** With what there is, so that the next call can be right. */
+/** Lists the existing ones, so that the next call can be right. */
 export function findPlane({ planes }: BusDeviceView, name: string): Result<MethodPlane, Fault> {
   const plane = planes.find((each) => each.name === name)
   if (plane !== undefined) return ok(plane)

@@ -1,5 +1,5 @@
 /**
- * Resources: the state of a bus at addresses of its own, for clients that want to be told when it changes.
+ * Resources: the state of a bus under URIs of its own, for clients that subscribe to changes.
  *
  *   ebus://main/zones   ebus://main/settings   ebus://main/devices   ebus://main/bus   ebus://main/messages
  *
@@ -28,21 +28,21 @@ import type { EbusView } from './ebus-view.ts'
 type Topic = (typeof SEMANTIC_PLANE_NAMES)[number] | 'settings' | 'devices' | 'bus' | 'messages'
 
 const TOPICS: readonly Topic[] = [...SEMANTIC_PLANE_NAMES, 'settings', 'devices', 'bus', 'messages']
-/** A resource has no `limit`; the tool has them all. */
+/** A resource has a fixed limit; the tool returns all messages. */
 const SHOWN_MESSAGES = 64
 
 export function formatEbusResourceUri(busId: string, topic: Topic): string {
   return `ebus://${busId}/${topic}`
 }
 
-/** What a change makes worth reading again. */
+/** The resources that a change affects. */
 export function listChangedResourceUris(busId: string, change: InstallationChange | 'settings'): readonly string[] {
-  // The adapter's own state shows in three places at once.
+  // The adapter's own state is in three resources.
   const topics: readonly Topic[] = change === 'bus' ? ['bus', 'runtime_status', 'adapter_info'] : [change]
   return topics.map((topic) => formatEbusResourceUri(busId, topic))
 }
 
-/** One set per bus; the buses of a gateway do not change while it runs. */
+/** One set per bus, because the buses of a gateway do not change while it runs. */
 export function createEbusResources(house: EbusToolContext): readonly Capability[] {
   return house.buses.flatMap((heating) => TOPICS.map((topic) => resource(house, heating, topic)))
 }
@@ -73,13 +73,13 @@ function resource(house: EbusToolContext, heating: HeatingBusClient, topic: Topi
   })
 }
 
-/** What has to be known before a topic can be told. */
+/** Planes that have to be known before a resource can be shown. */
 function planesOf(topic: Topic): readonly SemanticPlaneName[] {
   if (topic === 'settings') return ['zones', 'dhw', 'system']
   return SEMANTIC_PLANE_NAMES.filter((plane) => plane === topic)
 }
 
-/** The same as the tools would answer. */
+/** The same data as the tools'. */
 function show(
   view: EbusView,
   { topic, bus }: { readonly topic: Topic; readonly bus: string | undefined },

@@ -1,12 +1,12 @@
 /**
- * RPC arguments: what a call of a method takes and answers, whatever the method.
+ * RPC arguments: the arguments and the answer of every method call.
  */
 import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
 import { addressArgument, busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
 import { createEbusOutputSchema } from './ebus-envelope.ts'
 
-/** The older gateway's default, which its callers count on. */
+/** The older gateway's default, on which its callers rely. */
 const DEFAULT_TIMEOUT_MS = 3_000
 const MAX_TIMEOUT_MS = 25_000
 export const methodNameArgument = z.string().trim().min(1).max(64)
@@ -35,7 +35,7 @@ const shared = {
 const intent = z
   .string()
   .trim()
-  // Case counts: a word that opens a gate is not guessed.
+  // Case matters: a word that opens a gate is not guessed.
   .pipe(z.enum(['READ_ONLY', 'MUTATE']))
   .meta({ enum: ['READ_ONLY', 'MUTATE'] })
 
@@ -46,7 +46,7 @@ export const invokeInputSchema = z.strictObject({
   ),
   allow_dangerous: z.boolean().describe('True for methods that change something; false for reads.'),
 })
-/** The old name asked for neither; both mean the harmless thing then. */
+/** The legacy name required neither; both have the harmless default then. */
 export const legacyInvokeInputSchema = z.strictObject({
   ...shared,
   intent: intent.default('READ_ONLY'),

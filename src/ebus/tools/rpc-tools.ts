@@ -1,9 +1,9 @@
 /**
- * RPC tools: a method of a device, called by name. Reads come from memory where that is fresh enough; changes pass the
- * guard first and are read back afterwards.
+ * RPC tools: a method of a device, called by name. A read uses a known value if that is recent enough; a change passes
+ * the guard first and is read back afterwards.
  *
- * What a call would do follows from its arguments and from what device they name, so that nothing can change between
- * what the guard was told and what is done.
+ * What a call does follows from its arguments and the named device, so that nothing can change between the guard's
+ * decision and the act.
  *
  * Pure, given its house.
  */
@@ -43,11 +43,11 @@ export function createRpcTools(house: EbusToolContext): readonly Capability[] {
       description: `Calls one method of one device, as registry.methods.list names it: reads a register or a timer, or changes one. This is also how a room setpoint, the hot water temperature or a mode is set: ${SETTING_TOOL_HINT}. Changes need intent MUTATE, allow_dangerous and an idempotency_key; raw opcodes and installer settings also need a person’s approval.`,
       input: invokeInputSchema,
       output: rpcOutputSchema,
-      // The most that a call can be is known when its arguments are: see `assess`.
+      // The strongest effect; `assess` returns that of a call.
       effect: 'writes',
       idempotent: false,
       family: ebusFamily,
-      // Reads take none: the bus itself puts telegrams in a row.
+      // Reads take no lock, because the bus itself orders telegrams.
       lock: (body: JsonObject): string | undefined =>
         body['intent'] === 'MUTATE' ? resolveBusLockKey(house, body) : undefined,
       completeClaims: completeInvocation(house),
@@ -62,10 +62,10 @@ export function createRpcTools(house: EbusToolContext): readonly Capability[] {
 
 function assess({ heating, method, prepared, request }: ResolvedMethod, invocation: MethodInvocation): CallAssessment {
   const reasons = gateReasons(invocation, !method.readOnly)
-  // MUTATE on a reading method is allowed and remains a read, with the gates that were asked for.
+  // MUTATE on a reading method is allowed and remains a read, with the requested gates.
   if (method.readOnly) return { effect: 'reads', reasons }
   const { installation } = heating
-  // By the main face, so that limits and approvals hold under every address of the device.
+  // By the main address, so that limits and approvals apply under every address of the device.
   const target = formatBusAddress(request.target)
   const device = installation.registry.find(request.target)
   const what = prepared.actuator ?? method.name
@@ -76,7 +76,7 @@ function assess({ heating, method, prepared, request }: ResolvedMethod, invocati
     target: `ebus:${heating.id}:${target}/${what}`,
     label: `${device?.identity?.deviceId ?? 'device'} at ${target}: ${change?.label ?? `${method.name} ${what}`}`,
     ...toAssessmentClaims(invocation),
-    // Not how long to wait, nor in which of several spellings it was said (docs/adr/0109).
+    // Without the waiting time and the spelling of the parameters, which do not affect the change (docs/adr/0109).
     keyedChange: {
       bus: heating.id,
       address: invocation.address,
@@ -87,7 +87,7 @@ function assess({ heating, method, prepared, request }: ResolvedMethod, invocati
   }
 }
 
-/** Of a write by definition the file's access level decides, as with messages.write. */
+/** For a write by definition the file's access level decides, as in messages.write. */
 function assessDefined(resolved: DefinedMethodCall, invocation: MethodInvocation): CallAssessment {
   if (resolved.kind === 'defined-read') return { effect: 'reads', reasons: gateReasons(invocation, false) }
   return {
@@ -97,7 +97,7 @@ function assessDefined(resolved: DefinedMethodCall, invocation: MethodInvocation
   }
 }
 
-/** Where a call could not be planned: whether its method changes something, if that can be told. */
+/** For a call that could not be planned: whether its method changes something, if that is known. */
 function isKnownToChange(
   house: EbusToolContext,
   { plane, method, address, bus }: z.output<typeof methodName>,
@@ -111,7 +111,7 @@ function isKnownToChange(
   return defined?.methods.find((each) => each.name === method)?.readOnly === false
 }
 
-/** What the contract asks for beside the arguments of the method, whatever those are. */
+/** The arguments that the contract requires beside those of the method. */
 function gateReasons(invocation: MethodInvocation, changes: boolean): readonly PolicyReason[] {
   const { intent: wanted, allow_dangerous: dangerous, idempotency_key: key } = invocation
   if (wanted === 'READ_ONLY') return changes ? [READ_ONLY_VIOLATION_REASON] : []
@@ -121,7 +121,7 @@ function gateReasons(invocation: MethodInvocation, changes: boolean): readonly P
   ]
 }
 
-/** What the contract's gates lack, by whether the method that is named changes something. */
+/** The missing gates, which depend on whether the named method changes something. */
 function completeInvocation(house: EbusToolContext): ConfirmationArgumentCompleter {
   return (body, { traceId }) => {
     const named = methodName.safeParse(body)

@@ -1,5 +1,5 @@
 /**
- * Schedule request: the slots that somebody asks for, checked against what the program can hold.
+ * Schedule request: checks requested slots against the limits of the program.
  */
 import { z } from 'zod'
 import type { ArgumentIssue } from '../../bus/capability.ts'
@@ -24,7 +24,7 @@ export const slotInputSchema = z.strictObject({
     .exactOptional()
     .describe('Needed for zones of a 720 controller. For hot water: the one setpoint, or left out to keep it.'),
 })
-/** 0 is Monday; by its name, too, as the programs are read, or as much of it as tells it apart. */
+/** 0 is Monday; a day's name, or the unambiguous beginning of one, is accepted as well. */
 export const weekdayInputSchema = z
   .union([
     z.int().min(0).max(6),
@@ -37,7 +37,7 @@ export const weekdayInputSchema = z
   .transform((said) => (typeof said === 'number' ? said : findWeekday(said)))
   .describe('monday to sunday, or 0 to 6; 0 is Monday.')
 
-/** -1 for none. */
+/** -1 stands for none. */
 function findWeekday(said: string): number {
   const text = said.toLowerCase()
   return text.length < 2 ? -1 : WEEKDAYS.findIndex((day) => day.startsWith(text))
@@ -45,15 +45,15 @@ function findWeekday(said: string): number {
 
 export type SlotInput = z.output<typeof slotInputSchema>
 
-/** What the check needs to know of the program. */
+/** The facts about the program that the check needs. */
 export interface TimerProgramFacts {
   readonly id: TimerProgramId
   readonly config: ProgramConfig
-  /** What a slot without a temperature of its own heats to, where that is known. */
+  /** The temperature of a slot without one of its own, if that is known. */
   readonly setpoint: number | undefined
 }
 
-/** In order of the day. Every mistake at once. */
+/** Returns the slots in order of the day, or all mistakes at once. */
 export function checkTimerSlots(
   slots: readonly SlotInput[],
   facts: TimerProgramFacts,
@@ -63,7 +63,7 @@ export function checkTimerSlots(
     void issues.push({ path: ['slots', ...path], message, code: 'custom' })
   const { maxSlots } = facts.config
   if (slots.length > maxSlots) say([], `this program holds ${maxSlots} slots a day`)
-  // With the place in the request: mistakes are told where the caller finds them, whatever the order.
+  // With the index in the request, so that mistakes name the caller's own place, whatever the order.
   const timed = slots.map((slot, index) => ({ slot: asSlot(slot), index }))
   for (const { slot, index } of timed) {
     if (slot.endMinute > END_OF_DAY_MINUTES || slot.startMinute >= END_OF_DAY_MINUTES)
@@ -90,15 +90,13 @@ function asSlot(slot: SlotInput): TimerSlot {
   }
 }
 
-/**
- * B555 takes any minute and calls its resolution advisory; the 700 family has no room for more than ten-minute steps.
- */
+/** B555 accepts any minute and calls its resolution advisory; the 700 family stores ten-minute steps only. */
 function checkSteps(
   { startMinute, endMinute }: TimerSlot,
   { config }: TimerProgramFacts,
   say: (message: string) => void,
 ): void {
-  // Of the programs that can be written, only the 700 family's keep no temperatures and know steps of ten minutes.
+  // Of the programs that can be written, only the 700 family's have no temperatures and ten-minute steps.
   const strict = !config.hasTemperature && config.resolutionMinutes > 1
   if (strict && [startMinute, endMinute].some((time) => time % config.resolutionMinutes !== 0))
     say(`times in steps of ${config.resolutionMinutes} minutes`)
@@ -111,7 +109,7 @@ function checkTemperature(
 ): void {
   const { hasTemperature, minCelsius = -Infinity, maxCelsius = Infinity } = config
   if (!hasTemperature) {
-    // A program that cannot keep a temperature must not seem to: unless it asks for what is set anyway.
+    // For a program without temperatures, a slot with one is refused, unless it is the setpoint anyway.
     if (celsius !== undefined && celsius !== setpoint)
       say(
         setpoint === undefined
@@ -127,7 +125,7 @@ function checkTemperature(
   if (celsius < minCelsius || celsius > maxCelsius) say(`this program takes ${minCelsius} to ${maxCelsius} °C`)
 }
 
-/** The setpoint that was asked for is the one that is set anyway; the slot itself has no room for it. */
+/** The requested temperature is the setpoint anyway; the slot itself cannot store it. */
 function withoutSetpoint(slot: TimerSlot, { config }: TimerProgramFacts): TimerSlot {
   return config.hasTemperature ? slot : { ...slot, celsius: undefined }
 }

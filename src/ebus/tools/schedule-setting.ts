@@ -43,7 +43,7 @@ export interface ScheduleChange {
   readonly bus?: string
 }
 
-/** Every day as it would be written: all that can be refused is refused before the first of them is. */
+/** Plans every day, so that everything that can be refused is refused before the first day is written. */
 export async function planScheduleChange(
   { id, days, ...asked }: ScheduleChange,
   job: DayWriteContext,
@@ -60,7 +60,7 @@ export async function planScheduleChange(
   return ok(plans)
 }
 
-/** Of the days together: the last one is the actuator, the others are touched as well. */
+/** For all days together: the last one is the actuator, and the others are touched. */
 export function assessScheduleChange(plans: readonly DayWritePlan[]): CallAssessment {
   const [last, ...others] = plans.map(assessDayScheduleWrite).toReversed()
   if (last === undefined) throw new RangeError('a schedule without days')
@@ -72,7 +72,10 @@ export function assessScheduleChange(plans: readonly DayWritePlan[]): CallAssess
   }
 }
 
-/** Stops at the first day that could not be written; those before it are in the answer, with what undoes them. */
+/**
+ * Stops at the first day that could not be written; the answer contains the earlier days, with the calls that undo
+ * them.
+ */
 export async function setScheduleDays(
   plans: readonly DayWritePlan[],
   days: ScheduleDays,
@@ -122,7 +125,7 @@ function asSlotInput({ from, to, temperature_c: celsius }: ScheduleDays['slots']
   }
 }
 
-/** As the programs are told, in the words in which they are set. */
+/** The present programs in the form in which they are set. */
 function slotsOf(slots: Json | undefined): readonly JsonObject[] {
   if (!Array.isArray(slots)) return []
   const text = (hour: Json | undefined, minute: Json | undefined): string =>

@@ -29,7 +29,7 @@ import {
   dryRunDayScheduleWrite,
 } from './day-schedule.ts'
 
-/** For twelve slots: written, read back and, if need be, put back, with the pauses the regulator wants in between. */
+/** Time for twelve slots: written, read back and, if necessary, restored, with the regulator's pauses. */
 const TIMEOUT_SECONDS = 90
 
 const shared = {
@@ -40,7 +40,7 @@ const shared = {
   bus: busArgument,
 }
 
-/** Per telegram, as the contract has it; whether the day was kept is `success` and `read_back`. */
+/** Per telegram, as in the contract; whether the day was stored is in `success` and `read_back`. */
 const slotResults = z.array(
   z.object({
     slot_index: z.int(),
@@ -70,7 +70,7 @@ export function createScheduleTools(
   const common = {
     output,
     effect: 'writes',
-    // A day is replaced whole, so the same call twice leaves the same day.
+    // A day is replaced completely, so the same call twice has the same result.
     idempotent: true,
     family: ebusFamily,
     timeoutSeconds: TIMEOUT_SECONDS,
@@ -106,7 +106,7 @@ export function createScheduleTools(
   ]
 }
 
-/** The functions of both changes, which differ only in how they say which program is meant. */
+/** The functions of both changes, which differ only in how they name the program. */
 function programSteps<Input>(
   house: EbusToolContext,
   pause: DayWriteContext['pause'],
@@ -128,7 +128,7 @@ function programSteps<Input>(
   }
 }
 
-/** Numbers are those of the contract, which begin with 0; names are looked up. */
+/** The contract's numbers begin with 0; names are looked up. */
 function zoneOf(house: EbusToolContext, zone: number | string, bus: string | undefined): Result<number, Fault> {
   if (typeof zone === 'number') return ok(zone)
   const heating = findBus(house, bus)

@@ -1,5 +1,5 @@
 /**
- * Setting arguments: what a resident can ask for and is told, in the words of a resident.
+ * Setting arguments: the arguments and answers of the tools for residents' settings.
  */
 import { z } from 'zod'
 import { SETTING_NAMES } from '../semantic/setting-request.ts'

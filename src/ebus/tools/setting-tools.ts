@@ -37,10 +37,10 @@ import {
 import type { SettingToolInput } from './setting-arguments.ts'
 import { settingInputSchema, settingChangeOutputSchema } from './setting-arguments.ts'
 
-/** Seven days of a program, or six registers. */
+/** Time for seven days of a program, or six registers. */
 const TIMEOUT_SECONDS = 300
 
-/** What is written: registers, or days of a program. */
+/** The writes of a setting: registers, or days of a program. */
 type SettingChange =
   | { readonly kind: 'registers'; readonly resolved: RegisterSetting }
   | { readonly kind: 'schedule'; readonly schedule: ScheduleChange; readonly days: readonly DayWritePlan[] }
@@ -93,7 +93,7 @@ function planeOf(setting: SettingToolInput['setting']): SemanticPlaneName {
     : 'dhw'
 }
 
-/** `undefined` where no program is meant. */
+/** Returns `undefined` if no program is meant. */
 function scheduleOf(house: EbusToolContext, wish: SettingToolInput): Result<ScheduleChange, Fault> | undefined {
   const { setting, value } = wish
   if (setting !== 'schedule' && setting !== 'hot_water_schedule') return undefined

@@ -1,5 +1,5 @@
 /**
- * Setting view: what a resident can set, as clients see it, each with the very call that sets it.
+ * Setting view: residents' settings as clients see them, each with the call that sets it.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
@@ -8,7 +8,7 @@ import type { ResidentSetting } from '../semantic/resident-settings.ts'
 
 export const SET_SETTING_TOOL_NAME = 'ebus.v1.settings.set'
 
-/** For the descriptions and refusals of tools: a model reads those, and no document. */
+/** For descriptions and refusals of tools, because models read these instead of documents. */
 export const SETTING_TOOL_HINT =
   'ebus.v1.settings.set sets it in words, rooms by name; registry.methods.list of the regulator, plane system, lists under set_ext_register what can be set in this house (`settings`), each with its limits and an example call; ebus://<bus>/settings has the same'
 
@@ -30,7 +30,7 @@ export const settingOutputSchema = z.object({
     .describe('The call that sets it: change the value.'),
 })
 
-/** `bus` only where there are several. */
+/** `bus` only if there are several. */
 export function toSettingJson(setting: ResidentSetting, bus: string | undefined): JsonObject {
   const { limits, words, now, shown } = setting
   const [minimum, maximum] = limits
@@ -48,7 +48,7 @@ export function toSettingJson(setting: ResidentSetting, bus: string | undefined)
   })
 }
 
-/** What takes dates or times of day instead of one number: a holiday and the weekly program, for each room. */
+/** Settings with dates or times instead of a number: a holiday and the weekly program, for each room. */
 export function listHolidayAndScheduleSettings(
   settings: readonly ResidentSetting[],
   bus: string | undefined,
@@ -104,7 +104,7 @@ export function listHolidayAndScheduleSettings(
 
 const MODES = ['off', 'auto', 'manual'] as const
 
-/** What it is already: an example that is sent as it stands changes no value, though hours start a quick veto. */
+/** The present value: an example that is sent unchanged changes no value, although hours start a quick veto. */
 function exampleOf({ name, zone, now, limits: [minimum, maximum] }: ResidentSetting): JsonObject {
   const number = now !== undefined && now >= minimum && now <= maximum ? now : minimum
   const of = zone === undefined ? {} : { zone }

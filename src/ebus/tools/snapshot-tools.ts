@@ -1,5 +1,5 @@
 /**
- * Snapshot tools: capture everything at one moment, look at it in peace, let it go; and many planes in one answer.
+ * Snapshot tools: capture everything at one moment, read it later, drop it; and many planes in one answer.
  *
  * Pure, given its house.
  */
@@ -30,7 +30,7 @@ import type { EbusView } from './ebus-view.ts'
 import { captureEbusView } from './ebus-view.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
 
-/** `records`: it changes nothing in the house, but it takes memory, and somebody has to answer for that. */
+/** `records`: it changes nothing in the house, but it takes memory that is counted for its caller. */
 const captureTool = defineTool({
   name: 'ebus.v1.snapshot.capture',
   title: 'Capture everything as it is now',
@@ -52,11 +52,11 @@ const dropTool = defineTool({
   family: ebusFamily,
 })
 
-/** Callers with less time than the first reading takes ask with `allow_partial`. */
+/** A caller with less time than the first reading takes sets `allow_partial`. */
 const DEFAULT_TIMEOUT_MS = 10_000
-/** How often it is looked whether something came: short against a telegram's time, long against a processor's. */
+/** The interval of checks for new values: short compared with a telegram, long compared with the check. */
 const WAKE_MS = 50
-/** An adapter that is away is not worth the whole wait. */
+/** An absent adapter is not waited for as long. */
 const CONNECT_PATIENCE_MS = 2_000
 
 /** ` Zones ` is understood, too. */
@@ -110,7 +110,7 @@ const getTool = defineTool({
   family: ebusFamily,
 })
 
-/** `pause` lets a caller wait for the first reading without keeping the program busy. */
+/** `pause` waits for the first reading without keeping the process busy. */
 export function createSnapshotTools(
   house: EbusToolContext,
   pause: (ms: number) => Promise<void>,
@@ -147,7 +147,7 @@ export function createSnapshotTools(
       const { view, answer } = looked.value
       const live = wish.consistency?.mode !== 'SNAPSHOT'
       const away = createBusUnreachableFault(view.reach)
-      // Once everything was asked, a null plane is an answer: there is no such thing in this house.
+      // Once everything was read, a null plane means that the house has no such thing.
       const open = away !== undefined || (live && !heating.value.isThrough())
       const missing = open ? wanted.filter((name) => isMissing(view, name)) : []
       const fault = away ?? notReadYet(missing)
@@ -159,7 +159,7 @@ export function createSnapshotTools(
   ]
 }
 
-/** Until every wanted plane has something to say, or there is nothing more to wait for. */
+/** Waits until every requested plane has a value, or waiting is useless. */
 async function firstReading(
   house: EbusToolContext,
   heating: HeatingBusClient,
@@ -172,13 +172,13 @@ async function firstReading(
 ): Promise<void> {
   const { wanted, timeoutMs, call, pause } = wait
   const startMs = house.clock.monotonic()
-  // What is wanted is read ahead of what is not; the loop below decides how long that is waited for.
+  // Requested planes are read first; the loop below decides how long to wait.
   const over = new AbortController()
   void heating.makeReady(
     HEATING_PLANE_NAMES.filter((plane) => wanted.includes(plane)),
     over.signal,
   )
-  // Ends with the wait, the caller, the first reading, or when nothing that is wanted is missing.
+  // Ends with the wait, the caller, the first reading, or when no requested plane is missing.
   for (;;) {
     const waitedMs = house.clock.monotonic() - startMs
     const patienceMs = heating.status().connected ? timeoutMs : Math.min(timeoutMs, CONNECT_PATIENCE_MS)
@@ -194,7 +194,7 @@ function isMissing(view: EbusView, name: SemanticPlaneName): boolean {
   return view.plane(name).data === null
 }
 
-/** A plane that is missing is not in `planes` at all: null there means that there is no such thing. */
+/** A missing plane is absent in `planes`, because null means that the house has no such thing. */
 function together(
   view: EbusView,
   wanted: readonly SemanticPlaneName[],
@@ -220,7 +220,7 @@ function errorPlane(plane: SemanticPlaneName, fault: Fault): JsonObject {
   return { plane, code, message, retriable: true, source_layer: details?.['source_layer'] ?? 'gateway' }
 }
 
-/** The whole is as old as its oldest field. Each is named only where that was asked for: there are hundreds. */
+/** The answer is as old as its oldest field. The fields are listed only on request, because there are hundreds. */
 function besides(
   house: EbusToolContext,
   view: EbusView,

@@ -1,5 +1,5 @@
 /**
- * Vaillant tools: what a Vaillant device complains about, complained about earlier, and wants serviced (B503).
+ * Vaillant tools: the present and past errors and the service messages of a Vaillant device (B503).
  *
  * Pure, given its house.
  */
@@ -29,10 +29,10 @@ import { createEbusNotFoundFault, createBusReadFault, createBusWriteFault } from
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { resolveBusLockKey, findBus, createLiveOutcome } from './ebus-tool-context.ts'
 
-/** For one telegram. */
+/** The limit for one telegram. */
 const TELEGRAM_MS = 4_000
 const MAX_AGE_MS = 60_000
-/** Devices keep ten. */
+/** Devices store ten entries. */
 const HISTORY_LENGTH = 10
 
 const input = {
@@ -120,7 +120,7 @@ export function createVaillantTools(house: EbusToolContext): readonly Capability
           payload: z.string(),
         }),
       ),
-      // It is a write to the device, which somebody may be standing in front of.
+      // It is a write to the device, in front of which a technician may be standing.
       effect: 'sensitive',
       idempotent: true,
       family: ebusFamily,
@@ -177,7 +177,7 @@ async function readCurrent(house: EbusToolContext, { wish, kind }: MemoryRequest
   return createLiveOutcome(house, heating, { address, device_id: deviceId, codes: codes ?? null })
 }
 
-/** One question for each entry, until one is empty: they are kept without gaps. */
+/** One request per entry, until one is empty, because entries have no gaps. */
 async function readHistory(house: EbusToolContext, { wish, kind }: MemoryRequest, call: Call): Promise<Outcome> {
   const device = deviceOf(house, wish)
   if (!device.ok) return device
@@ -193,7 +193,7 @@ async function readHistory(house: EbusToolContext, { wish, kind }: MemoryRequest
   return createLiveOutcome(house, heating, { address, device_id: deviceId, entries })
 }
 
-/** `undefined` for a device that refuses: it has no such memory. */
+/** `undefined` for a device that refuses, because it has no such memory. */
 async function readMemory(
   { heating, address }: AskedDevice,
   selector: readonly number[],

@@ -1,21 +1,21 @@
 /**
- * Address: who may speak first on an eBUS, who only answers, and which two faces belong to one device.
+ * Address: initiator and target addresses of an eBUS, and which two belong to one device.
  *
  * An initiator's two nibbles are both out of {0,1,3,7,F}: 25 addresses. The low nibble is its priority class, the high
- * one its place within the class. Its target face, if it has one, sits five above: 10 ▸ 15, 03 ▸ 08, FF ▸ 04.
+ * one its place within the class. Its target address, if it has one, is five higher: 10 ▸ 15, 03 ▸ 08, FF ▸ 04.
  */
 import { BROADCAST_ADDRESS, ESC, SYN } from './symbol.ts'
 
 export type AddressKind = 'initiator' | 'target' | 'broadcast' | 'reserved'
 
-/** Each has only ones below its highest one, so that a wired AND of two of them is again one of them. */
+/** Each has only ones below its highest one, so the wired AND of two of them is again one of them. */
 const NIBBLES: readonly number[] = [0x0, 0x1, 0x3, 0x7, 0xf]
 const COMPANION_OFFSET = 5
 
 const RANK = new Int8Array(16).fill(-1)
 for (const [rank, nibble] of NIBBLES.entries()) RANK[nibble] = rank
 
-/** All 25, most important first. */
+/** All 25, highest priority first. */
 export const INITIATOR_ADDRESSES: readonly number[] = NIBBLES.flatMap((low) => NIBBLES.map((high) => (high << 4) | low))
 
 /** Looked up for every telegram, so it is worked out once. */
@@ -33,7 +33,7 @@ export function classifyAddress(address: number): AddressKind {
   return KINDS[address] ?? 'reserved'
 }
 
-/** 0 is served first, 4 last. Throws for an address that is no initiator: only we can ask that. */
+/** 0 has the highest priority, 4 the lowest. Throws for an address that is not an initiator's, which is a bug. */
 export function computePriorityClass(initiator: number): number {
   return rank(checked(initiator) & 0xf)
 }
@@ -42,7 +42,7 @@ export function toCompanionTarget(initiator: number): number {
   return (checked(initiator) + COMPANION_OFFSET) & 0xff
 }
 
-/** The initiator face of a target, where its address allows one. */
+/** The initiator address of a target, if there is one. */
 export function toCompanionInitiator(target: number): number | undefined {
   const candidate = (target - COMPANION_OFFSET) & 0xff
   return classifyAddress(target) === 'target' && isInitiatorAddress(candidate) ? candidate : undefined

@@ -1,12 +1,12 @@
 /**
- * Contest: one initiator's try to get the bus, as it follows from what stands on the wire.
+ * Arbitration contest: one initiator's attempt to get the bus, derived from the symbols on the wire.
  *
  *   SYN ▸ own address ▸ ┬ own address back ────────────▶ won
  *                       ├ other, and it goes on ───────▶ lost to it
  *                       └ other, then SYN: nobody won ─▶ second round, ours if the other is of our class
  *
- * A loss is only told once a symbol has followed the winner's address: until then a second round may still change who
- * it is.
+ * A loss is only reported once a symbol has followed the winner's address, because a second round may change the winner
+ * until then.
  *
  * Pure, but for the contest it is given.
  */
@@ -15,24 +15,24 @@ import { arbitrate } from './arbitration.ts'
 import { SYN } from './symbol.ts'
 
 export interface ArbitrationContest {
-  /** The address to win the bus with; `undefined` when there is nothing to win. */
+  /** The requested address; `undefined` when the bus is not requested. */
   wanted: number | undefined
   state: 'none' | 'sent' | 'tied' | 'behind'
-  /** Seen instead of our address. */
+  /** The address that was read instead of ours. */
   seen: number
   /** Symbols since the last SYN. */
   position: number
 }
 
 export interface ContestStep {
-  /** Put the wanted address on the wire at once, if nothing else forbids it. Only ever true for a SYN. */
+  /** Whether to send the requested address at once, if nothing else forbids it. Only ever true after a SYN. */
   readonly mayCompete: boolean
-  /** The same, but owed: a second round is for those who tied, lock or no lock. */
+  /** Whether a second round is due: it is for those who tied, whatever the lock counter. */
   readonly mustCompete: boolean
   readonly outcome: 'none' | 'won' | 'lost'
   /** The address that owns the bus after a loss. */
   readonly winner: number
-  /** This symbol was an address of the contest: whoever waits for its outcome does not get it as a symbol. */
+  /** This symbol was an address of the contest, so the requester does not get it as a symbol. */
   readonly hidden: boolean
 }
 
@@ -42,7 +42,7 @@ export function newArbitrationContest(): ArbitrationContest {
   return { wanted: undefined, state: 'none', seen: 0, position: 0 }
 }
 
-/** Our address goes on the wire now. */
+/** Our address is sent now. */
 export function startArbitrationContest(contest: ArbitrationContest): void {
   contest.state = 'sent'
 }
@@ -52,7 +52,7 @@ export function abandonArbitrationContest(contest: ArbitrationContest): void {
   contest.state = 'none'
 }
 
-/** One symbol from the wire. After `won` and `lost` the contest is over and nothing is wanted any more. */
+/** Processes one symbol. After `won` and `lost` the contest is over and the bus is no longer requested. */
 export function stepArbitrationContest(contest: ArbitrationContest, symbol: number): ContestStep {
   const { position, state, wanted } = contest
   contest.position = symbol === SYN ? 0 : position + 1
@@ -69,7 +69,7 @@ export function stepArbitrationContest(contest: ArbitrationContest, symbol: numb
   }
   if (state !== 'tied' && state !== 'behind') return NOTHING
   if (position > 0) return lost(contest)
-  // A second round we are not part of.
+  // A second round in which we do not take part.
   contest.state = 'behind'
   contest.seen = isInitiatorAddress(symbol) ? symbol : contest.seen
   return { ...NOTHING, hidden: true }
@@ -77,12 +77,12 @@ export function stepArbitrationContest(contest: ArbitrationContest, symbol: numb
 
 function onSyn(contest: ArbitrationContest, position: number): ContestStep {
   const { state, wanted } = contest
-  // The winner fell silent at once: it is final all the same.
+  // The winner sent nothing else: the result is final all the same.
   if ((state === 'tied' || state === 'behind') && position === 0) return lost(contest)
   if (state === 'tied') return { ...NOTHING, mustCompete: true }
   if (state === 'behind') return NOTHING
   contest.state = 'none'
-  // A SYN behind a lone address opens a second round, which is not ours to join.
+  // A SYN after a single address opens a second round, which is not for us.
   return { ...NOTHING, mayCompete: wanted !== undefined && position !== 1 }
 }
 

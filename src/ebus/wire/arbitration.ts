@@ -10,18 +10,18 @@ import { isInitiatorAddress, computePriorityClass } from './address.ts'
 
 export type ArbitrationVerdict = 'won' | 'second-round' | 'lost'
 
-/** What an initiator learns from the symbol that stood on the wire while it sent its address. */
+/** The result that an initiator derives from the symbol on the wire while it sent its address. */
 export function arbitrate(own: number, seen: number): ArbitrationVerdict {
   if (seen === own) return 'won'
   return isInitiatorAddress(seen) && computePriorityClass(seen) === computePriorityClass(own) ? 'second-round' : 'lost'
 }
 
-/** SYN to wait for after a turn of one's own, so that a busy initiator cannot keep the bus for itself. */
+/** How many SYN to wait after a turn of one's own, so that a busy initiator cannot keep the bus. */
 export const LOCK_SYN_COUNT_AFTER_SEND = 1
 const LOCK_SAME_CLASS = 2
 const LOCK_NOISE = 1
 
-/** SYN to wait for after losing to `winner`; `initiators` is how many have been heard on this bus. */
+/** How many SYN to wait after losing to `winner`; `initiators` is how many have been heard on this bus. */
 export function computeLockSynCountAfterLoss(own: number, winner: number, initiators: number): number {
   if (!isInitiatorAddress(winner)) return LOCK_NOISE
   if (computePriorityClass(winner) === computePriorityClass(own)) return LOCK_SAME_CLASS

@@ -1,13 +1,13 @@
 /**
- * Line: the bus as a listener hears it, one wire symbol at a time, from deafness to finished exchange.
+ * Bus line: decodes the symbols on the wire one by one into exchanges.
  *
  *   deaf ──SYN──▶ idle ──QQ──▶ command ──CRC──▶ command-ack ──ACK──▶ response ──CRC──▶ response-ack ──ACK──▶ closing
  *                  ▲               ▲                │ NAK, once          ▲                   │ NAK, once         │
  *                  │               └────────────────┘                    └───────────────────┘                   │
  *                  └───────────────────────── SYN, from anywhere ────────────────────────────────────────────────┘
  *
- * Escapes are undone inside, symbol by symbol, so an escaped data byte AA is never taken for a SYN. A command whose CRC
- * is wrong is not given up at once: its target may refuse it, and then the repeat is the telegram.
+ * Escapes are undone inside, symbol by symbol, so an escaped data byte AA is never taken for a SYN. A command with a
+ * wrong CRC is not dropped at once: its target may refuse it, and then its repetition counts.
  *
  * A line changes in place and `step` allocates only when it has something to say: a replayed day is twenty million
  * symbols. It has no clock and no I/O; equal inputs give equal outputs.
@@ -20,11 +20,11 @@ import { ACK, BROADCAST_ADDRESS, ESC, NAK, SYN, unescapePair } from './symbol.ts
 import type { TelegramExchange } from './telegram.ts'
 import { MAX_TELEGRAM_DATA_BYTES } from './telegram.ts'
 
-/** Fed instead of a symbol when the stream has a hole: no signal, a lost connection, an adapter that restarted. */
+/** Fed instead of a symbol when the stream has a gap: no signal, a lost connection, a restarted adapter. */
 export const SILENCE_SYMBOL = -1
 
 export type BrokenTelegramCause =
-  /** Only an address between two SYN: a contest without a winner, or a winner that fell silent. */
+  /** Only an address between two SYN: an arbitration without a winner, or a winner that sent nothing. */
   | 'arbitration'
   | 'invalid-source'
   | 'invalid-target'
@@ -32,11 +32,11 @@ export type BrokenTelegramCause =
   /** SYN before the command's CRC. */
   | 'cut-command'
   | 'command-crc'
-  /** SYN where the target's acknowledge was due. */
+  /** SYN where the target's acknowledgement was due. */
   | 'no-ack'
-  /** The target refused the command, and its repeat if there was one. */
+  /** The target refused the command, and its repetition if there was one. */
   | 'nak'
-  /** Neither ACK nor NAK where one was due, or a repeat that is not a repeat. */
+  /** Neither ACK nor NAK where one was due, or a repetition that differs. */
   | 'unexpected-symbol'
   | 'no-response'
   | 'cut-response'
@@ -50,7 +50,7 @@ export type BusLineEvent =
   | {
       readonly kind: 'broken'
       readonly reason: BrokenTelegramCause
-      /** Logical bytes so far: QQ ZZ PB SB NN DD… CRC, and NN DD… CRC; either may stop anywhere. */
+      /** The logical bytes so far: QQ ZZ PB SB NN DD… CRC, and NN DD… CRC; both may be incomplete. */
       readonly command: Uint8Array
       readonly response: Uint8Array
     }
@@ -60,26 +60,26 @@ type LinePhase = 'deaf' | 'idle' | 'command' | 'command-ack' | 'response' | 'res
 export interface BusLineDecoderState {
   phase: LinePhase
   escaping: boolean
-  /** Of the part being collected, CRC byte excluded. */
+  /** Of the part that is being collected, without the CRC byte. */
   crc: number
-  /** Bytes still to come before the next one that decides something: PB and SB before NN, data before the CRC. */
+  /** How many bytes are left before the next one that decides something: PB and SB before NN, data before the CRC. */
   plainLeft: number
   partGood: boolean
   readonly command: Uint8Array
   commandLength: number
-  /** Of the refused first try while its repeat is awaited, so that a refusal can still say whose it was. */
+  /** The source of the refused first attempt while its repetition is awaited, so that a refusal can still name it. */
   refusedLength: number
   commandRepeats: number
   readonly response: Uint8Array
   responseLength: number
   responseRepeats: number
-  /** Symbols since the beginning, SYN among them, and those nobody could use because no SYN had come before them. */
+  /** All symbols since the beginning, including SYN and unusable ones before the first SYN. */
   symbols: number
   syns: number
   noise: number
 }
 
-/** Where NN stands. */
+/** The index of NN. */
 const COMMAND_COUNT_AT = 4
 const RESPONSE_COUNT_AT = 0
 
@@ -104,7 +104,7 @@ export function newBusLineDecoder(): BusLineDecoderState {
 }
 
 export function stepBusLineDecoder(line: BusLineDecoderState, symbol: number): BusLineEvent | undefined {
-  // Most symbols stand in the middle of a part and mean nothing but themselves: they take the short way.
+  // Most symbols are in the middle of a part and need no decision, so they take a fast path.
   if (line.plainLeft > 0 && !line.escaping && symbol !== ESC && symbol !== SYN && symbol !== SILENCE_SYMBOL) {
     line.symbols++
     line.plainLeft--
@@ -136,7 +136,7 @@ export function stepBusLineDecoder(line: BusLineDecoderState, symbol: number): B
       line.noise++
       return undefined
     default:
-      // Whoever still talks after the last acknowledge talks to nobody.
+      // A symbol after the last acknowledgement belongs to nothing.
       line.noise++
       line.phase = 'deaf'
       return undefined
@@ -155,7 +155,7 @@ function beginCommand(line: BusLineDecoderState): void {
   line.responseRepeats = 0
 }
 
-/** A symbol of a command or a response: half an escape, or a byte. */
+/** A symbol of a command or a response: half of an escape, or a byte. */
 function onPart(line: BusLineDecoderState, symbol: number): BusLineEvent | undefined {
   if (!line.escaping && symbol === ESC) {
     line.escaping = true
@@ -169,7 +169,7 @@ function onPart(line: BusLineDecoderState, symbol: number): BusLineEvent | undef
 
 function onCommand(line: BusLineDecoderState, value: number): BusLineEvent | undefined {
   const at = line.commandLength
-  // A repeat begins with the same QQ, without a new arbitration.
+  // A repetition begins with the same QQ, without a new arbitration.
   if (at === 0 && line.commandRepeats > 0 && value !== line.command[0]) return endAt(line, 'deaf', 'unexpected-symbol')
   line.command[at] = value
   line.commandLength = at + 1
@@ -199,7 +199,7 @@ function onCommandAck(line: BusLineDecoderState, symbol: number): BusLineEvent |
     return undefined
   }
   if (symbol !== ACK) return endAt(line, 'deaf', 'unexpected-symbol')
-  // Accepted by its target but garbled here: what was said is not known.
+  // The target accepted it, but it is garbled here, so its content is unknown.
   if (!line.partGood) return endAt(line, 'deaf', 'command-crc')
   if (isInitiatorAddress(byteAt(line.command, 1))) return closeExchange(line)
   line.phase = 'response'
@@ -235,7 +235,7 @@ function onResponseAck(line: BusLineDecoderState, symbol: number): BusLineEvent 
   return closeExchange(line)
 }
 
-/** The last symbol of a telegram is here. */
+/** The last symbol of a telegram has arrived. */
 function closeExchange(line: BusLineDecoderState): BusLineEvent {
   const answered = line.phase === 'response-ack'
   if (!line.partGood) return broken(line, 'deaf', answered ? 'response-crc' : 'command-crc')
@@ -257,7 +257,7 @@ function closeExchange(line: BusLineDecoderState): BusLineEvent {
   }
 }
 
-/** Leaves for `next`; says that something was cut off if something was under way. Without a reason, a SYN did it. */
+/** Goes to `next`, and reports a telegram that was cut off. Without a reason, a SYN did it. */
 function endAt(
   line: BusLineDecoderState,
   next: 'deaf' | 'idle',
@@ -298,14 +298,14 @@ function broken(line: BusLineDecoderState, next: 'deaf' | 'idle', reason: Broken
   }
 }
 
-/** A dozen bytes are copied faster one by one than by anybody who has to be asked. */
+/** A loop copies a dozen bytes faster than a library function. */
 function copied(bytes: Uint8Array, from: number, to: number): Uint8Array {
   const copy = new Uint8Array(to - from)
   for (let at = from; at < to; at++) copy[at - from] = byteAt(bytes, at)
   return copy
 }
 
-/** In range by construction: both buffers hold the longest part there can be. */
+/** Always in range, because both buffers hold the longest possible part. */
 function byteAt(bytes: Uint8Array, index: number): number {
   return bytes[index] ?? 0
 }

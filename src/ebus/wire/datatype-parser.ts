@@ -1,5 +1,5 @@
 /**
- * Datatypes: every type by the name definitions give it, `TYPE[:length][,divisor]`.
+ * Datatype parser: finds a type by its name in definitions, `TYPE[:length][,divisor]`.
  */
 import type { Datatype, FieldValue } from './datatype.ts'
 import { DATE_DATATYPES, DAY_DATATYPE, DTM_DATATYPE, WEEKDAY_DATATYPES } from './date-type.ts'
@@ -24,7 +24,7 @@ const FIXED = new Map<string, Datatype<FieldValue>>(
 
 const SPEC = /^(?<name>[A-Z][A-Z0-9_]*)(?::(?<length>\d{1,3}))?(?:,(?<divisor>-?\d{1,6}))?$/
 
-/** A number type by name; throws for anything else: the name is written in our own tables. */
+/** A number type by name. Throws for an unknown name, because names are from our own tables. */
 export function parseNumberDatatype(spec: string): Datatype<number> {
   const [name = '', divisor] = spec.split(',')
   const type = createNumberDatatype(name, divisor === undefined ? 1 : Number(divisor))
@@ -32,7 +32,7 @@ export function parseNumberDatatype(spec: string): Datatype<number> {
   return type
 }
 
-/** `undefined` for a name nobody knows or a length the type cannot have. Lengths count bytes, or bits for BIn. */
+/** `undefined` for an unknown name or an impossible length. Lengths are in bytes, or in bits for BIn. */
 export function parseDatatype(spec: string, part: TelegramPart = 'response'): Datatype<FieldValue> | undefined {
   const { name = '', length, divisor } = SPEC.exec(spec)?.groups ?? {}
   if (divisor !== undefined || (length === undefined && createNumberDatatype(name, 1) !== undefined))

@@ -1,8 +1,8 @@
 /**
- * Datatype: how one value sits in the bytes of a telegram.
+ * Datatype: how one value is encoded in the bytes of a telegram.
  *
  * Every type has a name as ebusd's definitions spell it. A replacement value ("no sensor", "not set") decodes to
- * `undefined`, which is not the same as bytes that mean nothing at all: those are a fault.
+ * `undefined`, which differs from invalid bytes: those are a fault.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
@@ -10,13 +10,13 @@ import { fail, ok } from '../../core/result.ts'
 
 export interface Datatype<Value> {
   readonly name: string
-  /** In bytes; 1 for a type that is only some bits of one. */
+  /** The length in bytes; 1 for a type that is only some bits of one. */
   readonly length: number
   /** For types smaller than a byte: the lowest bit they use, and how many. */
   readonly bits?: { readonly first: number; readonly count: number }
   /** Reads the first `length` bytes. */
   decode(bytes: Uint8Array): Result<Value | undefined, DatatypeFault>
-  /** Throws on a value the type cannot hold: whoever writes checks first. */
+  /** Throws on a value that the type cannot hold; the caller checks first. */
   encode(value: Value | undefined): Uint8Array
 }
 
@@ -30,7 +30,7 @@ export interface TimeOfDay {
   /** 24 only as 24:00, the end of a day. */
   readonly hour: number
   readonly minute: number
-  /** For types that know seconds. */
+  /** For types with seconds. */
   readonly second: number | undefined
 }
 
@@ -43,7 +43,7 @@ export type FieldValue = number | string | CalendarDate | TimeOfDay | BusDateTim
 
 export type DatatypeFault =
   | { readonly kind: 'too-short'; readonly type: string; readonly needed: number; readonly got: number }
-  /** The bytes, in hex, stand for nothing this type can say. */
+  /** The bytes, in hex, are invalid for this type. */
   | { readonly kind: 'out-of-range'; readonly type: string; readonly bytes: string }
 
 interface Definition<Value> extends Omit<Datatype<Value>, 'decode'> {
@@ -51,11 +51,11 @@ interface Definition<Value> extends Omit<Datatype<Value>, 'decode'> {
   readonly read: (bytes: Uint8Array) => Value | undefined | OutOfRange
 }
 
-/** Bytes that stand for nothing a type can say. */
+/** Bytes that are invalid for any type. */
 export const OUT_OF_RANGE: unique symbol = Symbol('out of range')
 export type OutOfRange = typeof OUT_OF_RANGE
 
-/** A datatype from the one thing that differs between them; lengths and faults are handled here. */
+/** Makes a datatype from the part in which types differ; lengths and faults are handled here. */
 export function defineDatatype<Value>({ read, ...rest }: Definition<Value>): Datatype<Value> {
   const { name, length } = rest
   return {

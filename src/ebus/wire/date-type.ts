@@ -4,8 +4,8 @@
  *   BDA  dd mm ww yy  BCD, Monday 1      BDZ  the same, Monday 0      HDA  the same as BDA in binary
  *   :3   dd mm yy                        DAY  days since 1900         DTM  minutes since 2009
  *
- * A date is not held against the calendar: regulators do send 30.02. Its weekday byte is ignored when read and computed
- * when written.
+ * A date is not validated against the calendar: regulators do send 30.02. Its weekday byte is ignored when it is read
+ * and computed when it is written.
  */
 import type { CalendarDate, Datatype, BusDateTime, OutOfRange } from './datatype.ts'
 import { OUT_OF_RANGE, defineDatatype, throwUnencodableValue } from './datatype.ts'

@@ -27,7 +27,7 @@ export interface EbusToolContext {
   readonly snapshots: EbusSnapshots
   readonly clock: Clock
   readonly version: string
-  /** Where definitions come from; `undefined` where the owner has none. */
+  /** The source of the definitions; `undefined` if the owner has none. */
   readonly definitions: DefinitionLoadState | undefined
 }
 

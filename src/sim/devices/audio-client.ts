@@ -1,5 +1,5 @@
 /**
- * Audio client: sends and receives encrypted packets beside an MQTT session, at whatever address the hello named.
+ * Audio client: sends and receives the encrypted packets of an MQTT session, at the address in the hello.
  */
 import { createSocket } from 'node:dgram'
 import type { UdpAudioKeys } from '../../devices/wire/udp-audio.ts'

@@ -1,5 +1,5 @@
 /**
- * Camera: looks into a small room with a window, a lamp and a door, and takes real pictures of it.
+ * Camera: takes real pictures of a small simulated room with a window, a lamp and a door.
  *
  * Pure, apart from the state it holds.
  */
@@ -8,7 +8,7 @@ import type { RgbColour } from '../jpeg.ts'
 import { encodeJpeg } from '../jpeg.ts'
 import type { FirmwareTool } from './firmware-tool.ts'
 
-/** In blocks of 8 × 8: a picture of 320 × 240. */
+/** The picture's size in blocks of 8 × 8: 320 × 240 pixels. */
 const COLUMNS = 40
 const ROWS = 30
 

@@ -1,8 +1,8 @@
 /**
- * Device client: a whole simulated device. Boots, asks where it belongs, connects, greets and answers.
+ * Device client: a complete simulated device. It boots, requests its settings, connects, sends its hello and answers.
  *
  *   boot ▸ OTA ▸ MQTT: connected from now on        WebSocket: silent until woken
- *   wake ▸ hello ▸ (main loop stands still, 10 s) ▸ channel open
+ *   wake ▸ hello ▸ (main loop blocked, 10 s) ▸ channel open
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JsonObject } from '../../core/json.ts'
@@ -32,10 +32,12 @@ import { FirmwareVoiceTask } from './voice-task-client.ts'
 import { connectSimulatedDeviceOverWebSocket } from './websocket-client.ts'
 
 const TRANSCRIPT_LINES = 500
-/** A packet of silence that every Opus decoder takes. */
+/** A packet of silence that every Opus decoder accepts. */
 const OPUS_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe)
 
-/** Resolves when the device has booted: enrolled if it had to be, and connected if it is one that stays connected. */
+/**
+ * Resolves when the device has booted: enrolled if it had to be, and connected if it is a kind that stays connected.
+ */
 export async function startDeviceSimulator(options: DeviceSimulatorOptions): Promise<SimulatedDevice> {
   const { signal } = options
   signal?.throwIfAborted()
@@ -67,7 +69,7 @@ class DeviceClient implements SimulatedDevice {
   #told: JsonObject | undefined
   #line: DeviceConnection | undefined
   #audio: UdpAudioConnection | undefined
-  /** Counts connections: what an older one still says is not heard. */
+  /** Counts connections, so that messages of an older one are ignored. */
   #epoch = 0
   #sessionId = ''
   #greeted = false
@@ -122,7 +124,7 @@ class DeviceClient implements SimulatedDevice {
     !this.#failed &&
     performance.now() - this.#lastDataMs < this.#timing.channelMs
 
-  /** MQTT is tried first where both are told: so does the firmware. */
+  /** MQTT is tried first if both are configured, as in the firmware. */
   async start(): Promise<void> {
     const { ota, awake } = this.#options
     if (ota !== undefined) {
@@ -135,7 +137,7 @@ class DeviceClient implements SimulatedDevice {
         signal: this.#stopping.signal,
         onCode: (code) => this.#options.onCode?.(code),
       })
-      // It may have been let in and switched off in the same moment.
+      // The device may have been approved and switched off in the same moment.
       this.#stopping.signal.throwIfAborted()
       this.#told = answer.raw
       this.#mqtt = answer.mqtt
@@ -147,7 +149,10 @@ class DeviceClient implements SimulatedDevice {
     if (this.faults.duplicate && this.#line !== undefined) await this.duplicate()
   }
 
-  /** On the main loop: whatever arrives meanwhile is parsed, but nothing is answered before the channel is open. */
+  /**
+   * Runs on the main loop: messages that arrive meanwhile are parsed, but nothing is answered before the channel is
+   * open.
+   */
   readonly wake = (): Promise<void> =>
     new Promise((resolve, reject) => {
       this.#task.loop.schedule(() => this.#open().then(resolve, reject))
@@ -309,7 +314,7 @@ class DeviceClient implements SimulatedDevice {
     }
   }
 
-  /** The answer to whoever asked for it is queued behind the restart, and so never sent. */
+  /** The answer to the caller is queued behind the restart, and so never sent. */
   async #reboot(): Promise<void> {
     const { signal } = this.#stopping
     this.#task.loop.halt()

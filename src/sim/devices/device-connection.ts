@@ -1,19 +1,19 @@
 /**
- * Line: what a simulated device needs of a connection, whichever way it goes.
+ * Device connection: the interface of a simulated device to its connection, for every transport.
  */
 export interface DeviceConnection {
   readonly send: (text: string) => void
   readonly sendAudio: (bytes: Uint8Array) => void
-  /** As when the power goes. Devices hang up in no other way. */
+  /** Ends the connection as a power cut would. Devices never close it in another way. */
   readonly destroy: () => void
 }
 
 export interface DeviceConnectionEvents {
-  /** Called before the first text, which may come in the same packet as the welcome. */
+  /** Called before the first text, which may arrive in the same packet as the upgrade. */
   readonly opened: (line: DeviceConnection) => void
   readonly text: (text: string) => void
   readonly audio: (bytes: Uint8Array) => void
-  /** Any data frame, text or binary: what the 120 s of a channel are counted from. */
+  /** Any data frame, text or binary, from which the 120 s of a channel are counted. */
   readonly data: () => void
   readonly closed: (reason: string) => void
   readonly answersPings: () => boolean

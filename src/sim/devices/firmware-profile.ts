@@ -1,5 +1,5 @@
 /**
- * Profile: what makes one generation of firmware different from the next, as data.
+ * Firmware profile: the differences between generations of firmware, as data.
  */
 /** Two generations in the field, the next one, and the Python client that many people run on a computer. */
 export type FirmwareProfileName = 'fw-1.9' | 'fw-2.4' | 'fw-next' | 'py'
@@ -10,16 +10,16 @@ export interface FirmwareProfile {
   /** Before 2.0 each call ran in a thread of its own; since then everything waits for one main loop. */
   readonly calls: 'threads' | 'main-loop'
   readonly errorCodes: boolean
-  /** All C++ firmware pastes error texts between quotes as they are. */
+  /** All C++ firmware inserts error texts between quotes without escaping. */
   readonly escapesErrors: boolean
-  /** Wrong types are taken for missing arguments up to 2.4.2. */
+  /** Up to 2.4.2, an argument of a wrong type counts as missing. */
   readonly wording: 'old' | 'new'
   readonly userTools: boolean
   /** 2.4.0 and later mention it in their hello. */
   readonly glyphPush: boolean
-  /** A tool that throws: an error object, or a result flagged as one. */
+  /** How a failing tool is reported: as an error object, or as a result that is flagged as an error. */
   readonly toolFailure: 'error' | 'result'
-  /** Only py-xiaozhi subscribes to the topic it is told. */
+  /** Only py-xiaozhi subscribes to the configured topic. */
   readonly subscribes: boolean
   readonly answersClose: boolean
   readonly frameMs: number

@@ -1,5 +1,5 @@
 /**
- * Tool: what a board can do, as its firmware declares it, and how that looks in a list.
+ * Firmware tool: a tool of a board as its firmware declares it, and its form in a list.
  *
  * Properties are boolean, 32-bit integer or string; a property without default is required. Nothing else exists.
  */
@@ -15,10 +15,10 @@ export interface FirmwareToolProperty {
 
 export type FirmwareToolArguments = Readonly<Record<string, boolean | number | string>>
 
-/** What a tool's body returns in C++. */
+/** The return values of a tool's body in C++. */
 export type FirmwareToolReturn = boolean | number | string | JsonObject | { readonly jpeg: Uint8Array }
 
-/** What a C++ tool throws; its text goes to the backend as it is. */
+/** An error that a C++ tool throws; its text is sent to the backend unchanged. */
 export class FirmwareToolError extends Error {}
 
 export interface FirmwareTool {
@@ -26,7 +26,7 @@ export interface FirmwareTool {
   readonly description: string
   readonly properties: readonly FirmwareToolProperty[]
   readonly userOnly?: boolean
-  /** How long the main loop stands still. */
+  /** How long the main loop is blocked. */
   readonly takesMs?: number
   readonly run: (args: FirmwareToolArguments) => FirmwareToolReturn | Promise<FirmwareToolReturn>
 }

@@ -10,11 +10,11 @@ import type { SimulatedDevice, DeviceSimulatorOptions } from './simulated-device
 
 export interface SimulatedFleetOptions extends Omit<Partial<DeviceSimulatorOptions>, 'identity'> {
   readonly count: number
-  /** Devices are numbered from here. */
+  /** The number of the first device. */
   readonly first?: number
   /** How many boot at the same time. */
   readonly parallel?: number
-  /** What is different for each device: where it connects, if not through OTA, or tools of its own. */
+  /** Settings that differ for each device: where it connects, if not through OTA, or its own tools. */
   readonly settings?: (identity: SimulatedIdentity, index: number) => Partial<DeviceSimulatorOptions>
   readonly onDeviceCode?: (identity: SimulatedIdentity, code: string) => void
 }
@@ -24,7 +24,7 @@ export interface SimulatedFleet {
   readonly stop: () => void
 }
 
-/** By turns, so that every fleet of four or more has all kinds and all generations of firmware. */
+/** In rotation, so that every fleet of four or more has all kinds and generations of firmware. */
 const KINDS: readonly SimulatedBoardKind[] = ['speaker', 'lamp', 'camera', 'robot']
 const PROFILE_NAMES: readonly FirmwareProfileName[] = ['fw-2.4', 'fw-next', 'fw-1.9', 'py']
 
@@ -32,7 +32,7 @@ export async function startDeviceFleet(options: SimulatedFleetOptions): Promise<
   const { count, first = 1, parallel = 50, settings, onDeviceCode, ...shared } = options
   const devices: SimulatedDevice[] = []
   let next = 0
-  // As many as may boot at once take the next number each: a thousand devices do not open a thousand sockets together.
+  // Each worker takes the next number, so that a thousand devices do not open a thousand sockets at once.
   const worker = async () => {
     while (next < count) {
       const index = next++

@@ -1,5 +1,5 @@
 /**
- * Identity: who a simulated device says it is, in the order and spelling its firmware uses.
+ * Identity: the identity of a simulated device, in the order and spelling of its firmware.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
@@ -12,7 +12,7 @@ export interface SimulatedIdentity {
   readonly serialNumber: string | undefined
 }
 
-/** A MAC of the locally administered range and a UUID, both following from a number, so that a fleet is repeatable. */
+/** A MAC of the locally administered range and a UUID, both derived from a number, so that a fleet is repeatable. */
 export function createNumberedIdentity(index: number): SimulatedIdentity {
   const digits = index.toString(16).padStart(8, '0')
   const mac = `02:5e:${digits.replaceAll(/(..)(?=.)/g, '$1:')}`
@@ -64,7 +64,7 @@ export function createHelloText(profile: FirmwareProfile, over: AudioVersion | '
   })
 }
 
-/** Activation version 2 is that of chips with a serial number, which sign. */
+/** Activation version 2 is for chips with a serial number, which sign a challenge. */
 export function createOtaHeaders(identity: SimulatedIdentity, profile: FirmwareProfile, board: string): HeaderLines {
   const { deviceId, clientId, serialNumber } = identity
   return [
@@ -78,7 +78,7 @@ export function createOtaHeaders(identity: SimulatedIdentity, profile: FirmwareP
   ]
 }
 
-/** What the device reports about itself at boot, and again when its owner asks. */
+/** The device's report about itself at boot, and when its owner requests it. */
 export function createSystemInfo(identity: SimulatedIdentity, profile: FirmwareProfile, board: string): JsonObject {
   const { deviceId, clientId } = identity
   const where = { type: board, name: board, ip: '127.0.0.1', mac: deviceId }

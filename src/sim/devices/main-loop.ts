@@ -1,8 +1,8 @@
 /**
- * Main loop: the one task on which a device does everything, in the order it was asked to.
+ * Main loop: the one task on which a device does everything, in the order of the requests.
  *
- * A tool's answer is scheduled when the tool has run, behind whatever was scheduled meanwhile: one slow call holds back
- * the answers of calls that were finished before it.
+ * A tool's answer is scheduled when the tool has run, behind whatever was scheduled meanwhile: one slow call delays the
+ * answers of calls that have finished already.
  *
  * Pure, apart from waiting.
  */
@@ -21,18 +21,18 @@ export class MainLoop {
     void this.#run()
   }
 
-  /** Forgets what is left to do, as a restart does. */
+  /** Drops the remaining tasks, as a restart does. */
   clear(): void {
     this.#tasks.length = 0
   }
 
-  /** A restart has begun: what would be done after it is never done. */
+  /** A restart has begun, so later tasks never run. */
   halt(): void {
     this.#halted = true
     this.clear()
   }
 
-  /** Booted again. */
+  /** The device has booted again. */
   resume(): void {
     this.#halted = false
   }
@@ -42,7 +42,7 @@ export class MainLoop {
       try {
         await task()
       } catch {
-        // A task that fails is logged on a device, and the loop goes on.
+        // A device logs a failed task, and its loop continues.
       }
     }
     this.#running = false

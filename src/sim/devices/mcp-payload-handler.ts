@@ -2,9 +2,9 @@
  * MCP payload handler: what the firmware's MCP server makes of one payload. Most of what is wrong with a message is met
  * with silence.
  *
- *   payload ▸ silence | a reply | a tool to run
+ *   payload ▸ nothing | a reply | a tool to run
  *
- * Replies are texts, because the firmware glues them together and some come out broken.
+ * Replies are texts, because the firmware concatenates them and some become invalid JSON.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
@@ -60,12 +60,12 @@ export function handleMcpPayload(machine: McpPayloadContext, payload: Json | und
   }
 }
 
-/** As cJSON stores numbers: cut to whole, and held at the ends of 32 bits. */
+/** As cJSON stores numbers: truncated to an integer and clamped to 32 bits. */
 export function clampToInt32(value: number): number {
   return Math.trunc(Math.min(Math.max(value, -INT32_MAX - 1), INT32_MAX)) + 0
 }
 
-/** Whatever version is asked for, firmware answers its own. */
+/** Firmware answers its own version, whichever was requested. */
 function initialize(machine: McpPayloadContext, id: number, params: JsonObject | undefined): PayloadAction {
   const capabilities = params === undefined ? undefined : findJsonFieldIgnoringCase(params, 'capabilities')
   const vision = isJsonObject(capabilities) ? findJsonFieldIgnoringCase(capabilities, 'vision') : undefined
@@ -104,7 +104,7 @@ function call({ profile, tools }: McpPayloadContext, id: number, params: JsonObj
   const given = findJsonFieldIgnoringCase(params, 'arguments')
   if (given !== undefined && !isJsonObject(given))
     return refuse(newer ? 'Invalid arguments: expected object' : 'Invalid arguments')
-  // Hidden or not, a user-only tool is found: the firmware only hides it from the list.
+  // A user-only tool can be called, because the firmware only hides it from the list.
   const tool = tools.find((candidate) => candidate.name === name)
   if (tool === undefined) return refuse(`Unknown tool: ${name}`)
   const args = bind(profile, tool.properties, given ?? {})
@@ -120,7 +120,7 @@ function bind(
   for (const property of properties) {
     const { name } = property
     const value = findJsonFieldIgnoringCase(given, name)
-    // The wrong type counts as missing on older firmware, so a default takes its place without a word.
+    // In older firmware a wrong type counts as missing, so the default is silently used.
     const fitting = fit(property, value)
     if (fitting === undefined && value !== undefined && profile.wording === 'new')
       return fail(`Invalid type for argument: ${name}`)

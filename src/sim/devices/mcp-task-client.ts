@@ -1,6 +1,6 @@
 /**
- * MCP task: the part of a device that answers requests. Reads payloads at once, runs tools and answers on the main
- * loop.
+ * MCP task: the part of a device that answers requests. It parses payloads at once, and runs tools and answers on the
+ * main loop.
  *
  * Does I/O: tools take time, and cameras post pictures.
  */
@@ -20,13 +20,13 @@ import { FIRMWARE_PROFILES } from './firmware-profile.ts'
 import type { SimulatedDeviceFaults, DeviceSimulatorOptions } from './simulated-device.ts'
 import type { FirmwareToolArguments, FirmwareTool } from './firmware-tool.ts'
 
-/** Hard limit of the firmware for one WebSocket message. */
+/** The firmware's limit for one WebSocket message. */
 export const MAX_WEBSOCKET_MESSAGE_BYTES = 65_535
 
 export interface FirmwareMcpTaskOptions {
   readonly device: DeviceSimulatorOptions
   readonly faults: SimulatedDeviceFaults
-  /** Takes a JSON-RPC payload, which on real firmware is not always JSON. */
+  /** Sends a JSON-RPC payload, which on real firmware is not always valid JSON. */
   readonly send: (payload: string) => void
   readonly reboot: () => void
   readonly drop: () => void
@@ -79,12 +79,12 @@ export class FirmwareMcpTask {
     this.#reply(await this.#outcome(id, tool, args))
   }
 
-  /** Behind whatever has been scheduled by now. */
+  /** Queued behind everything that was scheduled before. */
   #reply(payload: string): void {
     const { faults, send } = this.#options
     this.loop.schedule(async () => {
       if (faults.lateMs > 0) await delay(faults.lateMs, undefined, { ref: false })
-      // Cut inside the text and ended with a control character: no parser takes it, and none may fall over it.
+      // Cut inside of the text, with a control character at the end, so that no parser accepts it.
       send(faults.garbled ? `${payload.slice(0, -9)}\u0001"` : payload)
     })
   }

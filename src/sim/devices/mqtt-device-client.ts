@@ -1,5 +1,5 @@
 /**
- * MQTT device client: MQTT 3.1.1 as a device speaks it. Connects, publishes to one topic, subscribes to nothing.
+ * MQTT device client: MQTT 3.1.1 as a device speaks it. It connects, publishes to one topic, and subscribes to none.
  */
 import { connect } from 'node:net'
 import { concatBytes, fromUtf8, toUtf8 } from '../../core/bytes.ts'
@@ -16,14 +16,14 @@ import type { DeviceConnection, DeviceConnectionEvents } from './device-connecti
 
 export interface SimulatedMqttConnectOptions {
   readonly settings: MqttSettings
-  /** Only py-xiaozhi does. */
+  /** True for py-xiaozhi only. */
   readonly subscribes: boolean
   readonly timeoutMs: number
   readonly keepAliveSeconds: number
   readonly events: DeviceConnectionEvents
 }
 
-/** Rejects with the CONNACK return code when the broker does not let the device in. */
+/** Rejects with the CONNACK return code when the broker refuses the device. */
 export function connectSimulatedDeviceOverMqtt(options: SimulatedMqttConnectOptions): Promise<void> {
   const { settings, events, keepAliveSeconds } = options
   // Without a port the firmware means MQTT over TLS.
@@ -66,7 +66,7 @@ export function connectSimulatedDeviceOverMqtt(options: SimulatedMqttConnectOpti
         if (packet.returnCode === 0) welcome()
         else end(`CONNACK ${packet.returnCode}`)
       } else if (packet.kind === 'publish') {
-        // Any topic: the device takes whatever it is sent.
+        // Messages on any topic are accepted.
         events.data()
         const text = fromUtf8(packet.payload)
         if (text !== undefined) events.text(text)

@@ -1,5 +1,5 @@
 /**
- * OTA client: how a device finds out at boot where it belongs, and waits there until somebody lets it in.
+ * OTA client: requests a device's settings at boot, and waits until a person approves the device.
  *
  *   POST ota ▸ websocket or mqtt: done        ▸ activation: show the code, POST ota/activate until 200, then again
  */
@@ -28,20 +28,20 @@ export interface DeviceBootAnswer {
   readonly websocket: WebSocketSettings | undefined
   readonly mqtt: MqttSettings | undefined
   readonly audioVersion: AudioVersion | undefined
-  /** The answer as it came, for whoever wants to look. */
+  /** The unchanged answer. */
   readonly raw: JsonObject
 }
 
 const ROUNDS = 10
 
 /**
- * Resolves with where to connect; rejects when the endpoint does not answer 200 with JSON, or the signal aborts. A
- * device that shows its code already waits for a backend that is away for a moment.
+ * Resolves with the connection settings; rejects when the endpoint does not answer 200 with JSON, or the signal aborts.
+ * A device that already shows its code keeps waiting if the backend cannot be reached for a moment.
  */
 export async function bootDevice(options: DeviceBootOptions): Promise<DeviceBootAnswer> {
   for (let raw = await askOta(options); ; raw = await askAgain(options)) {
     const { activation } = raw
-    // While there is an activation, nothing else in the answer counts.
+    // While there is an activation, the rest of the answer is ignored.
     if (!isJsonObject(activation)) {
       const version = isJsonObject(raw['websocket']) ? raw['websocket']['version'] : undefined
       const audioVersion = version === 1 || version === 2 || version === 3 ? version : undefined
@@ -72,7 +72,7 @@ async function askAgain(options: DeviceBootOptions): Promise<JsonObject> {
   return askOta(options)
 }
 
-/** Ten rounds, after which the whole request is made again. */
+/** Ten attempts, after which the whole request is sent again. */
 async function activate(options: DeviceBootOptions, challenge: string): Promise<void> {
   const { url, identity, profile, board, timing, signal } = options
   const body = JSON.stringify(activateBody(identity, profile, challenge))

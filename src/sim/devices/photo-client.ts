@@ -9,7 +9,7 @@ import type { FirmwareProfile } from './firmware-profile.ts'
 import { FirmwareToolError } from './firmware-tool.ts'
 
 const BOUNDARY = '----ESP32_CAMERA_BOUNDARY'
-/** The firmware streams in small pieces: it has no room for a whole form. */
+/** The firmware streams in small pieces, because it has no memory for a whole form. */
 const CHUNK = 1_024
 
 export interface Photo {
@@ -20,7 +20,7 @@ export interface Photo {
   readonly jpeg: Uint8Array
 }
 
-/** The body of the answer becomes the tool's text, whatever it says. */
+/** The body of the answer becomes the tool's text, whatever it is. */
 export async function postPhoto({ vision, identity, profile, question, jpeg }: Photo): Promise<string> {
   if (vision === undefined || vision.url === '') throw new FirmwareToolError('Image explain URL is not set')
   const form = encodeMultipart(BOUNDARY, [
@@ -41,7 +41,7 @@ export async function postPhoto({ vision, identity, profile, question, jpeg }: P
     chunks,
   )
   if (answer.status === 200) return answer.body
-  // Before 2.0 a failed upload was an ordinary result.
+  // Before 2.0 a failed upload gave an ordinary result.
   if (profile.name === 'fw-1.9') return '{"success":false,"message":"Failed to upload photo"}'
   throw new FirmwareToolError('Failed to upload photo')
 }

@@ -1,5 +1,5 @@
 /**
- * Robot: walks, turns and gestures. It has so many tools that no list of them fits one page.
+ * Robot: a board that walks, turns and gestures. Its many tools do not fit on one page.
  *
  * Pure, apart from the state it holds.
  */
@@ -67,7 +67,7 @@ export function createSimulatedRobotTools(): {
       { name: 'degrees', type: 'integer', min: -50, max: 50 },
     ],
     run: ({ servo, degrees }) => {
-      // With quotes, as firmware writers do: this answer is not JSON on any firmware that does not escape.
+      // With quotes, as firmware authors write: without escaping, this answer is not valid JSON.
       if (!Object.hasOwn(trims, String(servo))) throw new FirmwareToolError(`no servo "${String(servo)}"`)
       trims[String(servo)] = Number(degrees)
       return JSON.stringify(trims)

@@ -8,7 +8,7 @@ import { postHttpBody } from './ota-client.ts'
 const BOUNDARY = '----ESP32_SCREEN_SNAPSHOT_BOUNDARY'
 const PATIENCE_MS = 10_000
 
-/** Without credentials: whoever is there gets it. */
+/** Sent without credentials, to whatever server is at the URL. */
 export async function uploadSnapshot(url: string, jpeg: Uint8Array): Promise<boolean> {
   const form = encodeMultipart(BOUNDARY, [
     { name: 'file', filename: 'screenshot.jpg', contentType: 'image/jpeg', bytes: jpeg },
@@ -21,7 +21,7 @@ export async function uploadSnapshot(url: string, jpeg: Uint8Array): Promise<boo
   }
 }
 
-/** The firmware has to know beforehand how much comes. */
+/** The firmware must know the length of the download beforehand. */
 export function downloadImage(url: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const nothing = (): void => resolve(undefined)

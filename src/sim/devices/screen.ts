@@ -1,8 +1,8 @@
 /**
- * Screen: what only its owner does with the screen of a device. Each but one goes wherever an URL says, which is why
- * nobody else should.
+ * Screen: tools for the screen of a device that only its owner may use. All but one use a URL from their arguments,
+ * which is why others may not.
  *
- * Pure, apart from the state it holds: the network is the surroundings'.
+ * Pure, apart from the state it holds: its caller provides the network.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { encodeJpeg } from '../jpeg.ts'
@@ -10,11 +10,11 @@ import type { RgbColour } from '../jpeg.ts'
 import type { FirmwareTool } from './firmware-tool.ts'
 import { FirmwareToolError } from './firmware-tool.ts'
 
-/** Goes to the address that it is given, whatever that is. */
+/** Sends to and loads from the given URL, whatever it is. */
 export interface ScreenNetwork {
-  /** Whether it was taken. */
+  /** Resolves to whether the upload was accepted. */
   readonly upload: (url: string, jpeg: Uint8Array) => Promise<boolean>
-  /** How many bytes came; `undefined` if nothing of use did. */
+  /** Resolves to the number of bytes; `undefined` if the download failed. */
   readonly download: (url: string) => Promise<number | undefined>
 }
 
@@ -67,7 +67,7 @@ export function createSimulatedScreenTools(
   return { tools, state: () => ({ preview_bytes: previewBytes }) }
 }
 
-/** Since 2026-05 a device takes its pictures and sounds from wherever it was told, at the next boot. */
+/** Since 2026-05 a device loads its pictures and sounds from the configured URL at the next boot. */
 export function createSimulatedAssetsTool(): { readonly tool: FirmwareTool; readonly state: () => JsonObject } {
   let assetsUrl = ''
   const tool: FirmwareTool = {

@@ -1,6 +1,6 @@
 /**
- * Server message: what a device makes of a text from its backend. Keys are found without regard to case, and what is
- * not complete is as good as not said.
+ * Server message: how a device interprets a text from its backend. Keys are found without regard to case, and an
+ * incomplete message is ignored.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
@@ -47,7 +47,7 @@ export function readServerMessage(text: string, transport: 'websocket' | 'udp'):
   }
 }
 
-/** Without its transport, or over MQTT without a whole UDP section, there was no hello. */
+/** A hello without its transport, or over MQTT without a complete UDP section, is ignored. */
 function readHello(message: JsonObject, transport: 'websocket' | 'udp'): ServerMessage {
   if (findJsonFieldIgnoringCase(message, 'transport') !== transport) return IGNORED
   const sessionId = textOf(message, 'session_id')

@@ -1,5 +1,5 @@
 /**
- * Board: a kind of device, with a state that its tools read and change.
+ * Simulated board: a kind of device, with a state that its tools read and change.
  *
  * Every board has the common tools of the firmware first, then its own, then the ones meant for its owner only.
  *
@@ -16,25 +16,25 @@ import { FirmwareToolError } from './firmware-tool.ts'
 
 export type SimulatedBoardKind = 'speaker' | 'lamp' | 'camera' | 'robot'
 
-/** What a board can reach outside itself. */
+/** What a board uses outside of itself. */
 export interface SimulatedBoardDependencies extends ScreenNetwork {
   readonly firmware: string
-  /** Whether it is told where to fetch its pictures and sounds. */
+  /** Whether it has the tool that sets the URL of its pictures and sounds. */
   readonly hasAssets: boolean
   readonly systemInfo: () => JsonObject
   readonly reboot: () => void
-  /** Posts a picture to wherever the last `initialize` said; the answer is the body of the response. */
+  /** Posts a picture to the address of the last `initialize`; resolves to the body of the response. */
   readonly explain: (question: string, jpeg: Uint8Array) => Promise<string>
 }
 
-/** `state` is for tests and demos: what somebody standing in front of the device would see. */
+/** `state` is for tests and demos: what a person in front of the device would see. */
 export interface SimulatedBoard {
   readonly name: string
   readonly tools: readonly FirmwareTool[]
   readonly state: () => JsonObject
 }
 
-/** Names of real boards: backends recognise a device by them. */
+/** Names of real boards, by which backends recognise a device. */
 const BOARD_NAMES: Readonly<Record<SimulatedBoardKind, string>> = {
   speaker: 'esp-box-3',
   lamp: 'bread-compact-wifi',
@@ -106,7 +106,7 @@ function commonTools(state: { volume: number; brightness: number; theme: string 
       description: 'Sets the theme of the screen, `light` or `dark`.',
       properties: [{ name: 'theme', type: 'string' }],
       run: ({ theme }) => {
-        // Ran and refused: `false` as text, not an error.
+        // The tool ran and refused: `false` as text, not an error.
         if (theme !== 'light' && theme !== 'dark') return false
         state.theme = theme
         return true
@@ -137,7 +137,7 @@ function userTools({ systemInfo, reboot }: SimulatedBoardDependencies): readonly
     {
       name: 'self.upgrade_firmware',
       description: 'Flashes a firmware and restarts.',
-      // The real one carries a description as default, and would flash from it.
+      // The real tool has a description as the default, and would try to flash from it.
       properties: [{ name: 'url', type: 'string', default: 'The address of the firmware image' }],
       userOnly: true,
       run: ({ url }) => {

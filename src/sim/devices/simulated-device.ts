@@ -1,5 +1,5 @@
 /**
- * Simulated device: what a test, a demo or a person can see and do with one.
+ * Simulated device: the interface of a simulated device for tests, demos and people.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
@@ -15,16 +15,16 @@ export interface DeviceSimulatorOptions {
   readonly profile: FirmwareProfileName
   readonly kind: SimulatedBoardKind
   readonly identity: SimulatedIdentity
-  /** Where it learns its backend at boot. Without it, one of the settings below. */
+  /** The URL of its OTA endpoint. Without it, one of the settings below is needed. */
   readonly ota?: string
   readonly websocket?: WebSocketSettings
   readonly mqtt?: MqttSettings
   /**
-   * Stock WebSocket devices stay silent until somebody wakes them. `true` wakes the device as soon as it has booted,
+   * Stock WebSocket devices stay silent until a person wakes them. `true` wakes the device as soon as it has booted,
    * and again whenever it loses its connection.
    */
   readonly awake?: boolean
-  /** How it listens once it is woken; without it a wake word opens a channel and the microphone stays shut. */
+  /** How it listens after it was woken; without it a wake word opens a channel and the microphone stays shut. */
   readonly listens?: ListenMode
   /** Layout of its binary frames, unless the OTA answer says another. */
   readonly audioVersion?: AudioVersion
@@ -33,7 +33,7 @@ export interface DeviceSimulatorOptions {
   /** Tools beyond those of its kind. */
   readonly tools?: readonly FirmwareTool[]
   readonly onCode?: (code: string) => void
-  /** Switches it off, also while it still waits to be let in. */
+  /** Switches it off, even while it waits for approval. */
   readonly signal?: AbortSignal
 }
 
@@ -58,18 +58,18 @@ export const FIRMWARE_TIMING: FirmwareTiming = {
   keepAliveSeconds: 240,
 }
 
-/** What can be wrong with a device; read at every step, so it can be changed while the device runs. */
+/** Faults of a device; read at every step, so they can be changed while the device runs. */
 export interface SimulatedDeviceFaults {
-  /** Every answer leaves this much later than it could. */
+  /** Delays every answer by this much. */
   lateMs: number
   noPong: boolean
   /** The connection breaks as soon as a tool is called. */
   dropOnCall: boolean
-  /** Answers are not JSON. */
+  /** Answers are not valid JSON. */
   garbled: boolean
-  /** Nothing is answered. */
+  /** The device answers nothing. */
   silent: boolean
-  /** A second connection with the same identity, as soon as the first one is there. */
+  /** A second connection with the same identity is opened as soon as the first one exists. */
   duplicate: boolean
   /** One tool is too large for any page. */
   oversizedTool: boolean
@@ -104,26 +104,26 @@ export interface SimulatedDevice {
   /** What its screen showed: alerts and announcements. */
   readonly shown: () => readonly string[]
   readonly connected: () => boolean
-  /** As the firmware sees it: greeted, and a data frame within the last 120 s. */
+  /** Whether the channel is open for the firmware: greeted, and a data frame within the last 120 s. */
   readonly channelOpen: () => boolean
   readonly sessionId: () => string
-  /** The wake word: opens a channel. Rejects when nobody greets back in time. */
+  /** Simulates the wake word: opens a channel. Rejects when the backend does not answer in time. */
   readonly wake: () => Promise<void>
-  /** The channel is closed: over WebSocket that is the connection, over MQTT only the audio. */
+  /** Closes the channel: over WebSocket the connection, over MQTT only the audio. */
   readonly sleep: () => void
   readonly notify: (method: string, params: JsonObject) => void
-  /** Any text at all, as a device gone wrong would send. */
+  /** Sends any text, as a faulty device might. */
   readonly say: (text: string) => void
-  /** Microphone audio, as binary frames or UDP packets: so many of silence, or these. */
+  /** Sends microphone audio, as binary frames or UDP packets: a number of silent ones, or the given ones. */
   readonly speak: (packets: number | readonly Uint8Array[]) => Promise<void>
   readonly voice: () => { readonly state: FirmwareVoiceState; readonly microphoneOpen: boolean }
   /** Opus packets that it played. */
   readonly played: () => readonly Uint8Array[]
-  /** The button, while it listens or speaks. */
+  /** Presses the button, while it listens or speaks. */
   readonly press: () => void
-  /** A second connection with the same identity, while the first stays. */
+  /** Opens a second connection with the same identity, while the first one stays. */
   readonly duplicate: () => Promise<void>
-  /** The connection breaks. */
+  /** Breaks the connection. */
   readonly cut: () => void
   readonly stop: () => void
 }

@@ -1,5 +1,5 @@
 /**
- * Tool pages: `tools/list` as the firmware does it, 8,000 bytes at a time, with the next tool's name as cursor.
+ * Tool pages: `tools/list` as in the firmware, 8,000 bytes per page, with the next tool's name as the cursor.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -8,11 +8,13 @@ import { toFirmwareToolJson } from './firmware-tool.ts'
 
 /** The firmware's own bound for one answer. */
 const PAGE_BYTES = 8_000
-/** Room the firmware keeps for the closing bracket and the cursor. */
+/** The room that the firmware reserves for the closing bracket and the cursor. */
 const RESERVE = 30
 const OPENING = '{"tools":['
 
-/** The text of the result, or the error message: an unknown cursor and a tool too large give the same one. */
+/**
+ * The text of the result, or the error message, which is the same for an unknown cursor and a tool that is too large.
+ */
 export function createToolPage(
   tools: readonly FirmwareTool[],
   cursor: string,
@@ -34,6 +36,6 @@ export function createToolPage(
   if (json === OPENING && tools.length > 0)
     return fail(`Failed to add tool ${nextCursor} because of payload size limit`)
   const list = json.endsWith(',') ? json.slice(0, -1) : json
-  // The name goes between quotes as it is; one with a quote in it breaks the frame, as it does on a real device.
+  // The name is inserted without escaping; one with a quote breaks the frame, as on a real device.
   return ok(nextCursor === '' ? `${list}]}` : `${list}],"nextCursor":"${nextCursor}"}`)
 }

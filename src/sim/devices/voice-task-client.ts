@@ -1,6 +1,6 @@
 /**
- * Voice task: the part of a device that listens and speaks. Its microphone is open until somebody ends it: no silence
- * does.
+ * Voice task: the part of a device that listens and speaks. Its microphone stays open until a message or the button
+ * ends it; silence does not.
  *
  *   idle ──wake──▶ listening ──tts start──▶ speaking ──tts stop──▶ listening (manual: idle)
  *     ▲               │  goodbye, close, button    │ wake word: abort, listening     button: abort, still speaking
@@ -15,15 +15,15 @@ export type FirmwareVoiceState = 'idle' | 'listening' | 'speaking'
 export interface FirmwareVoiceTaskOptions {
   readonly mode: ListenMode
   readonly frameMs: number
-  /** What follows `session_id`. */
+  /** Sends the fields that follow `session_id`. */
   readonly send: (fields: Readonly<Record<string, string>>) => void
-  /** One packet of what the microphone hears. */
+  /** Sends one packet of microphone audio. */
   readonly sendAudio: () => void
 }
 
 export class FirmwareVoiceTask {
   state: FirmwareVoiceState = 'idle'
-  /** Opus packets that were played: only those that arrive while it speaks. */
+  /** Opus packets that were played, which are only those that arrive while it speaks. */
   readonly played: Uint8Array[] = []
   readonly #options: FirmwareVoiceTaskOptions
   #microphone: NodeJS.Timeout | undefined
@@ -43,7 +43,7 @@ export class FirmwareVoiceTask {
     this.#listen()
   }
 
-  /** The button: interrupts speech, and is released where it was held. */
+  /** Presses the button: it interrupts speech, and ends listening in manual mode. */
   press(): void {
     const { send } = this.#options
     if (this.state === 'speaking') send({ type: 'abort' })

@@ -1,8 +1,8 @@
 /**
- * WebSocket client: dials a backend the way a device does, header by header and frame by frame.
+ * WebSocket client: connects to a backend with the headers and frames of a real device.
  *
  * No extensions, no Origin; the upgrade counts as accepted when the answer contains `HTTP/1.1 101`, and nothing else in
- * it is looked at. A close frame from the server ends the channel but not the socket.
+ * it is checked. A close frame from the server ends the channel but not the socket.
  */
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
@@ -23,7 +23,7 @@ export interface SimulatedWebSocketConnectOptions {
 
 const END_OF_HEAD = '\r\n\r\n'
 
-/** Rejects with the status line when the backend does not upgrade. */
+/** Rejects with the status line when the backend refuses the upgrade. */
 export function connectSimulatedDeviceOverWebSocket(options: SimulatedWebSocketConnectOptions): Promise<void> {
   const { host, port, path } = parseUrl(options.url)
   return new Promise((resolve, reject) => {
@@ -120,7 +120,7 @@ function speak(socket: Socket, { events, answersClose }: SimulatedWebSocketConne
   if (rest.length > 0) take(rest)
 }
 
-/** The firmware's own parser knows no IPv6 and wants a port. */
+/** The firmware's own parser does not support IPv6 and requires a port. */
 function parseUrl(url: string): { readonly host: string; readonly port: number; readonly path: string } {
   const found = /^wss?:\/\/([^:/]+):(\d+)(\/.*)?$/.exec(url)
   if (found === null) throw new RangeError(`${url} is not an address a device can use`)

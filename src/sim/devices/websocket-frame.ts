@@ -37,7 +37,10 @@ export function encodeWebSocketFrame(opcode: WebSocketOpcode, payload: Uint8Arra
   return concatBytes(Uint8Array.of(0x80 | OPCODES[opcode], ...length), mask, masked)
 }
 
-/** The first whole frame of `bytes`; `undefined` while there is none, `'malformed'` for what no server sends. */
+/**
+ * The first complete frame of `bytes`; `undefined` while there is none, `'malformed'` for a frame that no server may
+ * send.
+ */
 export function decodeWebSocketFrame(
   bytes: Uint8Array,
 ): { readonly frame: WebSocketFrame; readonly size: number } | 'malformed' | undefined {

@@ -1,12 +1,12 @@
 /**
- * Adapter info: what the virtual adapter says about itself, by INFO id.
+ * Adapter info: the virtual adapter's answers to INFO requests, by id.
  */
 const POWER_ON = 1
 const EXTERNAL_RESET = 5
 /** Enhanced, high speed, WiFi. */
 const JUMPERS = 0x0b
 
-/** Count first, then the data; `undefined` for an id this adapter does not know. */
+/** The count first, then the data; `undefined` for an unknown id. */
 export function encodeAdapterInfoAnswer(id: number, restarts: number): Uint8Array | undefined {
   // By id: 0 version, features, checksum, jumpers, bootloader; 1 hardware id; 2 configuration; 3 temperature in °C;
   // 4 supply in mV; 5 bus voltage, highest and lowest in tenths of a volt; 6 why it restarted and how often; 7 dBm.

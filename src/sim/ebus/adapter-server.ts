@@ -1,5 +1,5 @@
 /**
- * Adapter server: the virtual bus on TCP, as an enhanced adapter and as a plain one, for as many clients as come.
+ * Adapter server: the virtual bus on TCP, as an enhanced adapter and as a plain one, for any number of clients.
  */
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
@@ -26,9 +26,9 @@ export interface AdapterServerOptions {
   readonly protocol: 'enhanced' | 'plain'
 }
 
-/** ebusd looks for an answer only after it has written the question; real adapters are never faster than this. */
+/** ebusd expects an answer only after it has written the request; real adapters are never faster than this. */
 const INFO_DELAY_MS = 5
-/** A client that does not read is dropped before it fills the memory. */
+/** A client that does not read is disconnected before it fills the memory. */
 const MAX_UNSENT_BYTES = 65_536
 
 export class AdapterServer {
@@ -58,14 +58,14 @@ export class AdapterServer {
     return this.#clients.size
   }
 
-  /** Cuts every connection, and turns new ones away for a while. */
+  /** Closes every connection, and refuses new ones for a while. */
   dropConnections(refuseForMs: number): void {
     this.#refusing = refuseForMs > 0
     if (this.#refusing) this.#options.clock.later(refuseForMs, () => (this.#refusing = false))
     for (const socket of this.#clients) socket.destroy()
   }
 
-  /** As if somebody had pulled its plug for an instant: everybody hears RESETTED out of the blue. */
+  /** Resets the adapter as a short power cut would: every client gets RESETTED without a request. */
   reset(): void {
     this.#restarts++
     this.#options.clock.act(() => {
@@ -91,7 +91,7 @@ export class AdapterServer {
     }
     this.#clients.add(socket)
     const { system, clock } = this.#options
-    // Symbols of one waking leave in one packet, as an adapter's own buffer would send them.
+    // All symbols of one wake-up are sent in one packet, as by an adapter's own buffer.
     const unsent: number[] = []
     const flush = (): void => {
       if (unsent.length === 0 || socket.destroyed) return
@@ -102,7 +102,7 @@ export class AdapterServer {
     const leave =
       this.#options.protocol === 'plain' ? this.#servePlain(socket, unsent) : this.#serveEnhanced(socket, unsent)
     clock.afterwards(flush)
-    // A client that vanishes is no news: closing follows.
+    // A `close` event follows, which handles a client that vanished.
     socket.on('error', () => undefined)
     socket.once('close', () => {
       this.#clients.delete(socket)
@@ -128,7 +128,7 @@ export class AdapterServer {
     this.#heads.add(head)
     socket.on('data', (bytes) =>
       clock.act(() => {
-        // Bytes that are no message: a real adapter says so and goes on.
+        // The bytes are not a valid message: a real adapter reports that and continues.
         const complain = (): void => tell({ event: 'error-host', data: 0x00 })
         for (const message of parseHostBytes(parser, bytes, complain)) head.obey(message)
       }),
@@ -142,7 +142,7 @@ export class AdapterServer {
     system.bus.join(head)
     socket.on('data', (bytes) =>
       clock.act((nowMs) => {
-        // Plain clients keep time themselves: each byte is on the wire when it arrives, into whatever is there.
+        // Plain clients keep the timing themselves: each byte is put on the wire when it arrives.
         for (const symbol of bytes) {
           head.speaks()
           system.bus.send(head, symbol, nowMs)

@@ -26,9 +26,9 @@ const EMPTY = new Uint8Array()
 const SENSOR_OK = 0x00
 /** The block of B504 with the outside temperature alone. */
 const OUTSIDE = 0x16
-/** How these boilers say off and on for the flame; their pumps say 0 and 1. */
+/** How these boilers encode off and on for the flame; their pumps use 0 and 1. */
 const ON_OFF = [0xf0, 0x0f] as const
-/** One byte 00: no value. */
+/** One byte 00 means no value. */
 const NO_VALUE = Uint8Array.of(0x00)
 
 const d2c = parseNumberDatatype('D2C')
@@ -36,7 +36,7 @@ const d2b = parseNumberDatatype('D2B')
 const d1c = parseNumberDatatype('D1C')
 const thousandths = parseNumberDatatype('FLT')
 const uin = parseNumberDatatype('UIN')
-/** Real counters have two bytes as well, and start again. */
+/** Real counters have two bytes as well, and wrap around. */
 const counter = (value: number): Uint8Array => uin.encode(Math.floor(value) % 65_000)
 const hundredths = parseNumberDatatype('UIN,100')
 const tenths = parseNumberDatatype('SIN,10')
@@ -50,7 +50,7 @@ const mirrored = (celsius: number): Uint8Array => {
 }
 const sensed = (bytes: Uint8Array): Uint8Array => Uint8Array.from([...bytes, SENSOR_OK])
 
-/** By the two register bytes as they stand in the telegram. */
+/** By the two register bytes in the order of the telegram. */
 const REGISTERS = new Map<number, (house: SimulatedHouse) => Uint8Array>([
   [0x1800, ({ boiler }) => sensed(d2c.encode(boiler.flowCelsius))],
   [0x9800, ({ boiler }) => mirrored(boiler.returnCelsius)],
@@ -99,7 +99,7 @@ function stateNumber({ flame, fanRpm, modulationPct, minPct }: SimulatedHouse['b
   return modulationPct > minPct ? 8 : 7
 }
 
-/** Only the flow limit can be set here: enough to see a write kept, and one out of range refused. */
+/** Only the flow limit can be set here, which is enough to test an accepted and a refused write. */
 const WRITABLE = new Map<
   number,
   readonly [min: number, max: number, set: (plant: SimulatedPlant, value: number) => void]
@@ -127,7 +127,7 @@ export function answerBoiler(plant: SimulatedPlant, telegram: Telegram): BusStat
       return data[0] === 0x00 ? encodeDateTimeBlock(plant.house) : EMPTY
     case 0x09:
       return answerRegister(plant, data)
-    // Set mode: acknowledged with 01; what is wanted is the house's business, not read from the telegram.
+    // Set mode is acknowledged with 01; the house decides what is wanted, not the telegram.
     case 0x10:
       return Uint8Array.of(0x01)
     case 0x11:
@@ -148,7 +148,7 @@ const PAST_ERROR = Uint8Array.of(0x02, 0x45, 0x13, 0x08, 0x11, 0x24, TOO_LITTLE_
 const NO_PAST_ERROR = Uint8Array.of(0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
 const HISTORY_LENGTH = 10
 
-/** Five numbers of what is wrong now; one thing was wrong before, and nothing wants service. */
+/** The block of five present errors, or an entry of the history, which has one; no service messages. */
 function errorMemory({ boiler }: SimulatedHouse, [when, kind, index = HISTORY_LENGTH]: Uint8Array): BusStationAnswer {
   if (kind !== 0x01 && kind !== 0x02) return EMPTY
   if (when === 0x01 && index < HISTORY_LENGTH) return kind === 0x01 && index === 0 ? PAST_ERROR : NO_PAST_ERROR
@@ -197,7 +197,7 @@ function statusBlock({ boiler, dhw, weather }: SimulatedHouse, block: number): U
     ])
   if (block === 0x02)
     return Uint8Array.of(0x03, boiler.maxKw, half(boiler.flowMaxCelsius), 70, half(dhw.targetCelsius), 88)
-  // Flow, pressure twice, and what it heats.
+  // Flow, pressure twice, and what is being heated.
   if (block === 0x03)
     return Uint8Array.from([
       ...d2c.encode(boiler.flowCelsius),

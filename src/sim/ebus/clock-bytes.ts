@@ -1,5 +1,5 @@
 /**
- * Clock bytes: the time as devices on the bus tell it.
+ * Clock bytes: the time as devices send it on the bus.
  *
  *   ss mm hh dd MM ww yy     in BCD, but for the weekday: Monday is 0
  */

@@ -21,7 +21,7 @@ export type EbusdCommand =
 
 const text = (answer: string): EbusdCommand => ({ kind: 'text', text: answer })
 
-/** One line of a client. In direct mode a line is a telegram, unless it is `stop`. */
+/** Parses one line of a client. In direct mode a line is a telegram, unless it is `stop`. */
 export function parseEbusdCommand(line: string, direct: boolean): EbusdCommand {
   const words = line.trim().split(/\s+/)
   const [verb = '', ...rest] = words
@@ -68,7 +68,7 @@ function readHex(words: readonly string[]): EbusdCommand {
 
 export function formatEbusdOutcome(outcome: ConversationOutcome, target: number): string {
   if (outcome.kind === 'fault') {
-    // ebusd's own words: clients tell by them whether to try again.
+    // ebusd's own messages, by which clients decide whether to try again.
     const words = {
       collision: 'arbitration lost',
       'no-answer': 'read timeout',

@@ -1,5 +1,5 @@
 /**
- * ebusd server: the virtual bus behind ebusd's own TCP port, for clients that know no other.
+ * ebusd server: the virtual bus behind ebusd's own TCP port, for clients of ebusd.
  */
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
@@ -22,7 +22,7 @@ export interface EbusdServerOptions {
 const OWN_ADDRESS = 0x31
 const MAX_LINE = 1_024
 const MAX_GRABBED = 1_024
-/** A client that watches the bus and does not read is dropped before it fills the memory. */
+/** A client that watches the bus and does not read is disconnected before it fills the memory. */
 const MAX_UNSENT_BYTES = 65_536
 
 interface Client {
@@ -116,7 +116,7 @@ export class EbusdServer {
     }
   }
 
-  /** Answers end with an empty line, in direct mode with their own. */
+  /** Answers end with an empty line, except in direct mode. */
   #reply(client: Client, answer: string): void {
     if (client.socket.writableLength > MAX_UNSENT_BYTES) client.socket.destroy()
     else client.socket.write(client.direct ? `${answer}\n` : `${answer}\n\n`)

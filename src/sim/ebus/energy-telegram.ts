@@ -13,7 +13,7 @@ import type { SimulatedEnergyMeter, SimulatedHouse } from '../house-state.ts'
 const SELECTOR_LENGTH = 8
 const WH = parseNumberDatatype('EXP')
 
-/** Every series the regulator tells, in the order it tells them. */
+/** Every series that the regulator broadcasts, in its order. */
 export function listSimulatedEnergySelectors(timeMs: number): readonly Uint8Array[] {
   // Day, year, all time; gas before electricity, heating before hot water.
   const periods = [1, 3, 0]
@@ -26,7 +26,7 @@ export function listSimulatedEnergySelectors(timeMs: number): readonly Uint8Arra
   )
 }
 
-/** `undefined` for a series nobody counts. */
+/** Returns `undefined` for a series without a meter. */
 export function answerEnergy(house: SimulatedHouse, selector: Uint8Array): Uint8Array | undefined {
   const value = readSeries(house, selector)
   if (value === undefined) return undefined
@@ -35,7 +35,7 @@ export function answerEnergy(house: SimulatedHouse, selector: Uint8Array): Uint8
   return Uint8Array.from([period, 0, period, source, use, ...date, ...WH.encode(value)])
 }
 
-/** With the pattern for "nothing" where nobody counts. */
+/** With the value for "nothing" if there is no meter. */
 export function encodeEnergyBroadcast(house: SimulatedHouse, selector: Uint8Array): Uint8Array {
   return Uint8Array.from([...selector, ...WH.encode(readSeries(house, selector))])
 }
@@ -75,7 +75,7 @@ function reader(
   return isAt(packDate({ year: year - 1, month: 0, day: 0 })) ? ({ lastYearWh }) => lastYearWh : undefined
 }
 
-/** The last two selector bytes of what is now: today, this month, this year, or all time. */
+/** The last two selector bytes for the present: today, this month, this year, or all time. */
 function when(period: number, timeMs: number): readonly [number, number] {
   const { year, month, day } = partsOf(timeMs)
   switch (period) {

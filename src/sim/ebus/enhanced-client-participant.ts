@@ -2,11 +2,11 @@
  * Enhanced client participant: what one client of an enhanced adapter sees of the bus, and what it may do there.
  *
  *   START ▸ (next SYN, lock run out) ▸ own address on the wire ▸ STARTED, or FAILED with whoever owns the bus now
- *   SEND  ▸ symbol on the wire ▸ RECEIVED, the same one if nobody interfered
+ *   SEND  ▸ symbol on the wire ▸ RECEIVED, the same symbol unless there was a collision
  *
  * Every client arbitrates for itself, as if it had an adapter of its own. The starter's own address is never echoed.
  *
- * Pure, but for the head it is given.
+ * Pure, but for the port it is given.
  */
 import { isInitiatorAddress } from '../../ebus/wire/address.ts'
 import { LOCK_SYN_COUNT_AFTER_SEND, computeLockSynCountAfterLoss } from '../../ebus/wire/arbitration.ts'
@@ -23,24 +23,24 @@ import { SYN } from '../../ebus/wire/symbol.ts'
 import type { PlannedSymbol, BusParticipant } from './virtual-bus.ts'
 
 export interface EnhancedClientParticipantOptions {
-  /** To the client, in order. */
+  /** Sends messages to the client, in order. */
   readonly tell: (message: AdapterMessage) => void
-  /** On the bus, now. */
+  /** Puts a symbol on the bus now. */
   readonly transmit: (symbol: number) => void
-  /** Answers an INFO question later; nothing for an id the adapter does not know. */
+  /** Answers an INFO request later; not at all for an unknown id. */
   readonly answerInfo: (id: number) => void
 }
 
-/** Into the window of 133 to 289 µs behind a SYN, as the stations do: a head must win and lose like any of them. */
+/** Within the window of 133 to 289 µs after a SYN, as for the stations, so that clients win and lose like these. */
 const ARBITRATION_MS = 0.2
 
 export class EnhancedClientParticipant implements BusParticipant {
   readonly #options: EnhancedClientParticipantOptions
   readonly #contest: ArbitrationContest = newArbitrationContest()
-  /** How many others speak decides how many SYN a loser lets pass; at most the 25 initiator addresses there are. */
+  /** The number of other initiators determines how many SYN a loser waits; at most the 25 initiator addresses. */
   readonly #initiatorsHeard = new Set<number>()
   #owner = false
-  /** SYN still to let pass. */
+  /** How many SYN still have to pass. */
   #lock = 0
 
   constructor(options: EnhancedClientParticipantOptions) {
@@ -49,7 +49,7 @@ export class EnhancedClientParticipant implements BusParticipant {
 
   isOutsideOwner = (): boolean => this.#owner
 
-  /** A message of the client. */
+  /** Handles a message of the client. */
   obey({ command, data }: HostMessage): void {
     switch (command) {
       case 'init':
@@ -60,7 +60,7 @@ export class EnhancedClientParticipant implements BusParticipant {
         else this.#contest.wanted = data
         break
       case 'send':
-        // The winner speaks, or a target answers in the middle of somebody's telegram; into the idle bus nobody does.
+        // Only the winner sends, or a target within another's telegram; nobody sends into the idle bus.
         if (this.#owner || this.#contest.position > 0) this.#options.transmit(data)
         break
       case 'info':
@@ -69,7 +69,7 @@ export class EnhancedClientParticipant implements BusParticipant {
     }
   }
 
-  /** As after a restart of the adapter: nothing is remembered, and the client is told. */
+  /** Resets as a restart of the adapter does, and tells the client. */
   reset(features: number): void {
     abandonArbitrationContest(this.#contest)
     this.#owner = false
@@ -86,7 +86,7 @@ export class EnhancedClientParticipant implements BusParticipant {
     const news = stepArbitrationContest(this.#contest, symbol)
     if (symbol === SYN && this.#owner) {
       this.#owner = false
-      // One more than a station: this very SYN is counted below.
+      // One more than for a station, because this SYN is counted below.
       this.#lock = LOCK_SYN_COUNT_AFTER_SEND + 1
     }
     if (news.outcome === 'lost' && wanted !== undefined) {
@@ -98,7 +98,7 @@ export class EnhancedClientParticipant implements BusParticipant {
       this.#owner = true
       this.#options.tell({ event: 'started', data: wanted })
     }
-    // What this head tells its client is in order: lost before the symbol that shows it, won behind it.
+    // The messages to the client are in order: a loss before the symbol that shows it, a win after it.
     return symbol === SYN ? this.#onSyn(news, position === 1) : undefined
   }
 

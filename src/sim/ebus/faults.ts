@@ -1,5 +1,5 @@
 /**
- * Faults: what goes wrong on the virtual bus, on command.
+ * Faults: disturbances of the virtual bus on command.
  *
  * Pure, but for the faults it is given.
  */
@@ -10,7 +10,7 @@ import type { SeededRandomSource } from './random-state.ts'
 import { BusStation } from './station.ts'
 import type { WireDisturbance } from './virtual-bus.ts'
 
-/** More important than anybody else, so that it wins whenever it wants. */
+/** The highest priority, so that it wins every arbitration. */
 const RIVAL = 0x00
 
 export class SimulatedBusFaults implements WireDisturbance {
@@ -30,30 +30,30 @@ export class SimulatedBusFaults implements WireDisturbance {
     this.rival = new BusStation({ initiator: RIVAL, targets: [], answer: () => undefined })
   }
 
-  /** The next so many answers carry a wrong checksum. Of a command its own sender would notice before anybody else. */
+  /** The next answers have a wrong checksum. A command with one would be noticed by its own sender first. */
   corruptCrc(times = 1): void {
     this.#corruptCrcs += times
   }
 
-  /** The next so many symbols inside telegrams do not arrive at all. */
+  /** The next symbols inside of telegrams are lost. */
   dropByte(times = 1): void {
     this.#dropSymbols += times
   }
 
-  /** The line is held low for so long: no symbol, no SYN. */
+  /** Holds the line low for a time: no symbol, no SYN. */
   stickBus(forMs: number): void {
     this.#stuckUntilMs = this.#nowMs + forMs
   }
 
-  /** The next so many acknowledges of targets come this much later. */
+  /** The next acknowledgements of targets are delayed by this much. */
   slowResponse(delayMs: number, times = 1): void {
     this.#delayMs = delayMs
     this.#delayedAnswers = times
   }
 
-  /** Somebody more important says so many telegrams, one at every opportunity. */
+  /** An initiator with a higher priority sends this many telegrams, one at every opportunity. */
   arbitrationStorm(telegrams: number): void {
-    // As many as a station keeps waiting; more would only be turned away.
+    // As many as a station's queue holds; more would be refused.
     for (let index = 0; index < Math.min(telegrams, 64); index++)
       this.rival.say({ target: 0xfe, primary: 0x07, secondary: 0xff, data: new Uint8Array() })
   }
@@ -81,7 +81,7 @@ export class SimulatedBusFaults implements WireDisturbance {
     if (before !== 'response' || this.#line.phase !== 'response-ack' || this.#corruptCrcs <= 0) return symbol
     this.#corruptCrcs--
     const garbled = symbol ^ (1 << Math.floor(this.#chance() * 8))
-    // A flipped bit must not make a symbol that means something else to the line.
+    // A flipped bit must not produce a SYN or an escape.
     return garbled === SYN || garbled === ESC ? symbol ^ 0x81 : garbled
   }
 }

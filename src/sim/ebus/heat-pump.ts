@@ -40,12 +40,12 @@ const signed = parseNumberDatatype('SCH')
 const word = (value: number): Uint8Array => uin.encode(Math.floor(Math.max(0, value)) % 65_000)
 const kwhTenths = (wattHours: number): Uint8Array => tenths.encode(Math.min(6_500, Math.floor(wattHours / 100) / 10))
 
-/** Heat per electricity: less the colder it is outside. */
+/** The ratio of heat to electricity, which falls with the outside temperature. */
 function cop({ weather }: SimulatedHouse): number {
   return Math.max(1.8, Math.min(5, 3.6 + weather.outsideCelsius * 0.07))
 }
 
-/** What the boiler of this house gives is what the heat pump gives instead of it. */
+/** The heat pump gives the heat that the boiler of this house would give. */
 function heatKw({ boiler }: SimulatedHouse): number {
   return boiler.flame ? (boiler.maxKw * boiler.modulationPct) / 100 : 0
 }
@@ -105,7 +105,7 @@ export function answerHeatPump({ house }: SimulatedPlant, telegram: Telegram): B
   if (primary !== 0xb5) return undefined
   const [first = 0, second = 0, third = 0, fourth = 0] = data
   switch (secondary) {
-    // Five numbers of what is wrong, and nothing is.
+    // The block of five present errors, which is empty.
     case 0x03:
       return first === 0x00 && (second === 0x01 || second === 0x02) ? new Uint8Array(10).fill(0xff) : EMPTY
     case 0x04:
@@ -133,7 +133,7 @@ export function answerHeatPump({ house }: SimulatedPlant, telegram: Telegram): B
   }
 }
 
-/** The module measures what is inside the house. */
+/** The module's measurements inside of the house. */
 export function answerHeatPumpModule({ house }: SimulatedPlant, telegram: Telegram): BusStationAnswer {
   const identity = answerIdentity(MODULE, telegram)
   if (identity !== undefined) return identity

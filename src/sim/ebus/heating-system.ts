@@ -1,5 +1,5 @@
 /**
- * Heating system: bus, devices and house put together, moved through virtual time by whoever holds the clock.
+ * Heating system: bus, devices and house put together, moved through virtual time by its caller.
  *
  * Pure, but for the system it is given.
  */
@@ -27,35 +27,35 @@ export interface HeatingSystemOptions {
   /** The house's wall clock at the start. */
   readonly startMs: number
   readonly regulator: SimulatedRegulatorFamily
-  /** What makes the heat: a gas boiler, or a heat pump with its module. */
+  /** The heat source: a gas boiler, or a heat pump with its module. */
   readonly heatSource?: SimulatedHeatSource
   /** Seconds of the house per second of the bus. */
   readonly houseSpeed: number
-  /** Whether devices talk among themselves, or only answer. */
+  /** Whether devices exchange telegrams, or only answer. */
   readonly chatter: boolean
   readonly outsidePatienceMs: number
-  /** Instead of the built-in heating: other devices, which only answer. */
+  /** Other devices instead of the built-in heating; they only answer. */
   readonly devices?: readonly SimulatedTarget[]
 }
 
-/** A device that somebody else describes. */
+/** A device that the caller describes. */
 export interface SimulatedTarget {
   readonly address: number
-  /** Its other face, where it takes commands from other initiators. */
+  /** Its initiator address, if it accepts commands from other initiators. */
   readonly initiator?: number | undefined
-  /** Milliseconds of the house's wall clock come with each question. */
+  /** `nowMs` is the house's wall clock, in milliseconds. */
   readonly answer: (telegram: Telegram, nowMs: number) => BusStationAnswer
-  /** What another device tells it, one telegram after another. */
+  /** Telegrams that another device sends to it, one after another. */
   readonly overheard?: ((turn: number, nowMs: number) => Omit<Telegram, 'source'>) | undefined
 }
 
 export type SimulatedHeatSource = 'boiler' | 'heat-pump'
 
-/** A regulator that is not simulated itself, but is heard. */
+/** The address of a regulator that is not simulated itself, but whose telegrams are. */
 const SPEAKER = 0xf1
 const OVERHEARD_MS = 2_000
 
-/** Rooms change slowly; once a second is often enough for every number the devices tell. */
+/** Rooms change slowly, so once a second is enough for every value that the devices send. */
 const HOUSE_STEP_MS = 1_000
 
 export class HeatingSystem {
@@ -79,7 +79,8 @@ export class HeatingSystem {
       this.#joinTargets(options.devices, { plant, delayMs, chatter: options.chatter })
       return
     }
-    // Addresses as in a common installation: each device answers five above where it speaks, the mixer never speaks.
+    // Addresses as in a common installation: each device answers at five above its initiator address; the mixer has
+    // none.
     const regulator = new BusStation({
       initiator: 0x10,
       targets: [0x15],
@@ -102,7 +103,7 @@ export class HeatingSystem {
     for (const station of [regulator, boiler, mixer, gateway, this.faults.rival]) this.bus.join(station)
     if (hasHeatPump) this.bus.join(inside)
     if (!options.chatter) return
-    // Spread, so that not everybody starts at once.
+    // Spread in time, so that not all devices start at once.
     for (const { everyMs, say } of REGULATOR_PERIODIC_TELEGRAMS) {
       let turn = 0
       this.timeline.every(everyMs, 200 + chance() * everyMs, () => regulator.say(say(plant.house, turn++)))
@@ -113,7 +114,7 @@ export class HeatingSystem {
     }
   }
 
-  /** Devices that only answer, and one more that tells them what such devices are told. */
+  /** Devices that only answer, and one that sends the telegrams that such devices receive. */
   #joinTargets(
     devices: readonly SimulatedTarget[],
     {
@@ -146,7 +147,7 @@ export class HeatingSystem {
     return this.#plant.house
   }
 
-  /** For tests and demonstrations that want another day, another weather. */
+  /** For tests and demos that need another day or another weather. */
   changeHouse(change: (house: SimulatedHouse) => SimulatedHouse): void {
     this.#plant.house = change(this.#plant.house)
   }
@@ -156,7 +157,7 @@ export class HeatingSystem {
   }
 
   advance(nowMs: number): void {
-    // Bus and timeline take turns in the order of their times, so that a telegram sees the house of its own moment.
+    // Bus and timeline run in the order of their times, so that a telegram sees the house at its own moment.
     for (let taskMs = this.timeline.nextMs(); taskMs <= nowMs; taskMs = this.timeline.nextMs()) {
       this.bus.advance(taskMs)
       this.timeline.runNext()

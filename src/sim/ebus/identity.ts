@@ -1,5 +1,5 @@
 /**
- * Identity: how a device says who it is. Service 07 04, and Vaillant's serial number in four pieces.
+ * Identity: the identification of a device. Service 07 04, and Vaillant's serial number in four pieces.
  */
 import { toUtf8 } from '../../core/bytes.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
@@ -23,7 +23,7 @@ const PIECES: readonly (readonly [number, number])[] = [
   [26, 28],
 ]
 
-/** The answer to a question about identity; `undefined` for any other question. */
+/** The answer to an identification request; `undefined` for any other request. */
 export function answerIdentity(
   identity: SimulatedBusIdentity,
   { primary, secondary, data }: Telegram,

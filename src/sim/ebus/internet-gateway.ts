@@ -1,5 +1,5 @@
 /**
- * Internet gateway: the device at F1/F6 that reads the regulator all day long on behalf of somebody's telephone.
+ * Internet gateway: the device at F1/F6 that reads the regulator all day long for a telephone app.
  */
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedBusIdentity } from './identity.ts'
@@ -15,7 +15,7 @@ const IDENTITY: SimulatedBusIdentity = {
 const REGULATOR = 0x15
 const BOILER = 0x08
 
-/** It reads others and has nothing to be read but who it is. */
+/** It reads other devices and can only be asked for its identification. */
 export function answerGateway(telegram: Telegram): BusStationAnswer {
   const identity = answerIdentity(IDENTITY, telegram)
   if (identity !== undefined) return identity
@@ -33,7 +33,7 @@ const WATCHED: readonly (readonly [group: number, instance: number, register: nu
   [0x00, 0, 0x39],
 ]
 
-/** Slower than the regulator's own round: enough that a listener learns most of what it wants without asking. */
+/** Slower than the regulator's own interval, but enough that a listener gets most values without requests. */
 export const GATEWAY_PERIODIC_TELEGRAMS: readonly {
   readonly everyMs: number
   readonly say: (turn: number) => Omit<Telegram, 'source'>

@@ -22,12 +22,12 @@ export function answerMixer({ house }: SimulatedPlant, telegram: Telegram): BusS
   if (identity !== undefined) return identity
   if (primary !== 0xb5) return undefined
   if (secondary === 0x24 || secondary === 0x09) return new Uint8Array()
-  // Five places for errors, and none in them.
+  // Five places for errors, all empty.
   if (secondary === 0x03) return new Uint8Array(10).fill(0xff)
   if (secondary !== 0x23) return 'refuse'
   const { boiler, circuits, dhw, solar } = house
-  // Inputs with nothing on them read as replacement values. The last of the second block is no input; a real module
-  // says 0 degrees for the twelfth and 8 for that one where nothing is connected.
+  // Unconnected inputs read as replacement values. The last of the second block is not an input; a real module sends 0
+  // degrees for the twelfth and 8 for that one if nothing is connected.
   if (data[0] === 0x06)
     return sensorBlock(
       [
@@ -45,7 +45,7 @@ export function answerMixer({ house }: SimulatedPlant, telegram: Telegram): BusS
   return data[0] === 0x02 ? Uint8Array.of(0x01, 0x00) : new Uint8Array()
 }
 
-/** What closes the blocks: their meaning is not known, their bytes are a real module's. */
+/** The last bytes of the blocks: their meaning is unknown, and they are copied from a real module. */
 const FIRST_TAIL = [0x40, 0x3d] as const
 const SECOND_TAIL = [0x80, 0x57, 0x05] as const
 

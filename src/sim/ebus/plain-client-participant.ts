@@ -1,7 +1,7 @@
 /**
  * Plain client participant: a client that sees and sends bare symbols, and has to keep the bus's rhythm by itself.
  *
- * Pure, but for the head it is given.
+ * Pure, but for the port it is given.
  */
 import { SYN } from '../../ebus/wire/symbol.ts'
 import type { BusParticipant } from './virtual-bus.ts'

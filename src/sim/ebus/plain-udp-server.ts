@@ -1,5 +1,5 @@
 /**
- * Plain UDP server: the virtual bus as datagrams, for whoever spoke to it last.
+ * Plain UDP server: the virtual bus as datagrams, for the client that sent to it last.
  */
 import type { Socket } from 'node:dgram'
 import { createSocket } from 'node:dgram'
@@ -17,7 +17,7 @@ export interface PlainUdpOptions {
 
 export class PlainUdpServer {
   readonly #socket: Socket
-  /** UDP has no connection: whoever spoke last hears the bus. */
+  /** UDP has no connection, so the last sender gets the bus. */
   #peer: { readonly address: string; readonly port: number } | undefined
 
   private constructor({ system, clock }: PlainUdpOptions) {

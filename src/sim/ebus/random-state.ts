@@ -1,5 +1,5 @@
 /**
- * Chance: a small seeded source of it, so that a run of the virtual house repeats to the last symbol.
+ * Random state: a small seeded random source, so that a run of the virtual house is exactly repeatable.
  *
  * Pure, but for the source it hands out.
  */
@@ -15,9 +15,9 @@ export function createSeededRandomSource(seed: number): SeededRandomSource {
   }
 }
 
-/** For machines that carry their chance in their state. */
+/** For state machines that contain their random state. */
 export function nextRandom(state: number): { readonly state: number; readonly value: number } {
-  // Mulberry32: 32 bits of state are plenty for a house that only has to be repeatable.
+  // Mulberry32: 32 bits of state are enough for a house that only has to be repeatable.
   const next = (state + 0x6d2b79f5) | 0
   let mixed = Math.imul(next ^ (next >>> 15), 1 | next)
   mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed

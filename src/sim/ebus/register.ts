@@ -1,5 +1,5 @@
 /**
- * Register: one numbered value of a virtual device, how it is written in bytes and what reading and writing it does.
+ * Register: one numbered value of a virtual device, its encoding, and the effects of reading and writing it.
  */
 import type { Datatype, FieldValue } from '../../ebus/wire/datatype.ts'
 import { parseDatatype } from '../../ebus/wire/datatype-parser.ts'
@@ -11,7 +11,7 @@ export interface SimulatedRegister {
   readonly type: Datatype<FieldValue>
   /** `undefined` is written as the type's replacement value. */
   readonly read: (plant: SimulatedPlant, instance: number) => SimulatedValue
-  /** `false` refuses the value. Without it the register is read only. */
+  /** Returns `false` to refuse the value. Without it the register is read-only. */
   readonly write?: (plant: SimulatedPlant, value: SimulatedValue, instance: number) => boolean
 }
 
@@ -48,9 +48,9 @@ export function createNumberRegisterAccess(
   }
 }
 
-/** Kept by the device and looked at by nobody else in this house. */
+/** A value that the device stores and that has no effect in this house. */
 export function createStoredValueAccess(initial: SimulatedValue): Pick<SimulatedRegister, 'read' | 'write'> {
-  // Per house, so that two simulators in one process do not share a setting.
+  // Stored per house, so that two simulators in one process do not share a setting.
   const kept = new WeakMap<SimulatedPlant, Map<number, SimulatedValue>>()
   return {
     read: (plant, instance) => {

@@ -1,5 +1,5 @@
 /**
- * Regulator registers: the B524 world of a 720- or 700-family controller, by opcode, group and number.
+ * Regulator registers: the B524 registers of a 720- or 700-family controller, by opcode, group and number.
  *
  *   02/00 system   02/01 hot water   02/02 circuits   02/03 zones   02/04 solar   02/05 cylinders
  *   06/09 regulator slot   06/0A thermostats   06/0C function modules

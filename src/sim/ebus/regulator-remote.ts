@@ -1,5 +1,5 @@
 /**
- * Regulator, remote side: what is plugged into it or paired with it.
+ * Regulator, remote devices: devices that are plugged into it or paired with it.
  */
 import type { FieldValue } from '../../ebus/wire/datatype.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
@@ -17,7 +17,7 @@ interface RemoteSlot {
   readonly room: number | undefined
 }
 
-/** What is plugged into or paired with the regulator; every other slot reads as empty. */
+/** The remote devices; every other slot reads as empty. */
 const REMOTE: Readonly<Record<number, RemoteSlot>> = {
   0x09: { classAddress: 0x15, firmware: '05 07 00', hardware: 0x1704, address: 1, reception: 10, zone: 1, room: 0 },
   0x0a: { classAddress: 0x35, firmware: '04 0c 01', hardware: 0x5703, address: 2, reception: 8, zone: 2, room: 1 },
@@ -44,7 +44,7 @@ export function createRemoteRegisterRows(group: number): readonly SimulatedRegis
       const found = index === 0 ? REMOTE[group] : undefined
       return found === undefined ? empty : read(found, plant)
     })
-  // The empty value of each is what an unpaired slot of a real regulator reads as.
+  // The empty value of each is that of an unpaired slot of a real regulator.
   return [
     [0x01, U8, 1, slot(() => 1, 0)], // connected
     [0x02, U8, 1, slot(({ classAddress }) => classAddress, 0xff)], // class address

@@ -1,5 +1,5 @@
 /**
- * Regulator rows: the words in which the regulator's registers are written down.
+ * Regulator rows: the types and functions with which the regulator's registers are declared.
  *
  * Pure, but for the plant it is given.
  */
@@ -10,7 +10,7 @@ import type { SimulatedRegister, RegisterFlags } from './register.ts'
 import { requireDatatype } from './register.ts'
 
 export type SimulatedRegisterAccessors = Pick<SimulatedRegister, 'read' | 'write'>
-/** A line of a register table, as short as a line can be. */
+/** A row of a register table, in a short notation. */
 export type SimulatedRegisterRow = readonly [
   register: number,
   type: Datatype<FieldValue>,
@@ -18,9 +18,9 @@ export type SimulatedRegisterRow = readonly [
   access: SimulatedRegisterAccessors,
 ]
 
-/** As registers number them. */
+/** The registers' numbers for the modes are the indexes. */
 export const OPERATING_MODES_BY_CODE: readonly ZoneOperatingMode[] = ['off', 'auto', 'manual']
-/** What a date reads as that nobody has set. */
+/** The value of a date that was never set. */
 export const UNSET_DATE_VALUE: CalendarDate = { year: 2015, month: 1, day: 1 }
 
 /** Read only. */

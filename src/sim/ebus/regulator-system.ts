@@ -20,8 +20,8 @@ import {
 } from './regulator-rows.ts'
 
 /**
- * Numbers, types and flags are those of a 720 controller; what no device of this house acts on is `remembered`, so
- * that a client sees its own write again.
+ * Numbers, types and flags are those of a 720 controller; a value without an effect in this house is stored, so that a
+ * client reads back what it wrote.
  */
 export const SIMULATED_SYSTEM_REGISTERS: readonly SimulatedRegisterRow[] = [
   [0x01, F32, 3, createStoredValueAccess(0)], // hot water bivalence point, °C
@@ -76,23 +76,23 @@ export const SIMULATED_SYSTEM_REGISTERS: readonly SimulatedRegisterRow[] = [
   [0x4b, F32, 1, createHouseValueAccess(({ boiler }) => boiler.flowCelsius)], // flow, °C
   [0x4d, U16, 2, createStoredValueAccess(0)], // multi-function relay
   [0x4e, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasHeating.monthWh)], // this month: gas heating
-  [0x4f, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricHeating.monthWh)], // … electricity, heating
-  [0x50, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricDhw.monthWh)], // … electricity, hot water
-  [0x51, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasDhw.monthWh)], // … gas, hot water
+  [0x4f, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricHeating.monthWh)], // this month: electricity, heating
+  [0x50, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricDhw.monthWh)], // this month: electricity, hot water
+  [0x51, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasDhw.monthWh)], // this month: gas, hot water
   [0x52, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasHeating.lastMonthWh)], // last month, in the same order
-  [0x53, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricHeating.lastMonthWh)], // …
-  [0x54, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricDhw.lastMonthWh)], // …
-  [0x55, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasDhw.lastMonthWh)], // …
+  [0x53, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricHeating.lastMonthWh)], // last month: electricity, heating
+  [0x54, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricDhw.lastMonthWh)], // last month: electricity, hot water
+  [0x55, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasDhw.lastMonthWh)], // last month: gas, hot water
   [0x56, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasHeating.totalWh)], // all time, in the same order
-  [0x57, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricHeating.totalWh)], // …
-  [0x58, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricDhw.totalWh)], // …
-  [0x59, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasDhw.totalWh)], // …
+  [0x57, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricHeating.totalWh)], // all time: electricity, heating
+  [0x58, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricDhw.totalWh)], // all time: electricity, hot water
+  [0x59, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasDhw.totalWh)], // all time: gas, hot water
   [0x5c, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricHeating.totalWh + energy.electricDhw.totalWh)], // all electricity
   [0x5d, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasHeating.totalWh + energy.gasDhw.totalWh)], // all gas
   [0x6c, createPaddedTextDatatype(6), 3, createStoredValueAccess('HEARTH')], // installer, six characters
-  [0x6d, createPaddedTextDatatype(6), 3, createStoredValueAccess('BUS')], // … and six more
+  [0x6d, createPaddedTextDatatype(6), 3, createStoredValueAccess('BUS')], // installer, six further characters
   [0x6f, createPaddedTextDatatype(6), 3, createStoredValueAccess('030123')], // telephone, six characters
-  [0x70, createPaddedTextDatatype(6), 3, createStoredValueAccess('456')], // … and six more
+  [0x70, createPaddedTextDatatype(6), 3, createStoredValueAccess('456')], // telephone, six further characters
   [0x73, F32, 1, createHouseValueAccess(({ weather }) => weather.outsideCelsius)], // outside, °C
   [0x76, U16, 3, createStoredValueAccess(17)], // installer menu code
   [0x95, F32, 0, createHouseValueAccess(({ weather }) => weather.averageCelsius)], // outside, mean of a day, °C
@@ -162,7 +162,7 @@ export const SIMULATED_SOLAR_REGISTERS: readonly SimulatedRegisterRow[] = [
   [0x0b, U32, 0, createHouseValueAccess(({ solar }) => Math.floor(solar.pumpHours))], // pump hours
 ]
 
-/** There is one cylinder; the regulator has registers for three. */
+/** There is one cylinder, but the regulator has registers for three. */
 const firstOnly = (access: SimulatedRegisterAccessors): SimulatedRegisterAccessors => ({
   ...access,
   read: (plant, index) => (index === 0 ? access.read(plant, index) : undefined),

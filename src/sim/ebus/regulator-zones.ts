@@ -20,7 +20,7 @@ import {
 } from './regulator-rows.ts'
 
 const HOUR_MS = 3_600_000
-/** What a date reads as that nobody has set. */
+/** The value of a date that was never set. */
 const NO_HOLIDAY_MS = Date.UTC(2015, 0, 1)
 
 const circuit = (
@@ -208,7 +208,9 @@ export const SIMULATED_ZONE_REGISTERS: readonly SimulatedRegisterRow[] = [
   [0x28, F32, 0, zone(({ humidityPct }) => humidityPct)], // humidity, %
 ]
 
-/** What came with 720 controllers: end and hours of a quick veto, times of a holiday, the day setpoint at 22. */
+/**
+ * Registers that 720 controllers introduced: end and hours of a quick veto, times of a holiday, the day setpoint at 22.
+ */
 const SINCE_720: ReadonlySet<number> = new Set([0x1e, 0x20, 0x21, 0x22, 0x24, 0x26, 0x28])
 
 export const SIMULATED_ZONE_REGISTERS_700: readonly SimulatedRegisterRow[] = [
@@ -216,7 +218,7 @@ export const SIMULATED_ZONE_REGISTERS_700: readonly SimulatedRegisterRow[] = [
   [0x07, F32, 3, daySetpoint([5, 30])], // day, °C
 ]
 
-/** 3 quick veto, 0 none; a holiday is nothing but its dates. */
+/** 3 for a quick veto, 0 for none; a holiday only consists of its dates. */
 function specialFunction(plant: SimulatedPlant, index: number): number | undefined {
   const found = plant.house.zones[index]
   if (found === undefined) return undefined
@@ -224,10 +226,12 @@ function specialFunction(plant: SimulatedPlant, index: number): number | undefin
 }
 
 const QUICK_VETO = 3
-/** Without a register for its hours, a veto runs for these. */
+/** How long a veto runs, as there is no register for its hours. */
 const VETO_HOURS = 6
 
-/** 0 ends what there is; a 700 controller starts a quick veto this way, because it has no register for its hours. */
+/**
+ * 0 ends the special function; a 700 controller starts a quick veto this way, because it has no register for its hours.
+ */
 function setSpecialFunction(plant: SimulatedPlant, value: number, index: number): void {
   if (value === 0) patchSimulatedZone(plant, index, { quickVeto: undefined })
   else if (value === QUICK_VETO && plant.house.zones[index]?.quickVeto === undefined)
@@ -238,7 +242,7 @@ function vetoHours(plant: SimulatedPlant, index: number): number | undefined {
   const found = plant.house.zones[index]
   if (found === undefined) return undefined
   const { quickVeto } = found
-  // Three hours are what the regulator proposes.
+  // Three hours are the regulator's default.
   return quickVeto === undefined ? 3 : Math.max(0, (quickVeto.untilMs - plant.house.timeMs) / HOUR_MS)
 }
 
@@ -269,9 +273,9 @@ function holidayDate(edge: 'startMs' | 'endMs'): SimulatedRegisterAccessors {
       const found = plant.house.zones[index]
       if (found === undefined || typeof value !== 'object' || !('day' in value)) return false
       const midnight = Date.UTC(value.year ?? 2015, (value.month ?? 1) - 1, value.day ?? 1)
-      // The last day of a holiday belongs to it.
+      // The last day of a holiday is part of it.
       const edges = { startMs: midnight, endMs: midnight + 24 * HOUR_MS - 60_000 }
-      // Begin and end are two registers, written one after the other: in between it is a holiday of one day.
+      // Begin and end are two registers that are written one after the other; in between the holiday has one day.
       const holiday = found.holiday ?? { ...edges, celsius: 15 }
       patchSimulatedZone(plant, index, { holiday: { ...holiday, [edge]: edges[edge] } })
       return true
@@ -283,7 +287,7 @@ function holidaySetpoint(): SimulatedRegisterAccessors {
   return createNumberRegisterAccess(
     (plant, index) => plant.house.zones[index]?.holiday?.celsius ?? 15,
     (plant, celsius, index) => {
-      // Kept before there is a holiday, as a real one does.
+      // Stored even without a holiday, as in a real regulator.
       const { holiday = { startMs: NO_HOLIDAY_MS, endMs: NO_HOLIDAY_MS } } = plant.house.zones[index] ?? {}
       if (plant.house.zones[index] !== undefined) patchSimulatedZone(plant, index, { holiday: { ...holiday, celsius } })
     },

@@ -1,6 +1,6 @@
 /**
- * Regulator: the device at 10/15 that steers everything. Answers B524, B555, B516 and its identity; tells the bus the
- * time, the weather and the meters; sets the boiler every ten seconds.
+ * Regulator: the device at 10/15 that controls the heating. It answers B524, B555, B516 and its identification;
+ * broadcasts the time, the weather and the meters; and sets the boiler every ten seconds.
  *
  * Pure, but for the plant it is given.
  */
@@ -28,11 +28,11 @@ const IDENTITIES: Readonly<Record<SimulatedRegulatorFamily, SimulatedBusIdentity
 const EMPTY = new Uint8Array()
 const CIRCUITS = 0x02
 const ZONES = 0x03
-/** Of the first three of each; the third is there and not used. */
+/** Of the first three of each, two are installed; the third exists and is unused. */
 const INSTALLED: ReadonlySet<number> = new Set([0, 1])
 /** Ten-minute steps end at 8F. */
 const NO_TIME = 0x90
-/** Says that a value is of no interest. */
+/** Marks an unused value. */
 const UNUSED = 0x00
 /** Under this number ebusd’s definitions of a BASV2 read and write it, too (Z1DayTemp). */
 const EARLIER_DAY_SETPOINT = 0x07
@@ -58,7 +58,7 @@ export function answerRegulator(
         : EMPTY
     case 0x03:
       return NO_ERRORS
-    // It has no B509 registers but its serial number, which `answerIdentity` has given.
+    // It has no B509 registers except its serial number, which `answerIdentity` has handled.
     case 0x09:
       return EMPTY
     case 0x16:
@@ -82,14 +82,14 @@ function answerExtended(plant: SimulatedPlant, family: SimulatedRegulatorFamily,
   const isDayOf720 = family === '720' && group === ZONES && number === EARLIER_DAY_SETPOINT
   const register = findSimulatedExtendedRegister(family, [opcode, group, isDayOf720 ? DAY_SETPOINT : number])
   const unused = opcode === 0x02 && verb === 0x00 ? readUnusedExtendedRegister(group, instance, number) : undefined
-  // An answer without bytes is how this controller says that it does not know.
+  // An answer without bytes means that this controller does not know the register.
   if (register === undefined || instance > 0x0a)
     return unused === undefined ? EMPTY : Uint8Array.from([UNUSED, group, low, high, ...unused])
   if (verb === 0x00) {
     const value = register.read(plant, instance)
     const isAbsent = value === undefined && group >= CIRCUITS && !INSTALLED.has(instance)
     if (isAbsent && unused !== undefined) return Uint8Array.from([UNUSED, group, low, high, ...unused])
-    // Floats have a pattern for "nothing"; whole numbers of something that is not there are not answered at all.
+    // Floats have a value for "nothing"; missing whole numbers are not answered at all.
     if (value === undefined && register.type !== F32) return EMPTY
     return Uint8Array.from([register.flags, group, low, high, ...register.type.encode(value)])
   }
@@ -98,12 +98,12 @@ function answerExtended(plant: SimulatedPlant, family: SimulatedRegulatorFamily,
   return value.ok && register.write(plant, value.value, instance) ? EMPTY : 'refuse'
 }
 
-/** Three slots that nobody has set; this controller keeps its week elsewhere, and takes none here. */
+/** Three slots that were never set; this controller stores its week elsewhere, and accepts none here. */
 function unusedTimer(opcode: number): BusStationAnswer {
   return opcode === 0x03 ? Uint8Array.of(0x00, ...Array.from({ length: 6 }, () => NO_TIME)) : 'refuse'
 }
 
-/** Groups there are; NaN ends the table. */
+/** The groups that exist; NaN ends the table. */
 function directory(group: number): Uint8Array {
   return parseNumberDatatype('EXP').encode(group <= 0x0c ? (group < 0x06 ? group + 1 : 0) : undefined)
 }
@@ -117,7 +117,7 @@ const EVERYBODY = 0xfe
 const BOILER = 0x08
 const MIXER = 0x26
 
-/** What the regulator says by itself, and how often. */
+/** The telegrams that the regulator sends by itself, and their intervals. */
 export const REGULATOR_PERIODIC_TELEGRAMS: readonly {
   readonly everyMs: number
   readonly say: (house: SimulatedHouse, turn: number) => Said
@@ -155,7 +155,7 @@ function vaillant(target: number, secondary: number, data: Iterable<number>): Sa
   return { target, primary: 0xb5, secondary, data: Uint8Array.from(data) }
 }
 
-/** Wanted flow and hot water temperatures in half degrees, and which of the two is not wanted at all. */
+/** Wanted flow and hot water temperatures in half degrees, and which of the two is not wanted. */
 function setMode({ boiler, dhw }: SimulatedHouse): readonly number[] {
   const heating = boiler.mode === 'heating'
   const flow = HALF_DEGREES.encode(heating ? Math.round(boiler.flowSetCelsius * 2) / 2 : 0)

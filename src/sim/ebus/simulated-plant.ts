@@ -1,5 +1,5 @@
 /**
- * Plant: the one house that all virtual devices look at and act on.
+ * Simulated plant: the house whose state all virtual devices read and change.
  *
  * Pure, but for the plant it is given.
  */

@@ -1,5 +1,5 @@
 /**
- * Control: what a person types to the running simulator, one line at a time.
+ * Simulator commands: the commands that a person types into the running simulator, one per line.
  *
  *   corrupt-crc 3   drop-byte   stick-bus 2000   slow-response 60 2   arbitration-storm 20   tcp-drop 500
  *   adapter-reset   house       help
@@ -12,12 +12,12 @@ type Controlled = Pick<EbusSimulator, 'faults' | 'house' | 'symbols'>
 
 interface Verb {
   readonly usage: string
-  /** How many numbers it needs at least, and takes at most. */
+  /** The least and the greatest number of arguments. */
   readonly takes: readonly [min: number, max: number]
   readonly act: (simulator: Controlled, numbers: readonly number[]) => string
 }
 
-/** Faults answer nothing; a person who typed wants to read something. */
+/** Faults return nothing, but a person who typed a command expects an answer. */
 const done = (act: void): string => (act === undefined ? 'done' : '')
 
 const VERBS: Readonly<Record<string, Verb>> = {
@@ -63,7 +63,7 @@ const HELP = `commands: ${Object.values(VERBS)
   .map(({ usage }) => usage)
   .join(' | ')}`
 
-/** What to print back. Never throws: a typing error is answered with how it would be right. */
+/** Returns the text to print. Never throws: a typing error is answered with the right form. */
 export function runEbusSimulatorCommand(simulator: Controlled, line: string): string {
   const [word = '', ...rest] = line.trim().toLowerCase().split(/\s+/)
   const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined

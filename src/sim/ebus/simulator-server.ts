@@ -1,5 +1,5 @@
 /**
- * Simulator: a heating system a stranger's client can connect to.
+ * Simulator server: a simulated heating system to which any client can connect.
  *
  *   enhanced adapter (TCP) ─┐
  *   plain adapter (TCP, UDP)┼─▶ virtual bus ◀─ regulator, boiler, mixer, internet gateway ◀─▶ house
@@ -18,14 +18,14 @@ import { VirtualClock } from './virtual-clock.ts'
 export interface EbusSimulatorOptions {
   readonly listen?: {
     readonly host?: string
-    /** 0 takes any free port. The others are only opened when named. */
+    /** 0 lets the system choose a port. The others are only opened if they are given. */
     readonly port?: number
     readonly plainPort?: number
     readonly udpPort?: number
     readonly ebusdPort?: number
   }
   readonly seed?: number
-  /** 1 is 2400 Bd. Faster for tests: everything on the bus, the devices' own rounds too, runs that much quicker. */
+  /** 1 is 2400 Bd. Tests run faster: everything on the bus, including the devices' own intervals, is accelerated. */
   readonly speed?: number
   readonly house?: {
     /** Seconds of the house per second of the bus. */
@@ -34,9 +34,9 @@ export interface EbusSimulatorOptions {
   }
   readonly regulator?: SimulatedRegulatorFamily
   readonly heatSource?: SimulatedHeatSource
-  /** Whether the devices talk among themselves (they do, unless told otherwise). */
+  /** Whether the devices exchange telegrams; true by default. */
   readonly chatter?: boolean
-  /** Instead of the built-in heating. */
+  /** Devices instead of the built-in heating. */
   readonly devices?: readonly SimulatedTarget[]
 }
 
@@ -57,7 +57,7 @@ export interface EbusSimulator {
   readonly plainPort: number | undefined
   readonly udpPort: number | undefined
   readonly ebusdPort: number | undefined
-  /** As it is this moment. */
+  /** The present state of the house. */
   readonly house: () => SimulatedHouse
   readonly changeHouse: (change: (house: SimulatedHouse) => SimulatedHouse) => void
   readonly symbols: () => number
@@ -65,7 +65,7 @@ export interface EbusSimulator {
   readonly stop: () => Promise<void>
 }
 
-/** A client on another machine, or on this one when it is busy, may take this long between two symbols. */
+/** A client on another machine, or on a busy one, may take this long between two symbols. */
 const OUTSIDE_PATIENCE_MS = 200
 
 export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Promise<EbusSimulator> {
@@ -86,7 +86,7 @@ export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Pr
     chatter,
     startMs: house.startMs ?? localNow(),
     houseSpeed: house.speed ?? 1,
-    // Real time needs no patience: the network is faster than 40 ms of silence.
+    // In real time this is not needed, because a network is faster than 40 ms of silence.
     outsidePatienceMs: speed === 1 ? 0 : OUTSIDE_PATIENCE_MS * speed,
     ...omitUndefined({ devices: options.devices }),
   })
@@ -97,7 +97,7 @@ export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Pr
     clock.stop()
     for (const server of opened) await server.close()
   }
-  /** All ports or none: of a simulator that could not start, nothing is left listening. */
+  /** Opens all ports or none: if one fails, those that are open are closed. */
   const open = async <Server extends { readonly close: () => Promise<void> }>(
     opening: Promise<Server>,
   ): Promise<Server> => {
@@ -131,7 +131,7 @@ export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Pr
       dropByte: (times) => faults.dropByte(times),
       stickBus: (forMs) => {
         clock.act(() => faults.stickBus(forMs * speed))
-        // A line held low is one long framing error, which an adapter reports.
+        // A line that is held low is one long framing error, which an adapter reports.
         enhanced.reportFraming()
       },
       slowResponse: (delayMs, times) => faults.slowResponse(delayMs, times),

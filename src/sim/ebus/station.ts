@@ -1,6 +1,6 @@
 /**
- * Station: a device on the virtual bus, at the level of symbols. It answers what is addressed to it, refuses what
- * arrives garbled, repeats what was refused, and takes part in arbitration when it has something to say itself.
+ * Station: a device on the virtual bus, at the level of symbols. It answers telegrams to its address, refuses garbled
+ * ones, repeats refused ones, and takes part in arbitration when it has something to send.
  *
  * Pure, but for the station it is given.
  */
@@ -18,7 +18,7 @@ import type { TelegramExchange, Telegram } from '../../ebus/wire/telegram.ts'
 import { encodeTelegramResponse, classifyTelegramForm } from '../../ebus/wire/telegram.ts'
 import type { PlannedSymbol, BusParticipant } from './virtual-bus.ts'
 
-/** The data of the answer; `refuse` is a NAK; `undefined` is silence, as if nobody were there. */
+/** The data of the answer; `refuse` is a NAK; `undefined` is no answer, as if the device did not exist. */
 export type BusStationAnswer = Uint8Array | 'refuse' | undefined
 
 export interface BusStationOptions {
@@ -26,9 +26,9 @@ export interface BusStationOptions {
   readonly initiator?: number
   readonly targets: readonly number[]
   readonly answer: (telegram: Telegram) => BusStationAnswer
-  /** Hears every finished exchange on the bus, its own too. */
+  /** Called with every complete exchange on the bus, including its own. */
   readonly overhear?: (exchange: TelegramExchange, nowMs: number) => void
-  /** Extra time before a target's acknowledge, asked each time. */
+  /** An extra delay before a target's acknowledgement. */
   readonly delayMs?: () => number
 }
 
@@ -38,13 +38,13 @@ interface QueuedTelegram {
   attempts: number
 }
 
-/** A target acknowledges within 15 ms; these are quick ones. */
+/** A target has to acknowledge within 15 ms; these are faster. */
 const REPLY_MS = 1.5
 /** Between two symbols of one sender. */
 const GAP_MS = 0.3
 /** 133..289 µs after the stop bit of the SYN. */
 const ARBITRATION_MS = 0.2
-/** A device gives up in the end, and a queue must not grow behind a bus that is stuck. */
+/** A device gives up after some attempts, because its queue must not grow when the bus is stuck. */
 const MAX_ATTEMPTS = 8
 const OUTBOX_LIMIT = 64
 
@@ -53,25 +53,25 @@ export class BusStation implements BusParticipant {
   readonly #line: BusLineDecoderState = newBusLineDecoder()
   readonly #queue: QueuedTelegram[] = []
   readonly #initiatorsHeard = new Set<number>()
-  /** SYN still to let pass. */
+  /** How many SYN still have to pass. */
   #lock = 1
   #contest: 'none' | 'sent' | 'second-round' = 'none'
-  /** 1 at a SYN means a lone address: that SYN opens a second round and counts for nobody's lock. */
+  /** 1 at a SYN means a single address: that SYN opens a second round and does not count for the lock. */
   #symbolsSinceSyn = 0
   #conversation: TelegramConversation | undefined
-  /** What is left of the answer being given. */
+  /** The rest of the answer that is being sent. */
   #response: { readonly wire: Uint8Array; at: number } | undefined
 
   constructor(options: BusStationOptions) {
     this.#options = options
   }
 
-  /** How much waits to be said. */
+  /** How many telegrams wait to be sent. */
   get waiting(): number {
     return this.#queue.length
   }
 
-  /** Says something as soon as the bus allows. Throws for a device without an initiator address. */
+  /** Sends a telegram as soon as the bus allows. Throws for a device without an initiator address. */
   say(telegram: Omit<Telegram, 'source'>, done: (outcome: ConversationOutcome) => void = () => undefined): void {
     const { initiator } = this.#options
     if (initiator === undefined) throw new Error('a target cannot speak first')
@@ -89,7 +89,7 @@ export class BusStation implements BusParticipant {
     if (heard?.kind === 'exchange') {
       this.#initiatorsHeard.add(heard.exchange.telegram.source)
       this.#options.overhear?.(heard.exchange, nowMs)
-      // Heard, and acted on; nobody answers a broadcast.
+      // A broadcast is processed, but not answered.
       if (heard.exchange.telegram.target === BROADCAST_ADDRESS) this.#options.answer(heard.exchange.telegram)
     }
     if (this.#conversation !== undefined)
@@ -105,7 +105,7 @@ export class BusStation implements BusParticipant {
     const [queued] = this.#queue
     if (this.#contest === 'second-round' && queued !== undefined) return this.#compete(queued)
     if (this.#lock > 0 && !loneAddress) this.#lock--
-    // A second round is for those who tied in the first.
+    // A second round is only for those who tied in the first.
     if (queued === undefined || this.#lock > 0 || loneAddress) return undefined
     return this.#compete(queued)
   }
@@ -129,7 +129,7 @@ export class BusStation implements BusParticipant {
     return this.#converse(turn)
   }
 
-  /** The one we tied with had won outright and goes on. */
+  /** The station that we tied with had won and continues. */
   #yield(): void {
     const [queued] = this.#queue
     this.#contest = 'none'
@@ -146,7 +146,7 @@ export class BusStation implements BusParticipant {
     if (queued === undefined) return undefined
     queued.attempts++
     const { outcome } = turn
-    // Devices insist: a heating regulator does not forget to set the boiler because a symbol was lost.
+    // Devices repeat: a regulator does not skip setting the boiler because a symbol was lost.
     const again = outcome.kind === 'fault' && outcome.fault !== 'refused' && queued.attempts < MAX_ATTEMPTS
     if (again) return undefined
     this.#queue.shift()
@@ -154,19 +154,19 @@ export class BusStation implements BusParticipant {
     return undefined
   }
 
-  /** The target's side: acknowledge, answer, repeat. */
+  /** The target's part: acknowledge, answer, repeat. */
   #reply(): PlannedSymbol | undefined {
     const line = this.#line
     if (this.#response !== undefined) return this.#continueResponse()
     const target = line.command[1] ?? BROADCAST_ADDRESS
     if (line.phase !== 'command-ack' || !this.#isMine(target)) return undefined
     const afterMs = REPLY_MS + (this.#options.delayMs?.() ?? 0)
-    // A wrong checksum is refused, and the sender says it once more.
+    // A wrong checksum is refused, and the sender repeats the telegram.
     if (!line.partGood) return { symbol: NAK, afterMs }
     const answer = this.#options.answer(readCommand(line))
     if (answer === undefined) return undefined
     if (answer === 'refuse') return { symbol: NAK, afterMs }
-    // Behind the acknowledge of a target comes its answer; another initiator only acknowledges.
+    // A target's acknowledgement is followed by its answer; another initiator only acknowledges.
     if (classifyTelegramForm(target) === 'initiator-target')
       this.#response = { wire: encodeTelegramResponse(answer), at: -1 }
     return { symbol: ACK, afterMs }

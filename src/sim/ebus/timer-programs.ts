@@ -9,7 +9,7 @@ import type { SimulatedTimerSlot, SimulatedWeekProgram } from '../house-state.ts
 import type { SimulatedPlant } from './simulated-plant.ts'
 import { patchSimulatedZone } from './simulated-plant.ts'
 
-/** Codes of an A6 answer; the first and third also stand before the answers to questions. */
+/** Codes of an A6 answer; the first and third are also at the beginning of other answers. */
 const OK = 0x00
 const OUT_OF_RANGE = 0x01
 const UNAVAILABLE = 0x03
@@ -42,7 +42,7 @@ function findProgram(plant: SimulatedPlant, zone: number, channel: number): Prog
       week: found.program,
       store: (program) => patchSimulatedZone(plant, zone, { program }),
     }
-  // Hot water has no zone, and takes 0 for it as well.
+  // Hot water has no zone, and also accepts 0.
   if (zone !== DHW_ZONE && zone !== 0) return undefined
   const short = { maxSlots: MAX_SHORT_SLOTS } as const
   if (channel === 2)
@@ -64,7 +64,7 @@ function findProgram(plant: SimulatedPlant, zone: number, channel: number): Prog
   return undefined
 }
 
-/** Service B555; `undefined` for a request it does not know. */
+/** Answers service B555; `undefined` for an unknown request. */
 export function answerTimer(plant: SimulatedPlant, data: Uint8Array): Uint8Array | undefined {
   const [operation = 0, zone = 0, channel = 0, day = 0, index = 0] = data
   const program = findProgram(plant, zone, channel)
@@ -111,7 +111,7 @@ function readSlot(
   return Uint8Array.of(OK, ...clock(slot.startMinute), ...clock(slot.endMinute), tenths & 0xff, tenths >> 8)
 }
 
-/** A slot and the number of slots its day has from now on; days keep what they had below that number. */
+/** A slot and the number of slots that its day has from now on; the other slots below that number are kept. */
 function writeSlot(plant: SimulatedPlant, program: Program | undefined, data: Uint8Array): number {
   const [, zone = 0, , day = 0, index = 0, count = 0, startHour = 0, startMinute = 0, endHour = 0, endMinute = 0] = data
   const tenths = (data[10] ?? 0) | ((data[11] ?? 0) << 8)
@@ -126,7 +126,7 @@ function writeSlot(plant: SimulatedPlant, program: Program | undefined, data: Ui
     celsius: program.kind === 'heating' ? tenths / 10 : undefined,
   }
   const wholeDay = slot.startMinute === 0 && slot.endMinute === 1_440
-  // A quirk of real 720 controllers: the whole day with a temperature is only taken for zone 0.
+  // Real 720 controllers accept a whole day with a temperature for zone 0 only.
   if (program.kind === 'dhw' && zone === DHW_ZONE && wholeDay && tenths !== NO_TEMPERATURE) return INVALID
   const before = program.week[day] ?? []
   // A day whose slots are written one by one has empty ones in between.

@@ -1,7 +1,7 @@
 /**
- * Unused registers: what controllers and boilers of these kinds answer although nothing in the simulated house hangs on
- * it. Zeros of the right length, which every coding reads as nothing, zero or off. Numbers and lengths are those that
- * ebusd's definitions read from a BASV2 and from a boiler with the article number of ours.
+ * Unused registers: registers that controllers and boilers of these kinds answer, but that have no effect in the
+ * simulated house. They are zeros of the right length, which every coding decodes as nothing, zero or off. Numbers and
+ * lengths are those that ebusd's definitions read from a BASV2 and from a boiler with the article number of ours.
  */
 
 /** B524 02, by group and length. */
@@ -48,7 +48,7 @@ const EXTENDED_VALUES: ReadonlyMap<number, ReadonlyMap<number, Uint8Array>> = ne
 )
 const BOILER_VALUES = byNumber(BOILER)
 
-/** Zones and circuits one to three answer, whether they are used or not. */
+/** Zones and circuits one to three answer, even if they are unused. */
 const INSTANCES: ReadonlyMap<number, number> = new Map([
   [0x00, 1],
   [0x01, 1],

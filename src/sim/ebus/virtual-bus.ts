@@ -1,10 +1,10 @@
 /**
- * Virtual bus: two wires, one symbol at a time, everybody on them hearing the AND of everybody sending.
+ * Virtual bus: two wires, one symbol at a time, on which all participants read the AND of all senders.
  *
- *   idle ──somebody starts, or 40 ms of quiet──▶ symbol on the wire ──4.17 ms──▶ everybody hears it ──▶ idle
+ *   idle ──a sender, or 40 ms of silence──▶ symbol on the wire ──4.17 ms──▶ all participants get it ──▶ idle
  *
  * Time is an input: `advance` plays everything up to a moment, however far away, so a day takes a second in a test and
- * a day in a demo. Who starts within the same arbitration window collides; who is later hears that the bus is taken.
+ * a day in a demo. Two senders within the same arbitration window collide; a later one finds the bus in use.
  *
  * Pure, but for the bus it is given.
  */
@@ -12,31 +12,31 @@ import { AUTO_SYN_INTERVAL_MS, SYMBOL_DURATION_MS, SYN } from '../../ebus/wire/s
 
 export interface PlannedSymbol {
   readonly symbol: number
-  /** From the end of the symbol just heard. */
+  /** Counted from the end of the last symbol. */
   readonly afterMs: number
 }
 
 export interface BusParticipant {
-  /** A symbol stood on the wire until `nowMs`. Returns what this one sends next, if nobody is faster. */
+  /** A symbol was on the wire until `nowMs`. Returns what this participant sends next, unless another one is faster. */
   heard(symbol: number, nowMs: number): PlannedSymbol | undefined
   /**
-   * Whether the telegram under way belongs to somebody outside this program, whose next symbol takes a network's time.
-   * An accelerated bus waits for such a one; at 2400 Bd it makes no difference.
+   * Whether the present telegram belongs to a client outside of this program, whose next symbol takes a network's time.
+   * An accelerated bus waits for it; at 2400 Bd it makes no difference.
    */
   readonly isOutsideOwner?: () => boolean
 }
 
-/** What happens to the wire on command; each is asked for every symbol. */
+/** Disturbances of the wire on command; called for every symbol. */
 export interface WireDisturbance {
-  /** The symbol as it arrives; `undefined` when it is lost to everybody. */
+  /** The symbol as it arrives; `undefined` when it is lost. */
   distort(symbol: number, nowMs: number): number | undefined
-  /** While this holds, the line is held low: no symbol can be framed and no SYN is heard. */
+  /** While this is true, the line is held low: no symbol and no SYN can be sent. */
   isStuck(nowMs: number): boolean
 }
 
 export interface VirtualBusOptions {
   readonly disturbance?: WireDisturbance
-  /** How long a telegram owned from outside may pause before the AUTO-SYN cuts it, if that is more than 40 ms. */
+  /** How long a telegram of an outside client may pause before the AUTO-SYN ends it, if that is more than 40 ms. */
   readonly outsidePatienceMs?: number
 }
 
@@ -59,7 +59,7 @@ export class VirtualBus {
     this.#options = options
   }
 
-  /** Symbols that have stood on the wire. */
+  /** How many symbols were on the wire. */
   get symbols(): number {
     return this.#symbols
   }
@@ -72,7 +72,7 @@ export class VirtualBus {
     this.#participants.delete(participant)
   }
 
-  /** A symbol from outside the bus's own rhythm. Whoever speaks into a symbol garbles it. */
+  /** A symbol that is not synchronised with the bus. One that is sent into another symbol garbles it. */
   send(participant: BusParticipant, symbol: number, nowMs: number): void {
     this.advance(nowMs)
     // A low level wins: the bus is a wired AND.
@@ -81,7 +81,7 @@ export class VirtualBus {
     this.advance(nowMs)
   }
 
-  /** When something happens next if nobody interferes. */
+  /** When the next thing happens if no participant sends. */
   nextMs(): number {
     if (this.#current !== undefined) return this.#current.endMs
     let next = this.#synDueMs()
@@ -115,7 +115,7 @@ export class VirtualBus {
     const { disturbance } = this.#options
     if (disturbance?.isStuck(endMs) === true) return
     this.#symbols++
-    // Distorted once, for everybody: noise on the wire is heard by all, its sender too.
+    // Distorted once for all, because noise on the wire reaches every participant, including the sender.
     const arriving = disturbance === undefined ? symbol : disturbance.distort(symbol, endMs)
     if (arriving === undefined) return
     for (const participant of this.#participants.keys()) {
@@ -125,7 +125,7 @@ export class VirtualBus {
     }
   }
 
-  /** Whoever generates the SYN does so after 40 ms of quiet; here it is the bus itself. */
+  /** The SYN comes after 40 ms of silence; here the bus itself generates it. */
   #synDueMs(): number {
     const { outsidePatienceMs = 0 } = this.#options
     let patienceMs = AUTO_SYN_INTERVAL_MS

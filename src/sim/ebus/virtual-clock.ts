@@ -1,23 +1,23 @@
 /**
  * Virtual clock: moves a heating system through real time, waking up only when a symbol is due.
  *
- * An idle bus wakes it 25 times a second, a busy one 240 times; between wakings nothing runs. While this program is
- * held up, the bus stands still: otherwise a busy machine would have it cut off telegrams of clients that were in time.
+ * An idle bus wakes it 25 times a second, a busy one 240 times; in between nothing runs. While this process is delayed,
+ * the bus stops: otherwise it would cut off telegrams of clients that were in time.
  *
  * Does I/O: it holds a timer.
  */
 import type { HeatingSystem } from './heating-system.ts'
 
-/** Real time after something came from outside. */
+/** The real time to the next wake-up after an input from outside. */
 const HURRY_MS = 2
-/** A timer is late by less than this, unless somebody else has the processor. */
+/** A timer is late by less than this, unless other processes use the processor. */
 const HELD_UP_MS = 8
 
 export class VirtualClock {
   readonly #system: HeatingSystem
   readonly #speed: number
   #startedMs = performance.now()
-  /** Real time of the next waking. */
+  /** The real time of the next wake-up. */
   #dueMs = Infinity
   readonly #afterwards = new Set<() => void>()
   #timer: NodeJS.Timeout | undefined
@@ -36,7 +36,7 @@ export class VirtualClock {
     return (performance.now() - this.#startedMs) * this.#speed
   }
 
-  /** Something from outside happens now, in the order things happen. */
+  /** Applies an input from outside now, in the order of events. */
   act(what: (nowMs: number) => void): void {
     if (this.#stopped) return
     this.#standStill()
@@ -47,13 +47,13 @@ export class VirtualClock {
     this.#finish()
   }
 
-  /** In so many real milliseconds. */
+  /** Runs a function after this many real milliseconds. */
   later(realMs: number, run: () => void): void {
     this.#system.timeline.at(this.now() + realMs * this.#speed, run)
     this.#wakeLater()
   }
 
-  /** Called after every waking, when all symbols of the moment are there: the time to write them out. */
+  /** Called after every wake-up, when all symbols of the moment are there, in order to send them. */
   afterwards(run: () => void): void {
     this.#afterwards.add(run)
   }
@@ -86,10 +86,10 @@ export class VirtualClock {
   #wakeLater(): void {
     this.#forgetWaking()
     if (this.#stopped) return
-    // Timers are never early; what is late is caught up with in one waking, at its own virtual time.
+    // Timers are never early; a late one is caught up with in one wake-up, at its own virtual time.
     const inMs = (this.#system.nextMs() - this.now()) / this.#speed
-    // Nor do they wait for less than a millisecond, which is five symbols of a bus that is twenty times as fast:
-    // whoever has just said one waits for its echo, and is not kept waiting.
+    // The wait is at least a millisecond, which is five symbols of a bus that runs twenty times as fast: a client that
+    // has just sent one waits for its echo.
     this.#dueMs = performance.now() + Math.max(1, Math.ceil(inMs))
     if (inMs < 1 && performance.now() < this.#hurryUntilMs) this.#soon = setImmediate(() => this.#wake())
     else this.#timer = setTimeout(() => this.#wake(), Math.max(1, Math.ceil(inMs)))

@@ -9,7 +9,7 @@ interface Task {
 }
 
 export class VirtualTaskQueue {
-  /** Sorted, the next one last. Two dozen tasks at most, so a plain array is the fastest heap there is. */
+  /** Sorted, the next one last. There are two dozen tasks at most, so a plain array is faster than a heap. */
   readonly #tasks: Task[] = []
 
   at(atMs: number, run: (nowMs: number) => void): void {
@@ -18,7 +18,7 @@ export class VirtualTaskQueue {
     this.#tasks.splice(index, 0, { atMs, run })
   }
 
-  /** From the planned moment, not from when it ran: a late waking shifts nothing. */
+  /** Counted from the planned moment, not from when it ran, so a late run shifts nothing. */
   every(everyMs: number, firstMs: number, run: (nowMs: number) => void): void {
     this.at(firstMs, (nowMs) => {
       this.every(everyMs, firstMs + everyMs, run)

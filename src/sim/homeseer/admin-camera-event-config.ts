@@ -100,7 +100,7 @@ function createCamera({ system }: SimulatedWorld, args: JsonObject): SimulatedAd
   const name = readRecordText(args, 'name') ?? ''
   const streamUrl = readRecordText(args, 'streamUrl') ?? ''
   if (name === '' || streamUrl === '') return createRefusedResult('invalid', 'a camera needs a name and a stream')
-  // Ids are not used again, as long as the newest is not deleted: enough for a simulator.
+  // Ids are not reused unless the newest camera is deleted, which is enough for a simulator.
   const camId = Math.max(0, ...system.cameras.map((camera) => camera.camId)) + 1
   const camera = {
     camId,

@@ -62,7 +62,7 @@ export const SIMULATED_PLUGIN_AND_SYSTEM_OPERATIONS: SimulatedAdminOperations = 
   'system.restore.start': ({ system }, args) => {
     const backup = system.backups.find((one) => one.id === readRecordText(args, 'backupId'))
     if (backup === undefined) return createRefusedResult('not-found', 'no such backup')
-    // `running` is looked at by tests; nothing here really stops.
+    // Tests read `running`; nothing here really stops.
     if (readRecordBoolean(args, 'verifyOnly') !== true) system.running = 'restarting'
     return createChangedResult(undefined, { ...backup, restored: readRecordBoolean(args, 'verifyOnly') !== true })
   },

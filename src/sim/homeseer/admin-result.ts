@@ -1,5 +1,5 @@
 /**
- * Admin result: what an operation of the admin adapter answers.
+ * Admin result: the answers of the admin adapter's operations.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
@@ -16,13 +16,13 @@ export type SimulatedAdminResult = Result<JsonObject, Refusal>
 type Operation = (world: SimulatedWorld, args: JsonObject, nowMs: number) => SimulatedAdminResult
 export type SimulatedAdminOperations = Readonly<Record<string, Operation>>
 
-/** Every write says what it found and what it left; `null` where there was or is nothing. */
+/** Every write returns the state before and after; `null` where there is none. */
 export function createChangedResult(before: object | undefined, after: object | undefined): SimulatedAdminResult {
   // Spread, because an interface of plain members is JSON only to a reader.
   return ok({ before: before === undefined ? null : { ...before }, after: after === undefined ? null : { ...after } })
 }
 
-/** The list with another item in the place of one, or without it where there is no other. */
+/** The list with one item replaced, or removed if there is no replacement. */
 export function replaceItem<Item>(items: readonly Item[], before: Item, after: Item | undefined): readonly Item[] {
   return items.flatMap((one) => (one === before ? (after ?? []) : one))
 }

@@ -1,5 +1,5 @@
 /**
- * Admin operations on users. Passwords go in and never come out.
+ * Admin operations on users. Passwords are stored and never returned.
  *
  * Pure, given the world it is handed.
  */
@@ -43,7 +43,7 @@ function createUser({ system }: SimulatedWorld, args: JsonObject): SimulatedAdmi
   return createChangedResult(undefined, shownUser(user))
 }
 
-/** What is not given stays; a role that is none leaves the rights alone. */
+/** Members that are not given stay; an unknown role leaves the rights unchanged. */
 function withUserArgs(user: SimulatedUser, args: JsonObject): SimulatedUser {
   return {
     ...user,
@@ -64,7 +64,7 @@ function changeUser(
   if (before === undefined) return createRefusedResult('not-found', 'no such user')
   const after = change(before)
   const rest = replaceItem(system.users, before, after)
-  // Somebody must be able to let the others in again.
+  // An enabled admin must remain, who can enable the others again.
   if (!rest.some((user) => user.enabled && (user.rights & 2) !== 0))
     return createRefusedResult('conflict', 'the last administrator stays')
   system.users = rest

@@ -25,7 +25,7 @@ export function answerAsciiLine(
     return 'ok'
   }
   const user = asciiUsers.get(address)
-  // Login is by address: a second connection of the same client need not log in again.
+  // The login is by address: a second connection of the same client need not log in again.
   if (user === undefined && system.passwordRequired) return 'error, not authorized'
   const by = { user: user?.username ?? 'local', nowMs }
   switch (command?.kind) {
@@ -65,7 +65,7 @@ function listed(
 function statusLine({ house }: SimulatedWorld, ref: number): string {
   const record = house.record(ref)
   const parent = record?.relationship === 4 ? (record.associatedRefs[0] ?? 0) : 0
-  // Commas in names are escaped by `joinAsciiFields`; they are what the parts are told apart by.
+  // `joinAsciiFields` escapes commas in names, because commas separate the fields.
   return joinAsciiFields([
     ref,
     parent,

@@ -30,7 +30,7 @@ export async function startAsciiServer(world: SimulatedWorld, place: SimulatorLi
       const taken = splitCompleteAsciiLines(rest, piece)
       rest = taken.rest
       for (const line of taken.lines) answer(world, socket, line)
-      // After the answers, so that a client reads `ok` before the change it caused.
+      // Sent after the answers, so that a client reads `ok` before the change that it caused.
       place.settle()
     })
     socket.on('error', () => undefined)

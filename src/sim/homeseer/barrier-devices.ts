@@ -1,6 +1,6 @@
 /**
- * Ways in: doors, gates, alarms and their like as plug-ins other than the usual ones present them, in the languages that
- * people name their devices in. None of them says `lock` where our own would.
+ * Barrier devices: doors, gates, alarms and similar devices as less common plug-ins present them, in many languages.
+ * None of them uses the word `lock` as our own devices do.
  */
 import {
   BINARY_SWITCH_CONTROLS,
@@ -47,7 +47,7 @@ const PLUG_INS: readonly Unplaced[] = [
   { name: 'Main Water', typeString: 'Water Shutoff', pairs: buttons(['Open', 0], ['Close', 255]) },
 ]
 
-/** One name and two labels for each language; what opens stands first. */
+/** One name and two labels for each language; the label that opens comes first. */
 const TONGUES: readonly Unplaced[] = [
   { name: 'Porte d’entrée', pairs: buttons(['Déverrouiller', 0], ['Verrouiller', 255]), value: 255 },
   { name: 'Portail', pairs: buttons(['Ouvrir', 1], ['Fermer', 0]) },

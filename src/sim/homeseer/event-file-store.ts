@@ -1,5 +1,5 @@
 /**
- * Event files: the simulated HomeSeer's data directory, as far as its events go.
+ * Event files: writes the files about events in the simulated HomeSeer's data directory.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

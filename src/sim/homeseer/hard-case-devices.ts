@@ -64,7 +64,7 @@ export const HARD_CASE_DEVICE_REFS = {
 
 const DIMMABLE_LIGHT = DEVICE_MISC_FLAGS.isLight | DEVICE_MISC_FLAGS.canDim
 
-/** A house in which every device is a trap for some client; the numbers are those of the list they come from. */
+/** A house of hard cases, each of which some client of HomeSeer handled wrongly. */
 export function createHardCaseDevices(): readonly SimulatedHomeseerDevice[] {
   return [
     ...lights(),

@@ -4,7 +4,7 @@
  *   HTTP ─▶ login ─▶ read-api | write-api | script-page ─▶ house ─▶ DC lines and web hooks
  *   ASCII ─▶ ascii-port ──────────────────────────────────┘
  *
- * Nothing in it knows who is asking: a client that works here is meant to work at home.
+ * It treats all clients alike: a client that works here should work with a real HomeSeer.
  */
 import type { AddressInfo, Server as NetServer } from 'node:net'
 import type { Server as HttpServer } from 'node:http'
@@ -28,7 +28,7 @@ export interface HomeseerSimulatorOptions {
   readonly asciiPort: number
   /** The devices; the house of hard cases when not given. */
   readonly parts?: readonly SimulatedHomeseerDevice[]
-  /** The events; a weekend's worth of them when not given. */
+  /** The events; a default set if not given. */
   readonly events?: readonly SimulatedEvent[]
   /** Sensors to add, for paging and load. */
   readonly sensors?: number
@@ -41,13 +41,13 @@ export interface HomeseerSimulatorOptions {
 export interface HomeseerSimulator {
   readonly httpPort: number
   readonly asciiPort: number
-  /** Hardware and stored values, to look at and to move. */
+  /** The devices' hardware and stored values, to read and to move. */
   readonly house: SimulatedDevices
-  /** Users, events, cameras and the list of deeds. */
+  /** Users, events, cameras, and the list of attempted changes. */
   readonly system: SimulatedSystem
   readonly faults: SimulatedHomeseerFaults
   readonly eventFiles: SimulatedEventFilePaths | undefined
-  /** Somebody at home moves a device: the hardware changes and HomeSeer learns of it. */
+  /** A person at home moves a device: the hardware changes and HomeSeer learns of it. */
   readonly move: (ref: number, value: number) => void
   /** Ends every open connection of a port, as a restart would; the port stays open. */
   readonly hangUp: (port: 'http' | 'ascii') => void
@@ -75,19 +75,19 @@ export async function startHomeseerSimulator(options: HomeseerSimulatorOptions):
   const http = await startHomeseerHttpServer(world, { host: options.host, port: options.httpPort, settle })
   const ascii = await startAsciiServer(world, { host: options.host, port: options.asciiPort, settle }).catch(
     async (error: unknown) => {
-      // Both ports or none.
+      // Both ports are opened, or none.
       await http.stop()
       throw error
     },
   )
   const hooks = new WebhookSender(options.webhooks ?? [])
   house.onChange((change) => publish(change))
-  // After the push: HomeSeer tells of a change and then sees what it sets off.
+  // After the push, because HomeSeer reports a change and then runs its events.
   house.onWrite((change, nowMs) => scheduler.written(change, nowMs))
 
   function publish(change: SimulatedDeviceChange): void {
     for (const refs of world.changedSince.values()) refs.add(change.ref)
-    // Before the web hooks: the port pushes from inside HomeSeer, hooks are sent when it gets to them.
+    // Before the web hooks, because the port pushes from inside of HomeSeer, and hooks are sent later.
     if (!faults.pushSilent) ascii.push(change)
     const record = house.record(change.ref)
     if (record !== undefined) hooks.send({ ...record, value: change.value }, system.zone)
@@ -117,7 +117,7 @@ function portOf(server: NetServer | HttpServer): number {
   return (server.address() as AddressInfo).port
 }
 
-/** Lets what is due happen, and wakes up for what is not yet: one timer for the whole house. */
+/** Runs what is due, and sets one timer for the next thing, for the whole house. */
 function newAlarm(
   house: SimulatedDevices,
   scheduler: SimulatedTriggerScheduler,

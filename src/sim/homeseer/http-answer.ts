@@ -6,7 +6,7 @@ import type { Json } from '../../core/json.ts'
 export interface SimulatedAnswer {
   readonly status: number
   readonly body: string | Uint8Array
-  /** Where the kind of body decides it, whatever the fault switch says. */
+  /** Set if the kind of body determines it, whatever the fault switch says. */
   readonly contentType?: string
 }
 
@@ -14,22 +14,22 @@ export function createSimulatedJsonAnswer(value: Json): SimulatedAnswer {
   return { status: 200, body: `${JSON.stringify(value)}\r\n` }
 }
 
-/** JSON that is text already, because its numbers have a form of their own. */
+/** JSON that is already text, because its numbers have a special form. */
 export function createRawJsonAnswer(json: string): SimulatedAnswer {
   return { status: 200, body: `${json}\r\n` }
 }
 
-/** HomeSeer answers control with a bare word, not with JSON. */
+/** HomeSeer answers a control with a plain word, not with JSON. */
 export function createPlainTextAnswer(word: 'ok' | 'error'): SimulatedAnswer {
   return { status: 200, body: `${word}\r\n` }
 }
 
-/** Its form for short texts, errors among them: the status is 200 either way. */
+/** HomeSeer's form for short texts, including errors; the status is always 200. */
 export function createResponseTextAnswer(text: string): SimulatedAnswer {
   return createSimulatedJsonAnswer({ Response: text })
 }
 
-/** The one text HomeSeer has for unknown requests and for bad parameters. */
+/** HomeSeer's text for unknown requests and for invalid parameters. */
 export const BAD_REQUEST_ANSWER = createResponseTextAnswer('Error, bad request')
 
 export function createOkOrBadRequestAnswer(done: boolean): SimulatedAnswer {

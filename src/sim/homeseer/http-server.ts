@@ -24,7 +24,7 @@ import { answerActionRequest, answerWriteRequest } from './write-api.ts'
 export interface SimulatorListenAddress {
   readonly host: string
   readonly port: number
-  /** Called after each request, so that what it caused can happen. */
+  /** Called after each request, so that its consequences can happen. */
   readonly settle: () => void
 }
 
@@ -41,7 +41,7 @@ export async function startHomeseerHttpServer(
   place: SimulatorListenAddress,
 ): Promise<{ readonly server: Server; readonly stop: () => Promise<void> }> {
   const server = createServer((request, response) => {
-    // A connection that was cut, by us or by them, is no news.
+    // A connection that was closed by either side needs no handling.
     request.on('error', () => undefined)
     void serve(world, { request, response, settle: place.settle })
   })
@@ -61,11 +61,11 @@ async function serve(world: SimulatedWorld, { request, response, settle }: Serve
     request.socket.destroy()
     return
   }
-  // An announced status replaces the act: a proxy in front of HomeSeer would not have let it through.
+  // A configured status replaces the act: a proxy in front of HomeSeer would not have passed the request on.
   const answer = failing(faults) ?? route(world, request, body)
   settle()
   if (faults.replyDelayMs > 0) await wait(faults.replyDelayMs)
-  // Done and not told: the case in which nobody may say that nothing happened.
+  // The request was carried out but not answered: the client must not assume that nothing happened.
   if (taken(faults, 'dropAfter')) {
     request.socket.destroy()
     return
@@ -121,7 +121,7 @@ function send(faults: SimulatedWorld['faults'], response: ServerResponse, answer
   response.statusCode = answer.status
   if (type !== undefined) response.setHeader('Content-Type', type)
   if (answer.status === 401) response.setHeader('WWW-Authenticate', 'Basic realm="HomeSeer"')
-  // The whole length even of an answer that will be cut: the client must notice.
+  // The full length, even if the answer will be cut off, so that the client must notice.
   response.setHeader('Content-Length', bytes.length)
   if (!taken(faults, 'truncate')) {
     response.end(bytes)
@@ -130,7 +130,7 @@ function send(faults: SimulatedWorld['faults'], response: ServerResponse, answer
   response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.socket?.destroy())
 }
 
-/** One of the announced faults, used up. */
+/** One of the configured faults, which is used up. */
 function taken(faults: SimulatedWorld['faults'], which: 'dropBefore' | 'dropAfter' | 'truncate'): boolean {
   if (faults[which] <= 0) return false
   faults[which]--

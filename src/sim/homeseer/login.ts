@@ -1,5 +1,5 @@
 /**
- * Login: who is asking, from the Authorization header or from the query.
+ * Login: finds the user of a request by its Authorization header or query.
  */
 import type { SimulatedUser, SimulatedSystem } from './simulated-system.ts'
 
@@ -9,7 +9,7 @@ export interface SimulatedLoginRequest {
   readonly password: string | undefined
 }
 
-/** Whoever comes from the own subnet while no password is required. */
+/** A client in the own subnet while no password is required. */
 const LOCAL: SimulatedUser = {
   id: 'local',
   username: 'local',
@@ -37,12 +37,12 @@ export function loginSimulatedUser(system: SimulatedSystem, name: string, passwo
   return system.users.find((user) => user.enabled && user.username === name && user.password === password)
 }
 
-/** Guests look, and touch nothing. */
+/** Guests may only read. */
 export function maySimulatedUserControl(user: SimulatedUser): boolean {
   return user.rights !== GUEST
 }
 
-/** Scripts and backups are for these. */
+/** Only admins may run scripts and backups. */
 export function isSimulatedAdmin(user: SimulatedUser): boolean {
   return (user.rights & 2) !== 0
 }

@@ -1,5 +1,5 @@
 /**
- * Table: looking something up under a name a stranger chose, who may have chosen `constructor`.
+ * Own property: looks up a name from outside, which may be `constructor`.
  */
 export function findOwnProperty<Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined

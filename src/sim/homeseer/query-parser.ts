@@ -1,6 +1,6 @@
 /**
- * Query: what stands behind the question mark, read as .NET reads it. HomeSeer's own clients send spellings that are no
- * URL encoding at all: a bare `%` in `label=Dim 20%` (its Node-RED node), `+` for a space (URLSearchParams).
+ * Query parser: parses the query of a URL as .NET does. HomeSeer's own clients send spellings that are no URL encoding
+ * at all: a bare `%` in `label=Dim 20%` (its Node-RED node), `+` for a space (URLSearchParams).
  */
 
 /** The first value of each name, names in lower case, because HomeSeer does not mind their case. */
@@ -14,7 +14,7 @@ export function parseQueryCaseInsensitively(text: string): ReadonlyMap<string, s
   return parameters
 }
 
-/** What is no hexadecimal pair after a `%` is taken as it stands, and bytes that are no UTF-8 become its mark. */
+/** An invalid pair after a `%` is kept unchanged, and bytes that are not UTF-8 become the replacement character. */
 function readPart(text: string): string {
   const bytes: number[] = []
   const encoder = new TextEncoder()

@@ -32,10 +32,10 @@ export interface SimulatedApiRequest {
 
 type ReadRequest = (world: SimulatedWorld, question: SimulatedApiRequest) => SimulatedAnswer
 
-/** Ids are whatever callers choose; each keeps a set of refs. */
+/** Callers choose the ids, each of which stores a set of refs, so their number is limited. */
 const MAX_CHANGE_IDS = 100
 
-/** `undefined` when the request is not one of these. */
+/** Returns `undefined` when the request is not one of these. */
 export function answerReadRequest(
   world: SimulatedWorld,
   request: string,
@@ -120,7 +120,7 @@ function eventList({ events }: SimulatedWorld['system']): readonly Json[] {
   return events.map((event) => encodeEvent({ ...event, voiceEnabled: event.voiceCommand !== '' }))
 }
 
-/** With `everything` the location filters are not honoured: documented behaviour, and a trap. */
+/** With `everything` the location filters are ignored, which is documented and easily overlooked. */
 function chosenRecords(
   { house }: SimulatedWorld,
   parameters: ReadonlyMap<string, string>,
@@ -167,7 +167,7 @@ function controlList(house: SimulatedWorld['house'], refs: readonly number[]): S
   return createSimulatedJsonAnswer({ Devices: devices })
 }
 
-/** The first call with an id only begins to count. */
+/** The first call with an id only starts the count. */
 function getDevicesChanged({ changedSince }: SimulatedWorld, { parameters }: SimulatedApiRequest): SimulatedAnswer {
   const id = parameters.get('devicechangeid')
   if (id === undefined || (!changedSince.has(id) && changedSince.size >= MAX_CHANGE_IDS)) return BAD_REQUEST_ANSWER
@@ -176,7 +176,7 @@ function getDevicesChanged({ changedSince }: SimulatedWorld, { parameters }: Sim
   return createSimulatedJsonAnswer({ refs })
 }
 
-/** A grey slope that moves with the camera, and a bright block that moves with the minute. */
+/** A grey gradient that moves with the camera, and a bright block that moves with the minute. */
 function cameraPicture(camera: SimulatedCamera, nowMs: number): Uint8Array {
   const bright = Math.floor(nowMs / 60_000) % 16
   return encodeJpeg(16, 12, (column, row) => {
@@ -186,7 +186,7 @@ function cameraPicture(camera: SimulatedCamera, nowMs: number): Uint8Array {
   })
 }
 
-/** `undefined` means all. A ref that is no number names no device. */
+/** `undefined` means all. A ref that is not a number matches no device. */
 export function parseRefs(parameters: ReadonlyMap<string, string>): readonly number[] | undefined {
   const text = parameters.get('ref')
   return isAll(text) ? undefined : (text ?? '').split(',').map((ref) => (/^\d+$/.test(ref.trim()) ? Number(ref) : -1))

@@ -28,7 +28,7 @@ import { recordSimulatedChangeAttempt } from './simulated-system.ts'
 import { findOwnProperty } from './own-property.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 
-/** Answers that are remembered for a client that lost one and asks again. */
+/** How many answers are kept for a client that lost one and asks again. */
 const MAX_PERFORMED = 200
 const OPERATIONS: SimulatedAdminOperations = {
   ...SIMULATED_USER_OPERATIONS,
@@ -43,7 +43,7 @@ export function answerScriptPage(
   const command = parameters.get('scriptcommand')
   if (parameters.get('action')?.toLowerCase() !== 'run_script_command' || command === undefined)
     return createPageAnswer(200, 'Run script')
-  // Status 200 all the same: the page has no other.
+  // Status 200 in any case, because the page has no other.
   if (!isSimulatedAdmin(user)) return createSimulatedJsonAnswer(['response', 'Error: not authorized'])
   const request = world.faults.adapterMissing ? undefined : decodeAdminAdapterCommand(command, world.system.adapterKey)
   if (request === undefined) return createSimulatedJsonAnswer(['response', runPlainScript(world, command)])
@@ -61,7 +61,7 @@ export function answerBackupPage(
   return createPlainTextAnswer(recordSimulatedChangeAttempt(system, { kind: 'backup', done }) ? 'ok' : 'error')
 }
 
-/** Statements HomeSeer knows, and scripts by their file name; the wording of the errors is ours. */
+/** Statements that HomeSeer knows, and scripts by their file names; the error texts are ours. */
 function runPlainScript({ system }: SimulatedWorld, command: string): string {
   const [, method] = /^\s*&?hs\.(\w+)\(/.exec(command) ?? []
   const file = /^\s*"?([\w.-]+\.(?:vb|cs|vbs))"?/.exec(command)?.[1]
@@ -77,7 +77,7 @@ function performOnce(world: SimulatedWorld, request: AdminAdapterRequest, nowMs:
   const before = world.performed.get(request.id)
   if (before !== undefined) return before
   const reply = perform(world, request, nowMs)
-  // Reads are answered afresh: an old list would be a wrong one.
+  // Reads are never answered from memory, because an old list would be wrong.
   if (!(ADMIN_ADAPTER_WRITE_OPERATIONS as readonly string[]).includes(request.op)) return reply
   recordSimulatedChangeAttempt(world.system, { kind: 'admin', op: request.op, done: reply.ok })
   const [oldest] = world.performed.keys()

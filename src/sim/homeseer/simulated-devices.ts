@@ -1,12 +1,12 @@
 /**
- * House: the simulated devices, with what HomeSeer remembers of each kept apart from what the hardware does.
+ * Simulated devices: the hardware's state of each device, and separately what HomeSeer has stored about it.
  *
  *   control ─▶ hardware ──settle──▶ stored ─▶ change (pushed)
  *   setdevicestatus ───────────────▶ stored ─▶ change (pushed)        no hardware
  *   a hand on the switch ─▶ hardware ──settle──▶ stored
  *
- * Time is an argument. A command only says what will happen; it happens when `advance` is called with that time or a
- * later one, so the answer to a command still shows the old state, as a real HomeSeer's does.
+ * Time is an argument. A command only schedules what will happen; it happens when `advance` is called with that time or
+ * a later one, so the answer to a command still shows the old state, as a real HomeSeer's does.
  *
  * Pure, given its arguments: it holds state and touches nothing else.
  */
@@ -28,7 +28,7 @@ export interface SimulatedDeviceChange {
   readonly previous: number
 }
 
-/** Who gives a command, and when. */
+/** The user of a command, and its time. */
 export interface SimulatedCommandUser {
   readonly user: string
   readonly nowMs: number
@@ -40,7 +40,7 @@ interface Fitted {
   hardware: SimulatedDeviceValue
   stored: SimulatedDeviceValue
   lastChangeMs: number | undefined
-  /** Where a dimmer goes when it is told to go on without a level. */
+  /** The level to which a dimmer goes when it is switched on without one. */
   lastLevel: number | undefined
 }
 
@@ -75,7 +75,7 @@ export class SimulatedDevices {
       hardware: position,
       stored: position,
       lastChangeMs: undefined,
-      // A lamp that was never on has none, and goes full on.
+      // A lamp that was never on has no last level, and goes to full brightness.
       lastLevel: value > 0 ? value : undefined,
     })
   }
@@ -89,7 +89,7 @@ export class SimulatedDevices {
     return [...this.#fitted.keys()]
   }
 
-  /** What the relay, the bolt or the lamp really does; nothing on the wire shows it. */
+  /** The real state of the relay, the bolt or the lamp, which is not visible on the wire. */
   hardware(ref: number): SimulatedDeviceValue | undefined {
     return this.#fitted.get(ref)?.hardware
   }
@@ -98,7 +98,7 @@ export class SimulatedDevices {
     return this.#fitted.get(ref)?.stored
   }
 
-  /** As HomeSeer would list it, with or without its control pairs. */
+  /** The record as HomeSeer would list it, with or without its control pairs. */
   record(ref: number, withControls = false): HomeseerDeviceRecord | undefined {
     const fitted = this.#fitted.get(ref)
     if (fitted === undefined) return undefined
@@ -120,12 +120,12 @@ export class SimulatedDevices {
     this.#listeners.add(listener)
   }
 
-  /** Every write of a value, also of the one that was there: triggers of events hear both. */
+  /** Called for every write of a value, also of an unchanged one, because triggers of events react to both. */
   onWrite(listener: (change: SimulatedDeviceChange, nowMs: number) => void): void {
     this.#writeListeners.add(listener)
   }
 
-  /** False is HomeSeer's bare `error`: no such device, no such value, or not for this user. */
+  /** Returns false for HomeSeer's bare `error`: no such device, no such value, or not for this user. */
   controlByValue(ref: number, value: number, by: SimulatedCommandUser): boolean {
     const pair = this.pairs(ref).find((one) => !takesText(one) && takes(one, value))
     return pair !== undefined && this.#command(ref, { pair, position: { value, text: undefined }, ...by })
@@ -149,7 +149,7 @@ export class SimulatedDevices {
     return this.#command(ref, { pair, position: { value: pair.value, text }, ...by })
   }
 
-  /** The ref is a root: its features are looked through for the use. */
+  /** The ref is a root: its features are searched for the use. */
   controlByUse(
     ref: number,
     given: { readonly use: ControlUse; readonly value: number | undefined; readonly text: string | undefined },
@@ -165,7 +165,7 @@ export class SimulatedDevices {
     return false
   }
 
-  /** What `setdevicestatus` does: HomeSeer believes it, the hardware does not hear of it. */
+  /** As `setdevicestatus` does: HomeSeer stores it, and the hardware is not told. */
   store(ref: number, given: { readonly value?: number; readonly text?: string }, nowMs: number): boolean {
     const fitted = this.#fitted.get(ref)
     if (fitted === undefined) return false
@@ -178,7 +178,7 @@ export class SimulatedDevices {
     return true
   }
 
-  /** Somebody pressed the switch on the wall. */
+  /** A person pressed the switch on the wall. */
   move(ref: number, value: number, nowMs: number): void {
     const fitted = this.#fitted.get(ref)
     if (fitted === undefined) throw new RangeError(`no device ${ref} in the house`)
@@ -193,7 +193,7 @@ export class SimulatedDevices {
     return true
   }
 
-  /** Lets everything happen that is due by now, in the order it is due. */
+  /** Runs everything that is due by now, in order. */
   advance(nowMs: number): void {
     const due = this.#later.filter((later) => later.dueMs <= nowMs).sort((left, right) => left.dueMs - right.dueMs)
     if (due.length === 0) return
@@ -224,7 +224,7 @@ export class SimulatedDevices {
   ): boolean {
     const fitted = this.#fitted.get(ref)
     if (fitted === undefined || this.#faults.refused.has(ref)) return false
-    // HomeSeer says no more than `error` to a user without the right.
+    // HomeSeer answers only `error` to a user without the right.
     if (fitted.record.userAccess !== 'Any' && fitted.record.userAccess !== command.user) return false
     const { nowMs } = command
     const to = landing(command.pair, command.position, fitted)
@@ -232,7 +232,7 @@ export class SimulatedDevices {
     return true
   }
 
-  /** Where the hardware will be, and when. */
+  /** The states that the hardware will have, and when. */
   #course(
     fitted: Fitted,
     to: SimulatedDeviceValue,
@@ -258,7 +258,7 @@ export class SimulatedDevices {
     return [{ dueMs: nowMs, to }]
   }
 
-  /** A newer command replaces what an older one had still to come. */
+  /** A newer command replaces what is still scheduled for an older one. */
   #schedule(ref: number, course: readonly { readonly dueMs: number; readonly to: SimulatedDeviceValue }[]): void {
     this.#later = this.#later.filter((later) => later.ref !== ref)
     for (const { dueMs, to } of course)
@@ -295,7 +295,7 @@ function takesText(pair: ControlPair): boolean {
   return pair.type === CONTROL_TYPE_CODES.textBox || pair.type === CONTROL_TYPE_CODES.colourPicker
 }
 
-/** Reports from the way, the last of them the place itself. */
+/** Reports on the way, the last of which is the final position. */
 function glide(
   from: number,
   to: SimulatedDeviceValue,
@@ -310,7 +310,7 @@ function glide(
   return [...course, { dueMs: nowMs + forMs + reportEveryMs, to }]
 }
 
-/** On to the last level is a command, not a position; and some devices show another number than they were told. */
+/** "On to the last level" is a command, not a position; and some devices show another number than the command's. */
 function landing(pair: ControlPair, position: SimulatedDeviceValue, fitted: Fitted): SimulatedDeviceValue {
   const shown = fitted.part.shows.get(position.value)
   if (shown !== undefined) return { value: shown, text: undefined }

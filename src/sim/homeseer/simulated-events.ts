@@ -1,5 +1,5 @@
 /**
- * Automation: running an event of the simulated HomeSeer, and the two files it keeps its events in.
+ * Simulated events: runs an event of the simulated HomeSeer, and makes the content of its two event files.
  *
  * Pure, given the world it is handed.
  */
@@ -8,7 +8,7 @@ import { recordSimulatedChangeAttempt, type SimulatedEvent, type SimulatedSystem
 import type { SimulatedTrigger } from './trigger.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 
-/** By name alone the first of that name is taken: HomeSeer does not ask which. */
+/** A name alone finds the first event with it, as in HomeSeer. */
 export function findSimulatedEvent(
   system: SimulatedSystem,
   wanted: { readonly id: number | undefined; readonly group: string | undefined; readonly name: string | undefined },
@@ -20,10 +20,10 @@ export function findSimulatedEvent(
   return system.events.find((event) => same(event.name, name) && (group === undefined || same(event.group, group)))
 }
 
-/** Events that run each other in a circle end somewhere. */
+/** Limits events that run each other in a circle. */
 const MAX_NESTED = 8
 
-/** An event acts with HomeSeer's own rights, whoever runs it. One that is switched off is not run. */
+/** An event acts with HomeSeer's own rights, whoever runs it. A disabled event is not run. */
 export function runSimulatedEvent(
   world: Pick<SimulatedWorld, 'house' | 'system'>,
   event: SimulatedEvent,

@@ -1,9 +1,9 @@
 /**
- * Faults: everything that can be made to go wrong in the simulated HomeSeer, as switches a test or a person flips while
- * it runs. All of them are off at the start.
+ * Simulated faults: the faults of the simulated HomeSeer, as switches that a test or a person sets while it runs. All
+ * are off at the start.
  */
 export interface SimulatedHomeseerDeviceFaults {
-  /** Between a change of the hardware and HomeSeer showing it. */
+  /** The delay between a change of the hardware and HomeSeer showing it. */
   settleMs: number
   /** Refs that accept commands and never move. */
   readonly stuck: Set<number>
@@ -12,31 +12,31 @@ export interface SimulatedHomeseerDeviceFaults {
 }
 
 export interface SimulatedHomeseerFaults extends SimulatedHomeseerDeviceFaults {
-  /** Before each HTTP answer. */
+  /** The delay before each HTTP answer. */
   replyDelayMs: number
   /** Answers every JSON request with a bare `error`. */
   bareError: boolean
-  /** JSON access switched off, as a new HS4 comes. */
+  /** JSON access is switched off, as in a new HS4. */
   jsonDisabled: boolean
   /** How a wrong login is answered: by status, or by a text with status 200. */
   wrongLogin: 'status-401' | 'response-text'
-  /** As many HTTP connections are cut before anything is done. */
+  /** This many HTTP connections are closed before anything is done. */
   dropBefore: number
-  /** As many are cut after the request was carried out, before it is answered. */
+  /** This many are closed after the request was carried out, before it is answered. */
   dropAfter: number
-  /** As many answers stop in the middle of the body. */
+  /** This many answers end in the middle of the body. */
   truncate: number
-  /** As many answers are replaced by this status. */
+  /** This many answers are replaced by this status. */
   failWith: { status: number; times: number }
   /** `undefined` sends no content type at all. */
   contentType: string | undefined
-  /** The ASCII port accepts and logs in, and pushes nothing. */
+  /** The ASCII port accepts connections and logins, and pushes nothing. */
   pushSilent: boolean
-  /** The ASCII port answers nothing, as a machine that hangs does. */
+  /** The ASCII port answers nothing, like a machine that hangs. */
   asciiDeaf: boolean
   /** Snapshots as base64 in JSON instead of bytes. */
   snapshotAsJson: boolean
-  /** The script of the admin adapter is not on this HomeSeer. */
+  /** The admin adapter's script is missing on this HomeSeer. */
   adapterMissing: boolean
 }
 

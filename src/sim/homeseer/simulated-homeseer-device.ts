@@ -1,26 +1,25 @@
 /**
- * Simulated HomeSeer device: what a simulated house is put together from: control pairs as real plug-ins set them, and
- * devices.
+ * Simulated HomeSeer device: the parts of a simulated house: devices, and control pairs as real plug-ins set them.
  */
 import type { ControlPair, ControlRange, HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
 import { CONTROL_TYPE_CODES, type ControlUse } from '../../homeseer/wire/control-use.ts'
 
-/** How hardware answers to a command HomeSeer accepted. */
+/** How hardware reacts to a command that HomeSeer accepted. */
 type Behaviour =
   | { readonly kind: 'prompt' }
-  /** The hardware takes its time before anything moves. */
+  /** The hardware reacts after a delay. */
   | { readonly kind: 'slow'; readonly afterMs: number }
-  /** Accepts, and never moves. */
+  /** Accepts commands, and never moves. */
   | { readonly kind: 'stuck' }
   /** Moves, falls back, and stays there. */
   | { readonly kind: 'flapping'; readonly backAfterMs: number }
   /** Reports a value between two rest positions first: locks say 254. */
   | { readonly kind: 'travelling'; readonly through: number; readonly forMs: number }
-  /** A blind: underway for seconds, and says where it is now and then. */
+  /** A blind: moves for seconds, and reports its position now and then. */
   | { readonly kind: 'gliding'; readonly forMs: number; readonly reportEveryMs: number }
-  /** On batteries: hears of it when it wakes up next. */
+  /** Runs on batteries, and gets the command at its next wake-up. */
   | { readonly kind: 'sleepy'; readonly wakesEveryMs: number }
-  /** Does it and never reports anything: a scene, a button of a remote. */
+  /** Carries the command out and never reports anything: a scene, a button of a remote. */
   | { readonly kind: 'silent' }
 
 /** How a value is shown: a text for some values, a number with unit for the rest. */
@@ -31,13 +30,13 @@ export interface DeviceValueDisplay {
   readonly decimals: number
 }
 
-/** A device as the house is built: what HomeSeer knows of it, and the hardware behind it. */
+/** A device as the house is built: HomeSeer's data and the hardware. */
 export interface SimulatedHomeseerDevice {
   readonly record: Omit<HomeseerDeviceRecord, 'value' | 'status' | 'lastChangeMs' | 'controls'>
   readonly pairs: readonly ControlPair[]
   readonly display: DeviceValueDisplay
   readonly behaviour: Behaviour
-  /** What it shows when it was told something, where that is another number. */
+  /** The number that it shows for a commanded one, where the two differ. */
   readonly shows: ReadonlyMap<number, number>
   readonly value: number
   readonly text: string | undefined
@@ -70,7 +69,7 @@ const HS4_FEATURE_API = 513
 
 export function createSimulatedHomeseerDevice(options: SimulatedHomeseerDeviceOptions): SimulatedHomeseerDevice {
   const { pairs = [], display, behaviour, shows = new Map(), value, text, ...record } = options
-  // Standalone, as HS3 left them.
+  // Standalone, as in HS3.
   const relationship = record.relationship ?? 3
   return {
     record: {
@@ -123,7 +122,7 @@ export const BINARY_SWITCH_CONTROLS: readonly ControlPairOptions[] = [
   { label: 'On', value: 255, use: 'On' },
 ]
 
-/** Some valves have it the other way round. */
+/** Some valves have their values reversed. */
 export const REVERSED_VALVE_CONTROLS: readonly ControlPairOptions[] = [
   { label: 'On', value: 0, use: 'On' },
   { label: 'Off', value: 255, use: 'Off' },
@@ -144,13 +143,13 @@ export const DIMMER_CONTROLS: readonly ControlPairOptions[] = [
 ]
 export const DIMMER_DISPLAY: Partial<DeviceValueDisplay> = { prefix: 'Dim ', suffix: '%' }
 
-/** 254 between the two is no control: a lock on its way shows it. */
+/** 254, between the two, is not a control: a moving lock shows it. */
 export const LOCK_CONTROLS: readonly ControlPairOptions[] = [
   { label: 'Unlock', value: 0, use: 'DoorUnLock' },
   { label: 'Lock', value: 255, use: 'DoorLock' },
 ]
 
-/** Says On and Off of itself: only its name tells that this is a door. */
+/** Its labels are On and Off: only its name says that it is a door. */
 export const GARAGE_CONTROLS: readonly ControlPairOptions[] = [
   { label: 'Closed', value: 0, use: 'Off' },
   { label: 'Open', value: 100, use: 'On' },

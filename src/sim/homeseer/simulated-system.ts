@@ -1,6 +1,6 @@
 /**
- * System: everything of a HomeSeer that is not a device: users, automations, cameras, plug-ins, interfaces, settings,
- * and a list of what was done to it.
+ * Simulated system: everything of a HomeSeer that is not a device: users, automations, cameras, plug-ins, interfaces,
+ * settings, and a list of what was done to it.
  *
  * Pure: plain data.
  */
@@ -29,13 +29,13 @@ export interface SimulatedEvent {
   readonly voiceCommand: string
   readonly enabled: boolean
   readonly security: boolean
-  /** Alternatives; within one the first starts it and the others are conditions. */
+  /** Alternatives; within one, the first trigger starts the event and the others are conditions. */
   readonly triggers: readonly (readonly SimulatedTrigger[])[]
   readonly actions: readonly { readonly ref: number; readonly value: number; readonly label: string }[]
   /** Other events that it runs. */
   readonly runs: readonly number[]
   readonly script: string | undefined
-  /** What else its record in the file holds: things that other versions write. */
+  /** Further members of its record in the file, as other versions write them. */
   readonly members?: JsonObject
 }
 
@@ -43,7 +43,7 @@ export interface SimulatedCamera extends CameraRecord {
   readonly streamUrl: string
   readonly profile: string
   readonly recording: { readonly enabled: boolean; readonly retentionDays: number }
-  /** In blocks; what a picture shows follows from it. */
+  /** The position in blocks, which determines the picture. */
   readonly pan: { readonly x: number; readonly y: number }
 }
 
@@ -60,7 +60,7 @@ export interface SimulatedInterface {
   readonly restarts: number
 }
 
-/** One attempt to change something, whether it was let or not. */
+/** One attempt to change something, whether it was permitted or not. */
 export type SimulatedChangeAttempt =
   | {
       readonly kind: 'control'
@@ -87,9 +87,9 @@ export type SimulatedChangeAttempt =
 
 export interface SimulatedSystem {
   version: string
-  /** How times are written; they mean the same moment in any zone. */
+  /** The time zone in which times are written. */
   readonly zone: string
-  /** Whether the own subnet gets in without a login. */
+  /** Whether clients in the own subnet may connect without a login. */
   passwordRequired: boolean
   users: readonly SimulatedUser[]
   events: readonly SimulatedEvent[]
@@ -103,23 +103,23 @@ export interface SimulatedSystem {
   backups: readonly { readonly id: string; readonly label: string; readonly madeMs: number }[]
   /** Scripts the runscript page finds. */
   readonly scripts: Set<string>
-  /** What the adapter on this HomeSeer demands a signature with; `undefined`: nothing. */
+  /** The key with which the adapter on this HomeSeer requires signatures; `undefined`: none. */
   adapterKey: string | undefined
   running: 'running' | 'restarting' | 'shut down'
   readonly deeds: SimulatedChangeAttempt[]
 }
 
-/** A load test must be able to look at what it did, and a demo of a week must not fill the memory. */
+/** Large enough for a load test to read its changes, and small enough for a demo that runs for a week. */
 const MAX_DEEDS = 10_000
 
-/** Answers with `done`, so that noting can stand where the outcome is used. */
+/** Returns `done`, so that it can be called where the outcome is used. */
 export function recordSimulatedChangeAttempt(system: SimulatedSystem, deed: SimulatedChangeAttempt): boolean {
   if (system.deeds.length >= MAX_DEEDS) system.deeds.shift()
   system.deeds.push(deed)
   return deed.done
 }
 
-/** As after the factory setup and a weekend of its owner. */
+/** As after the factory setup and some configuration by its owner. */
 export function createSimulatedSystem(events: readonly SimulatedEvent[] = createDemoEvents()): SimulatedSystem {
   const groups = [...new Set(events.map((event) => event.group))]
   return {

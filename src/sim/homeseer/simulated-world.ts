@@ -1,5 +1,5 @@
 /**
- * World: what the parts of the simulated HomeSeer share.
+ * Simulated world: the state that the parts of the simulated HomeSeer share.
  *
  * Pure: a shape.
  */
@@ -12,9 +12,9 @@ export interface SimulatedWorld {
   readonly house: SimulatedDevices
   readonly system: SimulatedSystem
   readonly faults: SimulatedHomeseerFaults
-  /** Refs that changed since a caller asked last, by the id the caller chose. */
+  /** Refs that changed since a caller's last request, by the id that the caller chose. */
   readonly changedSince: Map<string, Set<number>>
-  /** What the admin adapter answered, by id: an id is performed once. */
+  /** The admin adapter's answers by id, because an id is carried out once. */
   readonly performed: Map<string, AdminAdapterReply>
   /** Login on the ASCII port is per address, not per connection. */
   readonly asciiUsers: Map<string, SimulatedUser>

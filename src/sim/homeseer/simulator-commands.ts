@@ -1,5 +1,5 @@
 /**
- * Control: what a person types to the running simulator, one line at a time, to make things happen or go wrong.
+ * Simulator commands: the commands that a person types into the running simulator, to change devices or cause faults.
  *
  *   move 120 255   stuck 131   refuse 120   delay 500   settle 3000   error on   json off   fail 503 2
  *   drop 1   drop-after 1   truncate 1   hang-up ascii   push off   deaf on   adapter off   show 120   faults   help
@@ -11,7 +11,7 @@ import type { HomeseerSimulator } from './homeseer-server.ts'
 
 type Controlled = Pick<HomeseerSimulator, 'house' | 'system' | 'faults' | 'move' | 'hangUp'>
 
-/** `undefined` where the words are not what the verb takes. */
+/** Returns `undefined` if the arguments do not fit the command. */
 type Act = (simulator: Controlled, words: readonly string[]) => string | undefined
 
 interface Verb {
@@ -87,7 +87,7 @@ const HELP = `commands: ${Object.values(VERBS)
   .map(({ usage }) => usage)
   .join(' | ')}`
 
-/** What to print back. Never throws: a typing error is answered with how it would be right. */
+/** Returns the text to print. Never throws: a typing error is answered with the right form. */
 export function runHomeseerSimulatorCommand(simulator: Controlled, line: string): string {
   const [word = '', ...rest] = line.trim().toLowerCase().split(/\s+/)
   const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined
@@ -122,7 +122,7 @@ function switched(set: (faults: SimulatedHomeseerFaults, on: boolean) => void): 
   }
 }
 
-/** Whole, not negative, and small enough to be meant. */
+/** Parses a whole number that is not negative and not too large. */
 function numberOf(word: string): number | undefined {
   return /^\d{1,9}$/.test(word) ? Number(word) : undefined
 }

@@ -15,7 +15,7 @@ interface Waiting {
   readonly dueMs: number
 }
 
-/** Two events that set each other off would keep the machine busy for good. */
+/** Two events that set each other off would otherwise run endlessly. */
 const RETRIGGER_MS = 100
 
 export class SimulatedTriggerScheduler {
@@ -29,7 +29,7 @@ export class SimulatedTriggerScheduler {
 
   written(write: DeviceValueWrite, nowMs: number): void {
     const { system } = this.#world
-    // What had to stay so for a while has not, if it was written to something else.
+    // A value that had to last for a while has not, if it was overwritten by another one.
     this.#waiting = this.#waiting.filter(
       ({ group: [first] }) => first?.ref !== write.ref || isTriggerConditionMet(first, write.value),
     )

@@ -3,9 +3,9 @@
  *
  *   a value is written (control, memory, a hand on the switch) ─▶ groups of triggers ─▶ one group fits ─▶ run
  *
- * Groups are alternatives. Within a group the first trigger starts it and the others are conditions on how things stand
- * at that moment. `set` fires whenever a value is written, changed or not; `has-been` fires when a value has stayed for
- * a while.
+ * Groups are alternatives. Within a group the first trigger starts it and the others are conditions on the state at
+ * that moment. `set` fires whenever a value is written, changed or not; `has-been` fires when a value has stayed for a
+ * while.
  */
 export interface SimulatedTrigger {
   /** `undefined` is any device. */
@@ -23,7 +23,7 @@ export interface DeviceValueWrite {
   readonly previous: number
 }
 
-/** Whether this very write starts it. Those that wait are not started by a write. */
+/** Whether this write starts it. Triggers that wait for a while are not started by a write. */
 export function isTriggeredByWrite(trigger: SimulatedTrigger, { ref, value, previous }: DeviceValueWrite): boolean {
   if (trigger.ref !== undefined && trigger.ref !== ref) return false
   if (trigger.kind === 'set') return trigger.value === undefined || trigger.value === value
@@ -31,7 +31,7 @@ export function isTriggeredByWrite(trigger: SimulatedTrigger, { ref, value, prev
   return trigger.kind === 'any-change' || isTriggerConditionMet(trigger, value)
 }
 
-/** Whether it is so now: for the conditions of a group, and for what has to stay so. */
+/** Whether it is true now, for the conditions of a group, and for states that have to last. */
 export function isTriggerConditionMet(trigger: SimulatedTrigger, value: number | undefined): boolean {
   const { value: wanted = 0, end = wanted } = trigger
   if (value === undefined) return false

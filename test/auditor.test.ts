@@ -124,7 +124,7 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
     ['an entry', 'tile/entries/000', 'server_ping', 'server_pong'],
     ['a body', 'bodies/002', 'decide', 'repent'],
     ['the signature', 'checkpoint', '— ', '— '],
-  ])('finds, like the program, that somebody changed %s', async (_, path, text, other) => {
+  ])('finds, like the program, that %s was changed', async (_, path, text, other) => {
     const outcome = await afterChange(path, (bytes) => {
       const at = bytes.indexOf(text)
       if (text === other) bytes[bytes.length - 10] = bytes[bytes.length - 10] === 65 ? 66 : 65
@@ -224,7 +224,7 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
     })
   })
 
-  it('finds a tile that somebody changed', async () => {
+  it('finds a changed tile', async () => {
     expect(await afterChange('tile/0/001', (bytes) => bytes.writeUInt8(bytes.readUInt8(99) ^ 1, 99))).toEqual([5, true])
   })
 })

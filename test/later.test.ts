@@ -274,7 +274,7 @@ describe('a call for later', () => {
     await house.close()
   })
 
-  it('is left, and says so, when the clock leaps over it', async () => {
+  it('is skipped and reported when the clock jumps past it', async () => {
     const house = await open()
     await house.plan()
     house.clock.set(60 * MINUTE_MS)

@@ -44,7 +44,7 @@ describe('pattern', () => {
     )
   })
 
-  it('refuses what is no regular expression', () => {
+  it('refuses text that is not a regular expression', () => {
     expect(() => compileBoundedPattern('(', 'u')).toThrow(SyntaxError)
   })
 })

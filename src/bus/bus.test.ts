@@ -36,7 +36,7 @@ describe('bus', () => {
     ])
   })
 
-  it('shows who offers what, how it goes, and nothing that JSON cannot say', async () => {
+  it('shows providers, their state, and only JSON values', async () => {
     const clock = manualClock()
     const [a, b] = [node('a', { clock }), node('b', { clock })]
     a.registerCapability(answering({ name: 'here.say' }, echo))
@@ -75,7 +75,7 @@ describe('bus', () => {
     expect(a.topologySnapshot()).toMatchObject({ peers: [], capabilitiesRemote: [] })
   })
 
-  it('passes on that a resource has changed, until nobody wants to know', () => {
+  it('passes on resource changes until the last listener unsubscribes', () => {
     const bus = node('a')
     const heard: string[] = []
     const stop = bus.onResource((uri) => heard.push(uri))

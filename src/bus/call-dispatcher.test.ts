@@ -42,7 +42,7 @@ function ask(bus: CapabilityBus, options = {}): Promise<Outcome> {
 }
 
 describe('a handler that throws', () => {
-  it('because the disk is full says so', async () => {
+  it('because the disk is full reports the full disk', async () => {
     const { bus } = world()
     const database = new DatabaseSync(':memory:')
     database.exec('CREATE TABLE note (text TEXT); PRAGMA max_page_count = 2')
@@ -80,7 +80,7 @@ describe('a handler that throws', () => {
     expect(bus.registry.named('x.boom')[0]).toMatchObject({ inFlight: 0, health: { samples: 1, successRate: 0 } })
   })
 
-  it('is no worse than one that answers with nothing', async () => {
+  it('counts like one that returns nothing', async () => {
     const { bus, logged } = world()
     bus.registerCapability(answering({ name: 'x.nothing' }, () => Promise.resolve(undefined as never)))
     expect(await bus.call('x.nothing', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'internal' } })
@@ -181,7 +181,7 @@ describe('a deadline', () => {
     expect(entry.health.samples).toBe(0)
   })
 
-  it('that has passed before a provider was found calls nobody', async () => {
+  it('that has passed before a provider was found calls no provider', async () => {
     const clock = manualClock()
     const worker = held()
     const bus = node('a', {
@@ -286,13 +286,13 @@ describe('cancelling', () => {
     expect(entry.inFlight).toBe(0)
   })
 
-  it('before the call begins calls nobody', async () => {
+  it('before the call begins calls no provider', async () => {
     const { bus, worker } = world()
     expect(await ask(bus, { signal: AbortSignal.abort() })).toMatchObject({ fault: { kind: 'cancelled' } })
     expect(worker.calls).toEqual([])
   })
 
-  it('takes the word of a handler that finished all the same', async () => {
+  it('returns the answer of a handler that finished nevertheless', async () => {
     const { bus, worker } = world({ effect: 'writes' })
     const controller = new AbortController()
     const asked = ask(bus, { signal: controller.signal })
@@ -338,7 +338,7 @@ describe('cancelling', () => {
 })
 
 describe('a call of a name that nobody offers', () => {
-  it('still goes through the chain, which writes down that somebody asked', async () => {
+  it('still goes through the chain, which records the attempt', async () => {
     const seen: unknown[] = []
     const bus = node('a', {
       admit: (call, offer, proceed) => {
@@ -351,7 +351,7 @@ describe('a call of a name that nobody offers', () => {
     expect(bus.recentTraces()).toMatchObject([{ capability: 'no.such', toNode: undefined, result: 'not_found' }])
   })
 
-  it('adds no name of a stranger to what is counted', async () => {
+  it('adds no invented name to the counters', async () => {
     const bus = node('a')
     for (let count = 0; count < 100; count++) await bus.call(`no.such.${count}`, undefined, {}, ME)
     expect(bus.stats().capabilities).toMatchObject([{ name: 'unknown', calls: 100, errors: { not_found: 100 } }])
@@ -410,7 +410,7 @@ describe('a chain that throws', () => {
     expect(bus.recentTraces()).toMatchObject([{ result: 'internal_error' }])
   })
 
-  it('and one that loses the ticket is told so', async () => {
+  it('and one that drops the ticket get an error that says so', async () => {
     const logged: { err?: Error }[] = []
     const log = { warn: () => undefined, error: (details: object) => logged.push(details) }
     const bus = node('a', { log, admit: (call, _, proceed) => proceed({ ...call, ticket: undefined }) })

@@ -67,7 +67,7 @@ describe('the end of a call', () => {
     return { ticket, told, listener }
   }
 
-  it('is told once, with the cause that came first', () => {
+  it('is reported once, with the first cause', () => {
     const { ticket, told, listener } = opened()
     ticket.employ(listener)
     ticket.end('deadline')
@@ -76,7 +76,7 @@ describe('the end of a call', () => {
     expect(ticket.signal.reason).toMatchObject({ name: 'TimeoutError' })
   })
 
-  it('is told at once to a listener that comes after it', () => {
+  it('is reported at once to a listener that is added afterwards', () => {
     const { ticket, told, listener } = opened()
     ticket.end('cancelled')
     ticket.employ(listener)
@@ -95,7 +95,7 @@ describe('the end of a call', () => {
     expect(told).toEqual(['third'])
   })
 
-  it('by a caller who left is not held against a provider that ignored it', async () => {
+  it('because the caller left does not count against a provider that ignored the signal', async () => {
     const clock = manualClock()
     const bus = node('a', { clock })
     bus.registerCapability(answering({ name: 'x.y', effect: 'writes' }, () => new Promise(() => undefined)))
@@ -134,7 +134,7 @@ describe('the reference to the record of a call', () => {
 })
 
 describe('a handler', () => {
-  it('is told that nothing is rehearsed, where nobody said so', async () => {
+  it('gets rehearsal false unless the caller requested a rehearsal', async () => {
     const bus = node('a')
     const seen: unknown[] = []
     bus.registerCapability(
@@ -147,7 +147,7 @@ describe('a handler', () => {
     expect(seen).toEqual([false])
   })
 
-  it('is timed by itself, whatever the clock says', async () => {
+  it('is timed with the monotonic clock, whatever the wall clock says', async () => {
     const clock = manualClock()
     clock.advance(5_000)
     const bus = node('a', { clock })
@@ -170,7 +170,7 @@ describe('a handler', () => {
 })
 
 describe('an answer of another node', () => {
-  it('that contradicts its contract is called so, and one that cannot be checked otherwise', () => {
+  it('that contradicts its contract and one that cannot be checked get different faults', () => {
     const offer = { ...offered({ name: 'x.y', responseSchema: { type: 'string' } }), isFromPeer: true as const }
     expect(checkReplySchema(offer, { data: 5 })?.message).toMatch(/does not allow/)
     const costly = { ...offer, responseSchema: { uniqueItems: true } }

@@ -110,7 +110,7 @@ describe('a streamed call', () => {
     expect(entry?.inFlight).toBe(0)
   })
 
-  it('ends with its deadline when nobody reads it, which is not held against the provider', async () => {
+  it('ends with its deadline when nobody reads it, which does not count against the provider', async () => {
     const { bus, clock, state, entry } = counter({ timeoutSeconds: 2 })
     const stream = bus.stream('count.up', [1, 0], {}, ME)
     await settled()
@@ -125,7 +125,7 @@ describe('a streamed call', () => {
     expect(await stream.next()).toEqual({ done: true, value: undefined })
   })
 
-  it('of a provider that is stuck ends for its consumer all the same', async () => {
+  it('of a provider that hangs still ends for its consumer', async () => {
     const clock = manualClock()
     const bus = node('a', { clock })
     bus.registerCapability(

@@ -15,7 +15,7 @@ describe('caller key', () => {
     expect([toCallerKey(caller), toAccountKey(caller), toAccountKeyFromCallerKey(key)]).toEqual([key, account, account])
   })
 
-  it('tells which node calls and for whom, all the way', () => {
+  it('contains the calling node and the caller that it speaks for', () => {
     expect(
       ['claude', 'service:x/y', 'peer:a', 'peer:a/claude', 'peer:a/peer:b/claude'].map(parsePeerCallerKey),
     ).toEqual([

@@ -98,7 +98,7 @@ describe('a change', () => {
     })
   })
 
-  it('is carried out under the same contract that was registered anew while the call waited', async () => {
+  it('is carried out if its contract was registered again unchanged while the call waited', async () => {
     const before = dim()
     const bus = node('a', {
       admit: async (call, _, next) => next({ ...call, planned: await before.offer.plan?.(call) }),
@@ -136,7 +136,7 @@ describe('a change', () => {
 
 describe('a registration', () => {
   it.each(['writes', 'sensitive', 'admin'] as const)(
-    'of what %s and says of no call what it would do is refused',
+    'of a capability that %s is refused without an assessment',
     (effect) => {
       const { plan: _, ...offer } = plain('door.open', effect).offer
       expect(node('a').registerCapability({ offer, handle: async () => ok({ data: 1 }) })).toMatchObject({
@@ -187,7 +187,7 @@ describe('a handler that calls on', () => {
     })
   })
 
-  it('is not restricted to profiles behind a tool that composes, and is behind one that passes calls on', async () => {
+  it('is not restricted to profiles by a composing tool, but by one that passes calls on', async () => {
     const restrictions = { profiles: ['voice'], devices: ['device:lamp'], effects: ['reads'] } as const
     const caller = { kind: 'principal', id: 'kitchen', role: 'agent', restrictions } as const
     const callers: Call['caller'][] = []

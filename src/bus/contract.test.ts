@@ -88,7 +88,7 @@ describe('a contract', () => {
     expect(asked.length).toBeGreaterThan(1)
   })
 
-  it('of the session goes on, though another one is shown first', async () => {
+  it('of the session stays in use although another one is shown first', async () => {
     const { bus, asked, meet } = caller()
     meet('b', { name: 'x.y', effect: 'writes' })
     await bus.call('x.y', [1, 0], {}, { ...ME, sessionId: 's' })
@@ -255,7 +255,7 @@ describe('an answer of a node whose schemas have not come', () => {
     stream: () => Promise.reject(new Error('not here')),
   }
 
-  it('is checked by those that another node of the same contract has shown', async () => {
+  it('is checked with the schemas of another node with the same contract', async () => {
     const { bus } = caller({ remote: answerText })
     for (const nodeId of ['b', 'm']) {
       const { schemas, ...facts } = describeOwnCapability(offered({ name: 'x.y', responseSchema: { type: 'number' } }))
@@ -288,7 +288,7 @@ describe('an answer of a node whose schemas have not come', () => {
 })
 
 describe('where providers of one name disagree', () => {
-  it('nobody lowers what another node demands', async () => {
+  it('no node lowers what another node demands', async () => {
     const { bus, judged, meet } = caller()
     meet('b', { name: 'lock.open', effect: 'writes', secrets: ['pin'] })
     meet('m', { name: 'lock.open', effect: 'reads' })
@@ -301,7 +301,7 @@ describe('where providers of one name disagree', () => {
     expect(judged).toHaveLength(3)
   })
 
-  it('nobody lowers a demand by its secrets alone or its effect alone, nor by naming a secret twice', () => {
+  it('a demand is lowered neither by secrets alone, nor by an effect alone, nor by naming a secret twice', () => {
     for (const lax of [
       { effect: 'writes' },
       { effect: 'reads', secrets: ['pin'] },
@@ -318,7 +318,7 @@ describe('where providers of one name disagree', () => {
     }
   })
 
-  it('a demand that changes holds for everybody as it is now', () => {
+  it('a changed demand applies to every provider at once', () => {
     const { bus, meet } = caller()
     const atM = () => {
       const offer = bus.registry.offer('lock.open', undefined, 'm')
@@ -377,7 +377,7 @@ describe('where providers of one name disagree', () => {
     }
   })
 
-  it('of equally many nodes and one effect the first by name is shown first, whoever came first', () => {
+  it('of equal contracts the one whose node comes first by name is shown first, whatever the order of arrival', () => {
     for (const nodeIds of [
       ['b', 'c'],
       ['c', 'b'],
@@ -424,7 +424,7 @@ describe('where providers of one name disagree', () => {
     expect(new Set(judged)).toEqual(new Set(['sensitive']))
   })
 
-  it('nobody else raises what this node’s own handlers are judged by', () => {
+  it('other nodes do not raise the effect of this node’s own handlers', () => {
     const { bus, meet } = caller()
     bus.registerCapability(answering({ name: 'heat.get', anywhere: false }, echo))
     meet('m', { name: 'heat.get', effect: 'admin', anywhere: false })
@@ -457,7 +457,7 @@ describe('where providers of one name disagree', () => {
     expect(bus.registry.offer('x.y', undefined, 'nobody')?.timeoutSeconds).toBe(3)
   })
 
-  it('goes back to what is left when the others have gone', () => {
+  it('the demand falls to that of the remaining providers when the others leave', () => {
     const { bus, meet } = caller()
     meet('b', { name: 'x.y' })
     meet('c', { name: 'x.y', effect: 'admin' })
@@ -468,7 +468,7 @@ describe('where providers of one name disagree', () => {
 })
 
 describe('whose answer', () => {
-  it('has to be said where several others offer what belongs to one house', async () => {
+  it('requires a node name when several other nodes offer a capability that is bound to its node', async () => {
     const { bus, asked, judged, meet } = caller()
     for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'heat.get', anywhere: false })
     expect(await bus.call('heat.get', undefined, {}, ME)).toMatchObject({
@@ -480,7 +480,7 @@ describe('whose answer', () => {
     expect(judged).toHaveLength(2)
   })
 
-  it('has to be said also where their contracts differ, or only one says that it is bound', async () => {
+  it('requires a node name even if the contracts differ, or only one is bound to its node', async () => {
     for (const other of [{ timeoutSeconds: 5 }, { anywhere: true }]) {
       const { bus, asked, meet } = caller()
       meet('b', { name: 'heat.get', anywhere: false })
@@ -490,7 +490,7 @@ describe('whose answer', () => {
     }
   })
 
-  it('need not be said where only one of them serves the version, or the params, that were asked for', async () => {
+  it('needs no node name when only one node serves the requested version or params', async () => {
     for (const [other, body] of [
       [{ version: [2, 0] }, {}],
       [{ params: { zone: 2 }, matches: { zone: 'equals' } }, { params: { zone: 1 } }],
@@ -503,7 +503,7 @@ describe('whose answer', () => {
     }
   })
 
-  it('need not be said for what any node can do, though another version of it belongs to one house', async () => {
+  it('needs no node name for a capability of any node, although another version is bound to its node', async () => {
     const { bus, meet } = caller()
     for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'x.y' })
     meet('d', { name: 'x.y', version: [2, 0], anywhere: false })
@@ -520,7 +520,7 @@ describe('whose answer', () => {
     expect(asked).toEqual(['c', 'c'])
   })
 
-  it('is this node’s own where it has one, and nobody’s where its instances do not serve the call', async () => {
+  it('is this node’s own if it has a provider, and none if its instances do not serve the call', async () => {
     const { bus, asked, meet } = caller()
     const facts = { name: 'heat.get', anywhere: false, params: { zone: 1 }, matches: { zone: 'equals' } } as const
     bus.registerCapability(answering(facts, async () => reply('own')))

@@ -81,7 +81,7 @@ describe('deadline wheel', () => {
     expect(bell.rang).toEqual([10, 50])
   })
 
-  it('never rings what is due at the end of time', () => {
+  it('never fires an entry that is set to Infinity', () => {
     const wheel = new DeadlineWheel()
     wheel.set(new Bell(), Infinity)
     expect(wheel.nextMs()).toBeUndefined()

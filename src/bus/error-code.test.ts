@@ -31,7 +31,7 @@ describe('codes between nodes', () => {
     expect(toErrorCode({ kind: 'busy', code: 'rate_limited', message: '' })).toBe('rate_limited')
   })
 
-  it('come back as a kind that comes back as the same code', () => {
+  it('map to a kind that maps back to the same code', () => {
     for (const code of CODES) expect(toErrorCode({ kind: toFaultKind(code), code, message: '' })).toBe(code)
   })
 

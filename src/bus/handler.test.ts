@@ -225,7 +225,7 @@ describe('a stream that', () => {
     expect(closed).toBe(true)
   })
 
-  it('is not async is read all the same', async () => {
+  it('is not async is read as well', async () => {
     const bus = node('a')
     const handle = function* (): Generator<StreamFrame, Outcome, void> {
       yield { event: 'token', data: 1 }

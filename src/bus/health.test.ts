@@ -35,7 +35,7 @@ describe('health', () => {
     expect(health.isQuarantined(60_000)).toBe(false)
   })
 
-  it('quarantines nobody for the first failed call', () => {
+  it('quarantines no provider for its first failed call', () => {
     const health = new ProviderHealth()
     expect(play(health, '-')).toBeUndefined()
     expect(play(health, '---')).toBeUndefined()
@@ -48,7 +48,7 @@ describe('health', () => {
     expect(play(health, '-')).toBe('quarantined')
   })
 
-  it('quarantines nobody when too few others would be left', () => {
+  it('quarantines no provider when too few others would be left', () => {
     expect(play(new ProviderHealth(), '-'.repeat(100), { nowMs: 0, mayEject: false })).toBeUndefined()
   })
 

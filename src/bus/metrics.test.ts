@@ -4,7 +4,7 @@ import { manualClock } from '../../test/manual-clock.ts'
 import { createBusMetrics } from './metrics.ts'
 
 describe('metrics', () => {
-  it('say what was counted, in Prometheus words', async () => {
+  it('have the counters in Prometheus format', async () => {
     const clock = manualClock()
     const bus = node('a', { clock })
     bus.registerCapability(
@@ -38,7 +38,7 @@ describe('metrics', () => {
     )
   })
 
-  it('say the same when asked twice', async () => {
+  it('return the same text when they are read twice', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     await bus.call('x.y', [1, 0], {}, ME)

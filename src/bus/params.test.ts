@@ -57,7 +57,7 @@ describe('params', () => {
     expect(await ask('even')).toMatchObject({ ok: true, value: { data: { model: 'even' } } })
   })
 
-  it('that nobody serves are answered with those that can be asked for', async () => {
+  it('without a provider are answered with the params that can be requested', async () => {
     const bus = node('a')
     const facts = { name: 'llm.chat', params: { model: 'small', secret: 1 }, matches: { model: 'equals' } } as const
     bus.registerCapability(answering(facts, async () => reply(null)))
@@ -96,12 +96,12 @@ describe('params', () => {
     ['minimum', 4_096, 8_192, false],
     ['subset', ['de', 'en'], ['en'], true],
     ['subset', ['en'], ['de', 'en'], false],
-  ] as const)('%s: who offers %j can do all that who offers %j does: %s', (test, other, one, expected) => {
+  ] as const)('%s: a provider with %j can replace one with %j: %s', (test, other, one, expected) => {
     const offer = (ctx: Json): Offer => offered({ name: 'x', params: { ctx }, matches: { ctx: test } })
     expect(canServeSameParams(offer(other), offer(one))).toBe(expected)
   })
 
-  it('are covered by who takes any, whom nobody with a choice of them covers', () => {
+  it('with any value cover every list of values, but no list covers them', () => {
     const [any, some] = [offered({ name: 'x' }), offered({ name: 'x', params: { a: 1 }, matches: { a: 'equals' } })]
     expect([canServeSameParams(any, some), canServeSameParams(some, any), canServeSameParams(any, any)]).toEqual([
       true,

@@ -20,11 +20,11 @@ describe('peak ewma', () => {
     expect(estimateCost(estimate, 0, 1_000)).toBeCloseTo(10 + 190 * Math.exp(-0.1), 6)
   })
 
-  it('counts what is in flight', () => {
+  it('counts calls in flight', () => {
     expect(estimateCost(answeredOften(10), 3, 0)).toBe(40)
   })
 
-  it('tries a provider nobody knows before any known one', () => {
+  it('tries an unknown provider before a known one', () => {
     expect(estimateCost(createLatencyEstimate(), 0, 0)).toBeLessThan(estimateCost(answeredOften(1), 0, 0))
   })
 

@@ -33,7 +33,7 @@ describe('registration', () => {
     expect(bus.registerService(service('free', [''], ['anything_at_all']))).toMatchObject({ ok: true })
   })
 
-  it('replaces a handler by the one that was registered last', async () => {
+  it('replaces a handler by a later registered one', async () => {
     const bus = node('a')
     for (const word of ['first', 'second'])
       bus.registerCapability(answering({ name: 'x.y' }, async () => ({ ok: true, value: { data: word } })))
@@ -69,7 +69,7 @@ describe('registration', () => {
     expect(bus.registry.offer('x.y', [3, 0])).toBeUndefined()
   })
 
-  it('of a node that is not known lists nothing, and of one that left nothing more', () => {
+  it('lists nothing for an unknown node, and nothing for one that has left', () => {
     const bus = node('a')
     expect(bus.registry.offersOf('b')).toEqual([])
     bus.onPeerAdded(peer('b', [describeOwnCapability(offered({ name: 'x.y' }))]))
@@ -78,7 +78,7 @@ describe('registration', () => {
     expect([bus.registry.offersOf('b'), bus.registry.contracts('x.y').contracts]).toEqual([[], []])
   })
 
-  it('that a peer repeats with other facts is changed, and one that it repeats as it was is not', () => {
+  it('by a peer with other facts counts as a change, and an identical one does not', () => {
     const { registry } = node('a')
     const said = (facts: object): PeerCapability => describeOwnCapability(offered({ name: 'x.y', ...facts }))
     expect(registry.updateFromPeer(peer('b', [said({})]), 0).added).toHaveLength(1)
@@ -95,7 +95,7 @@ describe('registration', () => {
     expect(bus.offers()).toEqual([])
   })
 
-  it('lets nobody take over the name of another', () => {
+  it('lets no service take over the name of another', () => {
     const bus = node('a')
     bus.registerService(service('llm', ['llm'], ['llm.chat']))
     expect(bus.registerService(service('thief', ['llm'], ['llm.chat']))).toMatchObject({
@@ -103,7 +103,7 @@ describe('registration', () => {
     })
   })
 
-  it('has nothing to tell of the same that is registered again, and again', async () => {
+  it('reports no event when the same capability is registered again', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     const events = bus.subscribe()
@@ -113,7 +113,7 @@ describe('registration', () => {
     await events.return?.()
   })
 
-  it('changes nothing and tells nobody when the same is registered again', async () => {
+  it('changes nothing and reports no event for an identical registration', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     const entry = bus.registry.named('x.y')[0]
@@ -126,7 +126,7 @@ describe('registration', () => {
   })
 
   // Its functions may be new, although everything that can be seen of it is as before.
-  it('lists what was registered last, also where it looks the same', () => {
+  it('lists the last registered offer, even if it looks the same', () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     const [before] = bus.offers()
@@ -230,7 +230,7 @@ describe('peers', () => {
     expect(bus.offers().map(({ name }) => name)).toEqual(['house.state', 'house.there'])
   })
 
-  it('goes on showing its own resource when a peer offers one of that name and address', () => {
+  it('still shows its own resource when a peer offers one with the same name and URI', () => {
     const bus = node('a')
     const face = { kind: 'resource', uri: 'house://state', mimeType: 'text/plain' } as const
     bus.registerCapability(answering({ name: 'house.state', face, title: 'here' }, echo))
@@ -238,7 +238,7 @@ describe('peers', () => {
     expect(bus.offers().map(({ name, title }) => [name, title])).toEqual([['house.state', 'here']])
   })
 
-  it('leaves out what is no descriptor and says so, and takes the rest', () => {
+  it('leaves out and reports invalid descriptors, and accepts the others', () => {
     const { registry } = node('a')
     const broken = describeOwnCapability(offered({ name: 'embed.text', requestSchema: { type: 'objekt' } }))
     const diff = registry.updateFromPeer(peer('b', [chat, broken]), 0)

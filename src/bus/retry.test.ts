@@ -89,7 +89,7 @@ describe('a second try', () => {
       expect(isSafeToRetry({ kind, message: '', begun: false }, offered({ name: 'x', idempotent }))).toBe(isSafe)
   })
 
-  it('is the same whatever a handler says that has begun: only what may happen twice is tried again', () => {
+  it('after a handler has begun is made for idempotent calls only, whatever the handler says', () => {
     for (const kind of ['busy', 'offline'] as const) {
       const after = { kind, message: '', begun: true }
       expect(isSafeToRetry(after, offered({ name: 'x', idempotent: true }))).toBe(true)
@@ -97,7 +97,7 @@ describe('a second try', () => {
     }
   })
 
-  it('goes to somebody else, at most twice', async () => {
+  it('goes to another provider, at most twice', async () => {
     const { bus, asked, meet } = scripted([fault('offline'), fault('internal'), fault('offline')])
     meet('b', 'c', 'd', 'e')
     // The second one may have begun.
@@ -117,7 +117,7 @@ describe('a second try', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('at the same node comes after a pause, if there is nobody else and nothing was tried', async () => {
+  it('at the same node comes after a pause, if there is no other provider and nothing was tried', async () => {
     const { bus, asked, meet, pass } = scripted([fault('offline')], { anywhere: false })
     meet('b')
     const answer = ask(bus)
@@ -232,7 +232,7 @@ describe('the budget', () => {
 })
 
 describe('a pause before the next try', () => {
-  it('ends when the caller leaves, and nobody is asked again', async () => {
+  it('ends when the caller leaves, and no provider is asked again', async () => {
     const { bus, asked, meet } = scripted([fault('busy', { retryAfterMs: 5_000 })])
     meet('b')
     const controller = new AbortController()
@@ -298,7 +298,7 @@ describe('a node that was not reached', () => {
     expect([asked.length, new Set(asked).size]).toEqual([2, 2])
   })
 
-  it('is not asked twice at the same instance for what may have begun there', async () => {
+  it('is not asked twice at an instance where the call may have begun', async () => {
     const asked: string[] = []
     const remote: RemoteProviderClient = {
       call: (entry) => {
@@ -413,7 +413,7 @@ describe('hedging', () => {
     expect(bus.stats()).toMatchObject({ inFlight: 0, hedges: 1, retries: 1 })
   })
 
-  it('asks neither of the two again when there is nobody else', async () => {
+  it('asks neither of the two again when there is no other provider', async () => {
     const { bus, held, pass } = await slowVillage(true)
     const answer = ask(bus)
     await pass(10)
@@ -495,7 +495,7 @@ describe('hedging', () => {
     }
   })
 
-  it('asks nobody else for a caller who left before it was worth it', async () => {
+  it('asks no second provider for a caller that left before the hedging delay', async () => {
     const { bus, held, pass } = await slowVillage(true)
     const controller = new AbortController()
     const answer = bus.call('x.y', [1, 0], {}, { ...ME, signal: controller.signal })
@@ -604,7 +604,7 @@ describe('asking all', () => {
     expect([traces.length, new Set(traces.map(({ traceId }) => traceId)).size]).toEqual([3, 1])
   })
 
-  it('asks nobody for what nobody offers', async () => {
+  it('calls no node for a name that none offers', async () => {
     expect(await node('a').callAll('no.such', undefined, {}, ME)).toEqual([])
   })
 

@@ -85,13 +85,13 @@ describe.each(['peak-ewma', 'spec'] as const)('router with the %s strategy', (st
     expect(routes(bus)).toEqual({ c: 200 })
   })
 
-  it('skips whom nothing was heard of for a minute', () => {
+  it('skips a node that was silent for a minute', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'] }, options)
     at('c').lastSeenMs = 30_000
     expect(routes(bus, 200, 60_001)).toEqual({ c: 200 })
   })
 
-  it('gives the first call after a quarantine to the one that was in it, and only that one', () => {
+  it('gives the first call after a quarantine to the quarantined provider, and only that call', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'] }, { config: { strategy, freshnessSeconds: 3_600 } })
     answered(bus, at('c'), { latencyMs: 1 })
     failed(bus, at('b'), 5)
@@ -200,7 +200,7 @@ describe('the peak-ewma strategy', () => {
     expect(routes(bus)['b']).toBeGreaterThan(150)
   })
 
-  it('does not prefer its own provider where the owner says so', () => {
+  it('does not prefer its own provider if the owner disables that', () => {
     const { bus, at } = village({ here: true, there: ['b'] }, { config: { preferLocal: false } })
     for (const nodeId of ['a', 'b']) answered(bus, at(nodeId), { latencyMs: 10, times: 20 })
     expect(routes(bus)['b']).toBeGreaterThan(50)
@@ -220,7 +220,7 @@ describe('the peak-ewma strategy', () => {
     expect(routes(bus)).toEqual({ n42: 200 })
   })
 
-  it('finds the node that was asked for among many, and whoever is on it now', () => {
+  it('finds the requested node among many, with its present providers', () => {
     const there = Array.from({ length: 64 }, (_, n) => `n${n}`)
     const { bus, at } = village({ here: false, there })
     const asked = (nodeId: string): string | undefined =>
@@ -232,7 +232,7 @@ describe('the peak-ewma strategy', () => {
     expect(asked('n10')).toBe(undefined)
   })
 
-  it('does not take its own provider for one that fell silent', () => {
+  it('does not treat its own provider as silent', () => {
     const { bus } = village({ here: true, there: [] })
     expect(bus.router.route(callOf('llm.chat'), 600_000)?.nodeId).toBe('a')
   })
@@ -255,7 +255,7 @@ describe('the peak-ewma strategy', () => {
     expect(bus.router.route({ ...call, ticket }, 0)?.offer.name).toBe('llm.chat')
   })
 
-  it('lets back whoever’s quarantine ends first, when the others have gone', () => {
+  it('readmits the provider whose quarantine ends first, when the others have gone', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c', 'd', 'e'] })
     failed(bus, at('c'), 5, 0)
     failed(bus, at('b'), 5, 10_000)
@@ -264,7 +264,7 @@ describe('the peak-ewma strategy', () => {
     expect([at('b').health.isEjected(), at('c').health.isEjected()]).toEqual([true, false])
   })
 
-  it('lets nobody back whose probe is under way', () => {
+  it('readmits no provider whose probe is running', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'] })
     failed(bus, at('b'), 5)
     bus.onPeerRemoved('c')
@@ -337,7 +337,7 @@ describe('what acts on its own house', () => {
 describe('a refusal', () => {
   const nobody = callOf('llm.chat')
 
-  it('knows a name that nobody offers', () => {
+  it('distinguishes a name without any provider', () => {
     expect(node('a').router.explain(nobody, 0)).toMatchObject({
       kind: 'not-found',
       code: 'not_found',
@@ -429,7 +429,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('tells a peer, whose call stays here, who else might have time', () => {
+  it('names other free providers to a peer whose call must stay here', () => {
     const { bus, at } = village({ here: true, there: ['b', 'c'], facts: { maxConcurrent: 1 } })
     for (const nodeId of ['a', 'c']) at(nodeId).inFlight = 1
     expect(bus.router.explain(callOf('llm.chat', { hopBudget: 0 }), 0)).toMatchObject({
@@ -438,7 +438,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('leaves a peer alone as long as it asked to be', () => {
+  it('does not call a peer for as long as it requested', () => {
     const { bus, at } = village({ here: false, there: ['b'] })
     busied(bus, at('b'), 700)
     expect(bus.router.explain(nobody, 0)).toMatchObject({
@@ -460,7 +460,7 @@ describe('a refusal', () => {
     expect(routes(bus, 200, 20_000)).toEqual({ a: 200 })
   })
 
-  it('asks what is bound to this node again, as it spoke of one thing in the house only', () => {
+  it('does not delay other calls of a capability that is bound to this node after busy', () => {
     const { bus, at } = village({ here: true, there: ['b'], facts: { anywhere: false } })
     busied(bus, at('a'), 700)
     expect(routes(bus)).toEqual({ a: 200 })
@@ -478,7 +478,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('knows that nobody was heard of', () => {
+  it('says that every provider is silent', () => {
     const { bus } = village({ here: false, there: ['b'] })
     expect(bus.router.explain(nobody, 60_001)).toMatchObject({ kind: 'offline', details: { reason: 'stale' } })
   })
@@ -508,7 +508,7 @@ describe('quarantine', () => {
     expect(ejected).toEqual(['b', 'c'])
   })
 
-  it('never takes the only provider, nor one that nobody stands in for', () => {
+  it('never ejects the only provider, nor one without a replacement', () => {
     const alone = village({ here: true, there: [] })
     failed(alone.bus, alone.at('a'), 50)
     expect(routes(alone.bus)).toEqual({ a: 200 })
@@ -549,7 +549,7 @@ describe('the record of an ended call', () => {
   const end = (outcome: typeof NEUTRAL | typeof GOOD, facts: object = {}) =>
     ({ outcome, latencyMs: 20, nowMs: 0, isProbe: false, isCallersDoing: false, ...facts }) as const
 
-  it('keeps who is ejected with the contract, until a probe succeeds', () => {
+  it('keeps an ejected provider in the contract until a probe succeeds', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'] })
     bus.router.route(callOf('llm.chat'), 0)
     const [b, ejected] = [at('b'), at('b').contract?.ejected]
@@ -575,7 +575,7 @@ describe('the record of an ended call', () => {
     expect(b.health.isEjected()).toBe(false)
   })
 
-  it('makes one that is busy, or slower than anybody waits, look slow', () => {
+  it('raises the latency estimate of a busy provider, and of one that is slower than its callers wait', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'] })
     busied(bus, at('b'), 0)
     expect(at('b').latency.latencyMs).toBe(5_000)
@@ -613,7 +613,7 @@ describe('a choice among many', () => {
     expect(compared).toContain(chosen)
   })
 
-  it('takes none that is stale, not even to wait for, and one that was heard of at the last moment', () => {
+  it('chooses no stale provider, not even to wait for, but one that was heard of just in time', () => {
     const { bus, at } = village({ here: false, there: ['b'], facts: { maxConcurrent: 1 } })
     const call = callOf('llm.chat')
     expect(bus.router.route(call, 60_000)).toBe(at('b'))
@@ -623,7 +623,7 @@ describe('a choice among many', () => {
     expect(bus.router.queueFor(call, 60_001)).toBeUndefined()
   })
 
-  it('of several contracts takes one that somebody can serve now', () => {
+  it('of several contracts chooses one with an available provider', () => {
     const bus = node('a')
     const meet = (nodeId: string, facts: Partial<Offer>): void => {
       const capabilities = [describeOwnCapability(offered({ name: 'llm.chat', ...facts }))]
@@ -657,7 +657,7 @@ describe('a name with several contracts', () => {
   }
   const asking = (name: string) => ({ ...callOf('llm.chat', { body: { params: { model: name } } }), ticket: undefined })
 
-  it('is about the first that has a provider for the params, whoever else serves it', () => {
+  it('resolves to the first contract with a provider for the params, whatever else that provider serves', () => {
     const newer = { version: [1, 1] } as const
     const bus = meeting(['b', model('x', newer)], ['c', model('y', newer)], ['d', model('x')])
     expect(bus.router.resolve(asking('x'), 0)?.offer.version).toEqual([1, 1])
@@ -665,7 +665,7 @@ describe('a name with several contracts', () => {
     expect(bus.router.resolve(asking('x'), 61_000)?.offer.version).toEqual([1, 0])
   })
 
-  it('is about one that could serve the call, also where none can now', () => {
+  it('resolves to a contract that could serve the call, even if no provider is available', () => {
     const bus = meeting(['b', model('y', { version: [1, 1] })], ['c', model('x')])
     expect(bus.router.resolve(asking('x'), 61_000)?.offer.version).toEqual([1, 0])
   })

@@ -89,7 +89,7 @@ describe('schemas at registration', () => {
     )
   })
 
-  it('does not judge a second time what was rebuilt when it came from another node', () => {
+  it('does not check schemas of another node again that were rebuilt on arrival', () => {
     const unbounded = offered({ name: 'x.y', requestSchema: { type: 'objekt' } })
     expect([checkOfferSchemas(unbounded).ok, checkOfferSchemas({ ...unbounded, isFromPeer: true }).ok]).toEqual([
       false,
@@ -97,7 +97,7 @@ describe('schemas at registration', () => {
     ])
   })
 
-  it('takes two strangers with schemas of the same name', () => {
+  it('accepts schemas of the same name from two devices', () => {
     const bus = node('a')
     for (const name of ['x.one', 'x.two']) {
       const requestSchema = { $id: 'https://example.org/same', type: 'object', required: [name] }
@@ -111,7 +111,7 @@ describe('schemas at registration', () => {
 describe('requests', () => {
   const offer = offered({ name: 'math.add', requestSchema: ADD })
 
-  it('lets a body through that fits, as it is', () => {
+  it('passes a body that fits unchanged', () => {
     const body = { a: 1, b: 2 }
     const result = validateRequest(offer, body)
     expect(result.ok && result.value).toBe(body)
@@ -296,7 +296,7 @@ describe('validators', () => {
     expect(compilesAnew()).toBe(1)
   })
 
-  it('that find every mistake are not taken for those that stop at the first', () => {
+  it('that find every mistake are kept apart from those that stop at the first', () => {
     const requestSchema = { properties: { list: { items: { type: 'number' } } } }
     const issuesFor = (name: string, length: number): unknown => {
       const result = validateRequest(offered({ name, requestSchema }), { list: Array.from({ length }, () => 'x') })

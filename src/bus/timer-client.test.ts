@@ -12,7 +12,7 @@ class Bell extends TimerWheelEntry {
 }
 
 describe('the timer behind the wheel', () => {
-  it('rings by itself, and not early', async () => {
+  it('fires by itself, and not early', async () => {
     const timer = new WheelTimer(new DeadlineWheel(), systemClock)
     const startedMs = systemClock.monotonic()
     const [late, soon] = [new Bell(), new Bell()]

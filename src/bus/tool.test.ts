@@ -37,7 +37,7 @@ describe('a tool of our own', () => {
     expect(await stream.outcome).toMatchObject(reply({ counted: 3 }))
   })
 
-  it('says in its offer what it is for', () => {
+  it('has its purpose in its offer', () => {
     expect(counting.offer).toMatchObject({
       trustRequired: 'member',
       idempotent: true,

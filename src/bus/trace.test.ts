@@ -30,7 +30,7 @@ describe('trace', () => {
     expect([new Set(ids).size, ids[0]]).toEqual([3, '01K9Z3N8QK6R3M0V6V5A8B4C2D'])
   })
 
-  it('shows what each stage took, whoever marked it and on which copy of the call', async () => {
+  it('shows the time of each stage, whichever copy of the call it was marked on', async () => {
     const clock = manualClock()
     const bus = node('a', {
       clock,

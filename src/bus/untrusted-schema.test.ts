@@ -46,7 +46,7 @@ describe('a bounded validator', () => {
 })
 
 describe('a rebuilt schema', () => {
-  it('keeps what it knows, cleans what people read, and drops the rest', () => {
+  it('keeps known keywords, cleans texts for people, and drops the rest', () => {
     const rebuilt = rebuildUntrustedSchema({
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       $id: 'https://example.test/x',
@@ -102,7 +102,7 @@ describe('a rebuilt schema', () => {
 })
 
 describe('the bounded check', () => {
-  it('says what is wrong, where', () => {
+  it('reports mistakes with their paths', () => {
     const check = compileBoundedValidator({
       type: 'object',
       properties: { zone: { type: 'integer', minimum: 0 }, slots: { items: { required: ['start'] } } },

@@ -80,7 +80,7 @@ describe('a full provider on another node', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('that asked to be left alone is waited for until the caller leaves, who is told that and not of a deadline', async () => {
+  it('that asked to be left alone is waited for until the caller leaves, which then gets cancelled and not a deadline', async () => {
     const { bus, asked, pass } = village({ b: () => reply('served') })
     entryAt(bus, 'b').busyUntilMs = 500
     const leaving = new AbortController()
@@ -215,7 +215,7 @@ describe('a node that refuses', () => {
     expect(asked.filter((nodeId) => nodeId === 'b')).toHaveLength(2)
   })
 
-  it('certain params is asked again after a minute, and at once if there is nobody else', async () => {
+  it('certain params is asked again after a minute, or at once if there is no other node', async () => {
     const { bus, asked, clock } = village({ b: () => refused('not-found', { details: { reason: 'params' } }) })
     await bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)
     await bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)
@@ -262,7 +262,7 @@ describe('a node that refuses', () => {
     expect(entryAt(bus, 'b').refusedParams?.size).toBe(64)
   })
 
-  it('the same params again keeps them longer than those that nobody asked for since', async () => {
+  it('the same params again is remembered for longer than for params that were not requested since', async () => {
     const { bus } = village({ b: () => refused('not-found', { details: { reason: 'params' } }) })
     for (const model of [...Array.from({ length: 64 }, (_, n) => n), 0, 64])
       await bus.call('x.y', [1, 0], { params: { model } }, ME)
@@ -270,7 +270,7 @@ describe('a node that refuses', () => {
     expect([known.includes('{"model":0}'), known.includes('{"model":1}'), known.length]).toEqual([true, false, 64])
   })
 
-  it('after a handler has begun has answered: nobody else is asked', async () => {
+  it('after a handler has begun has answered: no other node is asked', async () => {
     for (const begun of [true, undefined]) {
       const answer: Outcome = {
         ok: false,
@@ -359,7 +359,7 @@ describe('a quarantine', () => {
     return made
   }
 
-  it('ends for whoever has become the only one, because the others left or fell silent', async () => {
+  it('ends for a provider that became the only one, because the others left or fell silent', async () => {
     const left = ejected()
     left.bus.onPeerRemoved('c')
     expect(await left.bus.call('x.y', [1, 0], {}, ME)).toMatchObject(reply('b'))
@@ -370,7 +370,7 @@ describe('a quarantine', () => {
     expect(entryAt(silent.bus, 'b').health.isEjected()).toBe(false)
   })
 
-  it('does not end while there is somebody else', async () => {
+  it('does not end while there is another provider', async () => {
     const { bus, asked } = ejected()
     expect(await bus.call('x.y', [1, 0], {}, { ...ME, node: 'b' })).toMatchObject({
       fault: { code: 'quarantined', begun: false },
@@ -401,7 +401,7 @@ describe('a quarantine', () => {
     expect([entryAt(bus, b).health.isEjected(), bus.stats().quarantines]).toEqual([false, 1])
   })
 
-  it('is not for those that this node itself cannot reach', async () => {
+  it('does not apply to a provider that this node cannot reach because of its own connection', async () => {
     const { bus } = village({
       b: () => refused('offline', { ownSide: true }),
       c: () => refused('offline', { ownSide: true }),
@@ -459,7 +459,7 @@ describe('an answer', () => {
 })
 
 describe('a call that runs', () => {
-  it('is among those that run until it has ended', async () => {
+  it('is listed as running until it has ended', async () => {
     const clock = manualClock()
     const bus = node('a', { clock })
     let finish = (): void => undefined

@@ -153,7 +153,7 @@ describe('chain', () => {
       return outcome.ok ? expect.unreachable() : outcome.fault
     }
 
-    it('answers with the call as it can be made, and with nothing of the kind where more is missing', async () => {
+    it('shows the complete call, but not if anything else is missing', async () => {
       const fault = await refused(claims)
       expect(fault).toMatchObject({ kind: 'invalid-arguments', message: 'why is missing' })
       expect(fault.details).toEqual({ issues, next: { tool: 'test.tool', arguments: { ref: 1, why: 'because' } } })
@@ -172,7 +172,7 @@ describe('chain', () => {
     })
   })
 
-  it('audits a call that was refused before it came, and nobody else sees it', async () => {
+  it('audits a call that was refused in advance, and no handler sees it', async () => {
     const { diary, parts } = chainWithDiary()
     const refusal: Fault = { kind: 'not-permitted', code: 'invalid_signature', message: 'Sign it.' }
     const outcome = await createCallChain(parts)(
@@ -186,7 +186,7 @@ describe('chain', () => {
     expect(diary).toEqual(['call.enter', 'call.enter durable', 'call.exit denied', 'call.exit durable'])
   })
 
-  it('audits arguments that make a lock or a schema throw, and tells nobody but the log', async () => {
+  it('audits arguments that make a lock or a schema throw, and reports the error to the log only', async () => {
     const lock = (): never => {
       throw new Error('tripped')
     }
@@ -208,7 +208,7 @@ describe('chain', () => {
     }
   })
 
-  it('records a caller and a tool that nobody would name so, cut to what an entry can hold', async () => {
+  it('records very long names of a caller and a tool, cut to the size of an entry', async () => {
     const events: AuditEvent[] = []
     const { parts } = chainWithDiary()
     const log = { record: async (make: () => AuditEvent): Promise<void> => void events.push(make()) }
@@ -338,7 +338,7 @@ describe('chain', () => {
     expect(events[1]?.event).toMatchObject({ outcome: 'error', error_code: 'c'.repeat(256) })
   })
 
-  it('sends what is on record, also where the answer is no plain data', async () => {
+  it('sends exactly what is recorded, even if the answer is not plain data', async () => {
     const { run } = chainWithDiary()
     const answer = async (data: unknown): Promise<Outcome> =>
       run(offerOf('writes'), {}, async () => ok({ data: data as Json }))
@@ -354,7 +354,7 @@ describe('chain', () => {
     expect(await run(offerOf('reads'))).toMatchObject({ ok: false, fault: { code: 'LEDGER_UNAVAILABLE' } })
   })
 
-  it('never lets two handlers that hold one lock overlap, and audits whom it turns away', async () => {
+  it('never lets two handlers with one lock overlap, and audits refused calls', async () => {
     const { diary, run } = chainWithDiary()
     let inside = 0
     let most = 0

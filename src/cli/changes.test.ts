@@ -33,7 +33,7 @@ function shown(changes: Json, more: JsonObject = {}): readonly (readonly string[
 }
 
 describe('changes', () => {
-  it('are a table of who did what to what, how it ended, and what a person said', () => {
+  it('are listed in a table with caller, change, target, result and a person’s answer', () => {
     const done = { log_index: 7, at: AT, caller: 'claude', title: 'Set a device', target: 'homeseer:ref:1' }
     const approval = (state: string, by?: string) => ({ approval: { id: '01K', state, ...(by && { by }) } })
     const rows = shown([
@@ -60,7 +60,7 @@ describe('changes', () => {
     ])
   })
 
-  it('that are none are said to be none, and more to be more', () => {
+  it('report an empty result, and that there are more', () => {
     const one = { log_index: 1, at: AT, caller: 'claude', title: 'Set a device', result: 'done' }
     const more = { next_cursor: 'x' }
     expect(shown([])).toEqual([['Nothing was changed.']])

@@ -55,7 +55,7 @@ describe('a command with a token', () => {
     expect(await shownBy()).toEqual([`Bearer ${AGENT}`])
   })
 
-  it('shows nothing to the address in a note that somebody else wrote', async () => {
+  it('is not sent to the address in a note that another program wrote', async () => {
     writeFileSync(resolveDataDirectory(root).gateway, JSON.stringify({ url, pid: process.pid, version: '1' }))
     expect(await shownBy()).toContain("is not that gateway's own")
     expect(credentials).toEqual([])
@@ -68,7 +68,7 @@ describe('a command with a token', () => {
     expect(credentials).toEqual([])
   })
 
-  it('shows it without the owner’s files where the user names the same address', async () => {
+  it('is sent without the owner’s files if the user names the same address', async () => {
     rmSync(resolveDataDirectory(root).ownerToken)
     vi.stubEnv('HEARTHBUS_URL', url)
     expect(await shownBy()).toEqual([`Bearer ${AGENT}`])

@@ -9,7 +9,7 @@ const root = mkdtempSync(join(tmpdir(), 'hearthbus-init-'))
 afterAll(() => rmSync(root, { recursive: true }))
 
 describe('init', () => {
-  it('writes a configuration that can be read, and leaves one that is there as it is', () => {
+  it('writes a valid configuration, and never changes an existing one', () => {
     const path = join(root, 'a', 'b', 'hearthbus.yaml')
     expect(writeInitialConfig(path).json).toEqual({ ok: true, path })
     const text = readFileSync(path, 'utf8')

@@ -65,7 +65,7 @@ describe('founding and inviting', () => {
 describe('leaving', () => {
   const LEAVE = { abandon: false }
 
-  it('is what a node that founded one by mistake is told to do, and then it may found or join another', async () => {
+  it('is suggested to a node that founded a community by mistake, and lets it found or join another', async () => {
     const [home, site] = [newNode('home'), newNode('site')]
     await createOwnCommunity(home, 'family')
     await createOwnCommunity(site, 'mistake')
@@ -110,7 +110,7 @@ describe('leaving', () => {
     )
   })
 
-  it('is not for a node that belongs to nobody, nor for one whose gateway runs', async () => {
+  it('is refused without a community, and while the gateway runs', async () => {
     const nobody = newNode('nobody')
     expect((await leaveCommunity(nobody, LEAVE)).text).toMatch(/^This node belongs to no community/)
     expect(existsSync(join(nobody.dataRoot, 'mesh.db'))).toBe(false)

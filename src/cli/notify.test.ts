@@ -22,7 +22,7 @@ describe('a trial', () => {
     expect(formatNotifyAttempts([{ host: 'ntfy.example', format: 'ntfy', trouble: undefined }]).exit).toBe(0)
   })
 
-  it('is no success where nobody is to be told', () => {
+  it('fails if no destination is configured', () => {
     expect(formatNotifyAttempts([])).toMatchObject({ json: [], exit: 2 })
   })
 })

@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }))
 
 describe('ledger files', () => {
-  it.each(['log', 'guard', 'runtime'])('of a newer program are said to be so: %s', async (room) => {
+  it.each(['log', 'guard', 'runtime'])('of a newer program are reported as such: %s', async (room) => {
     const config = readConfig('inline', '')
     if (!config.ok) throw new Error('an empty configuration is one')
     const { database: path, nodeKey, ledger } = resolveDataDirectory(root)

@@ -26,7 +26,7 @@ describe('what was measured', () => {
     expect(json).toEqual(fine)
   })
 
-  it('is shown of the series asked for, and a name of none is said to be none', () => {
+  it('is shown for the requested series, and an unknown name is reported', () => {
     expect(formatMeasurementHistory(series, ['homeseer/4711'], 0).json).toEqual([series[2]])
     expect(formatMeasurementHistory(series, ['homeseer/4712'], 0)).toMatchObject({
       exit: 1,
@@ -37,7 +37,7 @@ describe('what was measured', () => {
 })
 
 describe('one tool', () => {
-  it('is shown with what is inside its arguments', () => {
+  it('is shown with the members of its arguments', () => {
     const slot = { type: 'object', properties: { hour: { type: 'integer', description: 'Of the day.' } } }
     const tool = {
       name: 't',

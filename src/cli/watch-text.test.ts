@@ -47,7 +47,7 @@ describe('what happens, at a terminal', () => {
     expect(line('verification', { running: true, checked: 3, size: 9, findings: [] })).toBeUndefined()
   })
 
-  it('shows an event of a newer gateway as it came', () => {
+  it('shows an unknown event of a newer gateway unchanged', () => {
     expect(line('weather', { sun: true })).toBe('12:00:01  weather      {"sun":true}')
   })
 

@@ -5,7 +5,7 @@ const complaints = (section: unknown): readonly string[] =>
   notifyConfigSchema.safeParse(section).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
 
 describe('the notify section', () => {
-  it('tells nobody unless told to, and then no names', () => {
+  it('notifies nobody by default, and includes no names by default', () => {
     expect(notifyConfigSchema.parse(undefined)).toEqual([])
     expect(notifyConfigSchema.parse([{ url: 'https://hooks.example/k3x9' }])).toEqual([
       { url: 'https://hooks.example/k3x9', format: 'json', names: false },

@@ -13,7 +13,7 @@ describe('closest', () => {
     expect(findClosestNames('tsak_list', NAMES)).toEqual(['task_list'])
   })
 
-  it('has nothing to say about what is like nothing', () => {
+  it('suggests nothing for a name that resembles none', () => {
     expect(findClosestNames('open_door', NAMES)).toEqual([])
     expect(findClosestNames('x'.repeat(1_000), ['x'.repeat(1_000)])).toEqual([])
     expect([formatNameSuggestion([]), formatNameSuggestion(['a', 'b'])]).toEqual(['', ' Did you mean a, or b?'])

@@ -53,7 +53,7 @@ describe('database', () => {
     expect(() => database.close()).toThrow('was removed')
   })
 
-  it('tells nobody what it read before that is on the disk, though the reader wrote nothing itself', async () => {
+  it('answers a reader only when what it read is on the disk, even if the reader wrote nothing', async () => {
     const database = new Database({ path, migrations })
     const order: string[] = []
     for (let round = 0; round < 20; round++) {
@@ -100,7 +100,7 @@ describe('database', () => {
     database.close()
   })
 
-  it('tells everybody in the group when the disk is full, and goes on when there is room again', async () => {
+  it('rejects every work of the group when the disk is full, and continues when there is room again', async () => {
     const database = new Database({ path, migrations })
     const pages = Number(database.sql.prepare('PRAGMA page_count').get()?.['page_count'])
     database.sql.exec(`PRAGMA max_page_count = ${pages + 2}`)

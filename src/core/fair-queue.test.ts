@@ -22,7 +22,7 @@ describe('turns', () => {
     expect(enqueueInFairQueue(turns, '', 3)).toBeUndefined()
   })
 
-  it('are given up, the newest first, by whoever has most of them, until others have as many', () => {
+  it('are taken, newest first, from the caller with the most, until others have as many', () => {
     const turns = createFairQueue<string>(4)
     for (const item of ['a1', 'a2', 'a3', 'a4']) enqueueInFairQueue(turns, 'a', item)
     expect(['b1', 'b2', 'b3', 'c1', 'd1'].map((item) => enqueueInFairQueue(turns, item.charAt(0), item))).toEqual([

@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }))
 
 describe('folder', () => {
-  it('is made with all it is in, for its owner alone, and left as it is when it is there', () => {
+  it('is created with its parents, for its owner only, and left unchanged if it exists', () => {
     const path = join(root, 'a', 'b', 'c')
     createPrivateFolder(path)
     createPrivateFolder(path)

@@ -33,7 +33,7 @@ describe('keyed lock', () => {
     expect(lock.waiting()).toBe(1)
   })
 
-  it('lets callers take turns, and whoever waits most gives a place up to who waits less', async () => {
+  it('lets callers take turns, and the caller with the most waiting calls loses a place to one with fewer', async () => {
     const lock = createKeyedLock(3)
     const order: string[] = []
     const first = await lock.acquire('a', 'flood', never)

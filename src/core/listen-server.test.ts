@@ -34,7 +34,7 @@ describe('listen', () => {
     await expect(startListening(server(), { host: HOST, port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
   })
 
-  it('goes on after somebody could not be let in', async () => {
+  it('continues after a connection could not be accepted', async () => {
     const busy = server()
     const port = await startListening(busy, { host: HOST, port: 0 })
     // What Node says when the system has no room for another connection.

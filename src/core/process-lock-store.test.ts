@@ -56,7 +56,7 @@ describe('process lock', () => {
     lock?.release()
   })
 
-  it('is not held where there is none, or where the file is something else', () => {
+  it('is not held without a file, or if the file is something else', () => {
     expect(isProcessLockHeld(join(folder, 'gateway.lock'))).toBe(false)
     writeFileSync(join(folder, 'note.txt'), 'not a lock, only a text that is long enough')
     expect(isProcessLockHeld(join(folder, 'note.txt'))).toBe(false)

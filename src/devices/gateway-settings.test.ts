@@ -39,7 +39,7 @@ describe('what an owner is told about a port that cannot be had', () => {
     somebody.close()
   })
 
-  it('says what the system forbids, and what has no sentence of its own as it is', () => {
+  it('explains what the system forbids, and shows other errors unchanged', () => {
     const forbidden = Object.assign(new Error('listen EACCES'), { code: 'EACCES', syscall: 'listen', port: 80 })
     expect(explainDeviceListenFault(forbidden, config({ port: 80 }))).toBe(
       'Port 80 may only be used by root. Set devices.port to one above 1023.',

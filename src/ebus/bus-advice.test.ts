@@ -45,7 +45,7 @@ describe('advice', () => {
     },
   )
 
-  it('says that nobody has answered yet', () => {
+  it('says that no device has answered yet', () => {
     expect(adviseOnBusStatus(WELL, { ...SPEAKING, hasRegulator: false })).toContain('No regulator has answered yet')
   })
 })

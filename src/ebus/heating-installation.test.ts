@@ -103,7 +103,7 @@ describe('boiler', () => {
       response: fromHex(answer),
     })
 
-  it('says what it complains about, and nothing about what nobody asked', () => {
+  it('reports its errors, and nothing that was not read', () => {
     const heating = house()
     identify(heating, 0x08, 'BAI00')
     expect(complaints(heating)).not.toHaveProperty('current_errors')
@@ -153,7 +153,7 @@ const zone = (
   }
 
 describe('zones', () => {
-  it('are null until somebody looked, and empty when there are none', () => {
+  it('are null until they were read, and empty when there are none', () => {
     expect(data(installation(), 'zones')).toBeNull()
     const none = installation()
     overhear(none, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
@@ -298,7 +298,7 @@ describe('zones', () => {
 })
 
 describe('hot water', () => {
-  it('is null when nobody has read it for a quarter of an hour', () => {
+  it('is null when it was not read for a quarter of an hour', () => {
     const heating = house(
       [HOT_WATER_REGISTERS.current, '00004842'],
       [HOT_WATER_REGISTERS.target, '00005c42'],
@@ -337,7 +337,7 @@ describe('circuits', () => {
     expect(owner(heating)).toEqual({ role: 'REGULATOR', device_id: 'BASV2', address: 0x15 })
   })
 
-  it('belong to nobody known while nobody looked', () => {
+  it('have no known manager until the devices were read', () => {
     expect(owner(house())).toEqual({ role: 'UNKNOWN' })
   })
 
@@ -383,7 +383,7 @@ describe('function module', () => {
 })
 
 describe('energy', () => {
-  it('takes today from what is told about today, and nothing from yesterday', () => {
+  it('uses today’s broadcast for today, and nothing of yesterday’s', () => {
     const heating = house([SYSTEM_REGISTERS.gasHeatingTotal, 'd6010000'])
     const today = (): unknown =>
       (data(heating, 'energy_totals') as never as { gas: { climate: JsonObject } }).gas.climate
@@ -429,7 +429,7 @@ describe('energy', () => {
     expect(climate(heating, AT - 86_400_000)).toMatchObject({ today: null })
   })
 
-  it('knows after a restart who was there, so that what was read of them can be shown', () => {
+  it('remembers devices over a restart, so that their values can be shown', () => {
     const heating = house()
     identify(heating, 0x08, 'BAI00')
     hear(heating, {
@@ -459,7 +459,7 @@ describe('energy', () => {
 })
 
 describe('what is overheard', () => {
-  it('counts as read, and what somebody writes is no longer believed', () => {
+  it('counts as read, and a written value is no longer valid', () => {
     const heating = house([ZONE_REGISTERS.daySetpoint, '0000a841'])
     const key = toRegisterReadKey(0x15, ZONE_REGISTERS.daySetpoint)
     expect(heating.shadow.get(key)).toMatchObject({ source: 'passive', state: 'present' })
@@ -523,7 +523,7 @@ describe('what is overheard', () => {
     expect([...heating.takeChanges()]).toEqual([])
   })
 
-  it('is watched, and the watch says so', () => {
+  it('is watched, as the watch summary shows', () => {
     const heating = house()
     const plan = planReads(heating.topology, heating.shadow, AT)
     heating.shadow.pin(plan.map(({ key }) => key))

@@ -66,7 +66,7 @@ describe('token store', () => {
     expect(await make('newest')).toMatchObject({ ok: false, fault: { kind: 'busy' } })
   })
 
-  it('tells once who was revoked, who expired and who was replaced, and not who was refused that', async () => {
+  it('reports each revoked, expired and replaced token once, and no refused change', async () => {
     using house = openHouse({}, undefined, [])
     const { tokens } = house.guard
     const ended: string[] = []
@@ -125,7 +125,7 @@ describe('token store', () => {
     expect(await call()).toMatchObject({ fault: { kind: 'approval-required' } })
   })
 
-  it('lets nobody but an admin make or revoke one', async () => {
+  it('lets only an admin create or revoke a token', async () => {
     using house = openHouse({}, undefined, [])
     for (const by of [
       AGENT,
@@ -141,7 +141,7 @@ describe('token store', () => {
     expect(house.guard.tokens.list()).toEqual([])
   })
 
-  it('refuses what is no token', async () => {
+  it('refuses text that is not a token', async () => {
     using house = openHouse({}, undefined, [])
     const bad: AccessTokenRequest[] = [
       { name: 'local', role: 'agent' },

@@ -81,7 +81,7 @@ describe('those for whom one node calls', () => {
     expect(house.guard.grants.list().map(({ principal }) => principal)).toEqual(['peer:attic', 'peer:attic/claude'])
   })
 
-  it('are nobody’s but a node’s', async () => {
+  it('exist for nodes only', async () => {
     using house = openHouse()
     await opens(house, AGENT)
     expect(
@@ -110,7 +110,7 @@ describe('those for whom one node calls', () => {
     ])
   })
 
-  it('have idempotency keys of their own, but for what the node did in nobody’s name', async () => {
+  it('have idempotency keys of their own, except for calls of the node itself', async () => {
     using house = openHouse()
     expect([await writes(house, CLAUDE, 'k'), await writes(house, GPT, 'k')]).toEqual(['acts', 'acts'])
     expect([await writes(house, CLAUDE, 'k'), await writes(house, GPT, 'k')]).toEqual(['replayed', 'replayed'])
@@ -161,7 +161,7 @@ describe('those for whom one node calls', () => {
     expect(await opens(house, { ...NODE, id: 'attic0' })).toBe('approval-required')
   })
 
-  it('share the room for keys, where who needs some makes it from its own first', async () => {
+  it('share the room for keys, and a caller that needs room loses its own oldest keys first', async () => {
     using house = openHouse({ keys: { ...GUARD_CONFIG.keys, maxKeysPerPrincipal: 3 } })
     const kept = (): number => house.state.keys.size
     await writes(house, GPT, 'precious')

@@ -128,7 +128,7 @@ describe('approval', () => {
     })
   })
 
-  it('shows the approver who asks for what, with a preview whose hash is on record', async () => {
+  it('shows the approver the caller and the call, with a preview whose hash is recorded', async () => {
     using house = openHouse()
     const offer = lockOffer()
     const caller: Caller = { kind: 'principal', id: 'claude', role: 'agent', client: 'Claude Desktop' }
@@ -149,7 +149,7 @@ describe('approval', () => {
     expect(house.everything()).not.toContain('1234')
   })
 
-  it('shows what was told by position to who may decide, while it is open, and keeps it nowhere', async () => {
+  it('shows positional arguments to approvers while the request is open, and stores them nowhere', async () => {
     using house = openHouse()
     const call = { plugin: 'Lock', functionName: 'SetUserCode', params: [1, 'CODE-4711'] }
     const script = 'hs.SaveINISetting("S","gSMTPPassword","CODE-4711")'
@@ -199,7 +199,7 @@ describe('approval', () => {
     expect(house.events('approval.used')).toHaveLength(1)
   })
 
-  it('is given with another credential, by someone who may', async () => {
+  it('is given with another credential that may decide', async () => {
     using house = openHouse()
     const self: Caller = { kind: 'principal', id: 'boss', role: 'admin' }
     const offer = lockOffer()
@@ -231,7 +231,7 @@ describe('approval', () => {
     })
   })
 
-  it('of two approvers at once is a no, whoever was first', async () => {
+  it('and a denial at the same moment are a denial, whichever came first', async () => {
     using house = openHouse()
     const { approvals } = house.guard
     const [first, second] = [await ask(house, lockOffer()), await ask(house, lockOffer(), { ref: 2 })]
@@ -311,7 +311,7 @@ describe('approval', () => {
     expect(refused.reasons?.map(({ rule }) => rule)).toEqual(['approval-denied'])
   })
 
-  it('is not given to a call that nobody can read any more', async () => {
+  it('is refused for a call whose text was erased', async () => {
     using house = openHouse()
     const offer = lockOffer()
     const id = await ask(house, offer, { to: 'open' })
@@ -372,7 +372,7 @@ describe('approval', () => {
     )
   })
 
-  it('holds while only what is now drifts', async () => {
+  it('stays valid while only the present state changes', async () => {
     using house = openHouse()
     const door = { state: 'locked' }
     const offer = lockOffer(door)
@@ -484,7 +484,7 @@ describe('approval', () => {
     expect(list({ principal: 'nobody' })).toEqual([])
   })
 
-  it('tells listeners only what is durable, and does not stumble over one that throws', async () => {
+  it('notifies listeners of durable events only, and ignores one that throws', async () => {
     using house = openHouse()
     const heard: string[] = []
     house.guard.approvals.subscribe(() => {

@@ -49,7 +49,7 @@ describe('authenticate', () => {
     expect(configured({}, HERE)).toMatchObject({ ok: false, fault: { status: 401 } })
   })
 
-  it('takes a program on this machine for the local agent, with what it calls itself', () => {
+  it('treats a program on this machine as the local agent, with its own client name', () => {
     expect(authenticate({}, HERE, { client: 'inspector' })).toEqual({
       ok: true,
       value: { kind: 'principal', id: 'local', role: 'agent', client: 'inspector' },
@@ -107,7 +107,7 @@ describe('authenticate', () => {
     })
   })
 
-  it('takes whoever signed in at the console, unless a token says otherwise', () => {
+  it('uses the console’s session, unless there is a token', () => {
     const anna: Caller = { kind: 'principal', id: 'anna', role: 'approver' }
     const signedIn = createAuthenticator({ ...sources, findSession: () => anna })
     expect(signedIn({ cookie: 's=1' }, ELSEWHERE)).toEqual({ ok: true, value: anna })

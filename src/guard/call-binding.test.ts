@@ -28,7 +28,7 @@ describe('binding', () => {
     expect(await published()).not.toBe(await published())
   })
 
-  it('is the same for the same arguments in another order, and undefined for what is no Unicode', () => {
+  it('is equal for arguments in another order, and undefined for invalid Unicode', () => {
     expect(computeArgumentsHash(KEY, { a: 1, b: [2] })).toBe(computeArgumentsHash(KEY, { b: [2], a: 1 }))
     expect(computeArgumentsHash(KEY, { a: 1, b: [2, 3] })).not.toBe(computeArgumentsHash(KEY, { a: 1, b: [3, 2] }))
     expect(computeArgumentsHash(KEY, { a: '\ud800' })).toBeUndefined()
@@ -52,7 +52,7 @@ describe('binding', () => {
     expect(new Set(hashes).size).toBe(changed.length + 1)
   })
 
-  it('takes what is now out of the promise', () => {
+  it('leaves the present state out of the promise', () => {
     expect(computePreviewHash(KEY, { before: 1, after: 2 })).toBe(computePreviewHash(KEY, { before: 7, after: 2 }))
     expect(computePreviewHash(KEY, { before: 1, after: 2 })).not.toBe(computePreviewHash(KEY, { before: 1, after: 3 }))
     expect(computePreviewHash(KEY, undefined)).toBe(computePreviewHash(KEY, {}))

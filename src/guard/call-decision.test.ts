@@ -27,7 +27,7 @@ function assessed(
 }
 
 describe('the decision about a call', () => {
-  it('records a call as what its tool declares, where what it would do is not known', async () => {
+  it('records a call with the declared effect if its own effect is unknown', async () => {
     using house = openHouse()
     const offer = assessedOffer('writes', () => ({ effect: 'explodes' as Effect }))
     const planned = await house.guard.steps.plan(callOf(offer), offer)

@@ -73,7 +73,7 @@ describe('a change of an actuator that rests', () => {
     expect(house.clock.monotonic()).toBe(5 * REST_MS)
   })
 
-  it('waits for the rest of what it sets in motion, and leaves that resting, too', async () => {
+  it('waits for the rest of the actuators that it sets in motion, and starts their rest, too', async () => {
     const { naps, sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
     const chain = assessedOffer('writes', () => ({ target: 'switch:1', touches: ['lamp:1', 'lamp:2'] }))
@@ -311,7 +311,7 @@ describe('an idempotency key', () => {
     expect([device.calls.length, keys(house)]).toEqual([2, 0])
   })
 
-  it('that was used for another call is said to be, also while the actuator rests', async () => {
+  it('that was used for another call is reported as such, even while the actuator rests', async () => {
     using house = openHouse({ limits: { ...limits, maxRestWaitMs: 0 } })
     const offer = keyed('k', { target: 'lamp:1' })
     const call = (body: JsonObject) => around(house.guard, callOf(offer, body), offer, actuator().proceed)
@@ -343,7 +343,7 @@ describe('a decision', () => {
     })
   })
 
-  it('hands the very plan that was decided about to whoever carries it out', async () => {
+  it('passes the same plan that was decided about to the handler', async () => {
     using house = openHouse()
     const plan = ok({ from: 1, to: 2 })
     const offer: Offer = plainOffer({
@@ -363,7 +363,7 @@ describe('a decision', () => {
     for (let time = 0; time < 3; time++) expect(await fate(house, offerOf('reads'), { caller })).toBe('acts')
   })
 
-  it('about a call that nobody planned takes nothing from the call that it is made for', async () => {
+  it('about an unplanned call uses nothing of the call that it is made for', async () => {
     using house = openHouse()
     const outer = withMistake(offerOf('writes'), { kind: 'not-found', message: 'x' })
     const planned = await outer.plan?.(callOf(outer))
@@ -430,7 +430,7 @@ describe('a mistake that the plan found', () => {
     expect(await fate(house, withMistake(offerOf('writes'), mistake))).toBe('not-permitted owner')
   })
 
-  it('is told also to a caller that would have to wait', async () => {
+  it('is also reported to a caller that would have to wait', async () => {
     const effects = { admin: { perMinute: 1, burst: 1 } }
     using house = openHouse({ limits: { ...GUARD_CONFIG.limits, effects } })
     const [good, bad] = [offerOf('admin'), withMistake(offerOf('admin'), mistake)]
@@ -450,7 +450,7 @@ function withMistake({ name, effect }: Offer, fault: Fault): Offer {
 }
 
 describe('a caller that leaves', () => {
-  it('while others are before it is told that it left, and not that there are too many', async () => {
+  it('while others are before it gets cancelled, and not busy', async () => {
     const { sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
     const { promise, resolve } = Promise.withResolvers<Outcome>()
@@ -478,7 +478,7 @@ describe('an approval', () => {
 })
 
 describe('a change without a key', () => {
-  it('is done as often as it is asked for', async () => {
+  it('is made as often as it is requested', async () => {
     const { sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
     const acts = actuator()

@@ -70,7 +70,7 @@ describe('authority', () => {
     expect(explainEmergencyStopRefusal(by) === undefined).toBe(may)
   })
 
-  it('lets nobody look, or have anything signed, whose credential does not cover it', () => {
+  it('refuses reading and signing to credentials that do not cover it', () => {
     expect([mayViewStatus(principal('admin', { effects: [] })), mayViewStatus(principal('observer'))]).toEqual([
       false,
       true,
@@ -116,7 +116,7 @@ describe('authority', () => {
     ])
   })
 
-  it('says of a token that is made within the same profiles that it may be made', () => {
+  it('allows creating a token within the same profiles', () => {
     const admin = principal('admin', { profiles: ['ebus', 'homeseer'] })
     expect(explainTokenAuthorityRefusal(admin, { profiles: ['ebus'] })).toBeUndefined()
     expect(explainTokenAuthorityRefusal(admin, { profiles: ['ebus', 'devices'] })).toBeDefined()
@@ -124,7 +124,7 @@ describe('authority', () => {
     expect(hasRestrictedCredential({ kind: 'service', id: 's' })).toBe(false)
   })
 
-  it('hides what is in none of the profiles of the reader', () => {
+  it('hides records of tools outside of the reader’s profiles', () => {
     expect(mayReadRecord(principal('admin', { profiles: ['ebus'] }), { ...unlocking, inProfile: false })).toBe(false)
   })
 })

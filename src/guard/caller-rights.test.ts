@@ -34,7 +34,7 @@ describe('a credential that is narrowed to devices', () => {
 })
 
 describe('a capability for this node alone', () => {
-  it('is told to be so to every peer', () => {
+  it('is refused to every peer with that reason', () => {
     const anchor: Caller = { kind: 'peer', id: 'node-b', level: 'anchor' }
     const facts = { effect: 'reads', trustRequired: 'self', target: undefined, inProfile: true } as const
     expect(explainCallerRefusal(anchor, facts)).toEqual([

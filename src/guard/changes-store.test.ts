@@ -19,7 +19,7 @@ async function prepared(house: GuardHouse, more: Partial<ChangeToPrepare> = {}):
 }
 
 describe('change token', () => {
-  it('is taken once, by whoever prepared, with the arguments that were prepared', async () => {
+  it('is taken once, by the caller that prepared it, with the prepared arguments', async () => {
     using house = openHouse()
     const { changes } = house.guard.services
     const ticket = await changes.prepare(request)
@@ -55,7 +55,7 @@ describe('change token', () => {
     expect(takes.filter((take) => take.ok)).toHaveLength(1)
   })
 
-  it('is as it was after a taker that was refused before it tried anything, and is then taken once', async () => {
+  it('is unchanged after a commit that was refused before anything was tried, and is then taken once', async () => {
     using house = openHouse()
     const { changes } = house.guard.services
     const token = await prepared(house)
@@ -87,7 +87,7 @@ describe('change token', () => {
     expect(await changes.take(token, 'claude')).toMatchObject({ fault: { kind: 'not-found' } })
   })
 
-  it('in the wrong hands sounds like one that never was', async () => {
+  it('of another caller is answered like one that does not exist', async () => {
     using house = openHouse()
     const { changes } = house.guard.services
     const token = await prepared(house)
@@ -123,7 +123,7 @@ describe('change token', () => {
     expect(house.state.changes.size).toBe(1)
   })
 
-  it('that was taken when the power went out is never taken again: nobody knows what became of it', async () => {
+  it('that was taken before a power cut is never taken again: its outcome is unknown', async () => {
     using house = openHouse()
     const token = await prepared(house)
     await house.guard.services.changes.take(token, 'claude')
@@ -137,7 +137,7 @@ describe('change token', () => {
     expect(await next.guard.recover()).toMatchObject({ unknownChanges: 0 })
   })
 
-  it('that failed or whose end nobody knows says so', async () => {
+  it('that failed or has an unknown outcome reports that', async () => {
     using house = openHouse()
     const { changes } = house.guard.services
     for (const end of ['failed', 'unknown'] as const) {
@@ -149,14 +149,14 @@ describe('change token', () => {
     }
   })
 
-  it('cannot be finished by whoever has not taken it', async () => {
+  it('cannot be finished without being taken', async () => {
     using house = openHouse()
     const token = await prepared(house)
     await expect(house.guard.services.changes.finish(token, 'committed')).rejects.toThrow(/not being committed/)
     expect(house.events('change.committed')).toEqual([])
   })
 
-  it('of a caller who prepares without end makes its own oldest go, and nobody else’s', async () => {
+  it('of a caller that prepares endlessly replaces its own oldest, and no other caller’s', async () => {
     using house = openHouse({ changes: { ...GUARD_CONFIG.changes, maxPrepared: 5, maxPreparedPerPrincipal: 3 } })
     const { changes } = house.guard.services
     const others = await prepared(house, { principal: 'other' })

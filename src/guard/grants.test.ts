@@ -87,7 +87,7 @@ describe('grant', () => {
     expect(await tries(house, {})).toBe('approval-required')
   })
 
-  it('does not speak against a person who said no to this very call', async () => {
+  it('does not override a person’s denial of this exact call', async () => {
     using house = openHouse()
     const asked = await around(house.guard, callOf(heat, { ...body, celsius: 21 }), heat, neverCalled)
     expect(asked).toMatchObject({ fault: { kind: 'approval-required' } })
@@ -138,7 +138,7 @@ describe('grant', () => {
     expect(await tries(house, { celsius: 21 })).toBe('approval-required')
   })
 
-  it('ends with its time, with the rules, with the tool, and when somebody ends it', async () => {
+  it('ends with its time, with changed rules, with a changed tool, and when it is revoked', async () => {
     using house = openHouse()
     await grantOf(house, { maxUses: 10, durationMs: 400_000 })
     expect(await tries(house, { celsius: 19 })).toBe('acts')

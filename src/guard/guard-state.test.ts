@@ -287,7 +287,7 @@ describe('an unlawful entry', () => {
     expect(read(events).unlawful).toContain(why)
   })
 
-  it('gives nothing: what it wanted is not there afterwards', () => {
+  it('has no effect on the state', () => {
     const { state } = read([
       ...people,
       asked,

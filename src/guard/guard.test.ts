@@ -44,7 +44,7 @@ async function fates(house: GuardHouse, caller: Caller): Promise<Readonly<Record
 }
 
 describe('guard', () => {
-  it('lets each role do what it is for', async () => {
+  it('lets each role do what it may', async () => {
     using house = openHouse()
     const no = 'not-permitted'
     const looks = { reads: 'acts', records: no, writes: no, sensitive: no, admin: no }
@@ -72,7 +72,7 @@ describe('guard', () => {
       expect(await fates(house, caller)).toEqual({ reads: 'acts', records: no, writes: no, sensitive: no, admin: no })
   })
 
-  it('rehearses what is asked to be, without touching approvals, keys, budgets or the ledger', async () => {
+  it('rehearses a dry run without touching approvals, keys, budgets or the ledger', async () => {
     using house = openHouse({
       limits: { ...GUARD_CONFIG.limits, actuator: { minIntervalMs: 60_000, writesPerDay: 1 } },
     })
@@ -153,7 +153,7 @@ describe('guard', () => {
     expect(await fate(house, offer)).toBe('acts')
   })
 
-  it('takes no budget for what it refuses', async () => {
+  it('takes no budget for refused calls', async () => {
     using house = openHouse({
       limits: { ...GUARD_CONFIG.limits, effects: { writes: { perMinute: 1, burst: 1 } } },
     })
@@ -188,7 +188,7 @@ describe('guard', () => {
     expect(await fate(house, offer, { signal: AbortSignal.abort(), deadlineMs: 0 })).toBe('timed-out')
   })
 
-  it('uses up nothing for a caller who has left', async () => {
+  it('uses up nothing for a caller that has left', async () => {
     using house = openHouse()
     const offer = offerOf('sensitive')
     await fate(house, offer)
@@ -227,7 +227,7 @@ describe('guard', () => {
     await expect(around(house.guard, callOf(offer), offer, broken)).rejects.toThrow('a bug')
   })
 
-  it('does not act where nobody can say what the call would do, and whoever runs the node hears why', async () => {
+  it('does not act if planning the call fails, and reports the error to the node’s log', async () => {
     using house = openHouse()
     const { database, log, clock } = house
     const errors: unknown[] = []
@@ -270,7 +270,7 @@ describe('guard', () => {
     expect(lock.calls).toEqual([])
   })
 
-  it('previews the decision for whoever stages a call, without using anything up or asking anybody', async () => {
+  it('previews the decision about a staged call, without using anything up or asking a person', async () => {
     using house = openHouse()
     const { previewDecision } = house.guard.services
     const lock = assessedOffer('sensitive', () => ({ target: 'lock:1', idempotencyKey: 'k' }))
@@ -284,7 +284,7 @@ describe('guard', () => {
     expect(house.guard.approvals.list()).toEqual([])
   })
 
-  it('shows a tool to whoever could ever use it', () => {
+  it('shows a tool to every caller that could ever use it', () => {
     using house = openHouse({ mode: 'readonly', ownerRules: [{ tool: 'test.writes', says: 'forbid' }] })
     const seen = (caller: Caller) => EFFECTS.filter((effect) => house.guard.visible(caller, offerOf(effect)))
     expect(seen(AGENT)).toEqual(EFFECTS)

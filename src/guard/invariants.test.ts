@@ -87,7 +87,7 @@ async function play(happening: readonly Happening[]): Promise<Told> {
 }
 
 describe('guard, whatever happens', () => {
-  it('acts no more often than people said yes, and once for a key, through crashes and time', async () => {
+  it('acts no more often than people approved, and once per key, through crashes and time', async () => {
     let acted = 0
     const found = await fc.check(
       fc.asyncProperty(happenings, async (events) => {

@@ -262,7 +262,7 @@ describe('idempotency key', () => {
     expect(await send(house, secret, { key: 'k2' })).toMatchObject({ value: { data: { password: '[redacted]' } } })
   })
 
-  it('of a caller who uses many makes its own oldest answers go, and keeps what is unknown', async () => {
+  it('of a caller with many replaces its own oldest answers, and keeps unknown outcomes', async () => {
     using house = openHouse({ keys: { ...GUARD_CONFIG.keys, maxKeys: 5, maxKeysPerPrincipal: 3 } })
     const { keys } = house.guard.services
     const use = (principal: string, key: string): IdempotencyKeyUse => ({

@@ -90,7 +90,7 @@ describe('limits', () => {
     expect(limits.peek({ ...act, caller: 'b' }).ok).toBe(true)
   })
 
-  it('make a device rest between changes, whoever asks, and bound its changes in a day', () => {
+  it('make a device rest between changes of all callers, and limit its changes per day', () => {
     const clock = manualClock()
     const limits = createGuardLimiter(config, clock.monotonic)
     const by = (caller: string) => ({ caller, effect: 'sensitive', target: 'lamp:1' }) as const

@@ -70,7 +70,7 @@ describe('policy', () => {
     expect(said({ proposed: false })).toBe('A person has to approve test.tool first.')
   })
 
-  it('refuses what is neither a dry run nor none', () => {
+  it('refuses a rehearsal whose arguments are not those of a dry run', () => {
     const dry = (dryRun: unknown) => {
       const assessment = { effect: 'writes', reasons: [], dryRun } as unknown as PolicyInput['assessment']
       return evaluatePolicy(input('writes', { assessment }))

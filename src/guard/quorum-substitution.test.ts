@@ -182,7 +182,7 @@ describe('a vote', () => {
     )
   })
 
-  it('is none of a person with the name of a node, nor of a node with the name of a person', async () => {
+  it('of a person with a node’s name, or of a node with a person’s name, does not count', async () => {
     using at = openHouse({ ownerRules: [{ ...rule, voters: ['anna', MEMBER], need: 2 }] }, undefined, PEOPLE)
     const round = await ask(at)
     await say(at, round, person('anna'))

@@ -83,7 +83,7 @@ describe('secret place', () => {
     expect(redactJson(given, [], 'approver')).toEqual(kept)
   })
 
-  it('keeps nothing of what was told by position or came back, and shows it to who has to say yes', () => {
+  it('stores no positional arguments or results of code, and shows them to the approver', () => {
     const call = { plugin: 'Lock', functionName: 'SetUserCode', params: [1, 'CODE-4711'], raw: { said: 'CODE-4711' } }
     const kept = { plugin: 'Lock', functionName: 'SetUserCode', params: '[redacted]', raw: '[redacted]' }
     expect(redactArguments(call)).toEqual(kept)
@@ -181,7 +181,7 @@ describe('redact', () => {
     expect(redactJson({ command }, [], 'approver')).toEqual({ command })
   })
 
-  it('tells who has to say yes no credential that is plainly one', () => {
+  it('hides obvious credentials from the approver', () => {
     const command = `hs.GetURL("http://anna:se.cret@10.0.0.5/x?user=a&pass=b&key=c#d", "Bearer abcdefgh12345678") ' hb_${'A'.repeat(43)}`
     expect(redactJson({ command }, [], 'approver')).toEqual({
       command: `hs.GetURL("http://[redacted]@10.0.0.5/x?user=a&pass=[redacted]&key=[redacted]#d", "Bearer [redacted]") ' [redacted]`,

@@ -65,7 +65,7 @@ async function vote(
 }
 
 describe('a round', () => {
-  it('lets the call happen exactly once, after enough have said yes and not before', async () => {
+  it('lets the call run exactly once, after enough yes votes and not before', async () => {
     using at = house()
     const lock = actuator()
     const round = await begin(at, lock)
@@ -82,7 +82,7 @@ describe('a round', () => {
     expect(await vote(at, round, 'cara')).toBe('ROUND_CLOSED')
   })
 
-  it('is the answer of a person to an approval, and shows who has said what', async () => {
+  it('records a person’s answer as a vote, and shows all votes', async () => {
     using at = house()
     const round = await begin(at, actuator())
     expect(await at.guard.approvals.approve(round.id, person('anna'))).toMatchObject({
@@ -96,7 +96,7 @@ describe('a round', () => {
     })
   })
 
-  it('is denied when too few can still say yes, or by one no where the rule says so', async () => {
+  it('is denied when too few yes votes are still possible, or by one no if the rule says so', async () => {
     using at = house()
     const round = await begin(at, actuator())
     await vote(at, round, 'anna', 'deny')
@@ -114,7 +114,7 @@ describe('a round', () => {
     expect(roundOf(strict, second.id).level).toBe('QUORUM')
   })
 
-  it('keeps both votes of who says yes and no, and counts neither', async () => {
+  it('keeps both contradictory votes of a voter, and counts neither', async () => {
     using at = house()
     const lock = actuator()
     const round = await begin(at, lock)
@@ -181,7 +181,7 @@ describe('a round', () => {
     expect(lock.calls).toHaveLength(0)
   })
 
-  it('can be proposed for a call that nobody would ask about, and holds it back until there is a quorum', async () => {
+  it('can be proposed for a call that needs no approval, and holds it back until there is a quorum', async () => {
     using at = house([])
     const write = { ...assessedOffer('writes', () => ({ target: 'lamp:1' })), name: 'test.lamp' }
     const lamp = actuator()

@@ -54,7 +54,7 @@ describe('vote', () => {
     )
   })
 
-  it('is nobody else’s, and no bit of it can be changed', () => {
+  it('cannot be another voter’s, and no bit of it can be changed', () => {
     expect(isVoteSignatureValid(first, second.publicKey)).toBe(false)
     for (let index = 0; index < 64; index++) {
       const bytes = fromHex(first.signature)

@@ -112,7 +112,7 @@ describe('what a thing is told', () => {
     expect(told(THERMOSTAT, to)).toBe(value)
   })
 
-  it('is louder only of what is heard', () => {
+  it('makes louder only things that play sound', () => {
     expect([told(SPEAKER, 'louder'), told(SPEAKER, 'warmer'), told(SPEAKER, 'etwas leiser')]).toEqual([
       50,
       'refused',

@@ -114,7 +114,7 @@ describe('finding a thing among its like', () => {
     expect(search('Haustür', 'garage')).toBe('bolt')
   })
 
-  it('is what can be set where degrees are told', () => {
+  it('chooses the thing that can be set when the request has degrees', () => {
     expect(search('bedroom temperature', 'setpoint')).toBe('setpoint')
   })
 })

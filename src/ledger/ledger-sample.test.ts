@@ -52,7 +52,7 @@ describe('a sample', () => {
     expect(recorded).toMatchObject({ size: answer['size'], proof: proof_hex, output: output_hex, entries, findings: 0 })
   })
 
-  it('is told and not recorded for who changes nothing at all', async () => {
+  it('is shown but not recorded for a caller that may add no records', async () => {
     await rig.data('ledger_checkpoint')
     const looks = { caller: { kind: 'principal', id: 'eye', role: 'observer' } } as const
     expect(await rig.data('ledger_verify', { sample: true }, looks)).toMatchObject({ valid: true })

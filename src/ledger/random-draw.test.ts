@@ -7,7 +7,7 @@ import { encodeRandomDrawInput, computeDrawnOrder, computeDrawnIndices } from '.
 const bytes = fc.uint8Array({ minLength: 64, maxLength: 64 })
 
 describe('a draw', () => {
-  it('is about what was fixed before', () => {
+  it('is over data that was fixed before', () => {
     const alpha = encodeRandomDrawInput({ house: 'ed25519:x', epoch: 3, purpose: 'witness', number: 9 })
     expect(fromUtf8(alpha)).toBe(
       '{"draw":"hearthbus/vrf/v1","epoch":3,"house":"ed25519:x","number":9,"purpose":"witness"}',

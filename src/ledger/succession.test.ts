@@ -77,7 +77,7 @@ describe('an older copy that was put back with its file', () => {
     })
   })
 
-  it('does not while nobody has shown anything', async () => {
+  it('is refused while there is no evidence of a newer log', async () => {
     expect(await continued()).toEqual({ ok: false, fault: { kind: 'nothing-to-adopt' } })
   })
 })

@@ -35,7 +35,7 @@ afterEach(() => {
 const statusOf = async (node: string): Promise<number> => (await witness.service.addCheckpoint(node, '')).status
 
 describe('a peer witness', () => {
-  it('serves nodes that call their ledgers the same', async () => {
+  it('serves nodes whose ledgers have the same name', async () => {
     origins = { [attic]: 'hearthbus.local/home', [cellar]: 'hearthbus.local/home' }
     // What they send is no checkpoint; a log that is not served would be 404.
     expect([await statusOf(attic), await statusOf(cellar)]).toEqual([400, 400])

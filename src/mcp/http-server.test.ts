@@ -82,14 +82,14 @@ describe('a tool called over HTTP', () => {
     expect(ulidToTraceId(calls[0]?.traceId ?? '')).toBe('4bf92f3577b34da6a3ce929d0e0e4736')
   })
 
-  it('is told in the ledger and refused to the caller when nobody offers it', async () => {
+  it('is recorded and refused when no provider offers it', async () => {
     const { url, calls } = await open([echo])
     const { messages } = await hear(url, modernRequest('tools/call', { name: 'no.such' }))
     expect(messages[0]).toMatchObject({ error: { code: -32_602, message: 'Unknown tool: no.such' } })
     expect(calls.map((call: Call) => call.capability)).toEqual(['no.such'])
   })
 
-  it('is told what may have been meant by a name with a slip of the pen, however it is spelt', async () => {
+  it('gets suggestions for a misspelt name, in either spelling', async () => {
     const { url } = await open([echo])
     for (const name of ['test.ecko', 'test_ecko', 'echo']) {
       const { messages } = await hear(url, modernRequest('tools/call', { name }))
@@ -97,7 +97,7 @@ describe('a tool called over HTTP', () => {
     }
   })
 
-  it('is told where the node that the door leads to does not exist', async () => {
+  it('is refused when the endpoint’s node does not exist', async () => {
     const { url } = await open([echo])
     const message = 'No node is called "attik" here; there is test-node.'
     for (const request of [modernRequest('tools/list'), modernRequest('tools/call', { name: 'test.echo' })]) {
@@ -268,7 +268,7 @@ describe('subscriptions over HTTP', () => {
 })
 
 describe('requests that are not let in', () => {
-  it('are told which credential is missing', async () => {
+  it('get an answer that names the missing credential', async () => {
     const challenge = 'Bearer realm="hearthbus"'
     const { url, calls } = await open([echo], {
       authenticate: () => fail({ status: 401, message: 'A token is needed.', challenge }),

@@ -96,7 +96,7 @@ describe('a session of the 2025 family', () => {
     expect([status, (await post(callEcho)).status]).toEqual([200, 404])
   })
 
-  it('ends when nobody came back for too long', async () => {
+  it('ends when it was idle for too long', async () => {
     const clock = manualClock()
     const { url, house } = await open([echo], { clock, limits: { sessionIdleMs: 60_000 } })
     const { post } = await legacyClient(url)
@@ -297,7 +297,7 @@ describe('a session of the 2025 family', () => {
     expect(await heard()).toEqual(['worried', 2])
   })
 
-  it('hears progress that it asked for as it happens', async () => {
+  it('gets requested progress as it happens', async () => {
     const steps = capability({ name: 'steps' }, ({ interaction }) => {
       interaction?.progress?.(1, 2)
       return ok({ data: 'done' })

@@ -43,7 +43,7 @@ describe('visibility', () => {
     expect(seen({ role: 'admin' })).toBe(true)
   })
 
-  it('shows services to nobody', () => {
+  it('shows services to no client', () => {
     expect(isOfferVisible(offer({ name: 'a', face: { kind: 'service' } }), { role: 'admin' })).toBe(false)
   })
 })

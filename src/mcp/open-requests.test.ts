@@ -7,7 +7,7 @@ const stops: (() => void)[] = []
 afterEach(() => stops.splice(0).forEach((stop) => stop()))
 
 describe('visitors', () => {
-  it('are cut off by name, while they listen and while they still speak; whoever left is forgotten', async () => {
+  it('are closed by principal, while listening or being answered; closed ones are forgotten', async () => {
     const visitors = createOpenRequestTracker()
     const server = createServer((request, response) => {
       visitors.enter(request.url ?? '', response)

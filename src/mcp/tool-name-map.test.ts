@@ -12,7 +12,7 @@ describe('names', () => {
     expect(book.listed('task_create', 'underscore')).toBe('task_create')
   })
 
-  it('does not know a name that nobody offers', () => {
+  it('does not resolve a name without a provider', () => {
     expect(createToolNameMap(['a.b']).canonical('a.c')).toBeUndefined()
     expect(createToolNameMap(['a.b']).canonical('constructor')).toBeUndefined()
   })

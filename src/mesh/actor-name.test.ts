@@ -7,7 +7,7 @@ describe('actor', () => {
     expect(formatActorName({ kind: 'service', id: 'console-history' })).toBe('service:console-history')
   })
 
-  it('says of a call that is passed on who called us, and for whom they said', () => {
+  it('names, for a forwarded call, the calling node and the caller that it speaks for', () => {
     const peer = { kind: 'peer', id: 'ed25519:AAAA', level: 'trusted' } as const
     expect(formatActorName(peer)).toBe('peer:ed25519:AAAA')
     expect(formatActorName({ ...peer, actor: 'claude' })).toBe('peer:ed25519:AAAA/claude')

@@ -43,7 +43,7 @@ describe('the health of the mesh', () => {
     )
   })
 
-  it('has a node that is off as a warning, and nobody at all as a failure', () => {
+  it('reports one unreachable node as a warning, and no reachable node as a failure', () => {
     expect(health({ reached: new Set(['attic']) })).toMatchObject({
       status: 'degraded',
       details: { advice: expect.stringMatching(/^1 of 2 other members are reached; not: shed\./), reached: 1 },

@@ -20,7 +20,7 @@ describe('answer', () => {
     expect(there).toEqual(outcome)
   })
 
-  it('takes nothing but a word of the provider for whether it has begun, and nobody’s for whose node it is', () => {
+  it('accepts only the provider’s own statement that it has begun, and no claim about the answering node', () => {
     expect(decodeFault({ error: 'partition', message: 'm', begun: 'no' })).not.toHaveProperty('begun')
     expect(decodeFault({ error: 'partition', message: 'm' })).not.toHaveProperty('begun')
     // It is about this node's own connection, which no other node can know.

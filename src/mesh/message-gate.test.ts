@@ -83,7 +83,7 @@ describe('envelope', () => {
     expect(createHeaderFieldReader(headers)('actor')).toBe('claude')
   })
 
-  it('is none with an actor that is no word', () => {
+  it('is invalid with an actor of another form', () => {
     for (const actor of ['', 'a b', '/claude', 'claude, gpt', 'x'.repeat(129), '<b>', 'J\u00fcrgen', 'a\n']) {
       const read = parseMeshEnvelope((name) => (name === 'actor' ? actor : vectors.call.envelope[name]))
       expect(!read.ok && read.fault.message).toBe('The envelope lacks, or garbles: actor.')
@@ -114,7 +114,7 @@ describe('gate', () => {
     expect(knock({}, { sign: true })).toBe('trusted')
   })
 
-  it('refuses what is unsigned or signed by somebody else', () => {
+  it('refuses a message that is unsigned or signed by another node', () => {
     expect(knock({}, { proof: '' })).toBe('invalid_signature proof')
     expect(knock({}, { proof: `ed25519:${'A'.repeat(86)}` })).toBe('invalid_signature proof')
     expect(knock({}, { proof: 'hmac-sha256:AAAA' })).toBe('invalid_signature proof')
@@ -215,7 +215,7 @@ describe('strangers at the gate', () => {
 })
 
 describe('rate budget', () => {
-  it('remembers nobody who has all of it again', () => {
+  it('forgets a peer whose budget is full again', () => {
     const budget = new PeerRateLimiter({ callsPerSecond: 10, callsPerSecondPerCapability: 1 })
     for (let peer = 0; peer < 1_000; peer++) budget.take(`early ${peer}`, 'test.echo', 0)
     for (let count = 0; count < 5; count++) budget.take('late', 'test.echo', 4_000)

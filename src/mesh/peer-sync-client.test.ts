@@ -82,7 +82,7 @@ describe('a neighbour that is asked for what it offers', () => {
     expect(asked).toEqual(['mesh.manifest', 'mesh.manifest'])
   })
 
-  it('is told once more, at once, when there was news of us meanwhile', async () => {
+  it('is asked once more, at once, when something of ours changed meanwhile', async () => {
     const { peerSync, hear, asked, answer } = house()
     hear('capabilities', ['test.one'], 1)
     hear('manifest', ['test.one'], 1)

@@ -233,7 +233,7 @@ describe('OpenAI-compatible server', () => {
     expect(outcome).toMatchObject({ fault: { kind: 'busy', retryAfterMs: 3_600_000 } })
   })
 
-  it('is let go of when nobody waits for it any more', async () => {
+  it('is disconnected when its caller has gone', async () => {
     const { promise: closed, resolve } = Promise.withResolvers<void>()
     const url = await serve((request, response) => {
       response.writeHead(200).write(`data: ${JSON.stringify({ choices: [{ delta: { content: 'Hm' } }] })}\n\n`)

@@ -149,7 +149,7 @@ describe('nodes in one process', () => {
     expect(handled).toBeLessThanOrEqual(6)
   })
 
-  it('a peer is served here and not sent on, unless it says so', async () => {
+  it('a peer’s call is served here and not forwarded, unless the peer allows it', async () => {
     const buses = nodes('a b c')
     nth(buses, 2).registerCapability(answering({ name: 'x.y' }, () => Promise.resolve(reply('from c'))))
     introduce(nth(buses, 1), nth(buses, 2))

@@ -23,7 +23,7 @@ function hearthbus(...words: readonly string[]): Promise<Ended> {
 }
 
 describe('a data directory that is not one', () => {
-  it('is told in a sentence, by the gateway and by whoever looks at its files', async () => {
+  it('is reported in a sentence, by the gateway and by commands that read its files', async () => {
     writeFileSync(join(home.data, 'hearthbus.db'), 'this is no database, although it is long enough to be looked at')
     for (const words of [['up'], ['ledger', 'verify'], ['ledger', 'checkpoint']]) {
       const { code, said } = await hearthbus(...words)
@@ -33,7 +33,7 @@ describe('a data directory that is not one', () => {
     expect([code, said]).toEqual([5, expect.stringContaining('is damaged or is none')])
   })
 
-  it('is told in a sentence when others can read its credentials, or when a file is in its place', async () => {
+  it('is reported in a sentence when others can read its credentials, or when a file is in its place', async () => {
     const keys = join(home.data, 'keys')
     mkdirSync(keys)
     writeFileSync(join(keys, 'owner.token'), '', { mode: 0o644 })
@@ -263,7 +263,7 @@ describe('the note of a gateway that was cut off', () => {
 })
 
 describe('a gateway that hangs', () => {
-  it('is said to hang, by whoever asks it', async () => {
+  it('is reported as hanging by every command that asks it', async () => {
     const gateway = await startGatewayProcess(home)
     process.kill(gateway.pid, 'SIGSTOP')
     const words = [['status'], ['call', 'server_ping'], ['stop', 'fire'], ['doctor'], ['watch']]

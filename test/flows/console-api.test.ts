@@ -71,7 +71,7 @@ describe('signing in', () => {
     expect(((await link.json()) as SignInLinkView).role).toBe('observer')
   })
 
-  it('works with a token, as whoever holds it, until the token is revoked', async () => {
+  it('works with a token, as its principal, until the token is revoked', async () => {
     const made = await house.api('/api/tokens', {
       method: 'POST',
       body: { name: 'anna', role: 'approver' },

@@ -175,7 +175,7 @@ describe('other secrets of administration', () => {
 })
 
 describe('code', () => {
-  it('shows what it is told by position to who says yes, and keeps it nowhere', async () => {
+  it('shows positional arguments to the approver, and stores them nowhere', async () => {
     const call = { ...SET_CODE, params: [1, 'S3CR3T-20'], ...CLAIMS }
     const done = await approved('hs4.plugins.function.call', call, '"params":[1,"S3CR3T-20"]')
     // The contract repeats them to the caller, who knows them.
@@ -184,7 +184,7 @@ describe('code', () => {
     expect(at(answer, 'result', 'entries', 0, 'target')).toMatchObject({ ...SET_CODE, params: '[redacted]' })
   })
 
-  it('keeps them nowhere on the longer ways either', async () => {
+  it('stores no secrets of nested or prepared calls either', async () => {
     const args = { ...SET_CODE, params: [2, 'S3CR3T-21'], ...CLAIMS }
     const prepared = await ask('hs4.change.prepare', { toolName: 'hs4.plugins.function.call', args })
     const token = String(at(prepared, 'result', 'token'))

@@ -134,7 +134,7 @@ describe('with the gateway stopped', () => {
     expect(cli(copy, 'ledger', 'verify')).toMatchObject({ status: 0 })
   })
 
-  it('believes no use of a token that nobody made', async () => {
+  it('does not accept a forged use of a token', async () => {
     const copy = copyOf(home.data)
     edit(copy, `INSERT INTO guard_token_use VALUES ('${forgedHash}', 1)`)
     const gateway = await startGatewayProcess({ ...home, data: copy })

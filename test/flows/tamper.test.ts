@@ -89,7 +89,7 @@ async function chainVerdict(data: string): Promise<unknown> {
 }
 
 describe('a ledger that somebody touched', () => {
-  it('verifies as long as nobody did', () => {
+  it('verifies as long as nothing was changed', () => {
     expect(cli(home.data, 'ledger', 'verify')).toMatchObject({
       status: 0,
       text: expect.stringContaining('all in order'),
@@ -103,7 +103,7 @@ describe('a ledger that somebody touched', () => {
     expect(cli(copy, 'up').status).toBe(5)
   })
 
-  it('is found out by a tail that was cut off', async () => {
+  it('whose tail was cut off is detected', async () => {
     const copy = copyOf(home.data)
     await rewriteLog(join(copy, 'ledger'), keyOf(copy), (entries) => entries.slice(0, -3))
     const { status, text } = cli(copy, 'ledger', 'verify')
@@ -133,7 +133,7 @@ describe('a ledger that somebody touched', () => {
     }
   })
 
-  it('does not start with a trigger that nobody made', () => {
+  it('does not start with a planted trigger', () => {
     const copy = copyOf(home.data)
     const sql = new DatabaseSync(join(copy, 'hearthbus.db'))
     sql.exec(`CREATE TRIGGER helpful AFTER INSERT ON tasks BEGIN

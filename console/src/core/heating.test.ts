@@ -70,7 +70,7 @@ describe('heating', () => {
       expect(sent['idempotency_key']).toMatch(/^console-[0-9a-f]{32}$/)
     })
 
-    it('has no limits where nothing on the bus says so', () => {
+    it('has no limits if the bus provides none', () => {
       const elsewhere = [{ name: 'set_ext_register', settings: [setting('zone-1.config.target_temp_c', 5)] }]
       expect([targetSetting(room, elsewhere), targetSetting(room, null)]).toEqual([undefined, undefined])
     })

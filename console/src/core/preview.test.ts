@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { previewOf } from './preview.ts'
 
 describe('what a call would change', () => {
-  it('is told of a lock in words, beside the numbers', () => {
+  it('shows the states of a lock in words, beside the numbers', () => {
     const after = { path: 'control', value: 0, label: 'Unlock', movesHardware: true }
     expect(previewOf({ value: 255, status: 'Locked' }, after)).toEqual({
       changes: [

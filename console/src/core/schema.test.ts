@@ -31,7 +31,7 @@ describe('schema', () => {
     expect([fields[0]?.minimum, fields[0]?.maximum, fields[6]?.secret]).toEqual([0, undefined, true])
   })
 
-  it('reads what was typed back into arguments', () => {
+  it('parses typed text into arguments', () => {
     const fields = fieldsOf(SCHEMA)
     const draft = { ref: '7', celsius: '20.5', mode: '3', ready: false, name: '', slots: '[1]' }
     expect(readDraft(fields, draft)).toEqual({
@@ -40,7 +40,7 @@ describe('schema', () => {
     })
   })
 
-  it('says what is missing or is not what it should be', () => {
+  it('reports missing and invalid arguments', () => {
     const fields = fieldsOf(SCHEMA)
     expect(readDraft(fields, {})).toEqual({ ok: false, flaw: 'ref is needed.' })
     expect(readDraft(fields, { ref: '1.5', mode: '3' })).toEqual({ ok: false, flaw: 'ref is not a whole number.' })

@@ -13,7 +13,7 @@ const heard = {
 }
 
 describe('a telegram', () => {
-  it('that somebody knows is shown with its values and their units', () => {
+  it('with a definition is shown with its values and their units', () => {
     const telegram = telegramOf({
       ...heard,
       known: true,
@@ -39,12 +39,12 @@ describe('a telegram', () => {
     expect(saidText(telegram)).toBe('flow 41.5 °C, return no value, flame yes')
   })
 
-  it('that nobody knows has its service and its bytes', () => {
+  it('without a definition is shown with its service and its bytes', () => {
     const telegram = telegramOf({ ...heard, primary: 0xb5, secondary: 0x13, known: false, request_hex: '1015b513' })
     expect([telegram.known, telegram.about, telegram.request]).toEqual([false, 'service b5 13', '10 15 b5 13'])
   })
 
-  it('of which only a piece was heard has no addresses to show', () => {
+  it('that broke off before its addresses is shown without them', () => {
     expect(telegramOf({ outcome: 'error' })).toMatchObject({ from: '??', to: '??', known: undefined, about: '' })
   })
 })

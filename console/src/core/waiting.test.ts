@@ -5,11 +5,11 @@ const open = (id: string) => ({ id, state: 'requested' as const })
 const over = (id: string) => ({ id, state: 'approved' as const })
 
 describe('what waits', () => {
-  it('is what nobody has answered', () => {
+  it('lists the requests without an answer', () => {
     expect([...waitingNow(new Set(), [open('b'), over('a')])]).toEqual(['b'])
   })
 
-  it('keeps its place when somebody answers it, and so does what is beside it', () => {
+  it('keeps its place when it is answered, and so do its neighbours', () => {
     expect([...waitingNow(new Set(['a', 'b']), [open('c'), open('b'), over('a')])]).toEqual(['a', 'b', 'c'])
   })
 
@@ -17,7 +17,7 @@ describe('what waits', () => {
     expect([...waitingNow(new Set(['a']), [over('a')])]).toEqual(['a'])
   })
 
-  it('begins anew when something comes and nothing of what was there is open', () => {
+  it('starts a new list when a request arrives and no earlier one is open', () => {
     expect([...waitingNow(new Set(['a']), [open('b'), over('a')])]).toEqual(['b'])
   })
 })

@@ -114,7 +114,7 @@ describe('a stranger', () => {
 })
 
 describe('an approved device', () => {
-  it('is told one transport, with a token that lets it in', async () => {
+  it('gets one transport, with a token that is accepted', async () => {
     const registrar = open()
     expect(await approved(registrar)).toMatchObject({
       ok: true,
@@ -152,7 +152,7 @@ describe('an approved device', () => {
     expect(await admitted()).toEqual([false, false, false, false, true, true])
   })
 
-  it('keeps the token in use while a doctor, or somebody else, asks for more', async () => {
+  it('keeps its token while the doctor, or another client, sends OTA requests', async () => {
     const registrar = open()
     await approved(registrar)
     const token = tokenIn(await registrar.ota(REQUEST, ASKED))
@@ -161,7 +161,7 @@ describe('an approved device', () => {
     expect(await registrar.admit(knock(token))).toEqual(IDENTITY)
   })
 
-  it('is told signed credentials over MQTT, the same at every boot', async () => {
+  it('gets the same signed MQTT credentials at every boot', async () => {
     const registrar = open()
     await approved(registrar, 'mqtt')
     const told = await registrar.ota(REQUEST, ASKED)
@@ -178,7 +178,7 @@ describe('an approved device', () => {
     expect(await registrar.admit({ kind: 'mqtt', credentials })).toEqual(IDENTITY)
   })
 
-  it('is told topics of its own at somebody else’s broker', async () => {
+  it('gets its own topics at the owner’s broker', async () => {
     const account = { username: 'devices', password: 'secret' }
     const broker = { endpoint: 'b.example:1883', uplink: 'up/{device}', downlink: 'down/{device}', account }
     const registrar = open({ broker })

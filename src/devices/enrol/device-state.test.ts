@@ -52,7 +52,7 @@ describe('the succession of a device', () => {
     ])
   })
 
-  it('pins what it lists first, and later only what somebody approved', () => {
+  it('pins its first listing, and later only approved tools', () => {
     const { unlawful, state } = read([approved, named, pinned, withheld, approvedTools('d')])
     expect(unlawful).toEqual([])
     expect(state.labels.get(lamp.device_id)).toMatchObject({ slug: 'den', pins: ['p1', 'p2'], withheld: undefined })

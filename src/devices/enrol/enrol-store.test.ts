@@ -31,7 +31,7 @@ function recallOf(text: string): unknown {
 }
 
 describe('what is remembered of a device', () => {
-  it('is what was stored', () => {
+  it('equals what was stored', () => {
     expect(recallOf(JSON.stringify(MEMORY))).toEqual({ transport: 'websocket', ...MEMORY })
     expect(recallOf('{"tools":[]}')).toEqual({ transport: 'websocket', info: undefined, tools: [] })
   })

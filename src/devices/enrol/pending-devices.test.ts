@@ -51,7 +51,7 @@ describe('waiting room', () => {
     expect(waiting.list(0)).toEqual([])
   })
 
-  it('makes one address crowd out nobody but itself', () => {
+  it('lets one address displace only its own entries', () => {
     const waiting = room()
     waiting.enter(newcomer(1), 0)
     for (const index of [2, 3, 4, 5]) waiting.enter(newcomer(index, '10.0.0.66'), 0)

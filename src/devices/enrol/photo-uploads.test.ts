@@ -73,7 +73,7 @@ describe('photo uploads', () => {
     expect(photoUploads.heldBytes()).toBe(0)
   })
 
-  it('lets go of a picture in time although nobody comes', async () => {
+  it('drops a picture in time although it is not collected', async () => {
     const photoUploads = createPhotoUploadService({ url: () => 'http://h:1/v', keepMs: 20 })
     photoUploads.redeem(ONE, photoUploads.issue(ONE, undefined)?.token ?? '')?.(picture())
     expect(photoUploads.heldBytes()).toBe(4)

@@ -71,7 +71,7 @@ describe('fleet', () => {
     expect(fleet.device(ID)?.lastSeenMs).toBe(3_601_000)
   })
 
-  it('shows a device as it is', () => {
+  it('shows the state of a device', () => {
     const { fleet, far } = attach()
     far.discovered()
     expect(fleet.devices()).toMatchObject([
@@ -180,7 +180,7 @@ describe('fleet', () => {
       return { fleet, far, desk, next, receipt, late, answer, post: () => desk.redeem(IDENTITY, told())?.(JPEG) }
     }
 
-    it('is nobody’s, whether its call is answered before the next one, after it or never', async () => {
+    it('is discarded, whether its call is answered before the next one, after it or never', async () => {
       for (const order of ['before', 'after', 'never']) {
         const { next, late, answer } = await postedLate()
         if (order === 'before') late()
@@ -252,7 +252,7 @@ describe('fleet', () => {
     expect(late.far.closedFor).toBe('the gateway stops')
   })
 
-  it('hangs up on a device whose words break something of ours, and goes on', async () => {
+  it('disconnects a device whose message causes a bug of ours, and continues', async () => {
     const bugs: string[] = []
     const fleet = createDeviceFleet({
       onStep: (_device, input) => {
@@ -269,7 +269,7 @@ describe('fleet', () => {
     expect(await call).toMatchObject({ ok: true })
   })
 
-  it('goes on after a mistake of ours that no device brought out', async () => {
+  it('continues after a bug of ours that no device caused', async () => {
     let isBroken = true
     const fleet = createDeviceFleet({
       onStep: (_device, input) => {

@@ -68,7 +68,7 @@ describe('a microphone that nobody listens to', () => {
     expect(play.atMs).toBeLessThan(5_000)
   })
 
-  it.each(['auto', 'realtime'])('gets the goodbye again while audio in mode %s goes on over MQTT', (mode) => {
+  it.each(['auto', 'realtime'])('gets the goodbye again while audio in mode %s continues over MQTT', (mode) => {
     const play = new Play().greet('mqtt')
     play.listen(mode)
     play.atMs = 1_000
@@ -113,7 +113,7 @@ describe('a microphone that nobody listens to', () => {
     expect(play.atMs).toBeLessThan(5_000)
   })
 
-  it.each(['sideways', 'auto'])('of a device that goes on sending in mode %s is closed', (mode) => {
+  it.each(['sideways', 'auto'])('of a device that keeps sending in mode %s ends with the connection closed', (mode) => {
     const play = new Play().greet('websocket')
     play.listen(mode)
     play.atMs = 2_500

@@ -126,7 +126,7 @@ describe('MQTT server', () => {
     expect(heard).toEqual([])
   })
 
-  it('refuses with code 5, tells nobody’s session, and says who was claimed', async () => {
+  it('refuses with code 5, opens no session, and reports the claimed device', async () => {
     const { said } = dial('wrong', encodeMqttPublish('device-server', toUtf8('x')))
     await expect.poll(said).toBe('20020005')
     expect([links, heard]).toEqual([[], []])
@@ -148,7 +148,7 @@ describe('MQTT server', () => {
     await expect.poll(() => closed).toEqual(['too many packets'])
   })
 
-  it('stops at once, also while somebody has connected and not yet said who it is', async () => {
+  it('stops at once, even with an unauthenticated connection', async () => {
     // Nobody's patience ends: what waits for a timer would wait for ever.
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     const silent = connect(devices.port, '127.0.0.1').resume()

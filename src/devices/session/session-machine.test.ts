@@ -316,7 +316,7 @@ describe('listing', () => {
     expect(play.requests()).toHaveLength(4)
   })
 
-  it('that breaks off in the middle takes for unchanged what was not read again', () => {
+  it('that breaks off assumes that tools which were not listed again are unchanged', () => {
     const play = new Play().ready('mqtt')
     play.connect('mqtt')
     play.reply({ result: {} })
@@ -461,7 +461,7 @@ describe('a call', () => {
     ])
   })
 
-  it('goes out only after a camera has heard of a token it can still use', () => {
+  it('is sent only after a camera has been told a usable token', () => {
     const play = new Play().ready()
     play.input({ kind: 'vision', vision: { url: 'http://h:1/vision', token: 'next' } })
     expect(play.effects).toEqual([])
@@ -475,14 +475,14 @@ describe('a call', () => {
     expect(play.call(2)).toMatchObject([{ kind: 'sent', call: 2 }, { kind: 'send' }])
   })
 
-  it('goes out all the same when the token is not acknowledged', () => {
+  it('is also sent when the token is not acknowledged', () => {
     const play = new Play().ready()
     play.input({ kind: 'vision', vision: { url: 'http://h:1/vision', token: 'next' } })
     play.call(1)
     expect(play.wait(15_000)).toMatchObject([{ kind: 'sent', call: 1 }, { kind: 'send' }])
   })
 
-  it('waits for a new token after one that was given up, whose picture may still come', () => {
+  it('waits for a new token after an abandoned call, whose picture may still arrive', () => {
     const play = new Play().ready()
     const next = (token: string) => play.input({ kind: 'vision', vision: { url: 'http://h:1/vision', token } })
     next('first')
@@ -531,7 +531,7 @@ describe('a call', () => {
 })
 
 describe('a device that goes away', () => {
-  it('fails what was sent and what waits', () => {
+  it('fails sent and waiting calls', () => {
     const play = new Play().ready()
     play.call(1)
     play.call(2)
@@ -569,7 +569,7 @@ describe('a device that goes away', () => {
     expect(play.wait(1_000)).toEqual([refusal(1, { kind: 'expired', afterMs: 1_000, asleep: true })])
   })
 
-  it('knows that an MQTT device comes back by itself', () => {
+  it('reports that an MQTT device reconnects by itself', () => {
     const play = new Play().ready('mqtt')
     play.input({ kind: 'disconnected', reason: 'gone' })
     expect(play.call(1)).toEqual([refusal(1, { kind: 'asleep', device: DEVICE, wakesItself: true })])

@@ -15,12 +15,12 @@ const CLAIM = {
 }
 
 describe('knock', () => {
-  it('reads who is there from headers', () => {
+  it('reads the device’s identity from headers', () => {
     expect(parseUpgradeRequest(DOOR, '/xiaozhi/v1/', HEADERS)).toEqual({ ok: true, value: CLAIM })
     expect(parseUpgradeRequest(DOOR, '/xiaozhi/v1', HEADERS).ok).toBe(true)
   })
 
-  it('reads who is there from the query, for clients that cannot set headers', () => {
+  it('reads the device’s identity from the query, for clients that cannot set headers', () => {
     const query = `device-id=${HEADERS['device-id']}&client-id=${HEADERS['client-id']}&authorization=Bearer%20T`
     expect(parseUpgradeRequest(DOOR, `/xiaozhi/v1/?${query}`, {})).toEqual({ ok: true, value: CLAIM })
   })
@@ -39,7 +39,7 @@ describe('knock', () => {
       expect(from(origin)).toEqual({ ok: false, fault: { kind: 'foreign-origin', deviceId: 'a0:b1:c2:d3:e4:f5' } })
   })
 
-  it('says whom somebody claimed to be who had nothing to show for it', () => {
+  it('reports the claimed identity of a request without credentials', () => {
     expect(parseUpgradeRequest(DOOR, '/xiaozhi/v1/', { ...HEADERS, authorization: undefined })).toEqual({
       ok: false,
       fault: { kind: 'no-token', deviceId: 'a0:b1:c2:d3:e4:f5' },

@@ -98,7 +98,7 @@ describe('WebSocket server', () => {
     expect(devices.connections()).toBe(1)
   })
 
-  it('admits nobody whose credentials are withdrawn between the request and its answer', async () => {
+  it('refuses a device whose credentials are revoked between the request and its answer', async () => {
     await open()
     server.once('upgrade', () => (token = 'another'))
     expect(await refusal(dial())).toContain('401')
@@ -114,7 +114,7 @@ describe('WebSocket server', () => {
     expect(quay.links).toHaveLength(1)
   })
 
-  it('admits nobody once it is closed, however early they asked', async () => {
+  it('accepts no connection once it is closed, however early it was requested', async () => {
     await open()
     server.once('upgrade', () => devices.close())
     expect(await refusal(dial())).toContain('503')
@@ -170,7 +170,7 @@ describe('WebSocket server', () => {
     socket.terminate()
   })
 
-  it('keeps a device that answers no pings but talks, and lets go of one that does neither', async () => {
+  it('keeps a device that sends messages without answering pings, and drops one that does neither', async () => {
     await open({ pingMs: 10, missedPings: 3, silenceMs: 1_500 })
     const [talks, silent] = [dial({ autoPong: false }), dial({ autoPong: false })]
     await Promise.all([welcome(talks), welcome(silent)])

@@ -124,7 +124,7 @@ const lines = () =>
 const withheld = () => roster.find(DEVICE)?.withheld.map((each) => each.tool.description)
 
 describe('devices that lose their network in the same moment', () => {
-  it('take a turn of the event loop each, and nobody waits for all of them', async () => {
+  it('take one turn of the event loop each, so that no call waits for all of them', async () => {
     const others = [2, 3, 4, 5].map((number) => `02:00:00:00:00:0${number}`)
     for (const id of others) await enrol(id, `Lamp ${id}`)
     await lists(tool('on'))

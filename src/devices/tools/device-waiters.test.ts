@@ -5,7 +5,7 @@ const never = new AbortController().signal
 const wait = { key: 'a', caller: 'agent', waitMs: 60_000, signal: never }
 
 describe('waiters', () => {
-  it('go on as soon as it is there, and not before', async () => {
+  it('continue as soon as the condition is true, and not before', async () => {
     const waiters = new DeviceWaiters()
     let there = false
     const waited = waiters.wait({ ...wait, isThere: () => there })
@@ -17,7 +17,7 @@ describe('waiters', () => {
     expect(await waiters.wait({ ...wait, isThere: () => true })).toBe('ready')
   })
 
-  it('give up when their time is over, when they are withdrawn, and when nobody will come', async () => {
+  it('end when their time is over, when they are cancelled, and when the device is gone for good', async () => {
     const waiters = new DeviceWaiters()
     const isThere = () => false
     const withdrawn = new AbortController()
@@ -33,7 +33,7 @@ describe('waiters', () => {
     expect(await last).toBe('expired')
   })
 
-  it('go away with what they wait for, and leave those who wait for something else', async () => {
+  it('end with their device, and leave waits for other devices alone', async () => {
     const waiters = new DeviceWaiters()
     const isThere = () => false
     const waited = waiters.wait({ ...wait, isThere })

@@ -32,7 +32,7 @@ function open() {
 afterEach(() => void vi.useRealTimers())
 
 describe('waiting notice', () => {
-  it('announces who comes, once for each time that they ask anew', () => {
+  it('announces a waiting device once for each new request', () => {
     const { room, announced } = open()
     room.enter(NEWCOMER, Date.now())
     room.enter(NEWCOMER, Date.now())
@@ -40,7 +40,7 @@ describe('waiting notice', () => {
     expect(announced).toEqual([1])
   })
 
-  it('announces that somebody was let in, and that an approval was taken back', () => {
+  it('announces that a device was approved, and that an approval was undone', () => {
     const { room, announced } = open()
     const entered = room.enter(NEWCOMER, Date.now())
     vi.advanceTimersByTime(1_000)
@@ -51,7 +51,7 @@ describe('waiting notice', () => {
     expect(announced).toEqual([1, 0, 1])
   })
 
-  it('does not announce that somebody who was let in has come', () => {
+  it('does not announce an approved device that connects', () => {
     const { room, announced } = open()
     room.approve(room.enter(NEWCOMER, Date.now()))
     vi.advanceTimersByTime(1_000)
@@ -61,7 +61,7 @@ describe('waiting notice', () => {
     expect(announced).toEqual([])
   })
 
-  it('announces that a time is over, though nobody looked', () => {
+  it('announces that a code has expired, even if nobody reads the list', () => {
     const { room, announced } = open()
     room.enter(NEWCOMER, Date.now())
     vi.advanceTimersByTime(3_599_000)

@@ -31,7 +31,7 @@ describe('door log', () => {
     ])
   })
 
-  it('puts nothing of a stranger on record, and does not repeat whom it claims to be', () => {
+  it('records nothing about an unknown device, and does not keep the identity that it claims', () => {
     const log = new DeviceRefusalLog()
     expect(log.add(REFUSAL, false, 0)).toBeUndefined()
     expect(log.add({ ...REFUSAL, deviceId: '00:00:00:00:00:01' }, false, 1)).toBeUndefined()

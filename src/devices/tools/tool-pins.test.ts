@@ -41,7 +41,7 @@ describe('a definition', () => {
 })
 
 describe('a listing', () => {
-  it('is held against what was pinned', () => {
+  it('is compared with the pinned definitions', () => {
     const changed = { ...lamp, description: 'Opens the door.' }
     const fresh = { ...lamp, name: 'self.door.open' }
     const same = { ...lamp, name: 'self.lamp.off' }

@@ -54,7 +54,7 @@ describe('a shown schema', () => {
     })
   })
 
-  it('is none for arguments that cannot be spelt', () => {
+  it('is undefined for arguments with names that cannot be written', () => {
     expect(toListedToolSchema({ properties: { 'a b': {} } })).toBeUndefined()
     expect(toListedToolSchema({ properties: { 'a\u200B': {} } })).toBeUndefined()
     expect(toListedToolSchema({ properties: { x: { type: 'object', properties: { '\n': {} } } } })).toBeUndefined()

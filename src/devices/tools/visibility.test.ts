@@ -9,7 +9,7 @@ const peer: Caller = { kind: 'peer', id: 'n', level: 'anchor' }
 const service: Caller = { kind: 'service', id: 'demo' }
 
 describe('standing', () => {
-  it('shows user-only tools to people and to nobody else', () => {
+  it('shows user-only tools to people only', () => {
     const who = [agent, admin, companion, peer, service].map((caller) => maySeeUserTools(caller, 'device:den'))
     expect(who).toEqual([false, true, true, false, true])
     expect(maySeeUserTools(companion, 'device:attic')).toBe(false)

@@ -51,12 +51,12 @@ describe('relay', () => {
     expect(new Play().open().backend(text)).toEqual([])
   })
 
-  it('hands MCP to whoever guards it, never to the device', () => {
+  it('passes MCP to the guard, never to the device', () => {
     const payload = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'self.reboot' } }
     expect(new Play().open().backend(JSON.stringify({ type: 'mcp', payload }))).toEqual([{ kind: 'mcp', payload }])
   })
 
-  it('greets by itself after 8 s, and ends listening that nobody hears, with one alert', () => {
+  it('answers the hello itself after 8 s, and ends listening without a backend, with one alert', () => {
     const play = new Play()
     play.input({ kind: 'device-hello', text: HELLO } as never)
     play.atMs = 8_000

@@ -36,7 +36,7 @@ describe('audio frame', () => {
     expect(decodeAudioFrame(1, new Uint8Array(0)).ok).toBe(false)
   })
 
-  it('comes back as it went, in every version', () => {
+  it('is decoded as it was encoded, in every version', () => {
     fc.assert(
       fc.property(fc.constantFrom(1, 2, 3), fc.uint8Array({ minLength: 1, maxLength: 400 }), (version, opus) => {
         const decoded = decodeAudioFrame(version, encodeAudioFrame(version, { timestampMs: 9, opus }))

@@ -47,14 +47,14 @@ describe('envelope', () => {
     })
   })
 
-  it('reads who opens the microphone, and takes a mode or state that it does not know for the worst', () => {
+  it('recognises an open microphone, and assumes the worst for an unknown mode or state', () => {
     const listen = (fields: string) => decodeDeviceFrame(`{"session_id":"S1","type":"listen",${fields}}`)
     expect(listen('"state":"start","mode":"auto"')).toMatchObject({ value: { state: 'start', mode: 'auto' } })
     expect(listen('"state":"detect","text":"你好小智"')).toMatchObject({ value: { state: 'detect' } })
     expect(listen('"state":"go","mode":"always"')).toMatchObject({ value: { state: 'start', mode: 'realtime' } })
   })
 
-  it('names what it has no use for', () => {
+  it('reports the type of an unknown message', () => {
     expect(decodeDeviceFrame('{"session_id":"S1","type":"iot","states":[]}')).toEqual({
       ok: true,
       value: { kind: 'other', type: 'iot' },

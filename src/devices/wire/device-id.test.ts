@@ -8,7 +8,7 @@ describe('device id', () => {
     expect(parseDeviceId('a0-b1-c2-d3-e4-f5')).toBe('a0:b1:c2:d3:e4:f5')
   })
 
-  it('is nothing else', () => {
+  it('is undefined for any other text', () => {
     for (const text of [
       '',
       'a0:b1:c2:d3:e4',

@@ -10,7 +10,7 @@ describe('JSON text', () => {
     expect(parseJsonObject('[]')).toBeUndefined()
   })
 
-  it('is refused when it would hurt somebody further on', () => {
+  it('is refused when a later reader could not handle it', () => {
     for (const text of [
       `${'['.repeat(33)}${']'.repeat(33)}`,
       `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`,

@@ -86,7 +86,7 @@ describe('what is recognised as media', () => {
     ['GIF', GIF, 6, 'ffffffff'],
     ['WebP', WEBP, 26, 'ff3fff3f'],
     ['JPEG without a pixel', JPEG, 76, '00000000'],
-  ])('does not include a %s of a size that nobody can show', (_name, picture, at, sides) => {
+  ])('does not include a %s that is too large to be shown', (_name, picture, at, sides) => {
     const changed = Buffer.from(picture)
     changed.write(sides, at, 'hex')
     expect(detectMedia(changed)).toBeUndefined()

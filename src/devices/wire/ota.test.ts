@@ -12,7 +12,7 @@ const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-
 const TIME = { nowMs: 1_767_225_600_000, timezoneMinutes: 120 }
 
 describe('OTA request', () => {
-  it('says who asks', () => {
+  it('contains the device’s identity', () => {
     const body = '{"version":2,"application":{"version":"2.4.2"},"board":{"type":"esp-box"}}'
     expect(decodeOtaRequest(HEADERS, body)).toEqual({
       ok: true,

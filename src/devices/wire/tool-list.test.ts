@@ -34,7 +34,7 @@ describe('tool list', () => {
     expect(page).toMatchObject({ value: { tools: [{ userOnly: true }, { userOnly: false }] } })
   })
 
-  it('leaves out what it cannot use and says so', () => {
+  it('leaves out unusable tools and reports them', () => {
     let deep: Json = {}
     for (let level = 0; level < 2_000; level++) deep = { inner: deep }
     const page = decodeToolPage({

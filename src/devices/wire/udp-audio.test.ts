@@ -22,7 +22,7 @@ describe('UDP audio', () => {
     })
   })
 
-  it('refuses what is cut or not audio', () => {
+  it('refuses packets that are cut or not audio', () => {
     expect(decodeUdpAudio(keys.keyHex, fromHex('0100'))).toEqual({ ok: false, fault: { kind: 'not-audio' } })
     expect(decodeUdpAudio(keys.keyHex, fromHex('01000004deadbeef0000003c00000001 00'))).toEqual({
       ok: false,

@@ -69,7 +69,7 @@ describe('info desk', () => {
     expect(nextInfoRequest(desk, 0)).toBeUndefined()
   })
 
-  it('gives up after a second and goes on with the next', () => {
+  it('gives up after a second and continues with the next request', () => {
     const { desk, answers, asker } = openDesk()
     queueInfoRequest(desk, 3, asker)
     queueInfoRequest(desk, 4, asker)

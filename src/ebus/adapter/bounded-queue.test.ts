@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { BoundedQueue } from './bounded-queue.ts'
 
 describe('bounded queue', () => {
-  it('hands over in order, to one who waits and to one who comes late', async () => {
+  it('delivers in order, to a waiting consumer and to a late one', async () => {
     const queue = new BoundedQueue<number>(10)
     const first = queue.next()
     queue.push(1)
@@ -21,7 +21,7 @@ describe('bounded queue', () => {
     expect(await queue.next()).toEqual({ done: false, value: 3 })
   })
 
-  it('ends after what it still holds, and wakes who waits', async () => {
+  it('ends after its queued values, and wakes a waiting consumer', async () => {
     const queue = new BoundedQueue<number>(2)
     queue.push(1)
     queue.end()

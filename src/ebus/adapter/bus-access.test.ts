@@ -167,7 +167,7 @@ describe('access', () => {
     expect(upwards(hear(access, 'aa'))).toEqual(['start 31'])
   })
 
-  it('takes a START back, and gives back a bus that was won all the same', () => {
+  it('withdraws a START, and releases a bus that was won nevertheless', () => {
     const access = seated(0, 1)
     requestBus(access, 0, 0x31)
     expect(upwards(cancelBusRequest(access, 0))).toEqual(['cancel'])
@@ -177,7 +177,7 @@ describe('access', () => {
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0x55, expected: undefined }))).toEqual([])
   })
 
-  it('goes on when the owner leaves in the middle of its telegram', () => {
+  it('continues when the owner leaves in the middle of its telegram', () => {
     const access = seated(0, 1)
     requestBus(access, 1, 0x37)
     handleArbitrationWon(access, 0x37)

@@ -46,7 +46,7 @@ describe('initiator', () => {
     expect(effects).toEqual([{ kind: 'reply', reply: { telegram, response: fromHex('55') } }])
   })
 
-  it('tries again after every lost arbitration, and can say how often it lost and to whom', () => {
+  it('tries again after every lost arbitration, and reports how often it lost and to which address', () => {
     const initiator = begun()
     for (let round = 0; round < 30; round++) expect(failed(initiator)).toEqual([WANT])
     expect(createLateTransactionFault(initiator, 500)).toEqual({ kind: 'arbitration-lost', winner: 0x10, attempts: 30 })
@@ -84,7 +84,7 @@ describe('initiator', () => {
     expect(createLateTransactionFault(talking, 500)).toEqual({ kind: 'timed-out', afterMs: 500, phase: 'talking' })
   })
 
-  it('lets go of everything when nobody waits any longer', () => {
+  it('drops everything when its caller has gone', () => {
     const initiator = begun()
     started(initiator)
     expect(cancelTransaction(initiator)).toEqual([{ kind: 'cancel' }])

@@ -60,7 +60,7 @@ describe('ebusd text', () => {
     },
   )
 
-  it('is sure that nothing was changed where ebusd sends for nobody', () => {
+  it('reports that nothing was changed if ebusd refuses to send', () => {
     const read = parseHexAnswer(['ERR: command not enabled'], { target: 0x15, repeatable: false })
     expect(!read.ok && mayTargetHaveActed(read.fault)).toBe(false)
   })

@@ -19,7 +19,7 @@ describe('an adapter that announces itself', () => {
     expect(parseMdnsAdapter(announcement)).toBeUndefined()
   })
 
-  it('is chosen when it is the only one or the one that was asked for, and never guessed', () => {
+  it('is chosen when it is the only one or has the requested id, and never guessed', () => {
     const [cellar, neighbour] = ['0123456789ab', 'ba9876543210'].map((id) => ({ id, host: id, port: 9_999 }))
     if (cellar === undefined || neighbour === undefined) throw new Error('two adapters')
     expect(chooseMdnsAdapter([cellar, cellar], undefined)).toEqual({ ok: true, value: cellar })

@@ -82,7 +82,7 @@ describe('enhanced port', () => {
     expect(port.askInfo(4, 1_000)).toBeDefined()
   })
 
-  it('passes on what the adapter complains about, and names what it cannot read', () => {
+  it('passes on the adapter’s error messages, and reports invalid bytes', () => {
     const port = createEnhancedPortProtocol()
     expect(brief(port.read(fromHex('ec80 f081 d080 8a'), 0).events)).toEqual([
       'error ebus 0',
@@ -113,7 +113,7 @@ describe('plain port', () => {
     expect(brief(port.read(fromHex('31'), 0).events)).toEqual(['started 31'])
   })
 
-  it('says who won instead once that one goes on', () => {
+  it('reports the winner once it continues', () => {
     const port = createPlainPortProtocol()
     port.start(0x31)
     port.read(fromHex('aa'), 0)

@@ -47,14 +47,14 @@ describe('source selection', () => {
     expect(nextSourceProbe(selection, 5_000)).toBe(0x3f)
   })
 
-  it('admits an address at which nobody answers', () => {
+  it('admits an address without an answer', () => {
     const selection = listening()
     nextSourceProbe(selection, 5_000)
     expect(handleProbeVerdict(selection, 'free', 5_100)).toBeUndefined()
     expect(selection).toMatchObject({ state: 'admitted', address: 0xff })
   })
 
-  it('asks for the next one when somebody answers, and gives up when none is left', () => {
+  it('probes the next address after an answer, and gives up when none is left', () => {
     const selection = listening()
     const asked = [nextSourceProbe(selection, 5_000)]
     while (asked.at(-1) !== undefined) asked.push(handleProbeVerdict(selection, 'taken', 5_100))
@@ -71,7 +71,7 @@ describe('source selection', () => {
     expect(nextSourceProbe(selection, 70_100)).toBe(0xff)
   })
 
-  it('listens again when a probe said nothing', () => {
+  it('listens again after a probe without a result', () => {
     const selection = listening()
     nextSourceProbe(selection, 5_000)
     handleProbeVerdict(selection, 'unclear', 6_000)
@@ -87,7 +87,7 @@ describe('source selection', () => {
     expect(fixed.state).toBe('admitted')
   })
 
-  it('leaves a chosen address to whoever else speaks with it', () => {
+  it('gives up a chosen address that another initiator uses', () => {
     const selection = listening()
     nextSourceProbe(selection, 5_000)
     handleProbeVerdict(selection, 'free', 5_100)
@@ -96,7 +96,7 @@ describe('source selection', () => {
     expect(nextSourceProbe(selection, 14_000)).toBe(0x7f)
   })
 
-  it('keeps quiet with a given address while somebody else uses it', () => {
+  it('sends nothing with a configured address while another initiator uses it', () => {
     const selection = newSourceAddressSearch(0x31, 5_000)
     noteForeignTelegram(selection, telegram(0x31), 1_000)
     expect(selection.state).toBe('not-ours')

@@ -102,7 +102,7 @@ describe('bus definitions', () => {
     expect(definitions.decode(exchange('31 08 b5 09 0d 18 00 / 58 01'))).toBeUndefined()
   })
 
-  it('read the file of a device that says who it is', () => {
+  it('read the file of an identified device', () => {
     const definitions = definitionsOf(FILES)
     definitions.identify(0x08, BAI)
     expect(definitions.files).toEqual(['broadcast.csv', 'vaillant/scan.csv', 'vaillant/08.bai.csv'])
@@ -148,7 +148,7 @@ describe('bus definitions', () => {
     expect(definitions.files).not.toContain('vaillant/bai.known.inc')
   })
 
-  it('load another file only when a device refused what decides about it, or said nothing for a minute', () => {
+  it('load another file only when a device refused the deciding message, or was silent for a minute', () => {
     const loadsOther = (failures: readonly (readonly [ReadFailure, number])[]): boolean => {
       const definitions = definitionsOf(FILES)
       definitions.identify(0x08, BAI)
@@ -193,7 +193,7 @@ describe('bus definitions', () => {
     expect(definitions.files).toContain('vaillant/bai.known.inc')
   })
 
-  it('lose only what stands behind a bad line, and say where it is', () => {
+  it('lose only the lines after an invalid one, and report its place', () => {
     const definitions = definitionsOf(FILES)
     definitions.identify(0x08, { ...BAI, manufacturerCode: 0x19, manufacturer: 'Wolf', deviceId: 'XY' })
     expect(definitions.named('hc', 'Boiler', 'read')).toBeDefined()
@@ -267,7 +267,7 @@ describe('definition download', () => {
     expect(readFileSync(join(folder, 'vaillant/08.bai.csv'), 'utf8')).toBe(FILES['vaillant/08.bai.csv'])
   })
 
-  it('notices a file that is not as it was fetched', async () => {
+  it('notices a file that was changed after the download', async () => {
     const folder = join(emptyFolder(), 'kept')
     expect(loadVerifiedDefinitionPin(folder, url)).toEqual({ ok: false, fault: { kind: 'absent' } })
     await downloadDefinitions({ url, folder, now: () => 0, fetch: fetchPage })

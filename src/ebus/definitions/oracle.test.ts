@@ -159,7 +159,7 @@ describe.skipIf(!isHere)('definitions and the oracle', () => {
     expect(departures.counts).toEqual({ [LEADING_ZERO]: 1, [BACKSLASH]: 2, [QUOTED_CONSTANT]: 14 })
   })
 
-  it('say of public captures what a real ebusd said of the same bytes', () => {
+  it('decode public captures like a real ebusd', () => {
     const folder = new DefinitionFolder(`${FOLDER}/en`, 'en')
     const messages = folder.files().flatMap((file) => {
       const set = new DefinitionSet({ source: folder, mode: 'all', language: 'en' })

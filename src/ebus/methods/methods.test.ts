@@ -155,7 +155,7 @@ describe('methods', () => {
     for (const addr of [0x16, 0x99]) expect(sent(3, addr, { value: 1 })).toEqual(['params.value'])
   })
 
-  it('says what it takes, by name, kind and range', () => {
+  it('lists its parameters with name, type and range', () => {
     expect(findDeviceMethod('system', 'set_ext_register')?.paramsSchema()).toMatchObject({
       type: 'object',
       required: ['group', 'instance', 'addr'],
@@ -202,7 +202,7 @@ describe('methods', () => {
     })
   })
 
-  it('reads the numbers of errors, and no text that nobody has written down', () => {
+  it('reads the numbers of errors, without inventing texts', () => {
     const read = prepared('system', 'get_errors', {})
     expect(read.decode(fromHex('1901 2800 ffff ffff ffff'))).toMatchObject({ codes: { value: [281, 40], valid: true } })
     expect(read.decode(fromHex('ffff ffff ffff ffff ffff'))).toMatchObject({ codes: { value: [], valid: true } })

@@ -161,7 +161,7 @@ describe('observatory', () => {
     ])
   })
 
-  it('says who talks, what went wrong and what happened', () => {
+  it('reports senders, errors and incidents', () => {
     const observed = observatory([{ kind: 'connected', atMs: START }, heard(READ, 10), broken('nak', 20)])
     observed.noteSendFault({ kind: 'arbitration-lost', winner: 0, attempts: 3 }, 0x15, START + 30)
     const summary = toBusSummaryJson(observed, {}, { atMs: START + 40, symbols: 0 })
@@ -215,7 +215,7 @@ describe('observatory', () => {
     expect(summary).not.toHaveProperty('busy')
   })
 
-  it('says that nothing is heard as soon as the signal is gone', () => {
+  it('reports that nothing is heard as soon as the signal is gone', () => {
     const observed = observatory([{ kind: 'connected', atMs: START }])
     for (let second = 0; second <= 31; second++) {
       observed.hear(heard(READ, second * 1_000), at(second * 1_000))
@@ -278,7 +278,7 @@ describe('status', () => {
     expect(status['capability']).toMatchObject({ passive_available: false, passive_reason: 'socket_loss' })
   })
 
-  it('shows the warm-up as it goes', () => {
+  it('shows the progress of the warm-up', () => {
     const observed = observatory([{ kind: 'connected', atMs: START }, heard(BROADCAST, 1_000)])
     expect(toBusStatusJson(parts(observed, 12_500))['warmup']).toEqual({
       state: 'warming_up',

@@ -131,7 +131,7 @@ describe('warm-up', () => {
     expect(back).toMatchObject({ state: 'warming_up', reason: undefined })
   })
 
-  it('takes a dampened path that holds while telegrams are heard for one that works', () => {
+  it('treats a dampened path as working if it lasts while telegrams are heard', () => {
     const before: Play[] = [...flap(MINUTE), ...times(20, MINUTE + 20 * SECOND, good)]
     expect(play(...before)).toMatchObject({ state: 'unavailable', reason: 'flap_dampened' })
     const steady: Play[] = [...before, ...times(10, MINUTE + 35 * SECOND, good)]

@@ -17,7 +17,7 @@ describe('recording', () => {
     })
   })
 
-  it('names a line that is none', () => {
+  it('names the number of an invalid line', () => {
     expect(parseBusRecording(toUtf8(`${formatRecordingHeader('now')}0 aa\n# a note\n5 a\n`))).toEqual({
       ok: false,
       fault: 'line 4 is no piece of a recording',

@@ -38,13 +38,13 @@ describe('product', () => {
     expect(known(id)).toMatchObject({ kind, timers, registers })
   })
 
-  it('believes a product id only of the manufacturer who gives them', () => {
+  it('trusts a product id of its own manufacturer only', () => {
     expect(known('BAI00', 0x19).kind).toBe('other')
   })
 })
 
 describe('device registry', () => {
-  it('takes an address for a candidate first, and for more when it is heard again', () => {
+  it('treats an address as a candidate first, and as corroborated when it is heard again', () => {
     const registry = new BusDeviceRegistry()
     const heard = exchange('10 fe 0700 00')
     registry.hear(heard, false, 1)
@@ -54,7 +54,7 @@ describe('device registry', () => {
     expect(registry.slot(0x10)).toMatchObject({ state: 'corroborated_pending', lastSeenMs: 3 })
   })
 
-  it('is certain once a device has said who it is', () => {
+  it('is certain once a device has identified itself', () => {
     const registry = new BusDeviceRegistry()
     registry.hear(exchange('31 08 0704', BAI), true, 1)
     expect(registry.slot(0x08)).toMatchObject({ state: 'identity_confirmed', source: 'active_confirmed' })
@@ -104,7 +104,7 @@ describe('device registry', () => {
     ])
   })
 
-  it('joins nobody by a serial number of nothing but zeros', () => {
+  it('joins no addresses by a serial number of zeros', () => {
     const registry = new BusDeviceRegistry()
     for (const target of ['52', '53']) {
       registry.hear(exchange(`31 ${target} 0704`, fromHex('b5 56525f3730 0109 2903')), true, 1)
@@ -138,7 +138,7 @@ describe('device registry', () => {
 })
 
 describe('discovery', () => {
-  it('asks the usual addresses and whoever was heard, and our own never', () => {
+  it('asks the usual addresses and those that were heard, and never our own', () => {
     const registry = new BusDeviceRegistry()
     registry.hear(exchange('70 fe 0700 00'), false, 1)
     const discovery = new DiscoveryProbeScheduler('heard')
@@ -155,7 +155,7 @@ describe('discovery', () => {
     expect(discovery.isThrough(registry)).toBe(false)
   })
 
-  it('asks again soon when it was unclear, less and less often when nobody is there', () => {
+  it('asks again soon after an unclear result, and less and less often without a device', () => {
     const registry = new BusDeviceRegistry()
     const discovery = new DiscoveryProbeScheduler('heard')
     const first = { kind: 'identity', address: 0x15 } as const
@@ -166,7 +166,7 @@ describe('discovery', () => {
     expect(discovery.next(registry, undefined, 600_000)).toEqual(first)
   })
 
-  it('asks every address there is when it is told to, and nobody when it is told not to', () => {
+  it('asks every address in mode full, and none in mode off', () => {
     const registry = new BusDeviceRegistry()
     const all = new DiscoveryProbeScheduler('full')
     const asked = new Set<number>()

@@ -32,7 +32,7 @@ describe('topology', () => {
   const regulator = (address: number, topology: HeatingTopology, nowMs = 0): void =>
     topology.learn(toRegisterReadKey(address, SYSTEM_REGISTERS.outdoorTemperature), VALUE, nowMs)
 
-  it('takes whoever answers with sense for the regulator, 15 before all others', () => {
+  it('takes a device with valid B524 answers for the regulator, 15 before all others', () => {
     const topology = new HeatingTopology(new BusDeviceRegistry())
     topology.learn(toRegisterReadKey(0x26, SYSTEM_REGISTERS.outdoorTemperature), new Uint8Array(), 0)
     expect(topology.regulator).toBeUndefined()
@@ -186,7 +186,7 @@ describe('read scheduler', () => {
     expect(served.map((each) => each.ok && each.value.entry.payload)).toEqual([VALUE, VALUE])
   })
 
-  it('serves what is fresh enough, and asks where nothing is', async () => {
+  it('serves a recent value, and reads if there is none', async () => {
     const parts = rig()
     await parts.scheduler.read(KEY, WISH)
     parts.nowMs = 1_000
@@ -207,7 +207,7 @@ describe('read scheduler', () => {
     expect(await parts.scheduler.read(KEY, WISH)).toMatchObject({ value: { fromCache: false } })
   })
 
-  it('gives what the device says to whoever asked, although somebody changed it meanwhile', async () => {
+  it('returns the device’s answer to the caller, although the value was changed meanwhile', async () => {
     const parts = rig()
     await parts.scheduler.read(KEY, WISH)
     const changed = fromHex('01007300 0000ac41')
@@ -276,7 +276,7 @@ describe('read scheduler', () => {
     expect(parts.shadow.get(KEY)?.state).toBe('tombstone')
   })
 
-  it('lets a caller go who does not want to wait any longer', async () => {
+  it('returns to a caller that cancels', async () => {
     const parts = rig()
     const { promise, resolve } = Promise.withResolvers<Result<Uint8Array, RegisterReadFault>>()
     parts.answer = () => promise

@@ -195,7 +195,7 @@ describe('the writer', () => {
     expect(state.day).toEqual([slot(7, 9, 20)])
   })
 
-  it('says that nobody knows when the day can neither be written nor put back', async () => {
+  it('reports an unknown state when the day can neither be written nor restored', async () => {
     const { talk } = regulator([slot(7, 9, 20), slot(10, 12, 19)], { keepsOnlyFirst: true })
     expect(await writeProgramDay(talk, PLACE, wanted)).toMatchObject({ ok: true, value: { kind: 'unknown' } })
   })

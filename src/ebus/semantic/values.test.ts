@@ -271,7 +271,7 @@ describe('read keys', () => {
     expect(untrue('f1 15 b524 020101000400 00005c42')).toEqual(expect.arrayContaining([setpoint, ...week]))
   })
 
-  it('take meters from whoever tells them, asked or not', () => {
+  it('accept meters of any device, requested or broadcast', () => {
     const told = interpretTelegram(exchange('10 fe b516 1003ffff04030032 00e0ce4a'))
     const asked = interpretTelegram(exchange('f1 15 b516 1003ffff04030032', '03000004030032 00e0ce4a'))
     expect(told).toEqual(asked)

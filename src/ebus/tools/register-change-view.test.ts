@@ -36,7 +36,7 @@ describe('a change', () => {
     })
   })
 
-  it('says nothing about before that nobody has read', () => {
+  it('omits the former value if it was not read', () => {
     expect(view('020102010f00 0000803f', '020002010f00')?.values).toEqual({
       before: {},
       after: { 'heating curve': 1 },
@@ -50,7 +50,7 @@ describe('a change', () => {
     })
   })
 
-  it('is none where nobody knows the register, or nothing is written', () => {
+  it('is undefined for an unknown register, or without a write', () => {
     expect(view('020103009900 01')).toBeUndefined()
     expect(view('020002000f00')).toBeUndefined()
   })

@@ -24,7 +24,7 @@ describe('envelope', () => {
     expect(computeDataHash({ b: 1, a: 2 })).toBe(computeDataHash({ a: 2, b: 1 }))
   })
 
-  it('keeps what stands beside the data out of its hash', () => {
+  it('does not hash the meta beside the data', () => {
     const answer = { data: [1], consistency: { mode: 'LIVE' }, data_timestamp: 'T' }
     const [plain, aged] = [answer, { ...answer, freshness: { age_seconds: 7 } }].map((each) =>
       ebusFamily.success(each, OFFER),
@@ -183,7 +183,7 @@ describe('views', () => {
 describe('snapshots', () => {
   const LIMITS = { ttlMs: 1_000, perOwner: 2, total: 3, bytes: 1_000_000 }
 
-  it('belong to whoever took them, and to nobody else', () => {
+  it('belong to the caller that took them only', () => {
     const snapshots = new EbusSnapshots(LIMITS)
     const taken = snapshots.take(captureEbusView(view()), 'ada', NOW)
     const id = taken.ok ? taken.value.id : ''

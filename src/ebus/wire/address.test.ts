@@ -35,7 +35,7 @@ describe('address', () => {
 })
 
 describe('arbitration', () => {
-  it('never puts anything on the wire that is no initiator, whoever takes part', () => {
+  it('never gives an address that is not an initiator’s, whoever takes part', () => {
     for (const left of INITIATOR_ADDRESSES)
       for (const right of INITIATOR_ADDRESSES) expect(isInitiatorAddress(left & right)).toBe(true)
   })

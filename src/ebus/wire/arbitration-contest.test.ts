@@ -22,7 +22,7 @@ describe('contest', () => {
     expect(play(0x31, 'aa 31 15')).toEqual(['competes', 'won', 'symbol'])
   })
 
-  it('is lost once the other one goes on', () => {
+  it('is lost once the other initiator continues', () => {
     expect(play(0x31, 'aa 10 08 b5')).toEqual(['competes', 'hidden', 'lost to 10', 'symbol'])
   })
 

@@ -86,7 +86,7 @@ describe('control', () => {
     expect(chooseControlPair(SETPOINT, { kind: 'value', value: 5 + 1e-9 })).toMatchObject({ ok: false })
   })
 
-  it('refuses a label nobody has, and one that two pairs have with different values', () => {
+  it('refuses an unknown label, and one that two pairs have with different values', () => {
     expect(chooseControlPair(DIMMER, { kind: 'label', label: 'Full' })).toMatchObject({
       fault: { kind: 'no-such-label' },
     })

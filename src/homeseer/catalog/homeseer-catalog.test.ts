@@ -115,7 +115,7 @@ describe('sensitivity', () => {
     expect(reasons({ name: 'Garage Door Sensor' })).toEqual([])
   })
 
-  it('is assumed of everything that belongs to a device whose controls nobody knows', () => {
+  it('is assumed for all members of a device with unknown controls', () => {
     const status = decodeStatus({
       Devices: [
         { ref: 1, name: 'Front', relationship: 2, associated_devices: [2, 3] },

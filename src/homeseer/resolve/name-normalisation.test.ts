@@ -58,7 +58,7 @@ describe('filler', () => {
     expect(stripFillerWords('schalte bitte die lampe im flur ein')).toBe('lampe flur')
   })
 
-  it('is no word that changes what is meant, and never everything', () => {
+  it('is never a word that changes the meaning, and never the whole text', () => {
     expect(stripFillerWords('not the lamp')).toBe('not lamp')
     expect(stripFillerWords('all lamps')).toBeUndefined()
     expect(stripFillerWords('turn it on')).toBe('it')

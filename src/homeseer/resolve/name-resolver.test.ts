@@ -100,7 +100,7 @@ describe('resolving devices', () => {
     expect(resolved('').verdict).toEqual({ kind: 'none' })
   })
 
-  it('asks before it acts on a wrapper that nobody asked for', () => {
+  it('asks before it acts on a wrapper that was not named as such', () => {
     expect(resolved('gate')).toMatchObject({ refs: [130], verdict: { kind: 'ask', reason: 'wrapper' } })
   })
 
@@ -117,7 +117,7 @@ describe('resolving devices', () => {
     expect(resolved('Kitсhen Lаmp').candidates[0]).toMatchObject({ match: 'fuzzy', confidence: 'medium' })
   })
 
-  it('acts on what the owner or a person called it, and says so', () => {
+  it('acts on a name of the owner or a person, and reports its origin', () => {
     const aliases: readonly Alias[] = [
       ...parseConfiguredAliases({ 'device:120': ['cooking light'] }).aliases,
       { kind: 'device', id: 111, text: 'veranda', origin: 'confirmed' },

@@ -38,7 +38,7 @@ describe('exact call', () => {
     expect(parseScriptCall(command)).toBeUndefined()
   })
 
-  it('is another call with other arguments, whoever lists it', () => {
+  it('with other arguments is another call, whoever lists it', () => {
     const call = parseScriptCall('evening.vb("Main",1)')
     if (call === undefined) throw new Error('no call')
     expect(isScriptOrPluginCallListed(call, ['evening.vb'])).toBe(false)

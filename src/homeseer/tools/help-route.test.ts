@@ -131,7 +131,7 @@ describe('help route', () => {
     })
   })
 
-  it('says what a tool takes, and does not take its name for what is sought', () => {
+  it('lists a tool’s arguments, and does not search for the tool’s own name', () => {
     expect(top('use hs4.events.get')?.steps).toEqual([{ tool: 'hs4.events.get', argsTemplate: { id: '<integer>' } }])
     expect(top('use hs4.resolve.devices')?.steps[0]?.argsTemplate).toEqual({ query: '<string>' })
   })
@@ -155,7 +155,7 @@ describe('help route', () => {
       })
   })
 
-  it('falls back to finding out what is wrong', () => {
+  it('falls back to diagnostics', () => {
     expect(top('why is it so dark')?.route).toBe('generic_diagnostics')
   })
 

@@ -42,7 +42,7 @@ describe('audit entry', () => {
     expect(shown).toMatchObject({ action: kind, result: expected })
   })
 
-  it('tells who decided from who asked', () => {
+  it('distinguishes the decider from the caller', () => {
     const denied = { ...entry, kind: 'approval.denied', by: 'owner' }
     expect(
       toHomeseerAuditEntryJson({ entry: denied, end: undefined, args: undefined, result: undefined }),

@@ -18,7 +18,7 @@ describe('scene path', () => {
     expect(choose(event, device)).toBe(reason)
   })
 
-  it('does as it is told, also where there is nothing', () => {
+  it('follows preferPath even if nothing is found', () => {
     const told = { eventMinScore: 0.85, topEventScore: undefined, topDeviceScore: 1 }
     expect(chooseScenePath({ ...told, preferPath: 'event' })).toMatchObject({
       selectedPath: 'event',

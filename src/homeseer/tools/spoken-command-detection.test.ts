@@ -49,7 +49,7 @@ describe('a phrase that is said aloud', () => {
     'All exams are over',
     'Is Iris home',
     'Your parcel from Amazon has arrived',
-  ])('is none: %s', (phrase) => {
+  ])('is not a command: %s', (phrase) => {
     expect(isPossibleSpokenCommand(phrase)).toBe(false)
   })
 })

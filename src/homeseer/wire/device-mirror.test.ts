@@ -100,7 +100,7 @@ describe('mirror', () => {
     expect(effects[2]).toEqual([])
   })
 
-  it('does not let a late answer overwrite what was pushed after its question', () => {
+  it('does not let a late answer overwrite a value that was pushed after the request', () => {
     const { mirror, effects } = play(polled(100, lamp(0, 'Off')), pushed(950, 99), polled(1_000, lamp(0, 'Off')))
     expect(mirror.entries.get(412)?.live).toMatchObject({ value: 99, source: 'ascii' })
     expect(effects[2]).toEqual([])
@@ -109,7 +109,7 @@ describe('mirror', () => {
     expect(later.mirror.unread.size).toBe(0)
   })
 
-  it('forgets a device that was asked about and not answered, unless it was heard of since', () => {
+  it('forgets a requested device that is missing in the answer, unless it was pushed since', () => {
     const gone: DeviceMirrorInput = {
       kind: 'answered',
       source: 'read',
@@ -124,7 +124,7 @@ describe('mirror', () => {
     expect(play(polled(100, lamp(0, 'Off')), pushed(180, 1), gone).mirror.entries.size).toBe(1)
   })
 
-  it('tells of a device that is called otherwise, though it shows the same', () => {
+  it('reports a renamed device even if its value is unchanged', () => {
     const { mirror, effects } = play(polled(100, lamp(0, 'Off')), polled(500, lamp(0, 'Off', { name: 'Lantern' })))
     expect(effects[1]).toEqual([{ kind: 'changed', changes: [] }])
     const spoken = stepDeviceMirror(mirror, polled(900, lamp(0, 'Off', { name: 'Lantern', voice_command: 'light' })))

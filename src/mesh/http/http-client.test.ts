@@ -69,7 +69,7 @@ describe('an answer that is none', () => {
 })
 
 describe('a change whose kept connection breaks before its answer', () => {
-  it('is made once, and nobody claims to know', async () => {
+  it('is made once, and its outcome is reported as unknown', async () => {
     expect(await broken({})).toEqual(['ok', 'unknown-outcome', 2])
   })
 

@@ -64,7 +64,7 @@ describe('mesh store', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('lets one node in per invitation, and the same node hear it twice', async () => {
+  it('admits one node per invitation, and answers the same node again', async () => {
     const [first, again] = [await store.admitJoiner(request(), context), await store.admitJoiner(request(), context)]
     expect(first.ok && first.value.members.get(joiner.id)?.level).toBe('trusted')
     expect(again).toEqual(first)
@@ -72,7 +72,7 @@ describe('mesh store', () => {
     expect(await store.admitJoiner(late, context)).toMatchObject({ fault: { kind: 'used-invitation' } })
   })
 
-  it('refuses whoever does not know the secret, and whoever puts another key under a proof', async () => {
+  it('refuses a joiner without the secret, and one with another key than the proof’s', async () => {
     const guessed = read(
       createJoinRequest({ ...invitation, secret: new Uint8Array(32) }, { identity: thief, name: 'attic' }),
     )

@@ -90,7 +90,7 @@ describe('a member list that comes from elsewhere', () => {
     expect(again.community()?.digest).toBe(merged.digest)
   })
 
-  it('lets nobody in with an invitation that the members know to be used, also after an older copy was put back', async () => {
+  it('admits no node with an invitation that the members know to be used, even after a restore', async () => {
     const [home, attic] = [await inviting(), await holding('attic', village)]
     value(await attic.accept(value(await home.admitJoiner(request(identityOf(6), 'barn'), asRoot))))
     const restored = new MeshStore(join(folder, 'copy.db'), { sealKey: SEAL_KEY })
@@ -102,7 +102,7 @@ describe('a member list that comes from elsewhere', () => {
     expect(findMemberStanding(heldBy(restored), identityOf(6).id).kind).toBe('member')
   })
 
-  it('makes an issuer that was put back revoke whom it let in with a used invitation', async () => {
+  it('makes a restored issuer revoke the node that it admitted with a used invitation', async () => {
     const home = await inviting()
     const used = value(await home.admitJoiner(request(identityOf(6), 'barn'), asRoot))
     const restored = new MeshStore(join(folder, 'copy.db'), { sealKey: SEAL_KEY })

@@ -140,7 +140,7 @@ describe('a mesh database that somebody touched', () => {
     expect(() => new MeshStore(path, { sealKey, log })).toThrow(MembershipAlteredError)
   })
 
-  it('lets nobody in a second time with an invitation that was put back', async () => {
+  it('admits no second node with an invitation that was restored in the database', async () => {
     const before = join(folder, 'before.db')
     copyFileSync(path, before)
     expect(await working((store) => store.admitJoiner(request(joiner, 'hall'), context))).toMatchObject({ ok: true })
@@ -159,7 +159,7 @@ describe('a mesh database that somebody touched', () => {
     expect(() => new MeshStore(path, { sealKey, log })).toThrow(MembershipAlteredError)
   })
 
-  it('is not opened with a member list from before somebody was turned away', async () => {
+  it('is not opened with a member list from before a revocation', async () => {
     await working((store) =>
       store.decide((held) => admitMember(held, { nodeId: thief.id, name: 'shed', level: 'member' }, context)),
     )
@@ -170,7 +170,7 @@ describe('a mesh database that somebody touched', () => {
     expect(() => new MeshStore(path, { sealKey, log })).toThrow(/revision 2, and this node has recorded revision 3/)
   })
 
-  it('is not opened with a trigger that somebody planted', () => {
+  it('is not opened with a planted trigger', () => {
     tamper(`CREATE TRIGGER planted AFTER INSERT ON fact BEGIN DELETE FROM invitation; END`)
     expect(() => new MeshStore(path, { sealKey, log })).toThrow('planted')
   })

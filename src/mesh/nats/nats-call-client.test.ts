@@ -43,7 +43,7 @@ describe('a call over NATS', () => {
     caller.close()
   })
 
-  it('is answered and withdrawn by nobody who was called before, and counts', async () => {
+  it('cannot be answered or cancelled by a node that was called before', async () => {
     const { link, sent, hear } = emptyBroker()
     const caller = new NatsCallClient({ link, self: identityOf(1).id })
     caller.subscribe(identityOf(3).id)
@@ -63,7 +63,7 @@ describe('a call over NATS', () => {
     caller.close()
   })
 
-  it('is given up when frames come that nobody asked for', async () => {
+  it('is cancelled when frames arrive without credit', async () => {
     const { link, sent, hear } = emptyBroker()
     const caller = new NatsCallClient({ link, self: identityOf(1).id })
     caller.subscribe(identityOf(3).id)

@@ -60,7 +60,7 @@ describe('credit', () => {
     expect(credit.isWaiting).toBe(true)
   })
 
-  it('wakes whoever waits when the reader has gone', async () => {
+  it('wakes a waiting writer when the reader has gone', async () => {
     const credit = new StreamFrameCredit(1)
     credit.next()
     const waiting = credit.ready()

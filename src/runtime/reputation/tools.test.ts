@@ -134,7 +134,7 @@ describe('a score', () => {
     }
   })
 
-  it('is scarred for good by fraud', () => {
+  it('keeps a permanent scar after fraud', () => {
     const { after } = applyReputationChange(createNeutralScore(3), {
       rule: 'equivocated',
       domain: 'arbitration',

@@ -206,7 +206,7 @@ describe('router_score', () => {
     expect(await rig.error('router_call', { capability: 'light.raed' })).toMatchObject({ code: 'NOT_FOUND', message })
   })
 
-  it('says why nobody would take it', async () => {
+  it('says why no provider is viable', async () => {
     expect(await rig.data('router_score', { capability: 'light.nowhere' })).toEqual({
       capability: 'light.nowhere',
       scores: [],
@@ -235,7 +235,7 @@ describe('router_call', () => {
     expect(inner?.['trace_id']).toBe(outer?.['trace_id'])
   })
 
-  it('gives nobody more than they have', async () => {
+  it('gives a caller no further rights', async () => {
     const args = { capability: 'task_create', arguments: { title: 'x' } }
     const denied = await rig.through('router_call', args, { caller: OBSERVER })
     expect(denied).toMatchObject({ ok: false, fault: { kind: 'not-permitted', reasons: [{ rule: 'role' }] } })

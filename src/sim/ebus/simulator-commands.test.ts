@@ -23,7 +23,7 @@ function recorder() {
 }
 
 describe('control', () => {
-  it('does what it is told', () => {
+  it('carries out commands', () => {
     const { told, simulator } = recorder()
     const lines = ['corrupt-crc 3', 'drop-byte', 'stick-bus 2000', 'slow-response 60 2', 'arbitration-storm 20']
     for (const line of [...lines, 'TCP-DROP 500', ' adapter-reset '])
@@ -43,11 +43,11 @@ describe('control', () => {
     ['stick-bus soon', 'usage: stick-bus <ms>'],
     ['stick-bus -1', 'usage: stick-bus <ms>'],
     ['drop-byte 1 2', 'usage: drop-byte [symbols]'],
-  ])('says how %j would be right', (line, answer) => {
+  ])('answers the mistyped %j with the right form', (line, answer) => {
     expect(runEbusSimulatorCommand(recorder().simulator, line)).toBe(answer)
   })
 
-  it.each(['', 'help', 'constructor', 'what?'])('lists what it knows when it hears %j', (line) => {
+  it.each(['', 'help', 'constructor', 'what?'])('lists its commands for %j', (line) => {
     expect(runEbusSimulatorCommand(recorder().simulator, line)).toMatch(/^commands: corrupt-crc/)
   })
 })

@@ -18,7 +18,7 @@ afterAll(() => house.stop())
 const volume = (id: string, value: number, options = {}) => house.fleet.call(id, VOLUME, { volume: value }, options)
 
 describe.each(['websocket', 'mqtt'] as const)('over %s', (transport) => {
-  it('a late answer is nobody else’s', async () => {
+  it('a late answer is not given to another call', async () => {
     const device = await house.enrol(transport)
     const id = device.identity.deviceId
     device.faults.lateMs = 120

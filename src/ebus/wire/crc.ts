@@ -20,7 +20,7 @@ export function addEscapedByteToCrc(crc: number, logical: number): number {
   return shifted(shifted(crc) ^ ESC) ^ (logical === SYN ? 0x01 : 0x00)
 }
 
-/** Adds one byte that is neither A9 nor AA. */
+/** Returns the checksum after one more byte that is neither A9 nor AA. */
 export function addByteToCrc(crc: number, byte: number): number {
   return shifted(crc) ^ byte
 }

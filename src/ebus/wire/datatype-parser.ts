@@ -1,6 +1,4 @@
-/**
- * Datatype parser: finds a type by its name in definitions, `TYPE[:length][,divisor]`.
- */
+/** Datatype parser: finds every datatype by the name that ebusd's definitions give it, `TYPE[:length][,divisor]`. */
 import type { Datatype, FieldValue } from './datatype.ts'
 import { DATE_DATATYPES, DAY_DATATYPE, DTM_DATATYPE, WEEKDAY_DATATYPES } from './date-type.ts'
 import { PIN_DATATYPE, createBcdDatatype, createBitsDatatype, createHcdDatatype } from './digit-type.ts'
@@ -24,7 +22,7 @@ const FIXED = new Map<string, Datatype<FieldValue>>(
 
 const SPEC = /^(?<name>[A-Z][A-Z0-9_]*)(?::(?<length>\d{1,3}))?(?:,(?<divisor>-?\d{1,6}))?$/
 
-/** A number type by name. Throws for an unknown name, because names are from our own tables. */
+/** Finds a number type by its name. It throws on an unknown name, because these names are written in our own tables. */
 export function parseNumberDatatype(spec: string): Datatype<number> {
   const [name = '', divisor] = spec.split(',')
   const type = createNumberDatatype(name, divisor === undefined ? 1 : Number(divisor))
@@ -32,7 +30,9 @@ export function parseNumberDatatype(spec: string): Datatype<number> {
   return type
 }
 
-/** `undefined` for an unknown name or an impossible length. Lengths are in bytes, or in bits for BIn. */
+/**
+ * Returns `undefined` for an unknown name or a length that the type cannot have. Lengths count bytes, or bits for BIn.
+ */
 export function parseDatatype(spec: string, part: TelegramPart = 'response'): Datatype<FieldValue> | undefined {
   const { name = '', length, divisor } = SPEC.exec(spec)?.groups ?? {}
   if (divisor !== undefined || (length === undefined && createNumberDatatype(name, 1) !== undefined))

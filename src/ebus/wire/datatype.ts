@@ -10,13 +10,13 @@ import { fail, ok } from '../../core/result.ts'
 
 export interface Datatype<Value> {
   readonly name: string
-  /** The length in bytes; 1 for a type that is only some bits of one. */
+  /** In bytes; 1 for a type that uses only some bits of a byte. */
   readonly length: number
   /** For types smaller than a byte: the lowest bit they use, and how many. */
   readonly bits?: { readonly first: number; readonly count: number }
   /** Reads the first `length` bytes. */
   decode(bytes: Uint8Array): Result<Value | undefined, DatatypeFault>
-  /** Throws on a value that the type cannot hold; the caller checks first. */
+  /** Throws on a value that the type cannot hold; the caller checks the value first. */
   encode(value: Value | undefined): Uint8Array
 }
 
@@ -27,10 +27,10 @@ export interface CalendarDate {
 }
 
 export interface TimeOfDay {
-  /** 24 only as 24:00, the end of a day. */
+  /** 24 occurs only as 24:00, the end of a day. */
   readonly hour: number
   readonly minute: number
-  /** For types with seconds. */
+  /** Set only by types that carry seconds. */
   readonly second: number | undefined
 }
 
@@ -43,19 +43,22 @@ export type FieldValue = number | string | CalendarDate | TimeOfDay | BusDateTim
 
 export type DatatypeFault =
   | { readonly kind: 'too-short'; readonly type: string; readonly needed: number; readonly got: number }
-  /** The bytes, in hex, are invalid for this type. */
+  /** The bytes, given in hex, encode no value of this type. */
   | { readonly kind: 'out-of-range'; readonly type: string; readonly bytes: string }
 
 interface Definition<Value> extends Omit<Datatype<Value>, 'decode'> {
-  /** Given exactly `length` bytes. */
+  /** `bytes` has exactly `length` bytes. */
   readonly read: (bytes: Uint8Array) => Value | undefined | OutOfRange
 }
 
-/** Bytes that are invalid for any type. */
+/** The result of `read` for bytes that encode no value of the type. */
 export const OUT_OF_RANGE: unique symbol = Symbol('out of range')
 export type OutOfRange = typeof OUT_OF_RANGE
 
-/** Makes a datatype from the part in which types differ; lengths and faults are handled here. */
+/**
+ * Builds a datatype from the read and write functions that differ between types; this function checks lengths and turns
+ * bad bytes into faults.
+ */
 export function defineDatatype<Value>({ read, ...rest }: Definition<Value>): Datatype<Value> {
   const { name, length } = rest
   return {

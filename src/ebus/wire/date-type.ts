@@ -24,7 +24,7 @@ const bcd = { fromByte: fromBcd, toByte: toBcd }
 interface DateLayout {
   readonly name: string
   readonly coding: typeof binary
-  /** What Monday is written as; without it there is no weekday byte. */
+  /** The number that the type writes for Monday; without it the type has no weekday byte. */
   readonly monday: number | undefined
 }
 
@@ -47,7 +47,7 @@ function dateType({ name, coding, monday }: DateLayout): Datatype<CalendarDate> 
       const yy = bytes[length - 1] === NO_PART ? undefined : coding.fromByte(bytes[length - 1] ?? 0)
       if (day === OUT_OF_RANGE || month === OUT_OF_RANGE) return OUT_OF_RANGE
       if (yy === undefined && bytes[length - 1] !== NO_PART) return OUT_OF_RANGE
-      // 00 is the year 2000 in a whole date and nothing in a date with holes.
+      // The year byte 00 means 2000 in a complete date, and "no year" in a date whose day or month is missing.
       const year =
         yy === undefined || (yy === 0 && (day === undefined || month === undefined)) ? undefined : CENTURY + yy
       return day === undefined && month === undefined && year === undefined ? undefined : { year, month, day }
@@ -89,7 +89,7 @@ export const DAY_DATATYPE: Datatype<CalendarDate> = defineDatatype<CalendarDate>
 
 const LAST_MINUTE = (Date.UTC(2100, 0, 1) - MINUTE_EPOCH) / MINUTE_MS - 1
 
-/** Has no pattern for "nothing". */
+/** DTM has no bit pattern for "nothing". */
 export const DTM_DATATYPE: Datatype<BusDateTime> = defineDatatype<BusDateTime>({
   name: 'DTM',
   length: 4,
@@ -112,7 +112,7 @@ export const DTM_DATATYPE: Datatype<BusDateTime> = defineDatatype<BusDateTime>({
   },
 })
 
-/** 0 is Monday in the value, whatever it is on the wire. */
+/** In the decoded value 0 is Monday, whichever number the type writes on the bus for Monday. */
 export const WEEKDAY_DATATYPES: readonly Datatype<number>[] = [
   { name: 'BDY', monday: 0, replacement: 7 },
   { name: 'HDY', monday: 1, replacement: 0 },
@@ -141,7 +141,7 @@ function utc(type: string, { year, month, day }: CalendarDate): number {
   return Date.UTC(year, month - 1, day)
 }
 
-/** 0 is Monday. A 31.04. counts as the day after the 30th. */
+/** Returns 0 for Monday. An impossible date such as 31.04. counts as the day after 30.04. */
 function weekdayOf(year: number, month: number, day: number): number {
   return (new Date(Date.UTC(year, month - 1, day)).getUTCDay() + 6) % 7
 }

@@ -11,24 +11,26 @@ import { fail, ok } from '../../core/result.ts'
 export interface BusDeviceIdentity {
   readonly manufacturerCode: number
   readonly manufacturer: string
-  /** The product id, by which everything else is chosen. */
+  /** The product id; every rule that selects by device compares it. */
   readonly deviceId: string
-  /** Version and revision, two digits each: `0507`. */
+  /** Software version and revision, two digits each: `0507`. */
   readonly software: string
   readonly hardware: string
 }
 
-/** Whatever is long enough can be read: what is in it is for others to judge. */
+/** The only fault is an answer that is too short; this decoder does not judge the contents of a longer one. */
 export interface IdentityFault {
   readonly kind: 'too-short'
   readonly got: number
 }
 
-/** Manufacturer byte and service: Vaillant's own telegrams have the same number as PB. */
+/**
+ * The manufacturer byte of Vaillant; Vaillant's own telegrams have the same number as their primary command byte PB.
+ */
 export const VAILLANT_MANUFACTURER_CODE = 0xb5
 const IDENTITY_LENGTH = 10
 
-/** As registered with the eBUS user group; a code that is not here is shown as its number. */
+/** Manufacturers as registered with the eBUS user group; a code that is missing here is shown as its number. */
 export const MANUFACTURERS: ReadonlyMap<number, string> = new Map([
   [0x06, 'Dungs'],
   [0x0f, 'FH Ostfalia'],
@@ -57,7 +59,7 @@ export const MANUFACTURERS: ReadonlyMap<number, string> = new Map([
   [0xfd, 'ebusd'],
 ])
 
-/** Bytes behind the tenth are left alone: some devices say more. */
+/** Ignores every byte after the tenth, because some devices send more. */
 export function decodeIdentity(answer: Uint8Array): Result<BusDeviceIdentity, IdentityFault> {
   if (answer.length < IDENTITY_LENGTH) return fail({ kind: 'too-short', got: answer.length })
   const manufacturerCode = answer[0] ?? 0
@@ -80,26 +82,26 @@ export function isSameIdentity(left: BusDeviceIdentity, right: BusDeviceIdentity
 }
 
 export const SERIAL_NUMBER_CHUNK_COUNT = 4
-/** B509 24, 25, 26 and 27. */
+/** The four requests are B509 24, 25, 26 and 27. */
 const FIRST_CHUNK = 0x24
-/** With the status byte that the first one begins with. */
+/** The first piece has this length with the status byte in front of it. */
 const LONGEST_CHUNK = 9
 
-/** Which piece of a serial number a B509 request asks for. */
+/** Returns which piece of a serial number a B509 request asks for. */
 export function parseSerialChunkIndex(data: Uint8Array): number | undefined {
   const chunk = (data[0] ?? 0) - FIRST_CHUNK
   return data.length === 1 && chunk >= 0 && chunk < SERIAL_NUMBER_CHUNK_COUNT ? chunk : undefined
 }
 
-/** The data of a B509 telegram that asks for one piece. */
+/** Returns the data of the B509 telegram that asks for one piece of the serial number. */
 export function encodeSerialRequest(chunk: number): Uint8Array {
   return Uint8Array.of(FIRST_CHUNK + chunk)
 }
 
 /**
- * Prefix, year, week, article number, supplier, counter and check are 28 characters in pieces of 8, 9, 9 and 2: only the
- * first piece has a status byte in front. Some devices leave it out, others begin every piece with 00. `undefined`: no
- * such thing as a serial number here.
+ * Decodes one piece of the serial number. Prefix, year, week, article number, supplier, counter and check digits are 28
+ * characters in pieces of 8, 9, 9 and 2; only the first piece has a status byte in front. Some devices omit that byte,
+ * others begin every piece with 00. Returns `undefined` when the answer holds no piece of a serial number.
  */
 export function decodeSerialChunk(chunk: number, answer: Uint8Array): string | undefined {
   if (answer.length > LONGEST_CHUNK) return undefined
@@ -108,13 +110,13 @@ export function decodeSerialChunk(chunk: number, answer: Uint8Array): string | u
   return text === '' ? undefined : text
 }
 
-/** Joined and trimmed; `undefined` when nothing is left that tells one device from another. */
+/** Joins and trims the pieces; returns `undefined` when the result could not distinguish one device from another. */
 export function joinSerialNumber(chunks: readonly string[]): string | undefined {
   const text = chunks.join('').trim()
   return /[^0 ]/.test(text) ? text : undefined
 }
 
-/** Padding and anything else that is no character becomes a blank. */
+/** Replaces padding and every other unprintable byte by a blank. */
 function printable(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ' ')).join('')
 }

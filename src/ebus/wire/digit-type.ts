@@ -8,7 +8,7 @@ import { OUT_OF_RANGE, defineDatatype, throwUnencodableValue } from './datatype.
 
 const NO_DIGITS = 0xff
 
-/** The two digits of a BCD byte as a number; `undefined` when a nibble is no digit. */
+/** Reads the two digits of a BCD byte as a number; returns `undefined` when a nibble is not a decimal digit. */
 export function fromBcd(byte: number): number | undefined {
   const [tens, ones] = [byte >> 4, byte & 0xf]
   return tens > 9 || ones > 9 ? undefined : tens * 10 + ones
@@ -18,7 +18,10 @@ export function toBcd(number: number): number {
   return (Math.floor(number / 10) << 4) | (number % 10)
 }
 
-/** Least significant byte first. An FF is "nothing" as long as no byte below it was nonsense. */
+/**
+ * The least significant byte comes first. A byte FF means "nothing", unless a less significant byte was already
+ * invalid.
+ */
 export function createBcdDatatype(length: number): Datatype<number> {
   return defineDatatype<number>({
     name: length === 1 ? 'BCD' : `BCD:${length}`,
@@ -28,7 +31,7 @@ export function createBcdDatatype(length: number): Datatype<number> {
   })
 }
 
-/** Each byte a number 0..99 in binary; there is no pattern for "nothing". */
+/** Each byte holds a number from 0 to 99 in binary; the type has no bit pattern for "nothing". */
 export function createHcdDatatype(length: number): Datatype<number> {
   const name = `HCD:${length}`
   return defineDatatype<number>({
@@ -49,7 +52,7 @@ export function createHcdDatatype(length: number): Datatype<number> {
   })
 }
 
-/** Four digits, most significant first. A name rather than a number: the zero in front of 0142 belongs to it. */
+/** Four digits, the most significant first. The value is a string, because the leading zero of 0142 is part of it. */
 export const PIN_DATATYPE: Datatype<string> = defineDatatype<string>({
   name: 'PIN',
   length: 2,
@@ -64,7 +67,7 @@ export const PIN_DATATYPE: Datatype<string> = defineDatatype<string>({
   },
 })
 
-/** `count` bits from bit `first` upwards. */
+/** A type of `count` bits, counted upwards from bit `first`. */
 export function createBitsDatatype(first: number, count: number): Datatype<number> | undefined {
   if (first > 7 || count < 1 || first + count > 8) return undefined
   const name = `BI${first}:${count}`

@@ -1,11 +1,11 @@
 /**
  * Enhanced protocol: how a host and an adapter talk about a bus without having to keep its timing.
  *
- *   0ddddddd                  a data byte below 80: please send, or received
+ *   0ddddddd                  a data byte below 80 that the host wants sent, or that the adapter received
  *   11ccccdd 10dddddd         c = command, d = data
  *
- * The second byte of a pair is recognisable by its top bits, so a lost byte is seen. Symbols pass through untouched in
- * both directions: escaping is the host's business.
+ * The second byte of a pair is recognisable by its top bits, so the parser notices a lost byte. Symbols pass through
+ * untouched in both directions: the host does the escaping.
  *
  * Pure, but for the parser it is given.
  */
@@ -22,11 +22,11 @@ export interface AdapterMessage {
   readonly data: number
 }
 
-/** START with this address takes a pending START back. */
+/** A START with this address cancels a START that is still pending. */
 export const CANCEL_START_ADDRESS = 0xaa
-/** Feature bit of INIT and RESETTED. */
+/** The feature bit in INIT and RESETTED by which host and adapter agree on INFO requests. */
 export const INFO_FEATURE_FLAG = 0x01
-/** Data of ERROR_EBUS and ERROR_HOST; the other one, 01, is overrun. */
+/** The data byte of ERROR_EBUS and ERROR_HOST that means a framing error; the only other one, 01, means an overrun. */
 export const FRAMING_ERROR_CODE = 0x00
 
 const HOST_CODES: Readonly<Record<HostCommand, number>> = { init: 0x0, send: 0x1, start: 0x2, info: 0x3 }
@@ -42,12 +42,12 @@ const ADAPTER_CODES: Readonly<Record<AdapterEvent, number>> = {
 const HOST_BY_CODE = new Map(Object.entries(HOST_CODES).map(([name, code]) => [code, name as HostCommand]))
 const ADAPTER_BY_CODE = new Map(Object.entries(ADAPTER_CODES).map(([name, code]) => [code, name as AdapterEvent]))
 
-/** Always the two-byte form, as ebusd does: some adapters know no other. */
+/** Always writes the two-byte form, as ebusd does, because some adapters know no other. */
 export function encodeHostMessage({ command, data }: HostMessage): Uint8Array {
   return pair(HOST_CODES[command], data)
 }
 
-/** Received symbols below 80 in the short form, everything else as a pair. */
+/** Writes received symbols below 80 in the short form and everything else as a pair. */
 export function encodeAdapterMessage({ event, data }: AdapterMessage): Uint8Array {
   if (event === 'received' && data < 0x80) return Uint8Array.of(data)
   return pair(ADAPTER_CODES[event], data)
@@ -59,14 +59,17 @@ function pair(code: number, data: number): Uint8Array {
 }
 
 export type EnhancedFault =
-  /** A second half without a first. */
+  /** The second byte of a pair arrived without a first one. */
   | { readonly kind: 'stray-byte'; readonly byte: number }
-  /** A first half whose second never came; `byte` came instead and is read anew. */
+  /**
+   * The second byte of a pair never arrived; `byte` arrived instead, and the parser reads it as the start of something
+   * new.
+   */
   | { readonly kind: 'broken-pair'; readonly byte: number }
   | { readonly kind: 'unknown-command'; readonly code: number; readonly data: number }
 
 export interface EnhancedParser {
-  /** First half of a pair, or -1. */
+  /** The first byte of a pair that waits for its second one, or -1. */
   first: number
 }
 
@@ -75,8 +78,9 @@ export function newEnhancedParser(): EnhancedParser {
 }
 
 /**
- * What an adapter said; `onFault` hears what could not be read, after which the parser starts afresh. It hears it
- * between the messages between which it came: what stands before a hole in the stream is whole.
+ * Yields the messages of the adapter. The parser calls `onFault` for bytes that it cannot read and then starts afresh.
+ * The call happens between the messages before and after the unreadable bytes, so that the caller knows where the gap
+ * is.
  */
 export function* parseAdapterBytes(
   parser: EnhancedParser,
@@ -90,7 +94,7 @@ export function* parseAdapterBytes(
   }
 }
 
-/** What a host said. */
+/** Yields the messages of a host. */
 export function* parseHostBytes(
   parser: EnhancedParser,
   bytes: Uint8Array,
@@ -103,7 +107,7 @@ export function* parseHostBytes(
   }
 }
 
-/** The short form means the same as code 1 in both directions. */
+/** A byte in the short form means the same as a pair with command code 1, in both directions. */
 const SHORT_FORM = 0x1
 
 function* parse(

@@ -1,5 +1,5 @@
 /**
- * Record: where fields stand that follow one another in the data of a telegram.
+ * Record: computes the byte offsets of consecutive fields in the data of a telegram.
  *
  * Fields smaller than a byte share one as long as each starts above the one before; a lower start opens the next byte.
  */

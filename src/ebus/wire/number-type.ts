@@ -1,5 +1,5 @@
 /**
- * Number types: whole numbers, the same divided by something, and IEEE floats.
+ * Number types: whole numbers, whole numbers with a divisor, and IEEE floats.
  *
  *   UCH SCH UIN SIN ULG …  whole      D1C D2B D2C FLT  whole, divided      EXP EXR  binary32
  */
@@ -10,10 +10,10 @@ interface Whole {
   readonly bytes: number
   readonly signed?: boolean
   readonly bigEndian?: boolean
-  /** Without one, every pattern of bits is a number. */
+  /** When false, no bit pattern means "nothing": every pattern is a number. */
   readonly replaced?: boolean
   readonly divisor?: number
-  /** Highest raw value, where it is lower than the bits allow. */
+  /** The highest raw value, given only where it is lower than the bits would allow. */
   readonly max?: number
 }
 
@@ -54,7 +54,7 @@ const WHOLE: Readonly<Record<string, Whole>> = {
   S4B: { bytes: 4, signed: true, bigEndian: true },
 }
 
-/** `divisor` comes on top of the type's own; a negative one multiplies. */
+/** `divisor` is multiplied with the divisor of the type itself; a negative one multiplies the value instead. */
 export function createNumberDatatype(name: string, divisor: number): Datatype<number> | undefined {
   if (name === 'EXP' || name === 'EXR') return floatType(name, divisor)
   const whole = WHOLE[name]
@@ -65,7 +65,7 @@ function wholeType(name: string, whole: Whole, divisor: number): Datatype<number
   const { bytes: length, signed = false, bigEndian = false, replaced = false } = whole
   const span = 2 ** (8 * length)
   const [lowest, highest] = signed ? [-span / 2, span / 2 - 1] : [0, span - 1]
-  // The pattern that means "nothing": all ones, or the most negative number.
+  // The bit pattern that means "nothing": all ones, or the most negative number.
   const replacement = signed ? lowest : highest
   const min = replaced && signed ? lowest + 1 : lowest
   const max = whole.max ?? (replaced && !signed ? highest - 1 : highest)
@@ -93,7 +93,7 @@ function wholeType(name: string, whole: Whole, divisor: number): Datatype<number
   })
 }
 
-/** 7FC00000. */
+/** The float 7FC00000 (NaN), which means "nothing". */
 const NO_FLOAT = [0x7f, 0xc0, 0x00, 0x00] as const
 
 function floatType(name: 'EXP' | 'EXR', divisor: number): Datatype<number> {
@@ -118,7 +118,7 @@ function floatType(name: 'EXP' | 'EXR', divisor: number): Datatype<number> {
   })
 }
 
-/** One division instead of several, so that 215 tenths are exactly 21.5. */
+/** Combines both divisors into one division, so that 215 tenths are exactly 21.5. */
 function scaling(
   divide: number,
   divisor: number,

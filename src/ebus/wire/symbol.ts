@@ -11,11 +11,12 @@ export const BROADCAST_ADDRESS = 0xfe
 
 /** 1 start, 8 data and 1 stop bit at 2400 Bd. */
 export const SYMBOL_DURATION_MS = 10_000 / 2_400
-/** The AUTO-SYN generator speaks when nobody else has for this long. */
+/** The AUTO-SYN generator sends a SYN when the bus has been silent for this long. */
 export const AUTO_SYN_INTERVAL_MS = 40
 
 /**
- * What the bus carries for these logical bytes. SYN, ACK and NAK are written as they are and never come through here.
+ * Returns the bytes that the bus carries for these logical bytes. SYN, ACK and NAK are sent unescaped and never pass
+ * through this function.
  */
 export function escapeBytes(logical: Uint8Array): Uint8Array {
   const wire: number[] = []
@@ -27,7 +28,9 @@ export function escapeBytes(logical: Uint8Array): Uint8Array {
   return Uint8Array.from(wire)
 }
 
-/** The logical byte an escape pair stands for; `undefined` when the second half is neither 00 nor 01. */
+/**
+ * Returns the logical byte that an escape pair stands for, or `undefined` when the second byte is neither 00 nor 01.
+ */
 export function unescapePair(second: number): number | undefined {
   if (second === 0x00) return ESC
   if (second === 0x01) return SYN

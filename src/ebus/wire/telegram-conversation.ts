@@ -1,12 +1,12 @@
 /**
- * Conversation: an initiator's side of a telegram, from the moment it has won the bus until the SYN that gives it back.
+ * Conversation: the initiator's side of a telegram, from winning the bus until the SYN that frees it.
  *
  *   saying ──CRC echoed──▶ listening ──answer whole──▶ acknowledging ──▶ closing ──SYN──▶ over
  *     ▲                        │ NAK, once                  │ NAK, once
  *     └────────────────────────┘◀───────────────────────────┘
  *
- * In lockstep: a symbol is only followed by the next one after it was heard back, so a collision is noticed at the
- * symbol where it happens. A second line inside follows the telegram; this file decides who has to speak next.
+ * The initiator sends the next symbol only after it has read back the previous one, so it notices a collision at the
+ * symbol where it happens. A bus line decoder inside follows the telegram; this file decides who has to send next.
  *
  * Pure, but for the conversation it is given.
  */
@@ -17,12 +17,15 @@ import type { TelegramExchange, Telegram } from './telegram.ts'
 import { encodeTelegramCommand } from './telegram.ts'
 
 export type ConversationFault =
-  /** What came back is not what was sent, or a SYN cut in: the command is not on the bus as a whole. */
+  /**
+   * The symbol read back differs from the symbol sent, or a SYN interrupted the command: the bus did not carry the
+   * whole command.
+   */
   | 'collision'
-  /** Nobody acknowledged. */
+  /** The target did not acknowledge. */
   | 'no-answer'
   | 'refused'
-  /** Acknowledged, or perhaps acknowledged, but without a whole answer. */
+  /** The target acknowledged, or may have acknowledged, but no complete answer arrived. */
   | 'answer-lost'
   | 'answer-garbled'
 
@@ -31,7 +34,7 @@ export type ConversationOutcome =
   | { readonly kind: 'fault'; readonly fault: ConversationFault }
 
 export type ConversationAction =
-  /** Put this symbol on the bus now. */
+  /** The caller puts this symbol on the bus now. */
   | { readonly kind: 'say'; readonly symbol: number }
   | { readonly kind: 'listen' }
   | { readonly kind: 'over'; readonly outcome: ConversationOutcome }
@@ -39,17 +42,17 @@ export type ConversationAction =
 export interface TelegramConversation {
   readonly line: BusLineDecoderState
   readonly wire: Uint8Array
-  /** Index of the command symbol whose echo is due. */
+  /** Index of the command symbol whose echo is expected next. */
   at: number
-  /** Whatever was said last and must come back. */
+  /** The symbol sent last, which must be read back. */
   awaiting: number | undefined
-  /** Set once everything is decided and only the closing SYN is left. */
+  /** Set once the outcome is decided and only the closing SYN remains to be sent. */
   outcome: ConversationOutcome | undefined
 }
 
 const LISTEN: ConversationAction = { kind: 'listen' }
 
-/** Call when the own address has just stood on the bus unaltered; the first turn is ZZ. */
+/** The caller begins a conversation when it has read back its own address unaltered; the first turn is ZZ. */
 export function beginTelegramConversation(telegram: Telegram): {
   readonly conversation: TelegramConversation
   readonly turn: ConversationAction
@@ -62,10 +65,10 @@ export function beginTelegramConversation(telegram: Telegram): {
   return { conversation, turn: say(conversation, wire[1] ?? SYN) }
 }
 
-/** One symbol from the bus, our own echoes among them. */
+/** Takes one symbol from the bus, including the echoes of our own symbols. */
 export function continueTelegramConversation(conversation: TelegramConversation, symbol: number): ConversationAction {
   const { line, wire, outcome } = conversation
-  // The closing SYN, or whatever somebody put there: the matter is decided either way.
+  // This symbol is the closing SYN or another device's symbol in its place; the outcome is decided either way.
   if (outcome !== undefined) return { kind: 'over', outcome }
   if (conversation.awaiting !== undefined && symbol !== conversation.awaiting) return over(spokenOver(conversation))
   conversation.awaiting = undefined
@@ -73,7 +76,8 @@ export function continueTelegramConversation(conversation: TelegramConversation,
   if (heard !== undefined) return finish(conversation, heard, symbol)
   switch (line.phase) {
     case 'command':
-      // Length 0 only after a refusal: the repeat starts with QQ again, without a new arbitration.
+      // The length is 0 here only after the target answered NAK: the repeat starts with QQ again, without a new
+      // arbitration.
       conversation.at = line.commandLength === 0 && !line.escaping ? 0 : conversation.at + 1
       return say(conversation, wire[conversation.at] ?? SYN)
     case 'response-ack':
@@ -83,7 +87,7 @@ export function continueTelegramConversation(conversation: TelegramConversation,
   }
 }
 
-/** Up to its last symbol nobody can have acted on a command; from there on somebody may have. */
+/** Before the last symbol of a command is sent, no device can have acted on it; from that symbol on, one may have. */
 function spokenOver({ line, wire, at }: TelegramConversation): ConversationFault {
   return line.phase === 'command' && at < wire.length - 1 ? 'collision' : 'answer-lost'
 }
@@ -93,7 +97,7 @@ function finish(conversation: TelegramConversation, heard: BusLineEvent, symbol:
     heard.kind === 'exchange'
       ? { kind: 'exchange', exchange: heard.exchange }
       : { kind: 'fault', fault: faultOf(heard.reason) }
-  // Ended by a SYN: the bus is already free.
+  // A SYN ended the exchange, so the bus is already free.
   if (symbol === SYN) return { kind: 'over', outcome }
   conversation.outcome = outcome
   return say(conversation, SYN)

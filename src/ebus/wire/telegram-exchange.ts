@@ -1,5 +1,6 @@
 /**
- * Exchange codec: a whole telegram with its acknowledges as a trace writes it down, the bytes between two SYN.
+ * Exchange codec: encodes and decodes a whole telegram with its acknowledgements, that is the bytes between two SYN in
+ * a trace.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -13,7 +14,7 @@ export type ExchangeFault =
   | { readonly kind: 'broken'; readonly reason: BrokenTelegramCause }
   | { readonly kind: 'not-one' }
 
-/** As it sounds when everything goes well the first time. */
+/** Returns the bytes of an exchange in which every part succeeds at the first attempt. */
 export function encodeExchange(telegram: Telegram, response: Uint8Array | undefined): Uint8Array {
   const form = classifyTelegramForm(telegram.target)
   if ((form === 'initiator-target') !== (response !== undefined)) throw new RangeError(`${form} with a wrong response`)
@@ -23,7 +24,7 @@ export function encodeExchange(telegram: Telegram, response: Uint8Array | undefi
   return Uint8Array.from([...command, ACK, ...encodeTelegramResponse(response), ACK])
 }
 
-/** Hears exactly one exchange in `wire`, repeats included. */
+/** Decodes exactly one exchange from `wire`, including repeated parts. */
 export function decodeExchange(wire: Uint8Array): Result<TelegramExchange, ExchangeFault> {
   const line = newBusLineDecoder()
   const heard = [SYN, ...wire, SYN]

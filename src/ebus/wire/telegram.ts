@@ -1,22 +1,22 @@
 /**
- * Telegram: what an initiator says, what a target answers, and the three shapes the two make.
+ * Telegram: what an initiator sends, what a target answers, and the three forms of an exchange.
  *
  *   broadcast            QQ FE PB SB NN DD… CRC
  *   initiator-initiator  QQ ZZ PB SB NN DD… CRC  ACK(ZZ)
  *   initiator-target     QQ ZZ PB SB NN DD… CRC  ACK(ZZ)  NN DD… CRC  ACK(QQ)
  *
- * Everything here is logical, that is unescaped, unless it says wire.
+ * Every byte here is logical, that is unescaped, unless the name contains `wire`.
  */
 import { classifyAddress, isInitiatorAddress } from './address.ts'
 import { computeCrc } from './crc.ts'
 import { escapeBytes } from './symbol.ts'
 
 export interface Telegram {
-  /** QQ, an initiator. */
+  /** QQ, the address of the initiator. */
   readonly source: number
-  /** ZZ, anything but A9 and AA. */
+  /** ZZ, the address of the target: any byte except A9 and AA. */
   readonly target: number
-  /** PB and SB, which together name the service. */
+  /** PB and SB, which together identify the service. */
   readonly primary: number
   readonly secondary: number
   readonly data: Uint8Array
@@ -24,16 +24,21 @@ export interface Telegram {
 
 export type TelegramForm = 'broadcast' | 'initiator-initiator' | 'initiator-target'
 
-/** A telegram that reached its end. `response` is there exactly when the form is initiator-target; it may be empty. */
+/**
+ * A telegram whose exchange is complete. `response` is set exactly when the form is initiator-target; it may be empty.
+ */
 export interface TelegramExchange {
   readonly telegram: Telegram
   readonly response: Uint8Array | undefined
-  /** How often the command and the response had to be said again (each 0 or 1). */
+  /** How often the initiator repeated the command and the target repeated the response (each 0 or 1). */
   readonly commandRepeats: number
   readonly responseRepeats: number
 }
 
-/** A telegram that nobody had to say twice; of what is only looked up, it does not count who asks. */
+/**
+ * Builds an exchange without repeats. `source` may be omitted where the caller only looks up a response, because the
+ * lookup ignores the initiator.
+ */
 export function createExchange(
   telegram: Omit<Telegram, 'source'> & { readonly source?: number },
   response: Uint8Array = new Uint8Array(),
@@ -41,7 +46,10 @@ export function createExchange(
   return { telegram: { source: 0x00, ...telegram }, response, commandRepeats: 0, responseRepeats: 0 }
 }
 
-/** NN is one byte. The standard stops at 16; devices on real buses do not, so the wire's own limit is the one kept. */
+/**
+ * NN is one byte. The standard allows at most 16 data bytes, but real devices send more, so only the limit of that byte
+ * applies.
+ */
 export const MAX_TELEGRAM_DATA_BYTES = 255
 
 export function classifyTelegramForm(target: number): TelegramForm {
@@ -59,12 +67,12 @@ export function encodeCommandWithoutCrc(telegram: Telegram): Uint8Array {
   return Uint8Array.from([source, target, primary, secondary, ...partBytes(data)])
 }
 
-/** The command as it goes on the wire: escaped, CRC included, no SYN. */
+/** Returns the command as the bus carries it: escaped, with CRC, without SYN. */
 export function encodeTelegramCommand(telegram: Telegram): Uint8Array {
   return sealed(encodeCommandWithoutCrc(telegram))
 }
 
-/** The response as it goes on the wire: escaped, CRC included, no ACK. */
+/** Returns the response as the bus carries it: escaped, with CRC, without ACK. */
 export function encodeTelegramResponse(data: Uint8Array): Uint8Array {
   return sealed(partBytes(data))
 }

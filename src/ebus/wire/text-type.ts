@@ -5,12 +5,12 @@ import { fromHex } from '../../core/bytes.ts'
 import type { Datatype } from './datatype.ts'
 import { defineDatatype, throwUnencodableValue } from './datatype.ts'
 
-/** Padded with blanks. */
+/** A string that is padded with blanks. */
 export function createStrDatatype(length: number): Datatype<string> {
   return textType(`STR:${length}`, length, 0x20)
 }
 
-/** Ended by a zero, or by the end of its room. */
+/** A string that ends at a zero byte or at the end of its field. */
 export function createNtsDatatype(length: number): Datatype<string> {
   return textType(`NTS:${length}`, length, 0x00)
 }
@@ -30,13 +30,16 @@ function textType(name: string, length: number, padding: number): Datatype<strin
   })
 }
 
-/** No control character gets through to a log or a model; which code page lies above 7E, no device says. */
+/**
+ * Replaces control characters, so that none reaches a log or a model, and bytes above 7E, because no device tells its
+ * code page.
+ */
 function printable(byte: number): string {
   if (byte < 0x20) return ' '
   return byte > 0x7e ? '?' : String.fromCharCode(byte)
 }
 
-/** `aa bb cc`. */
+/** The bytes as hex text: `aa bb cc`. */
 export function createHexDatatype(length: number): Datatype<string> {
   const name = `HEX:${length}`
   return defineDatatype<string>({
@@ -51,7 +54,7 @@ export function createHexDatatype(length: number): Datatype<string> {
   })
 }
 
-/** Skipped when read, zero when written. */
+/** The bytes are skipped when reading and written as zeros. */
 export function createIgnDatatype(length: number): Datatype<string> {
   return defineDatatype<string>({
     name: `IGN:${length}`,
@@ -63,7 +66,7 @@ export function createIgnDatatype(length: number): Datatype<string> {
 
 export type TelegramPart = 'command' | 'response'
 
-/** TEM parameter `GG-NNN`; where the two numbers sit depends on who speaks. */
+/** The TEM parameter number `GG-NNN`; the bit positions of its two parts differ between command and response. */
 export function createTemParameterDatatype(part: TelegramPart): Datatype<string> {
   const groupAt = part === 'command' ? 0 : 7
   const numberAt = part === 'command' ? 8 : 0

@@ -16,7 +16,7 @@ interface ClockLayout {
   readonly bcd: boolean
   readonly hourFirst: boolean
   readonly seconds: boolean
-  /** Stands in every byte when there is no time. */
+  /** Every byte has this value when there is no time. */
   readonly replacement: number
 }
 
@@ -24,7 +24,7 @@ interface StepLayout {
   readonly name: string
   readonly length: number
   readonly stepMinutes: number
-  /** Only these bits count. */
+  /** The number of low bits that carry the value; the higher bits are ignored. */
   readonly bits?: number
   readonly lastStep: number
   readonly replacement: number
@@ -39,7 +39,7 @@ export const TIME_DATATYPES: readonly Datatype<TimeOfDay>[] = [
   clockType({ name: 'VTM', bcd: false, hourFirst: false, seconds: false, replacement: 0xff }),
   stepType({ name: 'MIN', length: 2, stepMinutes: 1, lastStep: DAY_MINUTES, replacement: 0xffff }),
   stepType({ name: 'TTM', length: 1, stepMinutes: 10, lastStep: 143, replacement: 0x90 }),
-  // In these two the byte of midnight also means "no time", and is read as that.
+  // TTH and TTQ use 0 both for midnight and for "no time"; the decoder reads it as "no time".
   stepType({ name: 'TTH', length: 1, stepMinutes: 30, bits: 6, lastStep: 48, replacement: 0 }),
   stepType({ name: 'TTQ', length: 1, stepMinutes: 15, bits: 7, lastStep: 96, replacement: 0 }),
 ]

@@ -1,6 +1,4 @@
-/**
- * House start: a believable house to begin with.
- */
+/** House start: builds the state in which the virtual house begins. */
 import type {
   SimulatedEnergyMeter,
   SimulatedHouse,
@@ -14,7 +12,10 @@ const at = (hour: number, minute = 0): number => hour * 60 + minute
 const everyDay = (slots: readonly SimulatedTimerSlot[]): SimulatedWeekProgram => Array.from({ length: 7 }, () => slots)
 const workdays = (week: readonly SimulatedTimerSlot[], weekend: readonly SimulatedTimerSlot[]): SimulatedWeekProgram =>
   Array.from({ length: 7 }, (_, day) => (day < 5 ? week : weekend))
-/** Last month and last year a little worse than this one, so that no two figures are equal by accident. */
+/**
+ * The meters of last month and last year are a little higher than the current ones, so that no two figures are equal by
+ * accident.
+ */
 const meter = (totalKwh: number, yearKwh: number, monthKwh: number): SimulatedEnergyMeter => ({
   todayWh: 0,
   monthWh: monthKwh * 1_000,
@@ -24,7 +25,10 @@ const meter = (totalKwh: number, yearKwh: number, monthKwh: number): SimulatedEn
   totalWh: totalKwh * 1_000,
 })
 
-/** A family house with radiators downstairs, a warm floor upstairs, a 150 l cylinder and 4 m² of collector. */
+/**
+ * Builds a family house with radiators downstairs, floor heating upstairs, a 150 l cylinder and 4 m² of solar
+ * collector.
+ */
 export function createSimulatedHouse(seed: number, startMs: number): SimulatedHouse {
   const zone = {
     humidityPct: 46,

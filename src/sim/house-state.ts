@@ -1,25 +1,23 @@
-/**
- * House state: everything the virtual house is at one moment.
- */
+/** House state: the complete state of the virtual house at one moment. */
 export type ZoneOperatingMode = 'off' | 'auto' | 'manual'
 
 /** Minutes since midnight; `endMinute` 1440 is the end of the day. */
 export interface SimulatedTimerSlot {
   readonly startMinute: number
   readonly endMinute: number
-  /** `undefined` where the program has no temperature of its own and the setpoint counts. */
+  /** `undefined` where the program sets no temperature of its own, so that the zone's setpoint applies. */
   readonly celsius: number | undefined
 }
 
-/** Monday first. */
+/** The days of a week, Monday first. */
 export type SimulatedWeekProgram = readonly (readonly SimulatedTimerSlot[])[]
 
 interface Weather {
   readonly yearMeanCelsius: number
   readonly outsideCelsius: number
-  /** Over the last day. */
+  /** The average over the last day. */
   readonly averageCelsius: number
-  /** What the front passing through adds to season and hour. */
+  /** The passing weather front adds this to the temperature of season and hour. */
   readonly driftCelsius: number
   readonly sunWattsPerM2: number
 }
@@ -40,14 +38,14 @@ export interface SimulatedZone {
   readonly dayCelsius: number
   readonly nightCelsius: number
   readonly quickVeto: { readonly celsius: number; readonly untilMs: number } | undefined
-  /** What the next quick veto will ask for; kept when none runs. */
+  /** The temperature that the next quick veto will set; kept while none is active. */
   readonly quickVetoCelsius: number
   readonly holiday: Holiday | undefined
   readonly program: SimulatedWeekProgram
-  /** Computed: what the room should be now, and whether its valve is open. */
+  /** Computed: the target temperature of the room at this moment, and whether its valve is open. */
   readonly targetCelsius: number
   readonly heating: boolean
-  /** Building physics: heat lost outwards per kelvin, heat stored, heat given by the radiator per kelvin, people. */
+  /** Building physics: heat loss in watts per kelvin, heat capacity, radiator output per kelvin, heat from people. */
   readonly lossWPerK: number
   readonly capacityJPerK: number
   readonly emitterWPerK: number
@@ -79,10 +77,10 @@ interface HotWater {
   readonly topCelsius: number
   readonly bottomCelsius: number
   readonly charging: boolean
-  /** A single charge on request, whatever the program says. */
+  /** A single charge on request, independent of the program. */
   readonly boost: boolean
   readonly drawLpm: number
-  /** Left of the draw that runs. */
+  /** Seconds left of the water draw that is running. */
   readonly drawSeconds: number
   readonly litres: number
   readonly program: SimulatedWeekProgram
@@ -102,7 +100,7 @@ interface Boiler {
   readonly pressureBar: number
   readonly pumpOn: boolean
   readonly fanRpm: number
-  /** Anti-cycling time left. */
+  /** Seconds left until the boiler may ignite again (anti-cycling time). */
   readonly restSeconds: number
   readonly waterKg: number
   readonly heatingHours: number
@@ -122,7 +120,7 @@ interface Solar {
   readonly pumpHours: number
 }
 
-/** Wh; what a regulator shows for each source and use. */
+/** Energy in Wh, as a regulator shows it for each source and use. */
 export interface SimulatedEnergyMeter {
   readonly todayWh: number
   readonly monthWh: number
@@ -140,7 +138,9 @@ interface Energy {
 }
 
 export interface SimulatedHouse {
-  /** State of the house's own chance: weather and taps are part of what repeats. */
+  /**
+   * State of the house's random generator; weather and water draws are derived from it, so they repeat with the seed.
+   */
   readonly chance: number
   /** The house's own wall clock, written as if it were UTC. */
   readonly timeMs: number

@@ -1,5 +1,5 @@
 /**
- * House: what the virtual regulator measures and steers. Rooms, water, a boiler, the sun, and a clock.
+ * House: simulates what the virtual regulator measures and controls: rooms, water, a boiler, the sun, and a clock.
  *
  *   weather ▸ what the regulator wants ▸ boiler ▸ circuits ▸ rooms and cylinder ▸ meters
  *
@@ -11,7 +11,7 @@ import { nextRandom } from './ebus/random-state.ts'
 import { computeCircuitDemand, isDhwDemanded, computeZoneTarget } from './house-control.ts'
 import type { SimulatedEnergyMeter, SimulatedHouse } from './house-state.ts'
 
-/** Short against every time constant in here; the boiler's small water is the fastest of them. */
+/** Short compared with every time constant in this file; the small water volume of the boiler has the shortest one. */
 const STEP_S = 10
 const WATER_J_PER_KG_K = 4_186
 const DAY_MS = 86_400_000
@@ -32,12 +32,15 @@ function stepOnce(house: SimulatedHouse, seconds: number): SimulatedHouse {
   )
 }
 
-/** Coldest before dawn, warmest in the afternoon, on top of the season and a front that drifts through. */
+/**
+ * Computes the outside temperature: coldest before dawn and warmest in the afternoon, plus the season and a passing
+ * front.
+ */
 function stepWeather(house: SimulatedHouse, seconds: number): SimulatedHouse {
   const { weather } = house
   const hour = (house.timeMs % DAY_MS) / 3_600_000
   const yearFraction = ((house.timeMs / DAY_MS) % 365.25) / 365.25
-  // Coldest about 18 January.
+  // The season is coldest about 18 January.
   const season = weather.yearMeanCelsius - 9.5 * Math.cos(2 * Math.PI * (yearFraction - 0.05))
   const dayCurve = 3.5 * Math.cos((2 * Math.PI * (hour - 15)) / 24)
   const drawn = nextRandom(house.chance)
@@ -46,10 +49,10 @@ function stepWeather(house: SimulatedHouse, seconds: number): SimulatedHouse {
   const outsideCelsius = season + dayCurve + driftCelsius
   const height =
     Math.max(0, Math.sin((Math.PI * (hour - 6)) / 12)) * (0.55 - 0.3 * Math.cos(2 * Math.PI * yearFraction))
-  // Clear sky at noon gives 900 W/m²; a cold front brings clouds.
+  // A clear sky at noon gives 900 W/m²; a cold front brings clouds.
   const sunWattsPerM2 = 900 * height * Math.max(0.15, Math.min(1, 0.6 + driftCelsius / 10))
   const blend = Math.min(1, seconds / (DAY_MS / 1_000))
-  // A first-order mean over a day: what the regulator's summer limit looks at.
+  // A first-order average over a day, which the regulator compares with its summer limit.
   const averageCelsius = weather.averageCelsius + (outsideCelsius - weather.averageCelsius) * blend
   return {
     ...house,
@@ -58,7 +61,7 @@ function stepWeather(house: SimulatedHouse, seconds: number): SimulatedHouse {
   }
 }
 
-/** What the regulator asks of boiler and circuits this moment. */
+/** Computes what the regulator demands of boiler and circuits at this moment. */
 function stepDemand(house: SimulatedHouse): SimulatedHouse {
   const zones = house.zones.map((zone) => ({ ...zone, targetCelsius: computeZoneTarget(zone, house) }))
   const targeted = { ...house, zones }
@@ -69,13 +72,16 @@ function stepDemand(house: SimulatedHouse): SimulatedHouse {
   })
   const valved = zones.map((zone) => ({
     ...zone,
-    // The thermostat valve closes a little above the target.
+    // The thermostatic valve closes a little above the target.
     heating: (circuits[zone.circuit]?.pumpOn ?? false) && zone.roomCelsius < zone.targetCelsius + 0.3,
   }))
   return { ...targeted, zones: valved, circuits, dhw: { ...house.dhw, charging: isDhwDemanded(targeted) } }
 }
 
-/** Hysteresis around the wanted flow temperature, and a flame that follows the gap between smallest and full. */
+/**
+ * Simulates the boiler: hysteresis around the wanted flow temperature, and a modulation that follows the temperature
+ * gap between smallest and full flame.
+ */
 function stepBoiler(house: SimulatedHouse, seconds: number): SimulatedHouse {
   const { boiler, dhw, circuits } = house
   const heatingSet = Math.max(0, ...circuits.map(({ pumpOn, flowSetCelsius }) => (pumpOn ? flowSetCelsius : 0)))
@@ -87,7 +93,8 @@ function stepBoiler(house: SimulatedHouse, seconds: number): SimulatedHouse {
       : Math.min(heatingSet, boiler.flowMaxCelsius)
   const gap = flowSetCelsius - boiler.flowCelsius
   const restSeconds = Math.max(0, boiler.restSeconds - seconds)
-  // Off 5 K above what is wanted, on again 4 K below and after three minutes: a boiler that clicked would be no boiler.
+  // The burner stops 5 K above the wanted temperature and starts again 4 K below it, after three minutes at the
+  // earliest, because a real boiler does not cycle faster.
   const mayBurn = mode !== 'standby' && gap > -5 && boiler.flowCelsius < 85
   const flame = boiler.flame ? mayBurn : mayBurn && gap > 4 && restSeconds === 0
   const wanted = boiler.minPct + gap * 6
@@ -118,12 +125,12 @@ function stepBoiler(house: SimulatedHouse, seconds: number): SimulatedHouse {
   }
 }
 
-/** Primary water, circuits, cylinder and collector. */
+/** Simulates the primary water, the circuits, the cylinder and the collector. */
 function stepWater(house: SimulatedHouse, seconds: number): SimulatedHouse {
   const { boiler, weather } = house
   const burnerWatts = (boiler.modulationPct / 100) * boiler.maxKw * 1_000
   const heating = boiler.mode === 'heating'
-  // What the boiler's own walls lose to the cellar.
+  // Heat that the boiler loses through its own walls to the cellar.
   let takenWatts = (boiler.flowCelsius - 20) * 4
   const circuits = house.circuits.map((circuit, index) => {
     const rooms = house.zones.filter((zone) => zone.circuit === index)
@@ -145,7 +152,7 @@ function stepWater(house: SimulatedHouse, seconds: number): SimulatedHouse {
   const { dhw, solar, drawnWatts, chance } = stepCylinder(house, seconds)
   takenWatts += drawnWatts
   const flowCelsius =
-    // Four percent go up the chimney.
+    // Four percent of the burner's heat is lost through the chimney.
     boiler.flowCelsius + ((burnerWatts * 0.96 - takenWatts) * seconds) / (boiler.waterKg * WATER_J_PER_KG_K)
   const bounded = Math.max(weather.outsideCelsius, Math.min(95, flowCelsius))
   const returnCelsius = bounded - Math.min(20, Math.max(0, takenWatts / (WATER_J_PER_KG_K * 0.28)))
@@ -175,7 +182,7 @@ function stepCylinder(
   const hour = (house.timeMs % DAY_MS) / 3_600_000
   const drawn = nextRandom(house.chance)
   const sized = nextRandom(drawn.state)
-  // About a dozen draws a day, most of them in the morning and in the evening.
+  // About a dozen draws of warm water a day, most of them in the morning and in the evening.
   const perHour = (hour >= 6 && hour < 9) || (hour >= 18 && hour < 22) ? 1.6 : hour >= 9 && hour < 18 ? 0.35 : 0.03
   const begins = dhw.drawSeconds <= 0 && drawn.value < (perHour * seconds) / HOUR_S
   const drawSeconds = begins ? 40 + sized.value ** 2 * 420 : Math.max(0, dhw.drawSeconds - seconds)
@@ -188,7 +195,7 @@ function stepCylinder(
       : 0
   const collectorOn =
     solar.enabled &&
-    // The usual differential control: on at 8 K, off at 3 K.
+    // The usual differential control of a solar pump: on at 8 K difference, off at 3 K.
     solar.collectorCelsius > dhw.bottomCelsius + (solar.pumpOn ? 3 : 8) &&
     dhw.bottomCelsius < solar.cylinderMaxCelsius
   const sunWatts = collectorOn ? Math.max(0, (solar.collectorCelsius - dhw.bottomCelsius) * 160) : 0
@@ -198,7 +205,7 @@ function stepCylinder(
     // Mains water comes in at 10 °C.
     dhw.bottomCelsius * (1 - moved) + 10 * moved + perLayer(chargeWatts + sunWatts - loss(dhw.bottomCelsius))
   const top = dhw.topCelsius * (1 - moved) + dhw.bottomCelsius * moved - perLayer(loss(dhw.topCelsius))
-  // Warm water rises: the lower layer is never the warmer one for long.
+  // Warm water rises, so the lower layer does not stay warmer than the upper one: the two are mixed.
   const mixed = bottom > top ? (bottom + top) / 2 : undefined
   const gained =
     solar.areaM2 * weather.sunWattsPerM2 * 0.72 - (solar.collectorCelsius - weather.outsideCelsius) * 14 - sunWatts
@@ -239,7 +246,7 @@ function stepRooms(house: SimulatedHouse, seconds: number): SimulatedHouse {
 function stepMeters(house: SimulatedHouse, seconds: number): SimulatedHouse {
   const { boiler, energy } = house
   const gasWh = ((boiler.modulationPct / 100) * boiler.maxKw * 1_000 * seconds) / HOUR_S
-  // Pump and standby, and the fan while it burns.
+  // Electricity for pump and standby, and for the fan while the burner is on.
   const electricWh = ((boiler.pumpOn ? 42 : 3) + (boiler.flame ? 35 : 0)) * (seconds / HOUR_S)
   const dhw = boiler.mode === 'dhw'
   return {
@@ -263,7 +270,7 @@ function add(meter: SimulatedEnergyMeter, wh: number): SimulatedEnergyMeter {
   }
 }
 
-/** Midnight, the first of a month, New Year. */
+/** Moves the meters on at midnight, on the first of a month and at New Year. */
 function rollOver(house: SimulatedHouse, beforeMs: number): SimulatedHouse {
   const before = new Date(beforeMs)
   const after = new Date(house.timeMs)

@@ -10,12 +10,12 @@ import { concatBytes } from '../core/bytes.ts'
 
 export type RgbColour = readonly [red: number, green: number, blue: number]
 
-/** Typical for luminance DC, T.81 table K.3: codes of 2…9 bits for the sizes 0…11. */
+/** The standard luminance DC table of T.81, table K.3: codes of 2 to 9 bits for the sizes 0 to 11. */
 const DC_COUNTS = [0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0]
 const DC_SIZES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
-/** The AC table needs "end of block" only; one code of one bit. */
+/** The AC table needs only "end of block", which has a code of one bit. */
 const END_OF_BLOCK = { code: 0, bits: 1 }
-/** DC of a flat block is 8 × (value − 128); dividing by 8 keeps every value exact. */
+/** The DC coefficient of a flat block is 8 × (value − 128); a quantiser of 8 therefore keeps every value exact. */
 const QUANTISER = 8
 const MAX_SIDE = 8_191
 
@@ -54,7 +54,7 @@ function entropy(columns: number, rows: number, colour: (column: number, row: nu
   return out.finish()
 }
 
-/** T.81 § F.1.2.1: the size of the difference, then its bits; negative ones are written one less. */
+/** Writes the size of the difference and then its bits; a negative difference is written minus one (T.81 § F.1.2.1). */
 function writeDifference(out: BitWriter, difference: number): void {
   const size = difference === 0 ? 0 : 32 - Math.clz32(Math.abs(difference))
   const { code, bits } = DC_CODES[size] ?? { code: 0, bits: 0 }
@@ -62,7 +62,7 @@ function writeDifference(out: BitWriter, difference: number): void {
   if (size > 0) out.write(difference > 0 ? difference : difference + 2 ** size - 1, size)
 }
 
-/** T.81 § C.2: codes count up within a length and double from one length to the next. */
+/** Codes count up within a length and are doubled from one length to the next (T.81 § C.2). */
 const DC_CODES: readonly { readonly code: number; readonly bits: number }[] = (() => {
   const codes: { code: number; bits: number }[] = []
   let code = 0
@@ -86,7 +86,7 @@ class BitWriter {
     }
   }
 
-  /** The last byte is filled with ones. */
+  /** Fills the rest of the last byte with ones. */
   finish(): Uint8Array {
     while (this.#count > 0) this.write(1, 1)
     return Uint8Array.from(this.#bytes)
@@ -94,7 +94,7 @@ class BitWriter {
 
   #flush(): void {
     this.#bytes.push(this.#held)
-    // A data byte 0xFF is followed by 0, so that it is not taken for a marker.
+    // A data byte 0xFF is followed by a 0 byte, so that a decoder does not take it for a marker.
     if (this.#held === 0xff) this.#bytes.push(0)
     this.#held = 0
     this.#count = 0

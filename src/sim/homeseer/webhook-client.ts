@@ -3,7 +3,7 @@
  */
 import { encodeWebhook, type WebhookChange } from '../../homeseer/wire/webhook.ts'
 
-/** An address that does not answer must not make the simulator remember the whole day. */
+/** Limits the queue, so that an address which does not answer cannot make the simulator keep a whole day of changes. */
 const MAX_WAITING = 1_000
 const TIMEOUT_MS = 5_000
 
@@ -20,7 +20,7 @@ export class WebhookSender {
     for (const target of this.#targets) {
       if (target.waiting.length >= MAX_WAITING) target.waiting.shift()
       target.waiting.push(body)
-      // Only the first starts the sender; the others are found by it.
+      // Only the first waiting change starts the sending loop; the running loop sends those that are added later.
       if (target.waiting.length === 1) void this.#drain(target)
     }
   }
@@ -33,7 +33,7 @@ export class WebhookSender {
     while (target.waiting.length > 0 && !this.#stopping.signal.aborted) {
       const body = target.waiting[0] ?? ''
       const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(TIMEOUT_MS)])
-      // HomeSeer does not try again, so neither do we.
+      // HomeSeer does not retry a failed post, so the simulator does not either.
       await fetch(target.url, {
         method: 'POST',
         body,

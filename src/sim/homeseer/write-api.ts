@@ -25,7 +25,7 @@ import type { SimulatedWorld } from './simulated-world.ts'
 
 type WriteRequest = (world: SimulatedWorld, question: SimulatedApiRequest) => SimulatedAnswer
 
-/** `undefined` when the request is not one of these. */
+/** Returns `undefined` when the request is not one of the changing requests. */
 export function answerWriteRequest(
   world: SimulatedWorld,
   request: string,
@@ -38,7 +38,7 @@ export function answerWriteRequest(
     : createResponseTextAnswer('Error, not authorized')
 }
 
-/** The POST form: an action with members of its own names. */
+/** Answers the POST form of a request: a JSON action whose members have their own names. */
 export function answerActionRequest(
   world: SimulatedWorld,
   body: JsonObject,
@@ -125,7 +125,7 @@ interface Given {
   readonly id: number | undefined
 }
 
-/** Answers with the state as it is at this moment, which after a slow command is still the old one. */
+/** Answers with the state of this moment, which after a slow command is still the old state. */
 function control(
   world: SimulatedWorld,
   { parameters, user, nowMs }: SimulatedApiRequest,
@@ -154,7 +154,10 @@ function store({ house, system }: SimulatedWorld, { parameters, nowMs }: Simulat
   )
 }
 
-/** A camera moves one block for each start; a stop ends a movement that is already over. */
+/**
+ * Moves the camera one block for each start command; a stop command has no effect, because the movement is already
+ * over.
+ */
 function pan({ system }: SimulatedWorld, camId: number, direction: string): boolean {
   const camera = system.cameras.find((one) => one.camId === camId)
   const known = PAN_DIRECTIONS.find((one) => one === direction.toLowerCase())

@@ -77,8 +77,9 @@ export interface Offer extends CapabilityDescriptor {
 }
 
 /**
- * Claims are arguments by which a caller only says that it means the call: `confirm`, `intent`, `why`, a key. Given a
- * body as it came, those that are missing, each with a value that is true and can be sent as it stands.
+ * Claims are arguments by which a caller only confirms that it means the call: `confirm`, `intent`, `why`, a key. Given
+ * the body of a call, the function returns the missing claims, each with a true value that the caller can send
+ * unchanged.
  */
 export type ConfirmationArgumentCompleter = (body: JsonObject, call: { readonly traceId: string }) => JsonObject
 

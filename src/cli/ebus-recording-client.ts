@@ -34,8 +34,8 @@ const LANGUAGE = 'en'
 /** The columns of the official definition files. */
 const COLUMNS = 'type,circuit,level,name,comment,qq,zz,pbsb,id,*name,part,type,divisor/values,unit,comment'
 /**
- * Default lines, without which circuit and address in the name of a file are not used, as in ebusd; the official files
- * have them.
+ * Default lines, as the official files have them. Without them ebusd, and this reader too, ignores the circuit and the
+ * address in the name of a file.
  */
 const DEFAULT_LINES = ['*r,', '*w,', '*u,', '*uw,']
 

@@ -307,7 +307,7 @@ function noLedgerSentence(dataRoot: string): string {
   )
 }
 
-/** `even-refusing`: the command repairs the condition because of which the ledger refuses. */
+/** `even-refusing`: the command also runs on a ledger that refuses to open, because it repairs that condition. */
 export type RequiredLedgerCondition = 'sound' | 'even-refusing'
 
 export interface OfflineLedgerOptions {

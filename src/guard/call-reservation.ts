@@ -260,8 +260,8 @@ export async function settleCall(
   parts: CallSettlementDependencies,
 ): Promise<Outcome> {
   const settled = isBegun ? toSettledOutcome(outcome, effect) : outcome
-  // Another node, or a nested call, asks a person itself and nothing was tried: this approval is kept until that one is
-  // given.
+  // Another node, or a nested call, asks a person itself, and nothing was done yet: this approval is kept until the
+  // other one is given.
   if (yes !== undefined && !settled.ok && settled.fault.kind === 'approval-required') await giveBack(yes, call, parts)
   if (key !== undefined) await closeKey(key, isBegun ? settled : undefined, parts)
   return settled

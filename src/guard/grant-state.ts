@@ -1,6 +1,6 @@
 /**
- * Grant state: every grant according to the log: created with an approval, each use counted, within its number of uses
- * and its time.
+ * Grant state: every grant according to the log: created with an approval, every use is counted, and the grant ends
+ * with its last use or its time.
  *
  *   grant.created ─▶ grant.used, grant.given-back ─▶ grant.ended
  *

@@ -1,4 +1,4 @@
-/** Ledger finding: one defect of a stored ledger, as data; the sentence is for people. */
+/** Ledger finding: one defect of a stored ledger as data, and the sentence that describes it to a person. */
 import type { EntryFault } from './entry.ts'
 import { formatPinRemedies } from './ledger-state.ts'
 

@@ -1,7 +1,7 @@
 /**
  * Access points: connections to voice backends, where the owner configured any.
  *
- * Only joins.
+ * This file only connects other modules.
  */
 import { toHealthFinding } from '../bus/capability.ts'
 import type { GuardedBus } from '../call/guarded-bus.ts'

@@ -1,4 +1,7 @@
-/** MCP request: who asks, and what MCP clients request in either era, with validated parameters. */
+/**
+ * MCP request: who asks, and what MCP clients request in the revisions before and since 2026, with validated
+ * parameters.
+ */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject, Json } from '../core/json.ts'
 import type { McpCatalogue } from './catalogue.ts'

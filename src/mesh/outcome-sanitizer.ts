@@ -15,8 +15,8 @@ import type { EventLoopYieldQueue } from './event-loop-yield-queue.ts'
 import { createMalformedMeshReplyFault } from './mesh-answer.ts'
 
 /**
- * An answer with more members and items than this is cleaned in a turn of its own. A smaller one takes about a
- * millisecond.
+ * An answer with more members and items than this is cleaned in a separate turn of the event loop. A smaller one takes
+ * about a millisecond.
  */
 const MAX_MEMBERS_AT_ONCE = 2_000
 

@@ -25,7 +25,7 @@ export interface EventFeedSources {
 }
 
 const LOOK_MS = 200
-/** Computing the health of services is not free. */
+/** The state is polled only every tenth time, because computing the health of services is expensive. */
 const STATE_EVERY = 10
 /** Further calls between two polls are counted, not listed. */
 const MAX_CALLS = 250

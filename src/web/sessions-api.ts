@@ -15,7 +15,7 @@ import type { NewConsoleSession } from './console-sessions.ts'
 import { isSameOriginRequest, formatSetCookie } from './sign-in.ts'
 import type { SignInLinkView, CurrentUserView, SignedInView } from './views.ts'
 
-/** Routes that need no credential, because they are how one gets one. */
+/** Adds the routes that need no credential, because a client uses them to obtain one. */
 export function addSignInRoutes(api: HonoApi, { signIn, ledger, tooMany }: ApiOptions): void {
   const { sessions, cookieName } = signIn
   api.post('/session', async (context) => {

@@ -65,7 +65,7 @@ export function createSignInService({ sessions, authenticate, nodeId, url }: Sig
       const known = authenticate(headers, remoteAddress)
       return known.ok ? ok({ caller: known.value, session: undefined }) : known
     }
-    // A page says itself when it polls; a false statement only signs its user out sooner.
+    // The page states in a header that a request is a poll; a false statement only signs its own user out sooner.
     const found = sessions.find(halves, quietly ?? (headers[QUIET_HEADER] === undefined ? undefined : 'quietly'))
     if (found === undefined) return fail({ status: 401, message: 'You are not, or no longer, signed in.' })
     if (!isSameOriginRequest(headers))

@@ -165,8 +165,8 @@ class NodeRegistrar implements DeviceRegistrar {
       this.#waiting.approve(waiting, false)
       throw error
     })
-    // A device with a code was not enrolled before: the same address with the same UUID would have got credentials.
-    // This runs before anything else is awaited, because the device may connect as soon as it is approved.
+    // A device that shows a code was not enrolled before; an enrolled one (same address, same UUID) would have received
+    // credentials. This runs before anything else is awaited, because the device may connect as soon as it is approved.
     this.#options.onNewcomer?.(deviceId)
     // A client that sends only one OTA request has this token and no other, whichever transport it uses after its next
     // boot.

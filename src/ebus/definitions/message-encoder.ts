@@ -16,7 +16,9 @@ export interface EncodedCommand {
   readonly data: Uint8Array
 }
 
-/** One command, or one for each part of a chain. `target` is used for a message that names none. */
+/**
+ * Returns one command, or one for each part of a chained message. `target` is used if the message defines no target.
+ */
 export function encodeCommands(
   message: MessageDefinition,
   values: string,

@@ -253,7 +253,7 @@ function readToday(reader: PlaneReader, nowMs: number): string {
 interface HolidayContext {
   readonly one: (register: RegulatorRegister, target: number | string, name: string) => SettingRegisterWrite
   readonly named: string
-  /** As 2026-12-20. */
+  /** The present date, such as 2026-12-20. */
   readonly today: string
 }
 

@@ -142,7 +142,7 @@ function methodJson(method: MethodSummary): JsonObject {
   }
 }
 
-/** `settings` belong to the one method that sets them. */
+/** `settings` are the settings that the method can change; only one method has any. */
 export function toMethodDetailJson(method: MethodSummary, settings: readonly JsonObject[]): JsonObject {
   const schema = method.paramsSchema()
   return {

@@ -31,7 +31,7 @@ const series = z.object({
   yearly_meta: z.array(figureMeta),
   monthly_meta: z.array(figureMeta),
 })
-/** `total`: if a manufacturer's definition counts both in one figure, in kWh. */
+/** `total` is present if a manufacturer's definition counts hot water and heating in one figure, in kWh. */
 export const meterSchema = z.object({
   dhw: series.exactOptional(),
   climate: series.exactOptional(),

@@ -142,7 +142,7 @@ async function knownStatus(homeseer: HomeseerToolContext, input: StatusInput): P
   return ok({ name, version, tempFormatF: fahrenheit, devices })
 }
 
-/** Requests from HomeSeer: its own fields and filters. */
+/** Requests the status from HomeSeer, with HomeSeer's own fields and filters. */
 async function askStatus(
   homeseer: HomeseerToolContext,
   input: StatusInput & { readonly everything: boolean },

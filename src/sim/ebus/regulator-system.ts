@@ -136,7 +136,7 @@ export const SIMULATED_HOT_WATER_REGISTERS: readonly SimulatedRegisterRow[] = [
   [0x09, DATE, 2, createStoredValueAccess(UNSET_DATE_VALUE)], // holiday from
   [0x0a, DATE, 2, createStoredValueAccess(UNSET_DATE_VALUE)], // holiday to
   [
-    0x0d, // special function: 6 is one charge
+    0x0d, // special function; the value 6 is a single charge of the cylinder
     U8,
     3,
     createNumberRegisterAccess(

@@ -111,7 +111,7 @@ export function meshAttacks(
       ])
     })
 
-    it('refuses what is two minutes old', async () => {
+    it('refuses a call whose timestamp is two minutes old', async () => {
       expect(await attack({ timestamp: formatMeshTime(Date.now() - 120_000) })).toBe('410 expired')
     })
 

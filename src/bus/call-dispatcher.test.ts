@@ -107,7 +107,7 @@ describe('a handler that throws', () => {
 
 describe("a caller's fault", () => {
   it.each(['invalid-arguments', 'not-found', 'not-permitted', 'approval-required', 'conflict', 'unsupported'] as const)(
-    '%s says nothing about the provider',
+    '%s is not counted against the provider',
     async (kind) => {
       const { bus, entry, worker } = world()
       const asked = ask(bus)
@@ -410,7 +410,7 @@ describe('a chain that throws', () => {
     expect(bus.recentTraces()).toMatchObject([{ result: 'internal_error' }])
   })
 
-  it('and one that drops the ticket get an error that says so', async () => {
+  it('and one that drops the ticket get an error that names the cause', async () => {
     const logged: { err?: Error }[] = []
     const log = { warn: () => undefined, error: (details: object) => logged.push(details) }
     const bus = node('a', { log, admit: (call, _, proceed) => proceed({ ...call, ticket: undefined }) })

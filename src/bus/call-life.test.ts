@@ -84,7 +84,7 @@ describe('the end of a call', () => {
     expect(ticket.signal.reason).toMatchObject({ name: 'AbortError' })
   })
 
-  it('is not told to a listener that was dismissed, the first or a later one', () => {
+  it('is not reported to a listener that was removed, the first or a later one', () => {
     const { ticket, told, listener } = opened()
     const another = (name: string) => ({ callEnded: (): void => void told.push(name) })
     const [second, third] = [another('second'), another('third')]
@@ -124,7 +124,7 @@ describe('the end of a call', () => {
 })
 
 describe('the reference to the record of a call', () => {
-  it('names the approval or the grant that the call depended on, and nothing that there was not', () => {
+  it('names only the approval or the grant that the call depended on', () => {
     const record = { traceId: 't', logIndex: 1, endLogIndex: 2 }
     const encoded = { trace_id: 't', log_index: 1, end_log_index: 2 }
     expect(encodeCallRecordReference(record)).toEqual(encoded)
@@ -147,7 +147,7 @@ describe('a handler', () => {
     expect(seen).toEqual([false])
   })
 
-  it('is timed with the monotonic clock, whatever the wall clock says', async () => {
+  it('is timed with the monotonic clock, even if the wall clock is changed', async () => {
     const clock = manualClock()
     clock.advance(5_000)
     const bus = node('a', { clock })

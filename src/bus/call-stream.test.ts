@@ -80,7 +80,7 @@ describe('a streamed call', () => {
     expect(bus.registry.named('llm.chat')[0]?.health).toMatchObject({ samples: 1, p50Ms: 80 })
   })
 
-  it('makes no frame before the one before it was taken', async () => {
+  it('produces a frame only after the previous one was consumed', async () => {
     const { bus, state } = counter()
     const stream = bus.stream('count.up', [1, 0], {}, ME)
     await settled()

@@ -532,7 +532,7 @@ describe('whose answer', () => {
     expect(asked).toEqual([])
   })
 
-  it('is named in every answer of another node, with its device where that is known', async () => {
+  it('is named in every answer of another node, with its device if that is known', async () => {
     const [a, b] = [node('a'), node('b')]
     b.registerCapability(answering({ name: 'x.plain' }, async () => reply(1)))
     b.registerCapability(

@@ -44,7 +44,7 @@ describe('codes between nodes', () => {
     }
   })
 
-  it('carry what the contract names beside the message', () => {
+  it('carry the details that the contract names besides the message', () => {
     const fault = {
       kind: 'busy',
       code: 'capacity_exceeded',

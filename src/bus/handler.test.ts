@@ -76,7 +76,7 @@ describe('a handler that gives', () => {
     }
   })
 
-  it('an outcome without being async has given an outcome', async () => {
+  it('an outcome synchronously is accepted', async () => {
     const bus = bound((() => reply('at once')) as unknown as UnaryHandler)
     expect(await bus.call('x.y', [1, 0], {}, ME)).toEqual(reply('at once'))
     expect(slots(bus)).toBe(0)

@@ -8,13 +8,13 @@ function answeredOften(latencyMs: number, nowMs = 0) {
 }
 
 describe('peak ewma', () => {
-  it('believes a slower answer at once', () => {
+  it('adopts a slower response time at once', () => {
     const estimate = answeredOften(10)
     observeLatency(estimate, 200, 1)
     expect(estimateCost(estimate, 0, 1)).toBe(200)
   })
 
-  it('believes faster answers gradually', () => {
+  it('adopts faster response times gradually', () => {
     const estimate = answeredOften(200)
     observeLatency(estimate, 10, 1_000)
     expect(estimateCost(estimate, 0, 1_000)).toBeCloseTo(10 + 190 * Math.exp(-0.1), 6)

@@ -211,7 +211,7 @@ describe('peers', () => {
     expect(a.router.sticky.sessions().get(entry)).toBe(1)
   })
 
-  it('believes no peer that speaks for this node or for a third one', () => {
+  it('ignores a peer that announces capabilities of this node or of a third one', () => {
     const { registry } = node('a')
     expect(registry.updateFromPeer(peer('a', [chat]), 0).added).toEqual([])
     const liar = { nodeId: 'b', endpoint: undefined, manifest: { nodeId: 'c', capabilities: [chat] } }

@@ -142,7 +142,7 @@ describe('a second try', () => {
       return made
     }
 
-    it('is made at another one, whatever else is on the first', async () => {
+    it('is made at another node, even if the first node has more instances', async () => {
       const { bus, asked } = unevenVillage([fault('offline')], ['c', 'b'])
       expect(await ask(bus)).toMatchObject(reply('at last'))
       expect(asked).toEqual(['b', 'c'])
@@ -259,7 +259,7 @@ describe('a pause before the next try', () => {
 describe('a node that was not reached', () => {
   const away = { offline: fault('offline'), busy: fault('busy') }
 
-  it('is not asked for another instance of its own while there is another node', async () => {
+  it('is not asked for another of its instances while another node is available', async () => {
     const asked: string[] = []
     const remote: RemoteProviderClient = {
       call: (entry) => {

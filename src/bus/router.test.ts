@@ -353,7 +353,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('knows that the node asked for does not offer it', () => {
+  it('states that the requested node does not offer the capability', () => {
     const { bus } = village({ here: true, there: ['b'] })
     expect(bus.router.explain(callOf('llm.chat', { node: 'z' }), 0)).toMatchObject({
       kind: 'not-found',
@@ -362,7 +362,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('knows that the node asked for was here, and is away', () => {
+  it('states that the requested node was connected earlier and is not now', () => {
     const { bus } = village({ here: true, there: ['b'] })
     const called = { nodeId: 'b', endpoint: bus, displayName: 'attic', manifest: { nodeId: 'b', capabilities: [] } }
     bus.onPeerUpdated(called)
@@ -380,7 +380,7 @@ describe('a refusal', () => {
     expect(bus.strangeNode('attic')).toBeUndefined()
   })
 
-  it('knows that the node asked for belongs here, though it was never seen', () => {
+  it('states that the requested node is a member that was never connected', () => {
     const { bus } = village({ here: true, there: ['b'] })
     bus.expectPeers(new Map([['z', 'attic']]))
     expect(bus.strangeNode('attic')).toBe('The node attic is away now.')
@@ -418,7 +418,7 @@ describe('a refusal', () => {
     expect(bus.router.route(call, 0)).toBeUndefined()
   })
 
-  it('knows that everybody is busy, and when to come back', () => {
+  it('states that all providers are busy, and when to retry', () => {
     const { bus, at } = village({ here: true, there: ['b'], facts: { maxConcurrent: 1 } })
     answered(bus, at('a'), { latencyMs: 400 })
     for (const nodeId of ['a', 'b']) at(nodeId).inFlight = 1
@@ -466,7 +466,7 @@ describe('a refusal', () => {
     expect(routes(bus)).toEqual({ a: 200 })
   })
 
-  it('knows that everybody is in quarantine', () => {
+  it('states that all providers are in quarantine', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'] })
     failed(bus, at('b'), 5)
     bus.onPeerRemoved('c')

@@ -74,7 +74,7 @@ describe('schemas at registration', () => {
     expect(refusalOf(schema)).toBeUndefined()
   })
 
-  it('says something about any JSON at all, and throws nothing', () => {
+  it('accepts or refuses any JSON without throwing', () => {
     fc.assert(
       fc.property(
         fc.dictionary(
@@ -312,7 +312,7 @@ describe('answers', () => {
     expect(checkFrameSchema(offered({ name: 'x.y' }), { event: 'token', data: 1 })).toBeUndefined()
   })
 
-  it('a stranger that answers nonsense has failed', async () => {
+  it('an invalid answer of another node counts as its failure', async () => {
     const bus = node('a')
     bus.registerCapability(
       answering({ name: 'x.y', responseSchema: { type: 'number' } }, () => Promise.resolve(reply('seven'))),

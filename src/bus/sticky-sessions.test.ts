@@ -75,7 +75,7 @@ describe('sticky sessions', () => {
     expect(caller.stats().sessions).toBe(0)
   })
 
-  it('end after ten minutes of silence, swept away without anybody asking', async () => {
+  it('end after ten minutes without a call, removed by a periodic job', async () => {
     const { caller, clock, buses } = threeNodes()
     await servedBy(caller, 's')
     clock.advance(STICKY_SESSION_IDLE_TIMEOUT_MS)

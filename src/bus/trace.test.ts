@@ -19,7 +19,7 @@ describe('trace', () => {
     expect(trace.recent(-1)).toEqual([])
   })
 
-  it('gives every call a ULID of its own, or the one it came with', async () => {
+  it('gives every call a new ULID, or keeps the one that it came with', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     await bus.call('x.y', [1, 0], {}, ME)

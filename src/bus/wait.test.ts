@@ -411,7 +411,7 @@ describe('a quarantine', () => {
     expect(bus.stats().quarantines).toBe(0)
   })
 
-  it('has one probe, which ends whatever becomes of it', async () => {
+  it('has one probe, which ends however the probe call ends', async () => {
     const { bus, clock, asked } = ejected()
     clock.advance(60_000)
     for (const nodeId of ['b', 'c']) entryAt(bus, nodeId).lastSeenMs = clock.monotonic()

@@ -161,7 +161,7 @@ describe('chain', () => {
       expect((await refused({})).details).toEqual({ issues })
     })
 
-    it('answers with the refusal and the issues where the policy would refuse it anyway', async () => {
+    it('answers with the refusal and the issues if the policy would refuse the call anyway', async () => {
       const denial: Fault = { kind: 'not-permitted', message: 'Not you.', details: { rule: 'role' } }
       expect(await refused(claims, denial)).toMatchObject({
         kind: 'not-permitted',
@@ -280,7 +280,7 @@ describe('chain', () => {
     expect([same?.event['effect'], read?.event['target'], read?.body]).toEqual([undefined, undefined, undefined])
   })
 
-  it('audits a name that nobody offers', async () => {
+  it('audits a call of a name that no provider offers', async () => {
     const { diary, run } = chainWithDiary()
     await run(undefined, {}, async () => fail({ kind: 'not-found', message: 'nobody' }))
     expect(diary.filter((word) => word.startsWith('call.') && !word.endsWith('durable'))).toEqual([

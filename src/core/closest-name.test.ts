@@ -4,7 +4,7 @@ import { findClosestNames, formatNameSuggestion } from './closest-name.ts'
 const NAMES = ['hs4.devices.list', 'hs4.devices.set', 'hs4.events.list', 'task_list']
 
 describe('closest', () => {
-  it('finds what a slip of the pen was meant to be, the nearest first', () => {
+  it('finds the names nearest to a misspelt one, the nearest first', () => {
     expect(findClosestNames('hs4.device.list', NAMES)).toEqual(['hs4.devices.list'])
     expect(findClosestNames('hs4.device.lst', ['hs4.device.last', 'hs4.devices.list'])).toEqual([
       'hs4.device.last',

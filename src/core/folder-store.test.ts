@@ -24,7 +24,7 @@ describe('folder', () => {
     expect(() => createPrivateFolder(join(root, 'file', 'below'))).toThrow('EEXIST')
   })
 
-  it.runIf(process.platform === 'linux')('is refused, not tried for ever, where nothing can be made', () => {
+  it.runIf(process.platform === 'linux')('is refused instead of retried for ever if it cannot be created', () => {
     expect(() => createPrivateFolder('/proc/1/hearthbus/keys')).toThrow(/ENOENT|EACCES|EPERM/)
   })
 })

@@ -39,12 +39,12 @@ describe('canonical JSON', () => {
     '{"__proto__":1,"a":2}',
     '["a" ,"b"]',
     '\n1',
-  ])('takes %j for canonical exactly if the reference writes it so', (text) => {
+  ])('treats %j as canonical exactly if the reference implementation writes it like this', (text) => {
     const value = JSON.parse(text) as Json
     expect(isCanonicalJsonText(text, value)).toBe(writtenByReference(value) === text)
   })
 
-  it('knows a canonical text from any other spelling of it', () => {
+  it('distinguishes a canonical text from any other spelling of the same value', () => {
     const spelling = fc.array(
       fc.constantFrom('{', '}', '[', ']', ',', ':', '"a"', '"b"', '"1"', '1', '-1', '0', '.5', 'e1', ' ', 'true'),
       {
@@ -84,7 +84,7 @@ describe('canonical JSON', () => {
     expect(() => toPlainJson(parent)).toThrow('Circular')
   })
 
-  it('is what the reference makes of it, whatever it is made of', () => {
+  it('equals the output of the reference implementation for any value', () => {
     const key = fc.oneof(anyText(), fc.nat().map(String), fc.constantFrom('__proto__', 'toJSON', '\\ud800'))
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(

@@ -29,7 +29,7 @@ describe('listen', () => {
     expect(await isReached(port)).toBe(true)
   })
 
-  it('rejects with what the system says of a port that is taken', async () => {
+  it('rejects with the system error for a port that is in use', async () => {
     const port = await startListening(server(), { host: HOST, port: 0 })
     await expect(startListening(server(), { host: HOST, port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
   })

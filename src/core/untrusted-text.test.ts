@@ -19,7 +19,7 @@ describe('a stranger’s text', () => {
     expect(sanitizeLine('😀😀😀😀', 3)).toBe('😀😀…')
   })
 
-  it('is bounded and visible whatever it was', () => {
+  it('is bounded and contains only visible characters, for any input', () => {
     fc.assert(
       fc.property(anyText({ maxLength: 300 }), (text) => {
         const shown = sanitizeLine(text, 50)

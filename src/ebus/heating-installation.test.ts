@@ -208,7 +208,7 @@ describe('zones', () => {
     expect(zone(heating)).toMatchObject({ state: { wanted_because: 'holiday' }, config: { preset: 'away' } })
   })
 
-  it('cool where the circuit may, not where it has a fixed value', () => {
+  it('offer cooling if the circuit allows it, but not on a fixed-value circuit', () => {
     expect(zone(house([CIRCUIT_REGISTERS.type, '0200'])).config).toMatchObject({
       circuit_type: 'fixed_value',
       allowed_modes: ['off', 'auto', 'heat'],
@@ -575,7 +575,7 @@ describe('the first minutes', () => {
     expect(heating.startup.phase).toBe('LIVE_READY')
   })
 
-  it('show what the last run knew, and call it so', () => {
+  it('show the values of the last run, marked as cached', () => {
     const before = house([ZONE_REGISTERS.roomTemperature, '0000a441'])
     const heating = installation()
     heating.remember(before.shadow.entries())

@@ -74,7 +74,7 @@ describe('actuator store', () => {
     expect(laterVerdict(restarted, house.clock.now() + 26 * HOUR_MS)).toBe('ok')
   })
 
-  it('forgets what no longer counts', async () => {
+  it('removes changes that no longer count towards a limit', async () => {
     using house = openHouse({ limits })
     await change(house)
     house.clock.advance(27 * HOUR_MS)

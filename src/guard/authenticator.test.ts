@@ -83,7 +83,7 @@ describe('authenticate', () => {
     expect(authenticate(bearer(ownerToken), ELSEWHERE)).toEqual({ ok: true, value: OWNER_PRINCIPAL })
   })
 
-  it('refuses a bad token even where none would do', () => {
+  it('refuses a bad token even where no token is required', () => {
     for (const authorization of [
       `Bearer ${mintAccessToken()}`,
       `Bearer ${agentToken}x`,

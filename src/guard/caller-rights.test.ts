@@ -19,7 +19,7 @@ describe('a credential that is narrowed to devices', () => {
       expect(rules(narrowed, effect)).toEqual(['token-devices'])
   })
 
-  it('does not cover what one of its devices sets in motion', () => {
+  it('does not cover another device that a call to a covered device reaches', () => {
     const standing = { effect: 'writes', trustRequired: 'member', target: 'lamp:1', inProfile: true } as const
     expect(explainCallerRefusal(narrowed, { ...standing, reached: ['lamp:2'] })).toEqual([])
     expect(explainCallerRefusal(narrowed, { ...standing, reached: ['lamp:2', 'lock:1'] })).toEqual([

@@ -191,7 +191,7 @@ describe('grant', () => {
     expect(await tries(house, { zone: 2, celsius: 19 })).toBe('approval-required')
   })
 
-  it('is not given for a call with more arguments than anybody could weigh', async () => {
+  it('is not given for a call with more arguments than a person can review', async () => {
     using house = openHouse()
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`a${index}`, index]))
     await around(house.guard, callOf(heat, many), heat, neverCalled)

@@ -60,7 +60,7 @@ describe('guard', () => {
     expect(await fates(house, { kind: 'peer', id: 'q', level: 'anchor' })).toEqual(works)
   })
 
-  it('changes nothing for anybody in read-only mode', async () => {
+  it('refuses every change of every caller in read-only mode', async () => {
     using house = openHouse({ mode: 'readonly' })
     const no = 'not-permitted'
     for (const caller of [
@@ -153,7 +153,7 @@ describe('guard', () => {
     expect(await fate(house, offer)).toBe('acts')
   })
 
-  it('takes no budget for refused calls', async () => {
+  it('charges no budget for refused calls', async () => {
     using house = openHouse({
       limits: { ...GUARD_CONFIG.limits, effects: { writes: { perMinute: 1, burst: 1 } } },
     })
@@ -162,7 +162,7 @@ describe('guard', () => {
     expect([await fate(house, offerOf('writes')), await fate(house, offerOf('writes'))]).toEqual(['acts', 'busy'])
   })
 
-  it('does nothing when what a call would do cannot be told', async () => {
+  it('does not run a call whose assessment fails or is invalid', async () => {
     using house = openHouse()
     const broken: (() => CallAssessment | Promise<CallAssessment>)[] = [
       () => {

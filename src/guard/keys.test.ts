@@ -39,7 +39,7 @@ describe('idempotency key', () => {
     )
   })
 
-  it('replays the answer and says so, also after a restart', async () => {
+  it('replays the answer marked as a replay, also after a restart', async () => {
     using house = openHouse()
     const valve = actuator(() => ok({ data: { open: 40 }, content: [{ type: 'text', text: 'done' }] }))
     const first = await send(house, valve, { key: 'k1', open: 40 })

@@ -33,7 +33,7 @@ describe('day count', () => {
 })
 
 describe('limits', () => {
-  it('take no budget from our own services, whatever they change', () => {
+  it('charge no budget to our own services for any change', () => {
     const limits = createGuardLimiter(config, manualClock().monotonic)
     const act = { caller: undefined, effect: 'writes', target: undefined, actuator: undefined, touches: [] } as const
     for (let count = 0; count < 5; count++) {

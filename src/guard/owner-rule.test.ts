@@ -18,7 +18,7 @@ describe('owner rule', () => {
     expect(findOwnerDecision(rules, { tool: 'b', target: undefined })).toBeUndefined()
   })
 
-  it('about nothing is about no call', () => {
+  it('without tool and target matches no call', () => {
     expect(findOwnerDecision([{ says: 'trust' }], { tool: 'a', target: 'lock:1' })).toBeUndefined()
   })
 
@@ -81,7 +81,7 @@ describe('owner rule', () => {
     expect(asked()?.veto).toBe(false)
   })
 
-  it('counts a word that it does not know as a no', () => {
+  it('treats an unknown verdict as a refusal', () => {
     expect(findOwnerDecision([{ tool: 'a', says: 'allow' as 'trust' }], { tool: 'a', target: undefined })).toBe(
       'forbid',
     )

@@ -118,7 +118,7 @@ describe('policy', () => {
     expect(decision).not.toHaveProperty('retryAfterMs')
   })
 
-  it('says when to come back only where waiting is all it takes', () => {
+  it('gives a retry time only if waiting alone is sufficient', () => {
     const limits: LimitVerdict = {
       ok: false,
       reasons: [{ rule: 'actuator-rest', message: 'rests' }],
@@ -173,7 +173,7 @@ describe('policy', () => {
     }
   })
 
-  it('asks of a peer what the capability asks, and never less than its effect does', () => {
+  it('requires of a peer the trust level of the capability, and at least that of its effect', () => {
     const verdict = (level: 'unknown' | 'member' | 'trusted' | 'anchor', effect: Effect, trustRequired = 'member') =>
       evaluatePolicy(
         input(effect, {
@@ -193,7 +193,7 @@ describe('policy', () => {
     expect(verdict('anchor', 'reads', 'sovereign')).toBe('deny')
   })
 
-  it('keeps an admin tool an admin tool and a reading tool a reading one, whatever a call claims', () => {
+  it('keeps the effect of an admin tool and of a reading tool, even if a call claims another one', () => {
     expect(resolveEffectiveEffect('admin', 'reads')).toBe('admin')
     expect(resolveEffectiveEffect('admin', 'writes')).toBe('admin')
     expect(resolveEffectiveEffect('admin', 'sensitive')).toBe('sensitive')
@@ -222,7 +222,7 @@ describe('policy', () => {
     ).toBe('approval-required')
   })
 
-  it('takes a no for a no until it lapses', () => {
+  it('refuses a denied call until the denial lapses', () => {
     const approval: ApprovalStatus = { state: 'denied', id: 'a', why: 'not at night' }
     expect(evaluatePolicy(input('sensitive', { approval }))).toEqual({
       verdict: 'deny',

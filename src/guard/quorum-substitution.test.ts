@@ -264,7 +264,7 @@ describe('the votes of a node', () => {
     )
   }
 
-  it('count in whatever order they arrive, each number once', async () => {
+  it('count in any order of arrival, each number once', async () => {
     using at = openHouse({ ownerRules: [nodeRule] }, undefined, PEOPLE)
     const rounds = [await ask(at, { x: 1 }), await ask(at, { x: 2 }), await ask(at, { x: 3 })] as const
     const taken: boolean[] = []

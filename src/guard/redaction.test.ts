@@ -7,7 +7,7 @@ import { hideSecretsInJson, redactArguments, redactJson } from './redaction.ts'
 import { isSecretName, redactText } from './secret-detection.ts'
 
 describe('secret name', () => {
-  it('knows a secret by its name in any spelling', () => {
+  it('recognises a secret by its name in any spelling', () => {
     const secrets =
       'password Password userPassword user_password new-password passwd pwd passphrase secret clientSecret client_secret ' +
       'token accessToken access_token ACCESS_TOKEN apiKey api_key API-Key apikey x-api-key privateKey pin PIN userPin ' +

@@ -218,7 +218,7 @@ describe('a round', () => {
     expect(roundOf(at.afterPowerCut(), round.id).level).toBe('ABSOLUTE')
   })
 
-  it('ends the same in whatever order the votes come (1,000 orders)', async () => {
+  it('ends the same for any order of the votes (1,000 orders)', async () => {
     const said = fc.record({
       who: fc.constantFrom(...PEOPLE, 'node', 'stranger'),
       decision: fc.constantFrom('allow' as const, 'deny' as const),

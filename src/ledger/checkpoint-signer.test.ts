@@ -188,7 +188,7 @@ describe('the file of the last checkpoint', () => {
     expect(await fixture.ledger.adopt()).toMatchObject({ ok: true })
   })
 
-  it('is not believed from another key', async () => {
+  it('is not accepted if another key signed it', async () => {
     fixture.database.close()
     const stranger = new LedgerFixture(fixture.directory)
     await stranger.open()

@@ -35,12 +35,12 @@ describe('checkpoint', () => {
     expect(parseCheckpoint(text)).toMatchObject({ ok: false, fault: { kind: 'malformed-checkpoint' } })
   })
 
-  it('is believed when the log that it speaks of signed it', () => {
+  it('is accepted if the log that it names signed it', () => {
     const signed = { checkpoint, note: signNote(TEXT, [signer]) }
     expect(verifyAndParseCheckpoint(formatSignedCheckpoint(signed), signer.key)).toEqual({ ok: true, value: signed })
   })
 
-  it('is not believed from a log that speaks of another', () => {
+  it('is refused if another log than the one that it names signed it', () => {
     const other = createLogSigner('example.com/other', generateKeyPairSync('ed25519').privateKey)
     const note = formatSignedCheckpoint({ checkpoint, note: signNote(TEXT, [other]) })
     expect(verifyAndParseCheckpoint(note, other.key)).toEqual({
@@ -50,7 +50,7 @@ describe('checkpoint', () => {
     expect(verifyAndParseCheckpoint(note, signer.key)).toEqual({ ok: false, fault: { kind: 'no-known-signature' } })
   })
 
-  it('refuses, and does not throw on, what a stranger makes up', () => {
+  it('refuses arbitrary input without throwing', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect(parseCheckpoint(`${text}\n`)).toMatchObject({ ok: false, fault: { kind: 'malformed-checkpoint' } })

@@ -69,7 +69,7 @@ describe('ECVRF', () => {
     ).toBeUndefined()
   })
 
-  it('proves to one key what it proves to no other', () => {
+  it('gives a proof that only the right public key verifies', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ minLength: 32, maxLength: 32 }),

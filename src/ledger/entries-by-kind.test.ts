@@ -26,7 +26,7 @@ describe('entries by kind', () => {
     expect(seqsOfKinds(log, 'grant.made', 'token.made')).toEqual([1, 3])
   })
 
-  it('takes a dot in a kind for a dot', () => {
+  it('matches a dot in a kind literally', () => {
     expect(seqsOfKinds(logOf(entry(0, 'token-made')), 'token.made')).toEqual([])
   })
 

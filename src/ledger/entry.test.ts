@@ -16,7 +16,7 @@ describe('entry', () => {
     })
   })
 
-  it('reads back whatever event was written', () => {
+  it('reads back any event that was written', () => {
     const event = fc.dictionary(
       fc.string().filter((key) => !['v', 'seq', 'at', 'kind', 'body_hash'].includes(key)),
       fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>,

@@ -81,7 +81,7 @@ describe('export', () => {
     expect(await verified()).toMatchObject({ size: 300, findings: [] })
   })
 
-  it('does not look at a tail that somebody put into it', async () => {
+  it('ignores a tail file that was put into the export', async () => {
     await fixture.fill(300)
     await exported()
     cpSync(join(fixture.log, 'tail'), join(directory, 'tail'), { recursive: true })

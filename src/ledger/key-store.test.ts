@@ -60,7 +60,7 @@ describe('key store', () => {
     expect(readFileSync(path, 'utf8')).toBe(content)
   })
 
-  it('says that it cannot make one where there is no directory', async () => {
+  it('reports that it cannot create a key where there is no directory', async () => {
     const refused = await loadOrCreateNodeKey(join(directory, 'nowhere', 'node.key'))
     expect(refused).toMatchObject({ ok: false, fault: { kind: 'key-unreachable' } })
   })

@@ -227,7 +227,7 @@ describe('checkpoints and proofs', () => {
     }
   })
 
-  it('refuse what is not there', async () => {
+  it('refuse entries that the ledger does not have', async () => {
     await fixture.fill(3)
     expect(ledger.inclusion(3)).toEqual({ ok: false, fault: { kind: 'no-such-entry', seq: 3, size: 3 } })
     expect(ledger.inclusion(-1)).toMatchObject({ fault: { kind: 'no-such-entry' } })

@@ -52,7 +52,7 @@ describe('policy', () => {
     expect(isPolicySatisfied(policyOf(POLICY), cosigned)).toBe(met)
   })
 
-  it('needs nobody where the quorum is none, and one where it is a witness', () => {
+  it('needs no cosignature if the quorum is `none`, and one if it is a witness', () => {
     expect(isPolicySatisfied(policyOf('quorum none\n'), [])).toBe(true)
     const one = policyOf(`witness W ${x1}\nquorum W\n`)
     expect([isPolicySatisfied(one, []), isPolicySatisfied(one, ['W'])]).toEqual([false, true])

@@ -39,7 +39,7 @@ describe('tlog-proof', () => {
     expect(parseTlogProof(text)).toMatchObject({ ok: true, value: { index: 1, extra: undefined, path: [h0, h2] } })
   })
 
-  it('carries extra data that nobody vouches for', () => {
+  it('carries extra data that no signature covers', () => {
     const proof = { ...createTlogProof(1, [h0, h2], signed), extra: fromHex('00ff') }
     const again = parseTlogProof(formatTlogProof(proof))
     expect(again).toEqual({ ok: true, value: proof })

@@ -202,7 +202,7 @@ describe('tree', () => {
     )
   })
 
-  it('throws when asked to prove what is not there', () => {
+  it('throws when asked for a proof of an entry that does not exist', () => {
     const { node } = grow(leavesOf(3))
     expect(() => computeInclusionPath(3, 3, node)).toThrow('no leaf 3 in a tree of 3')
     expect(() => computeConsistencyPath(4, 3, node)).toThrow('a tree of 3 does not extend one of 4')

@@ -106,7 +106,7 @@ describe('witness server', () => {
     expect((await post(await request(5))).status).toBe(200)
   })
 
-  it('lets one of two at once through, and never goes back', async () => {
+  it('accepts one of two concurrent requests, and never cosigns a smaller tree afterwards', async () => {
     for (let round = 1; round <= 10; round++) {
       const [before, small, large] = [(round - 1) * 10, round * 10 - 5, round * 10]
       await fixture.fill(small)

@@ -77,7 +77,7 @@ describe('witness', () => {
     expect(answer(8, sign(head(7)), 8, [])).toBe(400)
   })
 
-  it('answers 403 where no trusted key signed', () => {
+  it('answers 403 if no trusted key signed', () => {
     expect(answer(0, sign(head(7), stranger), undefined)).toBe(403)
     const changed = formatAddCheckpointRequest({ oldSize: 0, proof: [], signed: sign(head(7)) }).replace(
       '\n7\n',

@@ -167,7 +167,7 @@ describe('a tool called over HTTP', () => {
     expect(await events(response)()).toMatchObject({ id: 1, result: { structuredContent: { data: 'at last' } } })
   })
 
-  it('says nothing about the inside when a handler throws', async () => {
+  it('reveals no internals when a handler throws', async () => {
     const { url } = await open([
       capability({ name: 'bug' }, () => {
         throw new Error('secret path /etc')
@@ -194,7 +194,7 @@ describe('lists over HTTP', () => {
     expect(calls.map((call: Call) => call.capability)).toEqual(['test.echo', 'test.echo'])
   })
 
-  it('hold what the profile of the path holds', async () => {
+  it('list the tools of the profile in the path', async () => {
     const profiles = { some: { include: ['test.w*'], exclude: [] } }
     const { url, calls } = await open([echo, write], { profiles })
     expect(names(await hear(`${url}/read`, modernRequest('tools/list')))).toEqual(['test.echo'])
@@ -314,7 +314,7 @@ describe('requests that are not let in', () => {
     expect([heard.status, heard.headers.get('allow')]).toEqual([status, allow])
   })
 
-  it('find nothing beside /mcp and its profiles', async () => {
+  it('get 404 for a path that is no profile of /mcp', async () => {
     const { url } = await open([echo])
     expect((await hear(`${url}/a/b`, modernRequest('tools/list'))).status).toBe(404)
     expect((await hear(`${url}?names=camels`, modernRequest('tools/list'))).status).toBe(400)

@@ -247,7 +247,7 @@ describe('a session of the 2025 family', () => {
     expect(missing.messages).toMatchObject([{ error: { code: -32_602 } }])
   })
 
-  it('withdraws a call when told to', async () => {
+  it('cancels a call on request of the client', async () => {
     const { endless, begun, withdrawn } = endlessCapability()
     const { url } = await open([endless])
     const { post } = await legacyClient(url)
@@ -332,7 +332,7 @@ describe('a session of the 2025 family', () => {
     await client.close()
   })
 
-  it('says what is wrong with parameters, and what is not there', async () => {
+  it('reports invalid parameters and unknown resources', async () => {
     const { url } = await open([echo])
     const { post } = await legacyClient(url)
     const codes = await Promise.all(

@@ -24,7 +24,7 @@ describe('node pin', () => {
     expect(readPinnedNode({ 'io.hearthbus/node': 'x'.repeat(1_000) }, undefined)).toHaveLength(128)
   })
 
-  it('is listed where there is something to choose', () => {
+  it('is listed if there is more than one node to choose from', () => {
     expect(addNodePinToSchema(open, ['here'])).toBe(open)
     expect(addNodePinToSchema(open, ['here', 'attic'])).toEqual({
       type: 'object',

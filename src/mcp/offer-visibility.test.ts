@@ -11,14 +11,14 @@ function effectsSeenBy(standing: ViewerRights): readonly Effect[] {
 }
 
 describe('visibility', () => {
-  it('shows each role what it could ever do', () => {
+  it('shows each role only the tools that it could be allowed to call', () => {
     expect(effectsSeenBy({ role: 'observer' })).toEqual(['reads'])
     expect(effectsSeenBy({ role: 'approver' })).toEqual(['reads'])
     expect(effectsSeenBy({ role: 'agent' })).toEqual(EFFECTS)
     expect(effectsSeenBy({ role: 'admin' })).toEqual(EFFECTS)
   })
 
-  it('shows a narrowed token only what it was narrowed to', () => {
+  it('shows a narrowed token only the tools that it was narrowed to', () => {
     expect(effectsSeenBy({ role: 'agent', restrictions: { effects: ['reads', 'writes'] } })).toEqual([
       'reads',
       'writes',

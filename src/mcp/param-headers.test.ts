@@ -34,7 +34,7 @@ describe('parameter headers', () => {
     expect(findParamHeaderMismatch(declared, { region: ['eu'] }, {})).toBeUndefined()
   })
 
-  it('decode what is not plain ASCII', () => {
+  it('decode text that is not plain ASCII', () => {
     expect(decodeHeaderValue('=?base64?w6Q=?=')).toBe('ä')
     expect(decodeHeaderValue('=?base64?w6Q?=')).toBeUndefined()
     expect(decodeHeaderValue('=?base64?/w==?=')).toBeUndefined()

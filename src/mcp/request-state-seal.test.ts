@@ -39,7 +39,7 @@ describe('state seal', () => {
     expect(seal.open(sealed, 'x')).toBe('a')
   })
 
-  it('is nothing when it is anything', () => {
+  it('yields nothing for arbitrary text', () => {
     const seal = createRequestStateSeal(manualClock())
     fc.assert(fc.property(fc.string(), (text) => seal.open(text, 'x') === undefined))
     expect(['', 'v1', 'v1..', 'v1.e30.', 'v2.e30.AAAA'].map((text) => seal.open(text, 'x'))).toEqual(

@@ -110,7 +110,7 @@ describe('MCP over stdio', () => {
     await serving?.ended
   })
 
-  it.each(['2025 family', '2026-07-28'])('withdraws a call when told to, in the %s', async (era) => {
+  it.each(['2025 family', '2026-07-28'])('cancels a call on request of the client, in the %s', async (era) => {
     const { endless, begun, withdrawn } = endlessCapability()
     const { say, hear } = connect(recordedBus(endless).bus)
     const _meta = era === '2026-07-28' ? { _meta: META } : {}

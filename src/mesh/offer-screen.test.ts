@@ -153,7 +153,7 @@ describe('offers of another node', () => {
     expect(why(screened)[0]).toMatch(reason)
   })
 
-  it('ask for arguments whose names and words one can see', () => {
+  it('are listed only if their argument names contain no invisible characters', () => {
     const prompt = (name: string): PeerCapability =>
       saying({
         name: 'garden.plan',

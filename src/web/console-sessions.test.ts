@@ -66,7 +66,7 @@ describe('sessions', () => {
     expect(sessions.list()).toEqual([])
   })
 
-  it('end when somebody ends them', () => {
+  it('end when a person ends them', () => {
     const { sessions, session } = signedIn()
     expect(sessions.list().map(({ id }) => id)).toEqual([session.id])
     expect(sessions.end(session.id)).toBe(true)

@@ -21,7 +21,7 @@ function about(name: string, facts: Partial<DoctorFacts>): unknown {
 }
 
 describe('doctor', () => {
-  it('does not call a ledger new that it could not look at', () => {
+  it('does not call a ledger new if it could not be checked', () => {
     expect(about('ledger', { ledger: undefined })).toMatchObject([{ level: 'ok', sentence: 'not begun yet.' }])
     expect(about('ledger', { ledger: 'unknown' })).toMatchObject([
       { level: 'warn', sentence: expect.stringMatching(/^not checked/) },

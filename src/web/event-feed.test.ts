@@ -17,7 +17,7 @@ describe('feed', () => {
     expect(sizesOf(feed.since('run-0'))).toEqual([1, 2, 3])
   })
 
-  it('does not pretend to continue what it has not got', () => {
+  it('does not continue from an event that it no longer has', () => {
     const feed = createEventFeed('run', 2)
     publishLedger(feed, [1, 2, 3])
     expect(feed.since('run-0')).toBeUndefined()

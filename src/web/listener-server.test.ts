@@ -29,7 +29,7 @@ function ask(path: string, init: RequestInit = {}): Promise<Response> {
 }
 
 describe('listener', () => {
-  it('hands a request to whoever owns its path, the longest first', async () => {
+  it('passes a request to the handler of its path, the longest path first', async () => {
     expect(await (await ask('/mcp/read?names=dots')).text()).toBe('mcp')
     expect(await (await ask('/mcpx')).text()).toBe('page')
   })
@@ -43,7 +43,7 @@ describe('listener', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBe(FRIEND)
   })
 
-  it('tells other pages nothing', async () => {
+  it('refuses requests from pages of other origins', async () => {
     const refused = await ask('/mcp', { headers: { origin: 'https://evil.example' } })
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([403, null])
   })
@@ -73,7 +73,7 @@ describe('listener', () => {
     await impatient.stop()
   })
 
-  it('does not keep an answer for ever that nobody takes', async () => {
+  it('drops an answer that the client does not read', async () => {
     const responses: ServerResponse[] = []
     const impatient = await startHttpListener({
       host: '127.0.0.1',
@@ -142,7 +142,7 @@ describe('listener', () => {
     waiting.destroy()
   })
 
-  it('answers what is no request, and headers without end', async () => {
+  it('answers invalid requests and endless headers', async () => {
     expect(await said(listener, 'GET / NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 [^]*no HTTP request/)
     expect(await said(listener, `GET / HTTP/1.1\r\nx: ${'y'.repeat(100_000)}`)).toMatch(/^HTTP\/1\.1 431 /)
   })

@@ -27,7 +27,7 @@ describe('measurements', () => {
     expect(probe('ebus.v1.semantic.snapshot.get', { data: { planes }, consistency: { mode: 'SNAPSHOT' } })).toEqual([])
   })
 
-  it('reads temperatures out of a list of devices, and nothing else', () => {
+  it('reads only the temperatures from a list of devices', () => {
     const items = [
       { ref: 7, value: 99, capabilities: ['on_off', 'dimmer'] },
       { ref: 8, value: 19, capabilities: ['temperature', 'sensor'] },
@@ -35,7 +35,7 @@ describe('measurements', () => {
     expect(probe('hs4.devices.list', { items })).toEqual([{ id: 'homeseer/8', value: 19 }])
   })
 
-  it('passes over what is not there or not a number', () => {
+  it('skips values that are missing or not numbers', () => {
     const live = { consistency: { mode: 'LIVE' } }
     expect(probe('ebus.v1.semantic.snapshot.get', { ...live, data: { planes: { zones: null, dhw: 'x' } } })).toEqual([])
     expect(probe('ebus.v1.semantic.snapshot.get', { ...live, data: null })).toEqual([])

@@ -52,7 +52,7 @@ describe('a notice on its way', () => {
     expect(await postNotice(NOTICE, place(inbox.url))).toBe('it answered 403')
   })
 
-  it('follows nobody elsewhere', async () => {
+  it('follows no redirect', async () => {
     await using elsewhere = await openInbox()
     await using inbox = await openInbox()
     for (const status of [301, 307]) {

@@ -37,7 +37,7 @@ function asked({ shown, binding, ...rest }: Asked = {}): ApprovalView {
 const lineOf = (view: ApprovalView): string => createApprovalNotice([view], PLAIN).text
 
 describe('a notice', () => {
-  it('says which tool waits, who asked and until when, and nothing of what was asked', () => {
+  it('names the tool, the caller and the time limit, but not the arguments', () => {
     expect(createApprovalNotice([asked()], PLAIN)).toEqual({
       title: 'home: a call waits for a person',
       text: 'Set a device: hs4.devices.set, asked by claude. Answer within 14 min.',
@@ -59,7 +59,7 @@ describe('a notice', () => {
     })
   })
 
-  it('says what it is about where the owner wants that', () => {
+  it('names the target of the call if the owner configured it', () => {
     const { text, facts } = createApprovalNotice([asked()], { ...PLAIN, names: true })
     expect(text).toBe('Front Door Lock (Hall): hs4.devices.set, asked by claude. Answer within 14 min.')
     expect(facts).toMatchObject({ waiting: [{ what: 'Front Door Lock (Hall)', target: 'homeseer:ref:141' }] })

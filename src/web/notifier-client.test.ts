@@ -68,7 +68,7 @@ function told(path = '/'): readonly (readonly string[])[] {
 }
 
 describe('people who are to be told', () => {
-  it('are told at every place, once, of all that waits', async () => {
+  it('are notified once at every destination of all waiting requests', async () => {
     notify([here('/a'), here('/b')])
     await ask(1)
     await ask(1)
@@ -81,7 +81,7 @@ describe('people who are to be told', () => {
     await expect.poll(() => told('/b').flat()).toEqual(['Door 1', 'Door 2', 'Door 3'])
   })
 
-  it('are not told of what was answered before they could be', async () => {
+  it('are not notified of a request that was answered before the notice was sent', async () => {
     inbox.answer(503)
     const { reporter } = notify([here()])
     const answered = await ask(1)
@@ -102,7 +102,7 @@ describe('people who are to be told', () => {
     expect(told('/late')).toEqual([])
   })
 
-  it('are told again and again until it is taken, which is said once', async () => {
+  it('get the notice repeated until a destination accepts it, which is logged once', async () => {
     const lines: string[] = []
     const say = (_: object, message: string): void => void lines.push(message)
     const logger: Logger = { ...silentLogger, info: say, warn: say }
@@ -134,7 +134,7 @@ describe('people who are to be told', () => {
     expect(told('/resting')).toEqual([['Door 1']])
   })
 
-  it('are told after a restart what still waits', async () => {
+  it('are notified after a restart of requests that still wait', async () => {
     const before = notify([here('/before')])
     await house.guard.approvals.deny(await ask(9), APPROVER, 'no')
     await ask(1)
@@ -144,7 +144,7 @@ describe('people who are to be told', () => {
     await expect.poll(() => told('/after')).toEqual([['Door 1']])
   })
 
-  it('hear nothing more from a gateway that stops', async () => {
+  it('get no more notices from a gateway that stops', async () => {
     const stopping = notify([here('/stopping')])
     await ask(1)
     stopping.stop()
@@ -165,7 +165,7 @@ describe('people who are to be told', () => {
     })
   })
 
-  it('are nobody unless the owner named a place', () => {
+  it('are not notified unless the owner configured a destination', () => {
     expect(() => notify([])).toThrow('nobody is to be told')
   })
 })

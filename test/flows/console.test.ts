@@ -135,7 +135,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('lets a person take a yes back before the call is made', async () => {
+  it('lets a person withdraw an approval before the call is made', async () => {
     const { page } = await signedInPage(browser, house)
     await walkTo(page, 'approvals')
     await agentAsks('west gate')
@@ -150,7 +150,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('leaves every question in its place, with its answer, whoever answers it and whatever else is asked', async () => {
+  it('keeps every approval request in its place after another person answered it and further requests arrived', async () => {
     const [mine, theirs] = [await signedInPage(browser, house), await signedInPage(browser, house)]
     const gates = ['first gate', 'second gate', 'third gate']
     const request = (page: Page, gate: string): Locator => page.getByRole('article').filter({ hasText: gate })

@@ -138,7 +138,7 @@ describe('wishes', () => {
     expect(await shown(101)).toBe(start)
   })
 
-  it('for a colour and for a device of its own are taken back as well', async () => {
+  it('for a colour and for the desk lamp are undone as well', async () => {
     const why = 'a wish of the test'
     await ask('home_set', { thing: 'mood light', to: 'red', why })
     expect(await ask('undo', { why })).toMatchObject({ say: '1 change was taken back, 1 read back so.' })

@@ -78,7 +78,7 @@ describe('setting a device', () => {
     expect(world.simulator.system.deeds).toEqual([])
   })
 
-  it('names the features of a root instead of choosing one', async () => {
+  it('suggests the features of a root device instead of choosing one itself', async () => {
     const answer = await set(160, { value: 21 })
     const next = at(answer, 'error', 'suggestedNextToolCalls') as readonly JsonObject[]
     expect(next.map((call) => at(call, 'args', 'ref'))).toEqual([161, 162, 163, 164, 165])

@@ -30,7 +30,7 @@ const ENDS = new Uint8Array(Buffer.from('504b0304 ffd9 003b 49454e44ae426082'.re
 const join = (...parts: readonly Uint8Array[]) => new Uint8Array(Buffer.concat(parts))
 
 describe.each(Object.entries(PICTURES))('a picture of type %s', (mimeType, picture) => {
-  it('is recognised by its bytes, whatever it is called', () => {
+  it('is determined from the bytes of the content, not from the declared type', () => {
     expect(detectMedia(picture)).toEqual({ mimeType, bytes: picture })
   })
 

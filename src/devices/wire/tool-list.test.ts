@@ -71,7 +71,7 @@ describe('tool list', () => {
     })
   })
 
-  it('reads board and firmware, or nothing', () => {
+  it('reads board and firmware, or empty texts if the device sent none', () => {
     expect(decodeServerInfo({ serverInfo: { name: 'bread-compact-wifi', version: '2.4.2' } })).toEqual({
       name: 'bread-compact-wifi',
       version: '2.4.2',

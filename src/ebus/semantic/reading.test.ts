@@ -199,7 +199,7 @@ describe('read scheduler', () => {
     expect(parts.asked).toHaveLength(4)
   })
 
-  it('does not serve what was seen in what is now the future', async () => {
+  it('does not serve a cached value whose time lies in the future after the clock went back', async () => {
     const parts = rig()
     parts.nowMs = 3_600_000
     await parts.scheduler.read(KEY, WISH)

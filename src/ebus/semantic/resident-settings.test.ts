@@ -78,7 +78,7 @@ describe('settings', () => {
     })
   })
 
-  it('are all that a resident may set', () => {
+  it('include every register that a resident may set', () => {
     const house = houseWith([ZONE_REGISTERS.index, 0, '00'], [HOT_WATER_REGISTERS.target, 0, '00004842'])
     const maySet = [
       SYSTEM_REGISTERS,

@@ -95,9 +95,12 @@ describe('operations', () => {
       {},
       { op: 'config.category.delete', args: { category: 'c' } },
     ],
-  ] as const)('%s %j is taken back only by what really brings it back', (op, args, before, after, undo) => {
-    expect(operation(op).undo?.({ args, before, after })).toEqual(undo)
-  })
+  ] as const)(
+    '%s %j is undone only by an operation that restores the former state',
+    (op, args, before, after, undo) => {
+      expect(operation(op).undo?.({ args, before, after })).toEqual(undo)
+    },
+  )
 })
 
 describe('redaction', () => {

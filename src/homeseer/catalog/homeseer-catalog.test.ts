@@ -42,7 +42,7 @@ describe('house', () => {
     expect(house.byRef.get(410)).toMatchObject({ parentRef: undefined, childRefs: [412, 413], wrapper: true })
   })
 
-  it('takes scenes and masters for wrappers, even with controls', () => {
+  it('treats scenes and masters as wrappers, even if they have controls', () => {
     expect(house.byRef.get(500)?.wrapper).toBe(true)
     expect(one({ name: 'Masterpiece', ControlPairs: SWITCH }).wrapper).toBe(false)
   })

@@ -70,7 +70,7 @@ describe('rules', () => {
     ])
   })
 
-  it('make every call dry by default, and none wet by an argument', () => {
+  it('make every call a dry run by default, which no argument of the call can change', () => {
     expect(isDryRunCall(rules({ defaultDryRun: true }), { dryRun: false })).toBe(true)
     expect(isDryRunCall(rules(), { dryRun: true })).toBe(true)
     expect(isDryRunCall(rules(), {})).toBe(false)

@@ -88,7 +88,7 @@ describe('packets', () => {
     expect(Math.max(...sent.map((packet) => Number(packet.split(' ')[4])))).toBe(32)
   })
 
-  it('are refused when somebody has changed them, and nothing is believed of it unsigned', async () => {
+  it('are refused when they were changed on the way', async () => {
     meddle = (packet) => packet.replace('"x":1', '"x":2')
     expect(await refusedWith(call({ x: 1 }))).toBe('proof')
   })

@@ -70,7 +70,7 @@ describe('what needs a person', () => {
     expect(await told()).not.toContainEqual(expect.objectContaining({ about: 'tokens' }))
   })
 
-  it('is whatever a check of the node itself found', async () => {
+  it('includes what a check of the node itself found', async () => {
     waiting = 32
     expect(await told()).toEqual([
       { about: 'queue', sentence: 'Many calls wait for their turn; some may be turned away.' },

@@ -326,7 +326,7 @@ describe('asking ledger_changes for some', () => {
     expect(await rig.error('ledger_changes', { since: 'yesterday' })).toMatchObject({ code: 'INVALID_PARAMS' })
   })
 
-  it('pages through all of them once, whatever comes meanwhile', async () => {
+  it('pages through every change exactly once, even if more are recorded meanwhile', async () => {
     for (let lampNumber = 0; lampNumber < 5; lampNumber++) await rig.through('light.set', { lampNumber })
     const seen: unknown[] = []
     let cursor: string | undefined

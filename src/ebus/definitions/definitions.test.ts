@@ -10,6 +10,10 @@ import { formatDefinitionFileFault } from './definition-error.ts'
 import { DefinitionSet } from './definition-set.ts'
 import { TelegramRowCodec } from './telegram-row.ts'
 import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
+import { vectorRows } from '../../../test/shared-data.ts'
+import { toHex } from '../../core/bytes.ts'
+import { encodeDefinedResponse } from './message-encoder.ts'
+import type { MessageDefinition } from './message-definition.ts'
 
 interface VectorCase {
   readonly id: string
@@ -109,5 +113,67 @@ describe('definitions', () => {
       const telegram = { kind: 'decode', master_hex: '3108b509020d14', slave_hex: '03010214' }
       expect(ask({ name: 'Date', type: 'r', ...telegram })).toMatchObject({ decoded: { value: '01.02.2020' } })
     })
+  })
+})
+
+/** The same vectors hold the types that our own tables name (wire/datatype-parser.test.ts). */
+describe('data types against a real ebusd', () => {
+  type Row = readonly [spec: string, bytes: string, decoded: string, encoded: string]
+  const rows = vectorRows('ebus-datatypes') as readonly Row[]
+  const specs = [...new Set(rows.map(([spec]) => spec))]
+  const lines = specs.map((spec, index) => {
+    const [type = '', divisor = ''] = spec.split(',')
+    return `r,oven,v${index},,,08,b509,0d00,value,,${type},${divisor},,\n`
+  })
+  const source = new MemoryDefinitions({ '08.oven.csv': `# built-in columns\n${lines.join('')}` }, 'en')
+  const set = new DefinitionSet({ source, mode: 'all', language: 'en' })
+  set.load('08.oven.csv')
+  const messageOf = (spec: string): MessageDefinition => {
+    const message = set.messages.find(({ name }) => name === `v${specs.indexOf(spec)}`)
+    if (message === undefined) throw new Error(spec)
+    return message
+  }
+  const telegrams = new TelegramRowCodec(source, 'en')
+
+  it('are all there', () => {
+    expect(rows).toHaveLength(1_933)
+  })
+
+  it('decode to what ebusd prints', () => {
+    const read = ([spec, bytes]: Row): unknown => {
+      const told = { file: '08.oven.csv', circuit: 'oven', name: messageOf(spec).name, type: 'r' }
+      const slave = `${(bytes.length / 2).toString(16).padStart(2, '0')}${bytes}`
+      const answer = telegrams.answer(
+        JSON.stringify({ ...told, master_hex: '3108b509020d00', slave_hex: slave }),
+        'decode',
+      )
+      const { text, error } = JSON.parse(answer) as { readonly text?: string; readonly error?: string }
+      return text ?? error
+    }
+    // A float that is no number is a value that is missing; a text is shown without the words and escapes of a terminal.
+    const shown = (text: string): string =>
+      text === 'empty' ? '-' : text === 'done' ? '' : text.replaceAll('\\x00', '\0')
+    expect(rows.map((row) => [row[0], row[1], read(row)])).toEqual(
+      rows.map(([spec, bytes, text]) => [spec, bytes, shown(text)]),
+    )
+  })
+
+  it('encode to what ebusd encodes', () => {
+    // A leading zero is decimal here, and a date with a stray `-.` in front is none; `done` and `empty` are no texts.
+    const tried = rows.filter(
+      ([spec, , text, encoded]) =>
+        encoded !== '' &&
+        text !== 'done' &&
+        text !== 'empty' &&
+        !(spec === 'PIN' && /^0\d/.test(text)) &&
+        !(spec === 'DAY' && text.startsWith('-.1')),
+    )
+    const written = ([spec, , text]: Row): string => {
+      const bytes = encodeDefinedResponse(messageOf(spec), text)
+      return bytes.ok ? toHex(bytes.value) : 'ERR'
+    }
+    expect(tried.map((row) => [row[0], row[2], written(row)])).toEqual(
+      tried.map(([spec, , text, encoded]) => [spec, text, encoded.startsWith('ERR') ? 'ERR' : encoded]),
+    )
   })
 })

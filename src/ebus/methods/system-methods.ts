@@ -6,7 +6,7 @@ import { areBytesEqual, toHex } from '../../core/bytes.ts'
 import { decodeErrorCodes, decodeErrorHistoryEntry } from '../semantic/error-codes.ts'
 import { PAST_ERRORS_SELECTOR, CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS } from '../semantic/read-key.ts'
 import { parseNumberDatatype } from '../wire/datatype-parser.ts'
-import { fromBcd } from '../wire/digit-type.ts'
+import { fromBcd } from '../wire/bcd.ts'
 import { EXTENDED_REGISTER_METHODS } from './extended-methods.ts'
 import type { DeviceMethod, MethodAnswer } from './device-method.ts'
 import {

@@ -5,7 +5,7 @@
  *
  * The last broadcast is advanced to the present, because one from before midnight has yesterday's date.
  */
-import { fromBcd } from '../wire/digit-type.ts'
+import { fromBcd } from '../wire/bcd.ts'
 import { CLOCK_READ_KEY } from './read-key.ts'
 import type { RegisterShadow } from './register-shadow.ts'
 import { SHADOW_CLOCK_SLACK_MS } from './register-shadow.ts'

@@ -8,7 +8,7 @@
  * BCD on every device that was recorded with one; ebusd's definitions still read them as binary.
  */
 import { parseNumberDatatype } from '../wire/datatype-parser.ts'
-import { fromBcd } from '../wire/digit-type.ts'
+import { fromBcd } from '../wire/bcd.ts'
 
 const CODE = parseNumberDatatype('UIN')
 const PLACES = 5

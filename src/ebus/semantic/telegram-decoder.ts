@@ -164,7 +164,6 @@ function decodeFields(fields: readonly StatusServiceField[], bytes: Uint8Array):
 function plainValue(value: FieldValue): RegulatorValue | undefined {
   if (typeof value === 'number') return Number(value.toFixed(4))
   if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim()
-  if ('date' in value) return `${dateText(value.date)} ${timeText(value.time)}`
   return 'hour' in value ? timeText(value) : dateText(value)
 }
 
@@ -173,7 +172,7 @@ function dateText({ year, month, day }: CalendarDate): string {
 }
 
 function timeText({ hour, minute, second }: TimeOfDay): string {
-  return [hour, minute, ...(second === undefined ? [] : [second])].map(twoDigits).join(':')
+  return [hour, minute, second].map(twoDigits).join(':')
 }
 
 function twoDigits(part: number | undefined): string {

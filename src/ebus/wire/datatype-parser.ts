@@ -1,26 +1,17 @@
-/** Datatype parser: finds every datatype by the name that ebusd's definitions give it, `TYPE[:length][,divisor]`. */
+/**
+ * Datatypes: every type of our tables by the name that definitions give it, `TYPE[:length][,divisor]`.
+ */
 import type { Datatype, FieldValue } from './datatype.ts'
-import { DATE_DATATYPES, DAY_DATATYPE, DTM_DATATYPE, WEEKDAY_DATATYPES } from './date-type.ts'
-import { PIN_DATATYPE, createBcdDatatype, createBitsDatatype, createHcdDatatype } from './digit-type.ts'
-import { createNumberDatatype } from './number-type.ts'
-import type { TelegramPart } from './text-type.ts'
-import {
-  createHexDatatype,
-  createIgnDatatype,
-  createNtsDatatype,
-  createStrDatatype,
-  createTemParameterDatatype,
-} from './text-type.ts'
+import { DATE_DATATYPES } from './date-type.ts'
+import { createBitsDatatype, createNumberDatatype } from './number-type.ts'
+import { createHexDatatype, createIgnDatatype, createNtsDatatype, createStrDatatype } from './text-type.ts'
 import { TIME_DATATYPES } from './time-type.ts'
 
 const FIXED = new Map<string, Datatype<FieldValue>>(
-  [PIN_DATATYPE, DAY_DATATYPE, DTM_DATATYPE, ...DATE_DATATYPES, ...WEEKDAY_DATATYPES, ...TIME_DATATYPES].map((type) => [
-    type.name,
-    type,
-  ]),
+  [...DATE_DATATYPES, ...TIME_DATATYPES].map((type) => [type.name, type]),
 )
 
-const SPEC = /^(?<name>[A-Z][A-Z0-9_]*)(?::(?<length>\d{1,3}))?(?:,(?<divisor>-?\d{1,6}))?$/
+const SPEC = /^(?<name>[A-Z][A-Z0-9_]*)(?::(?<length>\d{1,3}))?(?:,(?<divisor>\d{1,6}))?$/
 
 /** Finds a number type by its name. It throws on an unknown name, because these names are written in our own tables. */
 export function parseNumberDatatype(spec: string): Datatype<number> {
@@ -30,27 +21,19 @@ export function parseNumberDatatype(spec: string): Datatype<number> {
   return type
 }
 
-/**
- * Returns `undefined` for an unknown name or a length that the type cannot have. Lengths count bytes, or bits for BIn.
- */
-export function parseDatatype(spec: string, part: TelegramPart = 'response'): Datatype<FieldValue> | undefined {
+/** `undefined` for a name nobody knows or a length the type cannot have. Lengths count bytes, or bits for BIn. */
+export function parseDatatype(spec: string): Datatype<FieldValue> | undefined {
   const { name = '', length, divisor } = SPEC.exec(spec)?.groups ?? {}
   if (divisor !== undefined || (length === undefined && createNumberDatatype(name, 1) !== undefined))
     return length === undefined && divisor !== '0' ? createNumberDatatype(name, Number(divisor ?? 1)) : undefined
-  if (name === 'TEM_P' && length === undefined) return createTemParameterDatatype(part)
-  return FIXED.get(length === undefined ? name : `${name}:${length}`) ?? sized(name, length)
+  return FIXED.get(length === undefined ? name : `${name}:${length}`) ?? sized(name, Number(length ?? 1))
 }
 
-function sized(name: string, lengthText: string | undefined): Datatype<FieldValue> | undefined {
+function sized(name: string, length: number): Datatype<FieldValue> | undefined {
   const bit = /^BI([0-7])$/.exec(name)?.[1]
-  if (bit !== undefined) return createBitsDatatype(Number(bit), Number(lengthText ?? 1))
-  const length = Number(lengthText ?? (name === 'HCD' ? 4 : 1))
+  if (bit !== undefined) return createBitsDatatype(Number(bit), length)
   if (length === 0) return undefined
   switch (name) {
-    case 'BCD':
-      return length <= 4 ? createBcdDatatype(length) : undefined
-    case 'HCD':
-      return length <= 4 ? createHcdDatatype(length) : undefined
     case 'STR':
       return createStrDatatype(length)
     case 'NTS':

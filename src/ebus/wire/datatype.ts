@@ -1,8 +1,10 @@
 /**
  * Datatype: how one value is encoded in the bytes of a telegram.
  *
- * Every type has a name as ebusd's definitions spell it. A replacement value ("no sensor", "not set") decodes to
- * `undefined`, which differs from invalid bytes: those are a fault.
+ * Types that our own tables name, spelled as ebusd's definitions spell them, with values that can be computed with;
+ * definition files have a codec of their own, for all types and texts as ebusd prints them (definitions/field.ts). A
+ * replacement value ("no sensor", "not set") decodes to
+ * `undefined`, which is not the same as bytes that mean nothing at all: those are a fault.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
@@ -30,16 +32,10 @@ export interface TimeOfDay {
   /** 24 occurs only as 24:00, the end of a day. */
   readonly hour: number
   readonly minute: number
-  /** Set only by types that carry seconds. */
-  readonly second: number | undefined
+  readonly second: number
 }
 
-export interface BusDateTime {
-  readonly date: CalendarDate
-  readonly time: TimeOfDay
-}
-
-export type FieldValue = number | string | CalendarDate | TimeOfDay | BusDateTime
+export type FieldValue = number | string | CalendarDate | TimeOfDay
 
 export type DatatypeFault =
   | { readonly kind: 'too-short'; readonly type: string; readonly needed: number; readonly got: number }

@@ -1,5 +1,5 @@
 /**
- * Text types: characters, raw bytes, bytes to skip, and the TEM parameter name.
+ * Text types: characters, raw bytes, and bytes to skip.
  */
 import { fromHex } from '../../core/bytes.ts'
 import type { Datatype } from './datatype.ts'
@@ -61,30 +61,5 @@ export function createIgnDatatype(length: number): Datatype<string> {
     length,
     read: () => undefined,
     encode: () => new Uint8Array(length),
-  })
-}
-
-export type TelegramPart = 'command' | 'response'
-
-/** The TEM parameter number `GG-NNN`; the bit positions of its two parts differ between command and response. */
-export function createTemParameterDatatype(part: TelegramPart): Datatype<string> {
-  const groupAt = part === 'command' ? 0 : 7
-  const numberAt = part === 'command' ? 8 : 0
-  return defineDatatype<string>({
-    name: 'TEM_P',
-    length: 2,
-    read([low = 0, high = 0]) {
-      const raw = high * 256 + low
-      if (raw === 0xffff) return undefined
-      const pad = (value: number, digits: number): string => String(value).padStart(digits, '0')
-      return `${pad((raw >> groupAt) & 0x1f, 2)}-${pad((raw >> numberAt) & 0x7f, 3)}`
-    },
-    encode(value) {
-      if (value === undefined) return Uint8Array.of(0xff, 0xff)
-      const [, group = Number.NaN, number = Number.NaN] = (/^(\d{2})-(\d{3})$/.exec(value) ?? []).map(Number)
-      if (!(group <= 0x1f && number <= 0x7f)) throwUnencodableValue('TEM_P', value)
-      const raw = (group << groupAt) | (number << numberAt)
-      return Uint8Array.of(raw & 0xff, raw >> 8)
-    },
   })
 }

@@ -4,7 +4,7 @@
  *   ss mm hh dd MM ww yy     in BCD, but for the weekday: Monday is 0
  */
 import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
-import { toBcd } from '../../ebus/wire/digit-type.ts'
+import { toBcd } from '../../ebus/wire/bcd.ts'
 import { computeWeekday } from '../house-control.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 

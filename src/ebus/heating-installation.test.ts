@@ -28,7 +28,7 @@ import {
 } from './semantic/register-map.ts'
 import type { RegulatorRegister } from './semantic/register.ts'
 import { toWatchSummaryJson } from './semantic/watch-summary.ts'
-import { decodeExchange } from './wire/telegram-exchange.ts'
+import { decodeExchange } from '../../test/telegram-exchange.ts'
 import { newBusLineDecoder, stepBusLineDecoder } from './wire/bus-line.ts'
 import { SYN } from './wire/symbol.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { fromHex } from '../../core/bytes.ts'
 import type { BusEvent } from '../adapter/ebus-connection.ts'
-import { decodeExchange, encodeExchange } from '../wire/telegram-exchange.ts'
+import { decodeExchange, encodeExchange } from '../../../test/telegram-exchange.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import { ObservationDeduplicator } from './observation-deduplicator.ts'
 import type { TelegramExchangeEvent } from './observation.ts'

@@ -5,7 +5,7 @@ import { fromHex, toHex } from '../../core/bytes.ts'
 import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
 import { vectorRows } from '../../../test/shared-data.ts'
 import type { RecordedTelegram } from '../../../test/shared-data.ts'
-import { decodeExchange } from '../wire/telegram-exchange.ts'
+import { decodeExchange } from '../../../test/telegram-exchange.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import {
   BOILER_CONFIG_REGISTERS,

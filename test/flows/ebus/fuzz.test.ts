@@ -9,7 +9,7 @@ import { concatBytes, fromHex } from '../../../src/core/bytes.ts'
 import { openEbusConnection } from '../../../src/ebus/adapter/ebus-connection-client.ts'
 import type { AdapterEndpoint } from '../../../src/ebus/adapter/adapter-endpoint.ts'
 import { encodeAdapterMessage } from '../../../src/ebus/wire/enhanced-protocol.ts'
-import { encodeExchange } from '../../../src/ebus/wire/telegram-exchange.ts'
+import { encodeExchange } from '../../telegram-exchange.ts'
 import { createSeededRandomSource } from '../../../src/sim/ebus/random-state.ts'
 
 const GOOD = encodeExchange(

@@ -2,13 +2,13 @@
  * Exchange codec: encodes and decodes a whole telegram with its acknowledgements, that is the bytes between two SYN in
  * a trace.
  */
-import type { Result } from '../../core/result.ts'
-import { fail, ok } from '../../core/result.ts'
-import type { BrokenTelegramCause } from './bus-line.ts'
-import { newBusLineDecoder, stepBusLineDecoder } from './bus-line.ts'
-import { ACK, SYN } from './symbol.ts'
-import type { TelegramExchange, Telegram } from './telegram.ts'
-import { encodeTelegramCommand, encodeTelegramResponse, classifyTelegramForm } from './telegram.ts'
+import type { Result } from '../src/core/result.ts'
+import { fail, ok } from '../src/core/result.ts'
+import type { BrokenTelegramCause } from '../src/ebus/wire/bus-line.ts'
+import { newBusLineDecoder, stepBusLineDecoder } from '../src/ebus/wire/bus-line.ts'
+import { ACK, SYN } from '../src/ebus/wire/symbol.ts'
+import type { TelegramExchange, Telegram } from '../src/ebus/wire/telegram.ts'
+import { encodeTelegramCommand, encodeTelegramResponse, classifyTelegramForm } from '../src/ebus/wire/telegram.ts'
 
 export type ExchangeFault =
   | { readonly kind: 'broken'; readonly reason: BrokenTelegramCause }

@@ -7,8 +7,7 @@
 import type { Command } from 'commander'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import type { CallResultView } from '../web/api-requests.ts'
-import { fetchFromGateway, printAnswer } from './command-client.ts'
+import { callToolAsOwner, printAnswer } from './command-client.ts'
 import { sanitizeForTerminal, formatTable } from './command-output.ts'
 import { formatFailedDeviceCall } from './devices-text.ts'
 
@@ -43,12 +42,8 @@ export function addAgentKeyCommands(program: Command): void {
 }
 
 async function tell(command: Command, tool: string, body: JsonObject, text: (data: Json) => string): Promise<void> {
-  const question = { method: 'POST', path: '/api/call', body: { tool, arguments: body } } as const
-  const view = (await fetchFromGateway(command, { ...question, asOwner: true })) as unknown as
-    | CallResultView
-    | undefined
+  const view = await callToolAsOwner(command, tool, body, formatFailedDeviceCall)
   if (view === undefined) return
-  if (view.outcome !== 'ok') return printAnswer(command, formatFailedDeviceCall(view))
   const { structured } = view
   const data = isJsonObject(structured) ? (structured['data'] ?? null) : null
   printAnswer(command, { json: data, text: sanitizeForTerminal(text(data)) })

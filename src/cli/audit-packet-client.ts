@@ -14,14 +14,18 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { NoteVerifier } from '../ledger/note-key.ts'
 import { collectAuditPacket, formatAuditPacketFault } from '../ledger/audit-packet-collection.ts'
 import { formatLedgerRefusal } from '../ledger/ledger-refusal.ts'
-import type { CallResultView } from '../web/api-requests.ts'
 import { parseSince } from './changes.ts'
-import { readCommandConfig, readDataRoot, readGlobalOptions, fetchFromGateway, printAnswer } from './command-client.ts'
+import {
+  printAnswer,
+  readCommandConfig,
+  readDataRoot,
+  readGlobalOptions,
+  readToolDataAsOwner,
+} from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
-import { withOfflineLedger } from './offline-ledger-store.ts'
-import { EXIT_CODES, sanitizeForTerminal } from './command-output.ts'
+import { withOfflineLedger } from './ledger-files-client.ts'
+import { EXIT_CODES, createFailureAnswer, sanitizeForTerminal } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
-import { formatCallResult } from './gateway-text.ts'
 import { createWholeNumberParser } from './whole-number.ts'
 
 interface BundleOptions {
@@ -58,7 +62,10 @@ async function writeBundle(command: Command, file: string, options: BundleOption
     ...(since === undefined ? {} : { since }),
   }
   const packet = findRunningGateway(readGlobalOptions(command).data).ok
-    ? await askForPacket(command, { ...scope, ...(fromSize === undefined ? {} : { from_size: fromSize }) })
+    ? await readToolDataAsOwner(command, 'audit_export', {
+        ...scope,
+        ...(fromSize === undefined ? {} : { from_size: fromSize }),
+      })
     : await packetHere(command, (ledger) =>
         collectAuditPacket(ledger, scope, { fromSize, mayRead: () => true, mayOpen: () => true }),
       )
@@ -68,7 +75,7 @@ async function writeBundle(command: Command, file: string, options: BundleOption
     await writeFile(file, `${JSON.stringify(packet, undefined, 1)}\n`, { mode: 0o600 })
   } catch (error) {
     const text = `${file} cannot be written: ${readErrorMessage(error)}`
-    return printAnswer(command, { json: { ok: false, message: text }, text, exit: EXIT_CODES.failed })
+    return printAnswer(command, createFailureAnswer(text, EXIT_CODES.failed))
   }
   printAnswer(command, writtenAnswer(file, packet))
 }
@@ -81,23 +88,6 @@ function writtenAnswer(file: string, packet: JsonObject): CommandAnswer {
   return { json: { ok: true, file, entries, left_out: leftOut, vkey }, text: sanitizeForTerminal(text) }
 }
 
-async function askForPacket(command: Command, body: JsonObject): Promise<JsonObject | undefined> {
-  const question = { tool: 'audit_export', arguments: body }
-  const value = await fetchFromGateway(command, {
-    method: 'POST',
-    path: '/api/call',
-    body: question,
-    asOwner: true,
-    mayTakeLong: true,
-  })
-  if (value === undefined) return undefined
-  const view = value as unknown as CallResultView
-  const { data } = isJsonObject(view.structured) ? view.structured : {}
-  if (view.outcome === 'ok' && isJsonObject(data)) return data
-  printAnswer(command, formatCallResult(view))
-  return undefined
-}
-
 async function packetHere(
   command: Command,
   collect: (ledger: Ledger) => ReturnType<typeof collectAuditPacket>,
@@ -107,7 +97,7 @@ async function packetHere(
   const here = { dataRoot: readDataRoot(command), config, state: 'sound', rooms: 'all' } as const
   const done = await withOfflineLedger(here, collect)
   const failed = (text: string, exit: NonNullable<CommandAnswer['exit']>): undefined => {
-    printAnswer(command, { json: { ok: false, message: text }, text, exit })
+    printAnswer(command, createFailureAnswer(text, exit))
   }
   if (!done.ok) return failed(done.fault, EXIT_CODES.integrity)
   if (done.value.ok) return done.value.value

@@ -8,11 +8,14 @@ import { formatConfigProblem } from '../config/config-file.ts'
 import { loadConfig } from '../config/config-store.ts'
 import { resolveDataRoot } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
-import type { Json } from '../core/json.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { CallResultView } from '../web/api-requests.ts'
 import { findRunningGateway, requestGateway } from './gateway-client.ts'
 import type { ApiRequest, GatewayClientFault } from './gateway-client.ts'
 import { EXIT_CODES, formatTerminalSafeJson, sanitizeForTerminal } from './command-output.ts'
 import type { CommandAnswer, ExitCode } from './command-output.ts'
+import { formatCallResult } from './gateway-text.ts'
 
 export interface GlobalOptions {
   readonly data?: string
@@ -71,7 +74,37 @@ export async function fetchFromGateway(command: Command, question: ApiRequest): 
   return undefined
 }
 
-/** Prints a fault: as JSON on stdout for a program, and as a sentence on stderr for a person. */
+/** Calls a tool with the owner's credential. `undefined` after it was told why not: the command ends there. */
+export async function callToolAsOwner(
+  command: Command,
+  tool: string,
+  body: JsonObject,
+  formatFailure: (view: CallResultView) => CommandAnswer = formatCallResult,
+): Promise<CallResultView | undefined> {
+  const question = { method: 'POST', path: '/api/call', body: { tool, arguments: body } } as const
+  const value = await fetchFromGateway(command, { ...question, asOwner: true, mayTakeLong: true })
+  if (value === undefined) return undefined
+  const view = value as unknown as CallResultView
+  if (view.outcome === 'ok') return view
+  printAnswer(command, formatFailure(view))
+  return undefined
+}
+
+/** The `data` of the tool's answer; `undefined` after it was told why there is none. */
+export async function readToolDataAsOwner(
+  command: Command,
+  tool: string,
+  body: JsonObject,
+): Promise<JsonObject | undefined> {
+  const view = await callToolAsOwner(command, tool, body)
+  if (view === undefined) return undefined
+  const { data } = isJsonObject(view.structured) ? view.structured : {}
+  if (isJsonObject(data)) return data
+  printAnswer(command, formatCallResult(view))
+  return undefined
+}
+
+/** The same facts on stdout for a program, a sentence on stderr for a person. */
 function complain(command: Command, fault: GatewayClientFault): void {
   if (readGlobalOptions(command).json === true)
     process.stdout.write(`${formatTerminalSafeJson({ ok: false, error: fault })}\n`)

@@ -31,7 +31,12 @@ export interface CommandAnswer {
   readonly exit?: ExitCode
 }
 
-/** Pads each column to its widest cell, except the last one. */
+/** Why a command did not do what it was asked to do. */
+export function createFailureAnswer(message: string, exit: ExitCode): CommandAnswer {
+  return { json: { ok: false, message }, text: sanitizeForTerminal(message), exit }
+}
+
+/** Columns padded to their widest cell; the last one is left as it is. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [headings, ...rows].map((row) => row.map(toOneLine))
   const widths = headings.map((_, column) => Math.max(...all.map((row) => displayWidth(row[column] ?? ''))))

@@ -9,8 +9,7 @@ import { networkInterfaces } from 'node:os'
 import type { Command } from 'commander'
 import { formatFindingLines } from '../core/doctor-finding.ts'
 import { examineOta } from '../devices/enrol/ota-doctor-client.ts'
-import type { CallResultView } from '../web/api-requests.ts'
-import { fetchFromGateway, printAnswer } from './command-client.ts'
+import { callToolAsOwner, printAnswer } from './command-client.ts'
 import { isNameOfDevice, formatFailedDeviceCall } from './devices-text.ts'
 import type { EnrolmentView } from './devices-text.ts'
 import { EXIT_CODES, sanitizeForTerminal } from './command-output.ts'
@@ -54,13 +53,8 @@ async function enrolmentOf(
   { needed }: { readonly needed: boolean },
 ): Promise<EnrolmentView | undefined> {
   if (!needed) return { pending: [], devices: [], refused: [], ota: '', local_only: false, public_url: false }
-  const body = { tool: 'devices.enrolment.list', arguments: {} }
-  const value = await fetchFromGateway(command, { method: 'POST', path: '/api/call', body, asOwner: true })
-  if (value === undefined) return undefined
-  const view = value as unknown as CallResultView
-  if (view.outcome === 'ok') return view.structured as unknown as EnrolmentView
-  printAnswer(command, formatFailedDeviceCall(view))
-  return undefined
+  const view = await callToolAsOwner(command, 'devices.enrolment.list', {}, formatFailedDeviceCall)
+  return view?.structured as unknown as EnrolmentView | undefined
 }
 
 /** The URL under which others reach this machine, if it has an address on a network. */

@@ -8,7 +8,7 @@ import { Option } from 'commander'
 import type { Command } from 'commander'
 import type { JsonObject } from '../core/json.ts'
 import type { CallResultView } from '../web/api-requests.ts'
-import { fetchFromGateway, printAnswer } from './command-client.ts'
+import { callToolAsOwner, printAnswer } from './command-client.ts'
 import {
   formatDevicesTable,
   formatEnrolmentSentence,
@@ -104,18 +104,9 @@ function addToolApproval(devices: Command): void {
     })
 }
 
-/**
- * Returns `undefined` after it has printed the fault: in the family's envelope for a program, as a sentence for a
- * person.
- */
-async function called(command: Command, tool: string, body: JsonObject): Promise<CallResultView | undefined> {
-  const question = { method: 'POST', path: '/api/call', body: { tool, arguments: body } } as const
-  const value = await fetchFromGateway(command, { ...question, asOwner: true, mayTakeLong: true })
-  if (value === undefined) return undefined
-  const view = value as unknown as CallResultView
-  if (view.outcome === 'ok') return view
-  printAnswer(command, formatFailedDeviceCall(view))
-  return undefined
+/** Failures are told in the family's words for a program, in a sentence for a person. */
+function called(command: Command, tool: string, body: JsonObject): Promise<CallResultView | undefined> {
+  return callToolAsOwner(command, tool, body, formatFailedDeviceCall)
 }
 
 async function tell(

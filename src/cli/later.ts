@@ -7,7 +7,7 @@ import type { Command } from 'commander'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallResultView } from '../web/api-requests.ts'
-import { printGatewayResponse } from './command-client.ts'
+import { callToolAsOwner, printAnswer } from './command-client.ts'
 import { sanitizeForTerminal, formatTable } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 import { formatCallResult } from './gateway-text.ts'
@@ -17,30 +17,21 @@ export function addLaterCallCommands(program: Command): void {
   later
     .command('list', { isDefault: true })
     .description('what is planned, and what became of the latest')
-    .action((_, command: Command) =>
-      printGatewayResponse(command, question({}), (value) => laterAnswer(value as unknown as CallResultView)),
-    )
+    .action((_, command: Command) => tell(command, {}))
   later
     .command('cancel <id>')
     .description('cancel one before it is made')
-    .action((id: string, _, command: Command) =>
-      printGatewayResponse(command, question({ cancel: id }), (value) =>
-        laterAnswer(value as unknown as CallResultView),
-      ),
-    )
+    .action((id: string, _, command: Command) => tell(command, { cancel: id }))
 }
 
-function question(body: JsonObject): Parameters<typeof printGatewayResponse>[1] {
-  return { method: 'POST', path: '/api/call', body: { tool: 'later', arguments: body }, asOwner: true }
+async function tell(command: Command, body: JsonObject): Promise<void> {
+  const view = await callToolAsOwner(command, 'later', body)
+  if (view !== undefined) printAnswer(command, laterAnswer(view))
 }
 
 function laterAnswer(view: CallResultView): CommandAnswer {
   const { structured } = view
   if (!isJsonObject(structured)) return formatCallResult(view)
-  if (view.outcome !== 'ok') {
-    const words = [structured['say'], structured['quoted']].filter((each) => typeof each === 'string')
-    return { ...formatCallResult(view), text: sanitizeForTerminal(words.join(' ')) }
-  }
   const rows = [...listOf(structured['planned']), ...listOf(structured['ended'])].map((call) =>
     ['due', 'tool', 'quoted', 'by', 'state', 'id'].map((field) => call[field] ?? '–'),
   )

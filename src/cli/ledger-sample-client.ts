@@ -10,16 +10,20 @@ import { createRandomDrawKey, RANDOM_DRAW_KEY_PURPOSE } from '../ledger/random-d
 import { deriveNodeSecret, formatKeyFault, loadExistingNodeKey } from '../ledger/key-store.ts'
 import { verifyLedgerSample } from '../ledger/ledger-sample.ts'
 import { createNodeIdentity } from '../mesh/identity/node-key.ts'
-import type { CallResultView } from '../web/api-requests.ts'
-import { fetchFromGateway, printAnswer, readCommandConfig, readDataRoot, readGlobalOptions } from './command-client.ts'
+import {
+  printAnswer,
+  readCommandConfig,
+  readDataRoot,
+  readGlobalOptions,
+  readToolDataAsOwner,
+} from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
-import { withOfflineLedger } from './offline-ledger-store.ts'
-import { EXIT_CODES, sanitizeForTerminal } from './command-output.ts'
-import { formatCallResult } from './gateway-text.ts'
+import { withOfflineLedger } from './ledger-files-client.ts'
+import { EXIT_CODES, createFailureAnswer, sanitizeForTerminal } from './command-output.ts'
 
 export async function runLedgerSampleCommand(command: Command): Promise<void> {
   const data = findRunningGateway(readGlobalOptions(command).data).ok
-    ? await sampleByGateway(command)
+    ? await readToolDataAsOwner(command, 'ledger_verify', { sample: true })
     : await sampleHere(command)
   if (data === undefined) return
   const { size, findings, draw } = data
@@ -43,28 +47,12 @@ function drawLines(draw: Json | undefined): readonly string[] {
   return facts.flatMap(([name, value]) => (typeof value === 'string' ? [`  ${name} ${value}`] : []))
 }
 
-async function sampleByGateway(command: Command): Promise<JsonObject | undefined> {
-  const body = { tool: 'ledger_verify', arguments: { sample: true } }
-  const value: Json | undefined = await fetchFromGateway(command, {
-    method: 'POST',
-    path: '/api/call',
-    body,
-    asOwner: true,
-  })
-  if (value === undefined) return undefined
-  const view = value as unknown as CallResultView
-  const { data } = isJsonObject(view.structured) ? view.structured : {}
-  if (view.outcome === 'ok' && isJsonObject(data)) return data
-  printAnswer(command, formatCallResult(view))
-  return undefined
-}
-
 async function sampleHere(command: Command): Promise<JsonObject | undefined> {
   const config = readCommandConfig(command)
   if (config === undefined) return undefined
   const dataRoot = readDataRoot(command)
   const failed = (text: string): undefined => {
-    printAnswer(command, { json: { ok: false, message: text }, text, exit: EXIT_CODES.integrity })
+    printAnswer(command, createFailureAnswer(text, EXIT_CODES.integrity))
   }
   const key = await loadExistingNodeKey(resolveDataDirectory(dataRoot).nodeKey)
   if (!key.ok) return failed(formatKeyFault(key.fault))

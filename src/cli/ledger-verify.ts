@@ -33,7 +33,7 @@ import {
 } from './offline-ledger-store.ts'
 import { verifyAuditPacketFile } from './audit-packet-client.ts'
 import { runLedgerSampleCommand } from './ledger-sample-client.ts'
-import { EXIT_CODES } from './command-output.ts'
+import { EXIT_CODES, createFailureAnswer } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 
 interface VerifyOptions {
@@ -84,12 +84,7 @@ async function verifyHere(command: Command, { checkpoint }: VerifyOptions): Prom
   const kept = await keptCheckpoints(checkpoint, key?.ok === true ? key.value : undefined)
   if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT_CODES.usage })
   const report = await verifyDataDirectoryLedger(root, config, { kept: kept.value })
-  if (!report.ok)
-    return printAnswer(command, {
-      json: { ok: false, message: report.fault },
-      text: report.fault,
-      exit: EXIT_CODES.integrity,
-    })
+  if (!report.ok) return printAnswer(command, createFailureAnswer(report.fault, EXIT_CODES.integrity))
   const { root: hash, pinPath } = report.value
   // The demo's data is thrown away, so it never has a pin.
   const isDemo = root === resolveDemoDataRoot(readDataRoot(command))
@@ -112,7 +107,7 @@ async function verifyCopy(command: Command, folder: string, { vkey, checkpoint }
   const key = parseVerifierKey(vkey ?? '')
   if (!key.ok) {
     const text = `--vkey is needed to check a copy: the line that \`hearthbus ledger export\` printed. (${key.fault.reason})`
-    return printAnswer(command, { json: { ok: false, message: text }, text, exit: EXIT_CODES.usage })
+    return printAnswer(command, createFailureAnswer(text, EXIT_CODES.usage))
   }
   const kept = await keptCheckpoints(checkpoint, key.value)
   if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT_CODES.usage })

@@ -35,7 +35,7 @@ import type { OfflineLedgerOptions } from './offline-ledger-store.ts'
 import { addAuditPacketCommand } from './audit-packet-client.ts'
 import { addMonitorCommand } from './ledger-monitor-client.ts'
 import { addVerifyCommand } from './ledger-verify.ts'
-import { EXIT_CODES } from './command-output.ts'
+import { EXIT_CODES, createFailureAnswer } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 import { formatLedgerEntries } from './views-text.ts'
 import { createWholeNumberParser } from './whole-number.ts'
@@ -127,10 +127,7 @@ async function adoptAsNewLog(command: Command): Promise<void> {
   const config = readCommandConfig(command)
   if (config === undefined) return
   const begun = await startSuccessorLog(readDataRoot(command), config)
-  if (!begun.ok) {
-    const text = begun.fault
-    return printAnswer(command, { json: { ok: false, message: text }, text, exit: EXIT_CODES.integrity })
-  }
+  if (!begun.ok) return printAnswer(command, createFailureAnswer(begun.fault, EXIT_CODES.integrity))
   const { entries, key } = begun.value
   const vkey = formatVerifierKey(key)
   const text = [
@@ -149,12 +146,7 @@ function seqArgument(): Argument {
 async function showEntry(command: Command, seq: number): Promise<void> {
   const running = findRunningGateway(readGlobalOptions(command).data)
   const entry = await readEntryBytes(running.ok ? running.value.dataRoot : readDataRoot(command), seq)
-  if (!entry.ok)
-    return printAnswer(command, {
-      json: { ok: false, message: entry.fault },
-      text: entry.fault,
-      exit: EXIT_CODES.failed,
-    })
+  if (!entry.ok) return printAnswer(command, createFailureAnswer(entry.fault, EXIT_CODES.failed))
   printAnswer(command, textAnswer(new TextDecoder().decode(entry.value)))
 }
 
@@ -191,12 +183,7 @@ async function showKey(command: Command): Promise<void> {
   const running = findRunningGateway(readGlobalOptions(command).data)
   const root = running.ok ? running.value.dataRoot : readDataRoot(command)
   const key = await readVerifierKey(root, config)
-  if (!key.ok)
-    return printAnswer(command, {
-      json: { ok: false, message: key.fault },
-      text: key.fault,
-      exit: EXIT_CODES.integrity,
-    })
+  if (!key.ok) return printAnswer(command, createFailureAnswer(key.fault, EXIT_CODES.integrity))
   const vkey = formatVerifierKey(key.value)
   printAnswer(command, { json: { vkey }, text: vkey })
 }
@@ -278,10 +265,7 @@ async function offline(
   if (config === undefined) return
   const here = { dataRoot: readDataRoot(command), config, state: 'sound' } as const
   const done = await withOfflineLedger({ ...here, ...place }, work)
-  printAnswer(
-    command,
-    done.ok ? done.value : { json: { ok: false, message: done.fault }, text: done.fault, exit: EXIT_CODES.integrity },
-  )
+  printAnswer(command, done.ok ? done.value : createFailureAnswer(done.fault, EXIT_CODES.integrity))
 }
 
 function textAnswer(text: Json): CommandAnswer {

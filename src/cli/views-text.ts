@@ -8,7 +8,7 @@ import { findClosestNames, formatNameSuggestion } from '../core/closest-name.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { LedgerEntryView, MeasurementSeriesView, SettingsView, ToolView } from '../web/views.ts'
-import { formatAge, EXIT_CODES, sanitizeForTerminal, formatTable } from './command-output.ts'
+import { createFailureAnswer, formatAge, EXIT_CODES, sanitizeForTerminal, formatTable } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 
 type Entry = TopologySnapshot['capabilitiesLocal'][number]
@@ -80,7 +80,10 @@ export function formatMeasurementHistory(
   const unknown = asked.find((id) => !ids.includes(id))
   if (unknown !== undefined) {
     const near = formatNameSuggestion(findClosestNames(unknown, ids))
-    return missing(`Nothing is measured as ${unknown}. hearthbus history lists what is.${near}`)
+    return createFailureAnswer(
+      `Nothing is measured as ${unknown}. hearthbus history lists what is.${near}`,
+      EXIT_CODES.failed,
+    )
   }
   const series = asked.length === 0 ? all : all.filter(({ id }) => asked.includes(id))
   const rows = series.map(({ id, atMs, values }) => {
@@ -110,10 +113,6 @@ const UNITS = { _c: ' °C', _pct: ' %', _bar: ' bar' } as const
 
 function unitOf(id: string): string {
   return Object.entries(UNITS).find(([ending]) => id.endsWith(ending))?.[1] ?? ''
-}
-
-function missing(message: string): CommandAnswer {
-  return { json: { ok: false, message }, text: sanitizeForTerminal(message), exit: EXIT_CODES.failed }
 }
 
 export function formatProfiles({ profiles }: SettingsView): CommandAnswer {
@@ -150,7 +149,10 @@ export function formatToolDetails(tools: readonly ToolView[], name: string): Com
       name,
       tools.map((known) => known.name),
     )
-    return missing(`There is no tool ${name} here. hearthbus tools lists them.${formatNameSuggestion(near)}`)
+    return createFailureAnswer(
+      `There is no tool ${name} here. hearthbus tools lists them.${formatNameSuggestion(near)}`,
+      EXIT_CODES.failed,
+    )
   }
   const text = [
     `${tool.name}  ${tool.title}`,

@@ -7,35 +7,30 @@
  *
  * Does I/O.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { z } from 'zod'
-import type { Caller } from '../src/bus/call.ts'
 import type { Service } from '../src/bus/capability.ts'
 import { busFamily } from '../src/bus/bus-family.ts'
 import { DELEGATING_CHANGE_STEPS, defineChange } from '../src/bus/capability-definition.ts'
-import { readConfig } from '../src/config/config-file.ts'
-import type { JsonObject } from '../src/core/json.ts'
-import { isJsonObject } from '../src/core/json.ts'
-import { createLogger } from '../src/core/logger.ts'
 import { ok } from '../src/core/result.ts'
-import { startGateway } from '../src/main.ts'
-import type { Gateway } from '../src/main.ts'
 import type { StatusView } from '../src/web/views.ts'
-import { loadText, Peer, perDevice, until } from './devices.ts'
+import { say, startDeviceGateway } from './device-gateway.ts'
+import { loadText, mib, Peer, perDevice, until } from './devices.ts'
 import type { LoadResult, Memory } from './far-end/devices-peer.ts'
 
 const COUNT = Number(process.env['HEARTHBUS_BENCH_DEVICES'] ?? 2_000)
 const SECONDS = Number(process.env['HEARTHBUS_BENCH_SECONDS'] ?? 60)
 const CALLS_PER_SECOND = 200
 const HALF = Math.floor(COUNT / 2)
-const OWNER: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
 /** Clients of models, each with a connection of its own. */
 const MODELS = 8
 
-const dataRoot = mkdtempSync(join(tmpdir(), 'hearthbus-device-calls-'))
-const gateway = await open()
+const NO_LIMITS =
+  'guard: { callsPerMinute: 10000000, writesPerMinute: 10000000, actuatorIntervalMs: 0, actuatorWritesPerDay: 10000000 }'
+
+const { gateway, call, online, stop } = await startDeviceGateway(
+  `mqtt: { port: 0, udpPort: 0 }, waitingPerAddress: ${COUNT}`,
+  { sections: NO_LIMITS, services: [nothing()] },
+)
 const [devices, models] = [new Peer('devices'), new Peer('models')]
 try {
   const empty = memory()
@@ -78,8 +73,7 @@ try {
 } finally {
   devices.end()
   models.end()
-  await gateway.stop()
-  rmSync(dataRoot, { recursive: true })
+  await stop()
 }
 
 /** A change that is none. */
@@ -107,41 +101,8 @@ function nothing(): Service {
   }
 }
 
-async function open(): Promise<Gateway> {
-  const limits =
-    'callsPerMinute: 10000000, writesPerMinute: 10000000, actuatorIntervalMs: 0, actuatorWritesPerDay: 10000000'
-  const devices = `enabled: true, host: 127.0.0.1, port: 0, mqtt: { port: 0, udpPort: 0 }, waitingPerAddress: ${COUNT}`
-  const config = readConfig(
-    'bench',
-    `logLevel: error\nguard: { ${limits} }\ndevices: { ${devices} }\nlisten: { port: 0 }\n`,
-  )
-  if (!config.ok) throw new Error(JSON.stringify(config.fault))
-  const logger = createLogger('error')
-  const started = await startGateway({
-    config: config.value,
-    dataRoot,
-    pinned: false,
-    version: 'bench',
-    logger,
-    listen: true,
-    services: () => [nothing()],
-  })
-  if (!started.ok) throw new Error(started.fault.message)
-  return started.value
-}
-
-async function call(name: string, body: JsonObject): Promise<JsonObject> {
-  const outcome = await gateway.bus.call(name, undefined, body, { caller: OWNER, channel: 'api' })
-  if (!outcome.ok) return { fault: outcome.fault.kind }
-  return isJsonObject(outcome.value.data) ? outcome.value.data : {}
-}
-
 function offered(): readonly string[] {
   return gateway.bus.offers().flatMap(({ name }) => (name.endsWith('.self.echo') ? [name] : []))
-}
-
-async function online(): Promise<number> {
-  return Number((await call('devices.list', { online: true, limit: 1 }))['total'])
 }
 
 /** What the fleet itself still knows of. */
@@ -167,12 +128,4 @@ function memory(): Memory {
   globalThis.gc?.()
   const { rss, heapUsed } = process.memoryUsage()
   return { rssBytes: rss, heapBytes: heapUsed }
-}
-
-function mib(bytes: number): string {
-  return (bytes / 1_048_576).toFixed(1)
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`)
 }

@@ -176,6 +176,6 @@ export async function until(fits: () => Promise<boolean>): Promise<void> {
   }
 }
 
-function mib(bytes: number): string {
+export function mib(bytes: number): string {
   return (bytes / 1_048_576).toFixed(1)
 }

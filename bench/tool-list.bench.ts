@@ -9,20 +9,11 @@
  *
  * Does I/O.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { Caller } from '../src/bus/call.ts'
-import { readConfig } from '../src/config/config-file.ts'
-import type { JsonObject } from '../src/core/json.ts'
-import { isJsonObject } from '../src/core/json.ts'
-import { createLogger } from '../src/core/logger.ts'
-import { startGateway } from '../src/main.ts'
-import type { Gateway } from '../src/main.ts'
 import { buildCatalogue } from '../src/mcp/catalogue.ts'
 import type { CatalogueCriteria } from '../src/mcp/catalogue.ts'
 import { connectHttp, createHome, startGatewayProcess } from '../test/gateway-process.ts'
+import { say, startDeviceGateway } from './device-gateway.ts'
 import { Peer, until } from './devices.ts'
 import { countListTokens } from './token-count.ts'
 import { buildProcesses } from './built-processes.ts'
@@ -35,7 +26,6 @@ const KNOBS = 44
 const ROUNDS = 5
 /** For the last announcement and the reading that it makes for. */
 const CALM_MS = 1_500
-const OWNER: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
 const VIEW: CatalogueCriteria = {
   principal: { role: 'agent' },
   profileName: 'all',
@@ -45,8 +35,9 @@ const VIEW: CatalogueCriteria = {
 
 await printTokens()
 
-const dataRoot = mkdtempSync(join(tmpdir(), 'hearthbus-tool-list-'))
-const gateway = await open()
+const { gateway, call, online, stop } = await startDeviceGateway(
+  `mqtt: { enabled: false }, waitingPerAddress: ${DEVICES}`,
+)
 const [devices, models] = [new Peer('devices'), new Peer('models')]
 try {
   const { ota = '' } = await call('devices.enrolment.list', {})
@@ -65,8 +56,7 @@ try {
 } finally {
   devices.end()
   models.end()
-  await gateway.stop()
-  rmSync(dataRoot, { recursive: true })
+  await stop()
 }
 
 /** The demo with everything that it has, once its devices are there. */
@@ -126,37 +116,6 @@ function writing(): number {
   return performance.now() - began
 }
 
-async function open(): Promise<Gateway> {
-  const devices = `enabled: true, host: 127.0.0.1, port: 0, mqtt: { enabled: false }, waitingPerAddress: ${DEVICES}`
-  const config = readConfig('bench', `logLevel: error\ndevices: { ${devices} }\nlisten: { port: 0 }\n`)
-  if (!config.ok) throw new Error(JSON.stringify(config.fault))
-  const logger = createLogger('error')
-  const started = await startGateway({
-    config: config.value,
-    dataRoot,
-    pinned: false,
-    version: 'bench',
-    logger,
-    listen: true,
-  })
-  if (!started.ok) throw new Error(started.fault.message)
-  return started.value
-}
-
-async function call(name: string, body: JsonObject): Promise<JsonObject> {
-  const outcome = await gateway.bus.call(name, undefined, body, { caller: OWNER, channel: 'api' })
-  if (!outcome.ok) return { fault: outcome.fault.kind }
-  return isJsonObject(outcome.value.data) ? outcome.value.data : {}
-}
-
-async function online(): Promise<number> {
-  return Number((await call('devices.list', { online: true, limit: 1 }))['total'])
-}
-
 function tools(): number {
   return gateway.bus.offers().filter(({ face }) => face.kind === 'tool').length
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`)
 }

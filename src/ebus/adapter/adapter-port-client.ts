@@ -16,26 +16,17 @@ export interface AdapterPortClientOptions extends Omit<ReconnectingConnectionOpt
   readonly onEvent: (event: AdapterPortEvent) => void
 }
 
-export class AdapterPortClient {
-  readonly #options: AdapterPortClientOptions
-  readonly #connection: ReconnectingConnection
-  #protocol: AdapterPortProtocol | undefined
+export class PortClient extends ReconnectingConnection {
+  readonly #options: PortClientOptions
+  #protocol: PortProtocol | undefined
 
-  constructor(options: AdapterPortClientOptions) {
+  constructor(options: PortClientOptions) {
+    super({ ...options, serve: (connection) => this.#serve(connection) })
     this.#options = options
-    this.#connection = new ReconnectingConnection({ ...options, serve: (connection) => this.#serve(connection) })
   }
 
-  get connected(): boolean {
+  override get connected(): boolean {
     return this.#protocol !== undefined
-  }
-
-  get refusal(): string | undefined {
-    return this.#connection.refusal
-  }
-
-  get reconnects(): number {
-    return this.#connection.reconnects
   }
 
   start(address: number): void {
@@ -56,14 +47,6 @@ export class AdapterPortClient {
 
   tick(): void {
     if (this.#protocol !== undefined) this.#take(this.#protocol.tick(this.#options.clock.monotonic()))
-  }
-
-  drop(): void {
-    this.#connection.drop()
-  }
-
-  async close(): Promise<void> {
-    await this.#connection.close()
   }
 
   async #serve(connection: ByteConnection): Promise<boolean> {
@@ -88,6 +71,6 @@ export class AdapterPortClient {
   }
 
   #write(bytes: Uint8Array | undefined): void {
-    if (bytes !== undefined && bytes.length > 0) this.#connection.write(bytes)
+    if (bytes !== undefined && bytes.length > 0) this.write(bytes)
   }
 }

@@ -225,7 +225,7 @@ export class EbusdBus implements EbusConnection {
     const command = dequeueFromFairQueue(this.#queue)
     if (command === undefined) return
     this.#active = { command, lines: [], length: 0, sinceMs: this.#options.clock.monotonic() }
-    this.#commands.write(command.line)
+    this.#commands.writeLine(command.line)
   }
 
   /** An empty line ends an answer. */
@@ -272,7 +272,7 @@ export class EbusdBus implements EbusConnection {
   }
 
   #askGrab(): void {
-    if (this.#watching === 'grab') this.#watch.write('grab result all')
+    if (this.#watching === 'grab') this.#watch.writeLine('grab result all')
     const nowMs = this.#options.clock.monotonic()
     for (const [telegram, untilMs] of this.#echoes) if (untilMs < nowMs) this.#echoes.delete(telegram)
   }
@@ -280,13 +280,13 @@ export class EbusdBus implements EbusConnection {
   #onWatchUp(): void {
     this.#grabbed = undefined
     this.#listing = new Map()
-    this.#watch.write(this.#watching)
+    this.#watch.writeLine(this.#watching)
   }
 
   #onWatchLine(line: string): void {
     if (line.startsWith('ERR') && this.#watching === 'direct') {
       this.#watching = 'grab'
-      this.#watch.write('grab')
+      this.#watch.writeLine('grab')
       return
     }
     if (this.#watching === 'direct') {

@@ -1,5 +1,5 @@
 /**
- * ebusd text client: a reconnecting connection that carries lines of limited length.
+ * Text client: lines over a lasting connection, cut at their ends and kept to a sane length.
  */
 import { toUtf8 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -16,51 +16,30 @@ export interface EbusdTextClientOptions extends Omit<ReconnectingConnectionOptio
 
 const MAX_LINE = 65_536
 
-export class EbusdTextClient {
-  readonly #options: EbusdTextClientOptions
-  readonly #connection: ReconnectingConnection
-
+export class EbusdTextClient extends ReconnectingConnection {
   constructor(options: EbusdTextClientOptions) {
-    this.#options = options
-    this.#connection = new ReconnectingConnection({ ...options, serve: (connection) => this.#serve(connection) })
+    super({ ...options, serve: (connection) => serveLines(connection, options) })
   }
 
-  get connected(): boolean {
-    return this.#connection.connected
+  writeLine(line: string): void {
+    this.write(toUtf8(`${line}\n`))
   }
+}
 
-  get refusal(): string | undefined {
-    return this.#connection.refusal
+async function serveLines(
+  connection: ByteConnection,
+  { clock, onUp, onLine }: EbusdTextClientOptions,
+): Promise<boolean> {
+  let unread = ''
+  let heard = false
+  onUp()
+  for await (const bytes of paceBytes(connection.received, clock)) {
+    heard = true
+    unread += Buffer.from(bytes).toString('latin1')
+    const lines = unread.split('\n')
+    unread = lines.pop() ?? ''
+    if (unread.length > MAX_LINE) connection.close()
+    for (const line of lines) onLine(line.replace(/\r$/, ''))
   }
-
-  get reconnects(): number {
-    return this.#connection.reconnects
-  }
-
-  write(line: string): void {
-    this.#connection.write(toUtf8(`${line}\n`))
-  }
-
-  drop(): void {
-    this.#connection.drop()
-  }
-
-  async close(): Promise<void> {
-    await this.#connection.close()
-  }
-
-  async #serve(connection: ByteConnection): Promise<boolean> {
-    let unread = ''
-    let heard = false
-    this.#options.onUp()
-    for await (const bytes of paceBytes(connection.received, this.#options.clock)) {
-      heard = true
-      unread += Buffer.from(bytes).toString('latin1')
-      const lines = unread.split('\n')
-      unread = lines.pop() ?? ''
-      if (unread.length > MAX_LINE) connection.close()
-      for (const line of lines) this.#options.onLine(line.replace(/\r$/, ''))
-    }
-    return heard
-  }
+  return heard
 }

@@ -10,15 +10,6 @@ import { readEntryTextField, readEntryTextListField } from '../src/ledger/entry.
 import type { LedgerEntry } from '../src/ledger/entry.ts'
 import type { House, World } from './homeseer-rig.ts'
 
-/** Limits that no attempt is about. */
-export const GUARD = {
-  actuatorIntervalMs: 0,
-  writesPerMinute: 100_000,
-  callsPerMinute: 1_000_000,
-  maxPendingPerPrincipal: 500,
-  maxPendingApprovals: 500,
-}
-
 export interface Attempt {
   readonly how: string
   readonly tool: string

@@ -22,7 +22,7 @@ import type { FacePrincipal } from '../src/mcp/face-bus.ts'
 import { createToolResult } from '../src/mcp/mcp-results.ts'
 import { startHomeseerSimulator } from '../src/sim/homeseer/homeseer-server.ts'
 import type { HomeseerSimulator, HomeseerSimulatorOptions } from '../src/sim/homeseer/homeseer-server.ts'
-import { createHome } from './gateway-process.ts'
+import { connectHttp, createHome } from './gateway-process.ts'
 import type { Home } from './gateway-process.ts'
 
 export const CLAIMS = { confirm: true, intent: 'try it out', reason: 'a test asks for it' } as const
@@ -44,7 +44,7 @@ export const ADMIN_OPEN = {
 } as const
 
 /** Limits that no test here is about. */
-const GUARD = {
+export const GUARD = {
   actuatorIntervalMs: 0,
   writesPerMinute: 100_000,
   callsPerMinute: 1_000_000,
@@ -222,6 +222,21 @@ export async function callTool(
     isError: result.isError === true,
     content: result.content as unknown as readonly Json[],
   }
+}
+
+/** The same by a client of its own, as before and after a power cut. */
+export async function callOnce(url: string, name: string, args: JsonObject): Promise<Answer> {
+  const client = await connectHttp(url, 'modern')
+  try {
+    return (await callTool(client, name, args)).answer
+  } finally {
+    await client.close()
+  }
+}
+
+/** Commands that reached a device, let or not. */
+export function countControls({ simulator }: World): number {
+  return simulator.system.deeds.filter(({ kind }) => kind === 'control').length
 }
 
 /** One row of the policy matrix: R refused, D dry, X executed. */

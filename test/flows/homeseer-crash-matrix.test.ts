@@ -5,12 +5,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { HARD_CASE_DEVICE_REFS } from '../../src/sim/homeseer/hard-case-devices.ts'
-import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
+import { startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
 import {
   at,
-  callTool,
+  callOnce,
   CLAIMS,
+  countControls,
   homeseerHome,
   matrixConfig,
   openWorld,
@@ -49,22 +50,13 @@ async function powerCut(): Promise<void> {
   gateway = await startGatewayProcess(home)
 }
 
-async function ask(name: string, args: JsonObject): Promise<Answer> {
-  const client = await connectHttp(gateway.url, 'modern')
-  try {
-    return (await callTool(client, name, args)).answer
-  } finally {
-    await client.close()
-  }
+function ask(name: string, args: JsonObject): Promise<Answer> {
+  return callOnce(gateway.url, name, args)
 }
 
 function prepare({ confirm }: MatrixRow): Promise<Answer> {
   const args = { ref: LAMP, value: 255, ...CLAIMS, confirm }
   return ask('hs4.change.prepare', { toolName: 'hs4.devices.set', args })
-}
-
-function controls(): number {
-  return world.simulator.system.deeds.filter(({ kind }) => kind === 'control').length
 }
 
 /** Calls that the ledger has seen begin, beside the running gateway. */
@@ -91,9 +83,9 @@ describe('the policy matrix across power cuts', () => {
       const again = await ask('hs4.change.commit', { token })
       // Cut off before the token was taken, it is executed now; after, nobody executes it any more, and it is unknown.
       const unknown = at(again, 'error', 'code') === 'UNKNOWN'
-      expect(unknown ? 'X' : verdictOf(again, controls() > 0)).toBe(row.commit)
+      expect(unknown ? 'X' : verdictOf(again, countControls(world) > 0)).toBe(row.commit)
       await ask('hs4.change.commit', { token })
-      expect(controls()).toBeLessThanOrEqual(row.commit === 'X' ? 1 : 0)
+      expect(countControls(world)).toBeLessThanOrEqual(row.commit === 'X' ? 1 : 0)
     },
     PATIENCE_MS,
   )
@@ -106,7 +98,7 @@ describe('the policy matrix across power cuts', () => {
       await powerCut()
       // Refused while it is prepared already; a new process refuses it, too.
       expect([verdictOf(staged, false), verdictOf(await prepare(row), false)]).toEqual([row.commit, row.commit])
-      expect(controls()).toBe(0)
+      expect(countControls(world)).toBe(0)
     },
     PATIENCE_MS,
   )

@@ -7,9 +7,9 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { resolveDataDirectory } from '../../src/config/data-directory.ts'
 import { readProjectedState } from '../../src/cli/offline-ledger-store.ts'
 import { guardProjection } from '../../src/guard/guard-state.ts'
-import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
+import { startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
-import { at, callTool, CLAIMS, homeseerHome, openWorld } from '../homeseer-rig.ts'
+import { at, callOnce, CLAIMS, countControls, homeseerHome, openWorld } from '../homeseer-rig.ts'
 import type { Answer, World } from '../homeseer-rig.ts'
 import { until } from '../mesh-house.ts'
 
@@ -26,13 +26,8 @@ async function start(): Promise<void> {
   gateway = await startGatewayProcess(home)
 }
 
-async function ask(name: string, args: JsonObject): Promise<Answer> {
-  const client = await connectHttp(gateway?.url ?? '', 'modern')
-  try {
-    return (await callTool(client, name, args)).answer
-  } finally {
-    await client.close()
-  }
+function ask(name: string, args: JsonObject): Promise<Answer> {
+  return callOnce(gateway?.url ?? '', name, args)
 }
 
 async function open(): Promise<void> {
@@ -47,10 +42,6 @@ async function prepare(ref = LAMP): Promise<string> {
     args: { ref, value: 255, ...CLAIMS },
   })
   return String(at(staged, 'result', 'token'))
-}
-
-function controls(): number {
-  return world.simulator.system.deeds.filter(({ kind }) => kind === 'control').length
 }
 
 /** Reads the log beside the running gateway until it says what was waited for. */
@@ -75,7 +66,7 @@ describe('a power cut', () => {
     await start()
     expect(await ask('hs4.change.commit', { token })).toMatchObject({ result: { committed: true } })
     expect(at(await ask('hs4.change.commit', { token }), 'error', 'code')).toBe('BAD_REQUEST')
-    expect(controls()).toBe(1)
+    expect(countControls(world)).toBe(1)
   })
 
   it('after committing, before the act: nothing happened, nobody knows that, and nothing happens later', async () => {
@@ -91,7 +82,7 @@ describe('a power cut', () => {
     await start()
     const again = await ask('hs4.change.commit', { token })
     expect(again).toMatchObject({ error: { code: 'UNKNOWN', retryable: false } })
-    expect(controls()).toBe(0)
+    expect(countControls(world)).toBe(0)
   })
 
   it('after the act, before its answer: it happened once, and the commit is of unknown outcome', async () => {
@@ -99,14 +90,14 @@ describe('a power cut', () => {
     // The blind moves three seconds after it was told, and until then the gateway looks for it.
     const token = await prepare(BLIND)
     const lost = ask('hs4.change.commit', { token }).catch(() => undefined)
-    await until('the blind is told', () => controls() > 0)
+    await until('the blind is told', () => countControls(world) > 0)
     await gateway?.kill()
     await lost
     await start()
     const again = await ask('hs4.change.commit', { token })
     expect(again).toMatchObject({ error: { code: 'UNKNOWN', retryable: false } })
     await until('it has moved', () => world.simulator.house.hardware(BLIND)?.value === 255)
-    expect(controls()).toBe(1)
+    expect(countControls(world)).toBe(1)
     const audit = await ask('hs4.audit.query', { action: 'change.unknown' })
     expect(at(audit, 'result', 'entries', 'length')).toBe(1)
     const aborted = await ask('hs4.audit.query', { tool: 'hs4.devices.set', result: 'error' })

@@ -14,9 +14,9 @@ import { createHardCaseDevices } from '../../src/sim/homeseer/hard-case-devices.
 import { createDemoEvents, createSimulatedEvent, type SimulatedEvent } from '../../src/sim/homeseer/simulated-system.ts'
 import type { SimulatedTrigger } from '../../src/sim/homeseer/trigger.ts'
 import { createBarrierDevices } from '../../src/sim/homeseer/barrier-devices.ts'
-import { ANYTHING, GUARD, LOCK_TARGET, reachedBy as reached } from '../homeseer-attempts.ts'
+import { ANYTHING, LOCK_TARGET, reachedBy as reached } from '../homeseer-attempts.ts'
 import type { Attempt } from '../homeseer-attempts.ts'
-import { ADMIN_CLAIMS, ADMIN_OPEN, AGENT, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
+import { ADMIN_CLAIMS, ADMIN_OPEN, AGENT, at, CLAIMS, openHouse, openWorld, GUARD } from '../homeseer-rig.ts'
 import type { World } from '../homeseer-rig.ts'
 
 const UNLOCK = [{ ref: 141, value: 0, label: 'Unlock' }]

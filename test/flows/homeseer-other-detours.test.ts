@@ -10,9 +10,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import { createHardCaseDevices } from '../../src/sim/homeseer/hard-case-devices.ts'
 import { createDemoEvents, createSimulatedEvent } from '../../src/sim/homeseer/simulated-system.ts'
-import { ANYTHING, GUARD, LOCK_TARGET, reachedBy } from '../homeseer-attempts.ts'
+import { ANYTHING, LOCK_TARGET, reachedBy } from '../homeseer-attempts.ts'
 import type { Attempt } from '../homeseer-attempts.ts'
-import { ADMIN_CLAIMS, ADMIN_OPEN, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
+import { ADMIN_CLAIMS, ADMIN_OPEN, at, CLAIMS, openHouse, openWorld, GUARD } from '../homeseer-rig.ts'
 import type { House, World } from '../homeseer-rig.ts'
 
 const UNLOCK = [{ ref: 141, value: 0, label: 'Unlock' }]

@@ -3,7 +3,7 @@
  *
  * Does I/O.
  */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -41,7 +41,9 @@ export function createHome(yaml = ''): Home {
 
 export interface Ended {
   readonly code: number | null
+  /** What it wrote to stdout and stderr, as it came. */
   readonly said: string
+  readonly stdout: string
 }
 
 /** One command to its end, with nothing to read from and everything that it said. */
@@ -57,10 +59,36 @@ export async function runCommand(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   })
-  let said = ''
+  let [said, stdout] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
   const [code] = (await once(child, 'close')) as [number | null]
-  return { code, said }
+  return { code, said, stdout }
+}
+
+export interface EndedCommand {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+  /** What was written to stdout, then to stderr. */
+  readonly text: string
+}
+
+/** The same while this process stands still: for tests that simulate nothing in it. */
+export function runCommandSync(
+  { data, config }: Pick<Home, 'data' | 'config'>,
+  ...words: readonly string[]
+): EndedCommand {
+  const line = [CLI, '--data', data, '--config', config, ...words]
+  const { status, stdout, stderr } = spawnSync(process.execPath, line, { encoding: 'utf8', timeout: 120_000 })
+  return { status, stdout, stderr, text: `${stdout}${stderr}` }
+}
+
+/** What it wrote to stdout; throws where it failed. */
+export function readCommandSync(home: Pick<Home, 'data' | 'config'>, ...words: readonly string[]): string {
+  const { status, stdout, text } = runCommandSync(home, ...words)
+  if (status !== 0) throw new Error(`${words.join(' ')} ended with ${status}: ${text}`)
+  return stdout
 }
 
 export interface GatewayProcess {

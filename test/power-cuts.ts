@@ -3,11 +3,10 @@
  *
  * Does I/O.
  */
-import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { traceIdToUlid } from '../src/core/ids.ts'
-import { CLI, createHome, startGatewayProcess } from './gateway-process.ts'
+import { createHome, runCommandSync, startGatewayProcess } from './gateway-process.ts'
 import type { Home } from './gateway-process.ts'
 import { callTool, newTraceId } from './modern-request.ts'
 import { recordedActions } from './recorded-calls.ts'
@@ -85,13 +84,12 @@ function inspect(home: Home, acknowledged: ReadonlySet<string>): readonly string
   const open = [...recorded].filter(([, outcome]) => outcome === 'running')
   // By the command, beside the gateway: a long ledger takes longer than a caller of a tool waits in silence.
   const kept = existsSync(keptPath(home)) ? ['--checkpoint', keptPath(home)] : []
-  const args = [CLI, 'ledger', 'verify', ...kept, '--data', home.data, '--config', home.config]
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  const { status, text } = runCommandSync(home, 'ledger', 'verify', ...kept)
   return [
     ...missing.map((traceId) => `${traceId} was acknowledged and is ${recorded.get(traceId) ?? 'missing'}`),
     ...open.map(([traceId]) => `${traceId} is still running after a restart`),
     ...findDoubled(home).map((traceId) => `${traceId} is on record twice`),
-    ...(status === 0 ? [] : [`the ledger does not verify: ${stdout}${stderr}`]),
+    ...(status === 0 ? [] : [`the ledger does not verify: ${text}`]),
   ]
 }
 

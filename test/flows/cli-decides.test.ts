@@ -1,10 +1,8 @@
 /**
  * What the owner decides at the command line takes effect at once, and can be taken back.
  */
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { CLI, connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
+import { connectHttp, createHome, readCommandSync, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
 
 let home: Home
@@ -18,10 +16,8 @@ afterEach(async () => {
   home.remove()
 })
 
-/** Rejects when the exit code is not 0. */
-async function hearthbus(...words: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [CLI, '--data', home.data, ...words])
-  return stdout.trim()
+function hearthbus(...words: readonly string[]): string {
+  return readCommandSync(home, ...words).trim()
 }
 
 describe('the owner at the command line', () => {
@@ -29,20 +25,20 @@ describe('the owner at the command line', () => {
     const client = await connectHttp(gateway.url, 'modern')
     const create = async (): Promise<boolean> =>
       (await client.callTool({ name: 'task_create', arguments: { title: 'x' } })).isError === true
-    expect(await hearthbus('stop', 'smoke', 'in', 'the', 'kitchen')).toContain('Stopped')
+    expect(hearthbus('stop', 'smoke', 'in', 'the', 'kitchen')).toContain('Stopped')
     expect(await create()).toBe(true)
-    expect(await hearthbus('resume')).toBe('Changes are possible again.')
+    expect(hearthbus('resume')).toBe('Changes are possible again.')
     expect(await create()).toBe(false)
     await client.close()
   })
 
   it('hands out a token, and takes it back', async () => {
-    const { token } = JSON.parse(await hearthbus('--json', 'token', 'create', 'phone', '--role', 'observer')) as {
+    const { token } = JSON.parse(hearthbus('--json', 'token', 'create', 'phone', '--role', 'observer')) as {
       token: string
     }
     const client = await connectHttp(gateway.url, 'modern', '/mcp', token)
     expect((await client.callTool({ name: 'server_ping' })).isError).not.toBe(true)
-    expect(await hearthbus('token', 'revoke', 'phone')).toBe('phone is refused from now on.')
+    expect(hearthbus('token', 'revoke', 'phone')).toBe('phone is refused from now on.')
     await expect(client.callTool({ name: 'server_ping' })).rejects.toThrow('no longer, good here')
     await client.close()
   })

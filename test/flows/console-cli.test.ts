@@ -1,10 +1,10 @@
 /**
  * What the console can do, done at the command line against the same gateway.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
+import { CLI, createHome, readCommandSync, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
 
 let home: Home
@@ -48,7 +48,7 @@ describe('the command line', () => {
   })
 
   it('watches what happens', async () => {
-    const child = spawn(process.execPath, [CLI, ...where(), 'watch', '--json'], {
+    const child = spawn(process.execPath, [CLI, '--data', home.data, '--config', home.config, 'watch', '--json'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
@@ -68,16 +68,10 @@ describe('the command line', () => {
   })
 })
 
-function where(): readonly string[] {
-  return ['--data', home.data, '--config', home.config]
-}
-
 function run(...words: readonly string[]): unknown {
   return JSON.parse(text('--json', ...words)) as unknown
 }
 
 function text(...words: readonly string[]): string {
-  const done = spawnSync(process.execPath, [CLI, ...where(), ...words], { encoding: 'utf8', timeout: 120_000 })
-  if (done.status !== 0) throw new Error(`${words.join(' ')} ended with ${done.status}: ${done.stdout}${done.stderr}`)
-  return done.stdout
+  return readCommandSync(home, ...words)
 }

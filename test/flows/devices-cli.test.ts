@@ -1,15 +1,12 @@
 /** What the owner types about devices, against a gateway and devices that are really there. */
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startDeviceSimulator } from '../../src/sim/devices/device-client.ts'
 import { createNumberedIdentity } from '../../src/sim/devices/identity.ts'
 import type { SimulatedDevice } from '../../src/sim/devices/simulated-device.ts'
 import { openDeviceHome } from '../device-home.ts'
 import type { DeviceHome } from '../device-home.ts'
-import { CLI, runCommand } from '../gateway-process.ts'
+import { runCommand } from '../gateway-process.ts'
 
-const run = promisify(execFile)
 const IDENTITY = createNumberedIdentity(4_711)
 
 let house: DeviceHome
@@ -22,14 +19,9 @@ afterAll(async () => {
   await house.stop()
 })
 
-async function hearthbus(...words: string[]): Promise<{ readonly said: string; readonly exit: number }> {
-  try {
-    const { stdout } = await run(process.execPath, [CLI, '--data', house.home.data, 'devices', ...words])
-    return { said: stdout, exit: 0 }
-  } catch (error) {
-    const { stdout, stderr, code } = error as { stdout: string; stderr: string; code: number }
-    return { said: stdout + stderr, exit: code }
-  }
+async function hearthbus(...words: string[]): Promise<{ readonly said: string; readonly exit: number | null }> {
+  const { code, said, stdout } = await runCommand(house.home, ['devices', ...words])
+  return { said: code === 0 ? stdout : said, exit: code }
 }
 
 describe('hearthbus devices', () => {

@@ -1,6 +1,4 @@
 /** Who stands at the door of a house, and who gets to know of it. */
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
@@ -8,7 +6,7 @@ import { startDeviceSimulator } from '../../src/sim/devices/device-client.ts'
 import { createNumberedIdentity } from '../../src/sim/devices/identity.ts'
 import { openDeviceHome } from '../device-home.ts'
 import type { DeviceHome } from '../device-home.ts'
-import { CLI, connectHttp } from '../gateway-process.ts'
+import { connectHttp, runCommand } from '../gateway-process.ts'
 
 const WAITING = 'devices://waiting'
 
@@ -128,7 +126,7 @@ describe('somebody who tries to pass for a device', () => {
   })
 
   it('is told to the owner in a sentence', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [CLI, '--data', house.home.data, 'devices'])
+    const { stdout } = await runCommand(house.home, ['devices'])
     expect(stdout).toMatch(
       /Turned away in the last day:\n.*\nvault +127\.0\.0\.1 +3 × .*not, or no longer, the device’s/,
     )

@@ -1,8 +1,6 @@
 /** The old names of two tools, asked by a real MCP client in a house whose owner has a rule about the new ones. */
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { CLI } from '../gateway-process.ts'
+import { runCommand } from '../gateway-process.ts'
 import type { Envelope, HeatingHouseOptions } from '../heating-house.ts'
 import { allRead, call, heatingHouse, MONDAY } from '../heating-house.ts'
 
@@ -42,7 +40,7 @@ describe('an old name', () => {
     expect(asked).toMatchObject({ error: { details: { tool: 'ebus.v1.rpc.invoke' } } })
     expect((await warmer('ebus.invoke')).error).toMatchObject({ details: asked.error?.['details'] })
     const { approval_id: id } = (asked.error?.['details'] ?? { approval_id: 'none' }) as { approval_id: string }
-    await promisify(execFile)(process.execPath, [CLI, '--data', house.home.data, 'approvals', 'approve', id])
+    expect((await runCommand(house.home, ['approvals', 'approve', id])).code).toBe(0)
     expect(await warmer('ebus.invoke')).toMatchObject({ error: null, data: { confirmed: { value: true } } })
     expect(await warmer('ebus.v1.rpc.invoke')).toMatchObject({ error: null, meta: { replayed: true } })
     expect(house.simulator.house().zones[0]?.dayCelsius).toBe(22.5)

@@ -1,9 +1,7 @@
 /** An agent that has nothing but the list of tools finds out how to set something in the heating, and sets it. */
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CLI, runCommand } from '../gateway-process.ts'
+import { runCommand } from '../gateway-process.ts'
 import type { HeatingHouse } from '../heating-house.ts'
 import { MONDAY, NO_REST, allRead, call, eventually, heatingHouse } from '../heating-house.ts'
 
@@ -63,13 +61,7 @@ describe('a person who is asked', () => {
       idempotency_key: 'flatter',
     })
     expect(asked.error).toMatchObject({ code: 'PERMISSION_DENIED', reasons: [{ rule: 'approval' }] })
-    const { stdout } = await promisify(execFile)(process.execPath, [
-      CLI,
-      '--data',
-      house.home.data,
-      '--json',
-      'approvals',
-    ])
+    const { stdout } = await runCommand(house.home, ['--json', 'approvals'])
     expect((JSON.parse(stdout) as { shown: object }[]).map(({ shown: card }) => card)).toMatchObject([
       {
         label: 'BASV2 at 0x15: heating curve of circuit 1',

@@ -3,14 +3,12 @@
  * connected to the virtual heating system over a real socket. The clients check each answer against the tool's output
  * schema.
  */
-import { execFile } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { promisify } from 'node:util'
 import type { Client } from '@modelcontextprotocol/client'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../src/core/json.ts'
-import { CLI, connectStdio } from '../gateway-process.ts'
+import { connectStdio, runCommand } from '../gateway-process.ts'
 import type { Envelope, HeatingHouse } from '../heating-house.ts'
 import { MONDAY, allRead, call, eventually, heatingHouse } from '../heating-house.ts'
 
@@ -636,7 +634,7 @@ describe('rpc.invoke', () => {
       error: { code: 'PERMISSION_DENIED', details: { approval: { state: 'requested', next: { tool: 'approval' } } } },
     })
     const { approval_id: id } = (asked.error?.['details'] ?? { approval_id: 'none' }) as { approval_id: string }
-    await promisify(execFile)(process.execPath, [CLI, '--data', house.home.data, 'approvals', 'approve', id])
+    expect((await runCommand(house.home, ['approvals', 'approve', id])).code).toBe(0)
     const done = await raw()
     expect(done).toMatchObject({ error: null, data: { response_payload: { value: '030036000100', valid: true } } })
     expect((await raw()).data).toEqual(done.data)
@@ -665,17 +663,7 @@ describe('rpc.invoke', () => {
   })
 
   it('keeps the snapshots of one caller from another', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [
-      CLI,
-      '--data',
-      house.home.data,
-      '--json',
-      'token',
-      'create',
-      'other',
-      '--role',
-      'agent',
-    ])
+    const { stdout } = await runCommand(house.home, ['--json', 'token', 'create', 'other', '--role', 'agent'])
     const other = await house.client('modern', (JSON.parse(stdout) as { token: string }).token)
     const { data } = await call(reader, 'ebus.v1.snapshot.capture')
     const consistency = { mode: 'SNAPSHOT', snapshot_id: data.snapshot_id }
@@ -691,10 +679,11 @@ describe('rpc.invoke', () => {
 
 describe('the history of a day', () => {
   it('has the rooms, the water, the boiler and the weather as soon as somebody looked', async () => {
-    const hearthbus = (...words: string[]): Promise<{ stdout: string }> =>
-      promisify(execFile)(process.execPath, [CLI, '--data', house.home.data, '--json', ...words])
-    await hearthbus('call', 'ebus.v1.semantic.snapshot.get')
-    const series = JSON.parse((await hearthbus('history')).stdout) as { id: string; values: number[] }[]
+    expect((await runCommand(house.home, ['call', 'ebus.v1.semantic.snapshot.get'])).code).toBe(0)
+    const series = JSON.parse((await runCommand(house.home, ['--json', 'history'])).stdout) as {
+      id: string
+      values: number[]
+    }[]
     expect(series.map(({ id }) => id)).toEqual(
       expect.arrayContaining([
         'ebus/zone-1/current_temp_c',

@@ -2,13 +2,12 @@
  * Somebody asks for their words to be forgotten. The owner erases them at the command line, beside a running gateway or
  * without one; nothing of them is left in the files, and everything still verifies.
  */
-import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
-import type { GatewayProcess, Home } from '../gateway-process.ts'
+import { createHome, runCommandSync, startGatewayProcess } from '../gateway-process.ts'
+import type { EndedCommand, GatewayProcess, Home } from '../gateway-process.ts'
 import { callTool } from '../modern-request.ts'
 
 let home: Home
@@ -22,15 +21,8 @@ afterEach(async () => {
   home.remove()
 })
 
-interface Said {
-  readonly status: number | null
-  readonly text: string
-}
-
-function cli(...words: readonly string[]): Said {
-  const args = [CLI, '--data', home.data, '--config', home.config, ...words]
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-  return { status, text: stdout + stderr }
+function cli(...words: readonly string[]): EndedCommand {
+  return runCommandSync(home, ...words)
 }
 
 async function data(tool: string, args: object = {}): Promise<Record<string, unknown>> {

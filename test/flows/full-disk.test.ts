@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { renameSync, rmSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
+import { createHome, runCommandSync, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
 import { until } from '../mesh-house.ts'
 import { callTool } from '../modern-request.ts'
@@ -29,8 +29,8 @@ function limitFiles(bytes: number | 'unlimited'): void {
 }
 
 function hearthbus(...words: readonly string[]): readonly unknown[] {
-  const { status, stdout } = spawnSync(process.execPath, [CLI, ...words, '--data', home.data, '--config', home.config])
-  return [status, stdout.toString()]
+  const { status, stdout } = runCommandSync(home, ...words)
+  return [status, stdout]
 }
 
 async function ready(): Promise<unknown> {

@@ -3,13 +3,12 @@
  * a plug-in's function is told by position, a statement that sets a password. They reach HomeSeer, whoever has to say
  * yes sees what they allow, and nobody else ever finds them: not as an observer, not in the log, not in the files.
  */
-import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { CLI, connectHttp, startGatewayProcess } from '../gateway-process.ts'
+import { connectHttp, readCommandSync, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
 import {
   ADMIN_CLAIMS,
@@ -75,10 +74,7 @@ async function ask(tool: string, args: JsonObject): Promise<Answer> {
 
 /** As the owner does it, at the machine. */
 function hearthbus(...words: readonly string[]): string {
-  const flags = ['--data', home.data, '--config', home.config]
-  const done = spawnSync(process.execPath, [CLI, ...words, ...flags], { encoding: 'utf8' })
-  if (done.status !== 0) throw new Error(done.stderr)
-  return done.stdout
+  return readCommandSync(home, ...words)
 }
 
 async function askTheApi(path: string, token = observerToken): Promise<string> {

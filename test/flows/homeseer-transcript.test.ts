@@ -2,13 +2,12 @@
  * The probes that an earlier implementation was put to, row by row, each with the outcome that its contract promised.
  * Through a real MCP client, or as plain HTTP where the probe is one, against a gateway in a process of its own.
  */
-import { spawnSync } from 'node:child_process'
 import { request } from 'node:http'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import type { JsonObject } from '../../src/core/json.ts'
-import { CLI, connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
+import { connectHttp, createHome, readCommandSync, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
 import { at, callTool, CLAIMS, homeseerConfig, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { Answer, House, World } from '../homeseer-rig.ts'
@@ -25,11 +24,7 @@ beforeAll(async () => {
   const homeseer = homeseerConfig(world, { allow: { events: [31] } })
   // The probes set the same device one after the other.
   home = createHome(`  anonymous: off\n${stringify({ guard: { actuatorIntervalMs: 0 }, homeseer })}`)
-  const flags = ['--data', home.data, '--config', home.config]
-  const made = spawnSync(process.execPath, [CLI, 'token', 'create', 'claude', '--role', 'agent', ...flags], {
-    encoding: 'utf8',
-  })
-  token = made.stdout.split('\n')[0] ?? ''
+  token = readCommandSync(home, 'token', 'create', 'claude', '--role', 'agent').split('\n')[0] ?? ''
   gateway = await startGatewayProcess(home)
   client = await connectHttp(gateway.url, 'modern', '/mcp', token)
 })

@@ -3,11 +3,10 @@
  * which talks to the simulated HomeSeer over sockets: over HTTP in the revision of 2026 and as a client of 2025 does
  * it, and over stdio. The client checks each answer against the tool's output schema.
  */
-import { spawnSync } from 'node:child_process'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { CLI, connectHttp, connectStdio, startGatewayProcess } from '../gateway-process.ts'
+import { connectHttp, connectStdio, readCommandSync, startGatewayProcess } from '../gateway-process.ts'
 import type { Era, GatewayProcess, Home } from '../gateway-process.ts'
 import {
   ADMIN_CLAIMS,
@@ -239,7 +238,7 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
         const refused = await ask(tool, args)
         expect(refused).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: { state: 'requested' } } } })
         expect(world.simulator.system.deeds.length).toBe(before)
-        approve(home, String(at(refused, 'error', 'details', 'approval_id')))
+        readCommandSync(home, 'approvals', 'approve', String(at(refused, 'error', 'details', 'approval_id')))
         expect(at(await ask(tool, args), 'result')).toBeDefined()
         expect(at(await ask(tool, args), 'error', 'details', 'approval', 'state')).toBe('requested')
         expect(world.simulator.system.deeds.length).toBe(before + 1)
@@ -328,10 +327,3 @@ describe('HomeSeer through a client over stdio', () => {
     home.remove()
   })
 })
-
-/** As the owner does it, at the machine. */
-function approve(home: Home, id: string): void {
-  const flags = ['--data', home.data, '--config', home.config]
-  const done = spawnSync(process.execPath, [CLI, 'approvals', 'approve', id, ...flags], { encoding: 'utf8' })
-  if (done.status !== 0) throw new Error(done.stderr)
-}

@@ -1,7 +1,6 @@
 /** A call to another node that a person there has to approve: the caller hears where, the person hears from whom. */
-import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CLI } from '../gateway-process.ts'
+import { readCommandSync } from '../gateway-process.ts'
 import { callerIn } from '../mesh-attack-wire.ts'
 import { call, cli, closeAll, formCommunity } from '../mesh-house.ts'
 import type { CallAnswer, MeshNode } from '../mesh-house.ts'
@@ -31,8 +30,9 @@ describe('a call that waits on another node', () => {
       how: `on the node attic: hearthbus approvals approve ${id}`,
       message: expect.stringMatching(/ It waits on the node attic, not on this one\.$/),
     })
-    const { stdout } = spawnSync(process.execPath, [CLI, '--data', attic.home.data, 'approvals'], { encoding: 'utf8' })
-    expect(stdout).toContain(`asked by  local, says the node cellar (peer:${cellar.nodeId}/local)`)
+    expect(readCommandSync(attic.home, 'approvals')).toContain(
+      `asked by  local, says the node cellar (peer:${cellar.nodeId}/local)`,
+    )
     const asked = { id, askedBy: 'cellar', askedFor: 'local' }
     expect(cli(attic.home, 'approvals', 'show', id)).toMatchObject({ ...asked, state: 'requested' })
     expect(cli(attic.home, 'approvals', 'approve', id)).toMatchObject({ ...asked, state: 'approved' })

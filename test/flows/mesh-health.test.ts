@@ -1,7 +1,6 @@
 /** What a person sees of a mesh that does not work. */
-import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CLI } from '../gateway-process.ts'
+import { runCommandSync } from '../gateway-process.ts'
 import { cli, closeAll, formCommunity, until } from '../mesh-house.ts'
 import type { MeshNode } from '../mesh-house.ts'
 import { NATS_SERVER, startNats, warnWithoutNats } from '../nats-process.ts'
@@ -56,6 +55,5 @@ async function mesh({ url }: MeshNode): Promise<Line> {
 }
 
 function doctor({ home }: MeshNode): string {
-  const run = [CLI, '--data', home.data, '--config', home.config, 'doctor']
-  return spawnSync(process.execPath, run, { encoding: 'utf8', timeout: 120_000 }).stdout
+  return runCommandSync(home, 'doctor').stdout
 }

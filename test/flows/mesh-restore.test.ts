@@ -1,9 +1,9 @@
 /** An older copy of a node's whole data directory is put back, and another node remembers what came after it. */
-import { spawnSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { forgetPin } from '../ledger-pins.ts'
-import { CLI } from '../gateway-process.ts'
+import { runCommandSync } from '../gateway-process.ts'
+import type { EndedCommand } from '../gateway-process.ts'
 import { call, cli, closeAll, formCommunity, startAgain, until } from '../mesh-house.ts'
 import type { MeshNode } from '../mesh-house.ts'
 
@@ -43,15 +43,15 @@ describe('a node that was put back to an older copy of its data directory', () =
     const read = await call(cellar, 'server_ping')
     expect(JSON.stringify(read.structured)).toMatch(/an older copy of it was put back.*The answer is withheld/)
     const running = typed('doctor')
-    expect(running.stdout).toMatch(/✗ ledger: There are \d+ entries, but \d+ were signed.*ledger adopt --new-log/)
-    expect(running.stdout).toMatch(/✗ runtime: The ledger holds \d+ entries, but this node has signed \d+/)
-    expect(typed('status').stdout).toMatch(/runtime +failing +advice The ledger holds/)
+    expect(running.text).toMatch(/✗ ledger: There are \d+ entries, but \d+ were signed.*ledger adopt --new-log/)
+    expect(running.text).toMatch(/✗ runtime: The ledger holds \d+ entries, but this node has signed \d+/)
+    expect(typed('status').text).toMatch(/runtime +failing +advice The ledger holds/)
     await cellar.stop()
     expect(cellar.log().match(/another node remembers another ledger of ours/g)).toHaveLength(1)
 
-    expect(typed('doctor').stdout).toMatch(/✗ ledger: There are \d+ entries, but \d+ were signed/)
+    expect(typed('doctor').text).toMatch(/✗ ledger: There are \d+ entries, but \d+ were signed/)
     await expect(startAgain(cellar)).rejects.toThrow(/an older copy of the database was put back/)
-    expect(typed('ledger', 'adopt')).toMatchObject({ status: 5, stdout: expect.stringContaining('adopt --new-log') })
+    expect(typed('ledger', 'adopt')).toMatchObject({ status: 5, text: expect.stringContaining('adopt --new-log') })
 
     const adopted = cli(cellar.home, 'ledger', 'adopt', '--new-log')
     expect(adopted).toMatchObject({
@@ -59,7 +59,7 @@ describe('a node that was put back to an older copy of its data directory', () =
       vkey: expect.stringMatching(/^hearthbus\.local\/cellar\/\d{8}T\d{6}Z\+/),
     })
     cli(cellar.home, 'ledger', 'verify')
-    expect(typed('ledger', 'adopt').stdout).toMatch(/nothing to adopt/)
+    expect(typed('ledger', 'adopt').text).toMatch(/nothing to adopt/)
     cellar = await startAgain(cellar)
     expect((await call(cellar, 'test.count', { id: 'z' })).outcome).toBe('ok')
     await cosigned()
@@ -83,11 +83,6 @@ async function state(): Promise<string> {
   return ledger.state
 }
 
-function typed(...words: readonly string[]): { stdout: string; status: number | null } {
-  const { data, config } = cellar.home
-  const run = spawnSync(process.execPath, [CLI, '--data', data, '--config', config, ...words], {
-    encoding: 'utf8',
-    timeout: 120_000,
-  })
-  return { stdout: `${run.stdout}${run.stderr}`, status: run.status }
+function typed(...words: readonly string[]): EndedCommand {
+  return runCommandSync(cellar.home, ...words)
 }

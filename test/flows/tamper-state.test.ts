@@ -3,15 +3,14 @@
  * running, by editing, adding, removing, planting, and by putting back what was used. Every try ends in a refusal to
  * start, or has no effect and is a finding.
  */
-import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
-import type { GatewayProcess, Home } from '../gateway-process.ts'
+import { createHome, runCommandSync, startGatewayProcess } from '../gateway-process.ts'
+import type { EndedCommand, GatewayProcess, Home } from '../gateway-process.ts'
 import { callTool } from '../modern-request.ts'
 
 let home: Home
@@ -32,15 +31,8 @@ afterAll(() => {
   for (const copy of copies) rmSync(copy, { recursive: true, force: true })
 })
 
-interface Said {
-  readonly status: number | null
-  readonly text: string
-}
-
-function cli(data: string, ...words: readonly string[]): Said {
-  const args = [CLI, ...words, '--data', data, '--config', home.config]
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-  return { status, text: stdout + stderr }
+function cli(data: string, ...words: readonly string[]): EndedCommand {
+  return runCommandSync({ ...home, data }, ...words)
 }
 
 async function tool(gateway: GatewayProcess, name: string, args: object): Promise<Record<string, unknown>> {

@@ -2,7 +2,6 @@
  * Somebody with the disk in hand. Each tampering is tried on a copy of a real data directory and shown to the commands
  * that an owner would use.
  */
-import { spawnSync } from 'node:child_process'
 import { createPrivateKey, createSecretKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -12,8 +11,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deriveTailKey } from '../../src/ledger/entry-group.ts'
 import { createLogSigner } from '../../src/ledger/note-key.ts'
-import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
-import type { Home } from '../gateway-process.ts'
+import { createHome, runCommandSync, startGatewayProcess } from '../gateway-process.ts'
+import type { EndedCommand, Home } from '../gateway-process.ts'
 import { edited, editTail, rewriteLog } from '../ledger-attack.ts'
 import { callTool } from '../modern-request.ts'
 
@@ -66,13 +65,8 @@ function tampered(change: (sql: DatabaseSync) => void): string {
   return copy
 }
 
-function cli(data: string, ...args: readonly string[]): { readonly status: number | null; readonly text: string } {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [CLI, ...args, '--data', data, '--config', home.config],
-    { encoding: 'utf8' },
-  )
-  return { status, text: stdout + stderr }
+function cli(data: string, ...words: readonly string[]): EndedCommand {
+  return runCommandSync({ ...home, data }, ...words)
 }
 
 /** The secret of the node's own tail: what somebody with the keys has. */

@@ -1,11 +1,11 @@
 /**
  * Credentials as their owner handles them: made before the first start, shown by clients, refused when they are gone.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { CLI, connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
-import type { Home } from '../gateway-process.ts'
+import { CLI, connectHttp, createHome, runCommandSync, startGatewayProcess } from '../gateway-process.ts'
+import type { EndedCommand, Home } from '../gateway-process.ts'
 import { MODERN } from '../modern-request.ts'
 
 let home: Home
@@ -14,12 +14,8 @@ beforeEach(() => {
 })
 afterEach(() => home.remove())
 
-function cli(...args: readonly string[]): {
-  readonly status: number | null
-  readonly stdout: string
-  readonly stderr: string
-} {
-  return spawnSync(process.execPath, [CLI, ...args, '--data', home.data, '--config', home.config], { encoding: 'utf8' })
+function cli(...words: readonly string[]): EndedCommand {
+  return runCommandSync(home, ...words)
 }
 
 describe('a node that others can reach', () => {
@@ -91,8 +87,8 @@ describe('a token that is narrowed', () => {
     const gateway = await startGatewayProcess(home)
     const after = tried()
     expect(after.every(({ status }) => status !== 0)).toBe(true)
-    expect(after.slice(0, 2).map(({ stdout, stderr }) => stdout + stderr)).toEqual(refusals.slice(0, 2))
-    expect(`${after[2]?.stdout}${after[2]?.stderr}`).toContain('no profile "nope"')
+    expect(after.slice(0, 2).map(({ text }) => text)).toEqual(refusals.slice(0, 2))
+    expect(after[2]?.text).toContain('no profile "nope"')
     await gateway.stop()
   })
 

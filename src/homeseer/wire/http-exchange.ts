@@ -35,13 +35,11 @@ export interface HomeseerHttpExchange<Value> {
 
 const JSON_PATH = '/JSON'
 
-/** A parameter's value; `undefined` leaves it out, which for HomeSeer means all. */
-export type HttpParameterValue = string | number | boolean | readonly number[] | undefined
+/** What a parameter may be given as; `undefined` leaves it out, and HomeSeer then means all. */
+type HttpParameterValue = string | number | boolean | readonly number[] | undefined
+export type HttpParameters = Readonly<Record<string, HttpParameterValue>>
 
-export function createJsonHttpRequest(
-  request: string,
-  parameters: Readonly<Record<string, HttpParameterValue>> = {},
-): HomeseerHttpRequest {
+export function createJsonHttpRequest(request: string, parameters: HttpParameters = {}): HomeseerHttpRequest {
   const given = Object.entries(parameters).flatMap(([name, value]): HttpParameter[] =>
     value === undefined ? [] : [[name, parameterText(value)]],
   )
@@ -61,7 +59,7 @@ export function encodeHttpParameters(parameters: readonly HttpParameter[]): stri
 /** An exchange for which this module has no function; the answer is returned as data. */
 export function createGenericHomeseerRequest(
   request: string,
-  parameters: Readonly<Record<string, HttpParameterValue>>,
+  parameters: HttpParameters,
   effect: 'reads' | 'writes',
 ): HomeseerHttpExchange<Json> {
   return { name: request, effect, http: createJsonHttpRequest(request, parameters), decode: decodeAnything }

@@ -9,14 +9,13 @@ import { decodeEvents, type ReceivedEvent } from './event.ts'
 import {
   createJsonHttpRequest,
   type HomeseerHttpExchange,
-  type HttpParameterValue,
+  type HttpParameters,
   decodeJsonReply,
   createMalformedReplyFault,
   type MalformedReplyFault,
   type HomeseerReply,
   type HomeseerReplyFault,
   createGenericHomeseerRequest,
-  type HomeseerHttpRequest,
   decodeAcknowledgement,
 } from './http-exchange.ts'
 import { decodePlugins, type ReceivedPlugin } from './plugin.ts'
@@ -79,7 +78,7 @@ export function createPluginsRequest(): HomeseerHttpExchange<readonly ReceivedPl
 function reading<Value>(
   request: string,
   decode: (value: Json) => Result<Value, MalformedReplyFault>,
-  parameters: Readonly<Record<string, HttpParameterValue>> = {},
+  parameters: HttpParameters = {},
 ): HomeseerHttpExchange<Value> {
   return {
     name: request,
@@ -118,7 +117,7 @@ export interface ControlRequestReply {
 }
 
 export function createControlByValueRequest(ref: number, value: number): HomeseerHttpExchange<ControlRequestReply> {
-  return controlling('controldevicebyvalue', createJsonHttpRequest('controldevicebyvalue', { ref, value }))
+  return controlling('controldevicebyvalue', { ref, value })
 }
 
 /** Controls by the position of the pair, which is the only way to send a text to a text box or colour picker. */
@@ -127,10 +126,7 @@ export function createControlByIndexRequest(
   index: number,
   text?: string,
 ): HomeseerHttpExchange<ControlRequestReply> {
-  return controlling(
-    'controldevicebyindex',
-    createJsonHttpRequest('controldevicebyindex', { ref, value: index, string: text }),
-  )
+  return controlling('controldevicebyindex', { ref, value: index, string: text })
 }
 
 export interface StoredStatusChange {
@@ -144,28 +140,28 @@ export interface StoredStatusChange {
 /** Rewrites the remembered value or text. Moves no hardware. */
 export function createStoredStatusRequest(status: StoredStatusChange): HomeseerHttpExchange<void> {
   const { ref, value, text, source } = status
-  return acknowledged('setdevicestatus', createJsonHttpRequest('setdevicestatus', { ref, value, string: text, source }))
+  return acknowledged('setdevicestatus', { ref, value, string: text, source })
 }
 
 export function createDevicePropertyRequest(ref: number, property: string, value: string): HomeseerHttpExchange<void> {
-  return acknowledged('setdeviceproperty', createJsonHttpRequest('setdeviceproperty', { ref, property, value }))
+  return acknowledged('setdeviceproperty', { ref, property, value })
 }
 
 export function createEventRunByIdRequest(id: number): HomeseerHttpExchange<void> {
-  return acknowledged('runevent', createJsonHttpRequest('runevent', { id }))
+  return acknowledged('runevent', { id })
 }
 
 /** For HomeSeers whose events have no id. */
 export function createEventRunByNameRequest(group: string, name: string): HomeseerHttpExchange<void> {
-  return acknowledged('runevent', createJsonHttpRequest('runevent', { group, name }))
+  return acknowledged('runevent', { group, name })
 }
 
 export function createCameraPanRequest(camId: number, direction: PanDirection): HomeseerHttpExchange<void> {
-  return acknowledged('pancamera', createJsonHttpRequest('pancamera', { camid: camId, direction }))
+  return acknowledged('pancamera', { camid: camId, direction })
 }
 
 export function createSpeakRequest(phrase: string, host?: string): HomeseerHttpExchange<void> {
-  return acknowledged('speak', createJsonHttpRequest('speak', { phrase, host }))
+  return acknowledged('speak', { phrase, host })
 }
 
 export interface PluginFunctionCall {
@@ -186,12 +182,12 @@ export function createPluginFunctionRequest(call: PluginFunctionCall): HomeseerH
   )
 }
 
-function controlling(name: string, http: HomeseerHttpRequest): HomeseerHttpExchange<ControlRequestReply> {
-  return { name, effect: 'writes', http, decode: decodeControl }
+function controlling(name: string, parameters: HttpParameters): HomeseerHttpExchange<ControlRequestReply> {
+  return { name, effect: 'writes', http: createJsonHttpRequest(name, parameters), decode: decodeControl }
 }
 
-function acknowledged(name: string, http: HomeseerHttpRequest): HomeseerHttpExchange<void> {
-  return { name, effect: 'writes', http, decode: decodeAcknowledgement }
+function acknowledged(name: string, parameters: HttpParameters): HomeseerHttpExchange<void> {
+  return { name, effect: 'writes', http: createJsonHttpRequest(name, parameters), decode: decodeAcknowledgement }
 }
 
 /** A status reply or an acknowledgement; both mean that the command was accepted. */

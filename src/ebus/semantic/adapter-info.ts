@@ -1,10 +1,10 @@
 /**
  * Adapter info: the adapter's information in the contract's form.
  */
+import { omitUndefined } from '../../core/json.ts'
 import type { Json } from '../../core/json.ts'
 import type { AdapterInfo } from '../adapter/adapter-info.ts'
 import { JUMPER_FLAG_NAMES } from '../adapter/adapter-info.ts'
-import { omitUnknownFields } from './plane-reader.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
 
 const ETHERNET = 0x04
@@ -14,7 +14,7 @@ const WIFI = 0x08
 export function toAdapterInfoJson(info: AdapterInfo | undefined): Json {
   if (info?.infoSupported === undefined) return null
   const { jumpers } = info
-  return omitUnknownFields({
+  return omitUndefined({
     firmware_version: info.firmwareVersion,
     firmware_checksum: info.firmwareChecksum,
     bootloader_version: info.bootloaderVersion,

@@ -1,13 +1,14 @@
 /**
  * Boiler status: flame, temperatures and load from the boiler's own registers; hot water as the regulator sees it.
  */
+import { omitUndefined } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { parseNumberDatatype } from '../wire/datatype-parser.ts'
 import type { BoilerRegister } from './boiler-map.ts'
 import { BOILER_CONFIG_REGISTERS, BOILER_DIAGNOSTIC_REGISTERS, BOILER_STATE_REGISTERS } from './boiler-map.ts'
 import { decodeErrorCodes } from './error-codes.ts'
 import { formatDhwMode } from './hot-water.ts'
-import { PlaneReader, omitUnknownFields, pickNewestReading } from './plane-reader.ts'
+import { PlaneReader, pickNewestReading } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources, PlaneValueWithFreshness } from './plane-reader.ts'
 import { CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS, toErrorsReadKey, toStatusReadKey } from './read-key.ts'
 import type { RegulatorValue } from './register.ts'
@@ -25,17 +26,17 @@ export function buildBoilerStatusPlane(parts: PlaneSources): SemanticPlane {
     state: {
       ...part(reader, 'state', BOILER_STATE_REGISTERS),
       ...temperatures(reader),
-      ...omitUnknownFields({
+      ...omitUndefined({
         dhw_temperature_c: reader.number('state.dhw_temperature_c', HOT_WATER_REGISTERS.current),
         dhw_target_temperature_c: reader.number('state.dhw_target_temperature_c', HOT_WATER_REGISTERS.target),
       }),
     },
     config: {
-      ...omitUnknownFields({ dhw_operating_mode: mode === undefined ? undefined : formatDhwMode(mode) }),
+      ...omitUndefined({ dhw_operating_mode: mode === undefined ? undefined : formatDhwMode(mode) }),
       ...part(reader, 'config', BOILER_CONFIG_REGISTERS),
     },
     diagnostics: {
-      ...omitUnknownFields({
+      ...omitUndefined({
         heating_status_raw: reader.number('diagnostics.heating_status_raw', CIRCUIT_REGISTERS.state),
         dhw_status_raw: reader.number('diagnostics.dhw_status_raw', HOT_WATER_REGISTERS.status),
       }),
@@ -46,10 +47,12 @@ export function buildBoilerStatusPlane(parts: PlaneSources): SemanticPlane {
 }
 
 function part(reader: PlaneReader, name: string, registers: Readonly<Record<string, BoilerRegister>>): JsonObject {
-  const fields: Record<string, Json | undefined> = {}
-  for (const [field, register] of Object.entries(registers))
-    fields[field] = reader.take(`${name}.${field}`, reader.boilerReading(register))
-  return omitUnknownFields(fields)
+  const fields: Record<string, Json> = {}
+  for (const [field, register] of Object.entries(registers)) {
+    const value = reader.take(`${name}.${field}`, reader.boilerReading(register))
+    if (value !== undefined) fields[field] = value
+  }
+  return fields
 }
 
 /** An empty list is a valid answer: the boiler was asked and has no errors. */
@@ -59,7 +62,7 @@ function complaints(reader: PlaneReader): JsonObject {
     const key = toErrorsReadKey(address, [CURRENT_ERRORS_SELECTOR, kind])
     return reader.take(`diagnostics.${field}`, reader.readingOf(key, 'state_slow', decodeErrorCodes))?.slice()
   }
-  return omitUnknownFields({
+  return omitUndefined({
     current_errors: codes('current_errors', ERROR_KIND_SELECTORS.errors),
     current_service_messages: codes('current_service_messages', ERROR_KIND_SELECTORS.service),
   })
@@ -78,7 +81,7 @@ function temperatures(reader: PlaneReader): JsonObject {
       `state.${field}`,
       pickNewestReading(reader.boilerReading(BOILER_STATE_REGISTERS[field]), overheard(index)),
     )
-  return omitUnknownFields({
+  return omitUndefined({
     flow_temperature_c: take('flow_temperature_c', 0),
     return_temperature_c: take('return_temperature_c', 1),
   })

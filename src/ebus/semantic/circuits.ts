@@ -1,9 +1,10 @@
 /**
  * Circuits: heating circuits with their own pump, and the device that manages each.
  */
+import { omitUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { resolveFm5Mode } from './fm5-module.ts'
-import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
+import { PlaneReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import { CIRCUIT_REGISTERS, SYSTEM_REGISTERS } from './register-map.ts'
 import { DHW_CIRCUIT_TYPE } from './topology.ts'
@@ -49,7 +50,7 @@ function circuit(reader: PlaneReader, instance: number): JsonObject {
     index: instance,
     circuit_type: instance === DHW_CIRCUIT_TYPE && (type ?? 0) === 0 ? 'dhw' : formatCircuitType(type ?? 0),
     has_mixer: mixer !== undefined,
-    state: omitUnknownFields({
+    state: omitUndefined({
       pump_active: reader.flag(state('pump_active'), CIRCUIT_REGISTERS.pump, instance),
       mixer_position_pct: mixer,
       flow_temperature_c: reader.number(state('flow_temperature_c'), CIRCUIT_REGISTERS.flowTemperature, instance),
@@ -61,7 +62,7 @@ function circuit(reader: PlaneReader, instance: number): JsonObject {
       pump_hours: reader.number(state('pump_hours'), CIRCUIT_REGISTERS.pumpHours, instance),
       pump_starts: reader.number(state('pump_starts'), CIRCUIT_REGISTERS.pumpStarts, instance),
     }),
-    config: omitUnknownFields({
+    config: omitUndefined({
       heating_curve: reader.number(config('heating_curve'), CIRCUIT_REGISTERS.heatingCurve, instance),
       flow_temp_max_c: reader.number(config('flow_temp_max_c'), CIRCUIT_REGISTERS.flowMax, instance),
       flow_temp_min_c: reader.number(config('flow_temp_min_c'), CIRCUIT_REGISTERS.flowMin, instance),
@@ -82,13 +83,13 @@ function managingDevice(reader: PlaneReader): JsonObject {
   const scheme = reader.peek(SYSTEM_REGISTERS.systemScheme)
   const configuration = reader.peek(SYSTEM_REGISTERS.moduleConfiguration)
   if (mode === 'INTERPRETED' && scheme === MODULE_SCHEME && configuration === MODULE_CONFIGURATION)
-    return omitUnknownFields({
+    return omitUndefined({
       role: 'FUNCTION_MODULE',
       device_id: module?.identity?.deviceId ?? 'VR_71',
       address: module?.address ?? 0x26,
     })
   // Without any module, only the regulator can be the manager.
   if (mode === 'ABSENT' && regulator !== undefined)
-    return omitUnknownFields({ role: 'REGULATOR', device_id: regulator.deviceId, address: regulator.address })
+    return omitUndefined({ role: 'REGULATOR', device_id: regulator.deviceId, address: regulator.address })
   return { role: 'UNKNOWN' }
 }

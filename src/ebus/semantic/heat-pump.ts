@@ -1,10 +1,11 @@
 /**
  * Heat pump: the state of the compressor, the temperatures of source and sink, power and yield.
  */
+import { omitUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { HEAT_PUMP_REGISTERS, HEAT_PUMP_STATE_BLOCK } from './heat-pump-map.ts'
 import type { HeatPumpRegister } from './heat-pump-map.ts'
-import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
+import { PlaneReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import { toHeatPumpReadKey, toStatusReadKey } from './read-key.ts'
 import { HEAT_PUMP_STATE_NAMES } from './status-service-table.ts'
@@ -23,7 +24,7 @@ export function buildHeatPumpPlane(parts: PlaneSources): SemanticPlane {
   const compressor = number('state.compressor_utilisation_pct', HEAT_PUMP_REGISTERS.compressorUse)
   const plane = {
     device_id: pump.deviceId,
-    state: omitUnknownFields({
+    state: omitUndefined({
       activity: activityOf(reader, pump.address),
       compressor_active: compressor === undefined ? undefined : compressor > 0,
       compressor_utilisation_pct: compressor,
@@ -43,38 +44,38 @@ export function buildHeatPumpPlane(parts: PlaneSources): SemanticPlane {
     energy: {
       unit: 'kWh',
       environment_yield: {
-        heating: omitUnknownFields({
+        heating: omitUndefined({
           today: number('energy.environment_yield.heating.today', HEAT_PUMP_REGISTERS.heatingYieldToday),
           this_month: number('energy.environment_yield.heating.this_month', HEAT_PUMP_REGISTERS.heatingYieldMonth),
           all_time: number('energy.environment_yield.heating.all_time', HEAT_PUMP_REGISTERS.heatingYieldTotal),
         }),
-        hot_water: omitUnknownFields({
+        hot_water: omitUndefined({
           today: number('energy.environment_yield.hot_water.today', HEAT_PUMP_REGISTERS.dhwYieldToday),
           this_month: number('energy.environment_yield.hot_water.this_month', HEAT_PUMP_REGISTERS.dhwYieldMonth),
           all_time: number('energy.environment_yield.hot_water.all_time', HEAT_PUMP_REGISTERS.dhwYieldTotal),
         }),
-        cooling: omitUnknownFields({
+        cooling: omitUndefined({
           today: number('energy.environment_yield.cooling.today', HEAT_PUMP_REGISTERS.coolingYieldToday),
         }),
-        ...omitUnknownFields({ all_time: number('energy.environment_yield.all_time', HEAT_PUMP_REGISTERS.yieldTotal) }),
+        ...omitUndefined({ all_time: number('energy.environment_yield.all_time', HEAT_PUMP_REGISTERS.yieldTotal) }),
       },
-      electricity: omitUnknownFields({
+      electricity: omitUndefined({
         all_time:
           number('energy.electricity.all_time', HEAT_PUMP_REGISTERS.consumptionTotal) ??
           number('energy.electricity.all_time', HEAT_PUMP_REGISTERS.electricTotal),
       }),
     },
     cop: {
-      heating: omitUnknownFields({
+      heating: omitUndefined({
         this_month: number('cop.heating.this_month', HEAT_PUMP_REGISTERS.heatingCopMonth),
         all_time: number('cop.heating.all_time', HEAT_PUMP_REGISTERS.heatingCopTotal),
       }),
-      hot_water: omitUnknownFields({
+      hot_water: omitUndefined({
         this_month: number('cop.hot_water.this_month', HEAT_PUMP_REGISTERS.dhwCopMonth),
         all_time: number('cop.hot_water.all_time', HEAT_PUMP_REGISTERS.dhwCopTotal),
       }),
     },
-    diagnostics: omitUnknownFields({
+    diagnostics: omitUndefined({
       operating_hours: number('diagnostics.operating_hours', HEAT_PUMP_REGISTERS.hours),
       heating_hours: number('diagnostics.heating_hours', HEAT_PUMP_REGISTERS.heatingHours),
       cooling_hours: number('diagnostics.cooling_hours', HEAT_PUMP_REGISTERS.coolingHours),

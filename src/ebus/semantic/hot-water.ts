@@ -1,7 +1,8 @@
 /**
  * Hot water: the cylinder's temperature and setpoint.
  */
-import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
+import { omitUndefined } from '../../core/json.ts'
+import { PlaneReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import { HOT_WATER_REGISTERS } from './register-map.ts'
 
@@ -21,11 +22,11 @@ export function buildDhwPlane(parts: PlaneSources, nowMs: number): SemanticPlane
   const mode = reader.number('config.operating_mode', HOT_WATER_REGISTERS.operatingMode)
   const special = reader.number('state.special_function', HOT_WATER_REGISTERS.specialFunction)
   return reader.plane({
-    state: omitUnknownFields({
+    state: omitUndefined({
       current_temp_c: reader.number('state.current_temp_c', HOT_WATER_REGISTERS.current),
       special_function: special === undefined ? undefined : String(special),
     }),
-    config: omitUnknownFields({
+    config: omitUndefined({
       operating_mode: formatDhwMode(mode),
       preset: special === ONE_LOAD ? 'boost' : mode === MANUAL ? 'manual' : 'schedule',
       target_temp_c: reader.number('config.target_temp_c', HOT_WATER_REGISTERS.target),

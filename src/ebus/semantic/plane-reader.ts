@@ -3,7 +3,7 @@
  *
  * Pure, but for the reader it is given.
  */
-import type { Json, JsonObject } from '../../core/json.ts'
+import type { Json } from '../../core/json.ts'
 import type { BoilerRegister } from './boiler-map.ts'
 import { decodeBoilerValue } from './boiler-map.ts'
 import type { RegisterReadKey } from './read-key.ts'
@@ -152,11 +152,6 @@ export function pickNewestReading<Value>(
     .filter((reading) => reading !== undefined)
     .toSorted((left, right) => right.atMs - left.atMs)
     .at(0)
-}
-
-/** Removes unknown fields. */
-export function omitUnknownFields(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, Json] => entry[1] !== undefined))
 }
 
 function numberOf(value: RegulatorValue | undefined): number | undefined {

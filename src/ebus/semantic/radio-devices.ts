@@ -1,8 +1,9 @@
 /**
  * Radio devices: thermostats, base stations and modules that are plugged into the regulator or paired by radio.
  */
+import { omitUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
+import { PlaneReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import {
   MAX_INSTANCE_COUNT,
@@ -45,7 +46,7 @@ function slot(reader: PlaneReader, group: number, instance: number): JsonObject 
     group,
     instance,
     slot_mode: connected ? 'active' : 'inventory',
-    ...omitUnknownFields({
+    ...omitUndefined({
       device_connected: reader.flag(path('device_connected'), registers.connected, instance),
       device_class_address: classAddress,
       device_model: classAddress === undefined ? undefined : MODELS.get(classAddress),

@@ -1,8 +1,9 @@
 /**
  * Schedules plane: the weekly programs of a regulator.
  */
+import { omitUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
+import { PlaneReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import type { TimerSlot, ProgramConfig } from './timer-program.ts'
 import { WEEKDAYS } from './timer-program.ts'
@@ -34,7 +35,7 @@ function noteFreshness(reader: PlaneReader, { zone, channel, keys }: PartlyReadT
 /** Days of which not every slot was read yet are left out, not shown shorter than they are. */
 function programJson({ zone, channel, config, counts, days }: PartlyReadTimerProgram): JsonObject {
   const daysJson = days.flatMap((slots, weekday) => (slots === undefined ? [] : [dayJson(weekday, slots)]))
-  return omitUnknownFields({
+  return omitUndefined({
     zone,
     hc: channel,
     config: config === undefined ? undefined : configJson(config),
@@ -44,7 +45,7 @@ function programJson({ zone, channel, config, counts, days }: PartlyReadTimerPro
 }
 
 function configJson(config: ProgramConfig): JsonObject {
-  return omitUnknownFields({
+  return omitUndefined({
     max_slots: config.maxSlots,
     time_resolution: config.resolutionMinutes,
     min_duration: config.minMinutes,
@@ -65,7 +66,7 @@ export function toTimerSlotJson({ startMinute, endMinute, celsius }: TimerSlot):
     start_minute: startMinute % 60,
     end_hour: Math.floor(endMinute / 60),
     end_minute: endMinute % 60,
-    ...omitUnknownFields({
+    ...omitUndefined({
       temperature_c: celsius,
       temperature_raw: celsius === undefined ? undefined : Math.round(celsius * 10),
     }),

@@ -1,8 +1,9 @@
 /**
  * Solar and cylinders: what a function module measures where its configuration says what that is.
  */
+import { omitUndefined } from '../../core/json.ts'
 import { resolveFm5Mode } from './fm5-module.ts'
-import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
+import { PlaneReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import { CYLINDER_REGISTERS, SOLAR_REGISTERS } from './register-map.ts'
 
@@ -16,7 +17,7 @@ export function buildSolarPlane(parts: PlaneSources): SemanticPlane {
   const reader = new PlaneReader(parts)
   const mode = resolveFm5Mode(parts.topology, parts.shadow)
   if (mode !== 'INTERPRETED') return reader.plane(mode === undefined ? null : {})
-  const data = omitUnknownFields({
+  const data = omitUndefined({
     collector_temperature_c: reader.number('collector_temperature_c', SOLAR_REGISTERS.collector),
     return_temperature_c: reader.number('return_temperature_c', SOLAR_REGISTERS.return),
     pump_active: reader.flag('pump_active', SOLAR_REGISTERS.pump),
@@ -42,7 +43,7 @@ export function buildCylindersPlane(parts: PlaneSources): SemanticPlane {
         const path = (field: string): string => `${instance}.${field}`
         return {
           index: instance,
-          ...omitUnknownFields({
+          ...omitUndefined({
             temperature_c: reader.number(path('temperature_c'), CYLINDER_REGISTERS.temperature, instance),
             max_setpoint_c: reader.number(path('max_setpoint_c'), CYLINDER_REGISTERS.maxSetpoint, instance),
             charge_hysteresis_c: reader.number(path('charge_hysteresis_c'), CYLINDER_REGISTERS.hysteresis, instance),

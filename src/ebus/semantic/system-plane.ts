@@ -1,8 +1,9 @@
 /**
  * System: what belongs to the whole installation and to no room.
  */
+import { omitUndefined } from '../../core/json.ts'
 import { parseNumberDatatype } from '../wire/datatype-parser.ts'
-import { PlaneReader, omitUnknownFields, pickNewestReading } from './plane-reader.ts'
+import { PlaneReader, pickNewestReading } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources, PlaneValueWithFreshness } from './plane-reader.ts'
 import { CLOCK_READ_KEY } from './read-key.ts'
 import { SYSTEM_REGISTERS } from './register-map.ts'
@@ -15,7 +16,7 @@ export function buildSystemPlane(parts: PlaneSources): SemanticPlane {
   const state = (field: string): string => `state.${field}`
   const config = (field: string): string => `config.${field}`
   return reader.plane({
-    state: omitUnknownFields({
+    state: omitUndefined({
       system_off: reader.flag(state('system_off'), SYSTEM_REGISTERS.systemOff),
       system_water_pressure: reader.number(state('system_water_pressure'), SYSTEM_REGISTERS.waterPressure),
       system_flow_temperature: reader.number(state('system_flow_temperature'), SYSTEM_REGISTERS.flowTemperature),
@@ -28,7 +29,7 @@ export function buildSystemPlane(parts: PlaneSources): SemanticPlane {
         SYSTEM_REGISTERS.cylinderBottom,
       ),
     }),
-    config: omitUnknownFields({
+    config: omitUndefined({
       adaptive_heating_curve: reader.flag(config('adaptive_heating_curve'), SYSTEM_REGISTERS.adaptiveHeatingCurve),
       alternative_point: reader.number(config('alternative_point'), SYSTEM_REGISTERS.alternativePoint),
       heating_circuit_bivalence_point: reader.number(
@@ -48,7 +49,7 @@ export function buildSystemPlane(parts: PlaneSources): SemanticPlane {
         reader.text(config('installer_name'), SYSTEM_REGISTERS.installerName2),
       ),
     }),
-    properties: omitUnknownFields({
+    properties: omitUndefined({
       system_scheme: reader.number('properties.system_scheme', SYSTEM_REGISTERS.systemScheme),
       module_configuration_vr71: reader.number(
         'properties.module_configuration_vr71',

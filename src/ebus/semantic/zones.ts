@@ -1,9 +1,10 @@
 /**
  * Zones: rooms, or groups of rooms, that are heated together.
  */
+import { omitUndefined } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { formatCircuitType } from './circuits.ts'
-import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
+import { PlaneReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources, PlaneValueWithFreshness } from './plane-reader.ts'
 import type { RegulatorRegister } from './register.ts'
 import {
@@ -71,14 +72,14 @@ function zone(reader: PlaneReader, instance: number, nowMs: number): JsonObject 
   return {
     id,
     name: readZoneName(reader, instance),
-    state: omitUnknownFields({
+    state: omitUndefined({
       current_temp_c: roomValue(reader, 'roomTemperature', { path: state('current_temp_c'), instance, mapping }),
       current_humidity_pct: roomValue(reader, 'humidity', { path: state('current_humidity_pct'), instance, mapping }),
       hvac_action: valve === undefined ? undefined : valve !== VALVE_OPEN ? 'idle' : cooling ? 'cooling' : 'heating',
       special_function: special === undefined ? undefined : String(special),
       ...wantedFields(reader, ordersOf(reader, { mode, special, quickVeto, onHoliday }), { instance, nowMs }),
     }),
-    config: omitUnknownFields({
+    config: omitUndefined({
       operating_mode: modeText(mode, cooling),
       preset: presetText(mode, { special, quickVeto, onHoliday }),
       target_temp_c: targetOf(reader, config('target_temp_c'), instance),

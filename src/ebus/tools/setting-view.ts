@@ -2,8 +2,8 @@
  * Setting view: residents' settings as clients see them, each with the call that sets it.
  */
 import { z } from 'zod'
+import { omitUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { omitUnknownFields } from '../semantic/plane-reader.ts'
 import type { ResidentSetting } from '../semantic/resident-settings.ts'
 
 export const SET_SETTING_TOOL_NAME = 'ebus.v1.settings.set'
@@ -34,7 +34,7 @@ export const settingOutputSchema = z.object({
 export function toSettingJson(setting: ResidentSetting, bus: string | undefined): JsonObject {
   const { limits, words, now, shown } = setting
   const [minimum, maximum] = limits
-  return omitUnknownFields({
+  return omitUndefined({
     name: setting.name,
     of: setting.of,
     meaning: setting.meaning,
@@ -44,7 +44,7 @@ export function toSettingJson(setting: ResidentSetting, bus: string | undefined)
     values: words,
     now,
     read_back: shown === undefined ? undefined : { tool: `ebus.v1.semantic.${shown.plane}.get`, path: shown.path },
-    example: { tool: SET_SETTING_TOOL_NAME, arguments: omitUnknownFields({ ...exampleOf(setting), bus }) },
+    example: { tool: SET_SETTING_TOOL_NAME, arguments: omitUndefined({ ...exampleOf(setting), bus }) },
   })
 }
 
@@ -62,7 +62,7 @@ export function listHolidayAndScheduleSettings(
     of,
     meaning,
     read_back: { tool: `ebus.v1.semantic.${plane}.get` },
-    example: { tool: SET_SETTING_TOOL_NAME, arguments: omitUnknownFields({ ...call, bus }) },
+    example: { tool: SET_SETTING_TOOL_NAME, arguments: omitUndefined({ ...call, bus }) },
   })
   return [
     ...Array.from(rooms, ([zone, of]) => [

@@ -20,7 +20,7 @@ import { Filters, searched } from '../parts/filters.tsx'
 import { Facts, Page, Section } from '../parts/frame.tsx'
 import { Empty, Flaw, Shown } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
-import { Age, Badge, Words } from '../parts/words.tsx'
+import { Age, Badge, Words, wordsAt } from '../parts/words.tsx'
 
 const LIST_TOOL = 'devices.list'
 const REST_MS = 2_000
@@ -80,24 +80,9 @@ function Fleet(): JSX.Element {
                 ),
               },
               { name: 'Presence', width: '7rem', cell: presence },
-              {
-                name: 'Board',
-                width: 'minmax(0,1fr)',
-                minor: true,
-                cell: (device) => <Words text={stringAt(device, 'board') ?? ''} />,
-              },
-              {
-                name: 'Firmware',
-                width: '7rem',
-                minor: true,
-                cell: (device) => <Words text={stringAt(device, 'firmware') ?? ''} />,
-              },
-              {
-                name: 'Through',
-                width: '7rem',
-                minor: true,
-                cell: (device) => <Words text={stringAt(device, 'transport') ?? ''} />,
-              },
+              { name: 'Board', width: 'minmax(0,1fr)', minor: true, cell: wordsAt('board') },
+              { name: 'Firmware', width: '7rem', minor: true, cell: wordsAt('firmware') },
+              { name: 'Through', width: '7rem', minor: true, cell: wordsAt('transport') },
               { name: 'Tools', width: '8rem', minor: true, cell: toolCount },
               {
                 name: 'Heard',

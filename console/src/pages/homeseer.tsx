@@ -24,7 +24,7 @@ import { Empty, Shown } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
 import { DeviceClassesSection } from './homeseer-classes.tsx'
 import { ToolRunner } from '../parts/tool-runner.tsx'
-import { Age, Badge, Words } from '../parts/words.tsx'
+import { Age, Badge, Words, wordsAt } from '../parts/words.tsx'
 
 const REST_MS = 5_000
 
@@ -168,12 +168,8 @@ function Events(): JSX.Element {
             }
             height={360}
             columns={[
-              {
-                name: 'Group',
-                width: 'minmax(0,1fr)',
-                cell: (event) => <Words text={stringAt(event, 'group') ?? ''} />,
-              },
-              { name: 'Name', width: 'minmax(0,2fr)', cell: (event) => <Words text={stringAt(event, 'name') ?? ''} /> },
+              { name: 'Group', width: 'minmax(0,1fr)', cell: wordsAt('group') },
+              { name: 'Name', width: 'minmax(0,2fr)', cell: wordsAt('name') },
               {
                 name: 'Run',
                 width: '6rem',

@@ -20,7 +20,7 @@ import { Dialog } from './dialog.tsx'
 import { Facts, Section } from './frame.tsx'
 import { Flaw, Shown } from './states.tsx'
 import { Table } from './table.tsx'
-import { Badge, Time, Words } from './words.tsx'
+import { Badge, Time, Words, wordsAt } from './words.tsx'
 import type { Tone } from './words.tsx'
 
 const LIST = 'audit_session_list'
@@ -56,13 +56,8 @@ export function Sessions({ turn, task }: { readonly turn: string; readonly task?
                 minor: true,
                 cell: (session) => <Time ms={timeAt(session, 'started_at')} />,
               },
-              { name: 'For', width: 'minmax(0,2fr)', cell: (session) => <Words text={at(session, 'intent')} /> },
-              {
-                name: 'By',
-                width: 'minmax(0,1fr)',
-                minor: true,
-                cell: (session) => <Words text={at(session, 'started_by')} />,
-              },
+              { name: 'For', width: 'minmax(0,2fr)', cell: wordsAt('intent') },
+              { name: 'By', width: 'minmax(0,1fr)', minor: true, cell: wordsAt('started_by') },
               {
                 name: 'Thoughts',
                 width: '6rem',

@@ -5,12 +5,19 @@
  */
 import type { ComponentChildren, JSX } from 'preact'
 import { ageText, exactText, timeText } from '../core/format.ts'
+import { stringAt } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
 import { hour, now } from '../core/live.ts'
 import { line, plain } from '../core/text.ts'
 
 /** Text that somebody else wrote. Its direction is its own and does not spill over. */
 export function Words({ text, max }: { readonly text: string; readonly max?: number }): JSX.Element {
   return <bdi>{line(text, max)}</bdi>
+}
+
+/** The cell of a table that shows what stands in a field. */
+export function wordsAt(field: string): (item: Json) => JSX.Element {
+  return (item) => <Words text={stringAt(item, field) ?? ''} />
 }
 
 /** A name of dotted parts. Where there is little room its middle goes: what it does stands at the end. */

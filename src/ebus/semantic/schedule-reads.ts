@@ -52,14 +52,9 @@ export function planTimerProgramReads(topology: HeatingTopology, shadow: Registe
   )
 }
 
-/** The one key under which a 700 keeps a day; `undefined` for a program it has no place for. */
-export function toB524ProgramDayReadKey(
-  address: number,
-  id: TimerProgramId,
-  weekday: number,
-): RegisterReadKey | undefined {
-  const selector = encodeB524ProgramSelector(id)
-  return selector === undefined ? undefined : toB524TimerReadKey(address, [...selector, weekday])
+/** The one key under which a 700 keeps a day. */
+export function toB524ProgramDayReadKey(address: number, id: TimerProgramId, weekday: number): RegisterReadKey {
+  return toB524TimerReadKey(address, [...encodeB524ProgramSelector(id), weekday])
 }
 
 export function toProgramConfigReadKey(address: number, { zone, channel }: TimerProgramId): RegisterReadKey {
@@ -102,10 +97,8 @@ function longReads(address: number, id: TimerProgramId, shadow: RegisterShadow):
 }
 
 function shortReads(address: number, id: TimerProgramId): readonly PlannedRead[] {
-  const selector = encodeB524ProgramSelector(id)
-  if (selector === undefined) return []
   return WEEKDAYS.map((_, weekday) => ({
-    key: toB524TimerReadKey(address, [...selector, weekday]),
+    key: toB524ProgramDayReadKey(address, id, weekday),
     freshness: 'discovery',
   }))
 }
@@ -125,9 +118,7 @@ function longProgram(address: number, id: TimerProgramId, shadow: RegisterShadow
 }
 
 function shortProgram(address: number, id: TimerProgramId, shadow: RegisterShadow): PartlyReadTimerProgram | undefined {
-  const selector = encodeB524ProgramSelector(id)
-  if (selector === undefined) return undefined
-  const keys = WEEKDAYS.map((_, weekday) => toB524TimerReadKey(address, [...selector, weekday]))
+  const keys = WEEKDAYS.map((_, weekday) => toB524ProgramDayReadKey(address, id, weekday))
   const days = keys.map((key) => answered(shadow, key, decodeB524Day))
   if (days.every((day) => day === undefined)) return undefined
   return {

@@ -106,8 +106,7 @@ export async function readProgramDay(
   { regulator, id, weekday }: ProgramDayLocation,
 ): Promise<Result<readonly TimerSlot[], RegisterReadFault>> {
   if (regulator.timers !== 'b555') {
-    const key = toB524ProgramDayReadKey(regulator.address, id, weekday)
-    const answer = key === undefined ? fail(NO_PROGRAM) : await talk.read(key)
+    const answer = await talk.read(toB524ProgramDayReadKey(regulator.address, id, weekday))
     if (!answer.ok) return answer
     const day = decodeB524Day(answer.value)
     return day === undefined ? fail(NO_PROGRAM) : ok(day)
@@ -159,12 +158,8 @@ function writeRequests(
   slots: readonly TimerSlot[],
 ): readonly BusRequest[] {
   const { timers, address } = regulator
-  if (timers !== 'b555') {
-    const selector = encodeB524ProgramSelector(id)
-    return selector === undefined
-      ? []
-      : [encodeTimerRequest('b524', address, encodeB524DayWrite(selector, weekday, slots))]
-  }
+  if (timers !== 'b555')
+    return [encodeTimerRequest('b524', address, encodeB524DayWrite(encodeB524ProgramSelector(id), weekday, slots))]
   const written = slots.length > 0 ? slots : [{ startMinute: 0, endMinute: 0, celsius: idleCelsius }]
   return written.map((slot, index) =>
     encodeTimerRequest('b555', address, encodeSlotWrite(id, { weekday, index, count: written.length }, slot)),

@@ -112,10 +112,7 @@ const LAST_STEP = 0x90
 export const B524_SLOTS_PER_DAY = 3
 
 /** S1 S2 S3: group, zone, channel. */
-export function encodeB524ProgramSelector({
-  zone,
-  channel,
-}: TimerProgramId): readonly [number, number, number] | undefined {
+export function encodeB524ProgramSelector({ zone, channel }: TimerProgramId): readonly [number, number, number] {
   switch (channel) {
     case 'heating':
       return [0x03, zone, 0x02]
@@ -134,7 +131,7 @@ export function encodeB524ProgramSelector({
 export function findB524ProgramChannel(selector: readonly number[]): ProgramChannel | undefined {
   const [, zone = 0] = selector
   return PROGRAM_CHANNELS.find((channel) =>
-    encodeB524ProgramSelector({ zone, channel })?.every((byte, at) => byte === selector[at]),
+    encodeB524ProgramSelector({ zone, channel }).every((byte, at) => byte === selector[at]),
   )
 }
 

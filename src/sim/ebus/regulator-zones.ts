@@ -31,6 +31,17 @@ const circuit = (
     return found === undefined ? undefined : read(found)
   })
 
+/** A number of a circuit that a person may set. */
+const circuitSetting = (
+  field: 'curve' | 'flowMaxCelsius' | 'flowMinCelsius' | 'summerLimitCelsius',
+  limits: readonly [number, number],
+): SimulatedRegisterAccessors =>
+  createNumberRegisterAccess(
+    (plant, index) => plant.house.circuits[index]?.[field],
+    (plant, value, index) => changeSimulatedCircuit(plant, index, { [field]: value }),
+    limits,
+  )
+
 const zone = (
   read: (zone: SimulatedHouse['zones'][number], house: SimulatedHouse) => FieldValue | undefined,
 ): SimulatedRegisterAccessors =>
@@ -47,46 +58,10 @@ export const SIMULATED_CIRCUIT_REGISTERS: readonly SimulatedRegisterRow[] = [
   [0x07, F32, 1, circuit(({ flowSetCelsius }) => flowSetCelsius)], // flow wanted, °C
   [0x08, F32, 1, circuit(({ flowCelsius }) => flowCelsius)], // flow, °C
   [0x0e, U16, 3, createStoredValueAccess(1)], // setback: 0 eco, 1 night
-  [
-    0x0f, // heating curve
-    F32,
-    3,
-    createNumberRegisterAccess(
-      (plant, index) => plant.house.circuits[index]?.curve,
-      (plant, curve, index) => patchSimulatedCircuit(plant, index, { curve }),
-      [0.1, 4],
-    ),
-  ],
-  [
-    0x10, // highest flow, °C
-    F32,
-    3,
-    createNumberRegisterAccess(
-      (plant, index) => plant.house.circuits[index]?.flowMaxCelsius,
-      (plant, value, index) => patchSimulatedCircuit(plant, index, { flowMaxCelsius: value }),
-      [15, 80],
-    ),
-  ],
-  [
-    0x12, // lowest flow, °C
-    F32,
-    3,
-    createNumberRegisterAccess(
-      (plant, index) => plant.house.circuits[index]?.flowMinCelsius,
-      (plant, value, index) => patchSimulatedCircuit(plant, index, { flowMinCelsius: value }),
-      [15, 80],
-    ),
-  ],
-  [
-    0x14, // summer limit, °C
-    F32,
-    3,
-    createNumberRegisterAccess(
-      (plant, index) => plant.house.circuits[index]?.summerLimitCelsius,
-      (plant, value, index) => patchSimulatedCircuit(plant, index, { summerLimitCelsius: value }),
-      [10, 99],
-    ),
-  ],
+  [0x0f, F32, 3, circuitSetting('curve', [0.1, 4])], // heating curve
+  [0x10, F32, 3, circuitSetting('flowMaxCelsius', [15, 80])], // highest flow, °C
+  [0x12, F32, 3, circuitSetting('flowMinCelsius', [15, 80])], // lowest flow, °C
+  [0x14, F32, 3, circuitSetting('summerLimitCelsius', [10, 99])], // summer limit, °C
   [0x15, U16, 3, createStoredValueAccess(1)], // room control: 1 modulating
   [0x1a, F32, 0, circuit(() => 0)], // mixer movement
   [0x1b, U8, 1, circuit(({ pumpOn }) => Number(pumpOn))], // state: 0 standby, 1 heating, 2 cooling
@@ -123,10 +98,14 @@ function dewPoint(room: SimulatedHouse['zones'][number] | undefined): number | u
 const vetoRuns = ({ quickVeto }: SimulatedHouse['zones'][number], { timeMs }: SimulatedHouse): boolean =>
   quickVeto !== undefined && quickVeto.untilMs > timeMs
 
-const daySetpoint = (limits: readonly [number, number]): SimulatedRegisterAccessors =>
+/** A setpoint that a person may set. */
+const zoneSetting = (
+  field: 'dayCelsius' | 'nightCelsius',
+  limits: readonly [number, number],
+): SimulatedRegisterAccessors =>
   createNumberRegisterAccess(
-    (plant, index) => plant.house.zones[index]?.dayCelsius,
-    (plant, value, index) => patchSimulatedZone(plant, index, { dayCelsius: value }),
+    (plant, index) => plant.house.zones[index]?.[field],
+    (plant, value, index) => changeSimulatedZone(plant, index, { [field]: value }),
     limits,
   )
 
@@ -154,16 +133,7 @@ export const SIMULATED_ZONE_REGISTERS: readonly SimulatedRegisterRow[] = [
       [5, 30],
     ),
   ],
-  [
-    0x09, // night, °C
-    F32,
-    3,
-    createNumberRegisterAccess(
-      (plant, index) => plant.house.zones[index]?.nightCelsius,
-      (plant, value, index) => patchSimulatedZone(plant, index, { nightCelsius: value }),
-      [5, 30],
-    ),
-  ],
+  [0x09, F32, 3, zoneSetting('nightCelsius', [5, 30])], // night, °C
   [
     0x0e, // special function
     U8,
@@ -190,7 +160,7 @@ export const SIMULATED_ZONE_REGISTERS: readonly SimulatedRegisterRow[] = [
   ],
   [0x20, TIME, 2, zone(({ holiday }) => toTimeOfDay(holiday?.endMs ?? 0))], // holiday to, time
   [0x21, TIME, 2, zone(({ holiday }) => toTimeOfDay(holiday?.startMs ?? 0))], // holiday from, time
-  [0x22, F32, 3, daySetpoint([15, 30])], // day, °C
+  [0x22, F32, 3, zoneSetting('dayCelsius', [15, 30])], // day, °C
   // Quick veto until, date.
   [
     0x24,
@@ -215,7 +185,7 @@ const SINCE_720: ReadonlySet<number> = new Set([0x1e, 0x20, 0x21, 0x22, 0x24, 0x
 
 export const SIMULATED_ZONE_REGISTERS_700: readonly SimulatedRegisterRow[] = [
   ...SIMULATED_ZONE_REGISTERS.filter(([register]) => !SINCE_720.has(register)),
-  [0x07, F32, 3, daySetpoint([5, 30])], // day, °C
+  [0x07, F32, 3, zoneSetting('dayCelsius', [5, 30])], // day, °C
 ]
 
 /** 3 for a quick veto, 0 for none; a holiday only consists of its dates. */

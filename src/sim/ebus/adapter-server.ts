@@ -18,11 +18,15 @@ import type { HeatingSystem } from './heating-system.ts'
 import { PlainClientParticipant } from './plain-client-participant.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
-export interface AdapterServerOptions {
+/** Where a virtual bus is offered, and what keeps its time. */
+export interface VirtualBusListener {
   readonly system: HeatingSystem
   readonly clock: VirtualClock
   readonly host: string
   readonly port: number
+}
+
+export interface AdapterServerOptions extends VirtualBusListener {
   readonly protocol: 'enhanced' | 'plain'
 }
 
@@ -140,15 +144,7 @@ export class AdapterServer {
     const { system, clock } = this.#options
     const head = new PlainClientParticipant((symbol) => void unsent.push(symbol))
     system.bus.join(head)
-    socket.on('data', (bytes) =>
-      clock.act((nowMs) => {
-        // Plain clients keep the timing themselves: each byte is put on the wire when it arrives.
-        for (const symbol of bytes) {
-          head.speaks()
-          system.bus.send(head, symbol, nowMs)
-        }
-      }),
-    )
+    socket.on('data', (bytes) => clock.act((nowMs) => head.say(bytes, system.bus, nowMs)))
     return head
   }
 }

@@ -6,17 +6,9 @@ import { createServer } from 'node:net'
 
 import { startListening } from '../../core/listen-server.ts'
 import type { TelegramExchange } from '../../ebus/wire/telegram.ts'
+import type { VirtualBusListener } from './adapter-server.ts'
 import { formatEbusdExchange, formatEbusdOutcome, parseEbusdCommand } from './ebusd-protocol.ts'
-import type { HeatingSystem } from './heating-system.ts'
 import { BusStation } from './station.ts'
-import type { VirtualClock } from './virtual-clock.ts'
-
-export interface EbusdServerOptions {
-  readonly system: HeatingSystem
-  readonly clock: VirtualClock
-  readonly host: string
-  readonly port: number
-}
 
 /** ebusd's usual address. The bounds keep a client from filling the memory with a line or with traffic. */
 const OWN_ADDRESS = 0x31
@@ -31,7 +23,7 @@ interface Client {
 }
 
 export class EbusdServer {
-  readonly #options: EbusdServerOptions
+  readonly #options: VirtualBusListener
   readonly #server: Server
   readonly #clients = new Set<Client>()
   readonly #station: BusStation
@@ -39,7 +31,7 @@ export class EbusdServer {
   #grabbing = true
   readonly #grabbed = new Map<string, number>()
 
-  private constructor(options: EbusdServerOptions) {
+  private constructor(options: VirtualBusListener) {
     this.#options = options
     this.#station = new BusStation({
       initiator: OWN_ADDRESS,
@@ -51,7 +43,7 @@ export class EbusdServer {
     this.#server = createServer({ noDelay: true }, (socket) => this.#welcome(socket))
   }
 
-  static async open(options: EbusdServerOptions): Promise<EbusdServer> {
+  static async open(options: VirtualBusListener): Promise<EbusdServer> {
     const server = new EbusdServer(options)
     await startListening(server.#server, options)
     return server

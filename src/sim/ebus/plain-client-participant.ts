@@ -1,10 +1,6 @@
-/**
- * Plain client participant: a client that sees and sends bare symbols, and has to keep the bus's rhythm by itself.
- *
- * Pure, but for the port it is given.
- */
+/** Plain head: a client that sees and sends bare symbols, and has to keep the bus's rhythm by itself. */
 import { SYN } from '../../ebus/wire/symbol.ts'
-import type { BusParticipant } from './virtual-bus.ts'
+import type { BusParticipant, VirtualBus } from './virtual-bus.ts'
 
 export class PlainClientParticipant implements BusParticipant {
   readonly #tell: (symbol: number) => void
@@ -14,9 +10,12 @@ export class PlainClientParticipant implements BusParticipant {
     this.#tell = tell
   }
 
-  /** The client puts a symbol on the bus. */
-  speaks(): void {
-    this.#spoke = true
+  /** Plain clients keep time themselves: each byte is on the wire when it arrives, into whatever is there. */
+  say(symbols: Uint8Array, bus: VirtualBus, nowMs: number): void {
+    for (const symbol of symbols) {
+      this.#spoke = true
+      bus.send(this, symbol, nowMs)
+    }
   }
 
   isOutsideOwner = (): boolean => this.#spoke

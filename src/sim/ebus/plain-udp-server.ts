@@ -4,23 +4,15 @@
 import type { Socket } from 'node:dgram'
 import { createSocket } from 'node:dgram'
 
-import type { HeatingSystem } from './heating-system.ts'
-import { PlainClientParticipant } from './plain-client-participant.ts'
-import type { VirtualClock } from './virtual-clock.ts'
-
-export interface PlainUdpOptions {
-  readonly system: HeatingSystem
-  readonly clock: VirtualClock
-  readonly host: string
-  readonly port: number
-}
+import type { VirtualBusListener } from './adapter-server.ts'
+import { PlainClientParticipant } from './plain-client-port.ts'
 
 export class PlainUdpServer {
   readonly #socket: Socket
   /** UDP has no connection, so the last sender gets the bus. */
   #peer: { readonly address: string; readonly port: number } | undefined
 
-  private constructor({ system, clock }: PlainUdpOptions) {
+  private constructor({ system, clock }: VirtualBusListener) {
     this.#socket = createSocket('udp4')
     const unsent: number[] = []
     const head = new PlainClientParticipant((symbol) => void unsent.push(symbol))
@@ -33,16 +25,11 @@ export class PlainUdpServer {
     this.#socket.on('error', () => undefined)
     this.#socket.on('message', (bytes, peer) => {
       this.#peer = peer
-      clock.act((nowMs) => {
-        for (const symbol of bytes) {
-          head.speaks()
-          system.bus.send(head, symbol, nowMs)
-        }
-      })
+      clock.act((nowMs) => head.say(bytes, system.bus, nowMs))
     })
   }
 
-  static async open(options: PlainUdpOptions): Promise<PlainUdpServer> {
+  static async open(options: VirtualBusListener): Promise<PlainUdpServer> {
     const server = new PlainUdpServer(options)
     await new Promise<void>((resolve, reject) => {
       server.#socket.once('error', reject)

@@ -1,8 +1,6 @@
 /**
- * Simulated system: everything of a HomeSeer that is not a device: users, automations, cameras, plug-ins, interfaces,
- * settings, and a list of what was done to it.
- *
- * Pure: plain data.
+ * System: everything of a HomeSeer that is not a device: users, automations, cameras, plug-ins, interfaces, settings,
+ * and a list of what was done to it.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { CameraRecord } from '../../homeseer/wire/camera.ts'
@@ -63,14 +61,7 @@ export interface SimulatedInterface {
 /** One attempt to change something, whether it was permitted or not. */
 export type SimulatedChangeAttempt =
   | {
-      readonly kind: 'control'
-      readonly ref: number
-      readonly value?: number
-      readonly text?: string
-      readonly done: boolean
-    }
-  | {
-      readonly kind: 'store'
+      readonly kind: 'control' | 'store'
       readonly ref: number
       readonly value?: number
       readonly text?: string

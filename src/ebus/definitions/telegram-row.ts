@@ -4,8 +4,6 @@
  *
  *   {file, source?, circuit, name, type, nth?, master_hex, slave_hex} ▸ {…, decoded, text} | {…, error}
  *   {file, source?, circuit, name, type, nth?, values, dst?}          ▸ {…, master_hex}    | {…, error}
- *
- * Pure: definitions come through the source that it is given.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
@@ -17,6 +15,7 @@ import { formatMessageTypeName, numberMessages } from './definition-row.ts'
 import type { DefinitionSource } from './definition-set.ts'
 import { DefinitionSet } from './definition-set.ts'
 import { encodeCommands } from './message-encoder.ts'
+import type { TelegramHeader } from './definition-index.ts'
 import { DefinitionIndex } from './definition-index.ts'
 import type { MessageDefinition } from './message-definition.ts'
 import { joinChainParts } from './message-chain.ts'
@@ -204,12 +203,7 @@ function parseRow(line: string): Row | undefined {
   }
 }
 
-interface ReadTelegram extends TelegramData {
-  readonly source: number
-  readonly target: number
-  readonly pb: number
-  readonly sb: number
-}
+interface ReadTelegram extends TelegramData, TelegramHeader {}
 
 function readTelegrams(row: Row): readonly [ReadTelegram, ...ReadTelegram[]] | undefined {
   const masters = hexTexts(row['master_hex'])

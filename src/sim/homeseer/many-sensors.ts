@@ -9,14 +9,16 @@ import {
   type SimulatedHomeseerDeviceOptions,
 } from './simulated-homeseer-device.ts'
 
+const FIRST_REF = 10_000
+
 /** Case 18: sensors in numbers, each with a name a person could have given it. */
-export function createManySensors(count: number, firstRef = 10_000): readonly SimulatedHomeseerDevice[] {
+export function createManySensors(count: number): readonly SimulatedHomeseerDevice[] {
   return Array.from({ length: count }, (_, index) => {
     const [kind, display, value] = SENSOR_KINDS[index % SENSOR_KINDS.length] ?? SENSOR_KINDS[0]
     const room = ROOMS[Math.floor(index / SENSOR_KINDS.length) % ROOMS.length] ?? ''
     const floor = FLOORS[Math.floor(index / (SENSOR_KINDS.length * ROOMS.length)) % FLOORS.length] ?? ''
     return createSimulatedHomeseerDevice({
-      ref: firstRef + index,
+      ref: FIRST_REF + index,
       name: `${kind} Sensor ${index + 1}`,
       location: room,
       location2: floor,

@@ -8,16 +8,18 @@ import {
   type ControlPairOptions,
   type SimulatedHomeseerDevice,
   type SimulatedHomeseerDeviceOptions,
-} from './simulated-homeseer-device.ts'
+} from '../src/sim/homeseer/simulated-homeseer-device.ts'
 
 function buttons(...labels: readonly (readonly [label: string, value: number])[]): readonly ControlPairOptions[] {
   return labels.map(([label, value]) => ({ label, value }))
 }
 
-/** From the first ref on, one after the other. */
-export function createBarrierDevices(firstRef = 400): readonly SimulatedHomeseerDevice[] {
+const FIRST_REF = 400
+
+/** One ref after the other. */
+export function createBarrierDevices(): readonly SimulatedHomeseerDevice[] {
   return [...PLUG_INS, ...TONGUES].map((options, index) =>
-    createSimulatedHomeseerDevice({ ...options, ref: firstRef + index }),
+    createSimulatedHomeseerDevice({ ...options, ref: FIRST_REF + index }),
   )
 }
 

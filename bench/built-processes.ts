@@ -1,8 +1,4 @@
-/**
- * Built processes: what a bench starts in a process of its own is the built command, like in flow tests.
- *
- * Does I/O.
- */
+/** Built processes: what a bench starts in a process of its own is the built command, like in flow tests. */
 
 /** Builds nothing when the sources are those of the last time. */
 export async function buildProcesses(): Promise<void> {

@@ -5,8 +5,6 @@
  *   Moleculer   parameter validation, request timeout, bulkhead, circuit breaker, metrics
  *
  * Rounds are interleaved, so that whatever else the machine does falls on all of them; the figure is the median round.
- *
- * Does I/O.
  */
 import { pathToFileURL } from 'node:url'
 import { ServiceBroker } from 'moleculer'

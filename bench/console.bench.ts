@@ -5,8 +5,6 @@
  *   5,000 devices          from the click to the table; a frame while scrolling through it
  *   under load             what the page's thread does, page by page: its longest task, and how busy it is
  *   memory                 the page's heap after each garbage collection, over minutes (BENCH_MINUTES, default 2)
- *
- * Does I/O.
  */
 import type { Page } from 'playwright-core'
 import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../test/console-house.ts'

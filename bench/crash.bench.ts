@@ -2,8 +2,6 @@
  * Power cuts for as long as one likes: `node bench/crash.bench.ts 1000` cuts a thousand times, and for half an hour
  * at most, or for as many milliseconds as the second number says. `ledger` as the third word cuts a process that only
  * writes a ledger, which meets every step of the layout far more often than a whole gateway does.
- *
- * Does I/O.
  */
 import { cutPower } from '../test/power-cuts.ts'
 import { cutLedger } from './ledger-cuts.ts'

@@ -4,8 +4,6 @@
  * calls handed straight to the fleet are in `devices`.
  *
  * HEARTHBUS_BENCH_DEVICES (2,000) and HEARTHBUS_BENCH_SECONDS (60) make it smaller.
- *
- * Does I/O.
  */
 import { z } from 'zod'
 import type { Service } from '../src/bus/capability.ts'

@@ -1,8 +1,4 @@
-/**
- * Device gateway: a gateway in this process that lets devices in, for benches whose devices are in others.
- *
- * Does I/O.
- */
+/** Device gateway: a gateway in this process that lets devices in, for benches whose devices are in others. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

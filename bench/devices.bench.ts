@@ -1,8 +1,4 @@
-/**
- * What two thousand devices cost, see devices.ts.
- *
- * Does I/O.
- */
+/** What two thousand devices cost, see devices.ts. */
 import { run } from './devices.ts'
 
 await run()

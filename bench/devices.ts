@@ -8,8 +8,6 @@
  * Memory of an idle device is what one more of them adds to the resident set: the growth from the first ones to all
  * of them, after the collector has given back what it holds back. What a process pays once, such as compiled code, is in
  * the last lines instead. Both servers run with the same settings and are measured in the same way.
- *
- * Does I/O.
  */
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'

@@ -3,8 +3,6 @@
  *
  * With the official files beside the project (`../shared/data/ebusd/definitions/en`) those are read; otherwise a tree of
  * the same size is made up, so that a stranger's clone measures as much.
- *
- * Does I/O.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

@@ -7,8 +7,6 @@
  *
  *   npm run bench -- ebus-flood             all floods
  *   node bench/ebus-flood.bench.ts noise    those whose name has it
- *
- * Does I/O.
  */
 import { once } from 'node:events'
 import { get } from 'node:http'

@@ -5,8 +5,6 @@
  *   an ordinary day   an hour of the virtual house's own talk, recorded symbol by symbol and played 24 times
  *   a full day        telegrams back to back without a pause: 240 symbols a second is all that 2400 Bd can carry
  *   all definitions   the same, with ten minutes of every message that the definitions know of
- *
- * Does I/O.
  */
 import type { Socket } from 'node:net'
 import { createServer } from 'node:net'

@@ -4,8 +4,6 @@
  * model has to read before it can begin, per profile.
  *
  * Tokens are estimated as a quarter of the bytes, which is near enough for JSON in English.
- *
- * Does I/O.
  */
 import { once } from 'node:events'
 import type { Json, JsonObject } from '../src/core/json.ts'

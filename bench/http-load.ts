@@ -1,8 +1,4 @@
-/**
- * HTTP load: so many callers in a closed loop, each with a connection of its own, for so long.
- *
- * Does I/O.
- */
+/** HTTP load: so many callers in a closed loop, each with a connection of its own, for so long. */
 import { Agent, request } from 'node:http'
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'

@@ -1,8 +1,6 @@
 /**
  * What a tool call costs over HTTP: our whole chain (lock, validate, guard, route, two ledger events on the disk)
  * against the bare SDK, which does none of that, and against a raw echo.
- *
- * Does I/O.
  */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'

@@ -1,8 +1,6 @@
 /**
  * Ledger cuts: a process that writes a ledger is killed again and again, and what was not durable yet is lost, too: tiles
  * and bundles that no checkpoint covers, what the caches held, and part of a group that was being written.
- *
- * Does I/O.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -2,8 +2,6 @@
  * Ledger writer: a process that appends, signs and makes tiles as fast as it can until it is killed. What it says on its
  * standard output it was told is durable: `appended ID`, `signed BASE64`. Before
  * that it says what it found. `refused FAULT` is a checkpoint that it did not get.
- *
- * Does I/O.
  */
 import { createPrivateKey } from 'node:crypto'
 import { join } from 'node:path'

@@ -1,8 +1,6 @@
 /**
  * The ledger at 10⁴, 10⁵ and 10⁶ entries: appending, proving, verifying, starting. What matters is how the figures grow:
  * appends and verification per entry should not, proofs should grow like the logarithm, a start hardly at all.
- *
- * Does I/O.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

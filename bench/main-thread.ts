@@ -3,8 +3,6 @@
  *
  * Tasks are measured in the processor's time, not in the clock's: machines are shared, and what a neighbour takes is no
  * fault of the page. A task of more than 50 ms is what people notice.
- *
- * Does I/O.
  */
 import type { Page } from 'playwright-core'
 

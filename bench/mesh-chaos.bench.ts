@@ -4,8 +4,6 @@
  * other's calls under one trace.
  *
  *   CHAOS_SECONDS=30 npm run bench -- mesh-chaos
- *
- * Does I/O.
  */
 import { seeded } from '../test/bus-village.ts'
 import { closeAll, formCommunity } from '../test/mesh-house.ts'

@@ -1,8 +1,4 @@
-/**
- * Mesh contenders: who is compared, and the two processes of each.
- *
- * Does I/O.
- */
+/** Mesh contenders: who is compared, and the two processes of each. */
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,8 +1,6 @@
 /**
  * Mesh echo: a line there and back over a bare socket, plain or TLS, and nothing else: no call, no check, no answer to
  * wait for beside it. What Node's sockets leave for anybody who puts something on top.
- *
- * Does I/O.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'

@@ -7,8 +7,6 @@
  *   Moleculer   validator, metrics, circuit breaker, bulkhead and request timeout on both nodes
  *   raw         one NATS subscription for all answers and nothing else; `request` is the client's own nc.request
  *   echo        a bare socket
- *
- * Does I/O.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -2,8 +2,6 @@
  * News between nodes: how long until a capability that was added on one node can be called by an MCP client of another,
  * and until a withdrawn call is withdrawn there. Both should be within 200 ms. Three processes, each in a network
  * namespace of its own where that is permitted.
- *
- * Does I/O.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectHttp } from '../test/gateway-process.ts'

@@ -3,8 +3,6 @@
  * exponential service times; every caller only knows what it has seen itself.
  *
  *   ideal   power of two choices on true cost: every caller sees every queue
- *
- * Pure.
  */
 import { CapabilityEntry } from '../src/bus/capability-entry.ts'
 import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'

@@ -3,8 +3,6 @@
  * answers with what goes with them. Never more than 100 ms, on a machine that does nothing else. Two processes.
  *
  * Beside it, how long the event loop was busy in one go, in time of the processor, which holds on a busy machine, too.
- *
- * Does I/O.
  */
 import { HURTFUL_SCHEMAS } from '../test/hurtful-schemas.ts'
 import { call, closeAll, formCommunity, until } from '../test/mesh-house.ts'

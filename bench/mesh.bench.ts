@@ -4,8 +4,6 @@
  *
  * MESH_BENCH_ONLY='NATS;TCP' runs those whose names hold one of the words; MESH_BENCH_MS is the length of a round,
  * MESH_BENCH_IN_FLIGHT=64 how many calls are under way.
- *
- * Does I/O.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { describeOwnCapability } from '../src/bus/peer.ts'

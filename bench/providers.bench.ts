@@ -2,8 +2,6 @@
  * Providers bench: what one call costs with many providers of one name. It has to stay flat: a community may be large.
  *
  *   1 · 16 · 256 · 4,096 nodes that offer one name ─▶ µs per call, answered at once by a transport that is none
- *
- * Does I/O.
  */
 import { pathToFileURL } from 'node:url'
 import { describeOwnCapability } from '../src/bus/peer.ts'

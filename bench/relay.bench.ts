@@ -4,8 +4,6 @@
  *
  * Twenty devices talk in real time for HEARTHBUS_BENCH_SECONDS (10): packets of 90 bytes every 60 ms in each direction,
  * first over WebSocket, then over MQTT and UDP, to a backend over WebSocket.
- *
- * Does I/O.
  */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'

@@ -5,8 +5,6 @@
  *   callers, each with its own view ─▶ strategy ─▶ providers with 4 workers each, 20 ms on average, one maybe slower
  *
  * `textbook` is power of two choices over peak EWMA as its inventors write it, without our slow start.
- *
- * Pure.
  */
 import { pathToFileURL } from 'node:url'
 import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'

@@ -4,8 +4,6 @@
  *
  *   npm run bench            all of them
  *   npm run bench -- bus     one
- *
- * Does I/O.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'

@@ -1,8 +1,6 @@
 /**
  * From nothing to the first answered tools/list, as installed and as in a clone, against a Node process that does
  * nothing at all.
- *
- * Does I/O.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

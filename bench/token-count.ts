@@ -1,8 +1,6 @@
 /**
  * Token count: how much of a model's room a text takes, with the tokenizer of OpenAI's present models (o200k_base). The
  * one of Anthropic is not public; it counts some ten percent more for JSON.
- *
- * Pure.
  */
 import { Tiktoken } from 'js-tiktoken/lite'
 import ranks from 'js-tiktoken/ranks/o200k_base'

@@ -6,8 +6,6 @@
  * Before that, what each list of the virtual house takes of a model's room, in tokens.
  *
  * HEARTHBUS_BENCH_DEVICES (60) and HEARTHBUS_BENCH_MODELS (20) make it smaller.
- *
- * Does I/O.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { buildCatalogue } from '../src/mcp/catalogue.ts'

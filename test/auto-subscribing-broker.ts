@@ -1,8 +1,6 @@
 /**
  * Auto-subscribing broker: somebody else's MQTT broker, set up as EMQX is for devices that never subscribe. Whoever
  * connects as a device is subscribed to its own topic by the broker.
- *
- * Does I/O.
  */
 import { createServer } from 'node:net'
 import { Aedes } from 'aedes'

@@ -1,8 +1,6 @@
 /**
  * Consensus house: what people and nodes do in a round, through the API of real gateways, and what a stranger makes of
  * the exports.
- *
- * Does I/O.
  */
 import { spawnSync } from 'node:child_process'
 import { createPrivateKey } from 'node:crypto'

@@ -3,8 +3,6 @@
  *
  * The house answers in the shapes of the families' contracts (specs 1, 3, 4) and everything in it that a stranger could
  * have named has a hostile name. It is a service like any other; guard, ledger and bus are the product's own.
- *
- * Does I/O.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,8 +1,4 @@
-/**
- * Console walk: how a test finds its way through the console, and what it looks at on the way.
- *
- * Does I/O.
- */
+/** Console walk: how a test finds its way through the console, and what it looks at on the way. */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'

@@ -1,8 +1,6 @@
 /**
  * Costly schemas: more kinds of contracts that a hostile member announces, found by asking of every keyword of JSON
  * Schema 2020-12 what it makes its reader do, how often that can be repeated, and over how much data of one answer.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../src/core/json.ts'
 

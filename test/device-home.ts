@@ -1,7 +1,5 @@
 /**
  * Device home: a gateway in a process of its own, with its devices listener on free ports, and virtual devices in it.
- *
- * Does I/O.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

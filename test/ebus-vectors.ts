@@ -1,8 +1,6 @@
 /**
  * eBUS vectors: what others saw on real buses and what ebusd's definition files say, as `test/vectors/ebus.json` keeps
  * it.
- *
- * Does I/O.
  */
 import { readFileSync } from 'node:fs'
 

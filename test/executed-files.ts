@@ -5,8 +5,6 @@
  *
  * A file counts when one of its functions ran in every one of the calls: what timers do beside one of them is left out.
  * The simulated house is in another process.
- *
- * Does I/O.
  */
 interface FunctionCount {
   readonly functionName: string

@@ -1,8 +1,4 @@
-/**
- * Gateway process: the product as its users run it, in a process of its own, with a data directory of its own.
- *
- * Does I/O.
- */
+/** Gateway process: the product as its users run it, in a process of its own, with a data directory of its own. */
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,8 +1,6 @@
 /**
  * Generated house: four hundred devices of a HomeSeer that nobody tuned anything to. Rooms, names and languages are
  * drawn from lists with a seed; each thing is known with its room, its words and what it is.
- *
- * Pure.
  */
 import {
   BINARY_SWITCH_CONTROLS,

@@ -1,7 +1,5 @@
 /**
  * Guard house: a real database on disk, a log that writes into it, one offer of each effect, and something to drive.
- *
- * Does I/O.
  */
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -4,8 +4,6 @@
  *
  *   begin, progress, end ──▶ watch ──"idle for 30 s"──▶ worker, which fails the step
  *                                  ──no sign of life──▶ SIGKILL for what the worker waits for in spawnSync
- *
- * Does I/O.
  */
 import { readlinkSync, writeSync } from 'node:fs'
 import { basename } from 'node:path'

@@ -1,8 +1,6 @@
 /**
  * Heating house: a virtual heating system at the far end of a real socket, and the gateway in a process of its own that
  * is connected to it, asked by real MCP clients.
- *
- * Does I/O.
  */
 import type { Client } from '@modelcontextprotocol/client'
 import type { EbusSimulator, EbusSimulatorOptions } from '../src/sim/ebus/simulator-server.ts'

@@ -1,8 +1,6 @@
 /**
  * HomeSeer attempts: one call that should change nothing, and what of it can be seen: what reached the simulated
  * HomeSeer, whether the ledger has it, and what it says that the call would have reached.
- *
- * Does I/O.
  */
 import type { Caller } from '../src/bus/call.ts'
 import type { JsonObject } from '../src/core/json.ts'

@@ -8,8 +8,6 @@
  *
  * Nothing here hands out a client, so no attempt can be made that nobody looks at. What is in the ledger without
  * belonging to an attempt is counted, too.
- *
- * Does I/O.
  */
 import { recordedActions, recordedEntries } from './recorded-calls.ts'
 import { randomBytes } from 'node:crypto'

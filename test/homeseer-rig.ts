@@ -1,8 +1,6 @@
 /**
  * HomeSeer rig: the simulated HomeSeer on sockets, and the gateway before it: in this process for questions of policy,
  * in a process of its own with a real MCP client for everything that a client sees.
- *
- * Does I/O.
  */
 import { hash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'

@@ -4,8 +4,6 @@
  *
  * `refused` is what the receiving node says when it does not take the contract. Those without it are taken, and what
  * they ask for is done in a bounded number of steps, or not at all.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { COSTLY_SCHEMAS } from './costly-schemas.ts'

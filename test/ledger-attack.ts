@@ -1,8 +1,4 @@
-/**
- * Ledger attack: what somebody who can write to the log's files can do to cover their traces.
- *
- * Does I/O.
- */
+/** Ledger attack: what somebody who can write to the log's files can do to cover their traces. */
 import type { KeyObject } from 'node:crypto'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,8 +1,4 @@
-/**
- * Ledger fixture: a ledger in a directory of its own that can be closed, tampered with and opened again.
- *
- * Does I/O.
- */
+/** Ledger fixture: a ledger in a directory of its own that can be closed, tampered with and opened again. */
 import { generateKeyPairSync } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

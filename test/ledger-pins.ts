@@ -1,8 +1,4 @@
-/**
- * Ledger pins of tests: vitest.config.ts has gateways keep them in a temporary folder.
- *
- * Does I/O.
- */
+/** Ledger pins of tests: vitest.config.ts has gateways keep them in a temporary folder. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { resolvePinPath } from '../src/ledger/ledger-pin-store.ts'

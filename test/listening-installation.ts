@@ -1,8 +1,6 @@
 /**
  * Listening installation: what a gateway knows of a bus on which it may use everything it hears, without bus or
  * gateway.
- *
- * Pure.
  */
 import { HeatingInstallation } from '../src/ebus/heating-installation.ts'
 import type { BusEventContext } from '../src/ebus/observe/bus-observer.ts'

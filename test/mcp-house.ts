@@ -1,8 +1,4 @@
-/**
- * MCP house: a small bus with capabilities on it and our real MCP handler before it, on a real socket.
- *
- * Does I/O.
- */
+/** MCP house: a small bus with capabilities on it and our real MCP handler before it, on a real socket. */
 import { createServer } from 'node:http'
 import { listenLocally } from './local-port.ts'
 import { plainOffer } from './plain-offer.ts'

@@ -1,8 +1,4 @@
-/**
- * Memory definitions: definition files that a test wrote, without a folder on disk.
- *
- * Pure.
- */
+/** Memory definitions: definition files that a test wrote, without a folder on disk. */
 import type { DefinitionFileFault } from '../src/ebus/definitions/definition-error.ts'
 import type { ListableDefinitionSource } from '../src/ebus/definitions/telegram-row.ts'
 import type { FieldTemplates } from '../src/ebus/definitions/field-templates.ts'

@@ -1,8 +1,4 @@
-/**
- * Mesh attack wire: how an attacker reaches a node, and what is left of it there.
- *
- * Does I/O.
- */
+/** Mesh attack wire: how an attacker reaches a node, and what is left of it there. */
 import type { EnvelopeFields } from '../src/mesh/mesh-envelope.ts'
 import { askAsOwner } from './mesh-house.ts'
 import type { MeshNode } from './mesh-house.ts'

@@ -1,8 +1,6 @@
 /**
  * Mesh attacks: a member that has turned against its community. It has a good key and says what it likes, over
  * whichever wire; every node has to refuse the same things with the same codes.
- *
- * Does I/O, through the wire that it is given.
  */
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'

@@ -1,7 +1,5 @@
 /**
  * Mesh house: real gateways in processes of their own that become a community the way people make one, with commands.
- *
- * Does I/O.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'

@@ -1,8 +1,6 @@
 /**
  * Mesh load: callers that call, nodes and broker that die and come back, and what has to be true afterwards. The test
  * runs it for seconds, the bench for minutes.
- *
- * Does I/O.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { call, cli, executions, startAgain, until } from './mesh-house.ts'

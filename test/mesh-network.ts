@@ -8,8 +8,6 @@
  *
  * Needs root and `ip`; for bad cables `tc` with netem, `nft` or `iptables`. Where that is missing the tests run on
  * ports of one machine, and say so.
- *
- * Does I/O.
  */
 import { spawnSync } from 'node:child_process'
 

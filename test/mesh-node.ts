@@ -6,8 +6,6 @@
  *
  * Commands come as lines of JSON on stdin, answers go to stdout. Through the socket, if there is one, its listener for
  * agents and people is reached from another network namespace.
- *
- * Does I/O.
  */
 import { once } from 'node:events'
 import { appendFileSync, rmSync } from 'node:fs'

@@ -1,8 +1,6 @@
 /**
  * Mesh packet attacks: the same member, with packets. What a packet may carry is less than a message may, and what is
  * wrong with it has to be refused no less.
- *
- * Does I/O, through the wire that it is given.
  */
 import { expect, it } from 'vitest'
 import { newUlid } from '../src/core/ids.ts'

@@ -1,8 +1,6 @@
 /**
  * Mesh pair: a caller and a provider of one community in one process, with a real wire between them. Everything of the
  * mesh but discovery, so that a test of a transport is about the transport.
- *
- * Does I/O.
  */
 import type { CapabilityBus } from '../src/bus/bus.ts'
 import type { Capability } from '../src/bus/capability.ts'

@@ -1,8 +1,4 @@
-/**
- * Modern request: one MCP request of 2026-07-28 as bytes on a socket, for tests that want to be nobody's client.
- *
- * Does I/O.
- */
+/** Modern request: one MCP request of 2026-07-28 as bytes on a socket, for tests that want to be nobody's client. */
 import { randomBytes } from 'node:crypto'
 
 export const MODERN = '2026-07-28'

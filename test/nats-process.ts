@@ -1,8 +1,4 @@
-/**
- * NATS process: a real nats-server with JetStream on a free loopback port, for as long as a test needs it.
- *
- * Does I/O.
- */
+/** NATS process: a real nats-server with JetStream on a free loopback port, for as long as a test needs it. */
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

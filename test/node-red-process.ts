@@ -6,8 +6,6 @@
  *         { input: { node, msg } }      a message to a node
  *         { hook: { … } }               a web hook of HomeSeer, posted to the nodes' own address
  *   out   { ready } ▸ { deployed } ▸ { sent: { node, msg } } | { failed: { node, error } } | { hooked: status }
- *
- * Does I/O.
  */
 import { once } from 'node:events'
 import type { EventEmitter } from 'node:events'

@@ -1,8 +1,4 @@
-/**
- * Notice inbox: a place that people are told at, on a real socket, which keeps what was brought there.
- *
- * Does I/O.
- */
+/** Notice inbox: a place that people are told at, on a real socket, which keeps what was brought there. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,8 +1,4 @@
-/**
- * Planted task: a task under an id that a test chooses, as an entry of the ledger.
- *
- * Does I/O.
- */
+/** Planted task: a task under an id that a test chooses, as an entry of the ledger. */
 import type { Rig } from './runtime-rig.ts'
 
 export async function plantTasks({ database, ledger }: Rig, ...ids: readonly string[]): Promise<void> {

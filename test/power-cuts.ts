@@ -1,8 +1,4 @@
-/**
- * Power cuts: a gateway that is killed under load again and again, and looked at after each start.
- *
- * Does I/O.
- */
+/** Power cuts: a gateway that is killed under load again and again, and looked at after each start. */
 import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { traceIdToUlid } from '../src/core/ids.ts'

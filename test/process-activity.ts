@@ -1,8 +1,6 @@
 /**
  * Process activity: how much processor time a process and all that it started have used or waited for, as Linux counts
  * it. A thread in the queue for a processor is active: its neighbours are busy, and it does not hang.
- *
- * Does I/O.
  */
 import { readFileSync, readdirSync } from 'node:fs'
 

@@ -1,8 +1,4 @@
-/**
- * Recorded calls: what a log's files say of calls, read beside the gateway that writes them.
- *
- * Does I/O.
- */
+/** Recorded calls: what a log's files say of calls, read beside the gateway that writes them. */
 import { join } from 'node:path'
 import { decodeEntry } from '../src/ledger/entry.ts'
 import type { LedgerEntry } from '../src/ledger/entry.ts'

@@ -5,8 +5,6 @@
  * What it says is what was read or measured of them: `initialize` has id 1 and a `vision` of its own, `tools/list` id 2,
  * calls count from 1 again; its `mcp` frames carry no session id; an abort is answered with `tts stop`; the broker pushes
  * to devices that never subscribed.
- *
- * Does I/O.
  */
 import { createSocket } from 'node:dgram'
 import type { RemoteInfo } from 'node:dgram'

@@ -1,8 +1,6 @@
 /**
  * Runtime rig: the runtime on a real database and a real ledger in a folder of its own, called as the chain calls it:
  * arguments through the offer's own check, the outcome through the family's envelope, the answer against its schema.
- *
- * Does I/O.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

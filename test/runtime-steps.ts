@@ -1,8 +1,4 @@
-/**
- * Runtime steps: what tests of the runtime do again and again with whatever rig stands at the moment.
- *
- * Does I/O.
- */
+/** Runtime steps: what tests of the runtime do again and again with whatever rig stands at the moment. */
 import type { Rig } from './runtime-rig.ts'
 
 type Row = Record<string, unknown>

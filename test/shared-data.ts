@@ -1,7 +1,5 @@
 /**
  * Test data: vectors in `test/vectors`, and more of them in `../shared/data`, which a stranger's clone does not have.
- *
- * Does I/O.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

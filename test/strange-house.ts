@@ -1,8 +1,6 @@
 /**
  * Strange house: services that answer in the shapes of the families' contracts, in a house where every name was chosen
  * by somebody hostile. For what a browser must do with it, and for houses larger than a simulator wants to be.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { Capability, Family, Service } from '../src/bus/capability.ts'

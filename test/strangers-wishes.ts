@@ -3,8 +3,6 @@
  * names are resolved: English, German, a little French and Spanish, with slips, negations, times, questions and things
  * that are not there. A wish names the calls that an agent makes of it: a careful one takes the thing and the act out of
  * the sentence, a hasty one hands the words over as they were said.
- *
- * Pure.
  */
 import type { JsonObject } from '../src/core/json.ts'
 import type { GeneratedThing } from './generated-house.ts'

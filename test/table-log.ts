@@ -1,8 +1,6 @@
 /**
  * Table log: a log in one plain table, for modules that only need to record and to read again what they recorded. It
  * has no tree and no signatures.
- *
- * Does I/O.
  */
 import type { Clock } from '../src/core/clock.ts'
 import type { Database } from '../src/core/database-store.ts'

@@ -4,8 +4,6 @@
  * Sequences, ids and close codes are those of facts that were measured or read: `initialize` with id 0 or a text, no
  * waiting for the answer before `tools/list`, 1008 for a bad token after the socket was accepted, and a second
  * connection with one token closing the first (1000).
- *
- * Does I/O.
  */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'

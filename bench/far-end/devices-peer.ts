@@ -3,8 +3,6 @@
  * or models that call them.
  *
  *   node --expose-gc devices-peer.ts gateway | bare | devices | models        commands and answers over IPC
- *
- * Does I/O.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'

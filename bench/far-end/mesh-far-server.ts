@@ -1,8 +1,6 @@
 /**
  * The provider's process of the mesh bench: an echo, behind whichever wire it is told. Says how much processor time it
  * has had when it is asked.
- *
- * Does I/O.
  */
 import { startFar } from '../mesh-ends.ts'
 import type { Ends } from '../mesh-ends.ts'

@@ -1,8 +1,6 @@
 /**
  * The caller's process of the mesh bench: keeps as many calls in flight as it is told, for as long as it is told, and
  * says what it saw.
- *
- * Does I/O.
  */
 import { startNear } from '../mesh-ends.ts'
 import type { CallOnce, Ends } from '../mesh-ends.ts'

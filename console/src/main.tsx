@@ -1,8 +1,4 @@
-/**
- * Main: puts the console into the page.
- *
- * Does I/O.
- */
+/** Main: puts the console into the page. */
 import { render } from 'preact'
 import 'uplot/dist/uPlot.min.css'
 import './style/base.css'

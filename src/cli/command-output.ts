@@ -1,9 +1,4 @@
-/**
- * Command output: formats the answer of a command, for a person or as JSON, and defines the exit codes that scripts can
- * rely on.
- *
- * Pure: command-client.ts writes the answer.
- */
+/** Print: what a command says, for a person or as JSON, and the exit codes that scripts can rely on. */
 import type { Json } from '../core/json.ts'
 import { replaceInvisible } from '../core/untrusted-text.ts'
 

@@ -1,8 +1,4 @@
-/**
- * Later: the command with which the owner sees and cancels the calls that agents have planned.
- *
- * Pure: command-client.ts sends the requests.
- */
+/** Later: the command with which the owner sees and cancels the calls that agents have planned. */
 import type { Command } from 'commander'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'

@@ -1,8 +1,4 @@
-/**
- * Mesh: commands with which nodes become a community, and stop being one.
- *
- * Pure: `mesh-client` does the work, and loads what it needs when a command is called.
- */
+/** Mesh: commands with which nodes become a community, and stop being one. */
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { explainClosedDataRoot } from '../main/data-directory-check-store.ts'

@@ -1,8 +1,4 @@
-/**
- * Setup commands: for the first configuration and for finding faults.
- *
- * Pure: the files that it calls do the I/O.
- */
+/** Setting up: commands for the first hour and for bad days. */
 import { homedir } from 'node:os'
 import { Argument } from 'commander'
 import type { Command } from 'commander'

@@ -1,8 +1,4 @@
-/**
- * Start commands: they run the gateway in this process.
- *
- * Pure: up-server.ts and stdio-server.ts do the work.
- */
+/** Running: commands that are the gateway. */
 import { join } from 'node:path'
 import { Option } from 'commander'
 import type { Command } from 'commander'

@@ -2,8 +2,6 @@
  * eBUS: the family as one service, with as many buses as the owner has.
  *
  *   adapter ▸ bus ▸ heating bus (installation, discovery, read plan) ▸ tools and resources
- *
- * Does I/O through its clients.
  */
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { CapabilityBus } from '../bus/bus.ts'

@@ -1,8 +1,6 @@
 /**
  * Call preview: whether a call would be refused, need a person's approval, or be carried out. The family plans it and
  * the guard decides; nothing is used up and nobody is asked.
- *
- * Reads through the bus.
  */
 import type { Outcome } from '../bus/call.ts'
 import type { HandlerContext } from '../bus/call-options.ts'

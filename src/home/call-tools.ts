@@ -1,8 +1,6 @@
 /**
  * Call tools: access to tools that are not in the short list: finding a tool by what it does, and calling it, through
  * the same stages and the same guard.
- *
- * Reads and calls through the bus.
  */
 import { z } from 'zod'
 import type { Capability, Offer } from '../bus/capability.ts'

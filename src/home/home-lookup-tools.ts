@@ -1,8 +1,6 @@
 /**
  * Home lookup tools: the present state of the home: all of it in one answer, one thing by any of its names, or a few
  * things with their age.
- *
- * Reads through the families' own tools.
  */
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'

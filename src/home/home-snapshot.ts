@@ -1,8 +1,6 @@
 /**
  * Home snapshot: the present state of the whole home, read with the families' own tools in the caller's name, with one
  * set of rooms and one set of handles. A family that cannot be read is missing from the snapshot, which says so.
- *
- * Reads through the bus.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { HandlerContext } from '../bus/call-options.ts'

@@ -1,8 +1,6 @@
 /**
  * Home: the whole house for an agent with a small context: at most twenty tools over the families' own, one snapshot,
  * one set of handles, sentences as answers.
- *
- * Reads and writes through the families' own tools.
  */
 import type { Service } from '../bus/capability.ts'
 import { createHomeAnnounceTools } from './announce-tools.ts'

@@ -1,9 +1,7 @@
 /**
- * Later runner: makes planned calls when they are due, as the principal that asked, with the rights that the principal
- * has at that time. Each is recorded as begun before it is made: after a crash in between it is not known whether it
- * took effect, and it is not made again.
- *
- * Reads and writes through the bus and the ledger.
+ * Later runner: makes the calls that were put off when they are due, as the principal that asked, with the rights that
+ * the principal has then. Each is recorded as begun before it is made: after a crash in between it is not known whether
+ * it took effect, and it is not made again.
  */
 import type { Caller } from '../bus/call.ts'
 import { toCallerKey } from '../bus/caller.ts'

@@ -7,8 +7,6 @@
  *         └─▶ later.ended      cancelled, missed
  *
  * The arguments and the reason are the body of the entry `plannedSeq`.
- *
- * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryTime, readEntryTextField, readEntryTimeField } from '../ledger/entry.ts'

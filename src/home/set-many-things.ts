@@ -1,8 +1,6 @@
 /**
  * Set many things: resolves "everything off except the hall lamp" and sets each thing through its family's own tool.
  * Dangerous things, and those that must keep running, are never included.
- *
- * Reads and writes through the families' own tools.
  */
 import type { Outcome } from '../bus/call.ts'
 import type { HandlerContext } from '../bus/call-options.ts'

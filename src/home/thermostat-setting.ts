@@ -1,8 +1,4 @@
-/**
- * Thermostat setting: rooms whose temperature is set by a thermostat of another family than the heating's own.
- *
- * Writes through the family's own tool.
- */
+/** Thermostat setting: rooms whose temperature is set by a thermostat of another family than the heating's own. */
 import type { Outcome } from '../bus/call.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import { fail } from '../core/result.ts'

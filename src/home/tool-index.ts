@@ -2,8 +2,6 @@
  * Tool index: tools ranked by how well words fit their names, titles, descriptions and arguments (Okapi BM25).
  *
  * Rebuilt when the offers change.
- *
- * Holds memory; otherwise pure.
  */
 import type { Offer } from '../bus/capability.ts'
 import { isJsonObject } from '../core/json.ts'

@@ -1,8 +1,6 @@
 /**
  * Conformance house: the official suite's fixtures as a service of the real gateway, so that lock, validation, guard
  * and ledger are in the way of every one of its calls.
- *
- * Does I/O.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,8 +1,4 @@
-/**
- * Content tools: what the suite calls to see every kind of content, log and progress.
- *
- * Pure, given a moment to pass.
- */
+/** Content tools: what the suite calls to see every kind of content, log and progress. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Capability } from '../../src/bus/capability.ts'

@@ -1,8 +1,4 @@
-/**
- * Fixture: how the official suite's tools, resources and prompts become ordinary capabilities of ours.
- *
- * Pure.
- */
+/** Fixture: how the official suite's tools, resources and prompts become ordinary capabilities of ours. */
 import { z } from 'zod'
 import type { Call, ContentBlock, Outcome } from '../../src/bus/call.ts'
 import type { Capability, McpExposure, Family } from '../../src/bus/capability.ts'

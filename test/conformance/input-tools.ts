@@ -1,8 +1,6 @@
 /**
  * Input tools: what the suite calls to see a handler ask back. Each is written once; in the 2025 family the SDK asks
  * on its behalf.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../src/bus/call.ts'

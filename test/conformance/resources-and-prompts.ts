@@ -1,8 +1,4 @@
-/**
- * Resources and prompts of the official suite.
- *
- * Pure.
- */
+/** Resources and prompts of the official suite. */
 import { z } from 'zod'
 import type { Capability, McpExposure, PromptArgument } from '../../src/bus/capability.ts'
 import type { Json } from '../../src/core/json.ts'

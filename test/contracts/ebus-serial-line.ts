@@ -1,8 +1,4 @@
-/**
- * Serial line: a pseudo-terminal whose far end is a TCP port, so that the serial driver itself is exercised.
- *
- * Does I/O.
- */
+/** Serial line: a pseudo-terminal whose far end is a TCP port, so that the serial driver itself is exercised. */
 import type { ChildProcess } from 'node:child_process'
 import { spawn, spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline'

@@ -2,8 +2,6 @@
  * Adapter: what an eBUS adapter tells about itself, as pairs of words. Which fields there are depends on the adapter.
  *
  *   supply_voltage_mv: 5021  →  supply voltage · 5.02 V          is_wifi: true  →  wifi · yes
- *
- * Pure.
  */
 import { objectAt } from './json.ts'
 import type { Json } from './json.ts'

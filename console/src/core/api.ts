@@ -1,8 +1,4 @@
-/**
- * API: how the page asks its gateway. Same origin only; every request shows the key half of the session.
- *
- * Does I/O.
- */
+/** API: how the page asks its gateway. Same origin only; every request shows the key half of the session. */
 import type { CallResultView } from '../../../src/web/views.ts'
 import type { SignedInView } from '../../../src/web/views.ts'
 import { isObject, stringAt } from './json.ts'

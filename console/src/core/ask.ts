@@ -3,8 +3,6 @@
  * whole answer instead.
  *
  *   eBUS {meta, data, error} · HomeSeer {result} · runtime {ok, data} · devices: the data itself
- *
- * Does I/O.
  */
 import type { CallResultView } from '../../../src/web/views.ts'
 import { callTool, Failure } from './api.ts'

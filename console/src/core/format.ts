@@ -1,8 +1,4 @@
-/**
- * Format: numbers, ages and times as people read them. Times are local; the exact moment is for the hover.
- *
- * Pure.
- */
+/** Format: numbers, ages and times as people read them. Times are local; the exact moment is for the hover. */
 import type { ApprovalView } from '../../../src/web/views.ts'
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })

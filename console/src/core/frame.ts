@@ -1,8 +1,4 @@
-/**
- * Frame: one server-sent event, put together from pieces of text that may be cut anywhere.
- *
- * Pure.
- */
+/** Frame: one server-sent event, put together from pieces of text that may be cut anywhere. */
 export interface EventFrame {
   readonly id: string
   readonly event: string

@@ -1,8 +1,4 @@
-/**
- * Heating: the planes of an eBUS snapshot (spec 1) as a house shows them.
- *
- * Pure.
- */
+/** Heating: the planes of an eBUS snapshot (spec 1) as a house shows them. */
 import { booleanAt, listAt, numberAt, objectAt, stringAt } from './json.ts'
 import type { Json, JsonObject } from './json.ts'
 import { line } from './text.ts'

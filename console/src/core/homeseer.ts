@@ -1,8 +1,4 @@
-/**
- * HomeSeer: its devices (spec 4) as pages show them, fetched page by page.
- *
- * Does I/O.
- */
+/** HomeSeer: its devices (spec 4) as pages show them, fetched page by page. */
 import { ask } from './ask.ts'
 import { gatewayMs } from './clock.ts'
 import { isObject, listAt, numberAt, stringAt } from './json.ts'

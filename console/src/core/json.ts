@@ -1,7 +1,5 @@
 /**
  * JSON: reading answers whose shape is only promised. What is missing or strange is `undefined`, never an exception.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../../src/core/json.ts'
 

@@ -1,8 +1,4 @@
-/**
- * Link: the address of a one-time link, as somebody on another machine can open it.
- *
- * Pure.
- */
+/** Link: the address of a one-time link, as somebody on another machine can open it. */
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 /**

@@ -2,8 +2,6 @@
  * Live: what the page knows, as signals. Filled once from the API, then kept current by the stream.
  *
  * Everything that grows is bounded: a page that stays open for a month is as light as on its first day.
- *
- * Does I/O.
  */
 import { computed, signal } from '@preact/signals'
 import type { StatusView, ToolSummaryView } from '../../../src/web/views.ts'

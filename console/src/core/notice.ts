@@ -1,8 +1,4 @@
-/**
- * Notice: a short sound when somebody is asked for, if they want one. It is made here, not loaded.
- *
- * Does I/O.
- */
+/** Notice: a short sound when somebody is asked for, if they want one. It is made here, not loaded. */
 import { signal } from '@preact/signals'
 
 const NAME = 'hearthbus-sound'

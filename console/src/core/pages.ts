@@ -1,8 +1,4 @@
-/**
- * Pages: a list that a tool answers in pieces, read to its end or to a bound.
- *
- * Does I/O.
- */
+/** Pages: a list that a tool answers in pieces, read to its end or to a bound. */
 import { ask } from './ask.ts'
 import { listAt, stringAt } from './json.ts'
 import type { Json, JsonObject } from './json.ts'

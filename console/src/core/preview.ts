@@ -1,8 +1,4 @@
-/**
- * Preview: what a call would change, as rows of what is now and what is then.
- *
- * Pure.
- */
+/** Preview: what a call would change, as rows of what is now and what is then. */
 import { isObject } from './json.ts'
 import type { Json } from './json.ts'
 import { nameText, valueText } from './text.ts'

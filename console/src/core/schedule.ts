@@ -1,8 +1,4 @@
-/**
- * Schedule: a week of heating times, as spec 1's schedule tools read and write them, one day at a time.
- *
- * Pure.
- */
+/** Schedule: a week of heating times, as spec 1's schedule tools read and write them, one day at a time. */
 import { listAt, numberAt, stringAt } from './json.ts'
 import type { Json, JsonObject } from './json.ts'
 import { line } from './text.ts'

@@ -1,8 +1,6 @@
 /**
  * Schema: what a form needs to know about a JSON Schema. Schemas come from our own tools, from devices and from other
  * nodes; what cannot be shown as fields is edited as JSON.
- *
- * Pure.
  */
 import { at, isObject, listAt, numberAt, stringAt } from './json.ts'
 import type { Json, JsonObject } from './json.ts'

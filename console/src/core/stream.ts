@@ -4,8 +4,6 @@
  *   connecting ──200──▶ live ──end, error, silence──▶ lost ──1, 2, 4 … 15 s, then 200──▶ live, from the last event on
  *
  * Lost it is until it is live again: an attempt at a gateway that hangs takes longer than the pauses between them.
- *
- * Does I/O.
  */
 import type { ConsoleStreamEvents } from '../../../src/web/views.ts'
 import { keyHeaders } from './api.ts'

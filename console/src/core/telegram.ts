@@ -2,8 +2,6 @@
  * Telegram: what was heard on an eBUS, in words where somebody knows what it says, and in hex where nobody does.
  *
  *   {decoded: {name: 'zone.room_temperature', instance: 0, fields: [{value: 20.5, unit: '°C'}]}}  →  20.5 °C
- *
- * Pure.
  */
 import { booleanAt, listAt, numberAt, stringAt } from './json.ts'
 import type { Json } from './json.ts'

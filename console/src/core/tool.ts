@@ -1,8 +1,4 @@
-/**
- * Tool: one tool with its schema. The list of all of them has none: schemas are most of it.
- *
- * Does I/O.
- */
+/** Tool: one tool with its schema. The list of all of them has none: schemas are most of it. */
 import type { ToolView } from '../../../src/web/views.ts'
 import { get } from './api.ts'
 import { useLoad } from './load.ts'

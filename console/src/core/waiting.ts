@@ -1,8 +1,6 @@
 /**
  * Waiting: which requests a person has before them. Whatever waited stays in its place with what became of it, and what
  * is new comes after it, so that no button moves away under a finger and another request's comes to be there.
- *
- * Pure.
  */
 import type { ApprovalView } from '../../../src/web/views.ts'
 

@@ -1,8 +1,4 @@
-/**
- * Bus: nodes and what they offer, as a picture and as a table that says the same.
- *
- * Does I/O.
- */
+/** Bus: nodes and what they offer, as a picture and as a table that says the same. */
 import type { JSX } from 'preact'
 import { get } from '../core/api.ts'
 import { count, shortId, tookText } from '../core/format.ts'

@@ -1,8 +1,4 @@
-/**
- * Call: everything that is on record about one call, and the proof that it is.
- *
- * Does I/O.
- */
+/** Call: everything that is on record about one call, and the proof that it is. */
 import type { JSX } from 'preact'
 import type { TraceDetailView, RecordedCallView } from '../../../src/web/views.ts'
 import { get, getText } from '../core/api.ts'

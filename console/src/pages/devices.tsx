@@ -1,8 +1,4 @@
-/**
- * Devices: the ESP32 devices: who is there, who waits to be let in, and what each can do.
- *
- * Does I/O.
- */
+/** Devices: the ESP32 devices: who is there, who waits to be let in, and what each can do. */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { ask } from '../core/ask.ts'

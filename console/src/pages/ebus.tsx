@@ -1,8 +1,4 @@
-/**
- * eBUS: what the wire says, how well it is heard, and the weekly schedules.
- *
- * Does I/O.
- */
+/** eBUS: what the wire says, how well it is heard, and the weekly schedules. */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { adapterFacts } from '../core/adapter.ts'

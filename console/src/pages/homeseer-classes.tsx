@@ -1,8 +1,4 @@
-/**
- * HomeSeer classes: what every device is taken for and why, corrected by the owner in one step.
- *
- * Does I/O.
- */
+/** HomeSeer classes: what every device is taken for and why, corrected by the owner in one step. */
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { useAttempt } from '../core/attempt.ts'

@@ -1,8 +1,4 @@
-/**
- * HomeSeer: its devices by the thousand, its events, its cameras.
- *
- * Does I/O.
- */
+/** HomeSeer: its devices by the thousand, its events, its cameras. */
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { ask } from '../core/ask.ts'

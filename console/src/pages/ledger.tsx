@@ -1,8 +1,4 @@
-/**
- * Ledger: how large it is, who signed it, whether it still is what was signed, and what it says.
- *
- * Does I/O.
- */
+/** Ledger: how large it is, who signed it, whether it still is what was signed, and what it says. */
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { LedgerEntryView, LedgerView } from '../../../src/web/views.ts'

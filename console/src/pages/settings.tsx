@@ -1,8 +1,4 @@
-/**
- * Settings: doctor's findings, how clients connect, credentials, profiles, and who is signed in.
- *
- * Does I/O.
- */
+/** Settings: doctor's findings, how clients connect, credentials, profiles, and who is signed in. */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { formatTokenRestrictions } from '../../../src/web/token-restrictions.ts'

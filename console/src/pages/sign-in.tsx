@@ -1,8 +1,4 @@
-/**
- * Sign-in: with the one-time link, or with a token of one's own.
- *
- * Does I/O.
- */
+/** Sign-in: with the one-time link, or with a token of one's own. */
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { signIn } from '../core/api.ts'

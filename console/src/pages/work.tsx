@@ -1,8 +1,6 @@
 /**
  * Work: agents' tasks as a board by state; a task's thoughts in order, with the verification of their chain; sessions
  * and the roots they were sealed with.
- *
- * Does I/O.
  */
 import { computed } from '@preact/signals'
 import type { JSX } from 'preact'

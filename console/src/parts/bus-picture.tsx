@@ -1,8 +1,6 @@
 /**
  * Bus picture: this node in the middle, its services to the left, other nodes to the right. Lines thicken with calls in
  * flight; what is in quarantine is dashed.
- *
- * Pure.
  */
 import type { JSX } from 'preact'
 import { line } from '../core/text.ts'

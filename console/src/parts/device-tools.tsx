@@ -1,8 +1,6 @@
 /**
  * Device tools: what one device can do, each with a form made from the device's own schema; and what is withheld
  * because the device describes it otherwise than before.
- *
- * Does I/O.
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

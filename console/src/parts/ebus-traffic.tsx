@@ -1,8 +1,4 @@
-/**
- * eBUS traffic: telegrams as they come, with what they say; what comes regularly; and what nobody understands yet.
- *
- * Does I/O.
- */
+/** eBUS traffic: telegrams as they come, with what they say; what comes regularly; and what nobody understands yet. */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { ask } from '../core/ask.ts'

@@ -1,8 +1,4 @@
-/**
- * Frame: a page's heading and its sections.
- *
- * Pure.
- */
+/** Frame: a page's heading and its sections. */
 import type { ComponentChildren, JSX } from 'preact'
 
 export function Page({

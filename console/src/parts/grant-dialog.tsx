@@ -1,8 +1,4 @@
-/**
- * Grant dialog: a yes that holds for more than one call, with its bounds said exactly.
- *
- * Pure.
- */
+/** Grant dialog: a yes that holds for more than one call, with its bounds said exactly. */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApprovalView } from '../../../src/web/views.ts'

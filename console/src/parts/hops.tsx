@@ -4,8 +4,6 @@
  *   here ──trace id──▶ there: its stages (bus_traces) · its entries (ledger_trace) · their proofs (ledger_proof)
  *
  * Each node keeps its own ledger. What the other one says is asked through the bus, like everything else.
- *
- * Does I/O.
  */
 import type { JSX } from 'preact'
 import type { LedgerEntryView, TraceView } from '../../../src/web/views.ts'

@@ -1,8 +1,6 @@
 /**
  * House devices: HomeSeer's lamps, sensors and the rest, by room. A room opens when somebody looks into it, so that a
  * house of thousands is as quick as a flat.
- *
- * Does I/O.
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

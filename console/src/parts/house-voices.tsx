@@ -1,8 +1,4 @@
-/**
- * House voices: the ESP32 devices, and whether they are there.
- *
- * Does I/O.
- */
+/** House voices: the ESP32 devices, and whether they are there. */
 import type { JSX } from 'preact'
 import { ask } from '../core/ask.ts'
 import { booleanAt, listAt, stringAt } from '../core/json.ts'

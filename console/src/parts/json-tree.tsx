@@ -1,8 +1,4 @@
-/**
- * JSON tree: an answer of any shape, to be read and folded. Every string in it may be a stranger's.
- *
- * Pure.
- */
+/** JSON tree: an answer of any shape, to be read and folded. Every string in it may be a stranger's. */
 import type { JSX } from 'preact'
 import { isObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'

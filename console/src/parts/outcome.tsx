@@ -1,8 +1,4 @@
-/**
- * Outcome: what came of a call, for whoever made it: the answer, or the refusal with every reason and what to do.
- *
- * Pure.
- */
+/** Outcome: what came of a call, for whoever made it: the answer, or the refusal with every reason and what to do. */
 import type { JSX } from 'preact'
 import type { CallResultView } from '../../../src/web/views.ts'
 import { isObject, listAt, stringAt } from '../core/json.ts'

@@ -1,8 +1,4 @@
-/**
- * Preview: what a call would change, before and after, as the family foresees it.
- *
- * Pure.
- */
+/** Preview: what a call would change, before and after, as the family foresees it. */
 import type { JSX } from 'preact'
 import type { JsonObject } from '../core/json.ts'
 import { previewOf } from '../core/preview.ts'

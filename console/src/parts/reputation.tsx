@@ -1,7 +1,5 @@
 /**
  * Reputation: how agents, devices and nodes have behaved, by domain, with the entries of the ledger behind each score.
- *
- * Does I/O.
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

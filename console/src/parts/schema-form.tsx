@@ -1,8 +1,4 @@
-/**
- * Schema form: a tool's arguments as fields made from its schema, or as JSON where that is easier.
- *
- * Pure.
- */
+/** Schema form: a tool's arguments as fields made from its schema, or as JSON where that is easier. */
 import type { JSX, TargetedInputEvent } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import type { Draft, Field } from '../core/schema.ts'

@@ -1,8 +1,4 @@
-/**
- * Sessions: undertakings whose thoughts are sealed together: what each is for, how much it gathered, and its root.
- *
- * Does I/O.
- */
+/** Sessions: undertakings whose thoughts are sealed together: what each is for, how much it gathered, and its root. */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { ask } from '../core/ask.ts'

@@ -1,8 +1,4 @@
-/**
- * Stages: where a call's time went, as a bar.
- *
- * Pure.
- */
+/** Stages: where a call's time went, as a bar. */
 import type { JSX } from 'preact'
 import type { TraceView } from '../../../src/web/views.ts'
 import { tookText } from '../core/format.ts'

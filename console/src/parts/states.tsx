@@ -1,8 +1,4 @@
-/**
- * States: nothing there, still coming, did not come, did not work. Each says what is going on and what can be done.
- *
- * Pure.
- */
+/** States: nothing there, still coming, did not come, did not work. Each says what is going on and what can be done. */
 import type { ComponentChildren, JSX } from 'preact'
 import type { Loaded } from '../core/load.ts'
 import { Age } from './words.tsx'

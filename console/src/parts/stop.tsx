@@ -1,8 +1,4 @@
-/**
- * Stop: the emergency stop. Whoever may act or approve pulls it; only an admin releases it.
- *
- * Does I/O.
- */
+/** Stop: the emergency stop. Whoever may act or approve pulls it; only an admin releases it. */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { post, remove } from '../core/api.ts'

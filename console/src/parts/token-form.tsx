@@ -1,8 +1,4 @@
-/**
- * Token form: makes a credential; its text is shown this once.
- *
- * Does I/O.
- */
+/** Token form: makes a credential; its text is shown this once. */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { post } from '../core/api.ts'

@@ -1,8 +1,4 @@
-/**
- * Bus event fan out: hands what happens on a bus to everybody who listens, each with its own bounded line.
- *
- * Pure, but for the events it is given.
- */
+/** Bus events: hands what happens on a bus to everybody who listens, each with its own bounded line. */
 import type { Clock } from '../../core/clock.ts'
 import { BoundedQueue } from './bounded-queue.ts'
 import type { BusEvent, UntimedBusEvent } from './ebus-connection.ts'

@@ -5,10 +5,8 @@
  *                     ▲ │ failed                │ spoken over, or lost and repeatable
  *                     └─┴───────────────────────┘
  *
- * Whether a telegram is tried again depends on what the target can have received: after a lost arbitration or an
- * incomplete command always, after a lost answer only if repeating the telegram is harmless.
- *
- * Pure, but for the initiator it is given.
+ * What may be tried again is decided by what the target can have heard: a lost arbitration and a command cut off in the
+ * middle always, a lost answer only when the telegram does no harm twice.
  */
 import type { TelegramConversation, ConversationFault, ConversationAction } from '../wire/telegram-conversation.ts'
 import { beginTelegramConversation, continueTelegramConversation } from '../wire/telegram-conversation.ts'

@@ -7,8 +7,6 @@
  *   RESETTED later ─▶ the adapter restarted: INIT again, the answer to which is not taken for another restart
  *
  * One INFO question at a time. The host escapes; symbols pass through as they are.
- *
- * Pure, but for the port it is given.
  */
 import type { AdapterMessage, EnhancedFault } from '../wire/enhanced-protocol.ts'
 import {

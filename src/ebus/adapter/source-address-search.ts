@@ -7,8 +7,6 @@
  *   admitted ──another initiator uses it──▶ chosen by us: listening again; set by the owner: nothing is sent
  *
  * Without an admitted address nothing is ever sent, except the one probe.
- *
- * Pure, but for the selection it is given.
  */
 import { toCompanionInitiator, toCompanionTarget, isInitiatorAddress } from '../wire/address.ts'
 import type { Telegram } from '../wire/telegram.ts'

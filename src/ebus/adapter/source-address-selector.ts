@@ -1,9 +1,4 @@
-/**
- * Source address selector: finds the bus an address of its own, keeps an eye on it, and asks the one question that
- * takes.
- *
- * Does I/O: through the probe it is given.
- */
+/** Address client: finds the bus an address of its own, keeps an eye on it, and asks the one question that takes. */
 import type { Clock } from '../../core/clock.ts'
 import type { Result } from '../../core/result.ts'
 import type { Telegram } from '../wire/telegram.ts'

@@ -3,8 +3,6 @@
  *
  *   send ▸ queue ▸ (an address, a signal, nothing under way) ▸ initiator ▸ reply or fault
  *             └───────── deadline or abort, at any point ─────────▶ fault
- *
- * Does I/O: it holds timers.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

@@ -2,10 +2,7 @@
  * Bus load: which share of the time telegrams took, over the last ten seconds, one, five and fifteen minutes, and the
  * last hour.
  *
- * Computed from the number of symbols of each telegram, not from edges on the wire, so it is an estimate and is called
- * one.
- *
- * Pure, but for the account it is given.
+ * From the number of symbols of each telegram, not from edges on the wire: an estimate, and called one.
  */
 const SLICE_MS = 10_000
 /** The slices of an hour, and the one that is being filled. */

@@ -4,8 +4,6 @@
  *   heard, seeded or well known ▸ asked ─▶ answered: again in two hours
  *                                       ├▶ no device: twice more, then every ten minutes
  *                                       └▶ unclear (collision, no bus): soon
- *
- * Pure, but for the discovery it is given.
  */
 import { classifyAddress, toCompanionTarget, isInitiatorAddress } from '../wire/address.ts'
 import type { BusDeviceRegistry, AddressSlot } from './device-registry.ts'

@@ -1,8 +1,4 @@
-/**
- * Plane reader: values for one semantic plane, each remembered with where it came from and when.
- *
- * Pure, but for the reader it is given.
- */
+/** Plane reader: values for one semantic plane, each remembered with where it came from and when. */
 import type { Json } from '../../core/json.ts'
 import type { BoilerRegister } from './boiler-map.ts'
 import { decodeBoilerValue } from './boiler-map.ts'

@@ -7,8 +7,6 @@
  * Bounded: what the plan or a confirmation needs is pinned, within a budget; the rest makes room in turn, and what was
  * brought again since its last turn is passed over once. An older answer never replaces a newer one, and an answer to a
  * question asked before a change is not believed.
- *
- * Pure, but for the shadow it is given.
  */
 import type { RegisterReadKey } from './read-key.ts'
 import { READ_KEY_KINDS, decodeReadKeyKind } from './read-key.ts'

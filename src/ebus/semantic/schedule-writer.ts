@@ -6,8 +6,6 @@
  *                        └ refused, or no answer ──────▲
  *
  * An acknowledge proves nothing: regulators were seen to take every slot of a day and to keep the first.
- *
- * Pure, given somebody who talks to the regulator.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

@@ -3,8 +3,6 @@
  *
  * The regulator is whoever answers B524 with sense, 15 first; a product id alone proves nothing, and a new product has
  * one that nobody knows yet.
- *
- * Pure, but for the topology it is given.
  */
 import type { BusDevice, BusDeviceRegistry } from '../registry/device-registry.ts'
 import type {

@@ -1,8 +1,4 @@
-/**
- * Bus tools: the traffic of a bus and what is watched on it. Offered only where somebody listens.
- *
- * Pure, given its house.
- */
+/** Bus tools: the traffic of a bus and what is watched on it. Offered only where somebody listens. */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'

@@ -1,8 +1,6 @@
 /**
  * Config tools: the installer's settings of regulator and boiler by name. A person approves each; what was set is read
  * back, and the answer says what it was before.
- *
- * Pure, given its house.
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'

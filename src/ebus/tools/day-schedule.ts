@@ -1,8 +1,4 @@
-/**
- * Day schedule: one day of a weekly program, planned, shown to whoever approves it, written and reported.
- *
- * Pure, given its house.
- */
+/** Day schedule: one day of a weekly program, planned, shown to whoever approves it, written and reported. */
 import type { Call, Outcome } from '../../bus/call.ts'
 import { toAccountKey } from '../../bus/caller.ts'
 import type { CallAssessment } from '../../bus/capability.ts'

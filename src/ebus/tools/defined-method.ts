@@ -1,8 +1,6 @@
 /**
  * Defined method: a message of a definition file, called by plane and method of its device. Reads and writes are those
  * of the message tools; the answer has the shape of every other method.
- *
- * Pure, given its house.
  */
 import type { Call } from '../../bus/call.ts'
 import type { Fault } from '../../core/fault.ts'

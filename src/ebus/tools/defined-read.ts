@@ -1,8 +1,6 @@
 /**
  * Defined read: the values of a message by its definition, from what was heard where that is fresh enough, else from the
  * device. Shared by every tool that reads by definition.
- *
- * Pure, given its bus.
  */
 import { toAccountKey } from '../../bus/caller.ts'
 import type { Call } from '../../bus/call.ts'

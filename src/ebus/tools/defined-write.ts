@@ -1,8 +1,6 @@
 /**
  * Defined write: a message of a definition file is written: what the guard is told about it, the telegrams, and the look
  * at it afterwards. Shared by every tool that writes by definition.
- *
- * Pure, given its house.
  */
 import { toAccountKey } from '../../bus/caller.ts'
 import type { Call } from '../../bus/call.ts'

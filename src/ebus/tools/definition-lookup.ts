@@ -1,8 +1,4 @@
-/**
- * Defined bus: a bus with its message definitions, and what is said when there are none.
- *
- * Pure, given its house.
- */
+/** Defined bus: a bus with its message definitions, and what is said when there are none. */
 import type { Fault } from '../../core/fault.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

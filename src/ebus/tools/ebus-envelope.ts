@@ -6,8 +6,6 @@
  *
  * `data_hash` is SHA-256 over RFC 8785 of `data` alone, so LIVE and SNAPSHOT of the same data have the same one. What
  * changes with every look (ages, where an answer came from) stands in `meta`, beside the data.
- *
- * Pure, but for the clock that stamps a failure.
  */
 import { hash } from 'node:crypto'
 import { z } from 'zod'

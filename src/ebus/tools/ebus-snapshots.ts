@@ -3,9 +3,7 @@
  *
  *   capture ▸ kept ──expires_at──▶ gone        drop ▸ gone at once
  *
- * For any other caller a snapshot does not exist, so a leaked id is useless.
- *
- * Holds memory; otherwise pure.
+ * To everybody but its taker a snapshot does not exist: an id that leaks is of no use to anybody else.
  */
 import { randomBytes } from 'node:crypto'
 import { toAccountKeyFromCallerKey } from '../../bus/caller.ts'

@@ -1,8 +1,4 @@
-/**
- * Message write tool: writes a setting of a definition file and reads the message again afterwards.
- *
- * Pure, given its house.
- */
+/** Message write: a setting of a definition file is written, and the message is read again afterwards. */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'

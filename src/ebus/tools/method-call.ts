@@ -1,8 +1,4 @@
-/**
- * Method call: one method of one device, found by name on its bus, then read, or changed and read back.
- *
- * Pure, given its house.
- */
+/** Method call: one method of one device, found by name on its bus, then read, or changed and read back. */
 import type { Call, Outcome } from '../../bus/call.ts'
 import { toAccountKey } from '../../bus/caller.ts'
 import { toHex } from '../../core/bytes.ts'

@@ -1,8 +1,4 @@
-/**
- * Plane tools: one tool per semantic plane.
- *
- * Pure, given its house.
- */
+/** Plane tools: one per semantic plane, all alike. */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'

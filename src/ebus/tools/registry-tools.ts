@@ -1,8 +1,4 @@
-/**
- * Registry tools: the devices on the bus and their methods.
- *
- * Pure, given its house.
- */
+/** Registry tools: who is on the bus and what can be asked of whom. */
 import { z } from 'zod'
 import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'

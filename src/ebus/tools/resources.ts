@@ -2,8 +2,6 @@
  * Resources: the state of a bus under URIs of its own, for clients that subscribe to changes.
  *
  *   ebus://main/zones   ebus://main/settings   ebus://main/devices   ebus://main/bus   ebus://main/messages
- *
- * Pure, given its house.
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'

@@ -1,8 +1,6 @@
 /**
- * Schedule setting: the same slots for several days of a weekly program, written day by day, with what puts each of
- * them back.
- *
- * Pure, given its house.
+ * Schedule setting: the same slots for several days of a weekly program, written day by day, with what puts each of them
+ * back.
  */
 import { z } from 'zod'
 import type { Outcome } from '../../bus/call.ts'

@@ -1,8 +1,4 @@
-/**
- * Schedule tools: replace one day of a weekly program.
- *
- * Pure, given its house.
- */
+/** Schedule tools: replace one day of a weekly program. */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { CallAssessment, Capability } from '../../bus/capability.ts'

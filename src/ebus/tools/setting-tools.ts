@@ -1,8 +1,5 @@
 /**
- * Setting tools: what a resident can set, in the words of a resident, with what was there before and how to put it
- * back.
- *
- * Pure, given its house.
+ * Setting tools: what a resident can set, in the words of a resident, with what was there before and how to put it back.
  */
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'

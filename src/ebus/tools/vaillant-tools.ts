@@ -1,8 +1,4 @@
-/**
- * Vaillant tools: the present and past errors and the service messages of a Vaillant device (B503).
- *
- * Pure, given its house.
- */
+/** Vaillant tools: what a Vaillant device complains about, complained about earlier, and wants serviced (B503). */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { toAccountKey } from '../../bus/caller.ts'

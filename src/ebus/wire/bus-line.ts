@@ -11,8 +11,6 @@
  *
  * A line changes in place and `step` allocates only when it has something to say: a replayed day is twenty million
  * symbols. It has no clock and no I/O; equal inputs give equal outputs.
- *
- * Pure, but for the line it is given.
  */
 import { classifyAddress, isInitiatorAddress } from './address.ts'
 import { addEscapedByteToCrc, addByteToCrc } from './crc.ts'

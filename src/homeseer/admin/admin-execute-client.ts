@@ -6,8 +6,6 @@
  *   auto     direct unless it is known not to work, else the adapter
  *
  * An answer that is not the adapter's own means that there is no adapter: nothing was applied, whatever it says.
- *
- * Does I/O (through the link).
  */
 import { newUlid } from '../../core/ids.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'

@@ -3,8 +3,6 @@
  *
  * All but one use HomeSeer's own requests. The list of users is only available from the adapter, and a request to the
  * adapter runs a script: it therefore passes the gates of administration and the owner's list of scripts.
- *
- * Reads through the link.
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'

@@ -1,8 +1,4 @@
-/**
- * Admin tools: every administration operation as a guarded tool.
- *
- * Reads and writes through the link.
- */
+/** Admin tools: every act of administration as a guarded tool. */
 import type { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability, Effect } from '../../bus/capability.ts'

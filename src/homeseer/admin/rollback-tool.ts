@@ -1,8 +1,4 @@
-/**
- * Rollback tool: undoes one administration call.
- *
- * Reads and writes through the bus and the rollback store.
- */
+/** Rollback tool: takes back one act of administration. */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { isFaultBeforeAttempt, type Fault } from '../../core/fault.ts'

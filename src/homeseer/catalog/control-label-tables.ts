@@ -1,8 +1,6 @@
 /**
- * Control label tables: the labels of devices' buttons, in the languages and in the order of device-name-tables.ts. How
- * a word is written says how it matches (device-name-words.ts).
- *
- * Pure: data.
+ * Control label tables: what is written on the buttons of devices, in the languages and in the order of
+ * device-name-tables.ts. How a word is written says how it matches (device-name-words.ts).
  */
 import { createWordTable } from './device-name-words.ts'
 

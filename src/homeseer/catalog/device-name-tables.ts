@@ -4,9 +4,7 @@
  * Chinese, in this order; the last line of a table has words of further languages. How a word is written says how it
  * matches (device-name-words.ts).
  *
- * A missing word may leave a door unguarded; a superfluous one only causes a question.
- *
- * Pure: data.
+ * A word that is missing costs a door, a word too many costs a question.
  */
 import { createWordTable } from './device-name-words.ts'
 

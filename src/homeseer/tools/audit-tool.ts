@@ -1,8 +1,4 @@
-/**
- * Audit tool: lists calls with their callers and results.
- *
- * Reads through the audit trail.
- */
+/** Audit tool: what was called, by whom, and what became of it. */
 import { omitUndefined } from '../../core/json.ts'
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'

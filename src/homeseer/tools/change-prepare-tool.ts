@@ -2,8 +2,6 @@
  * Change prepare tool: checks a call as a dry run and stores it under a token for hs4.change.commit.
  *
  *   schema ▸ plan ▸ policy as a dry run ─▶ token
- *
- * Reads and writes through the guard.
  */
 import { z } from 'zod'
 import type { Outcome } from '../../bus/call.ts'

@@ -5,8 +5,6 @@
  *
  * Uncertainty needs an approval: if HomeSeer's definitions cannot be read, or are not understood, the change is
  * sensitive.
- *
- * Reads through the link and the event definitions.
  */
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'

@@ -1,8 +1,4 @@
-/**
- * Device read tools: list, get, controls and status. They change nothing and run no code on HomeSeer.
- *
- * Reads through the link.
- */
+/** Device read tools: list, get, controls and status. They change nothing and run nothing on HomeSeer. */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'

@@ -1,10 +1,8 @@
 /**
  * Device set: sends one command to a device and reports the outcome.
  *
- * A control is never replaced by a write of HomeSeer's memory: if the hardware cannot be controlled, the answer says
- * that it was not.
- *
- * Reads and writes through the link.
+ * Control is never replaced by a write of HomeSeer's memory: where hardware cannot be told, the answer says that none
+ * was.
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'

@@ -1,8 +1,4 @@
-/**
- * Event read tools: list and get.
- *
- * Reads through the link and the event files.
- */
+/** Event read tools: list and get. */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'

@@ -1,8 +1,4 @@
-/**
- * Health tools: whether HomeSeer can be reached and what is allowed; and a self-test that sends real requests.
- *
- * Reads through the link.
- */
+/** Health tools: whether HomeSeer can be reached and what may be done with it; a self-test that really asks. */
 import { z } from 'zod'
 import { toCallerKey } from '../../bus/caller.ts'
 import type { Capability } from '../../bus/capability.ts'

@@ -1,8 +1,4 @@
-/**
- * Help tool: which calls reach a goal in this house.
- *
- * Reads through the link.
- */
+/** Help tool: which calls reach a goal in this house. */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'

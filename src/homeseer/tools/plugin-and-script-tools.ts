@@ -4,8 +4,6 @@
  *
  * A script always needs a person's approval. So does a plug-in function, unless the owner has put that very call, with
  * its parameters, on the list: unlocking a door by way of the lock's plug-in is still unlocking a door.
- *
- * Reads and writes through the link.
  */
 import { omitUndefined } from '../../core/json.ts'
 import { z } from 'zod'

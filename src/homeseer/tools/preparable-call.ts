@@ -1,8 +1,6 @@
 /**
- * Preparable calls: what preparing and committing a change share: finding the tool, asking the guard for its decision,
- * and the record.
- *
- * Reads through the guard.
+ * Preparable calls: what preparing a change and committing it have in common: finding the tool, asking the guard what it
+ * would decide, and what is recorded of it.
  */
 import type { CallAssessment, Offer } from '../../bus/capability.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'

@@ -1,8 +1,6 @@
 /**
- * Resources: the sixteen resources of the contract. Reading one is a call like any other: guarded, recorded, and
- * without code on HomeSeer's machine.
- *
- * Reads through the link.
+ * Resources: the sixteen of the contract. Reading one is a call like any other: guarded, recorded, and without code on
+ * HomeSeer's machine.
  */
 import { z } from 'zod'
 import type { Call } from '../../bus/call.ts'

@@ -1,8 +1,4 @@
-/**
- * Speak tool: HomeSeer says a phrase aloud on its speakers.
- *
- * Reads and writes through the link.
- */
+/** Speak tool: HomeSeer says a phrase aloud on its speakers. */
 import { omitUndefined } from '../../core/json.ts'
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'

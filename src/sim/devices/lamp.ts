@@ -1,8 +1,4 @@
-/**
- * Lamp: on, off and a colour.
- *
- * Pure, apart from the state it holds.
- */
+/** Lamp: on, off and a colour. */
 import type { JsonObject } from '../../core/json.ts'
 import type { FirmwareToolProperty, FirmwareTool } from './firmware-tool.ts'
 

@@ -1,8 +1,4 @@
-/**
- * Robot: a board that walks, turns and gestures. Its many tools do not fit on one page.
- *
- * Pure, apart from the state it holds.
- */
+/** Robot: walks, turns and gestures. It has so many tools that no list of them fits one page. */
 import type { JsonObject } from '../../core/json.ts'
 import type { FirmwareToolProperty, FirmwareTool } from './firmware-tool.ts'
 import { FirmwareToolError } from './firmware-tool.ts'

@@ -2,8 +2,6 @@
  * Simulated board: a kind of device, with a state that its tools read and change.
  *
  * Every board has the common tools of the firmware first, then its own, then the ones meant for its owner only.
- *
- * Pure, apart from the state it holds.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { createSimulatedCameraTools } from './camera.ts'

@@ -5,8 +5,6 @@
  *   idle ──wake──▶ listening ──tts start──▶ speaking ──tts stop──▶ listening (manual: idle)
  *     ▲               │  goodbye, close, button    │ wake word: abort, listening     button: abort, still speaking
  *     └───────────────┴────────────────────────────┘
- *
- * Does I/O: sends audio as time passes.
  */
 import type { ListenMode } from '../../devices/wire/device-frame.ts'
 

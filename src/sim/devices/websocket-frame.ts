@@ -2,8 +2,6 @@
  * WebSocket frame: RFC 6455 from a device's side. Masked out, unmasked in.
  *
  *   FIN·opcode(1)  MASK·length(1, 3 or 9)  mask key(4)  payload
- *
- * Pure, given its mask.
  */
 import { concatBytes } from '../../core/bytes.ts'
 

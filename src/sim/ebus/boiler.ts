@@ -2,8 +2,6 @@
  * Boiler: the gas boiler at 03/08. B509 registers, the status blocks the regulator reads, and its fault memory.
  *
  * Registers are coded as ebusd's definitions for this boiler read them.
- *
- * Pure, but for the plant it is given.
  */
 import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'

@@ -2,8 +2,6 @@
  * ebusd mimic: the part of ebusd's text protocol that clients use to send telegrams and to watch the bus.
  *
  *   hex [-s QQ] [-n] ZZPBSB…   state   info   grab [stop|result [all]]   direct … stop   quit
- *
- * Pure, but for the mimic it is given.
  */
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { classifyAddress, isInitiatorAddress } from '../../ebus/wire/address.ts'

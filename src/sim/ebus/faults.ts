@@ -1,8 +1,4 @@
-/**
- * Faults: disturbances of the virtual bus on command.
- *
- * Pure, but for the faults it is given.
- */
+/** Faults: what goes wrong on the virtual bus, on command. */
 import type { BusLineDecoderState } from '../../ebus/wire/bus-line.ts'
 import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line.ts'
 import { ESC, SYN } from '../../ebus/wire/symbol.ts'

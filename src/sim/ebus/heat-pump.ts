@@ -2,8 +2,6 @@
  * Heat pump: the outdoor unit at 08 (HMU) and its module in the house at 76 (VWZ), in the place of the gas boiler.
  *
  * Answers are as long, and values coded, as ebusd's definitions for these products read them (08.hmu.csv, 76.vwz.csv).
- *
- * Pure, but for the plant it is given.
  */
 import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'

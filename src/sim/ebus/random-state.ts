@@ -1,8 +1,4 @@
-/**
- * Random state: a small seeded random source, so that a run of the virtual house is exactly repeatable.
- *
- * Pure, but for the source it hands out.
- */
+/** Chance: a small seeded source of it, so that a run of the virtual house repeats to the last symbol. */
 export type SeededRandomSource = () => number
 
 /** Numbers in [0, 1), the same ones for the same seed. */

@@ -1,8 +1,4 @@
-/**
- * Regulator, system side: groups 00 system, 01 hot water, 04 solar and 05 cylinders of B524.
- *
- * Pure, but for the plant it is given.
- */
+/** Regulator, system side: groups 00 system, 01 hot water, 04 solar and 05 cylinders of B524. */
 import { findActiveSlot } from '../house-control.ts'
 import { DATE, F32, createStoredValueAccess, createNumberRegisterAccess, TIME, U16, U32, U8 } from './register.ts'
 import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulator-rows.ts'

@@ -1,8 +1,4 @@
-/**
- * Regulator, heating side: groups 02 circuits and 03 zones of B524.
- *
- * Pure, but for the plant it is given.
- */
+/** Regulator, heating side: groups 02 circuits and 03 zones of B524. */
 import type { FieldValue } from '../../ebus/wire/datatype.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'

@@ -1,8 +1,4 @@
-/**
- * Simulated plant: the house whose state all virtual devices read and change.
- *
- * Pure, but for the plant it is given.
- */
+/** Plant: the one house that all virtual devices look at and act on. */
 import type { SimulatedHouse, SimulatedZone } from '../house-state.ts'
 
 export interface SimulatedPlant {

@@ -3,8 +3,6 @@
  *
  *   corrupt-crc 3   drop-byte   stick-bus 2000   slow-response 60 2   arbitration-storm 20   tcp-drop 500
  *   adapter-reset   house       help
- *
- * Pure, but for the simulator it is given.
  */
 import type { EbusSimulator } from './simulator-server.ts'
 

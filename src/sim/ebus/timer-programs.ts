@@ -2,8 +2,6 @@
  * Timer programs: the regulator's week, over B555 (720 family) and over B524 03/04 (700 family).
  *
  *   A3 what a program can hold   A4 slots per day   A5 read a slot   A6 write a slot
- *
- * Pure, but for the plant it is given.
  */
 import type { SimulatedTimerSlot, SimulatedWeekProgram } from '../house-state.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'

@@ -1,8 +1,4 @@
-/**
- * Virtual task queue: what is to happen at which moment of the virtual time, in order.
- *
- * Pure, but for the timeline it is given.
- */
+/** Timeline: what is to happen at which moment of the virtual time, in order. */
 interface Task {
   readonly atMs: number
   readonly run: (nowMs: number) => void

@@ -1,8 +1,4 @@
-/**
- * Admin operations on cameras, events and the names of things.
- *
- * Pure, given the world it is handed.
- */
+/** Admin operations on cameras, events and the names of things. */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import {

@@ -1,8 +1,4 @@
-/**
- * Admin operations on plug-ins, interfaces and HomeSeer itself.
- *
- * Pure, given the world it is handed.
- */
+/** Admin operations on plug-ins, interfaces and HomeSeer itself. */
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import { readRecordBoolean, readRecordField, readRecordText } from '../../homeseer/wire/record-field.ts'

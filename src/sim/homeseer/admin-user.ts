@@ -1,8 +1,4 @@
-/**
- * Admin operations on users. Passwords are stored and never returned.
- *
- * Pure, given the world it is handed.
- */
+/** Admin operations on users. Passwords go in and never come out. */
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import { readRecordBoolean, readRecordText } from '../../homeseer/wire/record-field.ts'

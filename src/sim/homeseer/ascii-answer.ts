@@ -1,8 +1,4 @@
-/**
- * ASCII answer: what the simulated HomeSeer answers to a line on port 11000.
- *
- * Pure, given the world it is handed.
- */
+/** ASCII port: what the simulated HomeSeer answers to a line on port 11000. */
 import { decodeAsciiCommand, joinAsciiFields } from '../../homeseer/wire/ascii.ts'
 import { loginSimulatedUser, maySimulatedUserControl } from './login.ts'
 import { recordSimulatedChangeAttempt } from './simulated-system.ts'

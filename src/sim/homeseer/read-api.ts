@@ -1,8 +1,4 @@
-/**
- * Read API: the requests of the simulated HomeSeer that change nothing.
- *
- * Pure, given the world it is handed.
- */
+/** Read API: the requests of the simulated HomeSeer that change nothing. */
 import { toBase64 } from '../../core/bytes.ts'
 import type { Json } from '../../core/json.ts'
 import { encodeCamera } from '../../homeseer/wire/camera.ts'

@@ -1,7 +1,5 @@
 /**
  * Script page: `runscript.html` and `backup.html` of the simulated HomeSeer, with the admin adapter behind the first.
- *
- * Pure, given the world it is handed.
  */
 import {
   ADMIN_ADAPTER_READ_OPERATIONS,

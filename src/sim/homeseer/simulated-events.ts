@@ -1,8 +1,4 @@
-/**
- * Simulated events: runs an event of the simulated HomeSeer, and makes the content of its two event files.
- *
- * Pure, given the world it is handed.
- */
+/** Automation: running an event of the simulated HomeSeer, and the two files it keeps its events in. */
 import type { Json } from '../../core/json.ts'
 import { recordSimulatedChangeAttempt, type SimulatedEvent, type SimulatedSystem } from './simulated-system.ts'
 import type { SimulatedTrigger } from './trigger.ts'

@@ -1,8 +1,4 @@
-/**
- * Simulated world: the state that the parts of the simulated HomeSeer share.
- *
- * Pure: a shape.
- */
+/** World: what the parts of the simulated HomeSeer share. */
 import type { AdminAdapterReply } from '../../homeseer/wire/admin-adapter.ts'
 import type { SimulatedHomeseerFaults } from './simulated-faults.ts'
 import type { SimulatedDevices } from './simulated-devices.ts'

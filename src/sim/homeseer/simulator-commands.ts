@@ -3,8 +3,6 @@
  *
  *   move 120 255   stuck 131   refuse 120   delay 500   settle 3000   error on   json off   fail 503 2
  *   drop 1   drop-after 1   truncate 1   hang-up ascii   push off   deaf on   adapter off   show 120   faults   help
- *
- * Pure, but for the simulator it is given.
  */
 import type { SimulatedHomeseerFaults } from './simulated-faults.ts'
 import type { HomeseerSimulator } from './homeseer-server.ts'

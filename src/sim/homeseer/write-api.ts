@@ -1,8 +1,6 @@
 /**
  * Write API: the requests of the simulated HomeSeer that change something, each noted as a deed whether it was let or
  * not.
- *
- * Pure, given the world it is handed.
  */
 import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { PAN_DIRECTIONS } from '../../homeseer/wire/camera.ts'

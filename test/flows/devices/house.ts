@@ -1,8 +1,4 @@
-/**
- * House: a gateway for devices on free ports of this machine, and devices that are let into it.
- *
- * Does I/O.
- */
+/** House: a gateway for devices on free ports of this machine, and devices that are let into it. */
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../../src/core/clock.ts'
 import { Database } from '../../../src/core/database-store.ts'

@@ -13,7 +13,7 @@ import type { FieldAttributes, DefinedField, FieldPart } from './field.ts'
 import { checkNumberRange } from './number-codec.ts'
 import { MAX_NUMBER_DIVISOR, deriveLimitedNumberType, deriveScaledNumberType } from './number-scale.ts'
 import { isIdentifier } from './identifier.ts'
-import { parseBoundedNumber, scanDecimal, scanListKey } from './scan-number.ts'
+import { parseBoundedNumber, scanDecimal, scanListKey, splitAtFirst } from './scan-number.ts'
 
 /** Cells by column name. */
 export type FieldCells = Map<string, string>
@@ -147,7 +147,7 @@ interface FieldTarget extends RowContext {
 
 function addBaseField(token: string, target: FieldTarget, scale: RowScale): DefinitionLineFault | undefined {
   const at = ` in field ${target.index}`
-  const [typeText, lengthText] = splitAt(token, ':')
+  const [typeText, lengthText] = splitAtFirst(token, ':')
   const length = lengthText === undefined ? 0 : parseLength(lengthText, target.maxLength)
   if (typeof length === 'string') return { code: length, detail: `field type ${token}${at}` }
   const typeName = typeText.toUpperCase()
@@ -266,12 +266,12 @@ function findTemplate(
 ): readonly DefinedField[] | undefined {
   const exact = templates.get(token)
   if (exact !== undefined) return exact
-  const [name, replaced] = splitAt(token, ':')
+  const [name, replaced] = splitAtFirst(token, ':')
   return replaced === undefined ? undefined : templates.get(name)
 }
 
 function newName(token: string): string | undefined {
-  return splitAt(token, ':')[1]
+  return splitAtFirst(token, ':')[1]
 }
 
 const NO_ATTRIBUTES: FieldAttributes = {}
@@ -294,9 +294,4 @@ export function splitList(text: string): readonly string[] {
   const parts = text.split(';')
   if (parts.at(-1) === '') parts.pop()
   return parts
-}
-
-function splitAt(text: string, separator: string): readonly [string, string?] {
-  const at = text.indexOf(separator)
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
 }

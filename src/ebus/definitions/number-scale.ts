@@ -6,6 +6,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { NumberType } from './data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
 import { checkNumberRange, isReplacementValue, parseRawNumber, scaleRawNumber } from './number-codec.ts'
+import { splitAtFirst } from './scan-number.ts'
 
 type ScaleResult = Result<NumberType, DefinitionErrorCode>
 
@@ -69,7 +70,7 @@ function fractionDigits(divisor: number): number {
 export function deriveLimitedNumberType(type: NumberType, range: string): ScaleResult {
   const separator = range.indexOf('-', 1)
   const fromText = separator < 0 ? range : range.slice(0, separator)
-  const [toText, stepText] = splitOnce(separator < 0 ? range : range.slice(separator + 1), ':')
+  const [toText, stepText] = splitAtFirst(separator < 0 ? range : range.slice(separator + 1), ':')
   const from = parseRawNumber(type, fromText.trim())
   const step = stepText === undefined ? 0 : parseRawNumber(type, stepText.trim())
   const to = parseRawNumber(type, toText.trim())
@@ -82,9 +83,4 @@ export function deriveLimitedNumberType(type: NumberType, range: string): ScaleR
   // For ebusd, a TEM parameter with limits is a plain number.
   const limits = { min: from, max: to, step, isTemParameter: false }
   return ok(shared(type, `range ${from} ${to} ${step}`, () => ({ ...type, ...limits })))
-}
-
-function splitOnce(text: string, separator: string): readonly [string, string?] {
-  const at = text.indexOf(separator)
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
 }

@@ -75,3 +75,9 @@ export function parseBoundedNumber(
   if (end === 0 || end !== text.length) return 'invalid-number'
   return value < min || value > max ? 'out-of-range' : value
 }
+
+/** What stands before a separator and behind it; nothing behind it where it is not there. */
+export function splitAtFirst(text: string, separator: string): readonly [string, string?] {
+  const at = text.indexOf(separator)
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
+}

@@ -5,7 +5,7 @@
  *
  *   CHAOS_SECONDS=30 npm run bench -- mesh-chaos
  */
-import { seeded } from '../test/bus-village.ts'
+import { seeded } from '../test/seeded-random.ts'
 import { closeAll, formCommunity } from '../test/mesh-house.ts'
 import { chaos } from '../test/mesh-load.ts'
 import { NATS_SERVER, startNats } from '../test/nats-process.ts'

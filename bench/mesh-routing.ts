@@ -8,7 +8,8 @@ import { CapabilityEntry } from '../src/bus/capability-entry.ts'
 import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import { observeLatency } from '../src/bus/health.ts'
 import { chooseProvider } from '../src/bus/routing-strategy.ts'
-import { offered, seeded } from '../test/bus-village.ts'
+import { offered } from '../test/bus-village.ts'
+import { seeded } from '../test/seeded-random.ts'
 
 export type Strategy = 'ideal' | 'peak-ewma' | 'spec' | 'random'
 

@@ -12,7 +12,8 @@ import type { BusConfig } from '../src/bus/bus-config.ts'
 import { CapabilityEntry } from '../src/bus/capability-entry.ts'
 import { observeLatency } from '../src/bus/health.ts'
 import { chooseProvider } from '../src/bus/routing-strategy.ts'
-import { offered, seeded } from '../test/bus-village.ts'
+import { offered } from '../test/bus-village.ts'
+import { seeded } from '../test/seeded-random.ts'
 
 type Strategy = BusConfig['strategy'] | 'random' | 'textbook'
 

@@ -18,6 +18,7 @@ import { validateRequest } from '../src/bus/schema.ts'
 import { manualClock } from './manual-clock.ts'
 import { plainOffer } from './plain-offer.ts'
 import type { OfferFacts } from './plain-offer.ts'
+import { seeded } from './seeded-random.ts'
 import type { Clock } from '../src/core/clock.ts'
 import type { Json } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
@@ -141,15 +142,4 @@ export async function collect(frames: AsyncIterable<StreamFrame>): Promise<reado
 /** Lets everything that can go on without time passing go on. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await Promise.resolve()
-}
-
-/** A repeatable source of chance (mulberry32). */
-export function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

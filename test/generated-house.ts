@@ -14,6 +14,7 @@ import {
   createSetpointControls,
 } from '../src/sim/homeseer/simulated-homeseer-device.ts'
 import type { SimulatedHomeseerDevice } from '../src/sim/homeseer/simulated-homeseer-device.ts'
+import { drawing } from './seeded-random.ts'
 
 export interface GeneratedThing {
   readonly ref: number
@@ -174,17 +175,6 @@ const SENSORS: readonly (readonly [string, string, number])[] = [
   ['Battery', 'Batterie', 90],
   ['Power', 'Leistung', 3],
 ]
-
-/** Numbers below `limit`, as they follow from the seed (mulberry32). */
-export function drawing(seed: number): (limit: number) => number {
-  let state = seed
-  return (limit) => {
-    state = (state + 0x6d_2b_79_f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit
-  }
-}
 
 export function pick<Item>(from: readonly Item[], count: number, draw: (limit: number) => number): readonly Item[] {
   const left = [...from]

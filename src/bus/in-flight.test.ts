@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { answering, introduce, ME, node, reply, seeded, streaming } from '../../test/bus-village.ts'
+import { answering, introduce, ME, node, reply, streaming } from '../../test/bus-village.ts'
+import { seeded } from '../../test/seeded-random.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import type { Call, Outcome } from './call.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { seeded } from '../bus-village.ts'
+import { seeded } from '../seeded-random.ts'
 import { call, closeAll, formCommunity, until } from '../mesh-house.ts'
 import type { MeshNode } from '../mesh-house.ts'
 import { chaos } from '../mesh-load.ts'

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { seeded } from '../../../test/bus-village.ts'
+import { seeded } from '../../../test/seeded-random.ts'
 import { vectorRows } from '../../../test/shared-data.ts'
 import type { RecordedTelegram } from '../../../test/shared-data.ts'
 import { fromHex, toHex } from '../../core/bytes.ts'

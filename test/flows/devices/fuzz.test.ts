@@ -9,7 +9,8 @@ import type { SimulatedDevice } from '../../../src/sim/devices/simulated-device.
 import { encodeWebSocketFrame } from '../../../src/sim/devices/websocket-frame.ts'
 import type { House } from './house.ts'
 import { openHouse } from './house.ts'
-import { chance, mutatedBytes, mutatedFrame } from './mutation.ts'
+import { seeded } from '../../seeded-random.ts'
+import { mutatedBytes, mutatedFrame } from './mutation.ts'
 
 const VOLUME = 'self.audio_speaker.set_volume'
 /** Over each transport; HEARTHBUS_FUZZ_FRAMES=50000 makes it a hundred thousand over real sockets. */
@@ -18,7 +19,7 @@ const BATCH = 250
 
 describe('mutated frames', () => {
   it('ninety thousand of them leave a session whole', { timeout: 600_000 }, () => {
-    const random = chance(5)
+    const random = seeded(5)
     let session: DeviceSession = newDeviceSession('a0:b1:c2:d3:e4:f5', { ...DEFAULT_SESSION_SETTINGS, firstId: 1 })
     let atMs = 0
     let answered = 0
@@ -87,7 +88,7 @@ describe('over real sockets', () => {
 
   const patience = { timeout: 300_000 + FRAMES * 10 }
   it.each(['websocket', 'mqtt'] as const)('frames over %s disturb nobody else', patience, async (transport) => {
-    const random = chance(7)
+    const random = seeded(7)
     const mad = await house.enrol(transport)
     const ends = new Set<string>()
     for (let batch = 0; batch < FRAMES / BATCH; batch++) {
@@ -110,7 +111,7 @@ describe('over real sockets', () => {
   })
 
   const strew = async (port: number, make: (random: () => number) => Uint8Array) => {
-    const random = chance(11)
+    const random = seeded(11)
     for (let each = 0; each < 400; each++)
       await new Promise<void>((resolve) => {
         const socket = connect(port, '127.0.0.1', () => socket.end(make(random)))

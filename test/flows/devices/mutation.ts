@@ -43,17 +43,6 @@ const SPLICES: readonly string[] = [
   '"type":"mcp"',
 ]
 
-/** Mulberry32: small, fast, and the same everywhere. */
-export function chance(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d_2b_79_f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
 export function mutatedFrame(random: () => number): string {
   const pick = (below: number) => Math.floor(random() * below)
   let text = SEEDS[pick(SEEDS.length)] ?? ''

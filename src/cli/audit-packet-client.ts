@@ -23,7 +23,7 @@ import {
   readToolDataAsOwner,
 } from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
-import { withOfflineLedger } from './ledger-files-client.ts'
+import { withOfflineLedger } from './offline-ledger-store.ts'
 import { EXIT_CODES, createFailureAnswer, sanitizeForTerminal } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 import { createWholeNumberParser } from './whole-number.ts'

@@ -18,7 +18,7 @@ import {
   readToolDataAsOwner,
 } from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
-import { withOfflineLedger } from './ledger-files-client.ts'
+import { withOfflineLedger } from './offline-ledger-store.ts'
 import { EXIT_CODES, createFailureAnswer, sanitizeForTerminal } from './command-output.ts'
 
 export async function runLedgerSampleCommand(command: Command): Promise<void> {

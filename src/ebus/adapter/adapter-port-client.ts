@@ -16,11 +16,11 @@ export interface AdapterPortClientOptions extends Omit<ReconnectingConnectionOpt
   readonly onEvent: (event: AdapterPortEvent) => void
 }
 
-export class PortClient extends ReconnectingConnection {
-  readonly #options: PortClientOptions
-  #protocol: PortProtocol | undefined
+export class AdapterPortClient extends ReconnectingConnection {
+  readonly #options: AdapterPortClientOptions
+  #protocol: AdapterPortProtocol | undefined
 
-  constructor(options: PortClientOptions) {
+  constructor(options: AdapterPortClientOptions) {
     super({ ...options, serve: (connection) => this.#serve(connection) })
     this.#options = options
   }

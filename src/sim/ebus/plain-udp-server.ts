@@ -5,7 +5,7 @@ import type { Socket } from 'node:dgram'
 import { createSocket } from 'node:dgram'
 
 import type { VirtualBusListener } from './adapter-server.ts'
-import { PlainClientParticipant } from './plain-client-port.ts'
+import { PlainClientParticipant } from './plain-client-participant.ts'
 
 export class PlainUdpServer {
   readonly #socket: Socket

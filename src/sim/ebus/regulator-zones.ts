@@ -34,7 +34,7 @@ const circuitSetting = (
 ): SimulatedRegisterAccessors =>
   createNumberRegisterAccess(
     (plant, index) => plant.house.circuits[index]?.[field],
-    (plant, value, index) => changeSimulatedCircuit(plant, index, { [field]: value }),
+    (plant, value, index) => patchSimulatedCircuit(plant, index, { [field]: value }),
     limits,
   )
 
@@ -101,7 +101,7 @@ const zoneSetting = (
 ): SimulatedRegisterAccessors =>
   createNumberRegisterAccess(
     (plant, index) => plant.house.zones[index]?.[field],
-    (plant, value, index) => changeSimulatedZone(plant, index, { [field]: value }),
+    (plant, value, index) => patchSimulatedZone(plant, index, { [field]: value }),
     limits,
   )
 

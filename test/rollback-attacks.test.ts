@@ -6,6 +6,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -171,6 +172,43 @@ describe('a log that was cut back to before the emergency stop', () => {
     const gateway = await up()
     expect([...gateway.ledger.records()].map(({ event }) => event.kind)).toContain('ledger.adopted')
     expect(await gateway.stop()).toEqual([])
+    expect(await findings()).toEqual([])
+  })
+})
+
+describe('a link in the place of the data directory', () => {
+  it('leads no start to an older copy in another place', async () => {
+    const first = await up()
+    await createTask(first, 'a')
+    await first.stop()
+    const other = join(root, 'other')
+    cpSync(data, other, { recursive: true })
+    const second = await up()
+    await second.guard.stop.engage(OWNER, 'fire')
+    await second.stop()
+    const pinned = pinFile()
+    renameSync(data, join(root, 'away'))
+    symlinkSync(other, data)
+    expect(await findings()).toContainEqual(expect.stringContaining(`were signed (pin ${pinned})`))
+    expect(await refusedStart()).toContain(`as ${pinned} says, outside of the data directory`)
+  })
+
+  it('leads to the newest log, which is then found by either path', async () => {
+    const first = await up()
+    await createTask(first, 'a')
+    await first.stop()
+    const moved = join(root, 'moved')
+    renameSync(data, moved)
+    symlinkSync(moved, data)
+    const second = await up()
+    const start = [...second.ledger.records()].findLast(({ event }) => event.kind === 'node.start')
+    expect(start?.event).not.toHaveProperty('pinned_from')
+    await createTask(second, 'b')
+    await second.stop()
+    const pinned = readdirSync(pins).map((name) => JSON.parse(readFileSync(join(pins, name), 'utf8')) as object)
+    const size = second.ledger.size()
+    expect(pinned).toEqual([expect.objectContaining({ size }), expect.objectContaining({ size })])
+    data = moved
     expect(await findings()).toEqual([])
   })
 })

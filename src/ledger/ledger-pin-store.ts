@@ -8,7 +8,10 @@
  * stored in the data directory. Only a stop waits for it. It is never ahead of the log: a tree is on the disk before it
  * is signed.
  *
- * Reads and writes one file.
+ * A data directory that is reached through a link has two of these files: one for the path that its owner names, since
+ * a link to another directory can be put there, and one for the path where it is, which every link leads to.
+ *
+ * Reads and writes these files.
  */
 import { hash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
@@ -27,10 +30,11 @@ export interface LedgerPin {
   readonly root: Uint8Array
 }
 
-/** The path of the pin. A data directory has one pin, whichever link leads to the directory. */
-export function resolvePinPath(folder: string, dataRoot: string): string {
-  const name = hash('sha256', resolveRealPath(dataRoot)).slice(0, NAME_LENGTH)
-  return join(folder, `${name}.json`)
+/** By the path that the owner names, and by the one without links, where that is another. */
+export function listPinPaths(folder: string, dataRoot: string): readonly string[] {
+  return [...new Set([resolve(dataRoot), resolveRealPath(dataRoot)])].map((path) =>
+    join(folder, `${hash('sha256', path).slice(0, NAME_LENGTH)}.json`),
+  )
 }
 
 const NAME_LENGTH = 32
@@ -41,7 +45,9 @@ const PATIENCE_MS = 5_000
 const IMPOSSIBLE_PLACE: ReadonlySet<string | undefined> = new Set(['ENOTDIR', 'EACCES', 'EPERM'])
 
 export class LedgerPinFile {
-  readonly path: string
+  /** The file that `pin` was read from, or the first of those that are to be made. */
+  path: string
+  readonly #paths: readonly string[]
   readonly #dataRoot: string
   #pin: LedgerPin | undefined
   #unreadable: string | undefined
@@ -51,23 +57,35 @@ export class LedgerPinFile {
   #turn: Promise<void> = Promise.resolve()
   #trouble: string | undefined
 
-  private constructor(path: string, dataRoot: string) {
-    this.path = path
-    // Resolved once, because the directory may be gone later.
+  private constructor(paths: readonly string[], dataRoot: string) {
+    this.#paths = paths
+    this.path = paths[0] ?? ''
+    // Once: the directory may be gone later.
     this.#dataRoot = resolveRealPath(dataRoot)
   }
 
-  /** Opens the file in any case; `unreadable` says whether it contains a pin. */
-  static async open(path: string, dataRoot: string): Promise<LedgerPinFile> {
-    const file = new LedgerPinFile(path, dataRoot)
-    try {
-      file.#pin = parsePin(await readFileIfPresent(path, MAX_PIN_BYTES))
-    } catch (error) {
-      // Where this user cannot have such a file, for example a service without a home folder, there is no pin; the
-      // attempt to write one reports that.
-      if (!IMPOSSIBLE_PLACE.has(readSystemErrorCode(error))) file.#unreadable = readErrorMessage(error)
-    }
+  /** Always opens; `unreadable` says whether what is there is a pin. */
+  static async open(paths: readonly string[], dataRoot: string): Promise<LedgerPinFile> {
+    const file = new LedgerPinFile(paths, dataRoot)
+    for (const path of paths) await file.#read(path)
     return file
+  }
+
+  async #read(path: string): Promise<void> {
+    if (this.#unreadable !== undefined) return
+    try {
+      const pin = parsePin(await readFileIfPresent(path, MAX_PIN_BYTES))
+      // The path that the owner names comes first: another directory behind it has another key, or is behind its pin.
+      const isNewer = this.#pin === undefined || (pin?.vkey === this.#pin.vkey && pin.size > this.#pin.size)
+      if (pin === undefined || !isNewer) return
+      this.#pin = pin
+      this.path = path
+    } catch (error) {
+      // Where this user can have no file, as a service without a home, there is no pin; writing it says so.
+      if (IMPOSSIBLE_PLACE.has(readSystemErrorCode(error))) return
+      this.#unreadable = readErrorMessage(error)
+      this.path = path
+    }
   }
 
   /** The pin as it was read or last written; `undefined` if there was none. */
@@ -136,12 +154,14 @@ export class LedgerPinFile {
   }
 
   async #replace(content: string): Promise<void> {
-    try {
-      await writeFileAtomically(this.path, content, MODE)
-    } catch (error) {
-      if (readSystemErrorCode(error) !== 'ENOENT') throw error
-      createPrivateFolder(dirname(this.path))
-      await writeFileAtomically(this.path, content, MODE)
+    for (const path of this.#paths) {
+      try {
+        await writeFileAtomically(path, content, MODE)
+      } catch (error) {
+        if (readSystemErrorCode(error) !== 'ENOENT') throw error
+        createPrivateFolder(dirname(path))
+        await writeFileAtomically(path, content, MODE)
+      }
     }
   }
 }

@@ -1,12 +1,12 @@
-/** Ledger pin location: which file outside of a data directory is its pin. */
+/** Ledger pin location: which files outside of a data directory are its pin. */
 import { homedir } from 'node:os'
 import { resolveLedgerPinFolder } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
-import { LedgerPinFile, resolvePinPath } from '../ledger/ledger-pin-store.ts'
+import { LedgerPinFile, listPinPaths } from '../ledger/ledger-pin-store.ts'
 
 export function openLedgerPin({ ledger }: Config, dataRoot: string): Promise<LedgerPinFile> {
-  const folder = resolveLedgerPinFolder(ledger.pins, process.env, findHome())
-  return LedgerPinFile.open(resolvePinPath(folder, dataRoot), dataRoot)
+  const folder = resolvePinFolder(ledger.pins, process.env, findHome())
+  return LedgerPinFile.open(listPinPaths(folder, dataRoot), dataRoot)
 }
 
 /**

@@ -1,5 +1,7 @@
+import { createHmac } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,16 +16,28 @@ const OWNER = `hb_${'o'.repeat(43)}`
 const AGENT = `hb_${'a'.repeat(43)}`
 
 const credentials: (string | undefined)[] = []
+/** The token with which the program at the address answers a challenge, and the address that it believes to have. */
+let prover: { token: string; url?: string } | undefined
 const server = createServer((request, response) => {
-  credentials.push(request.headers.authorization)
-  response.setHeader('content-type', 'application/json').end('{}')
+  response.setHeader('content-type', 'application/json')
+  if (request.url !== '/health') credentials.push(request.headers.authorization)
+  else if (prover !== undefined) response.setHeader('x-hearthbus-proof', proofOf(request, prover))
+  response.end('{}')
 })
+
+/** Written down a second time. */
+function proofOf({ headers }: IncomingMessage, { token, url: own = url }: NonNullable<typeof prover>): string {
+  const text = `{"challenge":"${String(headers['x-hearthbus-challenge'])}","url":"${own}"}`
+  return createHmac('sha256', token).update(`hearthbus gateway proof v1\n${text}`).digest('hex')
+}
+
 let root: string
 let url: string
 let lock: ProcessLock | undefined
 
 beforeEach(async () => {
   credentials.length = 0
+  prover = { token: OWNER }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   root = mkdtempSync(join(tmpdir(), 'hearthbus-client-'))
@@ -68,7 +82,17 @@ describe('a command with a token', () => {
     expect(credentials).toEqual([])
   })
 
-  it('is sent without the owner’s files if the user names the same address', async () => {
+  it.each([
+    ['that does not answer a challenge', undefined],
+    ['that has another token', { token: AGENT }],
+    ['that passes the challenge on to the gateway at another address', { token: OWNER, url: 'http://127.0.0.1:9' }],
+  ])('shows nothing to a program %s, with the address and the number of a gateway that is gone', async (_, other) => {
+    prover = other
+    expect(await shownBy()).toContain(`What answers at ${url} is not the gateway of ${root}`)
+    expect(credentials).toEqual([])
+  })
+
+  it('shows it without the owner’s files where the user names the same address', async () => {
     rmSync(resolveDataDirectory(root).ownerToken)
     vi.stubEnv('HEARTHBUS_URL', url)
     expect(await shownBy()).toEqual([`Bearer ${AGENT}`])

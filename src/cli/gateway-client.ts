@@ -8,14 +8,20 @@
 import { homedir } from 'node:os'
 import { resolveDataDirectory, resolveDataRoot, resolveDemoDataRoot } from '../config/data-directory.ts'
 import { readBoundedFile } from '../core/bounded-file-store.ts'
+import { toHex } from '../core/bytes.ts'
+import { randomBytes } from '../core/ids.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { isProcessAlive, isProcessLockHeld } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { findErrorCause, readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
-import { explainClosedDataRoot } from '../main/data-directory-check-store.ts'
-import { parseRunningGatewayNote } from '../main/running-gateway-note.ts'
+import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
+import {
+  computeGatewayProof,
+  GATEWAY_CHALLENGE_HEADER,
+  GATEWAY_PROOF_HEADER,
+  parseRunningGatewayNote,
+} from '../main/running-gateway-note.ts'
 import type { RunningGatewayNote } from '../main/running-gateway-note.ts'
 
 export interface RunningGatewayRecord {
@@ -105,7 +111,7 @@ async function requestWith(
   { method = 'GET', path, body, mayTakeLong = false }: ApiRequest,
   token: string | undefined,
 ): Promise<Result<Json, GatewayClientFault>> {
-  const refusal = explainCredentialRefusal(gateway, token)
+  const refusal = await explainCredentialRefusal(gateway, token)
   if (refusal !== undefined) return fail(refusal)
   // A request that may take long is sent only after the gateway has answered another one.
   const awake = mayTakeLong ? await requestWith(gateway, { path: '/health' }, undefined) : ok(null)
@@ -127,10 +133,7 @@ async function requestWith(
     answer = parse(await response.text())
   } catch (error) {
     const mayHappen = method === 'GET' || neverConnected(error) ? '' : ' What you asked for may still happen.'
-    return fail({
-      kind: 'unreachable',
-      message: `The gateway at ${gateway.note.url} does not answer (${causeOf(error)}).${mayHappen} \`hearthbus doctor\` may know why.`,
-    })
+    return fail(toSilenceFault(gateway, error, mayHappen))
   }
   if (response.ok) return ok(answer)
   return fail({
@@ -141,20 +144,56 @@ async function requestWith(
   })
 }
 
+function toSilenceFault({ note }: RunningGatewayRecord, error: unknown, mayHappen = ''): GatewayClientFault {
+  return {
+    kind: 'unreachable',
+    message: `The gateway at ${note.url} does not answer (${causeOf(error)}).${mayHappen} \`hearthbus doctor\` may know why.`,
+  }
+}
+
 /**
- * A program that can write into the data directory can move the owner's token away and write a note with an address of
- * its own. A listener that is not proven to be the gateway is therefore asked without a credential, or not at all.
+ * Who can write into the data directory can move the owner's token away and name an address of their own, or wait for
+ * the gateway to be killed and take its lock, its address and its process number: what nothing proves to be the gateway
+ * is asked without a credential, or not at all.
  */
-export function explainCredentialRefusal(
-  { note, dataRoot, isAuthentic }: RunningGatewayRecord,
+export async function explainCredentialRefusal(
+  gateway: RunningGatewayRecord,
   token: string | undefined,
-): GatewayClientFault | undefined {
-  if (token === undefined || isAuthentic) return undefined
+): Promise<GatewayClientFault | undefined> {
+  const { note, dataRoot, isAuthentic } = gateway
+  if (token === undefined) return undefined
+  const owner = readText(resolveDataDirectory(dataRoot).ownerToken)?.trim()
+  if (isAuthentic) return owner === undefined ? undefined : explainMissingProof(gateway, owner)
   return {
     kind: 'unreachable',
     message: `Nothing proves that ${note.url} is the gateway of ${dataRoot}, so no credential is shown to it: the owner's token in ${dataRoot}/keys cannot be read. Run this as the user who runs the gateway, or set HEARTHBUS_URL to the address that its owner gave you.`,
   }
 }
+
+/** Only a program with the owner's token, at this very address, can answer. */
+async function explainMissingProof(
+  gateway: RunningGatewayRecord,
+  owner: string,
+): Promise<GatewayClientFault | undefined> {
+  const { url } = gateway.note
+  const challenge = toHex(randomBytes(CHALLENGE_BYTES))
+  try {
+    const answer = await fetch(`${url}/health`, {
+      headers: { [GATEWAY_CHALLENGE_HEADER]: challenge },
+      signal: AbortSignal.timeout(ANSWER_MS),
+    })
+    await answer.arrayBuffer()
+    if (answer.headers.get(GATEWAY_PROOF_HEADER) === computeGatewayProof({ url, challenge }, owner)) return undefined
+  } catch (error) {
+    return toSilenceFault(gateway, error)
+  }
+  return {
+    kind: 'unreachable',
+    message: `What answers at ${url} is not the gateway of ${gateway.dataRoot}, so no credential is shown to it: it does not have the owner's token. If the gateway was just started or stopped, try again; otherwise find out which program listens there.`,
+  }
+}
+
+const CHALLENGE_BYTES = 16
 
 function readText(path: string): string | undefined {
   try {

@@ -40,7 +40,7 @@ export async function runStdioCommand(options: StdioCommandOptions): Promise<Exi
   for (;;) {
     const running = findRunningGateway(options.dataRoot)
     if (running.ok) {
-      const refusal = explainCredentialRefusal(running.value, options.token)
+      const refusal = await explainCredentialRefusal(running.value, options.token)
       return refusal === undefined ? bridge(options, logger) : refuse(refusal.message, EXIT_CODES.unreachable)
     }
     const over = patience.aborted
@@ -112,9 +112,9 @@ function principalOf({ guard }: Gateway, config: Config, token: string | undefin
 }
 
 async function bridge({ dataRoot, token, ...door }: StdioCommandOptions, logger: Logger): Promise<ExitCode> {
-  const locate = (): URL | undefined => {
+  const locate = async (): Promise<URL | undefined> => {
     const running = findRunningGateway(dataRoot)
-    if (!running.ok || explainCredentialRefusal(running.value, token) !== undefined) return undefined
+    if (!running.ok || (await explainCredentialRefusal(running.value, token)) !== undefined) return undefined
     return endpoint(running.value, door)
   }
   await bridgeStdio({ streams: { input: process.stdin, output: process.stdout }, locate, token, log: logger })

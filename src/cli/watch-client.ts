@@ -28,7 +28,7 @@ async function watch(command: Command, after: string | undefined): Promise<void>
   if (!gateway.ok) return complain(gateway.fault.message)
   const { note, dataRoot } = gateway.value
   const token = process.env['HEARTHBUS_TOKEN'] ?? ownerToken(dataRoot)
-  const refusal = explainCredentialRefusal(gateway.value, token)
+  const refusal = await explainCredentialRefusal(gateway.value, token)
   if (refusal !== undefined) return complain(refusal.message)
   const hung = new AbortController()
   // Counts silent checks instead of using one deadline: a terminal that was suspended finds a stream that has waited

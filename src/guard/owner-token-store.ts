@@ -16,6 +16,8 @@ import { guardProjection, readOwnerTokenHash } from './guard-state.ts'
 
 export interface OwnerTokenVerifier {
   readonly matches: (token: string) => boolean
+  /** The token as it was when the gateway started. */
+  readonly token: string
 }
 
 /** The message says what to do. */
@@ -42,12 +44,13 @@ export async function openOwnerTokenFile(
   { known, record }: OwnerTokenHashRecord,
 ): Promise<OwnerTokenVerifier> {
   if (!existsSync(path)) await create(path, record)
-  const hash = hashAccessToken(readOwnerToken(path))
+  const token = readOwnerToken(path)
+  const hash = hashAccessToken(token)
   if (toHex(hash) !== known())
     throw new OwnerTokenUnusableError(
       `${path} is not the token that this node made. Remove the file; the next start makes a new one.`,
     )
-  return { matches: (token) => isSameHash(hashAccessToken(token), hash) }
+  return { token, matches: (shown) => isSameHash(hashAccessToken(shown), hash) }
 }
 
 /** The kind of the entry that says which token the owner has: `{kind, token_hash}`. */

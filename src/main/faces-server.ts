@@ -3,6 +3,7 @@
  *
  *   /mcp  models      /  the console      /api  the CLI and the console      /health /ready /metrics  monitors
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Service } from '../bus/capability.ts'
 import type { GuardedBus } from '../call/guarded-bus.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
@@ -33,6 +34,7 @@ import { createHealthEndpointHandler } from '../web/health-endpoint-server.ts'
 import type { HealthEndpointOptions } from '../web/health-endpoint-server.ts'
 import { RequestRefusalCounter } from '../web/request-refusals.ts'
 import { createServiceProbe } from './service-probe.ts'
+import { computeGatewayProof, GATEWAY_CHALLENGE_HEADER, GATEWAY_PROOF_HEADER } from './running-gateway-note.ts'
 import { toGuardConfig } from './guard-config.ts'
 import { createWebFace } from './web-face-server.ts'
 import { createMisconfiguredStartResult } from './start-fault.ts'
@@ -102,6 +104,7 @@ export async function startFaces(parts: FacesDependencies): Promise<Result<Start
     probe,
     know: authenticate,
     metrics: createMetrics(spine, refused, status),
+    prove: (headers) => proveGateway(headers, { url, token: owner.token }),
   })
   const listener = await openListener(parts, [
     { prefix: '/mcp', handle: mcp },
@@ -137,6 +140,17 @@ async function openListener(
   } catch (error) {
     return createMisconfiguredStartResult(explainListenFault(error, readFaceListener(config.listen)))
   }
+}
+
+/** Random, and long enough that nobody has its answer from another time. */
+const CHALLENGE = /^[0-9a-f]{32}$/
+
+function proveGateway(
+  { [GATEWAY_CHALLENGE_HEADER]: challenge }: IncomingHttpHeaders,
+  { url, token }: { readonly url: string; readonly token: string },
+): ReadonlyMap<string, string> {
+  if (typeof challenge !== 'string' || !CHALLENGE.test(challenge)) return new Map()
+  return new Map([[GATEWAY_PROOF_HEADER, computeGatewayProof({ url, challenge }, token)]])
 }
 
 /** Computed on request: the console, `/health` and the CLI show the same. */

@@ -1,7 +1,8 @@
 /**
  * Running gateway note: where a gateway listens, for the commands of its owner. It carries a MAC made with the owner's
- * token: a person who can write into the data directory, but not read its keys, must not make a command send that token
- * to another program.
+ * token: who can write into the data directory, but not read its keys, must not lead a command that shows that token to
+ * a program of theirs. The note may outlive its gateway, and its address and process number may come to belong to
+ * somebody else: before a credential is shown, the program at that address proves that it has the owner's token, too.
  *
  * Pure.
  */
@@ -32,6 +33,20 @@ export function parseRunningGatewayNote(text: string, ownerToken: string | undef
   if (ownerToken === undefined) return note
   const isOwn = typeof mac === 'string' && areBytesEqual(toUtf8(mac), toUtf8(computeNoteMac(note, ownerToken)))
   return isOwn ? note : undefined
+}
+
+/** Headers of `GET /health`: what a command sends, and the answer of a gateway. */
+export const GATEWAY_CHALLENGE_HEADER = 'x-hearthbus-challenge'
+export const GATEWAY_PROOF_HEADER = 'x-hearthbus-proof'
+
+/** It names the address: the answer of a gateway that listens elsewhere proves nothing about this one. */
+export function computeGatewayProof(
+  { url, challenge }: { readonly url: string; readonly challenge: string },
+  ownerToken: string,
+): string {
+  return createHmac('sha256', ownerToken)
+    .update(`hearthbus gateway proof v1\n${canonicalJson({ challenge, url })}`)
+    .digest('hex')
 }
 
 function computeNoteMac({ url, pid, version }: RunningGatewayNote, ownerToken: string): string {

@@ -21,7 +21,7 @@ import type { StdioStreams } from './stdio-transport.ts'
 export interface BridgeOptions {
   readonly streams: StdioStreams
   /** The endpoint, with profile and name style; called again when the gateway does not answer any more. */
-  readonly locate: () => URL | undefined
+  readonly locate: () => Promise<URL | undefined>
   readonly token?: string | undefined
   readonly log: Logger
 }
@@ -48,7 +48,7 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
   }
 
   async function connect(): Promise<StreamableHTTPClientTransport> {
-    const url = locate()
+    const url = await locate()
     if (url === undefined) throw new Error('no gateway runs any more; start one, and this goes on')
     const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers } })
     transport.onmessage = (message) => {

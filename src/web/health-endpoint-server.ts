@@ -21,6 +21,8 @@ export interface HealthEndpointOptions {
     remoteAddress: string | undefined,
   ) => Result<Caller, { readonly status: number; readonly message: string }>
   readonly metrics: () => Promise<{ readonly text: string; readonly contentType: string }>
+  /** Headers with which this gateway answers the challenge of a command of its owner (main/running-gateway-note.ts). */
+  readonly prove: (headers: IncomingHttpHeaders) => ReadonlyMap<string, string>
 }
 
 export function createHealthEndpointHandler({
@@ -28,10 +30,14 @@ export function createHealthEndpointHandler({
   probe,
   know,
   metrics,
-}: HealthEndpointOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  prove,
+}: MonitorOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (request, response) => {
     const path = request.url?.split('?')[0]
-    if (path === '/health') return sendJsonResponse(response, 200, { status: 'ok' })
+    if (path === '/health') {
+      response.setHeaders(new Map(prove(request.headers)))
+      return sendJsonResponse(response, 200, { status: 'ok' })
+    }
     if (path === '/ready') {
       const tried = await probe()
       const { ledger, services } = status()

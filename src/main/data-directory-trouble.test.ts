@@ -1,8 +1,18 @@
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { explainDataDirectoryTrouble } from './data-directory-trouble.ts'
 
 function errorWith(facts: object): Error {
   return Object.assign(new Error('the system says so'), facts)
+}
+
+function troubleOf(act: () => unknown): string | undefined {
+  try {
+    act()
+    return undefined
+  } catch (error) {
+    return explainDataDirectoryTrouble(error, '/data/home')
+  }
 }
 
 describe('data trouble', () => {
@@ -37,6 +47,15 @@ describe('data trouble', () => {
     expect(explainDataDirectoryTrouble(errorWith({ code: 'ERR_SQLITE_ERROR', errcode: 14 }), '/data/home')).toContain(
       'cannot be used',
     )
+  })
+
+  it('says so of a number that another program wrote, which node:sqlite does not read', () => {
+    const file = new DatabaseSync(':memory:')
+    file.exec('CREATE TABLE t (n INTEGER PRIMARY KEY); INSERT INTO t VALUES (9007199254740993)')
+    const read = (): unknown => file.prepare('SELECT n FROM t').all()
+    expect(read).toThrow(RangeError)
+    expect(troubleOf(read)).toMatch(/^A database in \/data\/home contains a number that this program did not write \(/)
+    expect(explainDataDirectoryTrouble(new RangeError('too large'), '/data/home')).toBeUndefined()
   })
 
   it('leaves mistakes of ours and troubles elsewhere alone', () => {

@@ -1,0 +1,96 @@
+/**
+ * A second process that could write the same records: what the gateway that runs does, and what a start leaves alone that
+ * cannot succeed.
+ */
+import { createSecretKey } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { configSchema } from '../src/config/schema.ts'
+import { silentLogger } from '../src/core/logger.ts'
+import { LogStore } from '../src/ledger/log-store.ts'
+import { startGateway } from '../src/main.ts'
+
+const OWNER = { caller: { kind: 'principal', id: 'owner', role: 'admin' }, channel: 'api' } as const
+let root: string
+let data: string
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'hearthbus-second-'))
+  data = join(root, 'data')
+})
+afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+function start(port = 0): ReturnType<typeof startGateway> {
+  const config = configSchema.parse({ listen: { port }, ledger: { pins: join(root, 'pins') } })
+  return startGateway({ config, dataRoot: data, version: '0', logger: silentLogger, listen: true })
+}
+
+describe('a gateway whose lock file is moved while it runs', () => {
+  it('records nothing any more, and does nothing that would have to be recorded', async () => {
+    const gateway = await start()
+    if (!gateway.ok) throw new Error(gateway.fault.message)
+    const { bus, ledger, stop } = gateway.value
+    renameSync(join(data, 'gateway.lock'), join(root, 'moved'))
+    await expect
+      .poll(() => ledger.state(), { timeout: 10_000 })
+      .toMatchObject({
+        kind: 'refusing',
+        fault: { kind: 'lock-lost', path: join(data, 'gateway.lock') },
+      })
+    const size = ledger.size()
+    expect(await bus.call('task_create', undefined, { title: 'a' }, OWNER)).toMatchObject({ ok: false })
+    expect(await ledger.checkpoint()).toMatchObject({ ok: false, fault: { kind: 'lock-lost' } })
+    expect(ledger.size()).toBe(size)
+    expect(await stop()).toEqual([expect.stringContaining('another process could write the same records')])
+  })
+})
+
+describe('a start whose address is taken', () => {
+  it('leaves the records as they are', async () => {
+    const first = await start()
+    if (!first.ok) throw new Error(first.fault.message)
+    await first.value.stop()
+    const before = readRecords()
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const second = await start(port)
+    other.close()
+    expect(second).toMatchObject({ ok: false, fault: { message: expect.stringContaining(String(port)) } })
+    expect(readRecords()).toEqual(before)
+  })
+})
+
+/** Every file of the log, and the checkpoint beside it. */
+function readRecords(): readonly (readonly [string, string])[] {
+  const names = readdirSync(join(data, 'ledger/tail')).map((name) => join('ledger/tail', name))
+  return ['checkpoint.signed', ...names].map((name) => [name, readFileSync(join(data, name), 'hex')])
+}
+
+describe('a tail that another process has appended to', () => {
+  it('is not cut off where this one believes it to end', () => {
+    const directory = join(root, 'ledger')
+    const key = createSecretKey(new Uint8Array(32))
+    const open = (): LogStore => new LogStore({ directory, key })
+    const append = (log: LogStore, text: string): void => {
+      log.workBegins()
+      log.append({ bytes: Buffer.from(text) })
+      log.writeGroup(false)
+      log.groupEnds(true)
+    }
+    const one = open()
+    append(one, 'first')
+    const other = open()
+    append(other, 'second')
+    one.close()
+    const read = open()
+    expect(read.entries(0, 9).map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(['first', 'second'])
+    read.close()
+    other.close()
+  })
+})

@@ -39,6 +39,7 @@ import {
   verifyOwnLedger,
 } from './main/self-verification.ts'
 import { NODE_STOP_KIND } from './ledger/unsigned-tail.ts'
+import { createDecisionSigning, DECISION_SIGNING_MS } from './main/decision-signing.ts'
 import { createWitnessCosigningJob, listCosignedCheckpoints } from './main/cosigning-client.ts'
 import { createForeignDatabaseWriteDetector } from './main/database-write-detector.ts'
 import { startFaces } from './main/faces-server.ts'
@@ -198,7 +199,8 @@ async function build(
     if (outage !== undefined) throw new Error(formatSigningOutage(outage))
     if (!signed.ok) throw new Error(formatLedgerFault(signed.fault))
   })
-  undo.push(startPeriodicJob(SIGNING_RETRY_INTERVAL_MS, createSigningRetry(ledger, logger), logger))
+  undo.push(startPeriodicJob(SIGNING_RETRY_MS, createSigningRetry(ledger, logger), logger))
+  undo.push(startPeriodicJob(DECISION_SIGNING_MS, createDecisionSigning(ledger), logger))
   const reporters: Pick<Service, 'name' | 'health' | 'probe' | 'examine'>[] = []
   let gossip: ConsensusPeerService | undefined
   const families = await createFamilyServices({

@@ -32,9 +32,11 @@ import { createLogSigner } from '../src/ledger/note-key.ts'
 import { readTailSegments } from '../src/ledger/tail-reader-store.ts'
 import { startGateway } from '../src/main.ts'
 import type { Gateway } from '../src/main.ts'
+import { SOURCE_CLI, startGatewayProcess } from './gateway-process.ts'
 import { rewriteLog } from './ledger-attack.ts'
 
 const OWNER = { kind: 'principal', id: 'owner', role: 'admin' } as const
+const WAIT = { timeout: 60_000 }
 let root: string
 let data: string
 let pins: string
@@ -110,6 +112,17 @@ function cutBeforeStop(): number {
   return last.first + last.entries.length
 }
 
+/** The number of `stop.engaged` in the tail. */
+function stopEntry(): number {
+  const { segments } = readTail(join(data, 'ledger/tail'), undefined, Infinity)
+  const groups = segments.flatMap((segment) => segment.groups)
+  const group = groups.find(({ entries }) =>
+    entries.some((bytes) => Buffer.from(bytes).includes('"kind":"stop.engaged"')),
+  )
+  if (group === undefined) throw new Error('no stop')
+  return group.first
+}
+
 /** Two runs; the emergency stop is engaged in the second, which ends in order. */
 async function engageStopAndEnd(): Promise<void> {
   const first = await up()
@@ -173,6 +186,31 @@ describe('a log that was cut back to before the emergency stop', () => {
     expect([...gateway.ledger.records()].map(({ event }) => event.kind)).toContain('ledger.adopted')
     expect(await gateway.stop()).toEqual([])
     expect(await findings()).toEqual([])
+  })
+})
+
+describe('a gateway that is killed after an emergency stop', () => {
+  it('has signed that within seconds, so that it cannot be cut off', async () => {
+    const home = { data, config: join(root, 'hearthbus.yaml'), remove: () => undefined }
+    writeFileSync(home.config, `listen:\n  port: 0\nledger:\n  pins: ${pins}\n  checkpointSeconds: 3600\n`)
+    const gateway = await startGatewayProcess(home, [], SOURCE_CLI)
+    const authorization = `Bearer ${readFileSync(join(data, 'keys/owner.token'), 'utf8').trim()}`
+    const headers = { authorization, 'content-type': 'application/json' }
+    const stopped = await fetch(`${gateway.url}/api/stop`, { method: 'POST', headers, body: '{"reason":"fire"}' })
+    expect(stopped.status).toBe(200)
+    // Nothing else is recorded, and the next periodic checkpoint is an hour away.
+    const sizeIn = (path: string): number => Number(readFileSync(path, 'utf8').split('\n')[1])
+    const stopAt = stopEntry()
+    await expect.poll(() => sizeIn(join(data, 'checkpoint.signed')), WAIT).toBeGreaterThan(stopAt)
+    await expect
+      .poll(() => (JSON.parse(readFileSync(pinFile(), 'utf8')) as { size: number }).size, WAIT)
+      .toBeGreaterThan(stopAt)
+    await gateway.kill()
+    cutBeforeStop()
+    remove('checkpoint.signed', 'ledger/checkpoint', 'ledger/tile', 'ledger/bodies', ...CACHES)
+    sql('DELETE FROM ledger_checkpoint')
+    expect(await findings()).toContainEqual(expect.stringContaining(`were signed (pin ${pinFile()})`))
+    expect(await refusedStart()).toContain('outside of the data directory')
   })
 })
 

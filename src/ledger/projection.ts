@@ -79,6 +79,7 @@ export class ProjectionSet {
   readonly #open = new Map<UntypedProjection, OpenProjection>()
   readonly #byKind = new Map<string, OpenProjection[]>()
   readonly #unlawful: UnlawfulEntry[] = []
+  #newestAppended = -1
 
   constructor(read: EntriesByKindReader) {
     this.#read = read
@@ -119,7 +120,12 @@ export class ProjectionSet {
     return this.#open.get(projection)?.state as State
   }
 
-  /** Whether a projection handles this kind. Most entries are calls, which no projection handles. */
+  /** The newest entry of this process that changed a state, or was to: a transaction that is undone leaves it. */
+  get newestAppended(): number {
+    return this.#newestAppended
+  }
+
+  /** Whether there is a function for this kind: most entries are calls, which have none. */
   handles(kind: string): boolean {
     return this.#byKind.has(kind)
   }
@@ -130,6 +136,7 @@ export class ProjectionSet {
       const why = projection.apply[entry.kind]?.(state, entry)
       if (why !== undefined) throw new UnlawfulEntryError({ kind: entry.kind, why })
     }
+    this.#newestAppended = entry.seq
   }
 
   /** Why the body of an entry cannot be erased now. */

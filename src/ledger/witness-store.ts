@@ -1,13 +1,14 @@
 /**
  * Witness store: the last checkpoint cosigned for each log, checked and replaced in one transaction, durable before the
- * cosignature is returned.
+ * cosignature is returned. Who can write into its table must not make it forget a tree: what a memory elsewhere knows
+ * counts, too, and a row without this witness's own signature is not believed.
  */
 import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { formatSignedCheckpoint, verifyAndParseCheckpoint, parseCheckpoint } from './checkpoint.ts'
 import type { Checkpoint } from './checkpoint.ts'
-import { formatSignature, parseNote, signNote, addSignaturesToNote } from './signed-note.ts'
+import { formatSignature, parseNote, signNote, addSignaturesToNote, verifyNote } from './signed-note.ts'
 import type { NoteSigner } from './note-key.ts'
 import { parseAddCheckpointRequest, checkAgainstKnownCheckpoint } from './witness.ts'
 import type { LogKeysByOrigin, WitnessRefusal } from './witness.ts'
@@ -15,6 +16,14 @@ import type { LogKeysByOrigin, WitnessRefusal } from './witness.ts'
 export const witnessMigrations: ModuleMigrations = {
   room: 'witness',
   steps: ['CREATE TABLE witness_checkpoint (origin TEXT PRIMARY KEY, note TEXT NOT NULL) STRICT, WITHOUT ROWID'],
+}
+
+export type CosignedTree = Pick<Checkpoint, 'size' | 'root'>
+
+/** The newest tree that was cosigned of each log, where nobody else can write. */
+export interface CosignedTreeMemory {
+  readonly newest: (log: string) => CosignedTree | undefined
+  readonly keep: (log: string, tree: CosignedTree) => void
 }
 
 export interface WitnessOptions {
@@ -25,6 +34,7 @@ export interface WitnessOptions {
   readonly logs: LogKeysByOrigin
   /** The owner of these logs, where logs of others may have the same names; without spaces. */
   readonly owner?: string
+  readonly memory?: CosignedTreeMemory
 }
 
 export class WitnessStore {
@@ -47,6 +57,7 @@ export class WitnessStore {
       const { signatures } = signNote(note.text, [signer])
       const cosigned = formatSignedCheckpoint({ checkpoint, note: addSignaturesToNote(note, signatures) })
       sql.prepare('INSERT OR REPLACE INTO witness_checkpoint VALUES (?, ?)').run(this.#row(checkpoint.origin), cosigned)
+      this.#options.memory?.keep(this.#log(checkpoint.origin), { size: checkpoint.size, root: checkpoint.root })
       return ok(signatures.map(formatSignature).join(''))
     })
   }
@@ -83,13 +94,26 @@ export class WitnessStore {
     return found === undefined ? undefined : String(found['note'])
   }
 
-  #remembered(origin: string): Checkpoint | undefined {
+  /** The same log has the same name here whatever rows there are. */
+  #log(origin: string): string {
+    const { owner } = this.#options
+    return owner === undefined ? origin : `${origin} ${owner}`
+  }
+
+  #remembered(origin: string): CosignedTree | undefined {
+    const known = this.#options.memory?.newest(this.#log(origin))
+    const stored = this.#stored(origin)
+    return known !== undefined && known.size >= (stored?.size ?? 0) ? known : stored
+  }
+
+  #stored(origin: string): CosignedTree | undefined {
     const text = this.latest(origin)
     if (text === undefined) return undefined
     const note = parseNote(text)
+    const isOwn = note.ok && verifyNote(note.value, [this.#options.signer.key]).ok
     const checkpoint = note.ok ? parseCheckpoint(note.value.text) : note
-    // If the witness forgot what it cosigned, it could cosign a fork, so it stops instead.
-    if (!checkpoint.ok) throw new Error(`what this witness remembers of ${origin} cannot be read`)
+    // Forgetting could mean to cosign a fork, so it is better to stop.
+    if (!isOwn || !checkpoint.ok) throw new Error(`what this witness remembers of ${origin} cannot be read`)
     return checkpoint.value
   }
 }

@@ -75,7 +75,7 @@ export function parseAddCheckpointRequest(
 /** Decides against the last checkpoint cosigned for this log; `undefined` means to cosign and remember this one. */
 export function checkAgainstKnownCheckpoint(
   { oldSize, proof, signed }: AddCheckpointRequest,
-  remembered: Checkpoint | undefined,
+  remembered: Pick<Checkpoint, 'size' | 'root'> | undefined,
 ): WitnessRefusal | undefined {
   const { size, root } = signed.checkpoint
   const [fromSize, fromRoot] = [remembered?.size ?? 0, remembered?.root ?? EMPTY_TREE_ROOT]

@@ -22,6 +22,7 @@ import type { UntypedProjection, StoredContentAuditor } from '../ledger/projecti
 import { findExposedKeyFiles } from './key-files-store.ts'
 import { membershipProjection } from './membership-log.ts'
 import { offerProjection } from './offer-log.ts'
+import { witnessProjection } from './witness-log.ts'
 import { runtimeEntryCache } from '../runtime/runtime-cache-store.ts'
 import { runtimeProjection } from '../runtime/runtime-state.ts'
 
@@ -35,6 +36,7 @@ export const ledgerProjections: readonly UntypedProjection[] = [
   laterCallsProjection,
   membershipProjection,
   offerProjection,
+  witnessProjection,
 ]
 
 export const ledgerEntryCaches: readonly EntryCacheDefinition[] = [runtimeEntryCache]

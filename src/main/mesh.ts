@@ -95,7 +95,7 @@ export async function prepareMesh(parts: MeshDependencies): Promise<Result<Prepa
       const witness = config.mesh.witness
         ? openPeerWitness({ path: files.witness, identity, ledger, mesh, logger })
         : undefined
-      if (witness !== undefined) undo.push(() => witness.close())
+      if (witness !== undefined) undo.push(() => witness.stop())
       await store.recordHeld()
       const gossip = createConsensusGossip({
         mesh,

@@ -1,8 +1,15 @@
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
 import { identityOf } from '../../test/mesh-keys.ts'
+import { toUtf8 } from '../core/bytes.ts'
 import { silentLogger } from '../core/logger.ts'
+import { formatCheckpoint } from '../ledger/checkpoint.ts'
+import { createLogSigner } from '../ledger/note-key.ts'
+import { signNote } from '../ledger/signed-note.ts'
+import { computeLeafHash } from '../ledger/tree.ts'
+import { formatAddCheckpointRequest } from '../ledger/witness.ts'
 import type { PeerWitness, PeerWitnessDependencies } from './peer-witness-client.ts'
 import { openPeerWitness } from './peer-witness-client.ts'
 
@@ -14,23 +21,41 @@ let witness: PeerWitness
 beforeEach(async () => {
   fixture = await LedgerFixture.open()
   origins = {}
+  witness = openWitness()
+})
+afterEach(async () => {
+  await witness.stop()
+  return fixture.remove()
+})
+
+function openWitness(): PeerWitness {
   const mesh = {
     get peers() {
       return Object.entries(origins).map(([nodeId, ledgerOrigin]) => ({ nodeId, manifest: { ledgerOrigin } }))
     },
   } as unknown as PeerWitnessDependencies['mesh']
-  witness = openPeerWitness({
-    path: join(fixture.directory, 'mesh-witness.db'),
-    identity: identityOf(1),
-    ledger: fixture.ledger,
-    mesh,
-    logger: silentLogger,
-  })
-})
-afterEach(() => {
-  witness.close()
-  return fixture.remove()
-})
+  const path = join(fixture.directory, WITNESS_DATABASE)
+  return openPeerWitness({ path, identity: identityOf(1), ledger: fixture.ledger, mesh, logger: silentLogger })
+}
+
+const WITNESS_DATABASE = 'mesh-witness.db'
+const ORIGIN = 'hearthbus.local/home'
+
+/** What the attic asks to have cosigned: a tree of one entry, after none. */
+async function addTree(entry: string): Promise<string> {
+  origins = { [attic]: ORIGIN }
+  const checkpoint = { origin: ORIGIN, size: 1, root: computeLeafHash(toUtf8(entry)), extensions: [] }
+  const note = signNote(formatCheckpoint(checkpoint), [createLogSigner(ORIGIN, identityOf(2).privateKey)])
+  const body = formatAddCheckpointRequest({ oldSize: 0, proof: [], signed: { checkpoint, note } })
+  const { status, text } = await witness.service.addCheckpoint(attic, body)
+  return status === 200 ? 'cosigned' : `${status} ${text.trim()}`
+}
+
+function tamper(sql: string): void {
+  const file = new DatabaseSync(join(fixture.directory, WITNESS_DATABASE))
+  file.exec(sql)
+  file.close()
+}
 
 const statusOf = async (node: string): Promise<number> => (await witness.service.addCheckpoint(node, '')).status
 
@@ -48,5 +73,32 @@ describe('a peer witness', () => {
       statuses.push(await statusOf(attic))
     }
     expect(statuses).toEqual([400, 400, 400, 400, 400, 400, 400, 400, 404])
+  })
+
+  it('cosigns no fork after its table was emptied, while it runs or after a stop', async () => {
+    expect(await addTree('a')).toBe('cosigned')
+    tamper('DELETE FROM witness_checkpoint')
+    // C2SP tlog-witness: a conflict answers with the size that is remembered.
+    expect(await addTree('b')).toBe('409 1')
+    await witness.stop()
+    witness = openWitness()
+    expect(await addTree('b')).toBe('409 1')
+  })
+
+  it('has on record what it cosigned, and once an hour what it cosigned since', async () => {
+    expect(await addTree('a')).toBe('cosigned')
+    await witness.cosign()
+    await witness.cosign()
+    const recorded = [...fixture.ledger.records()].filter(({ event }) => event.kind === 'witness.remembers')
+    const root = Buffer.from(computeLeafHash(toUtf8('a'))).toString('base64')
+    expect(recorded.map(({ event }) => event)).toEqual([
+      expect.objectContaining({ log: `${ORIGIN} ${attic.replace('ed25519:', '')}`, size: 1, root }),
+    ])
+  })
+
+  it('does not believe a row that it did not sign itself', async () => {
+    expect(await addTree('a')).toBe('cosigned')
+    tamper('UPDATE witness_checkpoint SET note = substr(note, 1, instr(note, char(10) || char(10)) + 1)')
+    await expect(addTree('b')).rejects.toThrow('cannot be read')
   })
 })

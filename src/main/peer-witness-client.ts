@@ -3,8 +3,8 @@
  * every other and cosigns only what extends it (C2SP tlog-witness, spoken through the mesh instead of a URL of its
  * own).
  *
- * A log is identified by its node's own key, which also signs the manifest: nodes without a configured name give their
- * logs the same name, so a name does not identify a log.
+ * What was cosigned is in this node's own log, too (witness-log.ts). A log is known by its node's own key, which the manifest is signed with: nodes without a configured name all give
+ * their logs the same name, so each log is remembered by its key.
  */
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
@@ -29,6 +29,7 @@ import { stripNodeIdPrefix, decodeNodeId } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
 import { formatNodeWitnessName } from './node-voter.ts'
+import { createWitnessLog } from './witness-log.ts'
 
 export interface PeerWitnessDependencies {
   readonly path: string
@@ -41,7 +42,8 @@ export interface PeerWitnessDependencies {
 export interface PeerWitness {
   readonly service: WitnessService
   readonly cosign: () => Promise<void>
-  readonly close: () => void
+  /** Records what was cosigned, and closes. */
+  readonly stop: () => Promise<void>
 }
 
 /** The time-out for one request to one node. A second request corrects the assumed size; a third is for a race. */
@@ -57,6 +59,7 @@ export function openPeerWitness(parts: PeerWitnessDependencies): PeerWitness {
   const { identity, ledger, mesh } = parts
   const database = new Database({ path: parts.path, migrations: [witnessMigrations], isWhole: true })
   const signer = createCosigner(formatNodeWitnessName(identity.id), identity.privateKey, systemClock.now)
+  const memory = createWitnessLog(ledger, systemClock)
   const namesOf = new Map<string, Set<string>>()
   // The log of a node, as its manifest describes it, identified by the key that signed the manifest.
   const logOf = (peer: string): { readonly origin: string; readonly store: WitnessStore } | undefined => {
@@ -67,8 +70,8 @@ export function openPeerWitness(parts: PeerWitnessDependencies): PeerWitness {
     const names = namesOf.get(peer) ?? new Set()
     if (!names.has(origin) && names.size >= MAX_LOGS_PER_NODE) return undefined
     namesOf.set(peer, names.add(origin))
-    const logs = new Map([[origin, [createNoteVerifier(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey)]]])
-    return { origin, store: new WitnessStore({ database, signer, logs, owner: stripNodeIdPrefix(peer) }) }
+    const logs = new Map([[origin, [createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey)]]])
+    return { origin, store: new WitnessStore({ database, signer, logs, owner: stripNodeIdPrefix(peer), memory }) }
   }
   // Per node, the size that it cosigned last. This is only an assumption, which the node's 409 answer corrects.
   const remembered = new Map<string, number>()
@@ -90,6 +93,7 @@ export function openPeerWitness(parts: PeerWitnessDependencies): PeerWitness {
       },
     },
     cosign: async () => {
+      if (ledger.state().kind !== 'refusing') await memory.record()
       const signed = ledger.latestCheckpoint()
       // While the ledger refuses, it does not show what it signed.
       if (signed === undefined || ledger.state().kind === 'refusing') return
@@ -102,7 +106,13 @@ export function openPeerWitness(parts: PeerWitnessDependencies): PeerWitness {
       const cosignatures = answers.filter((answer) => answer !== undefined)
       if (cosignatures.length > 0) await ledger.addCosignatures(signed, cosignatures)
     },
-    close: () => database.close(),
+    stop: async () => {
+      try {
+        if (ledger.state().kind !== 'refusing') await memory.record('all')
+      } finally {
+        database.close()
+      }
+    },
   }
 }
 

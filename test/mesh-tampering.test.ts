@@ -1,10 +1,13 @@
 /** A gateway whose mesh.db somebody without its key writes into: pins stay what the log says, and `verify` names it. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { verifyDataDirectoryLedger } from '../src/cli/offline-ledger-store.ts'
+import { verifyDataDirectoryLedger } from '../src/cli/ledger-files-client.ts'
+import { createOwnCommunity } from '../src/cli/mesh-client.ts'
+import type { MeshCommandContext } from '../src/cli/mesh-client.ts'
+import { leaveCommunity } from '../src/cli/mesh-leaving-client.ts'
 import { configSchema } from '../src/config/schema.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { formatLedgerFinding } from '../src/ledger/ledger-finding.ts'
@@ -103,6 +106,62 @@ describe('a mesh database that somebody wrote into', () => {
     await running(async ({ ledger }) => {
       expect(createOfferLog(ledger).pins(NODE).get(PIN.key)).toBe(PIN.hash)
       expect(createOfferLog(ledger).prefixes()).toEqual(expect.arrayContaining([...before]))
+    })
+  })
+})
+
+describe('the community of a node', () => {
+  const command = (): MeshCommandContext => ({ config, dataRoot, name: 'attic' })
+  const MESH_FILES = ['mesh.db', 'mesh.db-wal', 'mesh.db-shm']
+
+  /** A copy of the mesh database, to be put back. */
+  function keepMeshFiles(): () => void {
+    const kept = mkdtempSync(join(tmpdir(), 'hearthbus-mesh-kept-'))
+    const present = MESH_FILES.filter((name) => existsSync(join(dataRoot, name)))
+    for (const name of present) cpSync(join(dataRoot, name), join(kept, name))
+    return () => {
+      for (const name of MESH_FILES) rmSync(join(dataRoot, name), { force: true })
+      for (const name of present) cpSync(join(kept, name), join(dataRoot, name))
+      rmSync(kept, { recursive: true })
+    }
+  }
+
+  beforeEach(async () => {
+    await running(async () => undefined)
+    await createOwnCommunity(command(), 'village')
+    await running(async () => undefined)
+    expect(await verify()).toEqual([])
+  })
+
+  it('is missed by verify when the file or the list in it is removed, until it is there again or was left', async () => {
+    const missing = [
+      expect.stringMatching(/^The member list of ed25519:.* was removed; the ledger has it \(entry \d+\)/),
+    ]
+    const putBack = keepMeshFiles()
+    tamper("DELETE FROM fact WHERE name LIKE 'community%'")
+    expect(await verify()).toEqual(missing)
+    for (const name of MESH_FILES) rmSync(join(dataRoot, name), { force: true })
+    expect(await verify()).toEqual(missing)
+    await running(async () => undefined)
+    expect(await verify()).toEqual(missing)
+    putBack()
+    expect(await verify()).toEqual([])
+    rmSync(join(dataRoot, 'mesh.db'))
+    expect((await leaveCommunity(command(), { abandon: false })).text).toContain('whose member list was lost')
+    expect(await verify()).toEqual([])
+  })
+
+  it('is not its community again, once it was left, by an older copy of the file', async () => {
+    const putBack = keepMeshFiles()
+    expect((await leaveCommunity(command(), { abandon: true })).text).toContain('This node has left village')
+    expect(await verify()).toEqual([])
+    putBack()
+    expect(await verify()).toEqual([
+      'The member list of the community was added or changed; the ledger does not have it.',
+    ])
+    expect(await start()).toMatchObject({
+      ok: false,
+      fault: { message: expect.stringContaining('this node has left that community') as string },
     })
   })
 })

@@ -4,7 +4,11 @@
  */
 import { existsSync, renameSync } from 'node:fs'
 import { resolveDataDirectory } from '../config/data-directory.ts'
+import type { DataDirectory } from '../config/data-directory.ts'
 import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { isLogPresent } from '../ledger/log-store.ts'
+import { recordLeftCommunity } from '../main/membership-log.ts'
 import { locateMeshFiles } from '../main/mesh-files.ts'
 import { takeGatewayLock } from '../main/gateway-lock-client.ts'
 import type { Community } from '../mesh/identity/community.ts'
@@ -12,6 +16,7 @@ import { stripNodeIdPrefix } from '../mesh/identity/node-key.ts'
 import { NO_COMMUNITY_MESSAGE, formatMeshRefusal, withMeshStore } from './mesh-client.ts'
 import type { MeshCommandContext, OpenedMeshStore, MeshCommandResult } from './mesh-client.ts'
 import type { CommandAnswer } from './command-output.ts'
+import { withOfflineLedger } from './ledger-files-client.ts'
 
 export interface LeaveOptions {
   /** Leave even if this node founded the community and others are in it. */
@@ -20,17 +25,38 @@ export interface LeaveOptions {
 
 export async function leaveCommunity(command: MeshCommandContext, options: LeaveOptions): Promise<CommandAnswer> {
   const data = resolveDataDirectory(command.dataRoot)
-  // A command that only reads creates neither a key nor a database.
-  if (!existsSync(locateMeshFiles(data).database)) return formatMeshRefusal(NO_COMMUNITY_MESSAGE)
-  // A running gateway has peers, sessions and subscriptions of the community that it started in.
+  // Looking makes neither a key nor a database.
+  if (!existsSync(locateMeshFiles(data).database)) return leaveLostCommunity(command)
+  // A gateway has neighbours, sessions and subscriptions of the community that it started in.
+  return withoutGateway(data, () => withMeshStore(command, (opened) => leave(command, opened, options)))
+}
+
+async function withoutGateway(data: DataDirectory, work: () => Promise<CommandAnswer>): Promise<CommandAnswer> {
   const lock = await takeGatewayLock(data)
   if (!lock.ok)
     return formatMeshRefusal('The gateway of this node runs. Stop it first, then leave, then start it again.')
-  try {
-    return await withMeshStore(command, (opened) => leave(command, opened, options))
-  } finally {
-    lock.value.release()
-  }
+  // The ledger takes it once more to record the leaving.
+  lock.value.release()
+  return work()
+}
+
+/** The member list is gone, with the file or without: what the log says of it is all that there is to leave. */
+async function leaveLostCommunity(command: MeshCommandContext): Promise<CommandAnswer> {
+  const recorded = await recordLeaving(command)
+  if (!recorded.ok) return formatMeshRefusal(recorded.fault)
+  if (!recorded.value) return formatMeshRefusal(NO_COMMUNITY_MESSAGE)
+  return { json: { left: 'lost' }, text: 'This node has left the community whose member list was lost here.' }
+}
+
+/** On record before anything is forgotten: a copy of the list that somebody puts back is not believed then. */
+async function recordLeaving(
+  { dataRoot, config }: MeshCommandContext,
+  communityId?: string,
+): Promise<Result<boolean, string>> {
+  if (!isLogPresent(resolveDataDirectory(dataRoot).ledger)) return ok(false)
+  return withOfflineLedger({ dataRoot, config, state: 'sound', rooms: 'all' }, (ledger) =>
+    recordLeftCommunity(ledger, communityId),
+  )
 }
 
 async function leave(
@@ -39,7 +65,7 @@ async function leave(
   { abandon }: LeaveOptions,
 ): Promise<MeshCommandResult> {
   const community = store.community()
-  if (community === undefined) return fail(NO_COMMUNITY_MESSAGE)
+  if (community === undefined) return ok(await leaveLostCommunity(command))
   const others = [...community.members.keys()].filter((nodeId) => nodeId !== authority.self.id).length
   const { rootKey } = locateMeshFiles(resolveDataDirectory(command.dataRoot))
   const isFounder = existsSync(rootKey)
@@ -47,8 +73,9 @@ async function leave(
     return fail(
       `This node founded ${community.name} and holds its root key, without which nobody makes anchors or revokes one; ${others} other nodes are in it. If it is to leave all the same: hearthbus mesh leave --abandon, which puts the key aside.`,
     )
-  // The root key is renamed first: a node without a community that still had this key would use it for the next
-  // community that it founds.
+  const recorded = await recordLeaving(command, community.id)
+  if (!recorded.ok) return recorded
+  // First: a node without a community that still had this key would found the next one with it.
   const keptAs = `${rootKey}.${stripNodeIdPrefix(community.id).slice(0, 8)}`
   if (isFounder) renameSync(rootKey, keptAs)
   await store.leave()

@@ -2,6 +2,7 @@
  * Membership log: what the node's ledger says about communities, in the form that the store of a community needs.
  *
  *   community.changed ─▶ more records, never fewer      invitation.used ─▶ by one node
+ *   community.left    ─▶ only a newer list of it counts from then on
  *   community.forked  ─▶ an anchor signed two decisions under one number: it was put back to an older copy, or copied
  *   invitation.reused ─▶ two nodes were admitted with one invitation
  *
@@ -13,12 +14,14 @@ import { readEntryNumberField, readEntryTextField } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
-import type { MembershipLog } from '../mesh/identity/membership-log.ts'
+import type { MembershipLog, RecordedCommunityRevision } from '../mesh/identity/membership-log.ts'
 
 interface MembershipState {
-  /** The newest revision of each community, by community id. */
-  readonly revisions: StateTable<{ readonly revision: number; readonly digest: string }>
-  /** The node that used each invitation: invitation id → node id. */
+  /** By community id. */
+  readonly revisions: StateTable<RecordedCommunityRevision>
+  /** The community that this node belongs to, and the entry that says so, under one key. */
+  readonly current: StateTable<{ readonly id: string; readonly seq: number }>
+  /** Invitation id → node id. */
   readonly invitations: StateTable<string>
   /** Forks and second uses that were recorded, once each. */
   readonly findings: StateTable<boolean>
@@ -28,16 +31,19 @@ interface MembershipState {
 const MAX_NAMED = 512
 
 const MESH_WRITTEN = 'mesh.written'
+const COMMUNITY_LEFT_KIND = 'community.left'
+const CURRENT_COMMUNITY_STATE_KEY = 'current'
 
 export const membershipProjection: Projection<MembershipState> = {
   name: 'membership',
   initial: (journal) => ({
-    revisions: new StateTable(journal),
+    revisions: new StateTable<RecordedCommunityRevision>(journal),
+    current: new StateTable(journal),
     invitations: new StateTable(journal),
     findings: new StateTable<boolean>(journal),
   }),
   apply: {
-    'community.changed': ({ revisions }, entry) => {
+    'community.changed': ({ revisions, current }, entry) => {
       const [id, digest] = [readEntryTextField(entry, 'community_id'), readEntryTextField(entry, 'digest')]
       const revision = readEntryNumberField(entry, 'revision')
       if (id === undefined || digest === undefined || revision === undefined) return 'it lacks what such an entry says'
@@ -45,6 +51,15 @@ export const membershipProjection: Projection<MembershipState> = {
       if (before !== undefined && revision <= before.revision)
         return `the member list was at revision ${before.revision} before`
       revisions.set(id, { revision, digest })
+      current.set(CURRENT_COMMUNITY_STATE_KEY, { id, seq: entry.seq })
+      return undefined
+    },
+    [COMMUNITY_LEFT_KIND]: ({ revisions, current }, entry) => {
+      const id = readEntryTextField(entry, 'community_id')
+      const before = id === undefined ? undefined : revisions.get(id)
+      if (id === undefined || before === undefined || before.isLeft === true) return 'this node was not in it'
+      revisions.set(id, { ...before, isLeft: true })
+      if (current.get(CURRENT_COMMUNITY_STATE_KEY)?.id === id) current.delete(CURRENT_COMMUNITY_STATE_KEY)
       return undefined
     },
     'invitation.used': ({ invitations }, entry) => {
@@ -69,6 +84,29 @@ export const membershipProjection: Projection<MembershipState> = {
     },
   },
   check: { [MESH_WRITTEN]: () => 'another program wrote into the mesh database' },
+}
+
+/** The community that a stored member list has to be of, and the entry that says so. */
+export function readCurrentCommunity({
+  current,
+}: MembershipState): { readonly id: string; readonly seq: number } | undefined {
+  return current.get(CURRENT_COMMUNITY_STATE_KEY)
+}
+
+/**
+ * Records that this node leaves a community: the one that it belongs to as its log says, unless another is named. Does
+ * nothing, and says so, where the log knows of none.
+ */
+export async function recordLeftCommunity(
+  ledger: Pick<Ledger, 'append' | 'projections'>,
+  named?: string,
+): Promise<boolean> {
+  const state = ledger.projections.state(membershipProjection)
+  const id = named ?? readCurrentCommunity(state)?.id
+  const known = id === undefined ? undefined : state.revisions.get(id)
+  if (id === undefined || known === undefined || known.isLeft === true) return false
+  await ledger.append({ kind: COMMUNITY_LEFT_KIND, community_id: id })
+  return true
 }
 
 export function createMembershipLog(ledger: Ledger): MembershipLog {

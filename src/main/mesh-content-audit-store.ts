@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { explainUnreadableFile, requireRegularFile } from '../core/bounded-file-store.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 import type { StoredContentAuditor } from '../ledger/projection.ts'
-import { membershipProjection } from './membership-log.ts'
+import { membershipProjection, readCurrentCommunity } from './membership-log.ts'
 
 export interface MeshDatabaseLocation {
   readonly path: string
@@ -24,14 +24,26 @@ export async function loadMeshContentAudit({
 }: MeshDatabaseLocation): Promise<StoredContentAuditor> {
   const { auditMeshStore } = await import('../mesh/identity/mesh-audit-store.ts')
   return (state) => {
-    if (!existsSync(path)) return []
-    const { revisions } = state(membershipProjection)
+    const membership = state(membershipProjection)
+    const { revisions } = membership
+    const current = readCurrentCommunity(membership)
+    const lost =
+      current === undefined
+        ? []
+        : [{ kind: 'copy-missing' as const, what: 'member list' as const, id: `of ${current.id}`, seq: current.seq }]
+    if (!existsSync(path)) return lost
     try {
       requireRegularFile(path)
-      const { schema, rows } = auditMeshStore(opened, { sealKey, log: { newest: (id) => revisions.get(id) } })
+      const { schema, rows, communityId } = auditMeshStore(opened, {
+        sealKey,
+        log: { newest: (id) => revisions.get(id) },
+      })
       return [
         ...schema.map((name) => ({ kind: 'schema-differs' as const, name: `${name} in ${path}` })),
         ...rows.map((row) => ({ kind: 'copy-unfounded' as const, ...row })),
+        ...(schema.length > 0 || rows.some(({ what }) => what === 'member list') || communityId === current?.id
+          ? []
+          : lost),
       ]
     } catch (error) {
       return [{ kind: 'file-unreadable', path, reason: explainUnreadableFile(error) ?? readErrorMessage(error) }]

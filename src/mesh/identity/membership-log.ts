@@ -4,9 +4,16 @@
  */
 import type { Community } from './community.ts'
 
+export interface RecordedCommunityRevision {
+  readonly revision: number
+  readonly digest: string
+  /** Whoever comes in again is admitted once more, which is a newer revision. */
+  readonly isLeft?: boolean
+}
+
 export interface MembershipLog {
   /** The newest revision of a community that this node has recorded. */
-  readonly newest: (communityId: string) => { readonly revision: number; readonly digest: string } | undefined
+  readonly newest: (communityId: string) => RecordedCommunityRevision | undefined
   readonly record: (community: Community) => Promise<void>
   /** Which node used an invitation. */
   readonly usedBy: (invitationId: string) => string | undefined
@@ -23,6 +30,7 @@ export function explainMembershipRollback(
 ): string | undefined {
   const newest = log?.newest(held.id)
   if (newest === undefined || held.revision > newest.revision) return undefined
+  if (newest.isLeft === true) return 'this node has left that community'
   if (held.revision === newest.revision && held.digest === newest.digest) return undefined
   return `it is at revision ${held.revision}, and this node has recorded revision ${newest.revision}`
 }

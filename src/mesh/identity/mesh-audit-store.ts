@@ -14,6 +14,8 @@ export interface MeshStoreAuditReport {
   /** Names of tables, indexes, views and triggers that were changed, added or removed. */
   readonly schema: readonly string[]
   readonly rows: readonly ForeignMeshRow[]
+  /** The community whose member list is stored, and believed. */
+  readonly communityId: string | undefined
 }
 
 export interface ForeignMeshRow {
@@ -29,10 +31,15 @@ export function auditMeshStore(
   const database = new Database({ path, migrations: [meshMigrations], readOnly: true })
   try {
     const schema = findAlteredSchema(database.sql, [meshMigrations])
-    // With an altered schema, the rows have another meaning, so they are not read.
+    // Other tables have other rows.
+    if (schema.length > 0) return { schema, rows: [], communityId: undefined }
+    const context = { seal: new RowMacAuthenticator(sealKey), log }
+    const community = readOwnCommunity(database, context)
+    const altered = community === 'altered' ? [{ what: 'member list' as const, id: 'of the community' }] : []
     return {
       schema,
-      rows: schema.length > 0 ? [] : listForeignRows(database, { seal: new RowMacAuthenticator(sealKey), log }),
+      rows: [...altered, ...listForeignRows(database, context)],
+      communityId: community === 'altered' ? undefined : community?.id,
     }
   } finally {
     database.close()
@@ -41,7 +48,7 @@ export function auditMeshStore(
 
 function listForeignRows(
   database: Database,
-  { seal, log }: { readonly seal: RowMacAuthenticator; readonly log: Pick<MembershipLog, 'newest'> },
+  { seal }: { readonly seal: RowMacAuthenticator },
 ): readonly ForeignMeshRow[] {
   const { sql } = database
   const invitations = new InvitationStore(database, seal)
@@ -51,19 +58,20 @@ function listForeignRows(
     .all()
     .map(({ id }) => String(id))
   return [
-    ...(isCommunityOwn(database, { seal, log }) ? [] : [{ what: 'member list' as const, id: 'of the community' }]),
     ...ids.filter((id) => invitations.find(sql, id) === undefined).map((id) => ({ what: 'invitation' as const, id })),
     ...notes.map((id) => ({ what: 'withheld offers' as const, id: `of ${id}` })),
     ...acceptances.map((id) => ({ what: 'acceptance of offers' as const, id })),
   ]
 }
 
-function isCommunityOwn({ sql }: Database, context: Parameters<typeof readHeldCommunity>[1]): boolean {
+function readOwnCommunity(
+  { sql }: Database,
+  context: Parameters<typeof readHeldCommunity>[1],
+): ReturnType<typeof readHeldCommunity> | 'altered' {
   try {
-    readHeldCommunity(sql, context)
-    return true
+    return readHeldCommunity(sql, context)
   } catch (error) {
-    if (error instanceof MembershipAlteredError) return false
+    if (error instanceof MembershipAlteredError) return 'altered'
     throw error
   }
 }

@@ -19,6 +19,7 @@ import hashlib
 import json
 import math
 import pathlib
+import re
 import stat
 import sys
 
@@ -171,8 +172,8 @@ def canonical(value):
     return number_text(value)
 
 
-def parsed(data):
-    """An object, or nothing: JSON knows no NaN, and canonical JSON no name twice."""
+def canonical_json(data):
+    """What these bytes say in canonical JSON, else an error: JSON knows no NaN, and canonical JSON no name twice."""
 
     def members(pairs):
         if len(dict(pairs)) != len(pairs):
@@ -184,9 +185,46 @@ def parsed(data):
 
     try:
         value = json.loads(data.decode(), object_pairs_hook=members, parse_constant=refuse)
-        return value if isinstance(value, dict) and canonical(value).encode() == data else None
-    except (ValueError, RecursionError):
+        if canonical(value).encode() == data:
+            return value
+    except RecursionError:
+        pass
+    raise ValueError("it is not canonical JSON")
+
+
+def is_count(value):
+    """Python takes true for 1."""
+    return type(value) is int and 0 <= value < 2**53
+
+
+KIND = re.compile(r"[a-z][a-z0-9_-]*(?:\.[a-z][a-z0-9_-]*)*", re.ASCII)
+TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z")
+
+
+def is_time(value):
+    if not isinstance(value, str) or TIME.fullmatch(value) is None:
+        return False
+    # Python knows no year 0, which has the days of the year 2000.
+    year = value[:4] if value[:4] != "0000" else "2000"
+    try:
+        datetime.datetime.strptime(year + value[4:19], "%Y-%m-%dT%H:%M:%S")
+    except ValueError:
+        return False
+    return value[17:19] < "60"
+
+
+def parsed(data):
+    """An entry, or nothing."""
+    try:
+        entry = canonical_json(data)
+    except ValueError:
         return None
+    if not isinstance(entry, dict) or not is_count(entry.get("v")) or entry["v"] != 1:
+        return None
+    kind = entry.get("kind")
+    if not isinstance(kind, str) or KIND.fullmatch(kind) is None or not is_time(entry.get("at")):
+        return None
+    return entry if is_count(entry.get("seq")) else None
 
 
 # C2SP signed notes and checkpoints.
@@ -339,20 +377,21 @@ def check_entries(folder, size, kept):
         if tree.size in kept and kept[tree.size] != tree.root():
             found(f"the first {tree.size} entries are not the ones that were signed")
         entry = parsed(data)
-        if entry is None or not isinstance(entry.get("kind"), str):
-            found(f"entry {seq} is not canonical JSON with a kind")
+        if entry is None:
+            found(f"entry {seq} is not one in canonical JSON, with its number, a kind and a time")
             entry = {"kind": "", "v": 1, "seq": seq}
         entries.append(entry)
-        if entry.get("v") != 1 or entry.get("seq") != seq:
-            found(f"entry {seq} says that it is entry {entry.get('seq')}")
+        if entry["seq"] != seq:
+            found(f"entry {seq} says that it is entry {entry['seq']}")
+        call = entry.get("call") if is_count(entry.get("call")) else None
         if entry["kind"] == "call.enter":
             open_calls.add(seq)
         elif entry["kind"] in ("call.exit", "call.aborted"):
-            if entry.get("call") not in open_calls:
+            if call not in open_calls:
                 found(f"entry {seq} ends call {entry.get('call')}, which was not open")
-            open_calls.discard(entry.get("call"))
-            ended_calls.add(entry.get("call"))
-        elif entry["kind"] == "call.outcome" and entry.get("call") not in ended_calls:
+            open_calls.discard(call)
+            ended_calls.add(call)
+        elif entry["kind"] == "call.outcome" and (call is None or call not in ended_calls):
             found(f"entry {seq} tells more about call {entry.get('call')}, which had not ended")
     return tree, entries
 
@@ -362,9 +401,11 @@ def check_bodies(entries, bodies):
     for seq, entry in enumerate(entries):
         if entry["kind"] == "body.erased":
             target = entry.get("entry")
-            if target in bodies or target in erased or not (isinstance(target, int) and 0 <= target < seq):
+            is_past = is_count(target) and target < seq
+            if not is_past or target in bodies or target in erased or "body_hash" not in entries[target]:
                 found(f"entry {seq} says that the body of entry {target} was erased, which is not so")
-            erased[target] = seq
+            if is_past:
+                erased[target] = seq
     for seq in bodies:
         if seq >= len(entries):
             found(f"a body is stored for entry {seq}, which there is not")
@@ -378,10 +419,14 @@ def check_bodies(entries, bodies):
                 found(f"the body of entry {seq} is gone, and no erasure accounts for it")
             continue
         salt, body = bodies[seq]
+        try:
+            content = canonical_json(body)
+        except ValueError:
+            found(f"the body of entry {seq} is not canonical JSON")
+            continue
         if sha256(salt + body).hex() != entry["body_hash"]:
             found(f"the body of entry {seq} is not the one the entry commits to")
-        elif entry["kind"] == "call.enter":
-            content = json.loads(body)
+        elif entry["kind"] == "call.enter" and "args_hash" in entry:
             if sha256(bytes.fromhex(content["salt"]) + canonical(content["args"]).encode()).hex() != entry["args_hash"]:
                 found(f"args_hash of entry {seq} is not that of its arguments")
 
@@ -534,11 +579,13 @@ def description_of(opened):
 
 def read_packet_entry(packed, size, root):
     data = packed["leaf"].encode()
-    entry = json.loads(data)
+    entry = parsed(data)
     index, opening = packed["index"], packed.get("opening")
     path = [base64.b64decode(one, validate=True) for one in packed["path"]]
-    if canonical(entry).encode() != data or entry.get("v") != 1 or entry.get("seq") != index:
-        found(f"entry {index} is not one in canonical JSON at its place")
+    if entry is None:
+        raise ValueError(f"entry {index} is not one in canonical JSON, with its number, a kind and a time")
+    if not is_count(index) or entry["seq"] != index:
+        found(f"entry {index} is not at its place")
     if not is_included(leaf_hash(data), index, size, path, root):
         found(f"entry {index} is not proved to be in the log")
     if opening is None:
@@ -546,7 +593,7 @@ def read_packet_entry(packed, size, root):
     if sha256(bytes.fromhex(opening["salt"]) + opening["body"].encode()).hex() != entry.get("body_hash"):
         found(f"the content of entry {index} is not what the entry commits to")
         return entry, None
-    return entry, json.loads(opening["body"])
+    return entry, canonical_json(opening["body"].encode())
 
 
 def check_packet(packet, vkey, kept):

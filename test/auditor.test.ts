@@ -3,6 +3,7 @@
  * nothing but that language's standard library, over what a node exports.
  */
 import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,11 +13,14 @@ import type { Caller, LateOutcomeRecorder } from '../src/bus/call.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
 import { verifyAuditPacket } from '../src/ledger/audit-packet.ts'
+import type { AppendedEntry } from '../src/ledger/entry-group.ts'
 import { formatSignedCheckpoint, verifyAndParseCheckpoint } from '../src/ledger/checkpoint.ts'
 import { verifyLedgerExport } from '../src/ledger/export-store.ts'
 import { formatVerifierKey } from '../src/ledger/note-key.ts'
 import { answering } from './bus-village.ts'
 import { ADMIN } from './guard-house.ts'
+import { edited } from './ledger-attack.ts'
+import { LedgerFixture } from './ledger-fixture.ts'
 import { plantTasks } from './planted-task.ts'
 import { runtimeRig } from './runtime-rig.ts'
 import type { Rig } from './runtime-rig.ts'
@@ -228,3 +232,69 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
     expect(await afterChange('tile/0/001', (bytes) => bytes.writeUInt8(bytes.readUInt8(99) ^ 1, 99))).toEqual([5, true])
   })
 })
+
+/** What a node that lies could sign: each is no entry, or no body, as docs/protocols/ledger.md says it. */
+describe.runIf(hasPython)('entries that are signed and are none', () => {
+  const replaced =
+    (seq: number, text: string, other: string) =>
+    (entries: AppendedEntry[]): AppendedEntry[] =>
+      entries.map((entry, at) => (at === seq ? edited(entry, text, other) : entry))
+  const withBody =
+    (body: string) =>
+    ([first, ...rest]: AppendedEntry[]): AppendedEntry[] => {
+      const salt = Buffer.alloc(32, 5)
+      const committed = createHash('sha256').update(salt).update(body).digest('hex')
+      const bytes = Buffer.from(first?.bytes ?? '')
+        .toString()
+        .replace(/"body_hash":"[^"]*"/, `"body_hash":"${committed}"`)
+      return [{ bytes: Buffer.from(bytes), body: { salt, body: Buffer.from(body) } }, ...rest]
+    }
+  const erasing =
+    (entry: number) =>
+    (entries: AppendedEntry[]): AppendedEntry[] => [
+      ...entries,
+      {
+        bytes: Buffer.from(`{"at":"${AT}","entry":${entry},"kind":"body.erased","seq":${entries.length},"v":1}`),
+      },
+    ]
+
+  it.each<[string, (entries: AppendedEntry[]) => AppendedEntry[]]>([
+    ['a version that is true', replaced(3, '"v":1', '"v":true')],
+    ['a number that is true', replaced(1, '"seq":1', '"seq":true')],
+    ['a time without milliseconds', replaced(3, AT, '2026-01-01T00:00:00Z')],
+    ['a day that there is not', replaced(3, AT, '2026-02-30T00:00:00.000Z')],
+    ['an hour that there is not', replaced(3, AT, '2026-01-01T24:00:00.000Z')],
+    ['digits of another script', replaced(3, AT, '٢٠٢٦-01-01T00:00:00.000Z')],
+    ['a kind in capitals', replaced(3, '"kind":"note"', '"kind":"Note"')],
+    ['a line end in the kind', replaced(3, '"kind":"note"', '"kind":"note\\n"')],
+    ['the end of a call that is true', replaced(3, '"kind":"note"', '"call":true,"kind":"call.exit"')],
+    ['the end of a call that is a list', replaced(3, '"kind":"note"', '"call":[],"kind":"call.exit"')],
+    ['more about no call', replaced(3, '"kind":"note"', '"kind":"call.outcome"')],
+    ['a body that is not canonical', withBody('{ "text":"x"}')],
+    ['a body that is no JSON', withBody('hello')],
+    ['the erasure of a body that there never was', erasing(3)],
+  ])('are refused by both: %s', async (_, change) => {
+    const fixture = await LedgerFixture.open()
+    const out = mkdtempSync(join(tmpdir(), 'hearthbus-signed-'))
+    await fixture.ledger.append({ kind: 'note' }, { text: 'x' })
+    // More than one group, of which only the last may be torn.
+    for (let count = 0; count < 110; count++) await fixture.ledger.append({ kind: 'note' })
+    const ledger = await fixture.rewrite((entries) =>
+      change(entries.map((entry) => ({ ...entry, bytes: Buffer.from(timed(entry.bytes)) }))),
+    )
+    expect(await ledger.exportTo(out, { withBodies: true })).toMatchObject({ ok: true })
+    const { findings } = await verifyLedgerExport(out, fixture.signer.key)
+    const { status } = spawnSync('python3', [SCRIPT, out, '--vkey', formatVerifierKey(fixture.signer.key)])
+    expect([findings.length > 0, status]).toEqual([true, 5])
+    rmSync(out, { recursive: true })
+    await fixture.remove()
+  })
+})
+
+const AT = '2026-01-01T00:00:00.000Z'
+
+function timed(bytes: Uint8Array): string {
+  return Buffer.from(bytes)
+    .toString()
+    .replace(/"at":"[^"]*"/, `"at":"${AT}"`)
+}

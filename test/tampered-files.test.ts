@@ -192,6 +192,7 @@ describe('the files of a data directory', () => {
     ['tables that are said to be behind', 'UPDATE ledger_applied SET size = size - 1'],
     ['tables that do not say how far they are', 'DELETE FROM ledger_applied'],
     ['a checkpoint', "UPDATE ledger_checkpoint SET note = note || 'x'"],
+    ['a checkpoint of less than nothing', "INSERT INTO ledger_checkpoint VALUES (-5, 9, 'x')"],
     ['a task removed', 'DELETE FROM tasks WHERE seq = (SELECT min(seq) FROM tasks)'],
   ])('are found out by %s in the database', async (_, text) => {
     expect(await findingsAfter((data) => sql(data, text))).toBeGreaterThan(0)

@@ -79,7 +79,8 @@ export class LedgerVerification {
     for (const name of schema?.() ?? []) this.#findings.add({ kind: 'schema-differs', name })
     if (tail !== undefined && log.damage !== undefined) this.#findings.add({ kind: 'unreadable', reason: log.damage })
     this.#checkpoints.begin(since === undefined ? kept : [since, ...kept])
-    this.#checkpoints.expect(this.from - 1, this.from)
+    // A row of a size below zero is about no tree, and somebody else's.
+    this.#checkpoints.expect(this.from === 0 ? Number.MIN_SAFE_INTEGER : this.from - 1, this.from)
     this.#tree = new TreeAudit({
       tiles: log.tiles,
       findings: this.#findings,

@@ -63,6 +63,12 @@ export function createUndoTools(parts: HomeDependencies): readonly Capability[] 
 async function undo(parts: HomeDependencies, wish: UndoWish, context: HandlerContext): Promise<Outcome> {
   const found = wish.id === 'last' ? lastChange(parts, context) : changeNamed(parts, wish.id, context)
   if (typeof found === 'string') return createSentenceAnswer(`${found} Nothing was done.`)
+  // What it was to take back, and whether it still holds, depends on what the cache does not list.
+  const first = Math.min(...found.calls.map(({ seq = 0 }) => seq))
+  if (Number.isFinite(first) && !parts.ledger.areLookupsSound(first))
+    return createSentenceAnswer(
+      'What was changed last cannot be told: the list of changes is not what the ledger says (hearthbus ledger verify). Nothing was done.',
+    )
   const picture = await readHomeSnapshot(parts, context)
   const stale = found.calls.filter((call) => isChangedSince(call, picture) || isOvertaken(parts, call, found.traceId))
   const calls = found.calls.filter((call) => !stale.includes(call))

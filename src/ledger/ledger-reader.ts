@@ -10,7 +10,9 @@ import { decodeEntry, decodeReadableEntries } from './entry.ts'
 import type { LedgerEntry, StoredEntry } from './entry.ts'
 import { BODY_ERASED_KIND, computeCommitmentHash, decodeEntryBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
+import { LedgerFindings } from './ledger-finding.ts'
 import type { LedgerLeafRow, LogStore } from './log-store.ts'
+import { LookupAudit } from './lookup-audit.ts'
 import { formatErasureLookupKey, toLookupRow } from './lookup-store.ts'
 import type { CallWithEnding, LedgerLookupRow, LookupStore, RecordedChangeQuery } from './lookup-store.ts'
 
@@ -186,11 +188,28 @@ export class LedgerReader {
     return this.log.body(seq)
   }
 
+  /**
+   * Whether the cache of lookups has what the newest entries say, from `from` on, or of the last twenty thousand: for a
+   * caller that acts on what it does not list.
+   */
+  areLookupsSound(from: number): boolean {
+    const { size } = this.log
+    const first = Math.max(0, from, size - AUDITED_LOOKUPS)
+    const findings = new LedgerFindings()
+    const audit = new LookupAudit(this.lookup, findings, first)
+    for (const { entry } of this.entries(first, size - first)) if (entry.seq < size) audit.read(entry, entry.seq)
+    audit.ended(size)
+    return findings.list.length === 0
+  }
+
   /** Changes when another program has written into the cache of lookups. */
   foreignLookupWrites(): number {
     return this.lookup.foreignWrites()
   }
 }
+
+/** Some tens of milliseconds. */
+const AUDITED_LOOKUPS = 20_000
 
 /** `undefined` when there is none, or its bytes are not an entry. */
 export function readLogEntry(log: Pick<LogStore, 'entry'>, seq: number): LedgerEntry | undefined {

@@ -1,0 +1,55 @@
+/** Somebody who can write into the cache of lookups hides a change, so that another one is taken back in its place. */
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Client } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { JsonObject } from '../../src/core/json.ts'
+import { connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
+import type { GatewayProcess, Home } from '../gateway-process.ts'
+
+const why = 'a wish of the test'
+let home: Home
+let gateway: GatewayProcess
+let client: Client
+beforeAll(async () => {
+  home = createHome()
+  gateway = await startGatewayProcess(home, ['--demo'])
+  client = await connectHttp(gateway.url, 'modern', '/mcp/home')
+  await vi.waitUntil(async () => JSON.stringify(await ask('home_overview')).includes('is wanted'), {
+    timeout: 120_000,
+    interval: 500,
+  })
+})
+afterAll(async () => {
+  await client.close()
+  await gateway.kill()
+  home.remove()
+})
+
+async function ask(name: string, args: JsonObject = {}): Promise<JsonObject> {
+  const { structuredContent } = await client.callTool({ name, arguments: args })
+  return structuredContent as JsonObject
+}
+
+describe('the last change', () => {
+  it('is not another one because its row is hidden', async () => {
+    const first = await ask('home_set', { thing: 'hall lamp', to: 20, why })
+    const second = await ask('home_set', { thing: 'kitchen lamp', to: 'on', why })
+    // Rows are written when somebody asks.
+    await ask('undo', { id: 'nothing', why })
+    const file = new DatabaseSync(join(home.data, 'demo', 'ledger', 'lookup.db'))
+    file.exec('PRAGMA busy_timeout = 5000')
+    const rows = file.prepare('SELECT * FROM lookup WHERE trace_id = ?').all(String(second['id']))
+    expect(rows.length).toBeGreaterThan(0)
+    file.prepare('DELETE FROM lookup WHERE trace_id = ?').run(String(second['id']))
+    const refused = String((await ask('undo', { why }))['say'])
+    expect(refused).toContain('What was changed last cannot be told')
+    // By its own id it is not known whether it was overtaken.
+    expect(String((await ask('undo', { id: first['id'] ?? '', why }))['say'])).toContain('cannot be told')
+    const columns = Object.keys(rows[0] ?? {})
+    const put = file.prepare(`INSERT INTO lookup (${columns.join()}) VALUES (${columns.map(() => '?').join()})`)
+    for (const row of rows) put.run(...Object.values(row))
+    file.close()
+    expect(await ask('undo', { why })).toMatchObject({ undid: second['id'] })
+  })
+})

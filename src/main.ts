@@ -186,6 +186,8 @@ async function build(
     node: id,
     version,
     mode: config.mode,
+    // Who can write the configuration can change the rules, and put them back: under which ones it ran is on record.
+    policy_version: spine.guard.services.policyVersion,
     guard_secret,
     vrf_key: draws.publicKey,
     cosigned: ledger.cosignedSize(),

@@ -214,6 +214,23 @@ describe('a gateway that is killed after an emergency stop', () => {
   })
 })
 
+describe('rules that were changed and put back', () => {
+  it('are on record with every start', async () => {
+    const rules = { listen: { port: 0 }, ledger: { pins }, guard: { rules: [{ tool: 'door_*', says: 'ask' }] } }
+    const [asWanted, changed] = [configSchema.parse(rules), config]
+    for (const each of [asWanted, changed, asWanted]) {
+      config = each
+      expect(await (await up()).stop()).toEqual([])
+    }
+    const gateway = await up()
+    const starts = [...gateway.ledger.records()].filter(({ event }) => event.kind === 'node.start')
+    const [first, other, again] = starts.map(({ event }) => event['policy_version'])
+    expect(first).toMatch(/^[0-9a-f]{16}$/)
+    expect([other === first, again === first]).toEqual([false, true])
+    await gateway.stop()
+  })
+})
+
 describe('a link in the place of the data directory', () => {
   it('leads no start to an older copy in another place', async () => {
     const first = await up()

@@ -287,7 +287,7 @@ describe.runIf(hasPython)('entries that are signed and are none', () => {
     const { status } = spawnSync('python3', [SCRIPT, out, '--vkey', formatVerifierKey(fixture.signer.key)])
     expect([findings.length > 0, status]).toEqual([true, 5])
     rmSync(out, { recursive: true })
-    await fixture.remove()
+    fixture.remove()
   })
 })
 

@@ -201,7 +201,7 @@ async function build(
     if (outage !== undefined) throw new Error(formatSigningOutage(outage))
     if (!signed.ok) throw new Error(formatLedgerFault(signed.fault))
   })
-  undo.push(startPeriodicJob(SIGNING_RETRY_MS, createSigningRetry(ledger, logger), logger))
+  undo.push(startPeriodicJob(SIGNING_RETRY_INTERVAL_MS, createSigningRetry(ledger, logger), logger))
   undo.push(startPeriodicJob(DECISION_SIGNING_MS, createDecisionSigning(ledger), logger))
   const reporters: Pick<Service, 'name' | 'health' | 'probe' | 'examine'>[] = []
   let gossip: ConsensusPeerService | undefined

@@ -13,7 +13,7 @@ import type { Caller, LateOutcomeRecorder } from '../src/bus/call.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
 import { verifyAuditPacket } from '../src/ledger/audit-packet.ts'
-import type { AppendedEntry } from '../src/ledger/entry-group.ts'
+import type { EntryToAppend } from '../src/ledger/entry-group.ts'
 import { formatSignedCheckpoint, verifyAndParseCheckpoint } from '../src/ledger/checkpoint.ts'
 import { verifyLedgerExport } from '../src/ledger/export-store.ts'
 import { formatVerifierKey } from '../src/ledger/note-key.ts'
@@ -237,11 +237,11 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
 describe.runIf(hasPython)('entries that are signed and are none', () => {
   const replaced =
     (seq: number, text: string, other: string) =>
-    (entries: AppendedEntry[]): AppendedEntry[] =>
+    (entries: EntryToAppend[]): EntryToAppend[] =>
       entries.map((entry, at) => (at === seq ? edited(entry, text, other) : entry))
   const withBody =
     (body: string) =>
-    ([first, ...rest]: AppendedEntry[]): AppendedEntry[] => {
+    ([first, ...rest]: EntryToAppend[]): EntryToAppend[] => {
       const salt = Buffer.alloc(32, 5)
       const committed = createHash('sha256').update(salt).update(body).digest('hex')
       const bytes = Buffer.from(first?.bytes ?? '')
@@ -251,14 +251,14 @@ describe.runIf(hasPython)('entries that are signed and are none', () => {
     }
   const erasing =
     (entry: number) =>
-    (entries: AppendedEntry[]): AppendedEntry[] => [
+    (entries: EntryToAppend[]): EntryToAppend[] => [
       ...entries,
       {
         bytes: Buffer.from(`{"at":"${AT}","entry":${entry},"kind":"body.erased","seq":${entries.length},"v":1}`),
       },
     ]
 
-  it.each<[string, (entries: AppendedEntry[]) => AppendedEntry[]]>([
+  it.each<[string, (entries: EntryToAppend[]) => EntryToAppend[]]>([
     ['a version that is true', replaced(3, '"v":1', '"v":true')],
     ['a number that is true', replaced(1, '"seq":1', '"seq":true')],
     ['a time without milliseconds', replaced(3, AT, '2026-01-01T00:00:00Z')],

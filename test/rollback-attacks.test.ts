@@ -114,7 +114,7 @@ function cutBeforeStop(): number {
 
 /** The number of `stop.engaged` in the tail. */
 function stopEntry(): number {
-  const { segments } = readTail(join(data, 'ledger/tail'), undefined, Infinity)
+  const { segments } = readTailSegments(join(data, 'ledger/tail'), undefined, Infinity)
   const groups = segments.flatMap((segment) => segment.groups)
   const group = groups.find(({ entries }) =>
     entries.some((bytes) => Buffer.from(bytes).includes('"kind":"stop.engaged"')),

@@ -92,7 +92,7 @@ describe('a command with a token', () => {
     expect(credentials).toEqual([])
   })
 
-  it('shows it without the owner’s files where the user names the same address', async () => {
+  it('is sent without the owner’s files if the user names the same address', async () => {
     rmSync(resolveDataDirectory(root).ownerToken)
     vi.stubEnv('HEARTHBUS_URL', url)
     expect(await shownBy()).toEqual([`Bearer ${AGENT}`])

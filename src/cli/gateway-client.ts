@@ -15,7 +15,8 @@ import type { Json } from '../core/json.ts'
 import { isProcessAlive, isProcessLockHeld } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
+import { findErrorCause, readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
+import { explainClosedDataRoot } from '../main/data-directory-check-store.ts'
 import {
   computeGatewayProof,
   GATEWAY_CHALLENGE_HEADER,
@@ -152,9 +153,9 @@ function toSilenceFault({ note }: RunningGatewayRecord, error: unknown, mayHappe
 }
 
 /**
- * Who can write into the data directory can move the owner's token away and name an address of their own, or wait for
- * the gateway to be killed and take its lock, its address and its process number: what nothing proves to be the gateway
- * is asked without a credential, or not at all.
+ * A program that can write into the data directory can move the owner's token away and write a note with an address of
+ * its own, or wait until the gateway is killed and take its lock, its address and its process number. A listener that is
+ * not proven to be the gateway is therefore asked without a credential, or not at all.
  */
 export async function explainCredentialRefusal(
   gateway: RunningGatewayRecord,

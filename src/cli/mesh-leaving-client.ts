@@ -16,7 +16,7 @@ import { stripNodeIdPrefix } from '../mesh/identity/node-key.ts'
 import { NO_COMMUNITY_MESSAGE, formatMeshRefusal, withMeshStore } from './mesh-client.ts'
 import type { MeshCommandContext, OpenedMeshStore, MeshCommandResult } from './mesh-client.ts'
 import type { CommandAnswer } from './command-output.ts'
-import { withOfflineLedger } from './ledger-files-client.ts'
+import { withOfflineLedger } from './offline-ledger-store.ts'
 
 export interface LeaveOptions {
   /** Leave even if this node founded the community and others are in it. */
@@ -25,9 +25,9 @@ export interface LeaveOptions {
 
 export async function leaveCommunity(command: MeshCommandContext, options: LeaveOptions): Promise<CommandAnswer> {
   const data = resolveDataDirectory(command.dataRoot)
-  // Looking makes neither a key nor a database.
+  // A command that only reads creates neither a key nor a database.
   if (!existsSync(locateMeshFiles(data).database)) return leaveLostCommunity(command)
-  // A gateway has neighbours, sessions and subscriptions of the community that it started in.
+  // A running gateway has peers, sessions and subscriptions of the community that it started in.
   return withoutGateway(data, () => withMeshStore(command, (opened) => leave(command, opened, options)))
 }
 
@@ -75,7 +75,8 @@ async function leave(
     )
   const recorded = await recordLeaving(command, community.id)
   if (!recorded.ok) return recorded
-  // First: a node without a community that still had this key would found the next one with it.
+  // The root key is renamed first: a node without a community that still had this key would use it for the next
+  // community that it founds.
   const keptAs = `${rootKey}.${stripNodeIdPrefix(community.id).slice(0, 8)}`
   if (isFounder) renameSync(rootKey, keptAs)
   await store.leave()

@@ -30,7 +30,7 @@ export interface LedgerPin {
   readonly root: Uint8Array
 }
 
-/** By the path that the owner names, and by the one without links, where that is another. */
+/** The paths of the pins: one by the path that the owner names, and one by the path without links where that differs. */
 export function listPinPaths(folder: string, dataRoot: string): readonly string[] {
   return [...new Set([resolve(dataRoot), resolveRealPath(dataRoot)])].map((path) =>
     join(folder, `${hash('sha256', path).slice(0, NAME_LENGTH)}.json`),
@@ -60,11 +60,11 @@ export class LedgerPinFile {
   private constructor(paths: readonly string[], dataRoot: string) {
     this.#paths = paths
     this.path = paths[0] ?? ''
-    // Once: the directory may be gone later.
+    // Resolved once, because the directory may be gone later.
     this.#dataRoot = resolveRealPath(dataRoot)
   }
 
-  /** Always opens; `unreadable` says whether what is there is a pin. */
+  /** Opens the files in any case; `unreadable` says whether one of them contains no pin. */
   static async open(paths: readonly string[], dataRoot: string): Promise<LedgerPinFile> {
     const file = new LedgerPinFile(paths, dataRoot)
     for (const path of paths) await file.#read(path)
@@ -81,7 +81,8 @@ export class LedgerPinFile {
       this.#pin = pin
       this.path = path
     } catch (error) {
-      // Where this user can have no file, as a service without a home, there is no pin; writing it says so.
+      // Where this user cannot have such a file, for example a service without a home folder, there is no pin; the
+      // attempt to write one reports that.
       if (IMPOSSIBLE_PLACE.has(readSystemErrorCode(error))) return
       this.#unreadable = readErrorMessage(error)
       this.path = path

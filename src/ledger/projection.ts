@@ -120,12 +120,12 @@ export class ProjectionSet {
     return this.#open.get(projection)?.state as State
   }
 
-  /** The newest entry of this process that changed a state, or was to: a transaction that is undone leaves it. */
+  /** The newest entry that a projection handled in this process, even if its transaction was undone afterwards. */
   get newestAppended(): number {
     return this.#newestAppended
   }
 
-  /** Whether there is a function for this kind: most entries are calls, which have none. */
+  /** Whether a projection handles this kind. Most entries are calls, which no projection handles. */
   handles(kind: string): boolean {
     return this.#byKind.has(kind)
   }

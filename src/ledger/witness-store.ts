@@ -112,7 +112,7 @@ export class WitnessStore {
     const note = parseNote(text)
     const isOwn = note.ok && verifyNote(note.value, [this.#options.signer.key]).ok
     const checkpoint = note.ok ? parseCheckpoint(note.value.text) : note
-    // Forgetting could mean to cosign a fork, so it is better to stop.
+    // If the witness forgot what it cosigned, it could cosign a fork, so it stops instead.
     if (!isOwn || !checkpoint.ok) throw new Error(`what this witness remembers of ${origin} cannot be read`)
     return checkpoint.value
   }

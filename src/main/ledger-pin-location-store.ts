@@ -5,7 +5,7 @@ import type { Config } from '../config/schema.ts'
 import { LedgerPinFile, listPinPaths } from '../ledger/ledger-pin-store.ts'
 
 export function openLedgerPin({ ledger }: Config, dataRoot: string): Promise<LedgerPinFile> {
-  const folder = resolvePinFolder(ledger.pins, process.env, findHome())
+  const folder = resolveLedgerPinFolder(ledger.pins, process.env, findHome())
   return LedgerPinFile.open(listPinPaths(folder, dataRoot), dataRoot)
 }
 

@@ -17,11 +17,11 @@ import { StateTable } from '../ledger/projection.ts'
 import type { MembershipLog, RecordedCommunityRevision } from '../mesh/identity/membership-log.ts'
 
 interface MembershipState {
-  /** By community id. */
+  /** The newest revision of each community, by community id. */
   readonly revisions: StateTable<RecordedCommunityRevision>
   /** The community that this node belongs to, and the entry that says so, under one key. */
   readonly current: StateTable<{ readonly id: string; readonly seq: number }>
-  /** Invitation id → node id. */
+  /** The node that used each invitation: invitation id → node id. */
   readonly invitations: StateTable<string>
   /** Forks and second uses that were recorded, once each. */
   readonly findings: StateTable<boolean>

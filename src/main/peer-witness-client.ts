@@ -3,8 +3,8 @@
  * every other and cosigns only what extends it (C2SP tlog-witness, spoken through the mesh instead of a URL of its
  * own).
  *
- * What was cosigned is in this node's own log, too (witness-log.ts). A log is known by its node's own key, which the manifest is signed with: nodes without a configured name all give
- * their logs the same name, so each log is remembered by its key.
+ * What was cosigned is in this node's own log, too (witness-log.ts). A log is identified by its node's own key, which also
+ * signs the manifest: nodes without a configured name give their logs the same name, so a name does not identify a log.
  */
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
@@ -70,7 +70,7 @@ export function openPeerWitness(parts: PeerWitnessDependencies): PeerWitness {
     const names = namesOf.get(peer) ?? new Set()
     if (!names.has(origin) && names.size >= MAX_LOGS_PER_NODE) return undefined
     namesOf.set(peer, names.add(origin))
-    const logs = new Map([[origin, [createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey)]]])
+    const logs = new Map([[origin, [createNoteVerifier(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey)]]])
     return { origin, store: new WitnessStore({ database, signer, logs, owner: stripNodeIdPrefix(peer), memory }) }
   }
   // Per node, the size that it cosigned last. This is only an assumption, which the node's 409 answer corrects.

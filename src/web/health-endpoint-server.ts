@@ -31,7 +31,7 @@ export function createHealthEndpointHandler({
   know,
   metrics,
   prove,
-}: MonitorOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+}: HealthEndpointOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (request, response) => {
     const path = request.url?.split('?')[0]
     if (path === '/health') {

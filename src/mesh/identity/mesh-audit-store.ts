@@ -31,7 +31,7 @@ export function auditMeshStore(
   const database = new Database({ path, migrations: [meshMigrations], readOnly: true })
   try {
     const schema = findAlteredSchema(database.sql, [meshMigrations])
-    // Other tables have other rows.
+    // With an altered schema, the rows have another meaning, so they are not read.
     if (schema.length > 0) return { schema, rows: [], communityId: undefined }
     const context = { seal: new RowMacAuthenticator(sealKey), log }
     const community = readOwnCommunity(database, context)

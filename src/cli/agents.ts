@@ -1,6 +1,8 @@
 /**
- * Agents: commands with which the owner sees the keys that agents sign their records with, exchanges one or takes it
- * away. They call the same capabilities as everybody, with the owner's credential.
+ * Agents: commands with which the owner lists, replaces and revokes the keys that agents sign their records with. They
+ * call the same capabilities as other callers, with the owner's credential.
+ *
+ * Pure: command-client.ts sends the requests.
  */
 import type { Command } from 'commander'
 import { isJsonObject } from '../core/json.ts'

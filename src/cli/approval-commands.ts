@@ -1,6 +1,8 @@
 /**
- * Deciding: commands with which the owner approves, denies, hands out tokens and pulls the emergency stop. They show
- * the owner's credential; an agent's token is refused here.
+ * Approval commands: with these the owner approves, denies, creates tokens and engages the emergency stop. They send
+ * the owner's credential; the gateway refuses an agent's token.
+ *
+ * Pure: command-client.ts sends the requests.
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'

@@ -1,4 +1,8 @@
-/** Changes: the command that says what was changed in the house, by whom, and what became of it. */
+/**
+ * Changes: the command that lists what was changed in the house, by whom, and with which result.
+ *
+ * Pure: command-client.ts sends the requests.
+ */
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import type { JsonObject } from '../core/json.ts'

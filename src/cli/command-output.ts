@@ -1,4 +1,9 @@
-/** Print: what a command says, for a person or as JSON, and the exit codes that scripts can rely on. */
+/**
+ * Command output: formats the answer of a command, for a person or as JSON, and defines the exit codes that scripts can
+ * rely on.
+ *
+ * Pure: command-client.ts writes the answer.
+ */
 import type { Json } from '../core/json.ts'
 import { replaceInvisible } from '../core/untrusted-text.ts'
 

@@ -1,4 +1,8 @@
-/** Console: commands for the page in the browser: a link to sign in with, and who is signed in. */
+/**
+ * Console: commands for the page in the browser: they create a sign-in link, and list who is signed in.
+ *
+ * Pure: command-client.ts sends the requests.
+ */
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { PRINCIPAL_ROLES } from '../bus/call.ts'

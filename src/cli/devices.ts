@@ -1,6 +1,8 @@
 /**
- * Devices: commands with which the owner lets ESP32 devices in, looks at them and turns them away. They call the same
- * capabilities as everybody, with the owner's credential.
+ * Devices: commands with which the owner enrols, lists, examines and revokes ESP32 devices. They call the same
+ * capabilities as other callers, with the owner's credential.
+ *
+ * Pure: command-client.ts sends the requests, device-doctor-client.ts examines.
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'

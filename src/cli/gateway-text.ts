@@ -1,4 +1,8 @@
-/** Remote: commands that ask the running gateway and show what it says. */
+/**
+ * Gateway text: formats the answers of the running gateway for the commands that request them.
+ *
+ * Pure: command-client.ts sends the requests.
+ */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallResultView, StatusView, ToolView } from '../web/api-requests.ts'

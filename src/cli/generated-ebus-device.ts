@@ -3,6 +3,8 @@
  * that change slowly and keep what was written to them.
  *
  *   08.bai  ▸  vaillant/08.bai.csv  ▸  identification BAI00 of Vaillant at 08, one answer for each message to 08
+ *
+ * Pure, given its definitions: each telegram comes with its time.
  */
 import { toUtf8 } from '../core/bytes.ts'
 import type { Result } from '../core/result.ts'

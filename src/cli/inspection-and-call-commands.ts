@@ -1,4 +1,9 @@
-/** Asking: commands that look at the running gateway, or call a tool through it like any agent would. */
+/**
+ * Inspection and call commands: commands that look at the running gateway, or call a tool through it like any agent
+ * would.
+ *
+ * Pure: command-client.ts sends the requests, gateway-text.ts formats the answers.
+ */
 import type { Command } from 'commander'
 import type { TopologySnapshot } from '../bus/topology.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../core/json.ts'

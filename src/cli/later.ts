@@ -28,6 +28,10 @@ async function tell(command: Command, body: JsonObject): Promise<void> {
 function laterAnswer(view: CallResultView): CommandAnswer {
   const { structured } = view
   if (!isJsonObject(structured)) return formatCallResult(view)
+  if (view.outcome !== 'ok') {
+    const words = [structured['say'], structured['quoted']].filter((each) => typeof each === 'string')
+    return { ...formatCallResult(view), text: sanitizeForTerminal(words.join(' ')) }
+  }
   const rows = [...listOf(structured['planned']), ...listOf(structured['ended'])].map((call) =>
     ['due', 'tool', 'quoted', 'by', 'state', 'id'].map((field) => call[field] ?? '–'),
   )

@@ -1,4 +1,8 @@
-/** Ledger verify: the command that checks the log, an exported copy of it, or the proof of one entry. */
+/**
+ * Ledger verify: the command that checks the log, an exported copy of it, or the proof of one entry.
+ *
+ * Pure: ledger-files-client.ts reads the files.
+ */
 import type { Command } from 'commander'
 import { resolveDemoDataRoot } from '../config/data-directory.ts'
 import { toHex } from '../core/bytes.ts'

@@ -1,4 +1,8 @@
-/** Notify: the command that sends a trial notice to every place that people are told at. */
+/**
+ * Notify: the command that sends a trial notice to every configured destination.
+ *
+ * Pure: web/notice-client.ts sends the notices.
+ */
 import type { Command } from 'commander'
 import type { NotifyDestination } from '../config/notify.ts'
 import { postNotice } from '../web/notice-client.ts'

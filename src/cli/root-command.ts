@@ -1,6 +1,8 @@
 /**
- * Program: the list of commands. Those that are the gateway load it when they are called: asking one costs no more than
- * asking takes.
+ * Root command: the list of commands. Commands that run the gateway load it only when they are called, so that the
+ * others start quickly.
+ *
+ * Pure: commander does the rest.
  */
 import { Command, Option } from 'commander'
 import { addAgentKeyCommands } from './agents.ts'

@@ -1,4 +1,8 @@
-/** Setting up: commands for the first hour and for bad days. */
+/**
+ * Setup commands: for the first configuration and for finding faults.
+ *
+ * Pure: the files that it calls do the I/O.
+ */
 import { homedir } from 'node:os'
 import { Argument } from 'commander'
 import type { Command } from 'commander'

@@ -1,4 +1,8 @@
-/** Running: commands that are the gateway. */
+/**
+ * Start commands: they run the gateway in this process.
+ *
+ * Pure: up-server.ts and stdio-server.ts do the work.
+ */
 import { join } from 'node:path'
 import { Option } from 'commander'
 import type { Command } from 'commander'

@@ -1,6 +1,7 @@
 /**
- * Defined message reader: messages of definition files, asked for by name, by what planes are made of, or by ebusd's
- * priorities.
+ * Defined message reader: reads messages of definition files by name, for planes, or by ebusd's priorities.
+ *
+ * Does I/O through the bus it is given.
  */
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'

@@ -4,7 +4,9 @@
  *   event ▸ observatory (traffic) ▸ registry (devices) ▸ shadow (values) ▸ topology (what there is)
  *     ▸ planes, when asked
  *
- * No clock and no I/O in here: a recorded day replays at the speed of the processor.
+ * It has no clock and no I/O: a recorded day replays at the speed of the processor.
+ *
+ * Pure, but for the installation it is given.
  */
 import { toHex } from '../core/bytes.ts'
 import type { BusEvent } from './adapter/ebus-connection.ts'

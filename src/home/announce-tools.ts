@@ -1,4 +1,8 @@
-/** Announce tools: saying something in the house, and looking through a camera. */
+/**
+ * Announce tools: announce a text in the house, and show a camera's picture.
+ *
+ * Reads and writes through the families' own tools.
+ */
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
 import { defineChange, defineTool } from '../bus/capability-definition.ts'

@@ -1,6 +1,9 @@
 /**
- * Heating tools: how warm a room shall be, now or for a time, its weekly program, a holiday, hot water. Each is one
- * call of `ebus.v1.settings.set`, which knows the limits of this house, reads back and returns the call that undoes it.
+ * Heating tools: set the temperature of a room, now or for a time, its weekly program, a holiday, and hot water. Each
+ * is one call of `ebus.v1.settings.set`, which knows the limits of this house, reads back and returns the call that
+ * undoes it.
+ *
+ * Reads and writes through the family's own tool.
  */
 import { z } from 'zod'
 import type { Outcome } from '../bus/call.ts'

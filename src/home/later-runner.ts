@@ -1,7 +1,9 @@
 /**
- * Later runner: makes the calls that were put off when they are due, as the principal that asked, with the rights that
- * the principal has then. Each is recorded as begun before it is made: after a crash in between it is not known whether
- * it took effect, and it is not made again.
+ * Later runner: makes planned calls when they are due, as the principal that asked, with the rights that the principal
+ * has at that time. Each is recorded as begun before it is made: after a crash in between it is not known whether it
+ * took effect, and it is not made again.
+ *
+ * Reads and writes through the bus and the ledger.
  */
 import type { Caller } from '../bus/call.ts'
 import { toCallerKey } from '../bus/caller.ts'

@@ -1,6 +1,8 @@
 /**
- * Later tools: putting a call off until a time, and what is planned. A call is previewed before it is stored: one that
- * would be refused is refused now, and one that will need approval says so.
+ * Later tools: plan a call for a later time, and list the planned calls. A call is previewed before it is stored: one
+ * that would be refused is refused now, and one that will need approval says so.
+ *
+ * Reads and writes through the bus and the ledger.
  */
 import { z } from 'zod'
 import type { Outcome } from '../bus/call.ts'

@@ -1,6 +1,7 @@
 /**
- * Scene tools: HomeSeer's events as scenes: which there are, what each would do as far as that is known, and running
- * one.
+ * Scene tools: HomeSeer's events as scenes: list them, show what each would do as far as that is known, and run one.
+ *
+ * Reads and writes through the family's own tools.
  */
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'

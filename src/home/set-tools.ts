@@ -1,7 +1,9 @@
 /**
  * Set tools: change one thing, or many of a harmless kind, each through its family's own tool in the caller's name.
  *
- * An answer has an `id`: `undo` brings back what was before, as far as that is known.
+ * An answer has an `id` with which `undo` restores the previous state, as far as it is known.
+ *
+ * Reads and writes through the families' own tools.
  */
 import { z } from 'zod'
 import type { Outcome } from '../bus/call.ts'

@@ -6,7 +6,9 @@
  *   class.corrected ─▶ class.withdrawn, or replaced by the next one
  *   rollback.kept ─▶ rollback.used ─▶ rollback.given-back
  *
- * A name is the body of the entry that learned it; one that was erased is no name any more.
+ * A name is the body of the entry that learned it; an erased name is no longer used.
+ *
+ * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryNumberField, readEntryTextField } from '../ledger/entry.ts'

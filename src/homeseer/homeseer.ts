@@ -3,7 +3,9 @@
  *
  *   link (JSON, push, mirror) ▸ catalog ▸ resolver ▸ tools · admin · resources · prompts
  *
- * It starts whether HomeSeer is there or not: an absent one is a state of health, not a reason not to start.
+ * It starts even if HomeSeer cannot be reached; that is reported as its health.
+ *
+ * Reads and writes through its link and stores.
  */
 import type { Capability, Service } from '../bus/capability.ts'
 import type { HomeseerConfig } from '../config/homeseer.ts'

@@ -4,7 +4,9 @@
  *
  *   symbol      one symbol stood on the wire, our own echoes among them
  *   started     our address won the bus; it is not repeated as a symbol
- *   failed      another address did; it is not repeated either, what follows it is
+ *   failed      another address did; it is not repeated either, but what follows it is
+ *
+ * Pure: the contract only.
  */
 import type { InfoId } from './adapter-info.ts'
 

@@ -1,7 +1,9 @@
 /**
  * Bounded queue: passes values from a producer to a consumer, with a limit on how many may wait.
  *
- * When it is full the oldest gives way, and is counted: a slow consumer loses history, never the present.
+ * When it is full the oldest is dropped and counted: a slow consumer loses history, never the latest values.
+ *
+ * Pure, but for the queue it is given.
  */
 export class BoundedQueue<Value> implements AsyncIterableIterator<Value>, Disposable {
   readonly #capacity: number

@@ -4,8 +4,10 @@
  *
  *   want ▸ (seats take turns, each waits out its lock) ▸ START ▸ started ▸ that client sends ▸ SYN ▸ the next one's turn
  *
- * To a seat it looks as if the adapter were its own: it hears `started` or `failed` for itself and plain symbols for
- * what the others do. One START is with the adapter at any time, so nobody's grant is taken for somebody else's.
+ * Each client sees the adapter as if it were its own: it gets `started` or `failed` for itself and plain symbols for
+ * what the others send. Only one START is with the adapter at any time, so no client's grant is taken for another's.
+ *
+ * Pure, but for the access it is given.
  */
 import { isInitiatorAddress } from '../wire/address.ts'
 import { LOCK_SYN_COUNT_AFTER_SEND, computeLockSynCountAfterLoss } from '../wire/arbitration.ts'

@@ -1,4 +1,8 @@
-/** Bus events: hands what happens on a bus to everybody who listens, each with its own bounded line. */
+/**
+ * Bus event fan out: hands what happens on a bus to everybody who listens, each with its own bounded line.
+ *
+ * Pure, but for the events it is given.
+ */
 import type { Clock } from '../../core/clock.ts'
 import { BoundedQueue } from './bounded-queue.ts'
 import type { BusEvent, UntimedBusEvent } from './ebus-connection.ts'

@@ -5,8 +5,10 @@
  *                     ▲ │ failed                │ spoken over, or lost and repeatable
  *                     └─┴───────────────────────┘
  *
- * What may be tried again is decided by what the target can have heard: a lost arbitration and a command cut off in the
- * middle always, a lost answer only when the telegram does no harm twice.
+ * Whether a telegram is tried again depends on what the target can have received: after a lost arbitration or an
+ * incomplete command always, after a lost answer only if repeating the telegram is harmless.
+ *
+ * Pure, but for the initiator it is given.
  */
 import type { TelegramConversation, ConversationFault, ConversationAction } from '../wire/telegram-conversation.ts'
 import { beginTelegramConversation, continueTelegramConversation } from '../wire/telegram-conversation.ts'

@@ -1,5 +1,5 @@
 /**
- * Text client: lines over a lasting connection, cut at their ends and kept to a sane length.
+ * ebusd text client: a reconnecting connection that carries lines of limited length.
  */
 import { toUtf8 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'

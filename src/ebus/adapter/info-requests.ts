@@ -2,6 +2,8 @@
  * Info requests: INFO requests to the adapter, from us and from clients of the shared port, one at a time.
  *
  *   ask ▸ known and unchanging? answered from the cache ▸ else in line ▸ asked ▸ answered, or given up after a second
+ *
+ * Pure, but for the queue it is given.
  */
 import type { AdapterInfo, InfoId } from './adapter-info.ts'
 import { IDENTITY_INFO_IDS, EMPTY_ADAPTER_INFO, applyInfoAnswer } from './adapter-info.ts'

@@ -1,8 +1,10 @@
 /**
  * Plain port: bare symbols both ways, so that the host has to arbitrate by itself.
  *
- * The address has to start within 289 µs of the SYN. Over a network that is luck, and told as such: a plain adapter
- * loses arbitrations an enhanced one wins.
+ * The address has to start within 289 µs after the SYN. Over a network this succeeds only by chance, so a plain adapter
+ * loses arbitrations that an enhanced one wins.
+ *
+ * Pure, but for the port it is given.
  */
 import { SYN } from '../wire/symbol.ts'
 import {

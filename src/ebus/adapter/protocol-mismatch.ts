@@ -4,8 +4,9 @@
  *   plain bytes read as enhanced     every SYN is the second half of a pair without a first
  *   enhanced bytes read as plain     between any two SYN there is a C6, which is nobody's address
  *
- * A wrong word in front of the address is the commonest cause of a bus on which nothing works, and looks like many
- * others.
+ * A wrong protocol prefix in the address is the most common reason why nothing works, and looks like many other faults.
+ *
+ * Pure, but for the dialect it is given.
  */
 import type { UntimedBusEvent } from './ebus-connection.ts'
 

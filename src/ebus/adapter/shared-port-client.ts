@@ -1,4 +1,8 @@
-/** Shared seat: what a client of the shared port may do at our adapter, and what it hears. */
+/**
+ * Shared port client: what a client of the shared port may do at our adapter, and the events it gets.
+ *
+ * Pure: the contract only.
+ */
 import type { BusClientEvent } from './bus-access.ts'
 import type { InfoId } from './adapter-info.ts'
 

@@ -1,4 +1,9 @@
-/** Address client: finds the bus an address of its own, keeps an eye on it, and asks the one question that takes. */
+/**
+ * Source address selector: finds the bus an address of its own, keeps an eye on it, and asks the one question that
+ * takes.
+ *
+ * Does I/O: through the probe it is given.
+ */
 import type { Clock } from '../../core/clock.ts'
 import type { Result } from '../../core/result.ts'
 import type { Telegram } from '../wire/telegram.ts'

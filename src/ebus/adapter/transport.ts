@@ -3,8 +3,10 @@
  *
  *   connect ──▶ connection ──bytes──▶ … ──▶ its iteration ends: the far end is gone
  *
- * Whoever implements this never throws at the consumer: not connecting is a fault, losing the connection ends the
- * iteration, writing into a lost connection is dropped.
+ * An implementation never throws: a failed connection is a fault, a lost connection ends the iteration, and bytes
+ * written into a lost connection are dropped.
+ *
+ * Pure: the contract only.
  */
 import type { Result } from '../../core/result.ts'
 

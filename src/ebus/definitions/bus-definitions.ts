@@ -3,7 +3,9 @@
  *
  *   identification ▸ file of the device ▸ messages ▸ telegram ▸ values ▸ conditions ▸ more files
  *
- * Files are read when a device is known that they describe, as ebusd does with --scanconfig.
+ * A file is read when a device that it describes is known, as ebusd does with --scanconfig.
+ *
+ * Pure, but for what it remembers: files come through the catalog.
  */
 import { areBytesEqual } from '../../core/bytes.ts'
 import { toCompanionInitiator } from '../wire/address.ts'

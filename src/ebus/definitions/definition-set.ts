@@ -1,8 +1,11 @@
 /**
  * Definition set: the messages of a file with everything that it includes and loads.
  *
- * `all` takes every line whatever its condition, as ebusd's check mode does. `live` takes every line, but of several
- * `!load` only the first that applies. `daemon` takes what a running ebusd takes: duplicates end a file as well.
+ * `all` accepts every line whatever its condition, as ebusd's check mode does. `live` accepts every line, but of
+ * several `!load` only the first that applies. `daemon` accepts what a running ebusd accepts: a duplicate ends a file
+ * as well.
+ *
+ * Pure: the texts come through a function.
  */
 import type { DefinedField } from './field.ts'
 import type { MessageCondition } from './message-condition.ts'

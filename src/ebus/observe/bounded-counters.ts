@@ -1,4 +1,8 @@
-/** Series: counters by label that cannot grow without end. What does not fit is counted together as `other`. */
+/**
+ * Bounded counters: counters by label, limited in number. Further labels are counted together as `other`.
+ *
+ * Pure, but for the series it is given.
+ */
 export class BoundedCounters {
   readonly #capacity: number
   readonly #counts = new Map<number, { count: number }>()

@@ -2,7 +2,10 @@
  * Bus load: which share of the time telegrams took, over the last ten seconds, one, five and fifteen minutes, and the
  * last hour.
  *
- * From the number of symbols of each telegram, not from edges on the wire: an estimate, and called one.
+ * Computed from the number of symbols of each telegram, not from edges on the wire, so it is an estimate and is called
+ * one.
+ *
+ * Pure, but for the account it is given.
  */
 const SLICE_MS = 10_000
 /** The slices of an hour, and the one that is being filled. */

@@ -1,4 +1,8 @@
-/** Incident: something that happened to a bus and that whoever looks at it later wants to know about. */
+/**
+ * Incident: an event of a bus that matters to a later diagnosis.
+ *
+ * Pure, but for the log it is given.
+ */
 import { RingBuffer } from '../../toolbox/ring-buffer.ts'
 
 export const INCIDENT_KINDS = [

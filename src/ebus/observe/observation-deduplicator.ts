@@ -5,9 +5,11 @@
  *           └▶ our source ─▶ waits for its active twin ─┬─▶ found: a copy, dropped
  *                                                       └─▶ not found: another initiator uses our address
  *
- * Where symbols are seen, the adapter knows whose turn it was and nothing waits here. Through ebusd the copy and the
- * answer come on two connections in either order. After a hole in the stream twins may be missing, so what is told
- * apart is not to be trusted for a while: degraded.
+ * With an adapter that shows symbols, the sender is known and nothing waits here. Through ebusd the copy and the answer
+ * come on two connections in either order. After a gap in the stream twins may be missing, so the results are not
+ * reliable for a while: degraded.
+ *
+ * Pure, but for the deduplicator it is given.
  */
 import { toHex } from '../../core/bytes.ts'
 import { toCompanionTarget } from '../wire/address.ts'

@@ -3,7 +3,10 @@
  *
  *   seen ▸ seen ▸ seen ▸ …   intervals between two sightings of one epoch; a gap that we slept through is no interval
  *
- * Bounded: the tuple that was not seen for longest makes room, and that is counted. A tuple not seen for an hour goes.
+ * Bounded: the tuple that was not seen for longest is dropped, and this is counted. A tuple that was not seen for an
+ * hour is dropped, too.
+ *
+ * Pure, but for the table it is given.
  */
 import type { BusObservation, TrafficFamily } from './observation.ts'
 

@@ -3,8 +3,10 @@
  *
  *   23–25 a second is an idle bus with nothing but SYN; 240 is all that 2400 Bd can carry
  *
- * From a counter that is looked at now and then. Without two looks at one connection nothing is known, which is not
- * zero.
+ * Computed from a counter that is read periodically. Without two readings of one connection the rate is unknown, which
+ * is not zero.
+ *
+ * Pure, but for the meter it is given.
  */
 const WINDOW_MS = 10_000
 /** One reading per second fills the window; more frequent ones only displace older ones. */

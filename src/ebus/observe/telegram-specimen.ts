@@ -1,8 +1,10 @@
 /**
  * Telegram specimen: an unknown telegram of another initiator, kept with its bytes for research.
  *
- * One per question: who asked whom what. Bounded by families and within each; the one that was not seen for longest
- * makes room.
+ * There is one per source, target and request. Bounded by families and within each; the one that was not seen for
+ * longest is dropped.
+ *
+ * Pure, but for the collection it is given.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { Telegram } from '../wire/telegram.ts'

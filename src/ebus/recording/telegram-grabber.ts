@@ -3,6 +3,8 @@
  * how often, and which bytes change.
  *
  *   10 08 b5 12 | 00 ??  ▸  ??      31 times, the second byte of the question and the answer change
+ *
+ * Pure, but for its collection.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'

@@ -3,8 +3,10 @@
  *
  *   heard once ▸ candidate ──answered, or heard again──▶ corroborated_pending ──identified──▶ identity_confirmed
  *
- * A slot is an address; a device is one or more slots: an initiator and its target face, or faces with one serial
- * number. Two devices that merely look alike stay two.
+ * A slot is an address; a device has one or more slots: an initiator and its target address, or addresses with one
+ * serial number. Two devices that are merely equal in type stay two.
+ *
+ * Pure, but for the registry it is given: 256 addresses at most.
  */
 import { classifyAddress, toCompanionInitiator, toCompanionTarget, isInitiatorAddress } from '../wire/address.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'

@@ -6,7 +6,9 @@
  *   the breaker is open        ▸ refused
  *   otherwise                  ▸ fetched once, for all who wait
  *
- * A key that failed twice in a row rests for fifteen seconds; then one read tries it.
+ * A key that failed twice in a row is not read for fifteen seconds; then one read tries it (circuit breaker).
+ *
+ * Pure, given the fetch and the pause it is made with.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

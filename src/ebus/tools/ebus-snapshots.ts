@@ -3,7 +3,9 @@
  *
  *   capture ▸ kept ──expires_at──▶ gone        drop ▸ gone at once
  *
- * To everybody but its taker a snapshot does not exist: an id that leaks is of no use to anybody else.
+ * For any other caller a snapshot does not exist, so a leaked id is useless.
+ *
+ * Holds memory; otherwise pure.
  */
 import { randomBytes } from 'node:crypto'
 import { toAccountKeyFromCallerKey } from '../../bus/caller.ts'

@@ -1,4 +1,8 @@
-/** House: the buses as tools reach them. Finds the bus a call is about, and the view it asks for. */
+/**
+ * eBUS tool context: the buses as tools reach them. Finds the bus a call is about, and the view it asks for.
+ *
+ * Pure, given its buses.
+ */
 import type { Call, Outcome } from '../../bus/call.ts'
 import { toCallerKey } from '../../bus/caller.ts'
 import type { Clock } from '../../core/clock.ts'

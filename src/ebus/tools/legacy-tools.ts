@@ -3,7 +3,9 @@
  *
  *   ebus.invoke ──forward──▶ ebus.v1.rpc.invoke           ebus.devices ──forward──▶ ebus.v1.registry.devices.list
  *
- * Guard, approval, key, lock and record are those of the tool itself, so that what the owner says of it holds for both.
+ * Guard, approval, key, lock and record are those of the present tool, so that the owner's rules for it apply to both.
+ *
+ * Pure: the bus does the work.
  */
 import type { Capability } from '../../bus/capability.ts'
 import { DELEGATING_CHANGE_STEPS, defineChange, defineTool } from '../../bus/capability-definition.ts'

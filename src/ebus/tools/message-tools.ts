@@ -1,6 +1,8 @@
 /**
- * Message tools: messages of the owner's definition files by circuit and name, as ebusd knows them. Reads come from what
- * was heard where that is fresh enough; changes pass the guard first and are read back afterwards.
+ * Message tools: messages of the owner's definition files by circuit and name, as ebusd knows them. Reads come from
+ * what was heard where that is fresh enough; changes pass the guard first and are read back afterwards.
+ *
+ * Pure, given its house.
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'

@@ -1,4 +1,8 @@
-/** Message write: a setting of a definition file is written, and the message is read again afterwards. */
+/**
+ * Message write tool: writes a setting of a definition file and reads the message again afterwards.
+ *
+ * Pure, given its house.
+ */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'

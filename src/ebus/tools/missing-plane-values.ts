@@ -1,4 +1,8 @@
-/** Plane readiness: what was never read is read now, within the deadline of the call that asks for it. */
+/**
+ * Missing plane values: what was never read is read now, within the deadline of the call that asks for it.
+ *
+ * Pure, given its house.
+ */
 import type { Call } from '../../bus/call.ts'
 import type { HeatingPlaneName, SemanticPlaneName } from '../semantic/planes.ts'
 import { HEATING_PLANE_NAMES } from '../semantic/planes.ts'

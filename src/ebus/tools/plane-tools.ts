@@ -1,4 +1,8 @@
-/** Plane tools: one per semantic plane, all alike. */
+/**
+ * Plane tools: one tool per semantic plane.
+ *
+ * Pure, given its house.
+ */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'

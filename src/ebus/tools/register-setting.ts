@@ -1,6 +1,8 @@
 /**
- * Register setting: a setting that takes one or more registers, resolved, shown to whoever approves it, written and read
- * back.
+ * Register setting: a setting that takes one or more registers, resolved, shown to whoever approves it, written and
+ * read back.
+ *
+ * Pure, given its house.
  */
 import type { Call, Outcome } from '../../bus/call.ts'
 import { toAccountKey } from '../../bus/caller.ts'

@@ -1,4 +1,8 @@
-/** Registry tools: who is on the bus and what can be asked of whom. */
+/**
+ * Registry tools: the devices on the bus and their methods.
+ *
+ * Pure, given its house.
+ */
 import { z } from 'zod'
 import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'

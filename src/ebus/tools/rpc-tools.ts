@@ -2,8 +2,10 @@
  * RPC tools: a method of a device, called by name. A read uses a known value if that is recent enough; a change passes
  * the guard first and is read back afterwards.
  *
- * What a call would do follows from its arguments and from what device they name, so that nothing can change between
- * what the guard was told and what is done.
+ * What a call does follows from its arguments and the named device, so that nothing can change between the guard's
+ * decision and the act.
+ *
+ * Pure, given its house.
  */
 import { z } from 'zod'
 import type { CallAssessment, Capability, ConfirmationArgumentCompleter } from '../../bus/capability.ts'

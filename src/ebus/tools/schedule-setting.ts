@@ -1,6 +1,8 @@
 /**
- * Schedule setting: the same slots for several days of a weekly program, written day by day, with what puts each of them
- * back.
+ * Schedule setting: the same slots for several days of a weekly program, written day by day, with what puts each of
+ * them back.
+ *
+ * Pure, given its house.
  */
 import { z } from 'zod'
 import type { Outcome } from '../../bus/call.ts'

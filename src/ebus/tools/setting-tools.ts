@@ -1,5 +1,8 @@
 /**
- * Setting tools: what a resident can set, in the words of a resident, with what was there before and how to put it back.
+ * Setting tools: what a resident can set, in the words of a resident, with what was there before and how to put it
+ * back.
+ *
+ * Pure, given its house.
  */
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'

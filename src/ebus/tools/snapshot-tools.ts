@@ -1,4 +1,8 @@
-/** Snapshot tools: capture everything at one moment, look at it in peace, let it go; and many planes in one answer. */
+/**
+ * Snapshot tools: capture everything at one moment, read it later, drop it; and many planes in one answer.
+ *
+ * Pure, given its house.
+ */
 import { z } from 'zod'
 import type { Call } from '../../bus/call.ts'
 import { toCallerKey } from '../../bus/caller.ts'

@@ -1,4 +1,8 @@
-/** Vaillant tools: what a Vaillant device complains about, complained about earlier, and wants serviced (B503). */
+/**
+ * Vaillant tools: the present and past errors and the service messages of a Vaillant device (B503).
+ *
+ * Pure, given its house.
+ */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { toAccountKey } from '../../bus/caller.ts'

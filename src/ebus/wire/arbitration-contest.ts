@@ -5,8 +5,10 @@
  *                       ├ other, and it goes on ───────▶ lost to it
  *                       └ other, then SYN: nobody won ─▶ second round, ours if the other is of our class
  *
- * A loss is only told once a symbol has followed the winner's address: until then a second round may still change who
- * it is.
+ * A loss is only reported once a symbol has followed the winner's address, because a second round may change the winner
+ * until then.
+ *
+ * Pure, but for the contest it is given.
  */
 import { isInitiatorAddress } from './address.ts'
 import { arbitrate } from './arbitration.ts'

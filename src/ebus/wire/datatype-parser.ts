@@ -1,6 +1,4 @@
-/**
- * Datatypes: every type of our tables by the name that definitions give it, `TYPE[:length][,divisor]`.
- */
+/** Datatype parser: finds every datatype by the name that ebusd's definitions give it, `TYPE[:length][,divisor]`. */
 import type { Datatype, FieldValue } from './datatype.ts'
 import { DATE_DATATYPES } from './date-type.ts'
 import { createBitsDatatype, createNumberDatatype } from './number-type.ts'

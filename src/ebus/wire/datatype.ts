@@ -1,10 +1,8 @@
 /**
  * Datatype: how one value is encoded in the bytes of a telegram.
  *
- * Types that our own tables name, spelled as ebusd's definitions spell them, with values that can be computed with;
- * definition files have a codec of their own, for all types and texts as ebusd prints them (definitions/field.ts). A
- * replacement value ("no sensor", "not set") decodes to
- * `undefined`, which is not the same as bytes that mean nothing at all: those are a fault.
+ * Every type has a name as ebusd's definitions spell it. A replacement value ("no sensor", "not set") decodes to
+ * `undefined`, which differs from invalid bytes: those are a fault.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'

@@ -4,8 +4,10 @@
  *   0ddddddd                  a data byte below 80 that the host wants sent, or that the adapter received
  *   11ccccdd 10dddddd         c = command, d = data
  *
- * The second byte of a pair is recognisable by its top bits, so a lost byte is seen. Symbols pass through untouched in
- * both directions: escaping is the host's business.
+ * The second byte of a pair is recognisable by its top bits, so the parser notices a lost byte. Symbols pass through
+ * untouched in both directions: the host does the escaping.
+ *
+ * Pure, but for the parser it is given.
  */
 type HostCommand = 'init' | 'send' | 'start' | 'info'
 type AdapterEvent = 'resetted' | 'received' | 'started' | 'info' | 'failed' | 'error-ebus' | 'error-host'

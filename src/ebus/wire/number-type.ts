@@ -1,5 +1,5 @@
 /**
- * Number types: whole numbers, the same divided by something, IEEE floats and single bits, low byte first.
+ * Number types: whole numbers, whole numbers with a divisor, and IEEE floats.
  *
  *   UCH SCH UIN SIN ULG …  whole      D1C D2B D2C FLT  whole, divided      EXP  binary32      BI3:2  bits 3 and 4
  */
@@ -31,7 +31,7 @@ const WHOLE: Readonly<Record<string, Whole>> = {
   U4L: { bytes: 4 },
 }
 
-/** `divisor` comes on top of the type's own. */
+/** `divisor` is multiplied with the divisor of the type itself; a negative one multiplies the value instead. */
 export function createNumberDatatype(name: string, divisor: number): Datatype<number> | undefined {
   if (name === 'EXP') return floatType(divisor)
   const whole = WHOLE[name]

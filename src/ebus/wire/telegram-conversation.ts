@@ -5,8 +5,10 @@
  *     ▲                        │ NAK, once                  │ NAK, once
  *     └────────────────────────┘◀───────────────────────────┘
  *
- * In lockstep: a symbol is only followed by the next one after it was heard back, so a collision is noticed at the
- * symbol where it happens. A second line inside follows the telegram; this file decides who has to speak next.
+ * The initiator sends the next symbol only after it has read back the previous one, so it notices a collision at the
+ * symbol where it happens. A bus line decoder inside follows the telegram; this file decides who has to send next.
+ *
+ * Pure, but for the conversation it is given.
  */
 import type { BrokenTelegramCause, BusLineEvent, BusLineDecoderState } from './bus-line.ts'
 import { newBusLineDecoder, stepBusLineDecoder as hear } from './bus-line.ts'

@@ -1,6 +1,8 @@
 /**
- * Admin observation: what HomeSeer shows of the thing that a direct act of administration is about, so that `applied` rests on
- * something other than HomeSeer's ok.
+ * Admin observation: reads the target of a direct administration call from HomeSeer, so that `applied` is based on more
+ * than HomeSeer's ok.
+ *
+ * Does I/O (through the link).
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'

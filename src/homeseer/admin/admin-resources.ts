@@ -1,6 +1,8 @@
 /**
  * Admin resources: the state of users, interfaces, plug-ins, cameras and gates. None of them runs code on HomeSeer:
- * what only a script could tell is told as far as the last permitted list of it said.
+ * data that only a script can read is shown from the last permitted read.
+ *
+ * Reads through the link.
  */
 import type { Capability } from '../../bus/capability.ts'
 import { ok } from '../../core/result.ts'

@@ -1,4 +1,8 @@
-/** Admin tools: every act of administration as a guarded tool. */
+/**
+ * Admin tools: every administration operation as a guarded tool.
+ *
+ * Reads and writes through the link.
+ */
 import type { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability, Effect } from '../../bus/capability.ts'

@@ -1,4 +1,8 @@
-/** Rollback tool: takes back one act of administration. */
+/**
+ * Rollback tool: undoes one administration call.
+ *
+ * Reads and writes through the bus and the rollback store.
+ */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { isFaultBeforeAttempt, type Fault } from '../../core/fault.ts'

@@ -1,5 +1,12 @@
-/** Capability cache: what this HomeSeer was found unable to do by itself, and until when that is believed. */
-/** By operation, without `hs4.admin.`. In memory: a HomeSeer that was updated is tried again after a restart. */
+/**
+ * Unsupported operation cache: what this HomeSeer was found unable to do by itself, and until when that is believed.
+ *
+ * Holds memory; otherwise pure.
+ */
+/**
+ * Unsupported operations, by name without `hs4.admin.`. Kept in memory, so that an updated HomeSeer is tried again
+ * after a restart.
+ */
 export interface UnsupportedAdminOperationCache {
   readonly isUnsupported: (op: string) => boolean
   readonly learnUnsupported: (op: string) => void

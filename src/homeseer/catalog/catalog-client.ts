@@ -2,9 +2,11 @@
  * Catalog: devices, events, cameras and plug-ins of one HomeSeer, fetched when they are needed and cached for a limited
  * time.
  *
- *   devices   the mirror's records ⊕ control pairs; built anew only when the mirror's structure has changed
- *   controls  kept by themselves (DeviceControlsClient below): a device is there before anybody knows what it can be told
- *   events, cameras, plug-ins   kept for a while
+ *   devices   the mirror's records ⊕ control pairs; built again only when the mirror's structure has changed
+ *   controls  cached separately (DeviceControlsClient below): a device is listed before its controls are known
+ *   events, cameras, plug-ins   cached
+ *
+ * Does I/O (through the link).
  */
 import { ok, type Result } from '../../core/result.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'

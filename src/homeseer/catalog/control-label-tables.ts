@@ -1,6 +1,8 @@
 /**
- * Control label tables: what is written on the buttons of devices, in the languages and in the order of
- * device-name-tables.ts. How a word is written says how it matches (device-name-words.ts).
+ * Control label tables: the labels of devices' buttons, in the languages and in the order of device-name-tables.ts. How
+ * a word is written says how it matches (device-name-words.ts).
+ *
+ * Pure: data.
  */
 import { createWordTable } from './device-name-words.ts'
 

@@ -4,7 +4,9 @@
  * Chinese, in this order; the last line of a table has words of further languages. How a word is written says how it
  * matches (device-name-words.ts).
  *
- * A word that is missing costs a door, a word too many costs a question.
+ * A missing word may leave a door unguarded; a superfluous one only causes a question.
+ *
+ * Pure: data.
  */
 import { createWordTable } from './device-name-words.ts'
 

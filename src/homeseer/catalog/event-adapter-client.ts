@@ -1,7 +1,9 @@
 /**
- * Event definitions by the adapter: what HomeSeer keeps on its own disk, told by the script on HomeSeer itself, for
- * gateways on another machine. Asked for again after a while; the owner chooses this way (`homeseer.eventsFrom`), because
- * it runs a script on HomeSeer.
+ * Event adapter: reads the event definitions on HomeSeer's disk through the adapter script, for gateways on another
+ * machine. They are read again after a while; the owner chooses this way (`homeseer.eventsFrom`), because it runs a
+ * script on HomeSeer.
+ *
+ * Does I/O (through the link).
  */
 import type { Clock } from '../../core/clock.ts'
 import { newUlid } from '../../core/ids.ts'

@@ -1,6 +1,8 @@
 /**
- * Resolver client: the resolver for the house as it is now and for who asks, because names that were confirmed are their
- * confirmer's own. Built again only when the house, its events, its cameras or the aliases have changed.
+ * Name resolver cache: the resolver for the house as it is now and for who asks, because names that were confirmed are
+ * their confirmer's own. Built again only when the house, its events, its cameras or the aliases have changed.
+ *
+ * Does I/O (through the catalog).
  */
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'

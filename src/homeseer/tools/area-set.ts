@@ -1,6 +1,8 @@
 /**
- * Area set: all devices of one kind in a room, on a floor or in the house, told the same thing, with one decision that
- * names every one of them.
+ * Area set: sets all devices of one kind in a room, on a floor or in the house with one call, about which the guard
+ * decides once, with the names of all of them.
+ *
+ * Reads and writes through the link.
  */
 import { omitUndefined } from '../../core/json.ts'
 import { z } from 'zod'

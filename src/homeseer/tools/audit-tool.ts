@@ -1,4 +1,8 @@
-/** Audit tool: what was called, by whom, and what became of it. */
+/**
+ * Audit tool: lists calls with their callers and results.
+ *
+ * Reads through the audit trail.
+ */
 import { omitUndefined } from '../../core/json.ts'
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'

@@ -1,4 +1,8 @@
-/** Camera tools: list, picture, and moving a camera that can move. */
+/**
+ * Camera tools: list cameras, take a picture, and move a camera that can be moved.
+ *
+ * Reads and writes through the link.
+ */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'

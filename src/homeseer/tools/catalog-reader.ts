@@ -1,8 +1,10 @@
 /**
  * Catalog reader: gives tools the catalog's devices, as fresh as the caller requires.
  *
- * While changes are pushed, the mirror is as new as a question would be; without push it is asked again when it is
- * older than the owner allows.
+ * While changes are pushed, the mirror is as new as a request would be; without push it is refreshed when it is older
+ * than the owner allows.
+ *
+ * Does I/O (through the link).
  */
 import type { Fault } from '../../core/fault.ts'
 import { omitUndefined, type JsonObject } from '../../core/json.ts'

@@ -5,8 +5,10 @@
  *   peek ▸ policy as it is now ─▶ take (durable) ─▶ the tool itself, through the whole chain ─▶ finish
  *                                                  refused before anything was tried ─▶ release
  *
- * A token stands for one attempt: what a crash interrupts is of unknown outcome, and stays so. One whose change the
- * guard refused before the attempt is as it was.
+ * A token is valid for one attempt: if a crash interrupts it, the outcome stays unknown. If the guard refused the
+ * change before the attempt, the token remains valid.
+ *
+ * Reads and writes through guard and bus.
  */
 import { z } from 'zod'
 import type { Outcome } from '../../bus/call.ts'

@@ -1,6 +1,8 @@
 /**
- * Change staging: what the intents share. They resolve a name, prepare the change, and commit it if they were told to and the
- * name left no doubt; preparing and committing are the same calls that anybody can make.
+ * Change staging: what the intent tools share. They resolve a name, prepare the change, and commit it if this was
+ * requested and the name is unambiguous; they prepare and commit with the same calls as any caller.
+ *
+ * Pure: the bus does the work.
  */
 import { z } from 'zod'
 import type { HandlerContext } from '../../bus/call-options.ts'

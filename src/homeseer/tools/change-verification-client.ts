@@ -12,7 +12,9 @@
  *   still_moving  it moved, and is not there yet
  *   unreported    a slow device has not reported yet
  *   elsewhere     it is where it was, or somewhere else
- *   unread        HomeSeer could not be asked, or did not tell of it: it may be anywhere
+ *   unread        HomeSeer could not be asked, or did not answer about it
+ *
+ * Does I/O (through the mirror).
  */
 import type { LateOutcome } from '../../bus/call.ts'
 import type { Clock } from '../../core/clock.ts'

@@ -4,8 +4,10 @@
  *
  *   hs4.classes.list · hs4.classes.correct
  *
- * On the bus for the console; no model sees them, and nobody but an admin may use them: a lock that counts as a lamp
- * would ask nobody.
+ * They are for the console; models do not see them, and only an admin may use them: a lock that is classed as a lamp
+ * needs no approval.
+ *
+ * Reads and writes through the link and the ledger.
  */
 import { z } from 'zod'
 import type { Caller } from '../../bus/call.ts'

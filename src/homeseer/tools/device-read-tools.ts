@@ -1,4 +1,8 @@
-/** Device read tools: list, get, controls and status. They change nothing and run nothing on HomeSeer. */
+/**
+ * Device read tools: list, get, controls and status. They change nothing and run no code on HomeSeer.
+ *
+ * Reads through the link.
+ */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'

@@ -1,8 +1,10 @@
 /**
  * Device resource announcer: tells subscribers of resources that something behind them has changed.
  *
- * The first change of a burst is announced at once, what follows within a tenth of a second together: a scene that
- * moves twenty lamps is one piece of news.
+ * The first change of a burst is announced at once, and those within the next tenth of a second together: a scene that
+ * switches twenty lamps causes few notifications.
+ *
+ * Does I/O (a timer; the mirror).
  */
 import { Throttle } from '../../toolbox/throttle.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'

@@ -1,8 +1,10 @@
 /**
  * Device set: sends one command to a device and reports the outcome.
  *
- * Control is never replaced by a write of HomeSeer's memory: where hardware cannot be told, the answer says that none
- * was.
+ * A control is never replaced by a write of HomeSeer's memory: if the hardware cannot be controlled, the answer says
+ * that it was not.
+ *
+ * Reads and writes through the link.
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'

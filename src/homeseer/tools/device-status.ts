@@ -1,5 +1,7 @@
 /**
- * Device status: the state of devices, from the mirror or, where the caller wants what only HomeSeer can say, from it.
+ * Device status: the state of devices, from the mirror or, for data that the mirror lacks, from HomeSeer.
+ *
+ * Reads through the link.
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'

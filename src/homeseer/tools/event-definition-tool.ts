@@ -1,4 +1,8 @@
-/** Event definition tool: what an event reacts to and does, as HomeSeer keeps it on disk. */
+/**
+ * Event definition tool: shows an event's triggers and actions as HomeSeer stores them on disk.
+ *
+ * Reads through the link and the event files.
+ */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'

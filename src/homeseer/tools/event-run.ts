@@ -1,9 +1,11 @@
 /**
  * Event run: runs one event of HomeSeer, named by id or by group and name.
  *
- * The name becomes an id before anything is decided, so that no way of naming an event passes a list that the id would
- * not pass. What an event does, and what that sets off, is read from HomeSeer's definitions: one that opens a lock
- * is as sensitive as the lock, and so is one that nobody can read.
+ * The name is resolved to an id before the decision, so that an event cannot pass a list under another name. The
+ * event's actions and their consequences are read from HomeSeer's definitions: an event that opens a lock is as
+ * sensitive as the lock, and so is one that cannot be read.
+ *
+ * Reads and writes through the link.
  */
 import type { Capability } from '../../bus/capability.ts'
 import { omitUndefined, type JsonObject } from '../../core/json.ts'

@@ -1,4 +1,8 @@
-/** Health tools: whether HomeSeer can be reached and what may be done with it; a self-test that really asks. */
+/**
+ * Health tools: whether HomeSeer can be reached and what is allowed; and a self-test that sends real requests.
+ *
+ * Reads through the link.
+ */
 import { z } from 'zod'
 import { toCallerKey } from '../../bus/caller.ts'
 import type { Capability } from '../../bus/capability.ts'

@@ -1,6 +1,8 @@
 /**
- * Intent tools: from what somebody wants to a prepared change, and on to the change itself where that is asked for and
- * the name leaves no doubt.
+ * Intent tools: prepare a change for a request in words, and carry it out if this is requested and the name is
+ * unambiguous.
+ *
+ * Reads and writes through the bus.
  */
 import { z } from 'zod'
 import type { CallAssessment, Capability } from '../../bus/capability.ts'

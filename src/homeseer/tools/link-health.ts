@@ -1,4 +1,8 @@
-/** Link health: how the connection to HomeSeer fares, from what every request came to; and what to do about it. */
+/**
+ * Link health: the state of the connection to HomeSeer, from the results of all requests, with advice.
+ *
+ * Holds the last outcome; otherwise pure.
+ */
 import { omitUndefined } from '../../core/json.ts'
 import type { ServiceHealth } from '../../bus/capability.ts'
 import { LINK_HEALTH_REQUEST_NAMES, type RequestAttemptNote } from '../wire/json-client.ts'

@@ -1,6 +1,8 @@
 /**
- * Named target intent: a change of whatever a caller named. The exact name of exactly one thing is prepared and, where
- * that is asked for, committed; anything similar asks.
+ * Named target intent: a change of a thing that the caller named. If exactly one thing has this name, the change is
+ * prepared and, if requested, committed; a similar name leads to a question.
+ *
+ * Reads and writes through the bus.
  */
 import type { Call, Outcome } from '../../bus/call.ts'
 import { toCallerKey } from '../../bus/caller.ts'

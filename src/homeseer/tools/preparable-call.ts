@@ -1,6 +1,8 @@
 /**
- * Preparable calls: what preparing a change and committing it have in common: finding the tool, asking the guard what it
- * would decide, and what is recorded of it.
+ * Preparable calls: what preparing and committing a change share: finding the tool, asking the guard for its decision,
+ * and the record.
+ *
+ * Reads through the guard.
  */
 import type { CallAssessment, Offer } from '../../bus/capability.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'

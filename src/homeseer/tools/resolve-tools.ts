@@ -1,4 +1,8 @@
-/** Resolve tools: from what somebody said to refs and ids, with the evidence and whether one may act on it. */
+/**
+ * Resolve tools: find refs and ids for names, with the evidence and whether a caller may act on the result.
+ *
+ * Reads through the link.
+ */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { toCallerKey } from '../../bus/caller.ts'

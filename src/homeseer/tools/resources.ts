@@ -1,6 +1,8 @@
 /**
- * Resources: the sixteen of the contract. Reading one is a call like any other: guarded, recorded, and without code on
- * HomeSeer's machine.
+ * Resources: the sixteen resources of the contract. Reading one is a call like any other: guarded, recorded, and
+ * without code on HomeSeer's machine.
+ *
+ * Reads through the link.
  */
 import { z } from 'zod'
 import type { Call } from '../../bus/call.ts'

@@ -1,6 +1,8 @@
 /**
- * Web hook receiver: answers HomeSeer's posts, on whatever listener it is mounted. HomeSeer cannot sign a post, so the
- * configured address carries a secret (`…?key=…`), and without it nothing is read.
+ * Web hook receiver: answers HomeSeer's posts on the listener that it is mounted on. HomeSeer cannot sign a post, so
+ * the configured address carries a secret (`…?key=…`), and without it nothing is read.
+ *
+ * Does I/O (reads the body of the request it is given).
  */
 import { readResponseBytes } from '../../toolbox/response-body.ts'
 import { createHash, timingSafeEqual } from 'node:crypto'

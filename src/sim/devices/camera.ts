@@ -1,4 +1,8 @@
-/** Camera: looks into a small room with a window, a lamp and a door, and takes real pictures of it. */
+/**
+ * Camera: takes real pictures of a small simulated room with a window, a lamp and a door.
+ *
+ * Pure, apart from the state it holds.
+ */
 import type { JsonObject } from '../../core/json.ts'
 import type { RgbColour } from '../jpeg.ts'
 import { encodeJpeg } from '../jpeg.ts'

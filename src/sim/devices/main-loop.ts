@@ -1,8 +1,10 @@
 /**
  * Main loop: the one task on which a device does everything, in the order of the requests.
  *
- * A tool's answer is scheduled when the tool has run, behind whatever was scheduled meanwhile: one slow call holds back
- * the answers of calls that were finished before it.
+ * A tool's answer is scheduled when the tool has run, behind whatever was scheduled meanwhile: one slow call delays the
+ * answers of calls that have finished already.
+ *
+ * Pure, apart from waiting.
  */
 export type MainLoopTask = () => void | Promise<void>
 

@@ -1,6 +1,8 @@
 /**
- * MCP task: the part of a device that answers requests. Reads payloads at once, runs tools and answers on the main
- * loop.
+ * MCP task: the part of a device that answers requests. It parses payloads at once, and runs tools and answers on the
+ * main loop.
+ *
+ * Does I/O: tools take time, and cameras post pictures.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Json, JsonObject } from '../../core/json.ts'

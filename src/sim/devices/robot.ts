@@ -1,4 +1,8 @@
-/** Robot: walks, turns and gestures. It has so many tools that no list of them fits one page. */
+/**
+ * Robot: a board that walks, turns and gestures. Its many tools do not fit on one page.
+ *
+ * Pure, apart from the state it holds.
+ */
 import type { JsonObject } from '../../core/json.ts'
 import type { FirmwareToolProperty, FirmwareTool } from './firmware-tool.ts'
 import { FirmwareToolError } from './firmware-tool.ts'

@@ -1,6 +1,8 @@
 /**
- * Screen: what only its owner does with the screen of a device. Each but one goes wherever an URL says, which is why
- * nobody else should.
+ * Screen: tools for the screen of a device that only its owner may use. All but one use a URL from their arguments,
+ * which is why others may not.
+ *
+ * Pure, apart from the state it holds: its caller provides the network.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { encodeJpeg } from '../jpeg.ts'

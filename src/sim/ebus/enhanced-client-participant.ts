@@ -5,6 +5,8 @@
  *   SEND  ▸ symbol on the wire ▸ RECEIVED, the same symbol unless there was a collision
  *
  * Every client arbitrates for itself, as if it had an adapter of its own. The starter's own address is never echoed.
+ *
+ * Pure, but for the port it is given.
  */
 import { isInitiatorAddress } from '../../ebus/wire/address.ts'
 import { LOCK_SYN_COUNT_AFTER_SEND, computeLockSynCountAfterLoss } from '../../ebus/wire/arbitration.ts'

@@ -1,4 +1,8 @@
-/** Faults: what goes wrong on the virtual bus, on command. */
+/**
+ * Faults: disturbances of the virtual bus on command.
+ *
+ * Pure, but for the faults it is given.
+ */
 import type { BusLineDecoderState } from '../../ebus/wire/bus-line.ts'
 import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line.ts'
 import { ESC, SYN } from '../../ebus/wire/symbol.ts'

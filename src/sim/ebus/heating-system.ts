@@ -1,4 +1,8 @@
-/** Heating system: bus, devices and house put together, moved through virtual time by whoever holds the clock. */
+/**
+ * Heating system: bus, devices and house put together, moved through virtual time by its caller.
+ *
+ * Pure, but for the system it is given.
+ */
 import { omitUndefined } from '../../core/json.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import { createSimulatedHouse } from '../house-start.ts'

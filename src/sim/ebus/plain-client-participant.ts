@@ -1,4 +1,8 @@
-/** Plain head: a client that sees and sends bare symbols, and has to keep the bus's rhythm by itself. */
+/**
+ * Plain client participant: a client that sees and sends bare symbols, and has to keep the bus's rhythm by itself.
+ *
+ * Pure, but for the port it is given.
+ */
 import { SYN } from '../../ebus/wire/symbol.ts'
 import type { BusParticipant, VirtualBus } from './virtual-bus.ts'
 

@@ -1,4 +1,8 @@
-/** Chance: a small seeded source of it, so that a run of the virtual house repeats to the last symbol. */
+/**
+ * Random state: a small seeded random source, so that a run of the virtual house is exactly repeatable.
+ *
+ * Pure, but for the source it hands out.
+ */
 export type SeededRandomSource = () => number
 
 /** Numbers in [0, 1), the same ones for the same seed. */

@@ -1,4 +1,8 @@
-/** Regulator rows: the words in which the regulator's registers are written down. */
+/**
+ * Regulator rows: the types and functions with which the regulator's registers are declared.
+ *
+ * Pure, but for the plant it is given.
+ */
 import type { CalendarDate, Datatype, FieldValue, TimeOfDay } from '../../ebus/wire/datatype.ts'
 import type { SimulatedHouse, ZoneOperatingMode } from '../house-state.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'

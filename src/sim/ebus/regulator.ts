@@ -1,6 +1,8 @@
 /**
- * Regulator: the device at 10/15 that steers everything. Answers B524, B555, B516 and its identity; tells the bus the
- * time, the weather and the meters; sets the boiler every ten seconds.
+ * Regulator: the device at 10/15 that controls the heating. It answers B524, B555, B516 and its identification;
+ * broadcasts the time, the weather and the meters; and sets the boiler every ten seconds.
+ *
+ * Pure, but for the plant it is given.
  */
 import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'

@@ -1,4 +1,8 @@
-/** Plant: the one house that all virtual devices look at and act on. */
+/**
+ * Simulated plant: the house whose state all virtual devices read and change.
+ *
+ * Pure, but for the plant it is given.
+ */
 import type { SimulatedHouse, SimulatedZone } from '../house-state.ts'
 
 export interface SimulatedPlant {

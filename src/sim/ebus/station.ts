@@ -1,6 +1,8 @@
 /**
- * Station: a device on the virtual bus, at the level of symbols. It answers what is addressed to it, refuses what
- * arrives garbled, repeats what was refused, and takes part in arbitration when it has something to say itself.
+ * Station: a device on the virtual bus, at the level of symbols. It answers telegrams to its address, refuses garbled
+ * ones, repeats refused ones, and takes part in arbitration when it has something to send.
+ *
+ * Pure, but for the station it is given.
  */
 import { arbitrate, LOCK_SYN_COUNT_AFTER_SEND, computeLockSynCountAfterLoss } from '../../ebus/wire/arbitration.ts'
 import type {

@@ -4,7 +4,9 @@
  *   idle ──a sender, or 40 ms of silence──▶ symbol on the wire ──4.17 ms──▶ all participants get it ──▶ idle
  *
  * Time is an input: `advance` plays everything up to a moment, however far away, so a day takes a second in a test and
- * a day in a demo. Who starts within the same arbitration window collides; who is later hears that the bus is taken.
+ * a day in a demo. Two senders within the same arbitration window collide; a later one finds the bus in use.
+ *
+ * Pure, but for the bus it is given.
  */
 import { AUTO_SYN_INTERVAL_MS, SYMBOL_DURATION_MS, SYN } from '../../ebus/wire/symbol.ts'
 

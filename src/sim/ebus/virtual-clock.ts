@@ -1,8 +1,10 @@
 /**
  * Virtual clock: moves a heating system through real time, waking up only when a symbol is due.
  *
- * An idle bus wakes it 25 times a second, a busy one 240 times; between wakings nothing runs. While this program is
- * held up, the bus stands still: otherwise a busy machine would have it cut off telegrams of clients that were in time.
+ * An idle bus wakes it 25 times a second, a busy one 240 times; in between nothing runs. While this process is delayed,
+ * the bus stops: otherwise it would cut off telegrams of clients that were in time.
+ *
+ * Does I/O: it holds a timer.
  */
 import type { HeatingSystem } from './heating-system.ts'
 

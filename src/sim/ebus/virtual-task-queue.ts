@@ -1,4 +1,8 @@
-/** Timeline: what is to happen at which moment of the virtual time, in order. */
+/**
+ * Virtual task queue: what is to happen at which moment of the virtual time, in order.
+ *
+ * Pure, but for the timeline it is given.
+ */
 interface Task {
   readonly atMs: number
   readonly run: (nowMs: number) => void

@@ -1,4 +1,8 @@
-/** Admin operations on users. Passwords go in and never come out. */
+/**
+ * Admin operations on users. Passwords are stored and never returned.
+ *
+ * Pure, given the world it is handed.
+ */
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import { readRecordBoolean, readRecordText } from '../../homeseer/wire/record-field.ts'

@@ -1,4 +1,8 @@
-/** ASCII port: what the simulated HomeSeer answers to a line on port 11000. */
+/**
+ * ASCII answer: what the simulated HomeSeer answers to a line on port 11000.
+ *
+ * Pure, given the world it is handed.
+ */
 import { decodeAsciiCommand, joinAsciiFields } from '../../homeseer/wire/ascii.ts'
 import { loginSimulatedUser, maySimulatedUserControl } from './login.ts'
 import { recordSimulatedChangeAttempt } from './simulated-system.ts'

@@ -5,8 +5,10 @@
  *   setdevicestatus ───────────────▶ stored ─▶ change (pushed)        no hardware
  *   a hand on the switch ─▶ hardware ──settle──▶ stored
  *
- * Time is an argument. A command only says what will happen; it happens when `advance` is called with that time or a
- * later one, so the answer to a command still shows the old state, as a real HomeSeer's does.
+ * Time is an argument. A command only schedules what will happen; it happens when `advance` is called with that time or
+ * a later one, so the answer to a command still shows the old state, as a real HomeSeer's does.
+ *
+ * Pure, given its arguments: it holds state and touches nothing else.
  */
 import type { ControlPair, HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
 import { CONTROL_TYPE_CODES, type ControlUse } from '../../homeseer/wire/control-use.ts'

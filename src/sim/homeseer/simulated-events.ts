@@ -1,4 +1,8 @@
-/** Automation: running an event of the simulated HomeSeer, and the two files it keeps its events in. */
+/**
+ * Simulated events: runs an event of the simulated HomeSeer, and makes the content of its two event files.
+ *
+ * Pure, given the world it is handed.
+ */
 import type { Json } from '../../core/json.ts'
 import { recordSimulatedChangeAttempt, type SimulatedEvent, type SimulatedSystem } from './simulated-system.ts'
 import type { SimulatedTrigger } from './trigger.ts'

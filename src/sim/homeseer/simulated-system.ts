@@ -1,6 +1,8 @@
 /**
- * System: everything of a HomeSeer that is not a device: users, automations, cameras, plug-ins, interfaces, settings,
- * and a list of what was done to it.
+ * Simulated system: everything of a HomeSeer that is not a device: users, automations, cameras, plug-ins, interfaces,
+ * settings, and a list of what was done to it.
+ *
+ * Pure: plain data.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { CameraRecord } from '../../homeseer/wire/camera.ts'

@@ -1,4 +1,8 @@
-/** World: what the parts of the simulated HomeSeer share. */
+/**
+ * Simulated world: the state that the parts of the simulated HomeSeer share.
+ *
+ * Pure: a shape.
+ */
 import type { AdminAdapterReply } from '../../homeseer/wire/admin-adapter.ts'
 import type { SimulatedHomeseerFaults } from './simulated-faults.ts'
 import type { SimulatedDevices } from './simulated-devices.ts'

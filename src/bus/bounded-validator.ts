@@ -7,8 +7,6 @@
  * answer is that the check is too costly, which is neither yes nor no.
  *
  * Evaluates what untrusted-schema.ts rebuilds, by the rules of JSON Schema 2020-12; formats are annotations.
- *
- * Pure, apart from remembering what it made of a schema.
  */
 import { canonicalJson, isJsonObject, MAX_UNTRUSTED_JSON_DEPTH } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'

@@ -1,8 +1,4 @@
-/**
- * Bus options: what a bus is made with.
- *
- * Pure: types.
- */
+/** Bus options: what a bus is made with. */
 import type { Clock } from '../core/clock.ts'
 import type { CallPipeline } from './call-pipeline.ts'
 import type { BusConfig } from './bus-config.ts'

@@ -8,8 +8,6 @@
  *
  * Retries that multiply with failures overload providers that were only slow: at most a fifth of the calls, plus a
  * small reserve, may be tried again (the budgets of Linkerd and tower).
- *
- * Pure: time, timers, chance and the way to other nodes come from outside.
  */
 import { computeBackoffMs } from '../core/backoff.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'

@@ -4,8 +4,6 @@
  *
  *   context.call(name, body)      an answer          both carry on caller, trace, deadline, cancellation, held locks
  *   context.stream(name, body)    frames, answer     and rehearsal, and pass through the whole pipeline
- *
- * Pure: time comes from outside.
  */
 import type { Fault, CallWorkReference } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'

@@ -3,8 +3,6 @@
  *
  *   open ──deadline──▶ ended (deadline)        ending aborts the signal and tells whoever works on the call;
  *     └────caller────▶ ended (cancelled)       both only once
- *
- * Pure: time and timers come from outside.
  */
 import type { Clock } from '../core/clock.ts'
 import type { CallRecordReference } from '../core/fault.ts'

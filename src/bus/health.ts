@@ -19,8 +19,6 @@
  *   refused, not begun   no failure either, but as slow as PENALTY_MS: a node that refuses must not look fast
  *   our own connection   this node's doing: tells nothing
  *   anything else        the caller's doing: tells nothing
- *
- * Pure: time is an argument.
  */
 import type { FaultKind, Fault } from '../core/fault.ts'
 import type { Outcome } from './call.ts'

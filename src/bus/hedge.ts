@@ -5,8 +5,6 @@
  *                           second ──▶ answers      (Dean & Barroso: a few per cent more calls cut the tail)
  *
  * Only for calls that may happen twice, and paid for from the retry budget.
- *
- * Pure: timers come from outside.
  */
 import { CallInAttempts } from './provider-attempt.ts'
 import type { ProviderAttempt } from './provider-attempt.ts'

@@ -3,8 +3,6 @@
  * are scraped, so that metrics cost a call only a few additions.
  *
  * Names are spec 2's (X03) with our own prefix. Durations are a plain histogram; quantiles are the reader's to compute.
- *
- * Pure, given the bus.
  */
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { Histogram } from 'prom-client'

@@ -9,8 +9,6 @@
  * or be an `Error`, whose message is lost when it is copied. Every member is read once and copied. What passes can be
  * recorded, encoded and shown without anybody looking again; only the data of an answer may still be no JSON, which the
  * audit finds out when it hashes it.
- *
- * Pure: handlers and the way to other nodes come from outside.
  */
 import type { Fault, FaultKind, PolicyReason } from '../core/fault.ts'
 import { isJsonObject, toPlainJson } from '../core/json.ts'

@@ -11,8 +11,6 @@
  *
  * A provider that ignores its signal holds nobody but its own slot, and that for a bounded time. The slot is given
  * back exactly once.
- *
- * Pure: time and timers come from outside.
  */
 import type { Fault } from '../core/fault.ts'
 import { fail } from '../core/result.ts'

@@ -7,8 +7,6 @@
  * The limit is the provider's, whoever calls: from here, from a peer, from a service. Calls to another node's provider
  * wait in a queue here as well: this node only knows its own share of the slots there. Callers take turns (ADR 122), so
  * that one who calls in a loop waits behind itself.
- *
- * Pure: time and timers come from outside.
  */
 import type { Fault } from '../core/fault.ts'
 import { dequeueFromFairQueue, enqueueInFairQueue, createFairQueue, removeFromFairQueue } from '../core/fair-queue.ts'

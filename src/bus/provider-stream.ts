@@ -1,8 +1,6 @@
 /**
  * Provider stream: passes the frames of a provider to the consumer of a call, one at a time, as far as they fit the
  * contract.
- *
- * Pure: time and timers come from outside.
  */
 import type { Fault } from '../core/fault.ts'
 import { isJsonObject, toPlainJson } from '../core/json.ts'

@@ -1,8 +1,6 @@
 /**
  * Refused params: params that another node said it cannot serve. Whether an instance serves what a caller asks for may
  * be decided by a function on its own node (spec 2 § 5.5): this node only learns of it when a call is refused.
- *
- * Pure: time is an argument.
  */
 import type { Fault } from '../core/fault.ts'
 import { canonicalJson } from '../core/json.ts'

@@ -1,8 +1,4 @@
-/**
- * Retry pause: waits before a retry, at most until the call ends.
- *
- * Pure: timers come from outside.
- */
+/** Retry pause: waits before a retry, at most until the call ends. */
 import type { AttemptTimer } from './provider-attempt.ts'
 import { TimerWheelEntry } from './timer-wheel.ts'
 import type { RunningCallTicket, CallEndListener } from './call-ticket.ts'

@@ -6,8 +6,6 @@
  *
  * Synchronous from lookup to choice, so nothing can change in between. Of many providers it compares a few that are
  * drawn at random, so that the cost of a call does not grow with their number.
- *
- * Pure: time and chance are arguments.
  */
 import type { Fault } from '../core/fault.ts'
 import { isProviderFull } from './provider-queue.ts'

@@ -3,8 +3,6 @@
  *
  *   peak-ewma   the cheaper of two drawn at random: callers do not all choose the same one, and none is starved
  *   spec        spec 2 § 5.4 to the letter: the lowest score of all
- *
- * Pure: time and chance are arguments.
  */
 import type { BusConfig } from './bus-config.ts'
 import type { CapabilityEntry } from './capability-entry.ts'

@@ -3,8 +3,6 @@
  *
  * Formats are annotations, as 2020-12 has it. Unknown keywords are ignored: devices have their own. References are not
  * inlined, so that the code grows no faster than the schema.
- *
- * Pure, apart from being remembered.
  */
 import { createRequire } from 'node:module'
 import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js'

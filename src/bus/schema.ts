@@ -4,8 +4,6 @@
  * A contract of this node is checked once when it is registered and compiled once per schema hash, when it is first
  * needed; tools' schemas that come out of Zod are well-formed by construction. Another node's contract was rebuilt when
  * it came (untrusted-peer-schemas.ts) and is evaluated in bounded steps, never compiled.
- *
- * Pure, apart from remembering what was compiled.
  */
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import type { Fault } from '../core/fault.ts'

@@ -2,8 +2,6 @@
  * Sticky sessions: which provider a session is bound to (spec 2 § 5.6), until it has been silent for ten minutes.
  *
  * Kept in the order of last use, so that both the sweeper and the bound on their number look at the front only.
- *
- * Pure: time is an argument.
  */
 import { TimerWheelEntry } from './timer-wheel.ts'
 import type { CapabilityEntry } from './capability-entry.ts'

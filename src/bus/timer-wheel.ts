@@ -6,8 +6,6 @@
  *
  * The system's timer is armed for the earliest alarm only; alarms that are cleared in time never reach the system. It
  * does not keep the process alive by itself.
- *
- * Does I/O: it arms that one timer.
  */
 import type { Clock } from '../core/clock.ts'
 

@@ -3,8 +3,6 @@
  * every call, in plain numbers, of which metrics and `stats` are made when somebody asks (spec 2 § 3.6).
  *
  * A ring buffer whose slots are reused: once it is full, recording a call allocates nothing.
- *
- * Pure: time comes from outside.
  */
 import type { Clock } from '../core/clock.ts'
 import type { Call, Caller, CallChannel, Outcome } from './call.ts'

@@ -1,8 +1,6 @@
 /**
  * Untrusted peer schemas: the schemas that another node sent, checked against the hash that it announced and rebuilt.
  * Cached by the received object: schemas are rebuilt one by one as they arrive, and the registry finds the result.
- *
- * Pure, apart from remembering.
  */
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'

@@ -1,8 +1,4 @@
-/**
- * Backoff: how long to wait before trying again. The schedule lives here, the waiting in the transport.
- *
- * Pure, given its source of random numbers.
- */
+/** Backoff: how long to wait before trying again. The schedule lives here, the waiting in the transport. */
 export interface BackoffSchedule {
   readonly firstMs: number
   readonly maxMs: number

@@ -2,8 +2,6 @@
  * Ids: ULIDs, which sort by time and map losslessly onto W3C trace ids.
  *
  *   01K9Z3N8QK 6R3M0V6V5A8B4C2D   10 characters of milliseconds, 16 random, Crockford base 32
- *
- * Uses the system's random number generator; otherwise pure.
  */
 import { randomFillSync } from 'node:crypto'
 

@@ -2,8 +2,6 @@
  * Access token: a bearer credential. The random text is shown once; only its hash is stored.
  *
  *   hb_Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmE     32 random bytes, base64url
- *
- * Uses the system's random number generator; otherwise pure.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { PRINCIPAL_ROLES } from '../bus/call.ts'

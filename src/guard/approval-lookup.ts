@@ -1,8 +1,4 @@
-/**
- * Approval lookup: which answers people have given about a call so far, from the requests on record.
- *
- * Pure, given the state and the log.
- */
+/** Approval lookup: what people have said about a call so far, from the requests on record. */
 import { toAccountKeyFromCallerKey } from '../bus/caller.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { findApprovalStatus } from './approval.ts'

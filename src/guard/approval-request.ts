@@ -7,8 +7,6 @@
  *     └─▶ a grant that covers it ─▶ counts as a yes
  *           │ none
  *           └─▶ asked, once: a caller that calls again finds the request still open
- *
- * Pure: the stores do the work.
  */
 import { toCallerKey } from '../bus/caller.ts'
 import type { Fault, PolicyReason } from '../core/fault.ts'

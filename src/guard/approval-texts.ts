@@ -1,7 +1,5 @@
 /**
- * Approval texts: what people were shown and what they said, from the erasable bodies of the entries of an approval.
- *
- * Pure, given the log.
+ * Approval words: what people were shown and what they said, from the erasable bodies of the entries of an approval.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'

@@ -4,8 +4,6 @@
  *   bearer token ─▶ a token of the store, the configured one, or the owner's ─▶ that principal;  neither ─▶ refused, wherever it came from
  *   session      ─▶ the person who signed in at the console
  *   nothing      ─▶ from this very machine: `local`, unless switched off;   from elsewhere ─▶ refused
- *
- * Pure, given its sources.
  */
 import type { Caller } from '../bus/call.ts'
 import { isLoopback } from '../core/loopback.ts'

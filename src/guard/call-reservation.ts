@@ -8,8 +8,6 @@
  * same approval, one gets it. A crash afterwards leaves a used approval and an unknown key, never a second act. A
  * change that was sent and not answered may not be repeated: it is not known whether it took effect, and the caller
  * must be told so.
- *
- * Pure: the stores do the work.
  */
 import { toAccountKey, toCallerKey } from '../bus/caller.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'

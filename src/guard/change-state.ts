@@ -7,8 +7,6 @@
  *      └─▶ change.dropped
  *
  * The arguments, sealed, and the summary are the body of the entry `preparedSeq`.
- *
- * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryTime, readEntryTextField, readEntryTimeField } from '../ledger/entry.ts'

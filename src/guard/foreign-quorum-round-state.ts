@@ -2,8 +2,6 @@
  * Foreign round state: rounds of other nodes in which this node votes, its votes, and contradictory votes that it saw.
  *
  *   consensus.heard ─▶ consensus.voted-elsewhere, once        consensus.conflict: two statements that cannot both hold
- *
- * Pure, but for the state that it is given.
  */
 import { readEntryNumberField, readEntryTextField, readEntryTime, readEntryTimeField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'

@@ -1,8 +1,6 @@
 /**
  * Guard: the one gate for every change of every family, and the things that go with it: approvals, change tokens,
  * idempotency keys, limits, credentials and the emergency stop.
- *
- * Reads and writes through its stores.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Caller } from '../bus/call.ts'

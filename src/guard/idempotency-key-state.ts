@@ -4,8 +4,6 @@
  *   key.reserved ─▶ key.done · key.unknown · key.freed      key.freed ◀── key.done, to make room
  *
  * The answer is the body of the entry `outcomeSeq`.
- *
- * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryTime, readEntryNumberField, readEntryTextField, readEntryTimeField } from '../ledger/entry.ts'

@@ -8,8 +8,6 @@
  * Kept in memory on monotonic time: setting the wall clock resets nothing. Neither does a restart: changes of a device
  * are also counted on the disk, and passed in here. The number of callers and actuators remembered is bounded; when all
  * of them are in use, a new one is refused rather than forgotten.
- *
- * Holds memory; otherwise pure.
  */
 import type { Effect } from '../bus/capability.ts'
 import type { PolicyReason } from '../core/fault.ts'

@@ -3,8 +3,6 @@
  * node gives itself.
  *
  *   token.created ─▶ token.revoked      console.link ─▶ console.signed-in      agent.key
- *
- * Pure, but for the state that it is given.
  */
 import { PRINCIPAL_ROLES } from '../bus/call.ts'
 import type { PrincipalRole } from '../bus/call.ts'

@@ -1,9 +1,4 @@
-/**
- * Quorum round service: what tools and faces do with voting rounds: propose a call, vote, and see how final a decision
- * is.
- *
- * Pure: the stores do the work.
- */
+/** Quorums: what tools and faces do with voting rounds: propose a call, vote, and see how final a decision is. */
 import type { Call, Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'

@@ -1,8 +1,4 @@
-/**
- * Access points: connections to voice backends, where the owner configured any.
- *
- * This file only connects other modules.
- */
+/** Access points: connections to voice backends, where the owner configured any. */
 import { toHealthFinding } from '../bus/capability.ts'
 import type { GuardedBus } from '../call/guarded-bus.ts'
 import { expandUrlVariables } from '../config/access-points.ts'

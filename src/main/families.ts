@@ -1,8 +1,4 @@
-/**
- * Families: the services of this product. Delete a family's folder and its lines here, and the rest still builds.
- *
- * Only joins; each family does its own work.
- */
+/** Families: the services of this product. Delete a family's folder and its lines here, and the rest still builds. */
 import type { Family, Service } from '../bus/capability.ts'
 import type { GuardedBus } from '../call/guarded-bus.ts'
 import type { DataDirectory } from '../config/data-directory.ts'

@@ -3,8 +3,6 @@
  * this node, so that its people find them on the console, on the command line and in notices.
  *
  *   round of another node ─▶ listed as requested, asked by that node ─▶ approve or deny ─▶ this node's signed vote
- *
- * Pure: gossip keeps the rounds and signs.
  */
 import { z } from 'zod'
 import type { Caller } from '../bus/call.ts'

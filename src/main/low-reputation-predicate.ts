@@ -1,8 +1,5 @@
 /**
- * Low reputation predicate: whether the guard should distrust a caller, from its reputation, where the owner configured
- * it.
- *
- * Reads through the ledger.
+ * Distrust predicate: whether the guard should distrust a caller, from its reputation, where the owner configured it.
  */
 import type { Caller } from '../bus/call.ts'
 import { toCallerKey } from '../bus/caller.ts'

@@ -1,8 +1,6 @@
 /**
  * Mesh: joins the mesh with the node's key, its database, its ledger and the bus. Delete `mesh/`, this file and its
  * lines in main.ts, and the rest still builds.
- *
- * Only joins; the modules do the work.
  */
 import type { BusOptions } from '../bus/bus-options.ts'
 import type { Service } from '../bus/capability.ts'

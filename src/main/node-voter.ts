@@ -3,8 +3,6 @@
  *
  * A person's key is derived from the node's own and from the hash of the credential: it belongs to that credential and
  * to no other under the same name, and is nowhere on the disk (ADR 231).
- *
- * Pure, given the node's key.
  */
 import { createHmac } from 'node:crypto'
 import type { NodeVoterIdentity } from '../guard/quorum-round-store.ts'

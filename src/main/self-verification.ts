@@ -5,8 +5,6 @@
  * bundle took. Its findings are in the ledger's state, which health, doctor and console show, and are recorded in the
  * ledger itself. In between, it checks some randomly drawn entries every hour, and records the proof that it did not
  * choose them.
- *
- * Pure: the ledger does the reading.
  */
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'

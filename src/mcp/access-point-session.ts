@@ -6,8 +6,6 @@
  *
  * Backends read `content[0].text` aloud; several lose the text of a result that is an error, and cut or refuse long
  * answers. So a refusal is returned as text, and answers are short.
- *
- * Pure, given its bus and its clock.
  */
 import { canonicalJson, parseStrictJsonText, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'

@@ -3,8 +3,6 @@
  * differs between them is formatted by each transport.
  *
  *   tools/call ─▶ name → offer ─▶ bus.call ─▶ lock ▸ validate ▸ audit ▸ guard ▸ handler ▸ audit ─▶ envelope
- *
- * Pure, given its bus.
  */
 import { hash } from 'node:crypto'
 import type { Outcome, Reply } from '../bus/call.ts'

@@ -1,8 +1,6 @@
 /**
  * Argument completion: suggestions for a prompt's argument. Not a call: nothing is read from the house, so nothing is
  * audited.
- *
- * Pure, given the prompt's own completer.
  */
 import type { McpAnswer, McpRequest } from './mcp-request.ts'
 import type { McpCatalogue } from './catalogue.ts'

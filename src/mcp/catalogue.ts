@@ -6,8 +6,6 @@
  * Each part is made when it is first asked for: while devices come and go there is a new catalogue for nearly every
  * call, and a call needs only one tool. There is one per kind of caller and endpoint, kept until the bus offers
  * something else.
- *
- * Pure, given its bus.
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'

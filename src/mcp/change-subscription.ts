@@ -4,8 +4,6 @@
  *
  * Which list changed is read from the offers themselves: the registry's events say that something happened, and several
  * of them may have been merged into one.
- *
- * Pure, given its bus, apart from waiting.
  */
 import type { Offer } from '../bus/capability.ts'
 import type { FaceBus } from './face-bus.ts'

@@ -7,8 +7,6 @@
  * The client holds it and may send anything (MCP 2026-07-28, multi round-trip requests, server requirements 4–5).
  * The tag covers who was asked and for which exact call; a seal opens once, in this process, for ten minutes.
  * Signed, not encrypted: handlers keep secrets out of it.
- *
- * Pure, given its key and its clock, but for the nonces that were used.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../core/bytes.ts'

@@ -1,8 +1,6 @@
 /**
  * Spoken answer: the result of a tool as a voice backend can use it: one text, short enough for every backend, never
  * marked as an error, because several backends drop the text of a result that is.
- *
- * Pure.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'

@@ -5,8 +5,6 @@
  *
  *   bytes ─▶ envelope ─▶ gate ─▶ mesh.* ─▶ control handler
  *                          └───▶ anything else ─▶ bus.handleCall, here only unless the envelope leaves hops
- *
- * Pure: the transports do the I/O.
  */
 import type { CapabilityBus, InboundPeerCall } from '../bus/bus.ts'
 import type { Call, CallerInteraction, Outcome } from '../bus/call.ts'

@@ -3,8 +3,6 @@
  *
  *   announced ▸ name not ours ▸ within the limit ▸ definition as pinned ▸ texts cleaned and marked ▸ on the bus
  *                  │ refused      │ refused           │ new: pinned first · changed: withheld
- *
- * Pure, given the pins.
  */
 import { EFFECTS } from '../bus/capability.ts'
 import type { Effect } from '../bus/capability.ts'

@@ -8,8 +8,6 @@
  *   message   session key ▸ seal ▸ endpoint after endpoint, while nothing was sent ▸ proven? ─▶ outcome
  *                ▲                  │ the peer has forgotten the key (it restarted): nothing was tried
  *                └──────────────────┘ once
- *
- * Pure: the transports do the I/O.
  */
 import { createInterruptedCallFault } from '../bus/provider-attempt.ts'
 import type { Call, Outcome } from '../bus/call.ts'

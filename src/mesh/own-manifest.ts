@@ -1,8 +1,4 @@
-/**
- * Own manifest: what this node says of itself at the moment, renewed before it lapses and whenever something changes.
- *
- * Pure: time and numbers come from outside.
- */
+/** Own node: what this node says of itself at the moment, renewed before it lapses and whenever something changes. */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { CapabilityEntry } from '../bus/capability-entry.ts'
 import { describeOwnCapability } from '../bus/peer.ts'

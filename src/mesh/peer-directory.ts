@@ -6,9 +6,7 @@
  *                ▼
  *              off the bus
  *
- * Freshness depends on when something arrived here, never on another node's clock.
- *
- * Pure: time is an argument.
+ * Freshness is judged by when something arrived here, never by another node's clock.
  */
 import type { PeerCapability, PeerRecord, RefusedCapability } from '../bus/peer.ts'
 import { formatPeerAddress } from './discovery/peer-source.ts'

@@ -1,8 +1,6 @@
 /**
- * Peer offer screener: the offers of every peer as they are on the bus, screened once and again when something has
- * changed: what the peer says, what this node offers itself, or what a person accepted.
- *
- * Pure, given its store and its clock.
+ * Peer offers: the offers of every peer as they are on the bus, screened once and again when something has changed:
+ * what the peer says, what this node offers itself, or what a person accepted.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { PeerCapability } from '../bus/peer.ts'

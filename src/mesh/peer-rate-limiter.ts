@@ -3,8 +3,6 @@
  *
  * A call beyond it is answered, with when to come back. The specification would drop a real flood in silence; its
  * callers would then wait for their deadlines, and so would ours.
- *
- * Pure: time is an argument.
  */
 import { createFullBucket, computeMsUntilToken, takeToken } from '../toolbox/token-bucket.ts'
 import type { TokenBucket, TokenRate } from '../toolbox/token-bucket.ts'

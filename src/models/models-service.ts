@@ -1,8 +1,4 @@
-/**
- * Models service: language models behind the bus, one instance per model and server.
- *
- * Only joins; the backends do the work.
- */
+/** Models service: language models behind the bus, one instance per model and server. */
 import type { Capability, Service } from '../bus/capability.ts'
 import type { ModelsConfig } from '../config/models.ts'
 import type { Clock } from '../core/clock.ts'

@@ -4,10 +4,8 @@
  *
  *   task.created ─▶ task.changed, task.transition      session.start ─▶ thought … ─▶ session.final      skill.change
  *
- * The rules of spec 5's pipeline are checked here, for every writer: no step is skipped, a task waits for others, and
- * DONE needs a reflection from after VERIFY.
- *
- * Pure, but for the state that it is given.
+ * The gates of spec 5's pipeline are here, for every writer: no step is skipped, a task waits for others, and DONE needs
+ * a reflection from after VERIFY.
  */
 import { readEntryTime, readEntryNumberField, readEntryTextField } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'

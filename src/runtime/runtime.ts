@@ -2,8 +2,6 @@
  * Runtime: the audited tool runtime of spec 5 as one service, and the views of ledger and bus beside it.
  *
  *   tasks · trail · proofs · skills · system     over one database and one ledger
- *
- * Reads and writes through its stores.
  */
 import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
 import type { RandomDrawKey } from '../ledger/random-draw.ts'

@@ -1,8 +1,4 @@
-/**
- * Periodic job: runs a function at an interval for as long as the node runs.
- *
- * Pure, apart from waiting.
- */
+/** Periodic job: runs a function at an interval for as long as the node runs. */
 import type { Logger } from '../core/logger.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 

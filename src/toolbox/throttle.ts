@@ -4,8 +4,6 @@
  *   trigger ▸ run ── rest ──▶ triggered meanwhile? run once more
  *
  * For changes that other parties cause, where each run makes every listener read again.
- *
- * Pure, apart from waiting.
  */
 export class Throttle {
   readonly #run: () => void

@@ -2,8 +2,6 @@
  * Traceparent: the W3C trace context that links one hop to the next (Trace Context § 3.2).
  *
  *   00-<trace id, 32 hex>-<span of the sender, 16 hex>-01
- *
- * Pure, but for the random id of a new span.
  */
 import { toHex } from '../core/bytes.ts'
 import { randomBytes, isUlid, traceIdToUlid, newUlid, ulidToTraceId } from '../core/ids.ts'

@@ -1,8 +1,6 @@
 /**
  * Access refusal: records who tried to grant or use administrative rights and was refused. A refusal that leaves no
  * trace invites a second attempt.
- *
- * Pure: the ledger does the work.
  */
 import { toCallerKey } from '../bus/caller.ts'
 import type { Caller } from '../bus/call.ts'

@@ -1,8 +1,4 @@
-/**
- * Administration API: credentials and the emergency stop. The guard decides who may do what.
- *
- * Pure: the guard does the work.
- */
+/** Administration API: credentials and the emergency stop. The guard decides who may do what. */
 import { explainTokenAuthorityRefusal } from '../guard/caller-authority.ts'
 import { explainProfileFlaw } from '../guard/access-token.ts'
 import { toNewToken, emergencyStopRequestSchema, tokenRequestSchema } from './api-requests.ts'

@@ -1,8 +1,6 @@
 /**
  * Approvals API: requests that wait for a person's decision, and grants for future calls. The guard decides who
  * may decide.
- *
- * Pure: the guard does the work.
  */
 import type { Fault } from '../core/fault.ts'
 import { ok } from '../core/result.ts'

@@ -1,8 +1,4 @@
-/**
- * Background verification: one verification of the whole ledger at a time, and its progress.
- *
- * Pure: the ledger does the reading.
- */
+/** Background verification: one verification of the whole ledger at a time, and its progress. */
 import { formatLedgerFinding } from '../ledger/ledger-finding.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { EventFeed } from './event-feed.ts'

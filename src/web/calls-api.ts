@@ -1,8 +1,4 @@
-/**
- * Calls API: calling a tool as an agent does, and reading about past calls.
- *
- * Pure: the bus does the work.
- */
+/** Calls API: calling a tool as an agent does, and reading about past calls. */
 import { encodeCallRecordReference } from '../bus/call-ticket.ts'
 import type { Caller } from '../bus/call.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'

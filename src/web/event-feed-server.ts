@@ -5,8 +5,6 @@
  *   calls · ledger · stop · services ── polled ──────┴▶ feed
  *
  * Counters of this process are polled, a few times a second and only while there are listeners.
- *
- * Does I/O: it has timers.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Guard } from '../guard/guard.ts'

@@ -1,8 +1,4 @@
-/**
- * Ledger API: its size, its entries, proofs, and whether it still matches what was signed.
- *
- * Pure: the ledger does the work.
- */
+/** Ledger API: its size, its entries, proofs, and whether it still matches what was signed. */
 import { toCallerKey } from '../bus/caller.ts'
 import { explainAdministrationRefusal, hasRestrictedCredential, mayAddRecords } from '../guard/caller-authority.ts'
 import { formatSignedCheckpoint } from '../ledger/checkpoint.ts'

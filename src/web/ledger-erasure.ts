@@ -1,7 +1,5 @@
 /**
  * Ledger erasure: erases the bodies of several entries, one after the other, up to the first that cannot be erased.
- *
- * Pure: the ledger does the work.
  */
 import type { ErasureStatement } from '../ledger/erasure.ts'
 import type { Ledger } from '../ledger/ledger.ts'

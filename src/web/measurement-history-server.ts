@@ -2,8 +2,6 @@
  * Measurement history: reads the measurements of the house periodically, like any other caller, and keeps them for a day. It
  * calls as a service of this node and leaves two entries in the ledger each time, so it calls seldom: every three
  * minutes is enough for a chart of one day.
- *
- * Does I/O: it has a timer, and calls tools.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Logger } from '../core/logger.ts'

@@ -2,8 +2,6 @@
  * Measurement history: the last 24 hours of measurements, at most one point a minute, in memory and bounded.
  *
  *   record(id, value, nowMs) ▸ a ring per series, the minute's last value wins ▸ read(ids)
- *
- * Pure: time comes from outside.
  */
 import type { MeasurementSeriesView } from './views.ts'
 

@@ -7,8 +7,6 @@
  *            answered or lapsed before a notice was accepted: none is sent any more
  *
  * No call waits for it: approvals work the same whether a destination accepts its notices or not.
- *
- * Does I/O: it has timers.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Service } from '../bus/capability.ts'

@@ -3,8 +3,6 @@
  *
  * Signing in, signing out and being signed out are entries in the ledger, so that it is known later who could have
  * approved something.
- *
- * Pure: sessions and ledger do the work.
  */
 import type { Caller } from '../bus/call.ts'
 import { explainAdministrationRefusal, explainConsoleLinkRefusal } from '../guard/caller-authority.ts'

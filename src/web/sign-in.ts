@@ -4,8 +4,6 @@
  *   cookie or key shown ─▶ both good, and sent by our own page ─▶ the person who signed in
  *                        └▶ anything else ─▶ refused; the caller does not count as a program without a credential
  *   neither             ─▶ as `authenticate` says: a token, or a program on this machine
- *
- * Pure, given its sources.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../bus/call.ts'

@@ -1,8 +1,4 @@
-/**
- * Status and tool api: the node's status, its tools, and its measurements.
- *
- * Pure: it reads what it is given.
- */
+/** Views API: the node's status, its tools, and its measurements. */
 import type { Offer } from '../bus/capability.ts'
 import { formatCapabilityVersion } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'

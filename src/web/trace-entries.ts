@@ -1,8 +1,6 @@
 /**
  * Trace entries: what is recorded under one trace id: its entries in the ledger, and of each call its arguments, its
  * result, and why it was refused.
- *
- * Reads through the ledger it is given.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'

@@ -1,8 +1,4 @@
-/**
- * Session limits: how many devices may be connecting, and how much each may send.
- *
- * Pure: numbers.
- */
+/** Session limits: how many devices may be connecting, and how much each may send. */
 import type { TokenRate } from '../../toolbox/token-bucket.ts'
 
 /**

@@ -2,8 +2,6 @@
  * Device capability: one tool of one device as a capability on the bus.
  *
  *   accept (the device's own schema, coerced) ▸ guard (effect, target, addresses, who may) ▸ call ▸ answer
- *
- * Pure: the device is reached through `call`.
  */
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { CallAssessment, Capability, Effect, ArgumentIssue, Offer } from '../../bus/capability.ts'

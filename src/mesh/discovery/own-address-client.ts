@@ -1,8 +1,4 @@
-/**
- * Own addresses: where others can reach a listener of this machine.
- *
- * Does I/O: asks the system for its interfaces.
- */
+/** Own addresses: where others can reach a listener of this machine. */
 import { networkInterfaces } from 'node:os'
 import { parsePeerAddress } from './peer-source.ts'
 

@@ -1,8 +1,4 @@
-/**
- * Peer sources: all sources from which this node learns of others, according to its configuration.
- *
- * Pure: the sources do the I/O.
- */
+/** Peer sources: all sources from which this node hears of others, as its configuration has them. */
 import type { MeshOptions } from '../mesh-options.ts'
 import { createMdnsPeerSource } from './mdns-client.ts'
 import type { PeerSource } from './peer-source.ts'

@@ -7,8 +7,6 @@
  * (ADR 230). Records are only added, never removed: a node is a member until a revocation.
  *
  * Which records count is in membership-rules.ts.
- *
- * Pure: time is an argument.
  */
 import { blake3 } from '@noble/hashes/blake3.js'
 import { z } from 'zod'

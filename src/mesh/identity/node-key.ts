@@ -3,8 +3,6 @@
  *
  *   ed25519:R0Vu…                  full: base64url of the 32 bytes, in everything that travels
  *   ed25519:BRXG-5Q3K-7WQD-M2TA    short: base32 of the first 10 bytes, for eyes only and never parsed
- *
- * Pure, given its key.
  */
 import { createPublicKey, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'

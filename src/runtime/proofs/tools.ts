@@ -2,8 +2,6 @@
  * Proof tools: the handlers of the proof store's tools.
  *
  *   open ──thought──▶ open ──finalize (verify, then close, in one transaction)──▶ sealed
- *
- * Reads and writes through its stores.
  */
 import { randomUUID } from 'node:crypto'
 import type { Call, Outcome } from '../../bus/call.ts'

@@ -1,8 +1,4 @@
-/**
- * Random tools: vrf_eval and vrf_verify (spec 5 § 6.3, failure pattern A).
- *
- * Pure, given this node's secret.
- */
+/** Random tools: vrf_eval and vrf_verify (spec 5 § 6.3, failure pattern A). */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { fromHex, toHex } from '../../core/bytes.ts'

@@ -3,8 +3,6 @@
  * bodies: bodies can be erased, and scores must not change with them.
  *
  *   call.enter ⋈ call.exit, call.outcome     approval.approved, .denied     device.tools.…     consensus.…
- *
- * Holds memory; otherwise pure.
  */
 import { parsePeerCallerKey } from '../../bus/caller.ts'
 import { readEntryNumberField, readEntryTextField } from '../../ledger/entry.ts'

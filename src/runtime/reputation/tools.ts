@@ -1,8 +1,6 @@
 /**
  * Reputation tools: reputation_get, reputation_history, reputation_leaderboard and reputation_check_gates (spec 5 §
  * 6.3, failure pattern A). They only read: nobody sets a score.
- *
- * Reads through the ledger.
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'

@@ -2,8 +2,6 @@
  * Registry: the skills as they are now, every change of them on record.
  *
  *   scan the folders ▸ compare with what was seen last ▸ one `skill.change` per difference, in one transaction
- *
- * Reads and writes through its stores.
  */
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'

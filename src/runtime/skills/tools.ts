@@ -1,8 +1,4 @@
-/**
- * Tools: skill_list.
- *
- * Reads and writes through its registry.
- */
+/** Tools: skill_list. */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'

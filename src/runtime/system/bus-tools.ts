@@ -1,8 +1,4 @@
-/**
- * Bus tools: bus_topology, bus_traces and bus_stats, the bus as it is at this moment.
- *
- * Reads through the bus.
- */
+/** Bus tools: bus_topology, bus_traces and bus_stats, the bus as it is at this moment. */
 import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Capability } from '../../bus/capability.ts'

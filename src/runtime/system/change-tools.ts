@@ -1,8 +1,4 @@
-/**
- * Change tools: ledger_changes lists what was changed in the house, or was requested, by whom, and with which result.
- *
- * Reads through the ledger.
- */
+/** Change tools: ledger_changes, what was changed in the house or was to be, by whom, and what became of it. */
 import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/call.ts'

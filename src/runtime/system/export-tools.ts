@@ -1,8 +1,6 @@
 /**
  * Export tools: audit_export, one packet about a task, a session or a span of time, for another agent that takes over
  * and for an auditor who checks it offline.
- *
- * Reads through the ledger.
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'

@@ -1,7 +1,5 @@
 /**
  * Ledger facts: the state of the ledger in figures, and a proof against the last signature, cheap enough to ask often.
- *
- * Reads through the ledger.
  */
 import { areBytesEqual } from '../../core/bytes.ts'
 import type { RuntimeStores } from '../runtime-dependencies.ts'

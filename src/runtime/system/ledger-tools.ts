@@ -1,8 +1,4 @@
-/**
- * Ledger tools: the handlers of the tools that show the ledger.
- *
- * Reads through the ledger.
- */
+/** Ledger tools: what the tools that show the ledger do. */
 import type { Caller, Outcome } from '../../bus/call.ts'
 import { toCallerKey } from '../../bus/caller.ts'
 import { EFFECTS } from '../../bus/capability.ts'

@@ -1,8 +1,4 @@
-/**
- * Server tools: server_ping and server_health.
- *
- * Reads through its probe.
- */
+/** Server tools: server_ping and server_health. */
 import { z } from 'zod'
 import type { CallChannel } from '../../bus/call.ts'
 import { omitTerminalCommands } from '../../core/fault.ts'

@@ -2,8 +2,6 @@
  * Task history: every change of a task, found by following the previous entry that each entry names.
  *
  *   task.created 4 ◀─previous_entry─ task.transition 9 ◀─ task.changed 12        the task's `log_index` is 12
- *
- * Reads through the ledger.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { readEntryNumberField, readEntryTextField } from '../../ledger/entry.ts'

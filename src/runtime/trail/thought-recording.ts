@@ -1,8 +1,6 @@
 /**
- * Thought recording: checks a thought and adds it to the trail, in two steps, so that other tools can record one in the
- * transaction of their own change.
- *
- * Reads and writes through its stores.
+ * Thought recording: one thought on its way into the trail, checked first and written last, so that other tools can record one
+ * in the transaction of their own change.
  */
 import { randomUUID } from 'node:crypto'
 import type { Call } from '../../bus/call.ts'

@@ -1,8 +1,4 @@
-/**
- * Trail tools: the handlers of the three tools of the decision trail.
- *
- * Reads and writes through its stores.
- */
+/** Tools: what the three tools of the decision trail do. */
 import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'

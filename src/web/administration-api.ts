@@ -2,7 +2,7 @@
 import { explainTokenAuthorityRefusal } from '../guard/caller-authority.ts'
 import { explainProfileFlaw } from '../guard/access-token.ts'
 import { toNewToken, emergencyStopRequestSchema, tokenRequestSchema } from './api-requests.ts'
-import { createApiResponse, readRequestBody, isAdminCaller, parseRequestBody, createApiRefusal } from './api-context.ts'
+import { createApiResponse, readRequestBody, isAdminCaller, createApiRefusal } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 
 export function addAdministrationRoutes(api: HonoApi, { guard, profiles }: ApiOptions): void {
@@ -16,7 +16,7 @@ export function addAdministrationRoutes(api: HonoApi, { guard, profiles }: ApiOp
     )
   })
   api.post('/tokens', async (context) => {
-    const wish = toNewToken(parseRequestBody(tokenRequestSchema, await readRequestBody(context.req.raw)))
+    const wish = toNewToken(await readRequestBody(context, tokenRequestSchema))
     const flaw = isAdminCaller(context.var.caller) ? explainProfileFlaw(wish, [...profiles().keys()]) : undefined
     if (flaw !== undefined) return createApiRefusal(400, flaw)
     return createApiResponse(await guard.tokens.create(context.var.caller, wish))
@@ -26,10 +26,7 @@ export function addAdministrationRoutes(api: HonoApi, { guard, profiles }: ApiOp
   )
   api.post('/stop', async (context) =>
     createApiResponse(
-      await guard.stop.engage(
-        context.var.caller,
-        parseRequestBody(emergencyStopRequestSchema, await readRequestBody(context.req.raw)).reason,
-      ),
+      await guard.stop.engage(context.var.caller, (await readRequestBody(context, emergencyStopRequestSchema)).reason),
     ),
   )
   api.delete('/stop', async (context) => createApiResponse(await guard.stop.release(context.var.caller)))

@@ -1,7 +1,7 @@
 /** API context: what all parts of the API share: the caller, the dependencies, and how answers are made. */
 import { encodeCallRecordReference } from '../bus/call-ticket.ts'
 import type { HttpBindings } from '@hono/node-server'
-import type { Hono } from 'hono'
+import type { Context, Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { z } from 'zod'
@@ -11,6 +11,7 @@ import type { Offer } from '../bus/capability.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { Logger } from '../core/logger.ts'
+import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { parseStrictJsonText } from '../core/json.ts'
 import type { Guard } from '../guard/guard.ts'
@@ -78,16 +79,15 @@ export function createApiRefusal(status: number, message: string): Response {
   return Response.json({ ok: false, error: { code: 'refused', message } }, { status })
 }
 
-export async function readRequestBody(request: Request): Promise<unknown> {
-  const text = await request.text()
-  if (text === '') return {}
-  const read = parseStrictJsonText(text)
+/** The body as its schema describes it; what does not fit is refused with a sentence for each mistake. */
+export async function readRequestBody<Schema extends z.ZodType>(
+  { req }: Context<HonoApiEnvironment>,
+  schema: Schema,
+): Promise<z.output<Schema>> {
+  const text = await req.text()
+  const read = text === '' ? ok({}) : parseStrictJsonText(text)
   if (!read.ok) throw new HTTPException(400, { message: read.fault.message })
-  return read.value
-}
-
-export function parseRequestBody<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const result = schema.safeParse(value)
+  const result = schema.safeParse(read.value)
   if (result.success) return result.data
   const sentences = result.error.issues.map(
     (issue) => `${issue.path.map(String).join('.') || 'body'}: ${issue.message}`,

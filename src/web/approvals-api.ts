@@ -8,13 +8,7 @@ import type { Result } from '../core/result.ts'
 import type { Approval } from '../guard/approval.ts'
 import type { Grant } from '../guard/grant.ts'
 import { approveRequestSchema, denyRequestSchema } from './api-requests.ts'
-import {
-  createApiResponse,
-  readRequestBody,
-  parseRequestBody,
-  parsePositiveOrDefault,
-  createApiRefusal,
-} from './api-context.ts'
+import { createApiResponse, readRequestBody, parsePositiveOrDefault, createApiRefusal } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import { toApprovalView, mayReadApproval } from './approval-view.ts'
 import type { ApprovalView } from './views.ts'
@@ -39,13 +33,13 @@ export function addApprovalRoutes(api: HonoApi, { guard, bus }: ApiOptions): voi
     return context.json(view(guard.approvals.shownTo(approval, context.var.caller)))
   })
   api.post('/approvals/:id/approve', async (context) => {
-    const { grant } = parseRequestBody(approveRequestSchema, await readRequestBody(context.req.raw))
+    const { grant } = await readRequestBody(context, approveRequestSchema)
     return decided(
       await guard.approvals.approve(context.req.param('id'), context.var.caller, grant === undefined ? {} : { grant }),
     )
   })
   api.post('/approvals/:id/deny', async (context) => {
-    const { reason } = parseRequestBody(denyRequestSchema, await readRequestBody(context.req.raw))
+    const { reason } = await readRequestBody(context, denyRequestSchema)
     return decided(await guard.approvals.deny(context.req.param('id'), context.var.caller, reason))
   })
   api.get('/grants', (context) => {

@@ -8,13 +8,7 @@ import { newUlid } from '../core/ids.ts'
 import { callRequestBodySchema } from './api-requests.ts'
 import type { CallResultView } from './api-requests.ts'
 import { toApprovalView, mayReadApproval } from './approval-view.ts'
-import {
-  readRequestBody,
-  createFaultResponse,
-  parseRequestBody,
-  parsePositiveOrDefault,
-  createApiRefusal,
-} from './api-context.ts'
+import { readRequestBody, createFaultResponse, parsePositiveOrDefault, createApiRefusal } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import { readTraceCallsAndEntries } from './trace-entries.ts'
 import { extractMeasurements } from './measurements.ts'
@@ -39,7 +33,7 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
       session_id: sessionId,
       node,
       timeoutMs,
-    } = parseRequestBody(callRequestBodySchema, await readRequestBody(context.req.raw))
+    } = await readRequestBody(context, callRequestBodySchema)
     const traceId = newUlid()
     const outcome = await bus.call(tool, undefined, body, {
       caller: context.var.caller,

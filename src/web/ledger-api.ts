@@ -5,7 +5,7 @@ import { formatSignedCheckpoint } from '../ledger/checkpoint.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
 import { formatLedgerRefusal } from '../ledger/ledger-refusal.ts'
 import { bodyErasureRequestSchema, ledgerExportRequestSchema } from './api-requests.ts'
-import { readRequestBody, parseRequestBody, parsePositiveOrDefault, createApiRefusal } from './api-context.ts'
+import { readRequestBody, parsePositiveOrDefault, createApiRefusal } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import { toLedgerEntryView } from './trace-entries.ts'
 import { eraseLedgerEntryBodies } from './ledger-erasure.ts'
@@ -50,10 +50,7 @@ export function addLedgerRoutes(api: HonoApi, { ledger, feed }: ApiOptions): voi
   api.post('/ledger/export', async (context) => {
     const flaw = explainAdministrationRefusal(context.var.caller)
     if (flaw !== undefined) return createApiRefusal(403, `Only an admin has files written. ${flaw.message}`)
-    const { folder, with_bodies: withBodies } = parseRequestBody(
-      ledgerExportRequestSchema,
-      await readRequestBody(context.req.raw),
-    )
+    const { folder, with_bodies: withBodies } = await readRequestBody(context, ledgerExportRequestSchema)
     const exported = await ledger.exportTo(folder, { withBodies })
     if (!exported.ok) return createApiRefusal(409, formatLedgerRefusal(exported.fault))
     return context.json({ ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) })
@@ -62,7 +59,7 @@ export function addLedgerRoutes(api: HonoApi, { ledger, feed }: ApiOptions): voi
     const { caller } = context.var
     const flaw = explainAdministrationRefusal(caller)
     if (flaw !== undefined) return createApiRefusal(403, `Only an admin has words erased. ${flaw.message}`)
-    const { entries, reason } = parseRequestBody(bodyErasureRequestSchema, await readRequestBody(context.req.raw))
+    const { entries, reason } = await readRequestBody(context, bodyErasureRequestSchema)
     const view = await eraseLedgerEntryBodies(ledger, entries, { reason, by: toCallerKey(caller) })
     if (view.erased.length === 0 && view.refused !== null) return createApiRefusal(409, view.refused)
     return context.json(view)

@@ -7,7 +7,7 @@
 import type { Caller } from '../bus/call.ts'
 import { explainAdministrationRefusal, explainConsoleLinkRefusal } from '../guard/caller-authority.ts'
 import { signInLinkRequestSchema, signInRequestSchema } from './api-requests.ts'
-import { readRequestBody, parseRequestBody, createApiRefusal } from './api-context.ts'
+import { readRequestBody, createApiRefusal } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import type { NewConsoleSession } from './console-sessions.ts'
 import { isSameOriginRequest, formatSetCookie } from './sign-in.ts'
@@ -19,7 +19,7 @@ export function addSignInRoutes(api: HonoApi, { signIn, ledger, tooMany }: ApiOp
   api.post('/session', async (context) => {
     const { headers } = context.env.incoming
     if (!isSameOriginRequest(headers)) return createApiRefusal(403, 'One signs in at the console’s own page.')
-    const { code, token } = parseRequestBody(signInRequestSchema, await readRequestBody(context.req.raw))
+    const { code, token } = await readRequestBody(context, signInRequestSchema)
     const browser = headers['user-agent'] ?? 'unknown'
     let session: NewConsoleSession | undefined
     if (code !== undefined) session = sessions.redeem(code, browser)
@@ -90,7 +90,7 @@ export function addSessionRoutes(api: HonoApi, { signIn, ledger }: ApiOptions): 
     const { caller } = context.var
     const flaw = explainConsoleLinkRefusal(caller)
     if (flaw !== undefined) return createApiRefusal(403, `Only an admin lets others in. ${flaw.message}`)
-    const { role } = parseRequestBody(signInLinkRequestSchema, await readRequestBody(context.req.raw))
+    const { role } = await readRequestBody(context, signInLinkRequestSchema)
     const { code, expiresAtMs } = sessions.issueCode(role)
     await ledger.append({ kind: 'console.link', role, by: caller.id })
     // The code comes after the #, so that it is in no request line, no log and no Referer.

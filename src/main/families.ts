@@ -70,119 +70,79 @@ export function listConfiguredFamilies({ devices, homeseer, ebus }: Config): rea
 }
 
 /** Nothing is contacted before `start`. A family that is not configured is not even loaded. */
-export async function createFamilyServices(parts: FamilyDependencies): Promise<Result<readonly Service[], StartFault>> {
-  // Only this family can fail here, because its alias file may be unreadable.
-  const homeseer = await homeseerServices(parts)
-  if (!homeseer.ok) return homeseer
-  return ok([
-    runtimeService(parts),
-    ...(await devicesServices(parts)),
-    ...homeseer.value,
-    ...(await ebusServices(parts)),
-    homeService(parts),
-  ])
-}
-
-function runtimeService({
+export async function createFamilyServices({
   config,
   version,
   data,
-  spine,
+  spine: { bus, guard, ledger, queue },
   database,
+  logger,
   key,
   draws,
   reporters,
   peers = () => undefined,
-}: FamilyDependencies): Service {
-  return createAuditedRuntimeService({
-    database,
-    ledger: spine.ledger,
-    bus: spine.bus,
-    guard: spine.guard,
-    clock: systemClock,
-    queue: spine.queue,
-    peers,
-    vrfSecret: deriveNodeSecret(key, RANDOM_DRAW_KEY_PURPOSE),
-    draws,
-    // The runtime's own checks are already in its answer.
-    reporters: () => reporters().filter(({ name }) => name !== 'runtime'),
-    config: {
-      version,
-      mode: config.mode,
-      skillRoots: config.skills.roots,
-      checkpointSeconds: config.ledger.checkpointSeconds,
-      dataDirectory: data.root,
-    },
-  })
-}
-
-function homeService({ config, spine, logger }: FamilyDependencies): Service {
-  const { bus, guard, ledger } = spine
-  return createHome({
-    bus,
-    guard,
-    ledger,
-    clock: systemClock,
-    rooms: config.rooms,
-    aliases: config.aliases,
-    principalNow: createPrincipalLookup({ config, tokens: guard.tokens, clock: systemClock }),
-    report: (error, message) => logger.error({ err: error }, message),
-  })
-}
-
-async function devicesServices({
-  config,
-  key,
-  spine,
-  database,
-  logger,
-}: FamilyDependencies): Promise<readonly Service[]> {
-  if (!config.devices.enabled) return []
-  const { createDevicesService } = await import('../devices/devices.ts')
-  const { bus, ledger } = spine
-  const signingKey = deriveNodeSecret(key, 'hearthbus mqtt credentials v1')
-  return [
-    createDevicesService({ config: config.devices, database, ledger, bus, clock: systemClock, logger, signingKey }),
-  ]
-}
-
-async function homeseerServices({
-  config,
-  spine,
-  database,
-  logger,
 }: FamilyDependencies): Promise<Result<readonly Service[], StartFault>> {
+  const world = { clock: systemClock, logger, database }
+  const services: Service[] = [
+    createAuditedRuntimeService({
+      database,
+      ledger,
+      bus,
+      guard,
+      clock: systemClock,
+      queue,
+      peers,
+      vrfSecret: deriveNodeSecret(key, RANDOM_DRAW_KEY_PURPOSE),
+      draws,
+      // The runtime's own checks are in the answer already.
+      reporters: () => reporters().filter(({ name }) => name !== 'runtime'),
+      config: {
+        version,
+        mode: config.mode,
+        skillRoots: config.skills.roots,
+        checkpointSeconds: config.ledger.checkpointSeconds,
+        dataDirectory: data.root,
+      },
+    }),
+  ]
+  if (config.devices.enabled) {
+    const { createDevicesService } = await import('../devices/devices.ts')
+    const signingKey = deriveNodeSecret(key, 'hearthbus mqtt credentials v1')
+    services.push(createDevicesService({ ...world, config: config.devices, ledger, bus, signingKey }))
+  }
   const { url } = config.homeseer
-  if (url === undefined) return ok([])
-  const { createHomeseerService } = await import('../homeseer/homeseer.ts')
-  const { bus, ledger, guard } = spine
-  const created = createHomeseerService({
-    config: { ...config.homeseer, url },
-    database,
-    clock: systemClock,
-    logger,
-    bus: {
-      offer: (name) => bus.offer(name),
-      offers: () => bus.offers(),
-      announceResource: bus.announceResource.bind(bus),
-    },
-    guard: guard.services,
-    ledger,
-  })
-  return created.ok ? ok([created.value]) : createMisconfiguredStartResult(created.fault)
-}
-
-async function ebusServices({
-  config,
-  version,
-  data,
-  spine,
-  database,
-  logger,
-}: FamilyDependencies): Promise<readonly Service[]> {
-  if (config.ebus.buses.length === 0) return []
-  const { createEbus } = await import('../ebus/ebus.ts')
-  const { bus } = spine
-  const dataRoot = data.root
-  return [createEbus({ config: config.ebus, bus, database, clock: systemClock, logger, version, dataRoot })]
+  if (url !== undefined) {
+    const { createHomeseerService } = await import('../homeseer/homeseer.ts')
+    const created = createHomeseerService({
+      ...world,
+      config: { ...config.homeseer, url },
+      bus: {
+        offer: (name) => bus.offer(name),
+        offers: () => bus.offers(),
+        announceResource: bus.announceResource.bind(bus),
+      },
+      guard: guard.services,
+      ledger,
+    })
+    // The only one that can fail: its alias file may be unreadable.
+    if (!created.ok) return createMisconfiguredStartResult(created.fault)
+    services.push(created.value)
+  }
+  if (config.ebus.buses.length > 0) {
+    const { createEbus } = await import('../ebus/ebus.ts')
+    services.push(createEbus({ ...world, config: config.ebus, bus, version, dataRoot: data.root }))
+  }
+  services.push(
+    createHome({
+      bus,
+      guard,
+      ledger,
+      clock: systemClock,
+      rooms: config.rooms,
+      aliases: config.aliases,
+      principalNow: createPrincipalLookup({ config, tokens: guard.tokens, clock: systemClock }),
+      report: (error, message) => logger.error({ err: error }, message),
+    }),
+  )
+  return ok(services)
 }

@@ -31,56 +31,31 @@ export async function examineConfiguredServices(
   config: Config,
   { dataRoot, environment }: ExaminationContext,
 ): Promise<readonly DoctorFinding[]> {
-  const families = listConfiguredFamilies(config)
+  const { devices, homeseer, ebus, models, mesh, notify } = config
+  const { url } = homeseer
+  const hasModels = models.builtin || models.endpoints.length > 0
+  const place = locateMeshFiles(resolveDataDirectory(dataRoot))
   const found = await Promise.all([
-    examineConfiguredDevices(config),
-    examineConfiguredHomeseer(config),
-    examineConfiguredEbus(config, dataRoot),
-    examineConfiguredModels(config, environment),
-    examineConfiguredMesh(config, dataRoot),
+    devices.enabled ? import('../devices/doctor-client.ts').then((doctor) => doctor.examineDevices(devices)) : [],
+    url === undefined
+      ? []
+      : import('../homeseer/doctor-client.ts').then((doctor) => doctor.examineHomeseer({ ...homeseer, url })),
+    ebus.buses.length === 0
+      ? []
+      : import('../ebus/doctor-client.ts').then((doctor) => doctor.examineEbus(ebus, { dataRoot })),
+    hasModels
+      ? import('../models/doctor-client.ts').then((doctor) => doctor.examineModels({ config: models, environment }))
+      : [],
+    mesh.enabled ? import('../mesh/doctor-client.ts').then((doctor) => doctor.examineMesh(mesh, place)) : [],
   ])
   return [
     ...found.flat(),
-    ...examineNotify(config.notify, environment),
-    ...examineAccessPoints(config, { environment, families }),
+    ...examineNotify(notify, environment),
+    ...examineAccessPoints(config, { environment, families: listConfiguredFamilies(config) }),
   ]
 }
 
-async function examineConfiguredDevices({ devices }: Config): Promise<readonly DoctorFinding[]> {
-  if (!devices.enabled) return []
-  const { examineDevices } = await import('../devices/doctor-client.ts')
-  return examineDevices(devices)
-}
-
-async function examineConfiguredHomeseer({ homeseer }: Config): Promise<readonly DoctorFinding[]> {
-  const { url } = homeseer
-  if (url === undefined) return []
-  const { examineHomeseer } = await import('../homeseer/doctor-client.ts')
-  return examineHomeseer({ ...homeseer, url })
-}
-
-async function examineConfiguredEbus({ ebus }: Config, dataRoot: string): Promise<readonly DoctorFinding[]> {
-  if (ebus.buses.length === 0) return []
-  const { examineEbus } = await import('../ebus/doctor-client.ts')
-  return examineEbus(ebus, { dataRoot })
-}
-
-async function examineConfiguredModels(
-  { models }: Config,
-  environment: ExaminationContext['environment'],
-): Promise<readonly DoctorFinding[]> {
-  if (!models.builtin && models.endpoints.length === 0) return []
-  const { examineModels } = await import('../models/doctor-client.ts')
-  return examineModels({ config: models, environment })
-}
-
-async function examineConfiguredMesh({ mesh }: Config, dataRoot: string): Promise<readonly DoctorFinding[]> {
-  if (!mesh.enabled) return []
-  const { examineMesh } = await import('../mesh/doctor-client.ts')
-  return examineMesh(mesh, locateMeshFiles(resolveDataDirectory(dataRoot)))
-}
-
-/** Examines the services of a running node. `failing`: the services that a test has just shown to be unable to work. */
+/** In a running node. `failing`: the services that have just found, by trying, that they cannot do their work. */
 export async function examineRunningServices(
   services: readonly Pick<Service, 'name' | 'health' | 'examine'>[],
   failing: readonly string[],

@@ -18,8 +18,8 @@ import type { McpAnswer } from './mcp-request.ts'
 import type { McpCatalogue } from './catalogue.ts'
 import type { FacePrincipal } from './face-bus.ts'
 import type { McpServerInfo } from './mcp-results.ts'
-import { INVALID_PARAMS_ERROR_CODE } from './protocol-error.ts'
-import { explainMalformedParams, parseMcpRequest } from './mcp-request.ts'
+import { INVALID_PARAMS_ERROR_CODE, INVALID_REQUEST_ERROR_CODE } from './protocol-error.ts'
+import { parseMcpRequest } from './mcp-request.ts'
 import { toSpokenResult } from './spoken-answer.ts'
 
 export interface AccessPointSessionOptions {
@@ -46,7 +46,6 @@ export interface AccessPointSession {
 /** Revisions whose messages are the same as far as tools are concerned; the first is the answer to any other. */
 const REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const
 const METHOD_NOT_FOUND = -32_601
-const INVALID_REQUEST = -32_600
 const MAX_DESCRIPTION = 400
 const MAX_FRAME_CHARACTERS = 262_144
 const MAX_ID_CHARACTERS = 512
@@ -84,14 +83,13 @@ export function openAccessPointSession(options: AccessPointSessionOptions): Acce
   async function callTool(given: JsonObject, id: Json): Promise<McpAnswer> {
     const params = withoutSerialNumber(given)
     const request = parseMcpRequest('tools/call', params)
-    if (request === undefined)
-      return { error: { code: INVALID_PARAMS_ERROR_CODE, message: explainMalformedParams('tools/call') } }
+    if (!request.ok) return { error: request.fault }
     const { principal } = options
     const answer = await calls.answer({
       id,
       fingerprint: canonicalJson({ name: params['name'] ?? null, arguments: params['arguments'] ?? {} }),
       run: (signal) =>
-        answerMcpRequest(options.answering, request, {
+        answerMcpRequest(options.answering, request.value, {
           principal: client === undefined ? principal : { ...principal, client },
           catalogue: options.catalogue(),
           channel: 'access-point',
@@ -116,7 +114,8 @@ export function openAccessPointSession(options: AccessPointSessionOptions): Acce
         if (method === 'notifications/cancelled' && isJsonObject(params)) calls.withdraw(params['requestId'] ?? null)
         return undefined
       }
-      if (!isRequestId(id)) return encodeAnswer(null, { error: { code: INVALID_REQUEST, message: 'Invalid id' } })
+      if (!isRequestId(id))
+        return encodeAnswer(null, { error: { code: INVALID_REQUEST_ERROR_CODE, message: 'Invalid id' } })
       if (!isJsonObject(params))
         return encodeAnswer(id, { error: { code: INVALID_PARAMS_ERROR_CODE, message: 'params is not an object' } })
       return encodeAnswer(id, await respond(method, params, id))

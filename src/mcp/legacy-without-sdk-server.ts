@@ -9,21 +9,13 @@
 import type { Server } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
-import { parseTraceparent } from '../toolbox/traceparent.ts'
 import { answerMcpRequest } from './answer-request.ts'
 import type { RequestHandlingDependencies } from './answer-request.ts'
 import type { McpAnswer, McpCaller } from './mcp-request.ts'
-import {
-  createCallerInteraction,
-  readPinnedNode,
-  readWorkReference,
-  explainMalformedParams,
-  parseMcpRequest,
-} from './mcp-request.ts'
+import { createCallerInteraction, readCallMeta, parseMcpRequest } from './mcp-request.ts'
 import type { McpConnection, BufferedNotification } from './mcp-connection.ts'
 import type { LegacyRequest } from './legacy-request.ts'
 import type { RequestId } from './modern-server.ts'
-import { INVALID_PARAMS_ERROR_CODE } from './protocol-error.ts'
 import { createReplyTransport } from './reply-transport.ts'
 import type { ResultFormatter } from './mcp-results.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
@@ -84,14 +76,13 @@ function mayTakeLong({ catalogue }: AuthenticatedSessionRequest, { method, param
   return entry !== undefined && entry.offer.timeoutSeconds > MAX_PLAIN_SECONDS
 }
 
-function answered(
+async function answered(
   serving: LegacyRequestDependencies,
   { method, params }: LegacyRequest,
   asker: McpCaller,
 ): Promise<McpAnswer> {
   const wanted = parseMcpRequest(method, params)
-  if (wanted !== undefined) return answerMcpRequest(serving, wanted, asker)
-  return Promise.resolve({ error: { code: INVALID_PARAMS_ERROR_CODE, message: explainMalformedParams(method) } })
+  return wanted.ok ? answerMcpRequest(serving, wanted.value, asker) : { error: wanted.fault }
 }
 
 function askerOf(
@@ -111,9 +102,7 @@ function askerOf(
     era: 'legacy',
     connection: connection.id,
     signal,
-    trace: parseTraceparent(meta['traceparent'] ?? request.headers['traceparent']),
-    node: readPinnedNode(meta, connection.node),
-    work: readWorkReference(meta),
+    ...readCallMeta(meta, { traceparent: request.headers['traceparent'], node: connection.node }),
     interaction: {
       ...createCallerInteraction({ progressToken: undefined, logLevel: connection.logLevel, notify }),
       ...(isJsonObject(declared) ? { clientCapabilities: declared } : {}),

@@ -10,9 +10,12 @@ import type { CallWorkReference } from '../core/fault.ts'
 import type { FaceCallOptions, FacePrincipal } from './face-bus.ts'
 import { isLogLevelRequested } from './log-level.ts'
 import type { McpLogLevel } from './log-level.ts'
-import { HEADER_MISMATCH_ERROR_CODE } from './protocol-error.ts'
+import { HEADER_MISMATCH_ERROR_CODE, INVALID_PARAMS_ERROR_CODE } from './protocol-error.ts'
 import type { McpProtocolError } from './protocol-error.ts'
 import { fromBase64, fromUtf8 } from '../core/bytes.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { parseTraceparent } from '../toolbox/traceparent.ts'
 import type { TraceParent } from '../toolbox/traceparent.ts'
 
 export const MCP_LIST_METHODS = ['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'] as const
@@ -31,7 +34,7 @@ export type McpRequest =
       readonly typed: string
     }
 
-/** Why parameters are refused that `parseMcpRequest` does not accept. */
+/** Why parameters are refused that fit no request. */
 const SHAPES: Readonly<Record<McpRequest['method'], string>> = {
   'tools/call': '"name" is a text and "arguments", if given, an object',
   'resources/read': '"uri" is a text',
@@ -43,9 +46,8 @@ const SHAPES: Readonly<Record<McpRequest['method'], string>> = {
   'prompts/list': '"cursor", if given, is a text',
 }
 
-export function explainMalformedParams(method: string): string {
-  const shape = Object.hasOwn(SHAPES, method) ? SHAPES[method as McpRequest['method']] : 'they are not understood'
-  return `Invalid params for ${method}: ${shape}`
+export function createInvalidParamsError(method: string, shape: string): McpProtocolError {
+  return { code: INVALID_PARAMS_ERROR_CODE, message: `Invalid params for ${method}: ${shape}` }
 }
 
 export const MCP_METHODS: readonly McpRequest['method'][] = [
@@ -56,8 +58,15 @@ export const MCP_METHODS: readonly McpRequest['method'][] = [
   'completion/complete',
 ]
 
-/** `undefined` for any other method, and for parameters that do not fit it. */
-export function parseMcpRequest(method: string, params: JsonObject): McpRequest | undefined {
+/** Refuses any other method, and parameters that do not fit it. */
+export function parseMcpRequest(method: string, params: JsonObject): Result<McpRequest, McpProtocolError> {
+  const request = readRequest(method, params)
+  if (request !== undefined) return ok(request)
+  const shape = Object.hasOwn(SHAPES, method) ? SHAPES[method as McpRequest['method']] : 'they are not understood'
+  return fail(createInvalidParamsError(method, shape))
+}
+
+function readRequest(method: string, params: JsonObject): McpRequest | undefined {
   const { name, uri, cursor, arguments: given = {} } = params
   switch (method) {
     case 'tools/call':
@@ -124,6 +133,19 @@ export function toCallOptions({
 }: McpCaller): FaceCallOptions {
   const options = { caller: principal, channel, signal, interaction, sessionId: connection, node, work }
   return trace === undefined ? options : { ...options, ...trace }
+}
+
+/** What a request says of its call beside its parameters; `connection` says it for every request that does not. */
+export function readCallMeta(
+  meta: Readonly<Record<string, unknown>>,
+  connection: { readonly traceparent: unknown; readonly node: string | undefined },
+): Pick<McpCaller, 'trace' | 'node' | 'work'> {
+  const trace = meta['traceparent'] ?? connection.traceparent
+  return {
+    trace: trace === undefined ? undefined : parseTraceparent(trace),
+    node: readPinnedNode(meta, connection.node),
+    work: readWorkReference(meta),
+  }
 }
 
 export interface NotificationSink {
@@ -238,7 +260,7 @@ const MAX_WORK_ID = 128
  * Values that are not text, empty or too long are left out: a mistake in `_meta` must not fail a call. The answer says
  * which were recorded.
  */
-export function readWorkReference(meta: Readonly<Record<string, unknown>>): CallWorkReference | undefined {
+function readWorkReference(meta: Readonly<Record<string, unknown>>): CallWorkReference | undefined {
   const [taskId, sessionId] = [workId(meta[TASK_META_KEY]), workId(meta[SESSION_META_KEY])]
   if (taskId === undefined && sessionId === undefined) return undefined
   return { ...(taskId === undefined ? {} : { taskId }), ...(sessionId === undefined ? {} : { sessionId }) }

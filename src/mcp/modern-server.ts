@@ -4,7 +4,6 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { JsonObject, Json } from '../core/json.ts'
-import { parseTraceparent } from '../toolbox/traceparent.ts'
 import { answerMcpRequest } from './answer-request.ts'
 import type { RequestHandlingDependencies } from './answer-request.ts'
 import type { McpAnswer, RequestHeaders } from './mcp-request.ts'
@@ -12,16 +11,13 @@ import {
   decodeHeaderValue,
   findHeaderMismatch,
   MCP_METHODS,
-  explainMalformedParams,
-  readPinnedNode,
   parseMcpRequest,
   createCallerInteraction,
-  readWorkReference,
+  readCallMeta,
 } from './mcp-request.ts'
 import { createServerInstructions } from './server-instructions.ts'
 import { toHttpStatus } from './mcp-results.ts'
 import type { ResultFormatter } from './mcp-results.ts'
-import { INVALID_PARAMS_ERROR_CODE } from './protocol-error.ts'
 import { createReplyTransport } from './reply-transport.ts'
 import type { ReplyTransport } from './reply-transport.ts'
 import { MCP_SERVER_CAPABILITIES } from './sdk-server.ts'
@@ -59,11 +55,11 @@ async function answered(
   asked: ModernRequest & Pick<ReplyTransport, 'notify'>,
 ): Promise<McpAnswer> {
   if (asked.method === 'server/discover') return { result: discovered(visit) }
-  const wanted = parseMcpRequest(asked.method, asked.params)
-  if (wanted === undefined)
-    return { error: { code: INVALID_PARAMS_ERROR_CODE, message: explainMalformedParams(asked.method) } }
+  const parsed = parseMcpRequest(asked.method, asked.params)
+  if (!parsed.ok) return { error: parsed.fault }
+  const wanted = parsed.value
   const { principal, door, catalogue, request, response } = visit
-  const traceGiven = asked.meta['traceparent'] ?? request.headers['traceparent']
+  const { traceparent } = request.headers
   const mismatch = wanted.method === 'tools/call' ? findHeaderMismatch(wanted, catalogue, request.headers) : undefined
   if (mismatch !== undefined) return { error: mismatch }
   return answerMcpRequest(serving, wanted, {
@@ -72,9 +68,7 @@ async function answered(
     channel: 'mcp-http',
     era: 'modern',
     signal: withdrawal(response),
-    trace: traceGiven === undefined ? undefined : parseTraceparent(traceGiven),
-    node: readPinnedNode(asked.meta, door.node),
-    work: readWorkReference(asked.meta),
+    ...readCallMeta(asked.meta, { traceparent, node: door.node }),
     interaction: { ...createCallerInteraction(asked), ...asked.asked },
   })
 }

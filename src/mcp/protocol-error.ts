@@ -11,6 +11,8 @@ export interface McpProtocolError {
   readonly data?: JsonObject
 }
 
+export const PARSE_ERROR_CODE = -32_700
+export const INVALID_REQUEST_ERROR_CODE = -32_600
 export const INVALID_PARAMS_ERROR_CODE = -32_602
 export const INTERNAL_ERROR_CODE = -32_603
 /** From the range that JSON-RPC leaves to servers: refused or not possible now; `data.kind` says which. */

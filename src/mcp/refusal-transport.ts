@@ -3,6 +3,7 @@
  * clients expect.
  */
 import type { ServerResponse } from 'node:http'
+import { SERVER_ERROR_CODE } from './protocol-error.ts'
 import { sendJson } from './reply-transport.ts'
 
 export interface HttpRefusal {
@@ -12,11 +13,9 @@ export interface HttpRefusal {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const SERVER_ERROR = -32_000
-
 export function sendHttpRefusal(
   response: ServerResponse,
-  { status, message, code = SERVER_ERROR, headers }: HttpRefusal,
+  { status, message, code = SERVER_ERROR_CODE, headers }: HttpRefusal,
 ): void {
   if (response.headersSent || response.destroyed) return
   const error = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })

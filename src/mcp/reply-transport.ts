@@ -15,8 +15,8 @@ import { fail, ok } from '../core/result.ts'
 import type { HttpRefusal } from './refusal-transport.ts'
 import { toUtf8 } from '../core/bytes.ts'
 import type { SerializedMessage } from './mcp-results.ts'
+import { PARSE_ERROR_CODE } from './protocol-error.ts'
 
-const PARSE_ERROR = -32_700
 const MAX_DISCARDED_BYTES = 67_108_864
 const MAX_DISCARDING_MS = 5_000
 
@@ -35,7 +35,7 @@ export async function readJsonBody(
   }
   const read = parseStrictJson(bytes)
   if (read.ok) return ok(read.value)
-  return fail({ status: 400, code: PARSE_ERROR, message: `Parse error: ${read.fault.message}` })
+  return fail({ status: 400, code: PARSE_ERROR_CODE, message: `Parse error: ${read.fault.message}` })
 }
 
 /** Returns `too-large` as soon as it is known: from the announced length, or from what was received so far. */

@@ -14,27 +14,26 @@ import { z } from 'zod'
 import type { CallerInteraction } from '../bus/call.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
-import { parseTraceparent } from '../toolbox/traceparent.ts'
 import { answerMcpRequest } from './answer-request.ts'
 import type { RequestHandlingDependencies } from './answer-request.ts'
 import type { McpCaller, McpRequest } from './mcp-request.ts'
 import {
   createCallerInteraction,
-  readPinnedNode,
-  readWorkReference,
+  createInvalidParamsError,
+  findHeaderMismatch,
   MCP_METHODS,
-  explainMalformedParams,
   parseMcpRequest,
+  readCallMeta,
 } from './mcp-request.ts'
 import { MAX_RESOURCE_URI_LENGTH } from './catalogue.ts'
 import type { McpListKind } from './change-subscription.ts'
 import type { McpConnection } from './mcp-connection.ts'
-import { findHeaderMismatch } from './mcp-request.ts'
 import { createServerInstructions } from './server-instructions.ts'
 import { isLogLevel, MCP_LOG_LEVELS } from './log-level.ts'
 import { CACHE_HINTS_BY_METHOD } from './mcp-results.ts'
 import type { McpServerInfo } from './mcp-results.ts'
 import { INVALID_PARAMS_ERROR_CODE, SERVER_ERROR_CODE } from './protocol-error.ts'
+import type { McpProtocolError } from './protocol-error.ts'
 
 export const MCP_SERVER_CAPABILITIES = {
   tools: { listChanged: true },
@@ -67,10 +66,10 @@ export function createSdkServer(
       const begun = continued(connection, context)
       if (begun !== undefined) return begun
       const request = parseMcpRequest(method, params as JsonObject)
-      if (request === undefined) throw new ProtocolError(INVALID_PARAMS_ERROR_CODE, explainMalformedParams(method))
+      if (!request.ok) throw toSdkError(request.fault)
       const asker = askerOf(connection, server, context)
-      checkHeaders(request, asker, context)
-      return respond(parts, request, asker)
+      checkHeaders(request.value, asker, context)
+      return respond(parts, request.value, asker)
     })
   server.setRequestHandler('logging/setLevel', { params: anything }, ({ level }) => {
     if (!isLogLevel(level)) throw wrongParams('logging/setLevel', `"level" is one of ${MCP_LOG_LEVELS.join(', ')}`)
@@ -109,19 +108,23 @@ function continued({ begun }: McpConnection, { mcpReq }: ServerContext): JsonObj
 function checkHeaders(request: McpRequest, { era, catalogue }: McpCaller, { http }: ServerContext): void {
   if (era !== 'modern' || request.method !== 'tools/call' || http?.req === undefined) return
   const mismatch = findHeaderMismatch(request, catalogue, Object.fromEntries(http.req.headers))
-  if (mismatch !== undefined) throw new ProtocolError(mismatch.code, mismatch.message, mismatch.data)
+  if (mismatch !== undefined) throw toSdkError(mismatch)
 }
 
 async function respond(parts: RequestHandlingDependencies, request: McpRequest, asker: McpCaller): Promise<JsonObject> {
   const said = await answerMcpRequest(parts, request, asker)
   if ('result' in said) return said.result
-  throw new ProtocolError(said.error.code, said.error.message, said.error.data)
+  throw toSdkError(said.error)
+}
+
+function toSdkError({ code, message, data }: McpProtocolError): ProtocolError {
+  return new ProtocolError(code, message, data)
 }
 
 const URI_SHAPE = '"uri" is a text'
 
 function wrongParams(method: string, shape: string): ProtocolError {
-  return new ProtocolError(INVALID_PARAMS_ERROR_CODE, `Invalid params for ${method}: ${shape}`)
+  return toSdkError(createInvalidParamsError(method, shape))
 }
 
 function subscribe({ catalogue, subscriptions }: McpConnection, uri: unknown): Record<string, never> {
@@ -150,9 +153,7 @@ function askerOf(connection: McpConnection, server: Server, context: ServerConte
     era: connection.era,
     connection: connection.id,
     signal: mcpReq.signal,
-    trace: parseTraceparent(meta['traceparent'] ?? http?.req?.headers.get('traceparent')),
-    node: readPinnedNode(meta, connection.node),
-    work: readWorkReference(meta),
+    ...readCallMeta(meta, { traceparent: http?.req?.headers.get('traceparent'), node: connection.node }),
     interaction: interactionOf(connection, server, context),
   }
 }

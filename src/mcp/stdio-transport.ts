@@ -11,6 +11,7 @@ import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import type { Json } from '../core/json.ts'
 import { isJsonObject, parseStrictJson } from '../core/json.ts'
+import { INVALID_REQUEST_ERROR_CODE, PARSE_ERROR_CODE } from './protocol-error.ts'
 
 export interface StdioStreams {
   readonly input: Readable
@@ -22,8 +23,6 @@ const CARRIAGE_RETURN = 0x0d
 const MAX_LINE_BYTES = 4_194_304
 /** Long enough for running calls to be recorded, short enough for a client that waits for the process to end. */
 const DRAIN_MS = 2_000
-const PARSE_ERROR = -32_700
-const INVALID_REQUEST = -32_600
 
 export class StdioTransport implements Transport {
   onclose?: () => void
@@ -119,7 +118,7 @@ export class StdioTransport implements Transport {
     }
     this.#skipping = true
     this.#parts = []
-    this.#refuse(null, INVALID_REQUEST, `A message must not exceed ${this.#maxLineBytes} bytes.`)
+    this.#refuse(null, INVALID_REQUEST_ERROR_CODE, `A message must not exceed ${this.#maxLineBytes} bytes.`)
   }
 
   #endLine(): void {
@@ -134,10 +133,12 @@ export class StdioTransport implements Transport {
 
   #read(line: Buffer): void {
     const read = parseStrictJson(line)
-    if (!read.ok) return this.#refuse(null, PARSE_ERROR, `Parse error: ${read.fault.message}`)
-    if (Array.isArray(read.value)) return this.#refuse(null, INVALID_REQUEST, 'Batches are not supported over stdio.')
+    if (!read.ok) return this.#refuse(null, PARSE_ERROR_CODE, `Parse error: ${read.fault.message}`)
+    if (Array.isArray(read.value))
+      return this.#refuse(null, INVALID_REQUEST_ERROR_CODE, 'Batches are not supported over stdio.')
     const message = asMessage(read.value)
-    if (message === undefined) return this.#refuse(idOf(read.value), INVALID_REQUEST, 'This is not a JSON-RPC message.')
+    if (message === undefined)
+      return this.#refuse(idOf(read.value), INVALID_REQUEST_ERROR_CODE, 'This is not a JSON-RPC message.')
     if ('method' in message && 'id' in message) this.#unanswered.add(message.id)
     // A request that its client cancelled is never answered.
     if ('method' in message && message.method === 'notifications/cancelled')

@@ -13,9 +13,9 @@ import type { JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import { createControlHandler } from './control-handler.ts'
 import { listOwnAddresses } from './discovery/own-address-client.ts'
-import { formatPeerAddress, parsePeerAddress } from './discovery/peer-source.ts'
+import { createStaticPeerSource, formatPeerAddress, parsePeerAddress } from './discovery/peer-source.ts'
 import type { PeerSource } from './discovery/peer-source.ts'
-import { createPeerSources } from './discovery/peer-sources.ts'
+import { createMdnsPeerSource } from './discovery/mdns-client.ts'
 import { computeMeshHealth } from './health.ts'
 import { MeshHttpClient } from './http/http-client.ts'
 import { startMeshHttpServer } from './http/http-server.ts'
@@ -36,6 +36,7 @@ import type { KnownPeer } from './peer-directory.ts'
 import { createInboundMeshServices } from './inbound-services.ts'
 import { OwnManifestIssuer } from './own-manifest.ts'
 import { startPeriodicJob } from '../toolbox/periodic-job.ts'
+import { runWithTimeLimit } from '../toolbox/time-limit.ts'
 import type { ProviderSessions } from './sessions.ts'
 
 /** New capabilities come in groups; after this pause they are announced in one manifest. */
@@ -110,14 +111,15 @@ export class Mesh {
   }
 
   async start(start: MeshStartOptions): Promise<void> {
-    const { identity, store, clock, logger } = this.#options
+    const { config, identity, name, store, clock, logger } = this.#options
     const { bus } = start
+    const communityId = (): string | undefined => store.community()?.id
     this.#bus = bus
     const self = new OwnManifestIssuer({
       identity,
-      name: this.#options.name,
+      name,
       ledgerOrigin: start.ledgerOrigin,
-      communityId: () => store.community()?.id,
+      communityId,
       bus,
       clock,
       firstSequence: await store.reserveSequence(),
@@ -125,7 +127,7 @@ export class Mesh {
     const offers = new PeerOfferScreener({
       bus,
       store: store.offers,
-      maxOffers: this.#options.config.offersPerNode,
+      maxOffers: config.offersPerNode,
       monotonic: () => clock.monotonic(),
       logger,
       publish: (nodeId) => this.#directory?.republish(nodeId),
@@ -174,10 +176,12 @@ export class Mesh {
     })
     // The manifest contains the port, so the listener is opened before the manifest is sent.
     await this.#listen(start)
-    this.#sources = createPeerSources(this.#options, {
-      registry: this.#nats?.source,
-      port: () => this.#server?.port ?? 0,
-    })
+    const port = (): number => this.#server?.port ?? 0
+    this.#sources = [
+      ...(config.peers.length > 0 ? [createStaticPeerSource(config.peers)] : []),
+      ...(this.#nats === undefined ? [] : [this.#nats.source]),
+      ...(config.mdns ? [createMdnsPeerSource({ nodeId: identity.id, name, communityId, port, logger })] : []),
+    ]
     for (const source of this.#sources) await source.start((hint) => peerSync.hint(hint, source.name))
     this.#recall()
     peerSync.start()
@@ -238,10 +242,7 @@ export class Mesh {
     // was tried.
     this.#inbound.stop()
     const goodbye = this.#self?.goodbye()
-    await Promise.race([
-      goodbye && this.#peerSync?.sayGoodbye(goodbye.slim, GOODBYE_MS),
-      new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref()),
-    ])
+    await runWithTimeLimit(GOODBYE_MS, async () => goodbye && this.#peerSync?.sayGoodbye(goodbye.slim, GOODBYE_MS))
     this.#remember()
     this.#peerSync?.stop()
     for (const source of this.#sources) await source.stop(goodbye)

@@ -140,17 +140,13 @@ export class NatsCallClient implements MeshTransport<'nats'> {
 
   /** Streams have lost frames. The outcomes of the other running calls will be requested. */
   linkLost(): void {
-    for (const { emit, settle, nodeId, message } of this.#pending.values())
-      if (emit !== undefined)
-        settle(
-          fail({ ...createLostAnswerFault(nodeId, message.idempotent, 'the connection to NATS broke'), ownSide: true }),
-        )
+    for (const pending of this.#pending.values())
+      if (pending.emit !== undefined) settleLost(pending, 'the connection to NATS broke', true)
   }
 
   close(): void {
     clearInterval(this.#timer)
-    for (const { settle, nodeId, message } of this.#pending.values())
-      settle(fail({ ...createLostAnswerFault(nodeId, message.idempotent, 'this node stops'), ownSide: true }))
+    for (const pending of this.#pending.values()) settleLost(pending, 'this node stops', true)
     for (const wire of this.#wires.values()) this.#packets?.broke(wire, 'this node stops')
   }
 
@@ -234,11 +230,8 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     if (pending === undefined) return
     if (message.headers?.code === 503) {
       if (pending.questions === 0) pending.settle(fail(createUnreachableFault(pending.nodeId, 'nobody listens there')))
-      // The provider may be reconnecting, and have the answer.
-      else if (++pending.missed >= MAX_MISSED)
-        pending.settle(
-          fail(createLostAnswerFault(pending.nodeId, pending.message.idempotent, 'nobody listens there any more')),
-        )
+      // It may be reconnecting, with the answer in hand.
+      else if (++pending.missed >= MAX_MISSED) settleLost(pending, 'nobody listens there any more')
       return
     }
     pending.missed = 0
@@ -247,8 +240,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     const { head, body } = decoded.value
     if (head.t === 'frame') this.#frame(pending, head, body)
     else if (head.t === 'reply') this.#reply(pending, head, body)
-    else if (head.t === 'forgotten')
-      pending.settle(fail(createLostAnswerFault(pending.nodeId, pending.message.idempotent, 'it has restarted')))
+    else if (head.t === 'forgotten') settleLost(pending, 'it has restarted')
     else if (verifyText(pending.nodeId, formatUnknownCallTextToSign(pending.reply, pending.challenge), head.p))
       // The provider's own signed statement that the call never came: equivalent to a call that was not sent.
       pending.settle(fail(createUnreachableFault(pending.nodeId, 'the message was lost with the connection')))
@@ -277,7 +269,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     if (isLost || number - pending.taken > STREAM_WINDOW_FRAMES) {
       const why = isLost ? 'a frame of the stream was lost' : 'it sent more frames than were asked for'
       this.#control(pending.subject, { t: 'cancel', r: pending.reply })
-      pending.settle(fail(createLostAnswerFault(pending.nodeId, pending.message.idempotent, why)))
+      settleLost(pending, why)
       return
     }
     pending.received = number
@@ -319,6 +311,12 @@ export class NatsCallClient implements MeshTransport<'nats'> {
   #control(subject: string, head: Parameters<typeof encodeNatsMessage>[0]): void {
     this.#options.link.connection?.publish(subject, encodeNatsMessage(head))
   }
+}
+
+/** Nobody knows what became of it. `ownSide`: it is this node's connection that failed. */
+function settleLost({ settle, nodeId, message }: Pending, why: string, ownSide = false): void {
+  const fault = createLostAnswerFault(nodeId, message.idempotent, why)
+  settle(fail(ownSide ? { ...fault, ownSide } : fault))
 }
 
 function tooLarge(limit: number): Fault {

@@ -7,6 +7,7 @@ import type { Auth, Msg, NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '../../core/clock.ts'
 import type { Logger } from '../../core/logger.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
+import { runWithTimeLimit } from '../../toolbox/time-limit.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import { signServerNonce, encodeUserNkey } from './nkey.ts'
 import { redactServerAddress } from './server-address.ts'
@@ -97,9 +98,8 @@ export class NatsLink {
     this.#isUp = false
     const connection = this.#connection
     if (connection === undefined) return
-    // Sends what is still waiting; a server that does not answer cannot prevent the stop.
-    const impatience = new Promise((resolve) => setTimeout(resolve, 500).unref())
-    await Promise.race([connection.flush().catch(() => undefined), impatience])
+    // Says what is still to be said; a server that is gone cannot keep us from stopping.
+    await runWithTimeLimit(500, () => connection.flush())
     await connection.close()
   }
 

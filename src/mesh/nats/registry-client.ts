@@ -15,6 +15,7 @@ import { canonicalJson, isJsonObject, isNestedWithin, parseJsonOrUndefined } fro
 import type { JsonObject } from '../../core/json.ts'
 import type { Logger } from '../../core/logger.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
+import { runWithTimeLimit } from '../../toolbox/time-limit.ts'
 import { MAX_MESH_BODY_DEPTH } from '../message-body.ts'
 import type { PeerSighting, PeerSource } from '../discovery/peer-source.ts'
 import { stripNodeIdPrefix, isNodeId } from '../identity/node-key.ts'
@@ -94,11 +95,10 @@ export class NatsRegistry implements PeerSource {
     const bucket = this.#bucket
     if (bucket === undefined || goodbye === undefined || !this.#options.link.isUp) return
     const token = stripNodeIdPrefix(this.#options.self)
-    const said = bucket
-      .put(`node.${token}`, JSON.stringify(goodbye.slim))
-      .then(() => bucket.delete(`caps.${token}`))
-      .catch(() => undefined)
-    await Promise.race([said, new Promise((resolve) => setTimeout(resolve, 500).unref())])
+    await runWithTimeLimit(500, async () => {
+      await bucket.put(`node.${token}`, JSON.stringify(goodbye.slim))
+      await bucket.delete(`caps.${token}`)
+    })
   }
 
   async #open(): Promise<void> {

@@ -53,11 +53,17 @@ export interface ApprovalRequestDependencies {
   readonly config: GuardConfig
 }
 
+/** A call, and the hash of its arguments that an approval of it is bound to. */
+export interface HashedCall {
+  readonly assessed: AssessedCall
+  readonly argsHash: string
+}
+
 const MAX_LABEL = 300
 
 export function lookUpCallApproval(
   transaction: GuardTransaction,
-  { assessed, argsHash }: { readonly assessed: AssessedCall; readonly argsHash: string },
+  { assessed, argsHash }: HashedCall,
   parts: ApprovalRequestDependencies,
 ): Result<CallApprovalLookup, Fault> {
   const { body } = assessed.call

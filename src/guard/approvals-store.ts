@@ -37,7 +37,7 @@ import { QUORUM_DECIDER_NAME } from './quorum-round-state.ts'
 import type { VoteDecision } from './vote.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { GuardState } from './guard-state.ts'
-import { redactText } from './secret-detection.ts'
+import { redactPersonText } from './secret-detection.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { isoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
@@ -243,11 +243,10 @@ export function createApprovalStore(options: {
         const { state: reached, grantId, expiresAtMs } = approval
         if (reached !== 'requested' && reached !== 'approved') return alreadyDecided(approval)
         if (grantId !== undefined) grants.takeBackIn(transaction, grantId, by)
-        const kept = redactText(reason.slice(0, MAX_REASON)).toWellFormed()
         // An approval that is taken back counts as a denial for as long as the approval would have held.
         const instead = reached === 'approved' ? { grant: grantId ?? null, expires_at: isoTime(expiresAtMs) } : {}
         const denial = { kind: 'approval.denied', by: toCallerKey(by), ...instead } as const
-        return ok(announce(transaction, approval, denial, { reason: kept }))
+        return ok(announce(transaction, approval, denial, { reason: redactPersonText(reason, MAX_REASON) }))
       }),
 
     withdraw: (id, by) =>

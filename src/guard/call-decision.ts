@@ -169,8 +169,7 @@ export function needsPersonApproval(
   { call, offer, assessment, effect }: AssessedCall,
   { config }: CallPlanningDependencies,
 ): boolean {
-  const { target, touches, mayTouch } = assessment
-  const word = findOwnerDecision(config.ownerRules, { tool: offer.name, target, touches, mayTouch, body: call.body })
+  const word = findOwnerDecision(config.ownerRules, { ...assessment, tool: offer.name, body: call.body })
   const isDistrusted = config.distrusts?.(call.caller) === true
   return effect !== undefined && isApprovalNeeded(effect, word, isDistrusted)
 }
@@ -180,8 +179,7 @@ export function findRequiredQuorum(
   { call, offer, assessment }: AssessedCall,
   { config }: Pick<CallPlanningDependencies, 'config'>,
 ): QuorumRequirement | undefined {
-  const { target, touches, mayTouch } = assessment
-  return findOwnerQuorum(config.ownerRules, { tool: offer.name, target, touches, mayTouch, body: call.body })
+  return findOwnerQuorum(config.ownerRules, { ...assessment, tool: offer.name, body: call.body })
 }
 
 /**

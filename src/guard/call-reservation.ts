@@ -15,7 +15,7 @@ import type { KeyedLock } from '../core/fair-queue.ts'
 import { LedgerRefusalError, formatLedgerFaultBriefly } from '../ledger/ledger-state.ts'
 import type { ActuatorStore } from './actuator-store.ts'
 import { lookUpCallApproval, recordApprovalRequest } from './approval-request.ts'
-import type { ApprovalRequestDependencies } from './approval-request.ts'
+import type { ApprovalRequestDependencies, HashedCall } from './approval-request.ts'
 import {
   createRefusedAuthorization,
   needsPersonApproval,
@@ -31,15 +31,18 @@ import { computeArgumentsHash, computeKeyedHash } from './call-binding.ts'
 import type { IdempotencyKeyStore, IdempotencyKeyUse } from './idempotency-key-store.ts'
 import { listDrivenActuators, isOnlyActuatorRestReason } from './limits.ts'
 import type { ApprovalStatus, PolicyDecision } from './policy.ts'
-import { createApprovalRequiredFault, createRepeatedKeyOutcome, createCancelledCallFault } from './guard-faults.ts'
+import {
+  createApprovalRequiredFault,
+  createRepeatedKeyOutcome,
+  createCancelledCallFault,
+  NOT_UNICODE_FAULT,
+} from './guard-faults.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 import type { Call, Outcome } from '../bus/call.ts'
 import type { Effect, Offer } from '../bus/capability.ts'
 import { isFaultBeforeAttempt } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import type { ApprovalStore } from './approvals-store.ts'
-import type { GrantStore } from './grants-store.ts'
 
 export interface CallReservationDependencies extends CallPlanningDependencies, ApprovalRequestDependencies {
   readonly transact: GuardTransactionRunner
@@ -98,11 +101,13 @@ export function reserveCall(
 async function reserveRecorded(assessed: AssessedCall, parts: CallReservationDependencies): Promise<Authorization> {
   const { call, assessment } = assessed
   const argsHash = computeArgumentsHash(parts.hashKey, call.body)
-  if (argsHash === undefined)
-    return createRefusedAuthorization(invalid('The arguments hold text that is not valid Unicode.'))
+  if (argsHash === undefined) return createRefusedAuthorization(NOT_UNICODE_FAULT)
   const key = assessment.idempotencyKey
   if (key !== undefined && (key === '' || key.length > MAX_KEY))
-    return createRefusedAuthorization(invalid(`An idempotency key has 1 to ${MAX_KEY} characters.`))
+    return createRefusedAuthorization({
+      kind: 'invalid-arguments',
+      message: `An idempotency key has 1 to ${MAX_KEY} characters.`,
+    })
   // One lock is enough to order the callers: whether the other actuators rest is decided in the transaction.
   const [driven] = listDrivenActuators(assessed.act)
   const reservation = { assessed, argsHash }
@@ -122,13 +127,8 @@ async function reserveRecorded(assessed: AssessedCall, parts: CallReservationDep
   }
 }
 
-interface Reservation {
-  readonly assessed: AssessedCall
-  readonly argsHash: string
-}
-
 /** The lock's holder waits for the actuator's rest, where that ends in time; the others wait for the lock. */
-async function afterItsRest(reservation: Reservation, parts: CallReservationDependencies): Promise<Authorization> {
+async function afterItsRest(reservation: HashedCall, parts: CallReservationDependencies): Promise<Authorization> {
   const { call } = reservation.assessed
   const untilMs = Math.min(call.deadlineMs, parts.monotonic() + parts.config.limits.maxRestWaitMs)
   for (;;) {
@@ -146,7 +146,7 @@ function restOf(authorization: Authorization): number | undefined {
   return isOnlyActuatorRestReason(fault.reasons) ? fault.retryAfterMs : undefined
 }
 
-async function transacted(reservation: Reservation, parts: CallReservationDependencies): Promise<Authorization> {
+async function transacted(reservation: HashedCall, parts: CallReservationDependencies): Promise<Authorization> {
   try {
     return await parts.transact((transaction) => reserveIn(transaction, reservation, parts))
   } catch (error) {
@@ -166,7 +166,7 @@ async function transacted(reservation: Reservation, parts: CallReservationDepend
 /** Everything is looked up and decided first; only then is anything used up. */
 function reserveIn(
   transaction: GuardTransaction,
-  { assessed, argsHash }: Reservation,
+  { assessed, argsHash }: HashedCall,
   parts: CallReservationDependencies,
 ): Authorization {
   const { call, act } = assessed
@@ -225,10 +225,6 @@ function keyUse(
   }
 }
 
-function invalid(message: string): Fault {
-  return { kind: 'invalid-arguments', message }
-}
-
 const CROWDED_RETRY_MS = 1_000
 
 function crowded({ act, offer }: AssessedCall): Fault {
@@ -242,14 +238,10 @@ function crowded({ act, offer }: AssessedCall): Fault {
 /** Fault kinds after which it is not known whether a change that had begun took effect. */
 const OPEN: ReadonlySet<FaultKind> = new Set<FaultKind>(['timed-out', 'cancelled', 'internal', 'unknown-outcome'])
 
-export interface CallSettlementDependencies {
-  readonly transact: GuardTransactionRunner
-  readonly nowMs: () => number
-  readonly keys: IdempotencyKeyStore
-  readonly approvals: ApprovalStore
-  readonly grants: GrantStore
-  readonly report: (error: unknown, message: string) => void
-}
+type CallSettlementDependencies = Pick<
+  CallReservationDependencies,
+  'transact' | 'keys' | 'approvals' | 'grants' | 'report'
+>
 
 /** Closes the reservation according to the outcome. */
 export async function settleCall(

@@ -26,7 +26,8 @@ import { isChangeForgettable } from './change-state.ts'
 import type { ChangeRecord } from './change-state.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactArguments } from './redaction.ts'
-import { redactText } from './secret-detection.ts'
+import { NOT_UNICODE_FAULT } from './guard-faults.ts'
+import { redactPersonText } from './secret-detection.ts'
 import { readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { isoTime } from '../toolbox/iso-time.ts'
@@ -147,10 +148,9 @@ export function createChangeStore(options: {
     prepare: async ({ principal, tool, args, summary, ttlMs, offer }) => {
       if (!(ttlMs > 0)) throw new RangeError(`a change cannot wait for ${ttlMs} ms`)
       const argsHash = computeArgumentsHash(hashKey, args)
-      if (argsHash === undefined)
-        return fail({ kind: 'invalid-arguments', message: 'The arguments hold text that is not valid Unicode.' })
+      if (argsHash === undefined) return fail(NOT_UNICODE_FAULT)
       const token = mintChangeToken()
-      const kept = redactText(summary.slice(0, MAX_SUMMARY)).toWellFormed()
+      const kept = redactPersonText(summary, MAX_SUMMARY)
       const sealed = toBase64url(encryptChangeArguments(token, args))
       return transact((transaction): Result<ChangeTicket, Fault> => {
         const { nowMs, record } = transaction

@@ -22,6 +22,12 @@ export function createDeniedFault({ reasons, retryAfterMs }: PolicyDecision & { 
   return { kind, message, reasons, details: { issues } }
 }
 
+/** Text with half a surrogate pair has no canonical form that an approval could be bound to. */
+export const NOT_UNICODE_FAULT: Fault = {
+  kind: 'invalid-arguments',
+  message: 'The arguments hold text that is not valid Unicode.',
+}
+
 /** Refused by one rule. */
 export function createRefusalFault(rule: string, message: string): Fault {
   return { kind: 'not-permitted', message, reasons: [{ rule, message }] }

@@ -79,7 +79,7 @@ export function evaluatePolicy(input: PolicyInput): PolicyDecision {
   const effect = resolveEffectiveEffect(offer.effect, assessment.effect)
   if (effect === undefined) return { verdict: 'deny', reasons: [unknownEffect(offer.effect, assessment.effect)] }
   const { target, touches, mayTouch } = assessment
-  const word = findOwnerDecision(input.ownerRules, { tool: offer.name, target, touches, mayTouch, body: input.body })
+  const word = findOwnerDecision(input.ownerRules, { ...assessment, tool: offer.name, body: input.body })
   const standing = {
     effect,
     trustRequired: offer.trustRequired,
@@ -220,7 +220,7 @@ const STRICTEST_FIRST: readonly OwnerRuleDecision[] = ['forbid', 'quorum', 'ask'
 /** One call, in the terms that rules use. */
 export interface OwnerRuleSubject {
   readonly tool: string
-  readonly target: string | undefined
+  readonly target?: string | undefined
   /** Devices that it acts on beside its target, or might. */
   readonly touches?: readonly string[] | undefined
   readonly mayTouch?: readonly string[] | undefined

@@ -7,18 +7,17 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { LedgerEvent } from '../ledger/entry.ts'
 import { createCallBinding, toApproverOnlyCallView, toStoredCallView } from './approval-request.ts'
+import type { HashedCall } from './approval-request.ts'
 import type { Approval } from './approval.ts'
 import { computeArgumentsHash, hashArgumentLeaves } from './call-binding.ts'
 import type { GuardState } from './guard-state.ts'
-import { assessCall, evaluatePolicyForCall, findRequiredQuorum } from './call-decision.ts'
-import type { AssessedCall } from './call-decision.ts'
-import { listEligibleWitnesses } from './finality-state.ts'
-import { createDeniedFault } from './guard-faults.ts'
+import { assessCall, EMPTY_PRIOR_CALL_RECORD, evaluatePolicyForCall, findRequiredQuorum } from './call-decision.ts'
+import { listEligibleWitnesses } from './final-state.ts'
+import { createDeniedFault, NOT_UNICODE_FAULT } from './guard-faults.ts'
 import type { CallReservationDependencies } from './call-reservation.ts'
 import type { QuorumRoundRecord, QuorumRoundVoter } from './quorum-round.ts'
 import { createVoteFault } from './quorum-round-store.ts'
-import type { QuorumRoundStore } from './quorum-round-store.ts'
-import type { QuorumRequirement } from './quorum-round-store.ts'
+import type { QuorumRequirement, QuorumRoundStore } from './quorum-round-store.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
 import type { SignedVote, VoteDecision } from './vote.ts'
 
@@ -73,11 +72,8 @@ export function createQuorumRoundService(
 
   function proposeIn(
     transaction: GuardTransaction,
-    {
-      assessed,
-      argsHash,
-      proposal,
-    }: { readonly assessed: AssessedCall; readonly argsHash: string; readonly proposal: QuorumProposal },
+    { assessed, argsHash }: HashedCall,
+    proposal: QuorumProposal,
   ): Result<Approval, Fault> {
     const binding = createCallBinding(assessed, argsHash, parts)
     const leaves = hashArgumentLeaves(parts.hashKey, assessed.call.body)
@@ -129,8 +125,8 @@ export function createQuorumRoundService(
       const assessed = await assessCall(call, offer, parts)
       if (!assessed.ok) return assessed
       const { assessment, effect, mistake } = assessed.value
-      const decision = evaluatePolicyForCall(assessed.value, { approval: { state: 'none' }, repeat: false }, parts)
-      // No vote is held on a call that is refused anyway; a call that only has to wait may be proposed.
+      const decision = evaluatePolicyForCall(assessed.value, EMPTY_PRIOR_CALL_RECORD, parts)
+      // There is no vote on a call that is refused anyway; one that only has to wait may be proposed.
       if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(createDeniedFault(decision))
       if (mistake !== undefined) return fail(mistake)
       if (effect === undefined || effect === 'reads' || effect === 'records' || assessment.dryRun === true)
@@ -141,9 +137,8 @@ export function createQuorumRoundService(
           message: `target: this call acts on ${assessment.target ?? 'no device'}`,
         })
       const argsHash = computeArgumentsHash(parts.hashKey, call.body)
-      if (argsHash === undefined)
-        return fail({ kind: 'invalid-arguments', message: 'The arguments hold text that is not valid Unicode.' })
-      return transact((transaction) => proposeIn(transaction, { assessed: assessed.value, argsHash, proposal }))
+      if (argsHash === undefined) return fail(NOT_UNICODE_FAULT)
+      return transact((transaction) => proposeIn(transaction, { assessed: assessed.value, argsHash }, proposal))
     },
 
     vote: (id, vote) => settled(id, (transaction) => rounds.castIn(transaction, id, vote)),

@@ -33,7 +33,7 @@ import {
   MAX_WITNESSES,
 } from './quorum-round-state.ts'
 import type { VoterEligibilityFacts } from './quorum-round-state.ts'
-import { redactText } from './secret-detection.ts'
+import { redactPersonText } from './secret-detection.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
 import { FIRST_VOTE_PREVIOUS_HASH, parseVote, signVote, computeVoterKeyId, deriveVoterPublicKey } from './vote.ts'
 import type { SignedVote, VoteBody, VoteDecision, VoteHead } from './vote.ts'
@@ -64,7 +64,7 @@ export interface QuorumRequirement {
 }
 
 /** Error codes of the contract (spec 5 § 6.3), which are part of the message. */
-const CODES = {
+export const VOTE_FAULT_KINDS = {
   ROUND_NOT_FOUND: 'not-found',
   ALREADY_VOTED: 'conflict',
   INVALID_KEY: 'not-permitted',
@@ -73,12 +73,10 @@ const CODES = {
   EQUIVOCATION: 'conflict',
 } as const satisfies Record<string, FaultKind>
 
-export type VoteErrorCode = keyof typeof CODES
-
 const MAX_REASON = 1_000
 
-export function createVoteFault(code: VoteErrorCode, message: string): Fault {
-  return { kind: CODES[code], code, message }
+export function createVoteFault(code: keyof typeof VOTE_FAULT_KINDS, message: string): Fault {
+  return { kind: VOTE_FAULT_KINDS[code], code, message }
 }
 
 export interface QuorumRoundStore {
@@ -210,7 +208,7 @@ export function createQuorumRoundStore({
     if (flaw !== undefined)
       return fail(createVoteFault(nowMs >= round.expiresAtMs ? 'ROUND_CLOSED' : 'NOT_A_VOTER', `${flaw}.`))
     const { body, signature } = vote
-    const kept = redactText(reason.slice(0, MAX_REASON)).toWellFormed()
+    const kept = redactPersonText(reason, MAX_REASON)
     record(
       {
         kind: 'consensus.voted',

@@ -171,7 +171,12 @@ export function redactText(text: string): string {
   return text.length < SHORTEST_CREDENTIAL || !MAY_HOLD_NAME.test(text) ? shown : hideAfterNames(shown)
 }
 
-/** Hides text in the form of a credential, with every character that could be part of it. */
+/** The words of a person or a model, such as a reason, as they are stored beside the log. */
+export function redactPersonText(text: string, maxLength: number): string {
+  return redactText(text.slice(0, maxLength)).toWellFormed()
+}
+
+/** Hides what has the form of a credential, and everything that could be part of it. */
 function redactCredentials(text: string): string {
   if (text.length < SHORTEST_CREDENTIAL || !MAY_HOLD_CREDENTIAL.test(text)) return text
   return text

@@ -3,9 +3,12 @@
  */
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
+import { VOTE_FAULT_KINDS } from '../guard/quorum-round-store.ts'
 
 /** The fault kind of each code. */
 const KINDS = {
+  // Of rounds, as the guard has them (§ 6.3, in the message).
+  ...VOTE_FAULT_KINDS,
   // Spec 5 § 6.3.
   ERR_NOT_FOUND: 'not-found',
   ERR_INVALID_TRANSITION: 'conflict',
@@ -17,14 +20,7 @@ const KINDS = {
   ERR_NOT_FINALIZED: 'conflict',
   /** The key is unknown or invalid (§ 6.3, in the message). */
   INVALID_KEY: 'invalid-arguments',
-  // The codes of rounds (§ 6.3, in the message).
-  ROUND_NOT_FOUND: 'not-found',
-  ALREADY_VOTED: 'conflict',
-  ROUND_CLOSED: 'conflict',
-  NOT_A_VOTER: 'not-permitted',
-  /** A voter voted yes and no; both votes are stored. */
-  EQUIVOCATION: 'conflict',
-  /** The caller's epoch differs from the ledger's. */
+  /** The caller's epoch is not the ledger's. */
   EPOCH_MISMATCH: 'conflict',
   // Our own codes.
   /** Somebody changed the task since the caller read it. */

@@ -4,13 +4,21 @@
  */
 
 /** `undefined` when the body is larger than `maxBytes`. Rejects when the sender breaks off. */
-export async function readResponseBytes(
+export function readResponseBytes(
   response: Pick<Response | Request, 'body'>,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
+  return readBoundedBytes(response.body ?? [], maxBytes)
+}
+
+/** The same of a body that is a stream of Node's. */
+export async function readBoundedBytes(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = []
   let length = 0
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of body) {
     length += chunk.length
     // Leaving the loop cancels the body, which closes the connection.
     if (length > maxBytes) return undefined

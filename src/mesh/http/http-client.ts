@@ -14,6 +14,7 @@ import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
+import { readBoundedBytes } from '../../toolbox/response-body.ts'
 import {
   createLostAnswerFault,
   createUnreachableFault,
@@ -159,31 +160,18 @@ export class MeshHttpClient implements MeshTransport<'http'> {
     { response, resent }: Posted,
     { to, message, signal }: { to: HttpDestination; message: MeshMessage; signal: AbortSignal },
   ): Promise<Result<DeliveredAnswer, Fault>> {
-    const { idempotent } = message
-    const parts: Buffer[] = []
-    let length = 0
+    const { maxAnswerBytes } = this.#options
+    const lost = (why: string): Result<DeliveredAnswer, Fault> =>
+      fail(createLostAnswerFault(to.nodeId, message.idempotent, why))
     try {
-      for await (const part of response as AsyncIterable<Buffer>) {
-        length += part.length
-        if (length > this.#options.maxAnswerBytes) {
-          response.destroy()
-          return fail(
-            createLostAnswerFault(
-              to.nodeId,
-              idempotent,
-              `its answer has more than ${this.#options.maxAnswerBytes} bytes`,
-            ),
-          )
-        }
-        parts.push(part)
-      }
+      const bytes = await readBoundedBytes(response as AsyncIterable<Buffer>, maxAnswerBytes)
+      if (bytes === undefined) return lost(`its answer has more than ${maxAnswerBytes} bytes`)
+      const proof = response.headers[SIGNATURE_HTTP_HEADER]
+      const text = Buffer.from(bytes.buffer).toString('utf8')
+      return ok({ status: response.statusCode ?? 500, text, proof: typeof proof === 'string' ? proof : '', resent })
     } catch (error) {
-      if (signal.aborted) return fail(createCancelledSendFault())
-      return fail(createLostAnswerFault(to.nodeId, idempotent, readErrorMessage(error)))
+      return signal.aborted ? fail(createCancelledSendFault()) : lost(readErrorMessage(error))
     }
-    const proof = response.headers[SIGNATURE_HTTP_HEADER]
-    const text = Buffer.concat(parts).toString('utf8')
-    return ok({ status: response.statusCode ?? 500, text, proof: typeof proof === 'string' ? proof : '', resent })
   }
 
   /**

@@ -4,8 +4,7 @@
  *   kitchen + self.lamp.turn_on   ▸  device.kitchen.self.lamp.turn_on
  *   kitchen + 查询天气              ▸  device.kitchen.tool-5f0c1d2e        the suffix is a hash of the whole name
  *
- * The tool of a capability is found in its offer's params, which contain device and tool; `parseSlugFromCapabilityName`
- * returns the device of any name.
+ * The way back is by table: the offer's params say device and tool.
  */
 import { hash } from 'node:crypto'
 
@@ -37,11 +36,6 @@ export function assignCapabilityNames<Tool extends { readonly name: string }>(
     else taken.set(capability, tool)
   }
   return { named: [...taken].map(([capability, tool]) => ({ capability, tool })), collided }
-}
-
-/** The device's slug in a capability's name. */
-export function parseSlugFromCapabilityName(capability: string): string | undefined {
-  return /^device\.([a-z0-9-]+)\../.exec(capability)?.[1]
 }
 
 function isPlain({ name }: { readonly name: string }): boolean {

@@ -13,7 +13,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import type { ArgumentIssue, JsonSchema } from './capability.ts'
 import { compileBoundedPattern } from './bounded-pattern.ts'
 import type { BoundedPattern } from './bounded-pattern.ts'
-import { resolveSchemaReference } from './schema-cost.ts'
+import { listOrNothing, resolveSchemaReference } from './schema-cost.ts'
 
 export type ValidationVerdict =
   | { readonly kind: 'valid' }
@@ -78,9 +78,8 @@ function holds(schema: Json, value: Json, run: Run): boolean {
     run.depth = Number.NEGATIVE_INFINITY
     return false
   }
-  const prepared = preparedOf(schema)
   let isValid = true
-  for (const rule of prepared.rules) {
+  for (const rule of rulesOf(schema)) {
     if (!rule(value, run)) {
       isValid = false
       // Outside of alternatives every issue is collected; inside of one, the first is enough.
@@ -118,29 +117,19 @@ function at(step: string | number, schema: Json, value: Json, run: Run): boolean
 }
 
 type Rule = (value: Json, run: Run) => boolean
-
-interface Prepared {
-  readonly rules: readonly Rule[]
-}
-
-const known = new WeakMap<JsonObject, Prepared>()
-
-function preparedOf(schema: JsonObject): Prepared {
-  let prepared = known.get(schema)
-  if (prepared === undefined) {
-    prepared = { rules: rulesOf(schema) }
-    known.set(schema, prepared)
-  }
-  return prepared
-}
-
 type MakeRule = (argument: Json, schema: JsonObject) => Rule | undefined
 
+const known = new WeakMap<JsonObject, readonly Rule[]>()
+
 function rulesOf(schema: JsonObject): readonly Rule[] {
-  return Object.entries(schema).flatMap(([keyword, argument]) => {
+  const made = known.get(schema)
+  if (made !== undefined) return made
+  const rules = Object.entries(schema).flatMap(([keyword, argument]) => {
     const rule = Object.hasOwn(RULES, keyword) ? RULES[keyword]?.(argument, schema) : undefined
     return rule === undefined ? [] : [rule]
   })
+  known.set(schema, rules)
+  return rules
 }
 
 const RULES: Readonly<Record<string, MakeRule>> = {
@@ -151,7 +140,7 @@ const RULES: Readonly<Record<string, MakeRule>> = {
     return (value, run) => isOfType(value, types) || wrong(run, 'type', message)
   },
   enum: (argument) => {
-    const choices = new Set(asList(argument).map(keyOf))
+    const choices = new Set(listOrNothing(argument).map(keyOf))
     return (value, run) => isKeyed(value, choices, run) || wrong(run, 'enum', 'must be one of the values it lists')
   },
   const: (argument) => {
@@ -159,13 +148,13 @@ const RULES: Readonly<Record<string, MakeRule>> = {
     return (value, run) => isKeyed(value, choices, run) || wrong(run, 'const', 'must be the one value it allows')
   },
   $ref: (argument) => (value, run) => holds(resolveSchemaReference(run.root, argument) ?? true, value, run),
-  allOf: (argument) => (value, run) => asList(argument).every((each) => holds(each, value, run)),
+  allOf: (argument) => (value, run) => listOrNothing(argument).every((each) => holds(each, value, run)),
   anyOf: (argument) => (value, run) =>
-    asList(argument).some((each) => run.left > 0 && quietly(each, value, run)) ||
+    listOrNothing(argument).some((each) => run.left > 0 && quietly(each, value, run)) ||
     wrong(run, 'anyOf', 'fits none of the alternatives'),
   oneOf: (argument) => (value, run) => {
     let fitting = 0
-    for (const each of asList(argument)) if (fitting < 2 && run.left > 0 && quietly(each, value, run)) fitting++
+    for (const each of listOrNothing(argument)) if (fitting < 2 && run.left > 0 && quietly(each, value, run)) fitting++
     return fitting === 1 || wrong(run, 'oneOf', 'must fit exactly one of the alternatives')
   },
   not: (argument) => (value, run) => !quietly(argument, value, run) || wrong(run, 'not', 'is what it must not be'),
@@ -190,9 +179,9 @@ const RULES: Readonly<Record<string, MakeRule>> = {
   uniqueItems: (argument) => (argument === true ? uniqueItems : undefined),
   prefixItems: (argument) => (value, run) =>
     !Array.isArray(value) ||
-    asList(argument).every((each, index) => index >= value.length || at(index, each, value[index] as Json, run)),
+    listOrNothing(argument).every((each, index) => index >= value.length || at(index, each, value[index] as Json, run)),
   items: (argument, schema) => {
-    const first = asList(schema['prefixItems']).length
+    const first = listOrNothing(schema['prefixItems']).length
     return (value, run) => {
       if (!Array.isArray(value)) return true
       for (let index = first; index < value.length; index++)
@@ -202,7 +191,7 @@ const RULES: Readonly<Record<string, MakeRule>> = {
   },
   contains: (argument, schema) => contains(argument, schema),
   required: (argument) => {
-    const names = asList(argument).map(String)
+    const names = listOrNothing(argument).map(String)
     return (value, run) => {
       if (!isJsonObject(value)) return true
       const missing = spend(run, names.length) ? names.filter((name) => !Object.hasOwn(value, name)) : names
@@ -378,8 +367,4 @@ function fits(expression: BoundedPattern, text: string, run: Run): boolean {
 function patternsOf(argument: Json | undefined): readonly (readonly [BoundedPattern, Json])[] {
   if (!isJsonObject(argument)) return []
   return Object.entries(argument).map(([source, schema]) => [strangersPattern(source), schema])
-}
-
-function asList(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value : []
 }

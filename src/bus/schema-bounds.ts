@@ -5,7 +5,7 @@
  * can fetch or be confused with another one's parts; patterns must at least be regular expressions (bounded-pattern.ts bounds
  * how long they run).
  */
-import { isJsonObject } from '../core/json.ts'
+import { isJsonObject, unescapeJsonPointerToken } from '../core/json.ts'
 import type { JsonSchema } from './capability.ts'
 import { explainInvalidPattern } from './bounded-pattern.ts'
 
@@ -71,7 +71,7 @@ function resolves(walk: Walk, reference: string): boolean {
     return (walk.anchors ??= new Set(anchorsIn(walk.root, 0))).has(pointer)
   let target: unknown = walk.root
   for (const step of pointer.split('/').slice(1)) {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    const key = unescapeJsonPointerToken(step)
     if (typeof target !== 'object' || target === null || !Object.hasOwn(target, key)) return false
     target = (target as Readonly<Record<string, unknown>>)[key]
   }

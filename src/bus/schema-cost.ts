@@ -7,7 +7,7 @@
  * Sixty definitions that each refer twice to the next one look at one value 2⁶⁰ times. The check itself counts its steps
  * as well (bounded-validator.ts); this is for saying so when the capability is announced, and not when it is called.
  */
-import { isJsonObject } from '../core/json.ts'
+import { isJsonObject, unescapeJsonPointerToken } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { JsonSchema } from './capability.ts'
 
@@ -111,11 +111,11 @@ function partOf(schema: JsonObject, root: JsonObject, known: Map<JsonObject, Par
     return objects.length === 0 ? NOTHING : objects.map((each) => partOf(each, root, known))
   }
   part.inPlace = parts([
-    ...IN_PLACE_LISTS.flatMap((keyword) => asList(schema[keyword])),
+    ...IN_PLACE_LISTS.flatMap((keyword) => listOrNothing(schema[keyword])),
     ...IN_PLACE.map((keyword) => schema[keyword]),
     resolveSchemaReference(root, schema['$ref']),
   ])
-  part.items = parts([...asList(schema['prefixItems']), schema['items']])
+  part.items = parts([...listOrNothing(schema['prefixItems']), schema['items']])
   part.everyItem = parts([schema['contains']])
   part.members = parts([...valuesIn(schema['properties']), schema['additionalProperties']])
   // A member's name may match every one of the patterns.
@@ -137,13 +137,13 @@ export function resolveSchemaReference(root: JsonObject, reference: Json | undef
 /** One token of a JSON Pointer in a URI fragment (RFC 6901 § 6). */
 function definitionName(step: string): string | undefined {
   try {
-    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
+    return unescapeJsonPointerToken(decodeURIComponent(step))
   } catch {
     return undefined
   }
 }
 
-function asList(value: Json | undefined): readonly Json[] {
+export function listOrNothing(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : []
 }
 

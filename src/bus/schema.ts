@@ -7,6 +7,7 @@
  */
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import type { Fault } from '../core/fault.ts'
+import { unescapeJsonPointerToken } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -213,7 +214,7 @@ function issuesOf(errors: readonly ErrorObject[] | null | undefined): readonly A
 }
 
 function pointerStep(step: string): string | number {
-  return /^(?:0|[1-9]\d{0,8})$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~')
+  return /^(?:0|[1-9]\d{0,8})$/.test(step) ? Number(step) : unescapeJsonPointerToken(step)
 }
 
 const WORDS: Readonly<Record<Part, string>> = {

@@ -39,7 +39,16 @@ export function omitUndefined<Members extends object>(
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Members
 }
 
-/** Like `toPlainJson`, with the value's RFC 8785 text, so that what is hashed is what is sent. */
+/** One member's name in a JSON Pointer (RFC 6901 § 3). */
+export function escapeJsonPointerToken(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+export function unescapeJsonPointerToken(token: string): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+/** The same with its RFC 8785 text, so that what is hashed is what is sent. */
 export function snapshotJson(value: unknown): { readonly text: string; readonly value: Json } {
   const text = plainText(value)
   if (text !== undefined) return { text, value: value as Json }

@@ -6,7 +6,7 @@
  */
 import { createHmac, hash } from 'node:crypto'
 import type { Offer } from '../bus/capability.ts'
-import { canonicalJson, isJsonObject } from '../core/json.ts'
+import { canonicalJson, escapeJsonPointerToken, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 
 /** Everything that an approval is bound to; any difference voids it. */
@@ -79,10 +79,6 @@ export function listArgumentLeaves(
     const inside = isJsonObject(value) && depth < MAX_LEAF_DEPTH && Object.keys(value).length > 0
     return inside ? listArgumentLeaves(value, pointer, depth + 1) : [[pointer, value] as const]
   })
-}
-
-export function escapeJsonPointerToken(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 export function computeKeyedHash(key: Uint8Array, value: unknown): string {

@@ -3,8 +3,9 @@
  * device (or any), numeric arguments within bounds, a number of uses and a time. Every argument that the approver did
  * not loosen stays as it was approved.
  */
+import { escapeJsonPointerToken } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { escapeJsonPointerToken, listArgumentLeaves } from './call-binding.ts'
+import { listArgumentLeaves } from './call-binding.ts'
 import type { ArgumentLeafHashes } from './call-binding.ts'
 
 /** What an approver asks for beside the approval itself. */

@@ -7,7 +7,7 @@
  */
 import type { JsonSchema, Offer } from '../bus/capability.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { isJsonObject } from '../core/json.ts'
+import { isJsonObject, unescapeJsonPointerToken } from '../core/json.ts'
 import {
   isSecretName,
   isSecretMember,
@@ -216,7 +216,7 @@ function resolve(reference: string, root: JsonSchema | undefined): JsonSchema | 
   if (!reference.startsWith('#')) return undefined
   let found: unknown = root
   for (const step of reference.split('/').slice(1)) {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    const key = unescapeJsonPointerToken(step)
     if (!isJsonObject(found) || !Object.hasOwn(found, key)) return undefined
     found = found[key]
   }

@@ -1,5 +1,5 @@
-/** Listen: opens a server's port and returns which one it is, where 0 asked for any. */
-import type { ServerResponse } from 'node:http'
+/** Listen: opens a server's port and returns which one it is, where 0 asked for any; and closes it again. */
+import type { Server as HttpServer, ServerResponse } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
 
 /** Rejects with the system's error: the port is used by another program, or the address belongs to another machine. */
@@ -23,4 +23,23 @@ export function startListening(
 export function sendJsonResponse(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
   response.end(JSON.stringify(body))
+}
+
+/** Idle connections are closed at once, busy ones when they are done, and after `patienceMs` nobody delays it further. */
+export function stopListening(
+  server: Pick<HttpServer, 'close' | 'closeAllConnections' | 'closeIdleConnections'>,
+  patienceMs: number,
+  endOthers: () => void = () => undefined,
+): Promise<void> {
+  const impatience = setTimeout(() => {
+    server.closeAllConnections()
+    endOthers()
+  }, patienceMs)
+  return new Promise((resolve) => {
+    server.close(() => {
+      clearTimeout(impatience)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
 }

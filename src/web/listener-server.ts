@@ -3,12 +3,12 @@
  * handler of its path; it knows nothing of MCP, of the API or of the console.
  */
 import { createServer } from 'node:http'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isIP } from 'node:net'
 import type { Socket } from 'node:net'
 import { formatHttpAddress } from '../core/http-address.ts'
-import { startListening } from '../core/listen-server.ts'
+import { startListening, stopListening } from '../core/listen-server.ts'
 import type { Logger } from '../core/logger.ts'
 import { admitUnpipelinedRequest, ConnectionLimiter } from '../toolbox/connection-limiter.ts'
 
@@ -47,6 +47,7 @@ const TAKING_TIMEOUT_MS = 60_000
 /** How late the time-outs above may fire. */
 const LATENESS_MS = 1_000
 const KEEP_ALIVE_MS = 65_000
+const STOP_PATIENCE_MS = 2_000
 /** Files and devices need descriptors as well: unauthenticated connections must not use them all up. */
 const MAX_CONNECTIONS = 2_048
 /**
@@ -86,7 +87,7 @@ export async function startHttpListener(options: ListenerOptions): Promise<HttpL
   server.on('connection', (socket: Socket) => limiter.accept(socket))
   server.on('clientError', (error, socket) => hangUp(error, socket, responses.get(socket)))
   const port = await startListening(server, options)
-  return { url: formatHttpAddress(options.host, port), port, stop: () => close(server) }
+  return { url: formatHttpAddress(options.host, port), port, stop: () => stopListening(server, STOP_PATIENCE_MS) }
 }
 
 async function dispatch(
@@ -159,18 +160,6 @@ const NO_REQUEST = ['400 Bad Request', 'This is no HTTP request.'] as const
 const COMPLAINTS: Readonly<Record<string, readonly [status: string, message: string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request took too long to arrive. Nothing was done.'],
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers of the request are too large.'],
-}
-
-/** Idle connections are closed at once, busy ones when they are done, and no client can delay the stop for ever. */
-function close(server: Server): Promise<void> {
-  const impatience = setTimeout(() => server.closeAllConnections(), 2_000)
-  return new Promise((resolve) => {
-    server.close(() => {
-      clearTimeout(impatience)
-      resolve()
-    })
-    server.closeIdleConnections()
-  })
 }
 
 // Host check: whether a request is really meant for this server, and comes from a page that may use it.

@@ -11,7 +11,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { startListening, sendJsonResponse } from '../../core/listen-server.ts'
+import { startListening, stopListening, sendJsonResponse } from '../../core/listen-server.ts'
 import type { StreamFrame } from '../../bus/call.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
@@ -59,6 +59,7 @@ const HEADERS_TIMEOUT_MS = 10_000
 /** How long a request may take to arrive; its answer may take as long as its deadline. */
 const REQUEST_TIMEOUT_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
+const STOP_PATIENCE_MS = 1_000
 const MAX_CONNECTIONS = 2_048
 /**
  * A node opens at most 64 connections for messages and one for packets; all clients that are not members share this
@@ -119,7 +120,11 @@ export async function startMeshHttpServer(options: MeshHttpServerOptions): Promi
   })
   server.on('upgrade', (request, socket, head: Buffer) => links.accept(request, socket, head))
   const port = await startListening(server, options)
-  return { port, stop: () => close(server, links) }
+  const stop = (): Promise<void> => {
+    links.stop()
+    return stopListening(server, STOP_PATIENCE_MS, () => links.destroy())
+  }
+  return { port, stop }
 }
 
 /** A connection that never begins its handshake counts as silent, too, and must not keep a new node out. */
@@ -250,20 +255,4 @@ function memberAt(socket: TLSSocket, { isMember }: MeshPublicViews): string | un
 
 function isFromHere({ socket }: IncomingMessage): boolean {
   return isLoopback(socket.remoteAddress ?? '')
-}
-
-/** Idle connections are closed at once, busy ones when they are done, and no client can prevent the stop. */
-function close(server: Server, links: PacketLinkServer): Promise<void> {
-  const impatience = setTimeout(() => {
-    server.closeAllConnections()
-    links.destroy()
-  }, 1_000)
-  links.stop()
-  return new Promise((resolve) => {
-    server.close(() => {
-      clearTimeout(impatience)
-      resolve()
-    })
-    server.closeIdleConnections()
-  })
 }

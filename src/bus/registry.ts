@@ -3,7 +3,9 @@
  *
  *   name ─▶ [ entry (here, 1.0) · entry (here, 1.0, other params) · entry (peer, 1.2) … ]
  *
- * Lists are replaced, never changed: whoever holds one across an await still sees a consistent one.
+ * Lists are replaced, never changed: code that holds a list across an await still sees a consistent one.
+ *
+ * Pure: time is an argument.
  */
 import type { Fault } from '../core/fault.ts'
 import { canonicalJson } from '../core/json.ts'

@@ -1,4 +1,8 @@
-/** Approval lookup: what people have said about a call so far, from the requests on record. */
+/**
+ * Approval lookup: which answers people have given about a call so far, from the requests on record.
+ *
+ * Pure, given the state and the log.
+ */
 import { toAccountKeyFromCallerKey } from '../bus/caller.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { findApprovalStatus } from './approval.ts'

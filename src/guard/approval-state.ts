@@ -4,7 +4,9 @@
  *   approval.requested ─▶ approved ─▶ used ─▶ approved, with `given_back_by`
  *          ├─▶ denied ◀── approved        ├─▶ expired ◀── approved
  *
- * What people are shown and what they said are the bodies of the entries `askedSeq` and `saidSeq`.
+ * What people are shown and what they answered are the bodies of the entries `askedSeq` and `saidSeq`.
+ *
+ * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryTime, readEntryTextField, readEntryTimeField } from '../ledger/entry.ts'

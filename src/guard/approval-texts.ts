@@ -1,5 +1,7 @@
 /**
- * Approval words: what people were shown and what they said, from the erasable bodies of the entries of an approval.
+ * Approval texts: what people were shown and what they said, from the erasable bodies of the entries of an approval.
+ *
+ * Pure, given the log.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'

@@ -7,7 +7,9 @@
  *                 ─▶ rehearsal: no key, approval or budget is touched
  *                 ─▶ open: nothing forbids it, but it needs a key, an approval or budget
  *   reserve     what it uses up, on the disk                                                     call-reservation.ts
- *   settle      what became of it closes what was reserved                                       call-reservation.ts
+ *   settle      the outcome closes what was reserved                                       call-reservation.ts
+ *
+ * Pure: families look where they have to, the stores do the work.
  */
 import type { Call, Outcome } from '../bus/call.ts'
 import { toAccountKey } from '../bus/caller.ts'

@@ -4,8 +4,10 @@
  *   QUORUM ─consensus.drawn─▶ an order of the witnesses ─the first of them cosigns─▶ HARD ─dispute window─▶ ABSOLUTE
  *                                        └─ an hour later: the next of them counts as well
  *
- * Whether the proof of a draw holds is looked at when the log is verified (ledger/draw-state.ts): that takes some
- * milliseconds each, and a start must not wait for all of them.
+ * Whether the proof of a draw holds is looked at when the log is verified (ledger/random-draw-state.ts): that takes
+ * some milliseconds each, and a start must not wait for all of them.
+ *
+ * Pure, but for the state that it is given.
  */
 import { fromHex, toBase64url } from '../core/bytes.ts'
 import { parseCheckpoint } from '../ledger/checkpoint.ts'

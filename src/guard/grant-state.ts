@@ -4,7 +4,9 @@
  *
  *   grant.created ─▶ grant.used, grant.given-back ─▶ grant.ended
  *
- * Which arguments stay as they were is the body of the entry `createdSeq`.
+ * The body of the entry `createdSeq` lists the arguments that must not change.
+ *
+ * Pure, but for the state that it is given.
  */
 import { toAccountKeyFromCallerKey } from '../bus/caller.ts'
 import { isJsonObject } from '../core/json.ts'

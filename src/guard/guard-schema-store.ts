@@ -1,6 +1,8 @@
 /**
  * Guard schema: the two tables of the guard that are not in the log: the key of its hashes, to which the log commits,
  * and when each token was last used, which decides nothing. Everything that decides is the log's (guard-state.ts).
+ *
+ * Does I/O through the database that runs the migrations.
  */
 import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'

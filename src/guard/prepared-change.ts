@@ -6,8 +6,10 @@
  *    │   └────release─────┘  nothing was tried
  *    └──time──▶ lapsed
  *
- * Staged arguments may hold passwords and must survive a restart, so they are sealed with a key made from the token,
- * of which only the hash is kept: whoever reads the database reads nothing, whoever has the token can commit.
+ * Staged arguments may hold passwords and must survive a restart, so they are sealed with a key made from the token, of
+ * which only the hash is stored. A reader of the database learns nothing; the holder of the token can commit.
+ *
+ * Uses the system's random number generator; otherwise pure.
  */
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { toBase64url, concatBytes, toUtf8 } from '../core/bytes.ts'

@@ -5,7 +5,9 @@
  *                                       consensus.equivocated: the voter's votes do not count in this round
  *
  * Every signature and every voter's right is checked again whenever the log is read: only the voters can make a quorum,
- * whoever writes the log.
+ * not a program that writes the log.
+ *
+ * Pure, but for the state that it is given.
  */
 import { toAccountKeyFromCallerKey } from '../bus/caller.ts'
 import { EFFECTS } from '../bus/capability.ts'

@@ -1,4 +1,8 @@
-/** Access points: connections to voice backends, where the owner configured any. */
+/**
+ * Access points: connections to voice backends, where the owner configured any.
+ *
+ * This file only connects other modules.
+ */
 import { toHealthFinding } from '../bus/capability.ts'
 import type { GuardedBus } from '../call/guarded-bus.ts'
 import { expandUrlVariables } from '../config/access-points.ts'

@@ -5,6 +5,8 @@
  *   round of this node ─▶ its voters' nodes ─▶ a person there decides ─▶ signed vote ─▶ back, recorded, counted
  *
  * Everything received is proven by its own signature, whichever node sends it.
+ *
+ * Does I/O through the mesh.
  */
 import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'

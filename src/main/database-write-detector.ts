@@ -1,6 +1,9 @@
 /**
  * Database write detector: detects that another program writes into the database, or into the ledger's cache of
- * lookups, while this one runs. Nothing is decided from what it wrote; the fact is recorded and stays a finding.
+ * lookups, while this one runs. No decision is made from what that program wrote; the fact is recorded, and every
+ * verification reports it.
+ *
+ * Reads through the database that it is given.
  */
 import { findAlteredSchema } from '../core/database-schema-store.ts'
 import type { Database, ModuleMigrations } from '../core/database-store.ts'

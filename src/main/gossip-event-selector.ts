@@ -1,6 +1,8 @@
 /**
- * Gossip teller: what this node tells another one in an exchange: its checkpoint, its rounds with their votes, its
- * votes in rounds of others, and what it saw of others.
+ * Gossip event selector: what this node tells another one in an exchange: its checkpoint, its rounds with their votes,
+ * its votes in rounds of others, and what it saw of others.
+ *
+ * Pure, given ledger, guard and mesh.
  */
 import type { z } from 'zod'
 import type { Approval } from '../guard/approval.ts'

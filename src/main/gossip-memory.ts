@@ -4,7 +4,9 @@
  *
  *   statement about something ─▶ first: remembered      the same: nothing new      another: the two contradict each other
  *
- * Bounded: the oldest statement goes first, so a flood of new ones does not wipe out everything at once.
+ * Bounded: the oldest statement is dropped first, so a flood of new ones does not remove everything at once.
+ *
+ * Holds memory; otherwise pure.
  */
 import type { CheckpointGossipEvent, GossipEvent, QuorumVoteGossipEvent } from './gossip-event.ts'
 

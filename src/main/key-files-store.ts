@@ -1,6 +1,6 @@
 /**
- * Key files: whether the files in `keys/` are for their owner's eyes only, and nobody else can put others in their place.
- * What they hold is checked by whoever uses them; a link may lead to them, as containers have it.
+ * Key files: whether only their owner can read the files in `keys/`, and nobody else can replace them. The modules that
+ * use the files check their content. A link may lead to them, as in containers.
  */
 import { readdirSync, statSync } from 'node:fs'
 import type { Stats } from 'node:fs'

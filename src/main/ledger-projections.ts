@@ -1,7 +1,9 @@
 /**
- * Ledger projections: the states that decide and the tables that are copies of the log, of every module that has some.
- * Whoever opens the ledger, gateway or command, opens these. Delete a family's folder and its line here, and the rest
- * still builds.
+ * Ledger projections: the states and the tables of every module that are computed from the log. The gateway and every
+ * command that opens the ledger open all of them. Delete a family's folder and its line here, and the rest still
+ * builds.
+ *
+ * Reads through the stores.
  */
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Database } from '../core/database-store.ts'

@@ -1,5 +1,8 @@
 /**
- * Distrust predicate: whether the guard should distrust a caller, from its reputation, where the owner configured it.
+ * Low reputation predicate: whether the guard should distrust a caller, from its reputation, where the owner configured
+ * it.
+ *
+ * Reads through the ledger.
  */
 import type { Caller } from '../bus/call.ts'
 import { toCallerKey } from '../bus/caller.ts'

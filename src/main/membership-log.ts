@@ -4,7 +4,9 @@
  *   community.changed ─▶ more records, never fewer      invitation.used ─▶ by one node
  *   community.left    ─▶ only a newer list of it counts from then on
  *   community.forked  ─▶ an anchor signed two decisions under one number: it was put back to an older copy, or copied
- *   invitation.reused ─▶ two nodes came in with one invitation
+ *   invitation.reused ─▶ two nodes were admitted with one invitation
+ *
+ * Pure, but for the state that it is given.
  */
 import { hkdfSync } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'

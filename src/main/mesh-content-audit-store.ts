@@ -1,4 +1,8 @@
-/** Mesh content audit: the mesh database, as a part of what `ledger verify` looks at. */
+/**
+ * Mesh content audit: the part of `ledger verify` that checks the mesh database.
+ *
+ * Reads through the store.
+ */
 import { existsSync } from 'node:fs'
 import { explainUnreadableFile, requireRegularFile } from '../core/bounded-file-store.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'

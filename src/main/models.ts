@@ -1,6 +1,8 @@
 /**
  * Models: the models service, where the owner configured one. Delete `models/`, this file and its line in main.ts, and
  * the rest still builds.
+ *
+ * Only joins.
  */
 import type { Service } from '../bus/capability.ts'
 import type { Config } from '../config/schema.ts'

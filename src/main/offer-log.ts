@@ -5,8 +5,10 @@
  *   offer.accepted  ─▶ the definition that a person accepted after it was withheld: each acceptance is used once
  *   prefix.reserved ─▶ prefixes of families that this node has or had
  *
- * Capabilities are named by the hash of their name, version and instance: a stranger's text has no place in a log for
- * ever. What was meant is in the body.
+ * Capabilities are named by the hash of their name, version and instance: another node's text must not be in a log for
+ * ever. The names themselves are in the erasable body.
+ *
+ * Pure, but for the state that it is given.
  */
 import { hash } from 'node:crypto'
 import { readEntryTextField, readEntryTextListField } from '../ledger/entry.ts'

@@ -1,6 +1,9 @@
 /**
  * Principal lookup: the present principal behind a name, for a call that was requested earlier. A credential that was
- * revoked, has expired or was replaced since then grants nothing; one that was restricted counts as it is now.
+ * revoked, has expired or was replaced since then grants nothing; one whose rights were restricted has its present
+ * rights only.
+ *
+ * Pure, given its sources.
  */
 import type { Caller } from '../bus/call.ts'
 import type { Config } from '../config/schema.ts'

@@ -1,7 +1,8 @@
 /**
  * Running gateway note: where a gateway listens, for the commands of its owner. It carries a MAC made with the owner's
- * token: who can write into the data directory, but not read its keys, must not lead a command that shows that token to
- * a program of theirs.
+ * token: a person who can write into the data directory, but not read its keys, must not make a command send that token
+ * to another program. The note may outlive its gateway, and another program may get its address and process number:
+ * before a credential is sent, the program at that address proves that it has the owner's token, too.
  */
 import { createHmac } from 'node:crypto'
 import { areBytesEqual, toUtf8 } from '../core/bytes.ts'

@@ -1,6 +1,8 @@
 /**
- * Service probe: which services find by a test that they cannot work. A test costs a write, and anybody who can reach
- * the listener may request it: it runs every few seconds at most, once for all concurrent requests.
+ * Service probe: tests which services cannot work. A test costs a write, and anybody who can reach the listener may
+ * request it, so it runs at most every few seconds, and once for all concurrent requests.
+ *
+ * Holds memory; otherwise pure.
  */
 import type { Service } from '../bus/capability.ts'
 import type { Clock } from '../core/clock.ts'

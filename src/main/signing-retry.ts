@@ -1,6 +1,8 @@
 /**
- * Signing outage: a checkpoint that could not be stored is tried again, and the log says when that began and ended. While
- * nothing is signed, somebody with access to the disk could cut off what was recorded.
+ * Signing retry: a checkpoint that could not be stored is tried again, and the log says when that began and ended.
+ * While nothing is signed, somebody with access to the disk could cut off what was recorded.
+ *
+ * Pure: the ledger does the writing.
  */
 import type { Logger } from '../core/logger.ts'
 import { formatSigningOutage } from '../ledger/ledger-state.ts'

@@ -3,8 +3,11 @@
  *
  *   running ──8 s──▶ late: the backend is told to ask again ──the same call──▶ the answer of the first one
  *
- * A conversation does not wait for a slow call, and what is asked again must not be done twice: while a late call runs,
- * and for a minute after it ended, the same tool with the same arguments is answered with its outcome, once.
+ * A conversation does not wait for a slow call, and a call that the backend repeats must not be made twice: while a
+ * late call runs, and for a minute after it ended, the same tool with the same arguments is answered with its outcome,
+ * once.
+ *
+ * Pure, given its clock and its patience.
  */
 import type { Json } from '../core/json.ts'
 import type { McpAnswer } from './mcp-request.ts'

@@ -1,6 +1,8 @@
 /**
- * SDK server: the MCP SDK's low-level server, wired to our answers. It serves the 2025 family, stdio, and the corners
- * of 2026-07-28 that our own path leaves to it. Cheap to create, because catalogues are cached elsewhere.
+ * SDK server: the MCP SDK's low-level server, wired to our answers. It serves the 2025 family, stdio, and the rare
+ * requests of 2026-07-28 that our own path leaves to it. Cheap to create, because catalogues are cached elsewhere.
+ *
+ * Does I/O through the transport that it is connected to.
  */
 import {
   CLIENT_CAPABILITIES_META_KEY,

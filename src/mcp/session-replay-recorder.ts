@@ -1,7 +1,9 @@
 /**
- * Bridge session: what a client of the 2025 revisions has sent to its server so far, to be repeated to the next one.
- * Over stdio a client knows nothing of sessions; when the gateway behind the bridge restarts, the bridge begins a new
- * one in its name.
+ * Session replay recorder: what a client of the 2025 revisions has sent to its server so far, to be repeated to the
+ * next one. Over stdio a client knows nothing of sessions; when the gateway behind the bridge restarts, the bridge
+ * begins a new one in its name.
+ *
+ * Holds memory; otherwise pure.
  */
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 

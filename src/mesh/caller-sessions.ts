@@ -1,6 +1,8 @@
 /**
- * Caller sessions: the keys that other nodes have given this one. The first call to a node makes one; those who come
- * while it is being made wait for the same.
+ * Caller sessions: the session keys that other nodes have given this one. The first call to a node requests one; calls
+ * that come meanwhile wait for the same one.
+ *
+ * Pure: the handshake travels through `ask`, time comes from outside.
  */
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'

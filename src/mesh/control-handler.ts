@@ -7,6 +7,8 @@
  *   mesh.merge      records of a node that we may have forgotten
  *   mesh.gossip     rounds, votes and checkpoints  
  *   mesh.witness    cosign a checkpoint                mesh.checkpoint the last one that was cosigned here
+ *
+ * Pure: the data of its answers comes from outside.
  */
 import { z } from 'zod'
 import type { Fault } from '../core/fault.ts'

@@ -4,6 +4,8 @@
  *   messages ─▶ inbound ─┐
  *                        ├─▶ one gate: the same sessions, the same memory of what was here, the same budgets
  *   packets ─▶ packets ──┘
+ *
+ * Only joins.
  */
 import type { MessageGateDependencies } from './message-gate.ts'
 import { InboundCallHandler } from './inbound-calls.ts'

@@ -4,6 +4,8 @@
  *   manifest heard ─▶ capabilities? ─▶ schemas? ─▶ on the bus
  *        ▲ there was news meanwhile       │
  *        └────────────────────────────────┘
+ *
+ * Does I/O: it sends requests through `ask`.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'

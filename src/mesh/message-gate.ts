@@ -4,8 +4,10 @@
  *   of our community? ▸ for us? ▸ recent? ▸ from a member? ▸ under a valid session key? ▸ proven?
  *     ▸ not too many? ▸ new?
  *
- * What comes through is known to be a member's own words, meant for this node, sent just now and not seen before. What
- * the member may do is for trust levels and the guard to say.
+ * An accepted message is proven to be a member's own, meant for this node, recent and not received before. Trust levels
+ * and the guard decide what the member may do.
+ *
+ * Pure: time comes from outside.
  */
 import type { Caller } from '../bus/call.ts'
 import type { Clock } from '../core/clock.ts'

@@ -1,4 +1,8 @@
-/** Own node: what this node says of itself at the moment, renewed before it lapses and whenever something changes. */
+/**
+ * Own manifest: what this node says of itself at the moment, renewed before it lapses and whenever something changes.
+ *
+ * Pure: time and numbers come from outside.
+ */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { CapabilityEntry } from '../bus/capability-entry.ts'
 import { describeOwnCapability } from '../bus/peer.ts'

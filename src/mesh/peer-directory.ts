@@ -6,7 +6,9 @@
  *                ▼
  *              off the bus
  *
- * Freshness is judged by when something arrived here, never by another node's clock.
+ * Freshness depends on when something arrived here, never on another node's clock.
+ *
+ * Pure: time is an argument.
  */
 import type { PeerCapability, PeerRecord, RefusedCapability } from '../bus/peer.ts'
 import { formatPeerAddress } from './discovery/peer-source.ts'

@@ -1,6 +1,8 @@
 /**
- * Peer offers: the offers of every peer as they are on the bus, screened once and again when something has changed:
- * what the peer says, what this node offers itself, or what a person accepted.
+ * Peer offer screener: the offers of every peer as they are on the bus, screened once and again when something has
+ * changed: what the peer says, what this node offers itself, or what a person accepted.
+ *
+ * Pure, given its store and its clock.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { PeerCapability } from '../bus/peer.ts'

@@ -1,7 +1,9 @@
 /**
  * Peer routing: how this node reaches others: which endpoint of a peer is tried first, and with which transport.
  *
- *   best endpoint ─offline: nothing was sent─▶ next endpoint ─▶ … ─▶ what came back, or why nobody was reached
+ *   best endpoint ─offline: nothing was sent─▶ next endpoint ─▶ … ─▶ the answer, or why no endpoint was reached
+ *
+ * Pure: the transports do the I/O.
  */
 import type { StreamFrameEmitter } from '../bus/peer.ts'
 import type { Clock } from '../core/clock.ts'

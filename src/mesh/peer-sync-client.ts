@@ -5,6 +5,8 @@
  *   hint ─▶ probe ─▶ exchange ─▶ capabilities? ─▶ schemas? ─▶ on the bus ─▶ exchange every few seconds
  *             ▲ backs off                                        │ no answer three times running
  *             └──────────────────────────────────────────────────┘
+ *
+ * Does I/O: it has timers, and sends requests through `ask`.
  */
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'

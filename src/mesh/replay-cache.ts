@@ -3,7 +3,9 @@
  *
  *   [ this window ] [ the one before ]      an id lives for one to two windows, each as long as twice the skew
  *
- * Full means refusing, never forgetting: a flood must not wash out what it wants to repeat.
+ * A full cache refuses new ids and never drops old ones: a flood must not remove the id that it wants to replay.
+ *
+ * Pure: time is an argument.
  */
 import { MAX_CLOCK_SKEW_MS } from './identity/mesh-time.ts'
 

@@ -1,6 +1,8 @@
 /**
- * Sessions: the keys this node shares with others. As provider it knows those it has given out; as caller those it was
- * given. Nothing here outlives the process: after a restart the next call makes a new one.
+ * Sessions: the session keys this node shares with others. As provider it keeps those that it issued; as caller those
+ * that it received. Nothing here outlives the process: after a restart the next call makes a new one.
+ *
+ * Pure: time is an argument.
  */
 import type { KeyObject } from 'node:crypto'
 import { toBase64url } from '../core/bytes.ts'

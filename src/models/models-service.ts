@@ -1,4 +1,8 @@
-/** Models service: language models behind the bus, one instance per model and server. */
+/**
+ * Models service: language models behind the bus, one instance per model and server.
+ *
+ * Only joins; the backends do the work.
+ */
 import type { Capability, Service } from '../bus/capability.ts'
 import type { ModelsConfig } from '../config/models.ts'
 import type { Clock } from '../core/clock.ts'

@@ -4,8 +4,10 @@
  *
  *   task.created ─▶ task.changed, task.transition      session.start ─▶ thought … ─▶ session.final      skill.change
  *
- * The gates of spec 5's pipeline are here, for every writer: no step is skipped, a task waits for others, and DONE needs
- * a reflection from after VERIFY.
+ * The rules of spec 5's pipeline are checked here, for every writer: no step is skipped, a task waits for others, and
+ * DONE needs a reflection from after VERIFY.
+ *
+ * Pure, but for the state that it is given.
  */
 import { readEntryTime, readEntryNumberField, readEntryTextField } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'

@@ -2,6 +2,8 @@
  * Event feed: recent events, numbered, so that a page that was disconnected for a moment can continue where it stopped.
  *
  *   publish ▸ ring of the last 2,000 events ▸ every listener        id = <start of this process>-<number>
+ *
+ * Pure, given an id of this start.
  */
 import type { Caller } from '../bus/call.ts'
 import type { ConsoleStreamEvents } from './views.ts'

@@ -1,4 +1,8 @@
-/** Views API: the node's status, its tools, and its measurements. */
+/**
+ * Status and tool api: the node's status, its tools, and its measurements.
+ *
+ * Pure: it reads what it is given.
+ */
 import type { Offer } from '../bus/capability.ts'
 import { formatCapabilityVersion } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'

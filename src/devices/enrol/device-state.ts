@@ -5,7 +5,9 @@
  *   device.approved ─▶ device.booted, device.token-used ─▶ device.rotated · revoked · forgotten
  *   device.named ─▶ device.tools.pinned ─▶ device.tools.withheld ─▶ device.tools.approved · released
  *
- * What people and devices call things is in the bodies of the entries `approvedSeq` and `bootedSeq`.
+ * The names that people and devices give are in the bodies of the entries `approvedSeq` and `bootedSeq`.
+ *
+ * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import { readEntryTime, readEntryTextField } from '../../ledger/entry.ts'

@@ -6,7 +6,10 @@
  *   POST /xiaozhi/ota/activate    200 approved, 202 not yet
  *
  * A device that gets no 200 waits and asks again, ten times with growing pauses, and then falls back to settings it may
- * never have had; so the answer is quick, and trouble of ours is told with a status that makes it come back.
+ * never have had; so the answer is quick, and an error of ours is answered with a status that makes the device try
+ * again.
+ *
+ * Pure, given the registrar.
  */
 import { fromUtf8 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'

@@ -6,8 +6,10 @@
  * A picture is discarded if `collect` was called between its token and its last byte, because the call that wanted it
  * is over.
  *
- * One token and one picture per device at a time, in memory only, and not for long: a picture of somebody's home that
- * nobody asked for any more should not be lying around.
+ * Each device has one token and one picture at a time, in memory only and for a short time: a picture of somebody's
+ * home must not be kept when its call is over.
+ *
+ * Pure, apart from the state it holds, the random tokens and the timers that end them.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { toBase64url } from '../../core/bytes.ts'

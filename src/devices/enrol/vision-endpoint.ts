@@ -4,8 +4,10 @@
  *   POST /xiaozhi/vision/explain   Authorization: Bearer <token>   multipart: question, file
  *   200 {"success":true,"text":…,"receipt":…}  is the text of the tool's answer     anything else makes the tool fail
  *
- * The token is looked at before the body is, so that nobody without one can make us read megabytes. A device posts one
- * picture at a time: with a newer token it has given up the older post, and what had come of that is not kept.
+ * The token is checked before the body is read, so that a client without one cannot make us read megabytes. A device
+ * posts one picture at a time: when it uses a newer token, it has abandoned the older post, whose data is discarded.
+ *
+ * Pure, given the uploads, apart from the list of running posts.
  */
 import type { DeviceRefusalListener } from '../session/device-refusal.ts'
 import { forwardPhotoToBackend } from '../voice/photo-forward-client.ts'

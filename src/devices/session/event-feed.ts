@@ -1,7 +1,10 @@
 /**
  * Event feed: one stream of events for many readers. No reader can slow down the others or fill the memory.
  *
- * Each reader has a buffer of bounded length; what does not fit is counted, and the reader is told how much it missed.
+ * Each reader has a buffer of bounded length; events that do not fit are counted, and the reader is told how many it
+ * missed.
+ *
+ * Pure, apart from waiting.
  */
 import type { FleetEvent } from './fleet.ts'
 

@@ -1,4 +1,8 @@
-/** Fleet server: one session runner per device, the calls that are under way, and all listeners. */
+/**
+ * Fleet server: one session runner per device, the running calls, and all event subscribers.
+ *
+ * Does I/O: timers and links, through the runners.
+ */
 import { toBase64 } from '../../core/bytes.ts'
 import { DeadlineWheel, WheelTimer } from '../../bus/timer-wheel.ts'
 import type { Clock } from '../../core/clock.ts'

@@ -1,6 +1,8 @@
 /**
- * Interned tools: one object for tools, and for names of firmware, that many devices describe in the same words. A house
- * has more devices than kinds of boards, and what a board can do is most of what is kept of a device.
+ * Interned tools: shares one object between devices that list equal tools or equal firmware names. A house has more
+ * devices than kinds of boards, and the list of tools is most of what is stored about a device.
+ *
+ * Pure, apart from what it remembers.
  */
 import { hash } from 'node:crypto'
 import type { DeviceServerInfo, DeviceTool } from '../wire/tool-list.ts'

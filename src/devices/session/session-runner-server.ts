@@ -1,9 +1,11 @@
 /**
  * Session runner: the session of one device, the connection it has now, and the deadline it waits for.
  *
- * A session is stepped one input at a time; an input that arises while another is being carried out waits its turn.
- * There are as many runners as devices, and most of them are idle: what all of them need is shared, and what only a
- * busy one needs is made when it is needed.
+ * A session is stepped one input at a time; an input that arises while the effects of another are carried out waits.
+ * There are as many runners as devices, and most of them are idle: common parts are shared, and parts that only a busy
+ * runner needs are created when it needs them.
+ *
+ * Does I/O through the link.
  */
 import { randomBytes } from 'node:crypto'
 import { TimerWheelEntry } from '../../bus/timer-wheel.ts'

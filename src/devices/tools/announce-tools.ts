@@ -4,7 +4,9 @@
  *   alert    every firmware that speaks MCP: shown on the screen, with a sound
  *   notify   firmware after 2.4.2, while the device is idle: spoken from an Ogg Opus file at an allowed address
  *
- * To several devices it is forwarded one by one, so that each is judged as if it were the only one.
+ * For several devices it makes one call per device, so that the guard decides about each separately.
+ *
+ * Pure, given the running devices service.
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'

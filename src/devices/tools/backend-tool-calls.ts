@@ -3,8 +3,10 @@
  *
  *   tools/call of the backend ▸ device.<slug>.<tool> as `voice-backend:<slug>` ▸ an answer that can be spoken
  *
- * Backends lose the text of a result that is an error, so a refusal is told as text. A tool that is user-only, withheld or
- * unknown is not on offer for a backend, whatever it was told by the device's own list.
+ * Backends drop the text of a result that is an error, so a refusal is returned as text. A tool that is user-only,
+ * withheld or unknown is not offered to a backend, even if the device's own list contains it.
+ *
+ * Pure, given the bus.
  */
 import type { Caller, Outcome } from '../../bus/call.ts'
 import type { CapabilityBus } from '../../bus/bus.ts'

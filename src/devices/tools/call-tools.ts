@@ -4,6 +4,8 @@
  *   devices.call ──forward──▶ device.<slug>.<tool>        guard, approval, lock and record are those of the tool itself
  *
  * For clients that do not want a tool for each tool of each device, and for callers who can wait for a device to wake.
+ *
+ * Pure, given the running devices service.
  */
 import { z } from 'zod'
 import type { ContentBlock, Outcome } from '../../bus/call.ts'

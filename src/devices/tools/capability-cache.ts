@@ -1,6 +1,8 @@
 /**
- * Capability cache: what was made of a device's tools, while they and its name are the same. A device that comes and
- * goes is then not described anew each time: with 256 tools that takes longer than everything else about it.
+ * Capability cache: the capabilities made from a device's tools, as long as tools and name are unchanged. A device that
+ * reconnects then needs no new ones: with 256 tools, making them takes longer than the rest of a reconnection.
+ *
+ * Pure, apart from what it holds.
  */
 import { hash } from 'node:crypto'
 import type { Capability } from '../../bus/capability.ts'

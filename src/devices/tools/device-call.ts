@@ -5,7 +5,9 @@
  *   greeting ▸ waits until the device has listed its tools
  *   ready    ▸ still the tool that was approved? ▸ request ▸ answer
  *
- * A tool that restarts the device is never answered: that the device boots afterwards is what is told.
+ * A tool that restarts the device is never answered; its result is whether the device boots afterwards.
+ *
+ * Pure, given its fleet, apart from waiting.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Call, Outcome } from '../../bus/call.ts'

@@ -6,9 +6,11 @@
  * A device is synchronised with the bus after each of its events, one synchronisation at a time; an event during one
  * causes another. No tool is offered before its pin is on the disk.
  *
- * When the power comes back, or the access point does, all devices want to be looked at in the same moment. Each gets a
- * turn of the event loop to itself, so that nobody else in the house waits for more than one of them. A call that is
- * sooner finds the device as it is (device-call.ts).
+ * After a power cut, or when the access point returns, all devices have to be synchronised at the same moment. Each
+ * gets a turn of the event loop to itself, so that other work waits for one device at most. A call that comes before
+ * its device's turn checks the device itself (device-call.ts).
+ *
+ * Pure, given its fleet, its store and its bus, apart from waiting its turn.
  */
 import type { Capability, Effect } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'

@@ -1,4 +1,8 @@
-/** Device view: what the lists say of a device, its tools and its events. Strangers' words are made visible first. */
+/**
+ * Device view: a device, its tools and its events as the lists show them. Untrusted text is cleaned first.
+ *
+ * Pure, given the running devices service.
+ */
 import type { Caller } from '../../bus/call.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { createStrictArgumentsSchema } from '../wire/tool-arguments.ts'

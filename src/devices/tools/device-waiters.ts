@@ -1,7 +1,9 @@
 /**
  * Device waiters: calls that wait for a condition on a device, bounded in number and time.
  *
- * Nothing polls: whoever changes a device pokes those who wait for it.
+ * There is no polling: code that changes a device's state calls `poke`.
+ *
+ * Pure, apart from waiting.
  */
 export type DeviceWaitResult = 'ready' | 'expired' | 'gone' | 'full' | 'too-many-of-one'
 

@@ -4,7 +4,9 @@
  *
  *   devices.enrolment.list · approve · revoke · rotate · forget · approve_tools
  *
- * On the bus like everything else, so that every decision takes the same five stages and is on record.
+ * They are capabilities on the bus, so that every decision takes the same five stages and is on record.
+ *
+ * Pure, given the running devices service.
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'

@@ -1,8 +1,10 @@
 /**
  * Event log: the latest events of devices, for readers that were not subscribed when they happened.
  *
- * In memory and bounded twice: for each device, so that one that chatters cannot push out what the others said, and for
- * the whole house.
+ * It is kept in memory, and bounded for each device, so that one with many events cannot displace those of the others,
+ * and for the whole house.
+ *
+ * Pure, apart from what it holds.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { sanitizeJson, sanitizeLine } from '../../core/untrusted-text.ts'

@@ -2,6 +2,8 @@
  * List tools: list devices, their tools and their events.
  *
  *   devices.list · devices.get · devices.tools.list · devices.events.list
+ *
+ * Pure, given the running devices service.
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'

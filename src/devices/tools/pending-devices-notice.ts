@@ -1,6 +1,8 @@
 /**
- * Pending devices notice: announces that somebody began to wait, was let in, or gave up. Whoever gives up does so in silence,
- * so the moment at which the next one's time is over is watched for.
+ * Pending devices notice: announces that a device began to wait, was approved, or gave up. A device that gives up sends
+ * nothing, so a timer watches for the moment at which the next code expires.
+ *
+ * Pure, apart from waiting.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { PendingDevice } from '../enrol/enrolment.ts'

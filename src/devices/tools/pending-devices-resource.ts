@@ -3,8 +3,10 @@
  *
  *   devices://waiting   { waiting: [{ code, id, board, … }], ota }
  *
- * Only admins see that it is there and read it: whoever knows a code can talk a person into approving it, and what
- * waits chose its own words. Everybody else may know how many there are, from the health of the family.
+ * Only admins see and read it: a reader who knows a code could persuade a person to approve it, and the waiting devices
+ * chose their own names. Other callers only learn how many there are, from the family's health.
+ *
+ * Pure, given the running devices service.
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'

@@ -4,8 +4,10 @@
  *   refusal ▸ claims a device of the house? ▸ counted by device, place, reason and address ▸ now and then on record
  *           ▸ any other                     ▸ counted by place, reason and address
  *
- * Refusals are a stranger's to cause, as many as there are packets, so everything is bounded: what is held, and how
- * often one of them is on record. The first is at once.
+ * An unauthenticated client can cause a refusal with every packet, so both the memory and the rate of recorded refusals
+ * are bounded. The first one is recorded at once.
+ *
+ * Pure, apart from what it holds.
  */
 import { takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'

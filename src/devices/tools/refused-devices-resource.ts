@@ -3,7 +3,9 @@
  *
  *   devices://refused   { refused: [{ device, why, sentence, address, count, … }] }
  *
- * Admins only: it names devices and addresses, and what strangers claim is no business of a model's.
+ * For admins only: it contains devices, addresses and unverified claims, which models must not read.
+ *
+ * Pure, given the running devices service.
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'

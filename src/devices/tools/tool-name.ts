@@ -4,7 +4,8 @@
  *   kitchen + self.lamp.turn_on   ▸  device.kitchen.self.lamp.turn_on
  *   kitchen + 查询天气              ▸  device.kitchen.tool-5f0c1d2e        the suffix is a hash of the whole name
  *
- * The way back is by table: the offer's params say device and tool.
+ * The tool of a capability is found in its offer's params, which contain device and tool; `parseSlugFromCapabilityName`
+ * returns the device of any name.
  */
 import { hash } from 'node:crypto'
 

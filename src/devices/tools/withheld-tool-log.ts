@@ -1,8 +1,10 @@
 /**
  * Withheld tool log: decides when the withheld tools of a device are recorded in the ledger.
  *
- * A device can word its tools anew at every hello, and a line costs the disk for ever. So the first is at once, and
- * further ones of the same device every ten minutes, with how often it changed its words since.
+ * A device can change its definitions at every hello, and an entry is stored for ever. So the first change is recorded
+ * at once, and further ones of the same device every ten minutes, with the number of changes since.
+ *
+ * Pure, apart from what it holds.
  */
 const RECORD_MS = 600_000
 

@@ -3,8 +3,10 @@
  *
  *   device text, audio ──▶ relay ──▶ backend link        backend's `mcp` ──▶ guard or straight to the device ──▶ answer
  *
- * Audio is passed from one socket to the other and kept nowhere. A backend is a stranger: what is larger than any voice
- * message is dropped, and a backend that sends without end counts as lost.
+ * Audio is passed from one socket to the other and not stored. A backend is not trusted: a message that is larger than
+ * any voice message is dropped, and a backend that sends too much counts as lost.
+ *
+ * Does I/O, through its links, and timers.
  */
 import type { Clock } from '../../core/clock.ts'
 import { isJsonObject } from '../../core/json.ts'

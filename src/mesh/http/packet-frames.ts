@@ -3,6 +3,8 @@
  * which contains a line feed.
  *
  *   hbp2 … LF [ … ] LF │ hbp2 … LF [ … ] LF │ …
+ *
+ * Pure, apart from the bytes that it holds.
  */
 // Imported, because the global is a getter and this is called for every packet.
 import { Buffer } from 'node:buffer'

@@ -2,9 +2,11 @@
  * Certificate: the node key in the form that TLS requires, a self-signed X.509 v3 certificate over the same Ed25519 key
  * (RFC 8410).
  *
- * Nobody believes what it says: the far end compares the key in it with the node id it meant to reach. So names and
- * dates are there because the format asks for them, and the dates are fixed: a clock that is wrong must not keep two
- * nodes apart.
+ * The far end trusts nothing else in it: it compares the key with the node id that it wants to reach. Names and dates
+ * are there because the format requires them, and the dates are fixed, so that a wrong clock cannot keep two nodes
+ * apart.
+ *
+ * Pure, given the key.
  */
 import type { X509Certificate } from 'node:crypto'
 import { sign } from 'node:crypto'

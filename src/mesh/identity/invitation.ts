@@ -5,8 +5,10 @@
  *
  *   joiner ── join request, with HMAC(secret, request) ──▶ issuer ── community manifest ──▶ joiner
  *
- * The secret inside never travels: the joiner proves that it knows it. So a broker or a listener in between can neither
- * use the invitation nor put its own key into somebody else's request.
+ * The secret inside is never sent: the joiner proves that it knows it. So a broker or an eavesdropper can neither use
+ * the invitation nor put its own key into another node's request.
+ *
+ * Pure: time and random numbers are arguments.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'

@@ -6,8 +6,10 @@
  * The capabilities are signed through their hash, so one signature serves two forms: the full one, and the slim one
  * that is sent every few seconds to nodes that know the hash already.
  *
- * A newer manifest is one with a higher sequence number, which a node never hands out twice, not even after its clock
- * was set back. Wall clocks decide only whether a manifest is absurdly old.
+ * A newer manifest is one with a higher sequence number, which a node never uses twice, not even after its clock was
+ * set back. Wall clocks only decide whether a manifest is far too old.
+ *
+ * Pure: time is an argument.
  */
 import { blake3 } from '@noble/hashes/blake3.js'
 import { z } from 'zod'

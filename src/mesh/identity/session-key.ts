@@ -5,6 +5,8 @@
  *   caller   ◀── ephemeral, session id ──  provider        signatures, against a man in the middle
  *
  *   key = HKDF-SHA256( X25519(…), salt = session id, info = 'hearthbus-session-1', from, to, both ephemerals )
+ *
+ * Pure, given its random numbers.
  */
 import {
   createHmac,

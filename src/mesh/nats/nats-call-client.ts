@@ -7,7 +7,9 @@
  *             │ a second without answer ─▶ again? ─▶             the reply once more · still running · it never came
  *                                                                · no subscriber any more
  *
- * So a reply that a broken connection has swallowed is asked for, and a provider that died is noticed.
+ * So a reply that was lost with a broken connection is requested again, and a provider that died is noticed.
+ *
+ * Does I/O, through the link.
  */
 import type { Msg } from '@nats-io/transport-node'
 import type { StreamFrame } from '../../bus/call.ts'

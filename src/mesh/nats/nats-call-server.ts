@@ -1,7 +1,9 @@
 /**
  * NATS server side: calls from other nodes, through one subscription.
  *
- *   call ─▶ inbound ─▶ frames, as far as the reader's credit goes ─▶ reply, kept for a minute in case it got lost
+ *   call ─▶ inbound ─▶ frames, as far as the reader's credit goes ─▶ reply, kept for a minute in case it is lost
+ *
+ * Does I/O, through the link.
  */
 import type { Msg } from '@nats-io/transport-node'
 import type { StreamFrame } from '../../bus/call.ts'

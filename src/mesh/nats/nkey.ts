@@ -3,8 +3,10 @@
  *
  *   U… = encodeBase32( 'user' prefix ‖ 32-byte public key ‖ CRC-16 of both, low byte first )
  *
- * A server asks for a signature of whatever it likes to call a nonce. Ours is a key that also signs calls, member lists
- * and ledgers: so a nonce is signed only if it could be nothing else.
+ * A server requests a signature of a nonce that it chooses. Our key also signs calls, member lists and ledgers, so a
+ * nonce is signed only if it cannot be the text of any of these.
+ *
+ * Pure, given the key.
  */
 import { sign } from 'node:crypto'
 import { toBase64url, concatBytes, toUtf8 } from '../../core/bytes.ts'

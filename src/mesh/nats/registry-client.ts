@@ -4,8 +4,10 @@
  *   node.<id>    slim manifest, every ten seconds       caps.<id>    { hash, capabilities }, when they change
  *   community    the member list
  *
- * The bucket forgets what is a minute old, so what did not change is put again before that. Servers before 2.11 tell
- * nobody when they do; so who has gone is judged here, by silence, as it is for every other source.
+ * The bucket drops values after a minute, so unchanged values are put again before that. Servers before 2.11 do not
+ * report dropped values, so this node detects by silence which nodes have gone, as for every other source.
+ *
+ * Does I/O, through the link.
  */
 import { Kvm } from '@nats-io/kv'
 import type { KV, KvWatchEntry } from '@nats-io/kv'

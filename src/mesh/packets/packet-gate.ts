@@ -4,7 +4,9 @@
  *
  *   a session of ours? ▸ its peer still a member? ▸ over that peer's own connection? ▸ proven? ▸ recent?
  *
- * Whom it is from and for follows from the session: this node has given it to that peer, for calls to itself.
+ * Sender and receiver follow from the session: this node gave it to that peer, for calls to itself.
+ *
+ * Pure: time comes from outside.
  */
 import type { Fault } from '../../core/fault.ts'
 import { parseJsonOrUndefined } from '../../core/json.ts'

@@ -3,8 +3,10 @@
  *
  *   packet ─▶ gate ─▶ each call: rate? replay? ─▶ bus ─▶ answers of one moment ─▶ one packet
  *
- * Answers over a wire that may lose them are kept for a while; what was neither answered nor seen is signed to be so,
- * and from then on never carried out.
+ * Answers over a connection that may lose them are kept for a while. If the outcome of a call is requested that was
+ * never received, the provider signs that, and never carries the call out afterwards.
+ *
+ * Pure: the transports receive packets and send the answers.
  */
 import type { InboundPeerCall } from '../../bus/bus.ts'
 import type { Outcome } from '../../bus/call.ts'

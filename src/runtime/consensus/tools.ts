@@ -1,6 +1,8 @@
 /**
- * Consensus tools: consensus_propose, _vote, _finality and _gossip (spec 5 § 6.3, failure pattern A). One exact change,
- * to which several people or nodes have to agree.
+ * Consensus tools: consensus_propose, _vote, _finality and _gossip (spec 5 § 6.3, failure pattern A). With these,
+ * several people or nodes agree to one exact change.
+ *
+ * Pure: guard and mesh do the work.
  */
 import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'

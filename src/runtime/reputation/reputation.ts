@@ -1,6 +1,8 @@
 /**
- * Reputation: the scores of everybody in the ledger, computed from its entries and from nothing else, as far as they
- * were read. Reading goes on where it stopped; nothing is stored.
+ * Reputation: the scores of all subjects in the ledger, computed from the entries that were read and from nothing else.
+ * Reading continues where it stopped; nothing is stored.
+ *
+ * Holds memory; otherwise pure.
  */
 import { readEntryTime } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'

@@ -1,4 +1,8 @@
-/** Change tools: ledger_changes, what was changed in the house or was to be, by whom, and what became of it. */
+/**
+ * Change tools: ledger_changes lists what was changed in the house, or was requested, by whom, and with which result.
+ *
+ * Reads through the ledger.
+ */
 import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/call.ts'

@@ -3,6 +3,8 @@
  *
  *   call.enter ⋈ call.exit | call.aborted ⋈ call.outcome ─▶ caller, tool, target, result, later outcome
  *   token.created, stop.engaged … ─▶ done
+ *
+ * Pure, given its sources.
  */
 import { z } from 'zod'
 import { toAccountKeyFromCallerKey, parsePeerCallerKey } from '../../bus/caller.ts'

@@ -1,4 +1,8 @@
-/** Ledger tools: what the tools that show the ledger do. */
+/**
+ * Ledger tools: the handlers of the tools that show the ledger.
+ *
+ * Reads through the ledger.
+ */
 import type { Caller, Outcome } from '../../bus/call.ts'
 import { toCallerKey } from '../../bus/caller.ts'
 import { EFFECTS } from '../../bus/capability.ts'

@@ -1,4 +1,8 @@
-/** Tools: what the five task tools do. What one call changes is one transaction. */
+/**
+ * Task tools: the handlers of the five task tools. All changes of one call are one transaction.
+ *
+ * Reads and writes through its store.
+ */
 import { randomUUID } from 'node:crypto'
 import type { Call } from '../../bus/call.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'

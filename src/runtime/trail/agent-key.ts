@@ -2,7 +2,9 @@
  * Agent key: the tools with which a person lists, replaces and revokes the keys that agents sign with. An agent that
  * lost its key must not be locked out of its name for good.
  *
- * No model sees them: an agent that decided about keys could take another's name.
+ * Models do not see these tools: an agent that decided about keys could take another agent's name.
+ *
+ * Reads and writes through the ledger.
  */
 import { z } from 'zod'
 import type { Call } from '../../bus/call.ts'

@@ -1,6 +1,8 @@
 /**
- * Thought recording: one thought on its way into the trail, checked first and written last, so that other tools can record one
- * in the transaction of their own change.
+ * Thought recording: checks a thought and adds it to the trail, in two steps, so that other tools can record one in the
+ * transaction of their own change.
+ *
+ * Reads and writes through its stores.
  */
 import { randomUUID } from 'node:crypto'
 import type { Call } from '../../bus/call.ts'

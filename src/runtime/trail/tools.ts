@@ -1,4 +1,8 @@
-/** Tools: what the three tools of the decision trail do. */
+/**
+ * Trail tools: the handlers of the three tools of the decision trail.
+ *
+ * Reads and writes through its stores.
+ */
 import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'

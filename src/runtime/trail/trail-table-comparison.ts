@@ -1,5 +1,8 @@
 /**
- * Subject comparison: the tables of tasks and sessions that a trail is about, held against what the log says of them.
+ * Trail table comparison: the tables of tasks and sessions that a trail is about, held against what the log says of
+ * them.
+ *
+ * Reads through what it is given.
  */
 import { EntryCacheAudit } from '../../ledger/entry-cache-store.ts'
 import { LedgerFindings, formatLedgerFinding } from '../../ledger/ledger-finding.ts'

@@ -4,9 +4,11 @@
  *   ledger          …  thought 17   call.exit   thought 19   body.erased 17  …
  *   thought_records …  row @17                  (deleted)                    …      ─▶ 19 is missing
  *
- * The ledger leads: a chain that was deleted whole leaves no row to start from. The walk takes a bounded piece at a
- * time and remembers one hash and a few numbers per task, so that a long trail neither fills the memory nor stops the
- * house.
+ * The ledger is the reference, because a chain that was deleted completely leaves no row to start from. Pieces of
+ * bounded size are read, and one hash and a few numbers per task are kept, so that a long trail neither fills the
+ * memory nor blocks the node.
+ *
+ * Pure: it reads through what it is given.
  */
 import { canonicalJson } from '../../core/json.ts'
 import { BODY_ERASED_KIND } from '../../ledger/entry-group.ts'

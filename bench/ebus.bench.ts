@@ -20,7 +20,7 @@ import { BusDefinitions } from '../src/ebus/definitions/bus-definitions.ts'
 import { isMappedMessage } from '../src/ebus/semantic/mapped-message.ts'
 import { DefinitionFolder } from '../src/ebus/definitions/definition-folder-store.ts'
 import { parseDefinitionFileName } from '../src/ebus/definitions/file-defaults.ts'
-import { createEbus } from '../src/ebus/ebus.ts'
+import { createEbusService } from '../src/ebus/ebus.ts'
 import { SEMANTIC_PLANE_NAMES } from '../src/ebus/semantic/planes.ts'
 import { ebusMigrations } from '../src/ebus/register-value-store.ts'
 import { encodeAdapterMessage } from '../src/ebus/wire/enhanced-protocol.ts'
@@ -296,7 +296,7 @@ async function latency(): Promise<void> {
   const port = await listenLocally(server)
   let told: () => void = () => undefined
   const database = new Database({ path: ':memory:', migrations: [ebusMigrations] })
-  const service = createEbus({
+  const service = createEbusService({
     dataRoot: '/nonexistent',
     config: ebusConfigSchema.parse({ buses: [{ adapter: `enh:127.0.0.1:${port}`, source: 49, readOnly: true }] }),
     bus: {

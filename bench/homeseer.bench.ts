@@ -14,10 +14,10 @@ import {
   buildHomeseerDeviceCatalog,
 } from '../src/homeseer/catalog/homeseer-catalog.ts'
 import { decodeEventDefinitions } from '../src/homeseer/catalog/event-definition.ts'
-import { decodeStatus } from '../src/homeseer/wire/device.ts'
+import { decodeStatusReply } from '../src/homeseer/wire/device.ts'
 import { createEventsFileContent } from '../src/sim/homeseer/simulated-events.ts'
 import { encodeSimulatedStatus } from '../src/sim/homeseer/device-answer.ts'
-import { createSimulatedSystem, createSimulatedEvent } from '../src/sim/homeseer/simulated-system.ts'
+import { createSimulatedHomeseerSystem, createSimulatedEvent } from '../src/sim/homeseer/simulated-system.ts'
 import { connectHttp, startGatewayProcess } from '../test/gateway-process.ts'
 import { homeseerHome, openHouse, openWorld } from '../test/homeseer-rig.ts'
 import type { House, World } from '../test/homeseer-rig.ts'
@@ -125,7 +125,7 @@ function eventGraph() {
       })),
     }),
   )
-  const decoded = decodeEventDefinitions(createEventsFileContent(createSimulatedSystem(events)), [])
+  const decoded = decodeEventDefinitions(createEventsFileContent(createSimulatedHomeseerSystem(events)), [])
   if (!decoded.ok) throw new Error(decoded.fault.detail)
   return {
     graph: buildEventGraph(decoded.value.definitions),
@@ -143,7 +143,9 @@ function phrase(round: number): string {
 
 function currentResolver({ simulator }: World) {
   const records = simulator.house.refs.flatMap((ref) => simulator.house.record(ref, true) ?? [])
-  const status = decodeStatus(JSON.parse(encodeSimulatedStatus(records, { compress: true, zone: '+0100' })) as Json)
+  const status = decodeStatusReply(
+    JSON.parse(encodeSimulatedStatus(records, { compress: true, zone: '+0100' })) as Json,
+  )
   if (!status.ok) throw new Error(status.fault.detail)
   const built = buildHomeseerDeviceCatalog(status.value.devices, new Map())
   return buildNameResolver({ house: built, events: [], cameras: [], aliases: [] })

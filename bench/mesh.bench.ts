@@ -11,7 +11,7 @@ import { createCommunity, admitMember } from '../src/mesh/identity/community.ts'
 import type { Community } from '../src/mesh/identity/community.ts'
 import { createNodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
-import { issueManifest, withoutCapabilities } from '../src/mesh/identity/node-manifest.ts'
+import { issueManifest, omitManifestCapabilities } from '../src/mesh/identity/node-manifest.ts'
 import { PeerDirectory } from '../src/mesh/peer-directory.ts'
 import { node, offered } from '../test/bus-village.ts'
 import { NATS_SERVER } from '../test/nats-process.ts'
@@ -113,7 +113,7 @@ function registry(): void {
       identity,
     )
   const first = others.map((identity) => manifestBy(identity, 1))
-  const beats = others.map((identity) => withoutCapabilities(manifestBy(identity, 2)))
+  const beats = others.map((identity) => omitManifestCapabilities(manifestBy(identity, 2)))
   globalThis.gc?.()
   const before = process.memoryUsage().heapUsed
   const bus = node(us.id)

@@ -25,7 +25,7 @@ import { CheckpointStore } from './ledger/checkpoint-store.ts'
 import { formatLedgerFault, formatSigningOutage } from './ledger/ledger-state.ts'
 import { deriveNodeSecret } from './ledger/key-store.ts'
 import type { NodeKey } from './ledger/key-store.ts'
-import { ledgerMigrations, explainOutdatedLedger } from './ledger/ledger-store.ts'
+import { ledgerMigrations, explainOutdatedLedgerFormat } from './ledger/ledger-store.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { createRandomDrawKey, RANDOM_DRAW_KEY_PURPOSE } from './ledger/random-draw.ts'
 import { createLogSigner } from './ledger/note-key.ts'
@@ -40,7 +40,7 @@ import {
 } from './main/self-verification.ts'
 import { NODE_STOP_KIND } from './ledger/unsigned-tail.ts'
 import { createDecisionSigning, DECISION_SIGNING_MS } from './main/decision-signing.ts'
-import { createWitnessCosigningJob, listCosignedCheckpoints } from './main/cosigning-client.ts'
+import { createWitnessCosigningJob, createCosignedCheckpointLookup } from './main/cosigning-client.ts'
 import { createForeignDatabaseWriteDetector } from './main/database-write-detector.ts'
 import { startFaces } from './main/faces-server.ts'
 import { createFamilyServices, familyEnvelopes, familyMigrations } from './main/families.ts'
@@ -48,17 +48,17 @@ import { createLowReputationPredicate } from './main/low-reputation-predicate.ts
 import { addForeignQuorumRounds } from './main/foreign-round-approvals.ts'
 import { takeGatewayLock } from './main/gateway-lock-client.ts'
 import { toGuardConfig } from './main/guard-config.ts'
-import { deriveMeshSealKey } from './main/membership-log.ts'
+import { deriveMeshDatabaseSealKey } from './main/membership-log.ts'
 import type { MeshDependencies, PreparedMesh } from './main/mesh.ts'
-import { loadMeshContentAudit } from './main/mesh-content-audit-store.ts'
+import { loadMeshContentAuditor } from './main/mesh-content-audit-store.ts'
 import { locateMeshFiles } from './main/mesh-files.ts'
 import { createLockLossDetector } from './main/lock-loss-detector.ts'
-import { createModelsServices } from './main/models.ts'
+import { createLanguageModelServices } from './main/models.ts'
 import { openLedgerPin } from './main/ledger-pin-location-store.ts'
 import { loadNodeKey } from './main/node-key-store.ts'
-import { createSigningRetry, SIGNING_RETRY_INTERVAL_MS } from './main/signing-retry.ts'
+import { createCheckpointSigningRetryJob, SIGNING_RETRY_INTERVAL_MS } from './main/signing-retry.ts'
 import { resolveLogOrigin } from './main/log-origin-store.ts'
-import { ledgerEntryCaches, listStoredContentAudits, ledgerProjections } from './main/ledger-projections.ts'
+import { ledgerEntryCaches, createStoredContentAuditors, ledgerProjections } from './main/ledger-projections.ts'
 import { findListenFault } from './toolbox/listen-check-client.ts'
 import { startPeriodicJob } from './toolbox/periodic-job.ts'
 import type { ConsensusPeerService } from './runtime/consensus/tools.ts'
@@ -201,7 +201,7 @@ async function build(
     if (outage !== undefined) throw new Error(formatSigningOutage(outage))
     if (!signed.ok) throw new Error(formatLedgerFault(signed.fault))
   })
-  undo.push(startPeriodicJob(SIGNING_RETRY_INTERVAL_MS, createSigningRetry(ledger, logger), logger))
+  undo.push(startPeriodicJob(SIGNING_RETRY_INTERVAL_MS, createCheckpointSigningRetryJob(ledger, logger), logger))
   undo.push(startPeriodicJob(DECISION_SIGNING_MS, createDecisionSigning(ledger), logger))
   const reporters: Pick<Service, 'name' | 'health' | 'probe' | 'examine'>[] = []
   let gossip: ConsensusPeerService | undefined
@@ -220,7 +220,7 @@ async function build(
   if (!families.ok) return families
   const services = [
     ...families.value,
-    ...(await createModelsServices(config, logger)),
+    ...(await createLanguageModelServices(config, logger)),
     ...(options.services?.(spine) ?? []),
   ]
   for (const service of services) await startService(service, spine, undo)
@@ -245,7 +245,9 @@ async function build(
     stopping.abort()
   })
   // Signs checkpoints regularly even without witnesses: `ledger.checkpointSeconds` promises it.
-  undo.push(startPeriodicJob(COSIGN_MS, () => spine.guard.quorums.finalize(listCosignedCheckpoints(ledger)), logger))
+  undo.push(
+    startPeriodicJob(COSIGN_MS, () => spine.guard.quorums.finalize(createCosignedCheckpointLookup(ledger)), logger),
+  )
   const cosign = createWitnessCosigningJob(config, ledger, logger)
   if (!cosign.ok) return cosign
   undo.push(startPeriodicJob(config.ledger.checkpointSeconds * 1_000, cosign.value, logger))
@@ -335,7 +337,7 @@ async function openRecords(
   undo.push(() => database.value.close())
   const place = { ...data, pin: pin?.pin }
   const origin = await resolveLogOrigin(config, place, () => new CheckpointStore(database.value.sql).latest()?.note)
-  const mesh = { path: locateMeshFiles(data).database, sealKey: deriveMeshSealKey(key.value.privateKey) }
+  const mesh = { path: locateMeshFiles(data).database, sealKey: deriveMeshDatabaseSealKey(key.value.privateKey) }
   const ledger = await Ledger.open({
     database: database.value,
     signer: createLogSigner(origin, key.value.privateKey),
@@ -345,8 +347,8 @@ async function openRecords(
     clock: systemClock,
     caches: ledgerEntryCaches,
     contents: [
-      ...listStoredContentAudits(database.value, data),
-      ...(config.mesh.enabled || existsSync(mesh.path) ? [await loadMeshContentAudit(mesh)] : []),
+      ...createStoredContentAuditors(database.value, data),
+      ...(config.mesh.enabled || existsSync(mesh.path) ? [await loadMeshContentAuditor(mesh)] : []),
     ],
     projections: ledgerProjections,
   })
@@ -357,7 +359,7 @@ async function openRecords(
 }
 
 function openDatabase(data: DataDirectory): Result<Database, StartFault> {
-  const old = explainOutdatedLedger(data.database)
+  const old = explainOutdatedLedgerFormat(data.database)
   if (old !== undefined) return createRefusedStartResult(old)
   try {
     return ok(new Database({ path: data.database, migrations: allMigrations, isWhole: true }))

@@ -10,7 +10,7 @@ import { manualClock } from './manual-clock.ts'
 import type { ManualClock } from './manual-clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json } from '../src/core/json.ts'
-import { deriveTailKey } from '../src/ledger/entry-group.ts'
+import { deriveTailMacKey } from '../src/ledger/entry-group.ts'
 import type { EntryToAppend } from '../src/ledger/entry-group.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import type { SignedCheckpoint } from '../src/ledger/checkpoint.ts'
@@ -72,7 +72,7 @@ export class LedgerFixture {
   /** Closes, puts other entries in the place of those that are stored, as who has the node's key can, and opens. */
   async rewrite(change: (entries: EntryToAppend[]) => readonly EntryToAppend[]): Promise<Ledger> {
     this.database.close()
-    await rewriteLog(this.log, deriveTailKey(this.signer), change)
+    await rewriteLog(this.log, deriveTailMacKey(this.signer), change)
     return this.open()
   }
 

@@ -26,7 +26,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { startSuccessorLog, verifyDataDirectoryLedger } from '../src/cli/offline-ledger-store.ts'
 import { configSchema } from '../src/config/schema.ts'
 import { silentLogger } from '../src/core/logger.ts'
-import { deriveTailKey } from '../src/ledger/entry-group.ts'
+import { deriveTailMacKey } from '../src/ledger/entry-group.ts'
 import { formatLedgerFinding } from '../src/ledger/ledger-finding.ts'
 import { createLogSigner } from '../src/ledger/note-key.ts'
 import { readTailSegments } from '../src/ledger/tail-reader-store.ts'
@@ -282,7 +282,7 @@ describe('a key that was exchanged', () => {
     rmSync(join(data, 'keys/owner.token'), { force: true })
     writeFileSync(join(data, 'keys/owner.token'), `${token}\n`, { mode: 0o600 })
     const signer = createLogSigner(`hearthbus.local/${config.node.name}`, privateKey)
-    await rewriteLog(join(data, 'ledger'), deriveTailKey(signer), (entries) => {
+    await rewriteLog(join(data, 'ledger'), deriveTailMacKey(signer), (entries) => {
       const kept = entries.filter(({ bytes }) => !Buffer.from(bytes).includes('"kind":"stop.engaged"'))
       return kept.map((entry, seq) => {
         const event = JSON.parse(Buffer.from(entry.bytes).toString()) as { seq: number; token_hash?: string }

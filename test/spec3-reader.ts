@@ -8,7 +8,7 @@
 /* oxlint-disable vitest/no-standalone-expect -- every expectation here is made by the test that reads aloud */
 import { expect } from 'vitest'
 import type { JsonObject } from '../src/core/json.ts'
-import type { TranscriptLine } from '../src/sim/devices/simulated-device.ts'
+import type { DeviceMessageTranscriptLine } from '../src/sim/devices/simulated-device.ts'
 
 const ENVELOPE = ['session_id', 'type', 'payload']
 
@@ -18,12 +18,12 @@ export interface Hello {
 }
 
 export class Spec3Reader {
-  readonly #lines: readonly TranscriptLine[]
+  readonly #lines: readonly DeviceMessageTranscriptLine[]
   #at = 0
   #lastId = 0
   #sessionId = ''
 
-  constructor(lines: readonly TranscriptLine[]) {
+  constructor(lines: readonly DeviceMessageTranscriptLine[]) {
     this.#lines = lines
   }
 
@@ -94,14 +94,14 @@ export class Spec3Reader {
     return answer
   }
 
-  #payload(from: TranscriptLine['from']): JsonObject {
+  #payload(from: DeviceMessageTranscriptLine['from']): JsonObject {
     const message = this.#next(from)
     expect(Object.keys(message)).toEqual(ENVELOPE)
     expect(message).toMatchObject({ session_id: this.#sessionId, type: 'mcp' })
     return message['payload'] as JsonObject
   }
 
-  #next(from: TranscriptLine['from']): JsonObject {
+  #next(from: DeviceMessageTranscriptLine['from']): JsonObject {
     const line = this.#lines[this.#at++]
     expect(line?.from, `message ${this.#at}: ${line?.text}`).toBe(from)
     return JSON.parse(line?.text ?? '{}') as JsonObject

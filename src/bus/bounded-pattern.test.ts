@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compileBoundedPattern, computeMaxPatternTextLength } from './bounded-pattern.ts'
+import { compileBoundedPattern, computeMaxMatchableTextLength } from './bounded-pattern.ts'
 
 describe('pattern', () => {
   it.each([
@@ -14,19 +14,19 @@ describe('pattern', () => {
     ['^\\w+@\\w+$', 3_162],
     ['^\\d+(?:\\.\\d+)?$', 2_236],
   ])('%s is run on texts of up to %d characters', (source, limit) => {
-    expect(computeMaxPatternTextLength(source)).toBe(limit)
+    expect(computeMaxMatchableTextLength(source)).toBe(limit)
   })
 
   it.each(['(a+)+$', '^(a|aa)*$', '^(?:a?){30}a{30}$', '^([a-z]+-)*x$', '^(a)\\1+$', '^(?<x>a)\\k<x>$', '((a*)*)*'])(
     '%s, which can take exponential time, is not run',
     (source) => {
-      expect(computeMaxPatternTextLength(source)).toBe(0)
+      expect(computeMaxMatchableTextLength(source)).toBe(0)
       expect(compileBoundedPattern(source, 'u').test('a'.repeat(50_000))).toBe(true)
     },
   )
 
   it('a row of repetitions shortens the limit until its worst case is affordable', () => {
-    const limits = [1, 2, 3, 4, 8].map((count) => computeMaxPatternTextLength(`^${'a*'.repeat(count)}$`))
+    const limits = [1, 2, 3, 4, 8].map((count) => computeMaxMatchableTextLength(`^${'a*'.repeat(count)}$`))
     expect(limits).toEqual([10_000_000, 3_162, 215, 56, 7])
   })
 
@@ -39,7 +39,7 @@ describe('pattern', () => {
     const unit = fc.constantFrom('a', '(', ')', '[', ']', '{', '}', '*', '+', '?', '|', '\\', '^', '$', ',', '0', '1')
     fc.assert(
       fc.property(fc.string({ unit }), (source) => {
-        expect(computeMaxPatternTextLength(source)).toBeGreaterThanOrEqual(0)
+        expect(computeMaxMatchableTextLength(source)).toBeGreaterThanOrEqual(0)
       }),
     )
   })

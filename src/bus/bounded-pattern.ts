@@ -62,7 +62,7 @@ interface Group {
 }
 
 /** The longest text that the pattern is run on. */
-export function computeMaxPatternTextLength(source: string, budget = STEP_BUDGET): number {
+export function computeMaxMatchableTextLength(source: string, budget = STEP_BUDGET): number {
   return limitOf(shapeOf(source), budget)
 }
 

@@ -8,7 +8,7 @@
  *
  * Evaluates what untrusted-schema.ts rebuilds, by the rules of JSON Schema 2020-12; formats are annotations.
  */
-import { canonicalJson, isJsonObject, MAX_UNTRUSTED_JSON_DEPTH } from '../core/json.ts'
+import { canonicalJson, isJsonObject, MAX_REMOTE_JSON_DEPTH } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { ArgumentIssue, JsonSchema } from './capability.ts'
 import { compileBoundedPattern } from './bounded-pattern.ts'
@@ -265,7 +265,7 @@ function isKeyed(value: Json, choices: ReadonlySet<string>, run: Run): boolean {
 function stepsOf(value: Json, most: number, depth = 0): number {
   if (typeof value === 'string') return 1 + value.length / TEXT_PER_STEP
   if (typeof value !== 'object' || value === null) return 1
-  if (depth > MAX_UNTRUSTED_JSON_DEPTH) return Infinity
+  if (depth > MAX_REMOTE_JSON_DEPTH) return Infinity
   let steps = OBJECT_STEPS
   for (const name of Object.keys(value)) {
     if (steps > most) break

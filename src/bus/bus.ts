@@ -20,15 +20,15 @@ import {
   deriveNestedCallOptions,
   noteNestedDecision,
   openCallTicket,
-  createPeerHandlerContext,
-  checkCallTimeout,
+  createPeerCallHandlerContext,
+  checkRequestedCallTimeout,
   toRouteRequest,
 } from './call-options.ts'
 import type { CallOptions, CallRequest } from './call-options.ts'
 import { CallStream } from './call-stream.ts'
 import type { Call, NestedCallRunner, Outcome } from './call.ts'
 import type { Capability, CapabilityName, Offer, Service, CapabilityVersion } from './capability.ts'
-import { DeadlineWheel, WheelTimer } from './timer-wheel.ts'
+import { DeadlineWheel, TimerWheelDriver } from './timer-wheel.ts'
 import type { NamespaceOwner } from './descriptor.ts'
 import { CallDispatcher } from './call-dispatcher.ts'
 import type { RouteRequest } from './provider-eligibility.ts'
@@ -40,7 +40,7 @@ import type { StreamFrameEmitter, PeerRecord } from './peer.ts'
 import { createInternalFault } from './provider-attempt-start.ts'
 import type { BusLogger } from './provider-attempt-start.ts'
 import { CapabilityRegistry } from './registry.ts'
-import { RunningCallTicket, TraceIdSource, setReplyNode, requireCallTicket } from './call-ticket.ts'
+import { RunningCallTicket, TraceIdSource, addNodeToReply, requireCallTicket } from './call-ticket.ts'
 import type { RegistryDiff } from './registry.ts'
 import type { RegistryEvent } from './registry-events.ts'
 import { CapabilityRouter } from './router.ts'
@@ -58,7 +58,7 @@ export interface NodeOutcome {
 }
 
 /** A call from another node that is running here. */
-export interface InboundPeerCall {
+export interface InboundPeerCallHandle {
   readonly outcome: Promise<Outcome>
   readonly withdraw: (why: string) => void
 }
@@ -79,7 +79,7 @@ export class CapabilityBus {
   readonly #clock: Clock
   readonly #traceIds: TraceIdSource
   readonly #log: BusLogger
-  readonly #timer: WheelTimer
+  readonly #timer: TimerWheelDriver
   readonly #sweeper: StickySessionSweeper
   readonly #dispatcher: CallDispatcher
   readonly #proceed: NextHandler
@@ -96,7 +96,7 @@ export class CapabilityBus {
     this.#traceIds = new TraceIdSource(clock)
     this.#nodes = new NodeDirectory(nodeId, options.nodeName)
     this.#log = options.log ?? SILENT
-    this.#timer = new WheelTimer(new DeadlineWheel(), clock)
+    this.#timer = new TimerWheelDriver(new DeadlineWheel(), clock)
     this.registry = new CapabilityRegistry(nodeId, options.families)
     this.router = new CapabilityRouter({ registry: this.registry, nodes: this.#nodes, config, random })
     this.health = new HealthTracker(this.registry)
@@ -209,7 +209,7 @@ export class CapabilityBus {
    * The same for a transport that reports itself when the caller has disconnected, so that no abort signal is needed
    * per call.
    */
-  serve(inbound: Omit<Call, 'signal'>): InboundPeerCall {
+  serve(inbound: Omit<Call, 'signal'>): InboundPeerCallHandle {
     const call = this.#receive(inbound, false)
     const outcome = this.#through(call, undefined, this.#proceed)
     return { outcome, withdraw: (why) => requireCallTicket(call).end('cancelled', new DOMException(why, 'AbortError')) }
@@ -342,7 +342,7 @@ export class CapabilityBus {
     const contract = sole ?? (asked && this.router.resolve(asked, nowMs))
     const ticket = openCallTicket(contract, nowMs, options.timeoutMs)
     const refusal =
-      checkCallTimeout(wanted.name, options.timeoutMs) ??
+      checkRequestedCallTimeout(wanted.name, options.timeoutMs) ??
       (asked && contract && this.router.ambiguity(asked, contract, nowMs))
     return new LocallyStartedCall(wanted, ticket, { options, refusal, traceIds: this.#traceIds, onward: this.#onward })
   }
@@ -355,9 +355,9 @@ export class CapabilityBus {
     const ticket = openCallTicket(contract, nowMs, leftMs)
     const refusal =
       inbound.refusal ??
-      checkCallTimeout(inbound.capability, leftMs) ??
+      checkRequestedCallTimeout(inbound.capability, leftMs) ??
       (contract && this.router.ambiguity(asked, contract, nowMs))
-    return createPeerHandlerContext(inbound, ticket, { isStream, refusal, onward: this.#onward })
+    return createPeerCallHandlerContext(inbound, ticket, { isStream, refusal, onward: this.#onward })
   }
 
   async #throughStreaming(call: Call, parent: AbortSignal | undefined, emit: StreamFrameEmitter): Promise<Outcome> {
@@ -395,7 +395,7 @@ export class CapabilityBus {
     if (entry === undefined) return outcome
     const tokens = outcome.value.usage?.tokensOut
     if (tokens !== undefined) this.tally.countTokens(entry.offer.params, tokens)
-    return entry.isLocal ? outcome : ok(setReplyNode(outcome.value, entry.nodeId))
+    return entry.isLocal ? outcome : ok(addNodeToReply(outcome.value, entry.nodeId))
   }
 
   #fromElsewhere(fault: Fault, id: string): Fault {

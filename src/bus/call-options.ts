@@ -5,7 +5,7 @@
  *   context.call(name, body)      an answer          both carry on caller, trace, deadline, cancellation, held locks
  *   context.stream(name, body)    frames, answer     and rehearsal, and pass through the whole pipeline
  */
-import type { Fault, CallWorkReference } from '../core/fault.ts'
+import type { Fault, TaskOrSessionReference } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import type {
   Call,
@@ -36,7 +36,7 @@ export interface CallOptions {
   readonly heldLocks?: readonly string[] | undefined
   readonly rehearsal?: boolean | undefined
   readonly interaction?: CallerInteraction | undefined
-  readonly work?: CallWorkReference | undefined
+  readonly work?: TaskOrSessionReference | undefined
 }
 
 /** A call that starts on this node may be sent to one other node, which serves it itself. */
@@ -64,7 +64,7 @@ export function openCallTicket(
 }
 
 /** Why a call with that little time is refused before anything is tried; `undefined` where there is enough. */
-export function checkCallTimeout(name: CapabilityName, wantedMs = Infinity): Fault | undefined {
+export function checkRequestedCallTimeout(name: CapabilityName, wantedMs = Infinity): Fault | undefined {
   // A program that uses the package may be JavaScript, so the type is checked at run time.
   const isTime = typeof wantedMs === 'number' && !Number.isNaN(wantedMs)
   if (isTime && wantedMs >= LEAST_TIME_MS) return undefined
@@ -134,7 +134,7 @@ export class LocallyStartedCall implements HandlerContext {
   readonly rehearsal: boolean
   readonly heldLocks: readonly string[]
   readonly interaction: CallerInteraction | undefined
-  readonly work: CallWorkReference | undefined
+  readonly work: TaskOrSessionReference | undefined
   readonly refusal: Fault | undefined
   readonly ticket: RunningCallTicket
   readonly onward: NestedCallRunner
@@ -207,7 +207,7 @@ function deriveNestedCaller({ caller, ticket }: Call): Caller {
 }
 
 /** A peer's call with this node's deadline and signal; the peer's hop budget is accepted up to a limit. */
-export function createPeerHandlerContext(
+export function createPeerCallHandlerContext(
   inbound: Omit<Call, 'signal'>,
   ticket: RunningCallTicket,
   {

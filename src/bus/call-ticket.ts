@@ -7,7 +7,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { CallRecordReference } from '../core/fault.ts'
 import type { ApprovalOrGrantReference } from '../core/fault.ts'
-import { lastUlidHead, lastUlidTail, newUlid } from '../core/ids.ts'
+import { readLastUlidPrefix, readLastUlidSuffix, newUlid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Call, CallTraceRecorder, Reply, ReplyOrigin } from './call.ts'
 import { TimerWheelEntry } from './timer-wheel.ts'
@@ -168,8 +168,8 @@ export class TraceIdSource {
       this.#wallMs = this.#clock.now()
     }
     ticket.mintedTraceId = newUlid(this.#wallMs)
-    ticket.traceHead = lastUlidHead()
-    ticket.traceTail = lastUlidTail()
+    ticket.traceHead = readLastUlidPrefix()
+    ticket.traceTail = readLastUlidSuffix()
     return ticket.mintedTraceId
   }
 }
@@ -189,12 +189,12 @@ export function requireCallTicket(call: Call): RunningCallTicket {
  * Every answer names the node that it came from, so that nobody takes another house's temperature for their own. The
  * node is the one whose key authenticated the answer; what that node says of its devices is not verified.
  */
-export function setReplyNode(reply: Reply, nodeId: string): Reply {
-  return { ...reply, from: readReplyOrigin(reply, nodeId) }
+export function addNodeToReply(reply: Reply, nodeId: string): Reply {
+  return { ...reply, from: resolveReplyOrigin(reply, nodeId) }
 }
 
 /** The origin as faces show it. An answer that names no node comes from the node that was called. */
-export function readReplyOrigin({ from }: Reply, nodeId: string): ReplyOrigin & { readonly node: string } {
+export function resolveReplyOrigin({ from }: Reply, nodeId: string): ReplyOrigin & { readonly node: string } {
   return from?.device === undefined ? { node: nodeId } : { node: nodeId, device: from.device }
 }
 

@@ -3,7 +3,7 @@
  *
  * Spec 2 § 3.1 `RouteRequest`, in TypeScript idiom, plus who asks and through which face.
  */
-import type { Fault, CallRecordReference, CallWorkReference, ApprovalOrGrantReference } from '../core/fault.ts'
+import type { Fault, CallRecordReference, TaskOrSessionReference, ApprovalOrGrantReference } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import type { CallStream } from './call-stream.ts'
@@ -82,7 +82,7 @@ export interface Call {
   /** The contract that a caller on another node means, where the name has several. */
   readonly schemaHash?: string | undefined
   /** Only recorded. */
-  readonly work?: CallWorkReference | undefined
+  readonly work?: TaskOrSessionReference | undefined
   /** Set by the audit for every call that is not a read. */
   readonly recordLateOutcome?: LateOutcomeRecorder | undefined
 }

@@ -19,7 +19,7 @@ import type {
   CallAssessment,
   Capability,
   CapabilityDescriptor,
-  ConfirmationArgumentCompleter,
+  GuardArgumentCompleter,
   Effect,
   McpExposure,
   Family,
@@ -27,7 +27,7 @@ import type {
   JsonSchema,
   Offer,
   ParamsMatcher,
-  ParamsPredicate,
+  ParamsMatcherFunction,
   Stability,
   PlannedCall,
 } from './capability.ts'
@@ -36,7 +36,7 @@ import { createHandlerContext } from './call-options.ts'
 import type { HandlerContext } from './call-options.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Result } from '../core/result.ts'
-import { computeInstanceId, computeSchemaHash } from './schema-hash.ts'
+import { computeParamsInstanceId, computeSchemaHash } from './schema-hash.ts'
 
 /** What every capability of our own says about itself, whether it reads or changes. */
 export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknown>> {
@@ -60,13 +60,13 @@ export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknow
   readonly idempotent?: boolean
   readonly trustRequired?: CapabilityDescriptor['trustRequired']
   readonly params?: JsonObject
-  readonly matches?: ParamsMatcher | ParamsPredicate
+  readonly matches?: ParamsMatcher | ParamsMatcherFunction
   /** See `Offer.anywhere`. */
   readonly anywhere?: boolean
   /** See `Offer.composes`. */
   readonly composes?: boolean
   readonly secrets?: readonly string[]
-  readonly completeClaims?: ConfirmationArgumentCompleter
+  readonly completeClaims?: GuardArgumentCompleter
   /** See `Offer.forApprovers`. */
   readonly forApprovers?: boolean
 }
@@ -245,7 +245,7 @@ export function defineChange<Input extends z.ZodType<JsonObject, unknown>, Plan>
 }
 
 /** Defines a change for an offer whose schemas are not ours, such as a device's own tool. */
-export function createPlannedForeignCapability<Plan>(
+export function defineChangeForOffer<Plan>(
   unplanned: Omit<Offer, 'plan'>,
   steps: ChangeSteps<JsonObject, Plan>,
 ): Capability {
@@ -323,7 +323,7 @@ function isSameContract(left: Offer, right: Offer): boolean {
   if (left === right) return true
   return (
     left.effect === right.effect &&
-    computeInstanceId(left.params) === computeInstanceId(right.params) &&
+    computeParamsInstanceId(left.params) === computeParamsInstanceId(right.params) &&
     computeSchemaHash(left) === computeSchemaHash(right)
   )
 }

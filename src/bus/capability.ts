@@ -47,7 +47,7 @@ export interface Offer extends CapabilityDescriptor {
   /** Checks and completes the body (defaults filled in). Absent: the request schema decides. */
   readonly accept?: (body: JsonObject) => Result<JsonObject, readonly ArgumentIssue[]>
   /** Which of a caller's `params` this instance can serve. As data it travels to peers; as a function it stays here. */
-  readonly matches?: ParamsMatcher | ParamsPredicate
+  readonly matches?: ParamsMatcher | ParamsMatcherFunction
   /** True for a decision about other callers' calls: approvers may make it as well. */
   readonly forApprovers?: boolean
   /**
@@ -73,7 +73,7 @@ export interface Offer extends CapabilityDescriptor {
   readonly plan?: (call: Call) => PlannedCall | Promise<PlannedCall>
   /** Names of arguments that must never be stored, beside those that are recognised by their names. */
   readonly secrets?: readonly string[]
-  readonly completeClaims?: ConfirmationArgumentCompleter
+  readonly completeClaims?: GuardArgumentCompleter
 }
 
 /**
@@ -81,7 +81,7 @@ export interface Offer extends CapabilityDescriptor {
  * the body of a call, the function returns the missing claims, each with a true value that the caller can send
  * unchanged.
  */
-export type ConfirmationArgumentCompleter = (body: JsonObject, call: { readonly traceId: string }) => JsonObject
+export type GuardArgumentCompleter = (body: JsonObject, call: { readonly traceId: string }) => JsonObject
 
 /** How MCP clients see it. Every kind is the same capability behind the same five stages. */
 export type McpExposure =
@@ -174,7 +174,7 @@ export interface CallAssessment {
 
 /** Spec 2 § 5.5 as data: every key that the caller asks for must pass its test against the offered value. */
 export type ParamsMatcher = { readonly [param: string]: 'equals' | 'one-of' | 'minimum' | 'subset' }
-export type ParamsPredicate = (offered: JsonObject, requested: JsonObject) => boolean
+export type ParamsMatcherFunction = (offered: JsonObject, requested: JsonObject) => boolean
 
 export type UnaryHandler = (call: Call) => Promise<Outcome>
 /** Yields frames; what it returns is the outcome. */

@@ -60,7 +60,7 @@ export class CapabilityContract {
 }
 
 /** The contracts of one name, the one that faces show first, and what its providers do not agree on. */
-export interface ContractGroup {
+export interface SameNameContracts {
   readonly contracts: readonly CapabilityContract[]
   readonly hasBound: boolean
   readonly disagreement: ContractDisagreement | undefined
@@ -75,7 +75,7 @@ export interface ContractDisagreement {
   readonly nodeIds: readonly string[]
 }
 
-export const EMPTY_CONTRACT_GROUP: ContractGroup = { contracts: [], hasBound: false, disagreement: undefined }
+export const EMPTY_SAME_NAME_CONTRACTS: SameNameContracts = { contracts: [], hasBound: false, disagreement: undefined }
 
 /**
  * Groups all providers of one name. Contracts that continue keep their identity, because running calls refer to them.
@@ -83,7 +83,7 @@ export const EMPTY_CONTRACT_GROUP: ContractGroup = { contracts: [], hasBound: fa
 export function groupProvidersByContract(
   entries: readonly CapabilityEntry[],
   before: readonly CapabilityContract[],
-): ContractGroup {
+): SameNameContracts {
   // A contract that has ended loses its providers, because running calls may still refer to it.
   for (const contract of before) contract.serveBy(NO_ENTRIES)
   const contracts = entries.length === 1 ? soleContract(entries) : gather(entries)

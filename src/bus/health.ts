@@ -320,7 +320,7 @@ export function observeLatency(estimate: PeakEwma, latencyMs: number, nowMs: num
 }
 
 /** Lower is better. An unknown provider is tried at once and gets more calls only after it has answered. */
-export function estimateCost(estimate: PeakEwma, inFlight: number, nowMs: number): number {
+export function estimateProviderCost(estimate: PeakEwma, inFlight: number, nowMs: number): number {
   if (estimate.answers < SLOW_START_ANSWERS && inFlight > estimate.answers)
     return FAILED_CALL_LATENCY_MS * (inFlight + 1)
   // Without new samples the estimate decays, so that a provider that was slow once gets another chance.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { estimateCost, observeLatency, FAILED_CALL_LATENCY_MS, createLatencyEstimate } from './health.ts'
+import { estimateProviderCost, observeLatency, FAILED_CALL_LATENCY_MS, createLatencyEstimate } from './health.ts'
 
 function answeredOften(latencyMs: number, nowMs = 0) {
   const estimate = createLatencyEstimate()
@@ -11,32 +11,34 @@ describe('peak ewma', () => {
   it('adopts a slower response time at once', () => {
     const estimate = answeredOften(10)
     observeLatency(estimate, 200, 1)
-    expect(estimateCost(estimate, 0, 1)).toBe(200)
+    expect(estimateProviderCost(estimate, 0, 1)).toBe(200)
   })
 
   it('adopts faster response times gradually', () => {
     const estimate = answeredOften(200)
     observeLatency(estimate, 10, 1_000)
-    expect(estimateCost(estimate, 0, 1_000)).toBeCloseTo(10 + 190 * Math.exp(-0.1), 6)
+    expect(estimateProviderCost(estimate, 0, 1_000)).toBeCloseTo(10 + 190 * Math.exp(-0.1), 6)
   })
 
   it('counts calls in flight', () => {
-    expect(estimateCost(answeredOften(10), 3, 0)).toBe(40)
+    expect(estimateProviderCost(answeredOften(10), 3, 0)).toBe(40)
   })
 
   it('tries an unknown provider before a known one', () => {
-    expect(estimateCost(createLatencyEstimate(), 0, 0)).toBeLessThan(estimateCost(answeredOften(1), 0, 0))
+    expect(estimateProviderCost(createLatencyEstimate(), 0, 0)).toBeLessThan(
+      estimateProviderCost(answeredOften(1), 0, 0),
+    )
   })
 
   it('gives a newcomer one call at a time until it has answered', () => {
-    expect(estimateCost(createLatencyEstimate(), 1, 0)).toBe(2 * FAILED_CALL_LATENCY_MS)
+    expect(estimateProviderCost(createLatencyEstimate(), 1, 0)).toBe(2 * FAILED_CALL_LATENCY_MS)
     const once = createLatencyEstimate()
     observeLatency(once, 5, 0)
-    expect(estimateCost(once, 1, 0)).toBe(10)
-    expect(estimateCost(once, 2, 0)).toBe(3 * FAILED_CALL_LATENCY_MS)
+    expect(estimateProviderCost(once, 1, 0)).toBe(10)
+    expect(estimateProviderCost(once, 2, 0)).toBe(3 * FAILED_CALL_LATENCY_MS)
   })
 
   it('lets a bad opinion fade without news', () => {
-    expect(estimateCost(answeredOften(FAILED_CALL_LATENCY_MS), 0, 60_000)).toBeLessThan(15)
+    expect(estimateProviderCost(answeredOften(FAILED_CALL_LATENCY_MS), 0, 60_000)).toBeLessThan(15)
   })
 })

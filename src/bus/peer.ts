@@ -23,7 +23,7 @@ import type {
   CapabilityVersion,
 } from './capability.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
-import { computeInstanceId, setAnnouncedSchemaHash, computeSchemaHash } from './schema-hash.ts'
+import { computeParamsInstanceId, setAnnouncedSchemaHash, computeSchemaHash } from './schema-hash.ts'
 import { rebuildPeerContractSchemas } from './untrusted-peer-schemas.ts'
 
 export interface PeerCapability {
@@ -118,7 +118,7 @@ export function describeOwnCapability(offer: Offer): PeerCapability {
     description: offer.description,
     ...(typeof offer.matches === 'object' ? { matches: offer.matches } : {}),
     ...(offer.secrets === undefined ? {} : { secrets: offer.secrets }),
-    instanceId: computeInstanceId(params),
+    instanceId: computeParamsInstanceId(params),
     schemas: {
       request: offer.requestSchema,
       ...(offer.responseSchema === undefined ? {} : { response: offer.responseSchema }),

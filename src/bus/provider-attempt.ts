@@ -49,7 +49,7 @@ export class CallInAttempts {
   }
 }
 
-export interface AttemptTimer {
+export interface AttemptClock {
   readonly set: (alarm: TimerWheelEntry, dueMs: number) => void
   readonly clear: (alarm: TimerWheelEntry) => void
   readonly nowMs: () => number
@@ -61,7 +61,7 @@ export interface AttemptTimer {
 export type ProviderOutcomeHandler = (attempt: ProviderAttempt, given: Outcome) => Outcome | Promise<Outcome>
 
 interface AttemptOptions {
-  readonly timer: AttemptTimer
+  readonly timer: AttemptClock
   readonly startedMs: number
   readonly onAnswer: ProviderOutcomeHandler
 }
@@ -79,7 +79,7 @@ export class ProviderAttempt extends TimerWheelEntry implements CallEndListener 
   isAbandoned = false
   /** The call was answered while the provider was still running. */
   isCutOff = false
-  readonly #timer: AttemptTimer
+  readonly #timer: AttemptClock
   readonly #onAnswer: ProviderOutcomeHandler
   #answer: ((outcome: Outcome | Promise<Outcome>) => void) | undefined
   #holdsSlot = true

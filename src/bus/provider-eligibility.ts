@@ -9,8 +9,8 @@
  * matcher does not name, or that the caller does not ask for, do not matter.
  */
 import type { Call } from './call.ts'
-import type { CapabilityVersion, Offer, ParamsMatcher, ParamsPredicate } from './capability.ts'
-import type { CapabilityContract, ContractGroup } from './contract.ts'
+import type { CapabilityVersion, Offer, ParamsMatcher, ParamsMatcherFunction } from './capability.ts'
+import type { CapabilityContract, SameNameContracts } from './contract.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 import { isTrusted } from './caller.ts'
 import { canonicalJson, isJsonObject } from '../core/json.ts'
@@ -64,7 +64,7 @@ export function isServedHere({ entries, localCount }: CapabilityContract, reques
 export function isProviderNodeAmbiguous(
   request: RouteRequest,
   contract: CapabilityContract,
-  named: ContractGroup,
+  named: SameNameContracts,
 ): boolean {
   if (request.node !== undefined || !named.hasBound || isServedHere(contract, request)) return false
   let hasBound = false
@@ -96,7 +96,7 @@ export function canServeParams(offer: Offer, body: JsonObject): boolean {
 /**
  * A matcher of a service from outside that throws, or returns a promise, has not confirmed that it serves the params.
  */
-function isServedBy(matches: ParamsPredicate, offered: JsonObject, requested: JsonObject): boolean {
+function isServedBy(matches: ParamsMatcherFunction, offered: JsonObject, requested: JsonObject): boolean {
   try {
     const answer: unknown = matches(offered, requested)
     return answer === true

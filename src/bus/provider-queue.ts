@@ -78,11 +78,11 @@ export function takeProviderSlot(entry: CapabilityEntry): void {
 
 export function releaseProviderSlot(entry: CapabilityEntry): void {
   entry.inFlight--
-  grantFreeSlots(entry)
+  assignFreeSlots(entry)
 }
 
 /** Gives free slots to waiting calls. A limit that was changed meanwhile holds at once. */
-export function grantFreeSlots(entry: CapabilityEntry): void {
+export function assignFreeSlots(entry: CapabilityEntry): void {
   while (entry.waiting.size > 0 && !isProviderFull(entry)) dequeueFromFairQueue(entry.waiting)?.grant()
 }
 

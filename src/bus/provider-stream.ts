@@ -5,7 +5,7 @@
 import type { Fault } from '../core/fault.ts'
 import { isJsonObject, toPlainJson } from '../core/json.ts'
 import { fail } from '../core/result.ts'
-import type { AttemptTimer, CallInAttempts } from './provider-attempt.ts'
+import type { AttemptClock, CallInAttempts } from './provider-attempt.ts'
 import { StreamClosedError } from './call-stream.ts'
 import type { Call, Outcome, StreamFrame } from './call.ts'
 import type { StreamFrameEmitter } from './peer.ts'
@@ -18,7 +18,7 @@ const FRAMES_PER_TURN = 256
 export async function pumpFrames(
   frames: AsyncGenerator<StreamFrame, Outcome, void>,
   emit: StreamFrameEmitter,
-  timer: AttemptTimer,
+  timer: AttemptClock,
 ): Promise<Outcome> {
   try {
     for (let count = 1; ; count++) {
@@ -58,7 +58,7 @@ export class InvalidFrameError extends Error {
  */
 export function createFrameEmitter(
   { call, ticket, contract, emit = progressOf(call) }: CallInAttempts,
-  timer: AttemptTimer,
+  timer: AttemptClock,
 ): StreamFrameEmitter {
   return async (frame) => {
     const offeredMs = timer.nowMs()

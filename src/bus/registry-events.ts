@@ -5,24 +5,25 @@
  */
 import type { CapabilityEntry } from './capability-entry.ts'
 
-export type RegistryChange = 'added' | 'removed' | 'updated'
+export type RegistryChangeKind = 'added' | 'removed' | 'updated'
 
 export type RegistryEvent =
-  | { readonly kind: RegistryChange; readonly entry: CapabilityEntry }
+  | { readonly kind: RegistryChangeKind; readonly entry: CapabilityEntry }
   /** Too many changes to report one by one: read everything again. */
   | { readonly kind: 'resync' }
 
 const MAX_WAITING = 4_096
 
 /** Combines an earlier and a later change into one. */
-const SUM: Readonly<Record<RegistryChange, Readonly<Record<RegistryChange, RegistryChange | undefined>>>> = {
-  added: { added: 'added', updated: 'added', removed: undefined },
-  updated: { added: 'updated', updated: 'updated', removed: 'removed' },
-  removed: { added: 'updated', updated: 'updated', removed: 'removed' },
-}
+const SUM: Readonly<Record<RegistryChangeKind, Readonly<Record<RegistryChangeKind, RegistryChangeKind | undefined>>>> =
+  {
+    added: { added: 'added', updated: 'added', removed: undefined },
+    updated: { added: 'updated', updated: 'updated', removed: 'removed' },
+    removed: { added: 'updated', updated: 'updated', removed: 'removed' },
+  }
 
 class Watcher implements AsyncIterableIterator<RegistryEvent, undefined> {
-  #waiting = new Map<string, { readonly kind: RegistryChange; readonly entry: CapabilityEntry }>()
+  #waiting = new Map<string, { readonly kind: RegistryChangeKind; readonly entry: CapabilityEntry }>()
   #overflowed = false
   #closed = false
   #hungry: ((result: IteratorResult<RegistryEvent, undefined>) => void)[] = []
@@ -32,7 +33,7 @@ class Watcher implements AsyncIterableIterator<RegistryEvent, undefined> {
     this.#leave = leave
   }
 
-  tell(kind: RegistryChange, entry: CapabilityEntry): void {
+  tell(kind: RegistryChangeKind, entry: CapabilityEntry): void {
     const eater = this.#hungry.shift()
     if (eater !== undefined) {
       eater({ done: false, value: { kind, entry } })
@@ -85,7 +86,7 @@ export class RegistryEvents {
     return watcher
   }
 
-  tell(kind: RegistryChange, entry: CapabilityEntry): void {
+  tell(kind: RegistryChangeKind, entry: CapabilityEntry): void {
     for (const watcher of this.#watchers) watcher.tell(kind, entry)
   }
 

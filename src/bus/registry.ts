@@ -12,17 +12,17 @@ import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { grantFreeSlots } from './provider-queue.ts'
+import { assignFreeSlots } from './provider-queue.ts'
 import type { Capability, CapabilityName, Family, Offer, CapabilityVersion } from './capability.ts'
 import {
   toContractKey,
   groupProvidersByContract,
   isSameContract,
-  EMPTY_CONTRACT_GROUP,
+  EMPTY_SAME_NAME_CONTRACTS,
   hasSameOfferRequirements,
   raiseOfferRequirements,
 } from './contract.ts'
-import type { CapabilityContract, ContractDisagreement, ContractGroup } from './contract.ts'
+import type { CapabilityContract, ContractDisagreement, SameNameContracts } from './contract.ts'
 import {
   checkDescriptor,
   checkNamespace,
@@ -39,8 +39,8 @@ import { busFamily } from './bus-family.ts'
 import { createPeerOffer } from './peer.ts'
 import type { PeerCapability, PeerRecord, RefusedCapability } from './peer.ts'
 import { RegistryEvents } from './registry-events.ts'
-import type { RegistryChange } from './registry-events.ts'
-import { computeInstanceId } from './schema-hash.ts'
+import type { RegistryChangeKind } from './registry-events.ts'
+import { computeParamsInstanceId } from './schema-hash.ts'
 
 export interface RegistryDiff {
   readonly added: readonly CapabilityEntry[]
@@ -61,7 +61,7 @@ export class CapabilityRegistry {
   readonly #byName = new Map<CapabilityName, readonly CapabilityEntry[]>()
   readonly #byNode = new Map<string, Set<CapabilityEntry>>()
   /** Grouped on the first request after a change. */
-  readonly #contracts = new Map<CapabilityName, ContractGroup>()
+  readonly #contracts = new Map<CapabilityName, SameNameContracts>()
   readonly #regroup = new Set<CapabilityName>()
   #offers: readonly Offer[] | undefined
   /** Prefixes of the families that this node has had since its start. */
@@ -77,7 +77,7 @@ export class CapabilityRegistry {
     const { offer } = capability
     const named = checkNamespace(offer.name, owner)
     if (!named.ok) return named
-    const instance = computeInstanceId(offer.params)
+    const instance = computeParamsInstanceId(offer.params)
     const key = toCapabilityEntryKey({
       nodeId: this.#nodeId,
       name: offer.name,
@@ -105,7 +105,7 @@ export class CapabilityRegistry {
     known.capability = capability
     known.lastSeenMs = nowMs
     this.#offers = undefined
-    grantFreeSlots(known)
+    assignFreeSlots(known)
     if (changed) this.#tell('updated', known)
     return ok(undefined)
   }
@@ -173,7 +173,7 @@ export class CapabilityRegistry {
     version: CapabilityVersion
     instanceId?: string
   }): CapabilityEntry | undefined {
-    const { instanceId: instance = computeInstanceId({}) } = identity
+    const { instanceId: instance = computeParamsInstanceId({}) } = identity
     return this.#byKey.get(toCapabilityEntryKey({ ...identity, instanceId: instance }))
   }
 
@@ -198,9 +198,9 @@ export class CapabilityRegistry {
   }
 
   /** The contracts of a name, the one that faces show first. */
-  contracts(name: CapabilityName): ContractGroup {
+  contracts(name: CapabilityName): SameNameContracts {
     this.regroup(name)
-    return this.#contracts.get(name) ?? EMPTY_CONTRACT_GROUP
+    return this.#contracts.get(name) ?? EMPTY_SAME_NAME_CONTRACTS
   }
 
   /** Updates the providers of a name's contracts, for callers that already hold one of them. */
@@ -254,7 +254,7 @@ export class CapabilityRegistry {
     peer: PeerRecord,
     capability: PeerCapability,
     nowMs: number,
-  ): Result<{ entry: CapabilityEntry; change: RegistryChange | undefined }, Fault> {
+  ): Result<{ entry: CapabilityEntry; change: RegistryChangeKind | undefined }, Fault> {
     const { name, version, instanceId: instance } = capability
     const known = this.#byKey.get(toCapabilityEntryKey({ nodeId: peer.nodeId, name, version, instanceId: instance }))
     if (known !== undefined && isSameAnnouncement(known.announced, capability)) {
@@ -300,7 +300,7 @@ export class CapabilityRegistry {
     this.#tell('removed', entry)
   }
 
-  #tell(kind: RegistryChange, entry: CapabilityEntry): void {
+  #tell(kind: RegistryChangeKind, entry: CapabilityEntry): void {
     this.#offers = undefined
     this.#regroup.add(entry.offer.name)
     this.events.tell(kind, entry)

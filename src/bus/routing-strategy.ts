@@ -6,9 +6,9 @@
  */
 import type { BusConfig } from './bus-config.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
-import { estimateCost } from './health.ts'
+import { estimateProviderCost } from './health.ts'
 
-export interface StrategyInput {
+export interface RoutingStrategyInput {
   readonly config: BusConfig
   readonly nowMs: number
   readonly random: () => number
@@ -16,7 +16,7 @@ export interface StrategyInput {
 
 export function chooseProvider(
   candidates: readonly CapabilityEntry[],
-  draw: StrategyInput,
+  draw: RoutingStrategyInput,
 ): CapabilityEntry | undefined {
   if (candidates.length < 2) return candidates[0]
   return draw.config.strategy === 'spec' ? chooseBySpec(candidates, draw) : chooseByPeakEwma(candidates, draw)
@@ -28,7 +28,10 @@ const LOCAL_COST_FACTOR = 5
 const UNNOTICEABLE_MS = 5
 const HEALTHY_RATE = 0.5
 
-function chooseByPeakEwma(candidates: readonly CapabilityEntry[], draw: StrategyInput): CapabilityEntry | undefined {
+function chooseByPeakEwma(
+  candidates: readonly CapabilityEntry[],
+  draw: RoutingStrategyInput,
+): CapabilityEntry | undefined {
   if (!draw.config.preferLocal) return betterOfTwo(candidates, draw)
   const local = candidates.filter((entry) => entry.isLocal)
   if (local.length === 0 || local.length === candidates.length) return betterOfTwo(candidates, draw)
@@ -36,9 +39,13 @@ function chooseByPeakEwma(candidates: readonly CapabilityEntry[], draw: Strategy
   return best !== undefined && isPreferable(best, candidates, draw) ? best : betterOfTwo(candidates, draw)
 }
 
-function isPreferable(local: CapabilityEntry, candidates: readonly CapabilityEntry[], draw: StrategyInput): boolean {
+function isPreferable(
+  local: CapabilityEntry,
+  candidates: readonly CapabilityEntry[],
+  draw: RoutingStrategyInput,
+): boolean {
   if (load(local) >= draw.config.localLoadThreshold || local.health.successRate < HEALTHY_RATE) return false
-  const localMs = estimateCost(local.latency, local.inFlight, draw.nowMs)
+  const localMs = estimateProviderCost(local.latency, local.inFlight, draw.nowMs)
   if (localMs <= UNNOTICEABLE_MS) return true
   // Estimates of remote providers are not decayed here: decay is for choosing among equals.
   const remoteMs = candidates
@@ -49,7 +56,7 @@ function isPreferable(local: CapabilityEntry, candidates: readonly CapabilityEnt
 
 function betterOfTwo(
   candidates: readonly CapabilityEntry[],
-  { nowMs, random }: StrategyInput,
+  { nowMs, random }: RoutingStrategyInput,
 ): CapabilityEntry | undefined {
   const count = candidates.length
   const at = Math.floor(random() * count)
@@ -57,11 +64,14 @@ function betterOfTwo(
   if (first === undefined || count === 1) return first
   const second = candidates[(at + 1 + Math.floor(random() * (count - 1))) % count]
   if (second === undefined) return first
-  const firstCost = estimateCost(first.latency, first.inFlight, nowMs)
-  return estimateCost(second.latency, second.inFlight, nowMs) < firstCost ? second : first
+  const firstCost = estimateProviderCost(first.latency, first.inFlight, nowMs)
+  return estimateProviderCost(second.latency, second.inFlight, nowMs) < firstCost ? second : first
 }
 
-function chooseBySpec(candidates: readonly CapabilityEntry[], { config }: StrategyInput): CapabilityEntry | undefined {
+function chooseBySpec(
+  candidates: readonly CapabilityEntry[],
+  { config }: RoutingStrategyInput,
+): CapabilityEntry | undefined {
   const local = candidates.find((entry) => entry.isLocal)
   if (config.preferLocal && local !== undefined && load(local) < config.localLoadThreshold) return local
   return candidates.reduce((best, entry) => (isBetterBySpec(entry, best) ? entry : best))

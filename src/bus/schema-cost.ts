@@ -40,7 +40,7 @@ interface Part {
 class CostRefusal extends Error {}
 
 /** A sentence about why it is too costly, or `undefined`. */
-export function checkSchemaCost(schema: JsonSchema): string | undefined {
+export function explainSchemaCostViolation(schema: JsonSchema): string | undefined {
   const root = schema as JsonObject
   try {
     const part = partOf(root, root, new Map())

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { offered } from '../../test/bus-village.ts'
 import type { JsonSchema, CapabilityVersion } from './capability.ts'
-import { computeInstanceId, computeSchemaHash, encodeSchemaHashInput } from './schema-hash.ts'
+import { computeParamsInstanceId, computeSchemaHash, encodeSchemaHashInput } from './schema-hash.ts'
 
 interface Vector {
   readonly about: string
@@ -81,16 +81,16 @@ describe('schema hash', () => {
         return 'lamp'
       },
     }
-    expect(computeInstanceId(params)).toBe(computeInstanceId({ device: 'lamp' }))
+    expect(computeParamsInstanceId(params)).toBe(computeParamsInstanceId({ device: 'lamp' }))
     const before = read
-    expect(computeInstanceId(params)).toBe(computeInstanceId({ device: 'lamp' }))
+    expect(computeParamsInstanceId(params)).toBe(computeParamsInstanceId({ device: 'lamp' }))
     expect(read).toBe(before)
   })
 
   it('names instances by their params', () => {
-    expect(computeInstanceId({})).toBe('default')
-    expect(computeInstanceId({ model: 'a', ctx: 1 })).toBe(computeInstanceId({ ctx: 1, model: 'a' }))
-    expect(computeInstanceId({ model: 'a' })).not.toBe(computeInstanceId({ model: 'b' }))
-    expect(computeInstanceId({ model: 'a' })).toMatch(/^[0-9a-f]{16}$/)
+    expect(computeParamsInstanceId({})).toBe('default')
+    expect(computeParamsInstanceId({ model: 'a', ctx: 1 })).toBe(computeParamsInstanceId({ ctx: 1, model: 'a' }))
+    expect(computeParamsInstanceId({ model: 'a' })).not.toBe(computeParamsInstanceId({ model: 'b' }))
+    expect(computeParamsInstanceId({ model: 'a' })).toMatch(/^[0-9a-f]{16}$/)
   })
 })

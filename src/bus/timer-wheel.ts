@@ -101,7 +101,7 @@ export class DeadlineWheel {
 /** After the clock jumps, timers that were set since do not wait for one that was armed before the jump. */
 const LONGEST_WAIT_MS = 1_000
 
-export class WheelTimer {
+export class TimerWheelDriver {
   readonly #wheel: DeadlineWheel
   readonly #clock: Clock
   #handle: NodeJS.Timeout | undefined

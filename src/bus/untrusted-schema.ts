@@ -9,14 +9,14 @@
  *
  * The node that offers the capability checks every request itself, against the schema that it wrote.
  */
-import { isJsonObject, isNestedWithin } from '../core/json.ts'
+import { isJsonObject, isNestedWithinDepth } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { isPrintableText, sanitizeLine } from '../core/untrusted-text.ts'
 import type { JsonSchema } from './capability.ts'
 import { explainInvalidPattern } from './bounded-pattern.ts'
-import { checkSchemaCost, resolveSchemaReference } from './schema-cost.ts'
+import { explainSchemaCostViolation, resolveSchemaReference } from './schema-cost.ts'
 
 const MAX_PARTS = 4_000
 const MAX_DEPTH = 32
@@ -58,7 +58,7 @@ export function rebuildUntrustedSchema(schema: JsonSchema): Result<JsonSchema, s
       { root: schema, parts: 0, text: 0, references: 0, patterns: 0 },
       0,
     )
-    const costly = checkSchemaCost(rebuilt)
+    const costly = explainSchemaCostViolation(rebuilt)
     return costly === undefined ? ok(rebuilt) : fail(costly)
   } catch (error) {
     if (error instanceof SchemaRefusal) return fail(error.message)
@@ -188,7 +188,7 @@ const words =
 
 /** A default is shown and never applied; one that is large or unreadable is left out. */
 const shownDefault: Rebuild = (value, walk) => {
-  const text = isNestedWithin(value, MAX_DEFAULT_DEPTH) ? JSON.stringify(value) : undefined
+  const text = isNestedWithinDepth(value, MAX_DEFAULT_DEPTH) ? JSON.stringify(value) : undefined
   if (text === undefined || text.length > MAX_CHOICE || !isPrintableText(text)) return undefined
   walk.text += text.length
   return value

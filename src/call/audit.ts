@@ -13,7 +13,7 @@ import { hash } from 'node:crypto'
 import type { Call, Caller, LateOutcome, Outcome } from '../bus/call.ts'
 import { toCallerKey } from '../bus/caller.ts'
 import { randomBytes } from '../core/ids.ts'
-import { canonicalJson, snapshotJson } from '../core/json.ts'
+import { canonicalJson, toJsonWithCanonicalText } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { toHex } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
@@ -24,7 +24,7 @@ import { redactArguments, redactJson } from '../guard/redaction.ts'
 import { formatLedgerFaultBriefly } from '../ledger/ledger-state.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Database } from '../core/database-store.ts'
-import type { CallContext, AuditEnterRecord, CallStage } from './context.ts'
+import type { CallContext, CallAuditState, CallStage } from './context.ts'
 
 /** The ledger as the audit needs it. */
 export interface AuditLog {
@@ -98,7 +98,7 @@ export function createAuditEnterStage({ log, redact, redactResult }: AuditOption
     const { call, offer } = context
     const salt = randomBytes(SALT_BYTES)
     const args = redact(context)
-    const entered: AuditEnterRecord = { salt }
+    const entered: CallAuditState = { salt }
     const makeEvent = (): AuditEvent => ({
       event: {
         kind: 'call.enter',
@@ -137,7 +137,7 @@ export function createAuditEnterStage({ log, redact, redactResult }: AuditOption
 
 interface LateRecord {
   readonly log: AuditLog
-  readonly entered: AuditEnterRecord
+  readonly entered: CallAuditState
   readonly traceId: string
   readonly redact: (words: Json) => Json
 }
@@ -196,7 +196,7 @@ export function createAuditExitStage({ log, redactResult }: AuditOptions): CallS
 /** The reference to its ledger record that an answer carries. */
 function recordReference(
   { call, assessed, authorization }: CallContext,
-  entered: AuditEnterRecord,
+  entered: CallAuditState,
 ): CallRecordReference | undefined {
   const { sequenceNo, endSequenceNo } = entered
   if (sequenceNo === undefined || typeof endSequenceNo !== 'number') return undefined
@@ -210,7 +210,7 @@ function withRecord(outcome: Outcome, record: CallRecordReference | undefined): 
   return outcome.ok ? ok({ ...outcome.value, record }) : fail({ ...outcome.fault, record })
 }
 
-function endRecord(entered: AuditEnterRecord, seq: number | null): void {
+function endRecord(entered: CallAuditState, seq: number | null): void {
   entered.endSequenceNo = seq
   entered.onEnd?.()
 }
@@ -228,7 +228,7 @@ interface Ended {
 function endOf(outcome: Outcome, call: Call): Ended {
   if (!outcome.ok) return { outcome, text: '' }
   try {
-    const { text, value: data } = snapshotJson(outcome.value.data)
+    const { text, value: data } = toJsonWithCanonicalText(outcome.value.data)
     return { outcome: data === outcome.value.data ? outcome : ok({ ...outcome.value, data }), text }
   } catch {
     const message = `${call.capability} answered something that JSON cannot say. What it did, it did.`
@@ -238,7 +238,7 @@ function endOf(outcome: Outcome, call: Call): Ended {
 
 interface Exit {
   readonly context: CallContext
-  readonly entered: AuditEnterRecord
+  readonly entered: CallAuditState
   readonly ended: Ended
 }
 

@@ -30,7 +30,7 @@ export interface CallContext {
   readonly refusal?: Fault
   /** Releases the lock. Safe to call twice. */
   readonly release?: () => void
-  readonly entered?: AuditEnterRecord
+  readonly entered?: CallAuditState
   readonly assessed?: AssessedCall
   readonly authorization?: Authorization
   /** Whether a provider was asked to act. */
@@ -39,7 +39,7 @@ export interface CallContext {
 }
 
 /** What the enter record leaves for the exit record. */
-export interface AuditEnterRecord {
+export interface CallAuditState {
   /**
    * A random value that is hashed with arguments and results, so that short ones cannot be guessed. It is kept beside
    * the log and erased with the arguments.

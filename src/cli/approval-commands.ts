@@ -11,14 +11,14 @@ import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { OWNER_PRINCIPAL } from '../guard/authenticator.ts'
-import { explainProfileFlaw } from '../guard/access-token.ts'
+import { explainUnknownTokenProfile } from '../guard/access-token.ts'
 import type { AccessTokenRecord } from '../guard/access-token.ts'
 import { listProfileNames } from '../mcp/profile.ts'
-import { toNewToken, tokenRequestSchema } from '../web/api-requests.ts'
+import { toAccessTokenRequest, tokenRequestSchema } from '../web/api-requests.ts'
 import { formatTokenRestrictions } from '../web/token-restrictions.ts'
 import type { GrantView } from '../web/views.ts'
 import {
-  printGatewayResponse,
+  fetchAndPrintGatewayAnswer,
   readCommandConfig,
   readDataRoot,
   readGlobalOptions,
@@ -54,7 +54,7 @@ export function addApprovalCommands(program: Command): void {
     .command('stop <reason...>')
     .description('emergency stop: every change is refused until `resume`')
     .action((reason: string[], _, command: Command) =>
-      printGatewayResponse(
+      fetchAndPrintGatewayAnswer(
         command,
         asOwner({ method: 'POST', path: '/api/stop', body: { reason: reason.join(' ') } }),
         (value) => formatJsonAnswer(value, 'Stopped. Every change is refused until `hearthbus resume`.'),
@@ -64,7 +64,7 @@ export function addApprovalCommands(program: Command): void {
     .command('resume')
     .description('release the emergency stop')
     .action((_, command: Command) =>
-      printGatewayResponse(command, asOwner({ method: 'DELETE', path: '/api/stop' }), (value) =>
+      fetchAndPrintGatewayAnswer(command, asOwner({ method: 'DELETE', path: '/api/stop' }), (value) =>
         formatJsonAnswer(value, 'Changes are possible again.'),
       ),
     )
@@ -77,7 +77,7 @@ function addApprovals(program: Command): void {
     .description('open requests; --all shows decided ones too')
     .option('--all', 'also those that are decided')
     .action((options: { all?: boolean }, command: Command) =>
-      printGatewayResponse(
+      fetchAndPrintGatewayAnswer(
         command,
         asOwner({ path: `/api/approvals${options.all === true ? '' : '?state=requested'}` }),
         (value) => formatApprovals(value as JsonObject[], Date.now()),
@@ -87,7 +87,7 @@ function addApprovals(program: Command): void {
     .command('show <id>')
     .description('one request, decided or not')
     .action((id: string, _, command: Command) =>
-      printGatewayResponse(command, asOwner({ path: `/api/approvals/${encodeURIComponent(id)}` }), (value) => ({
+      fetchAndPrintGatewayAnswer(command, asOwner({ path: `/api/approvals/${encodeURIComponent(id)}` }), (value) => ({
         ...formatApprovals([value as JsonObject], Date.now()),
         json: value,
       })),
@@ -101,7 +101,7 @@ function addApprovals(program: Command): void {
     .option('--whole-node', 'for everybody for whom the node that asked may call')
     .option('--bounds <json>', 'arguments that may vary, e.g. {"value":{"min":18,"max":22}}')
     .action((id: string, options: GrantOptions, command: Command) =>
-      printGatewayResponse(
+      fetchAndPrintGatewayAnswer(
         command,
         asVoter({
           method: 'POST',
@@ -115,7 +115,7 @@ function addApprovals(program: Command): void {
     .command('deny <id> <reason...>')
     .description('refuse it, or take a yes back whose call was not made yet, and say why')
     .action((id: string, reason: string[], _, command: Command) =>
-      printGatewayResponse(
+      fetchAndPrintGatewayAnswer(
         command,
         asVoter({
           method: 'POST',
@@ -134,16 +134,20 @@ function addGrants(program: Command): void {
     .description('those in force; --all shows ended ones too')
     .option('--all', 'also those that ended')
     .action((options: { all?: boolean }, command: Command) =>
-      printGatewayResponse(command, asOwner({ path: `/api/grants${options.all === true ? '?all' : ''}` }), (value) => ({
-        json: value,
-        text: grantTable(value as unknown as readonly GrantView[]),
-      })),
+      fetchAndPrintGatewayAnswer(
+        command,
+        asOwner({ path: `/api/grants${options.all === true ? '?all' : ''}` }),
+        (value) => ({
+          json: value,
+          text: grantTable(value as unknown as readonly GrantView[]),
+        }),
+      ),
     )
   grants
     .command('end <id>')
     .description('take it back')
     .action((id: string, _, command: Command) =>
-      printGatewayResponse(
+      fetchAndPrintGatewayAnswer(
         command,
         asOwner({ method: 'DELETE', path: `/api/grants/${encodeURIComponent(id)}` }),
         (value) => formatJsonAnswer(value, 'It covers nothing from now on.'),
@@ -175,7 +179,7 @@ function addTokens(program: Command): void {
       }
       // Where others can reach the node, the first token has to be created before the first start.
       if (!findRunningGateway(readGlobalOptions(command).data).ok) return createTokenOffline(command, body)
-      return printGatewayResponse(command, asOwner({ method: 'POST', path: '/api/tokens', body }), (value) =>
+      return fetchAndPrintGatewayAnswer(command, asOwner({ method: 'POST', path: '/api/tokens', body }), (value) =>
         formatJsonAnswer(value, tokenSentence(value)),
       )
     })
@@ -183,7 +187,7 @@ function addTokens(program: Command): void {
     .command('list')
     .description('names, roles and last use')
     .action((_, command: Command) =>
-      printGatewayResponse(command, asOwner({ path: '/api/tokens' }), (value) => ({
+      fetchAndPrintGatewayAnswer(command, asOwner({ path: '/api/tokens' }), (value) => ({
         json: value,
         text: tokenTable(value as unknown as readonly AccessTokenRecord[]),
       })),
@@ -192,7 +196,7 @@ function addTokens(program: Command): void {
     .command('revoke <name>')
     .description('refuse it from now on')
     .action((name: string, _, command: Command) =>
-      printGatewayResponse(
+      fetchAndPrintGatewayAnswer(
         command,
         asOwner({ method: 'DELETE', path: `/api/tokens/${encodeURIComponent(name)}` }),
         (value) => formatJsonAnswer(value, `${name} is refused from now on.`),
@@ -209,11 +213,11 @@ async function createTokenOffline(command: Command, body: JsonObject): Promise<v
   const { withTemporaryGateway } = await import('./temporary-gateway-server.ts')
   const { selectStartFaultExitCode } = await import('./gateway-start-server.ts')
   const { familyEnvelopes } = await import('../main/families.ts')
-  const token = toNewToken(wish.data)
+  const token = toAccessTokenRequest(wish.data)
   const made = await withTemporaryGateway(config, readDataRoot(command), async ({ guard, families }) => {
     // The temporary gateway starts no family, but the names of the families' profiles are known all the same.
     const known = listProfileNames(config.profiles, [...familyEnvelopes.map(({ name }) => name), ...families])
-    const flaw = explainProfileFlaw(token, known)
+    const flaw = explainUnknownTokenProfile(token, known)
     return flaw === undefined
       ? guard.tokens.create(OWNER_PRINCIPAL, token)
       : fail({ kind: 'invalid-arguments', message: flaw })

@@ -13,7 +13,7 @@ import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { NoteVerifier } from '../ledger/note-key.ts'
 import { collectAuditPacket, formatAuditPacketFault } from '../ledger/audit-packet-collection.ts'
-import { formatLedgerRefusal } from '../ledger/ledger-refusal.ts'
+import { formatLedgerOperationFault } from '../ledger/ledger-refusal.ts'
 import { parseSince } from './changes.ts'
 import {
   printAnswer,
@@ -103,7 +103,7 @@ async function packetHere(
   if (done.value.ok) return done.value.value
   const { fault } = done.value
   const isAskedWrongly = fault.kind === 'nothing-found' || fault.kind === 'nothing-signed' || fault.kind === 'too-many'
-  return failed(isAskedWrongly ? formatAuditPacketFault(fault) : formatLedgerRefusal(fault), EXIT_CODES.failed)
+  return failed(isAskedWrongly ? formatAuditPacketFault(fault) : formatLedgerOperationFault(fault), EXIT_CODES.failed)
 }
 
 /** `kept` was verified with the same key before. */

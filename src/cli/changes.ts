@@ -7,7 +7,7 @@ import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import type { JsonObject } from '../core/json.ts'
 import type { CallResultView } from '../web/api-requests.ts'
-import { fetchFromGateway, printAnswer } from './command-client.ts'
+import { fetchFromGatewayOrExplain, printAnswer } from './command-client.ts'
 import { sanitizeForTerminal, formatTable } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 import { formatCallResult } from './gateway-text.ts'
@@ -22,7 +22,12 @@ export function addChangesCommand(program: Command): void {
     .action(async (options: Wanted, command: Command) => {
       const asked = async (page: JsonObject): Promise<CallResultView | undefined> => {
         const body = { tool: 'ledger_changes', arguments: page }
-        const value = await fetchFromGateway(command, { method: 'POST', path: '/api/call', body, asOwner: true })
+        const value = await fetchFromGatewayOrExplain(command, {
+          method: 'POST',
+          path: '/api/call',
+          body,
+          asOwner: true,
+        })
         return value as CallResultView | undefined
       }
       const view = await collectChanges(asked, options)

@@ -54,19 +54,19 @@ export function printAnswer(command: Command, { json, text, exit = EXIT_CODES.ok
 }
 
 /** Sends a request to the running gateway and prints the answer or the fault. */
-export async function printGatewayResponse(
+export async function fetchAndPrintGatewayAnswer(
   command: Command,
   question: ApiRequest,
   render: (value: Json) => CommandAnswer,
 ): Promise<void> {
-  const value = await fetchFromGateway(command, question)
+  const value = await fetchFromGatewayOrExplain(command, question)
   if (value !== undefined) printAnswer(command, render(value))
 }
 
 /**
  * For commands that send several requests. Returns `undefined` after it has printed the fault; then the command ends.
  */
-export async function fetchFromGateway(command: Command, question: ApiRequest): Promise<Json | undefined> {
+export async function fetchFromGatewayOrExplain(command: Command, question: ApiRequest): Promise<Json | undefined> {
   const gateway = findRunningGateway(readGlobalOptions(command).data)
   const answer = gateway.ok ? await requestGateway(gateway.value, question) : gateway
   if (answer.ok) return answer.value
@@ -82,7 +82,7 @@ export async function callToolAsOwner(
   formatFailure: (view: CallResultView) => CommandAnswer = formatCallResult,
 ): Promise<CallResultView | undefined> {
   const question = { method: 'POST', path: '/api/call', body: { tool, arguments: body } } as const
-  const value = await fetchFromGateway(command, { ...question, asOwner: true, mayTakeLong: true })
+  const value = await fetchFromGatewayOrExplain(command, { ...question, asOwner: true, mayTakeLong: true })
   if (value === undefined) return undefined
   const view = value as unknown as CallResultView
   if (view.outcome === 'ok') return view

@@ -7,7 +7,7 @@ import { Option } from 'commander'
 import type { Command } from 'commander'
 import { PRINCIPAL_ROLES } from '../bus/call.ts'
 import type { SignInLinkView, SessionView } from '../web/views.ts'
-import { printGatewayResponse } from './command-client.ts'
+import { fetchAndPrintGatewayAnswer } from './command-client.ts'
 import { sanitizeForTerminal, formatTable } from './command-output.ts'
 import { formatJsonAnswer } from './gateway-text.ts'
 
@@ -21,7 +21,7 @@ export function addConsoleCommands(program: Command): void {
     .description('print a link that signs in once')
     .addOption(new Option('--role <role>', 'what it may do').choices(PRINCIPAL_ROLES).default('admin'))
     .action((options: { role: string }, command: Command) =>
-      printGatewayResponse(
+      fetchAndPrintGatewayAnswer(
         command,
         { method: 'POST', path: '/api/console/link', body: { role: options.role }, asOwner: true },
         (value) => {
@@ -34,7 +34,7 @@ export function addConsoleCommands(program: Command): void {
     .command('sessions')
     .description('who is signed in')
     .action((_, command: Command) =>
-      printGatewayResponse(command, { path: '/api/sessions', asOwner: true }, (value) => ({
+      fetchAndPrintGatewayAnswer(command, { path: '/api/sessions', asOwner: true }, (value) => ({
         json: value,
         text: sessionTable(value as unknown as readonly SessionView[]),
       })),
@@ -43,7 +43,7 @@ export function addConsoleCommands(program: Command): void {
     .command('end <session>')
     .description('sign somebody out')
     .action((id: string, _, command: Command) =>
-      printGatewayResponse(
+      fetchAndPrintGatewayAnswer(
         command,
         { method: 'DELETE', path: `/api/sessions/${encodeURIComponent(id)}`, asOwner: true },
         (value) => formatJsonAnswer(value, 'Signed out.'),

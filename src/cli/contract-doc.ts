@@ -17,7 +17,7 @@ const EFFECTS: Readonly<Record<Effect, string>> = {
  * The same offers give the same bytes, because a test compares them; so the text must not contain anything that
  * changes, such as a date.
  */
-export function formatContractDocument(offers: readonly Offer[]): string {
+export function formatToolContractDocument(offers: readonly Offer[]): string {
   const families = [...new Set(offers.map((offer) => offer.family.name))].toSorted()
   const parts = families.map((family) =>
     familyPart(

@@ -23,8 +23,8 @@ import { createLogSigner } from '../ledger/note-key.ts'
 import { createFamilyServices, familyMigrations } from '../main/families.ts'
 import { toGuardConfig } from '../main/guard-config.ts'
 import { createNodeVoter } from '../main/node-voter.ts'
-import { createModelsServices } from '../main/models.ts'
-import { formatContractDocument } from './contract-doc.ts'
+import { createLanguageModelServices } from '../main/models.ts'
+import { formatToolContractDocument } from './contract-doc.ts'
 import { insertConfigKeyTable } from './config-key-table.ts'
 
 const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
@@ -44,7 +44,7 @@ models: { builtin: true }
 export async function generateDocuments(): Promise<ReadonlyMap<string, string>> {
   const running = join(DOCS, 'running.md')
   return new Map([
-    [join(DOCS, 'contract.md'), formatContractDocument(await collectAllCapabilityOffers())],
+    [join(DOCS, 'contract.md'), formatToolContractDocument(await collectAllCapabilityOffers())],
     [running, insertConfigKeyTable(readFileSync(running, 'utf8'))],
   ])
 }
@@ -97,7 +97,7 @@ async function offersOf(config: Config, root: string, database: Database): Promi
   const parts = { config, version: 'docs', data, spine, ...rest }
   const services = await createFamilyServices(parts)
   if (!services.ok) throw new Error(services.fault.message)
-  return [...services.value, ...(await createModelsServices(config, silentLogger))]
+  return [...services.value, ...(await createLanguageModelServices(config, silentLogger))]
     .flatMap((service) => service.capabilities())
     .map((capability) => capability.offer)
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))

@@ -16,7 +16,7 @@ import { formatLedgerFinding } from '../ledger/ledger-finding.ts'
 import { FORK_REMEDIES_TEXT, formatMissingPin } from '../ledger/ledger-state.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import { parseNote, verifyNote } from '../ledger/signed-note.ts'
-import { checkDataDirectory } from '../main/data-directory-check-store.ts'
+import { collectDataDirectoryFacts } from '../main/data-directory-check-store.ts'
 import { findListenFaults } from '../toolbox/listen-check-client.ts'
 import { openLedgerPin } from '../main/ledger-pin-location-store.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
@@ -43,7 +43,7 @@ export async function gatherDoctorFacts(given: {
   const status = running.ok ? await requestGateway(running.value, { path: '/api/status' }) : undefined
   return {
     nodeVersion: process.version,
-    ...checkDataDirectory(root),
+    ...collectDataDirectoryFacts(root),
     configProblems: loaded.ok ? [] : loaded.fault.map(formatConfigProblem),
     configFile: loaded.ok ? loaded.value.path : undefined,
     gateway: running.ok ? { url: running.value.note.url, answers: status?.ok === true } : undefined,

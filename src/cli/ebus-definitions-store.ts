@@ -7,9 +7,9 @@ import { createInterface } from 'node:readline'
 import type { DefinitionFileFault } from '../ebus/definitions/definition-error.ts'
 import { formatDefinitionFileFault } from '../ebus/definitions/definition-error.ts'
 import { DefinitionFolder } from '../ebus/definitions/definition-folder-store.ts'
-import { toDefinitionRow, numberMessages } from '../ebus/definitions/definition-row.ts'
+import { toDefinitionRow, assignMessageNumbers } from '../ebus/definitions/definition-row.ts'
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
-import { TelegramRowCodec } from '../ebus/definitions/telegram-row.ts'
+import { TelegramJsonRowCodec } from '../ebus/definitions/telegram-row.ts'
 import type { ExitCode } from './command-output.ts'
 import { EXIT_CODES, sanitizeForTerminal, formatTable } from './command-output.ts'
 
@@ -32,14 +32,14 @@ class LineWriter {
 }
 
 /** Writes one row for each row that it reads, in order. */
-export async function decodeTelegramRows(options: {
+export async function convertTelegramRows(options: {
   readonly folder: string
   readonly language: string
   readonly kind: 'decode' | 'encode'
 }): Promise<ExitCode> {
   const { folder, language, kind } = options
   if (!isFolder(folder)) return refuseFolder(folder)
-  const rows = new TelegramRowCodec(new DefinitionFolder(folder, language), language)
+  const rows = new TelegramJsonRowCodec(new DefinitionFolder(folder, language), language)
   const writer = new LineWriter()
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY }))
     if (line.trim() !== '') await writer.write(rows.answer(line, kind))
@@ -76,7 +76,7 @@ export async function checkDefinitionFiles(options: {
       }
       await writer.write(JSON.stringify(row))
     }
-    for (const { message, nth } of numberMessages(set.messages))
+    for (const { message, nth } of assignMessageNumbers(set.messages))
       await writer.write(JSON.stringify(toDefinitionRow(message, file, nth)))
   }
   await writer.flush()

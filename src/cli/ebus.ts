@@ -37,8 +37,8 @@ export function addEbusCommands(program: Command): void {
       .requiredOption('--definitions <folder>', 'definition files in ebusd’s layout')
       .addOption(language())
       .action(async (options: RowOptions) => {
-        const { decodeTelegramRows } = await import('./ebus-definitions-store.ts')
-        process.exitCode = await decodeTelegramRows({ folder: options.definitions, language: options.language, kind })
+        const { convertTelegramRows } = await import('./ebus-definitions-store.ts')
+        process.exitCode = await convertTelegramRows({ folder: options.definitions, language: options.language, kind })
       })
   addRecordingCommands(ebus)
   const definitions = ebus.command('definitions').description('look at definition files')

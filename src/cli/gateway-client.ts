@@ -112,7 +112,7 @@ async function requestWith(
   { method = 'GET', path, body, mayTakeLong = false }: ApiRequest,
   token: string | undefined,
 ): Promise<Result<Json, GatewayClientFault>> {
-  const refusal = await explainCredentialRefusal(gateway, token)
+  const refusal = await refuseCredentialDisclosure(gateway, token)
   if (refusal !== undefined) return fail(refusal)
   // A request that may take long is sent only after the gateway has answered another one.
   const awake = mayTakeLong ? await requestWith(gateway, { path: '/health' }, undefined) : ok(null)
@@ -157,7 +157,7 @@ function toSilenceFault({ note }: RunningGatewayRecord, error: unknown, mayHappe
  * its own, or wait until the gateway is killed and take its lock, its address and its process number. A listener that is
  * not proven to be the gateway is therefore asked without a credential, or not at all.
  */
-export async function explainCredentialRefusal(
+export async function refuseCredentialDisclosure(
   gateway: RunningGatewayRecord,
   token: string | undefined,
 ): Promise<GatewayClientFault | undefined> {

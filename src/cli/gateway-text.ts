@@ -6,7 +6,7 @@
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallResultView, StatusView, ToolView } from '../web/api-requests.ts'
-import type { TraceView } from '../web/views.ts'
+import type { CallTraceView } from '../web/views.ts'
 import { EXIT_CODES, formatAge, sanitizeForTerminal, formatTable, toOneLine } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 
@@ -38,7 +38,7 @@ export function formatCallResult(view: CallResultView): CommandAnswer {
   return { json: view as unknown as Json, text: sanitizeForTerminal(JSON.stringify(view.structured, null, 2)), exit }
 }
 
-export function formatTraces(traces: readonly TraceView[]): CommandAnswer {
+export function formatTraces(traces: readonly CallTraceView[]): CommandAnswer {
   const rows = traces.map((trace) => [
     trace.ts,
     trace.capability,

@@ -9,8 +9,8 @@ import type { TopologySnapshot } from '../bus/topology.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { CallResultView, StatusView, ToolView } from '../web/api-requests.ts'
-import type { MeasurementSeriesView, SettingsView, TraceView } from '../web/views.ts'
-import { printGatewayResponse } from './command-client.ts'
+import type { MeasurementSeriesView, SettingsView, CallTraceView } from '../web/views.ts'
+import { fetchAndPrintGatewayAnswer } from './command-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import { formatCallResult, formatJsonAnswer, formatStatus, formatTools, formatTraces } from './gateway-text.ts'
 import { formatMeasurementHistory, formatProfiles, formatToolDetails, formatTopology } from './views-text.ts'
@@ -28,7 +28,7 @@ export function addInspectionAndCallCommands(program: Command): void {
     .command('status')
     .description('how the gateway is')
     .action((_, command: Command) =>
-      printGatewayResponse(command, { path: '/api/status' }, (value) =>
+      fetchAndPrintGatewayAnswer(command, { path: '/api/status' }, (value) =>
         formatStatus(value as unknown as StatusView, Date.now()),
       ),
     )
@@ -37,10 +37,14 @@ export function addInspectionAndCallCommands(program: Command): void {
     .description('what can be called; with a name, what that tool does and which arguments it takes')
     .option('--profile <name>', 'only those of a profile', 'all')
     .action((name: string | undefined, options: { profile: string }, command: Command) =>
-      printGatewayResponse(command, { path: `/api/tools?profile=${encodeURIComponent(options.profile)}` }, (value) => {
-        const tools = value as unknown as ToolView[]
-        return name === undefined ? formatTools(tools) : formatToolDetails(tools, name)
-      }),
+      fetchAndPrintGatewayAnswer(
+        command,
+        { path: `/api/tools?profile=${encodeURIComponent(options.profile)}` },
+        (value) => {
+          const tools = value as unknown as ToolView[]
+          return name === undefined ? formatTools(tools) : formatToolDetails(tools, name)
+        },
+      ),
     )
   program
     .command('call <tool> [arguments]')
@@ -60,7 +64,7 @@ export function addInspectionAndCallCommands(program: Command): void {
         ...(options.session && { session_id: options.session }),
         ...(options.timeout && { timeoutMs: options.timeout }),
       }
-      return printGatewayResponse(
+      return fetchAndPrintGatewayAnswer(
         command,
         { method: 'POST', path: '/api/call', body: question, mayTakeLong: true },
         (value) => formatCallResult(value as unknown as CallResultView),
@@ -71,15 +75,15 @@ export function addInspectionAndCallCommands(program: Command): void {
     .description('the latest calls, newest first')
     .option('--limit <n>', 'how many', createWholeNumberParser(1, 10_000), 20)
     .action((options: { limit: number }, command: Command) =>
-      printGatewayResponse(command, { path: `/api/traces?limit=${options.limit}`, asWatcher: true }, (value) =>
-        formatTraces(value as unknown as TraceView[]),
+      fetchAndPrintGatewayAnswer(command, { path: `/api/traces?limit=${options.limit}`, asWatcher: true }, (value) =>
+        formatTraces(value as unknown as CallTraceView[]),
       ),
     )
   program
     .command('trace <id>')
     .description('everything on record about one call')
     .action((id: string, _, command: Command) =>
-      printGatewayResponse(command, { path: `/api/calls/${encodeURIComponent(id)}`, asWatcher: true }, (value) =>
+      fetchAndPrintGatewayAnswer(command, { path: `/api/calls/${encodeURIComponent(id)}`, asWatcher: true }, (value) =>
         formatJsonAnswer(value),
       ),
     )
@@ -88,7 +92,7 @@ export function addInspectionAndCallCommands(program: Command): void {
     .description('what was measured in the last 24 hours')
     .action((series: string[], _, command: Command) =>
       // All series are requested, so that a person who names an unknown one is told which there are.
-      printGatewayResponse(command, { path: '/api/history' }, (value) =>
+      fetchAndPrintGatewayAnswer(command, { path: '/api/history' }, (value) =>
         formatMeasurementHistory(value as unknown as MeasurementSeriesView[], series, Date.now()),
       ),
     )
@@ -96,7 +100,7 @@ export function addInspectionAndCallCommands(program: Command): void {
     .command('profiles')
     .description('named subsets of the tools, served at /mcp/<name>')
     .action((_, command: Command) =>
-      printGatewayResponse(command, { path: '/api/settings' }, (value) =>
+      fetchAndPrintGatewayAnswer(command, { path: '/api/settings' }, (value) =>
         formatProfiles(value as unknown as SettingsView),
       ),
     )
@@ -104,7 +108,7 @@ export function addInspectionAndCallCommands(program: Command): void {
     .command('topology')
     .description('nodes and capabilities on the bus')
     .action((_, command: Command) =>
-      printGatewayResponse(command, { path: '/api/topology' }, (value) =>
+      fetchAndPrintGatewayAnswer(command, { path: '/api/topology' }, (value) =>
         formatTopology(value as unknown as TopologySnapshot),
       ),
     )

@@ -11,13 +11,13 @@ import { OWNER_PRINCIPAL } from '../guard/authenticator.ts'
 import { formatSignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
-import { formatLedgerRefusal } from '../ledger/ledger-refusal.ts'
+import { formatLedgerOperationFault } from '../ledger/ledger-refusal.ts'
 import { bodyErasureRequestSchema } from '../web/api-requests.ts'
 import type { ErasureView } from '../web/api-requests.ts'
 import { eraseLedgerEntryBodies } from '../web/ledger-erasure.ts'
 import type { LedgerEntryView } from '../web/views.ts'
 import {
-  printGatewayResponse,
+  fetchAndPrintGatewayAnswer,
   readCommandConfig,
   readDataRoot,
   readGlobalOptions,
@@ -69,8 +69,10 @@ export function addLedgerCommands(program: Command): void {
     .option('--before <seq>', 'older than this entry', createWholeNumberParser(0, Number.MAX_SAFE_INTEGER))
     .action((options: { limit: number; before?: number }, command: Command) => {
       const before = options.before === undefined ? '' : `&before=${options.before}`
-      return printGatewayResponse(command, { path: `/api/ledger/entries?limit=${options.limit}${before}` }, (value) =>
-        formatLedgerEntries(value as unknown as LedgerEntryView[]),
+      return fetchAndPrintGatewayAnswer(
+        command,
+        { path: `/api/ledger/entries?limit=${options.limit}${before}` },
+        (value) => formatLedgerEntries(value as unknown as LedgerEntryView[]),
       )
     })
   ledger
@@ -152,8 +154,10 @@ async function showEntry(command: Command, seq: number): Promise<void> {
 
 async function signNow(command: Command): Promise<void> {
   if (findRunningGateway(readGlobalOptions(command).data).ok)
-    return printGatewayResponse(command, { method: 'POST', path: '/api/ledger/checkpoint', asOwner: true }, (value) =>
-      textAnswer(value),
+    return fetchAndPrintGatewayAnswer(
+      command,
+      { method: 'POST', path: '/api/ledger/checkpoint', asOwner: true },
+      (value) => textAnswer(value),
     )
   await offline(command, async (ledger) => {
     const signed = await ledger.checkpoint()
@@ -163,7 +167,7 @@ async function signNow(command: Command): Promise<void> {
 
 async function prove(command: Command, seq: number, withBody: boolean): Promise<void> {
   if (findRunningGateway(readGlobalOptions(command).data).ok)
-    return printGatewayResponse(
+    return fetchAndPrintGatewayAnswer(
       command,
       // Only an admin is shown what entries commit to.
       withBody
@@ -190,7 +194,7 @@ async function showKey(command: Command): Promise<void> {
 
 async function exportTo(command: Command, folder: string, withBodies: boolean): Promise<void> {
   if (findRunningGateway(readGlobalOptions(command).data).ok)
-    return printGatewayResponse(
+    return fetchAndPrintGatewayAnswer(
       command,
       {
         method: 'POST',
@@ -216,7 +220,7 @@ async function erase(command: Command, entries: readonly number[], reason: strin
       exitCode: EXIT_CODES.usage,
     })
   if (findRunningGateway(readGlobalOptions(command).data).ok)
-    return printGatewayResponse(
+    return fetchAndPrintGatewayAnswer(
       command,
       { method: 'POST', path: '/api/ledger/erase', body: wish.data, asOwner: true, mayTakeLong: true },
       (value) => erasureAnswer(value as unknown as ErasureView),
@@ -272,8 +276,8 @@ function textAnswer(text: Json): CommandAnswer {
   return { json: text, text: typeof text === 'string' ? text.trimEnd() : JSON.stringify(text) }
 }
 
-function refusal(fault: Parameters<typeof formatLedgerRefusal>[0]): CommandAnswer {
-  const message = formatLedgerRefusal(fault)
+function refusal(fault: Parameters<typeof formatLedgerOperationFault>[0]): CommandAnswer {
+  const message = formatLedgerOperationFault(fault)
   return {
     json: { ok: false, fault: fault.kind, message },
     text: message,

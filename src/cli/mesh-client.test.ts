@@ -8,7 +8,7 @@ import { takeProcessLock } from '../core/process-lock-store.ts'
 import { loadExistingNodeKey } from '../ledger/key-store.ts'
 import { admitMember } from '../mesh/identity/community.ts'
 import type { Community } from '../mesh/identity/community.ts'
-import { deriveMeshSealKey } from '../main/membership-log.ts'
+import { deriveMeshDatabaseSealKey } from '../main/membership-log.ts'
 import { MeshStore } from '../mesh/identity/mesh-store.ts'
 import { createNodeIdentity } from '../mesh/identity/node-key.ts'
 import { createOwnCommunity, inviteNode, joinCommunity, listMembers, findMemberIds } from './mesh-client.ts'
@@ -137,7 +137,7 @@ async function admit({ dataRoot }: MeshCommandContext): Promise<void> {
   const root = await loadExistingNodeKey(join(dataRoot, 'keys', 'community.key'))
   const self = await loadExistingNodeKey(join(dataRoot, 'keys', 'node.key'))
   if (!root.ok || !self.ok) throw new Error('there are no keys')
-  const store = new MeshStore(join(dataRoot, 'mesh.db'), { sealKey: deriveMeshSealKey(self.value.privateKey) })
+  const store = new MeshStore(join(dataRoot, 'mesh.db'), { sealKey: deriveMeshDatabaseSealKey(self.value.privateKey) })
   const authority = { self: createNodeIdentity(self.value.privateKey), root: createNodeIdentity(root.value.privateKey) }
   const guest = {
     nodeId: createNodeIdentity(generateKeyPairSync('ed25519').privateKey).id,

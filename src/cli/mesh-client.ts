@@ -13,7 +13,7 @@ import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { formatKeyFault, loadExistingNodeKey, loadOrCreateNodeKey } from '../ledger/key-store.ts'
-import { deriveMeshSealKey } from '../main/membership-log.ts'
+import { deriveMeshDatabaseSealKey } from '../main/membership-log.ts'
 import { loadNodeKey } from '../main/node-key-store.ts'
 import { joinByInvitation } from '../main/joining-client.ts'
 import { locateMeshFiles } from '../main/mesh-files.ts'
@@ -41,7 +41,7 @@ export interface MeshCommandContext {
 /** A sentence that says what is wrong and what to do. */
 export type MeshCommandResult = Result<CommandAnswer, string>
 
-export interface OpenedMeshStore {
+export interface MeshStoreWithSigner {
   readonly store: MeshStore
   readonly authority: CommunitySigner
 }
@@ -215,7 +215,7 @@ export function findMemberIds({ members }: Pick<Community, 'members'>, which: st
 /** The database is shared with the gateway, so each command opens it only as long as it works. */
 export async function withMeshStore(
   command: MeshCommandContext,
-  work: (opened: OpenedMeshStore) => Promise<MeshCommandResult>,
+  work: (opened: MeshStoreWithSigner) => Promise<MeshCommandResult>,
 ): Promise<CommandAnswer> {
   const data = resolveDataDirectory(command.dataRoot)
   const files = locateMeshFiles(data)
@@ -223,7 +223,7 @@ export async function withMeshStore(
   const key = await loadNodeKey(data)
   if (!key.ok) return formatMeshRefusal(key.fault)
   const root = await rootAt(files.rootKey)
-  const sealKey = deriveMeshSealKey(key.value.privateKey)
+  const sealKey = deriveMeshDatabaseSealKey(key.value.privateKey)
   let store: MeshStore
   try {
     store = new MeshStore(files.database, { sealKey })

@@ -14,16 +14,19 @@ import { takeGatewayLock } from '../main/gateway-lock-client.ts'
 import type { Community } from '../mesh/identity/community.ts'
 import { stripNodeIdPrefix } from '../mesh/identity/node-key.ts'
 import { NO_COMMUNITY_MESSAGE, formatMeshRefusal, withMeshStore } from './mesh-client.ts'
-import type { MeshCommandContext, OpenedMeshStore, MeshCommandResult } from './mesh-client.ts'
+import type { MeshCommandContext, MeshStoreWithSigner, MeshCommandResult } from './mesh-client.ts'
 import type { CommandAnswer } from './command-output.ts'
 import { withOfflineLedger } from './offline-ledger-store.ts'
 
-export interface LeaveOptions {
+export interface LeaveCommunityOptions {
   /** Leave even if this node founded the community and others are in it. */
   readonly abandon: boolean
 }
 
-export async function leaveCommunity(command: MeshCommandContext, options: LeaveOptions): Promise<CommandAnswer> {
+export async function leaveCommunity(
+  command: MeshCommandContext,
+  options: LeaveCommunityOptions,
+): Promise<CommandAnswer> {
   const data = resolveDataDirectory(command.dataRoot)
   // A command that only reads creates neither a key nor a database.
   if (!existsSync(locateMeshFiles(data).database)) return leaveLostCommunity(command)
@@ -61,8 +64,8 @@ async function recordLeaving(
 
 async function leave(
   command: MeshCommandContext,
-  { store, authority }: OpenedMeshStore,
-  { abandon }: LeaveOptions,
+  { store, authority }: MeshStoreWithSigner,
+  { abandon }: LeaveCommunityOptions,
 ): Promise<MeshCommandResult> {
   const community = store.community()
   if (community === undefined) return ok(await leaveLostCommunity(command))

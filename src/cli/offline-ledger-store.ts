@@ -30,9 +30,9 @@ import type { LedgerFinding } from '../ledger/ledger-finding.ts'
 import { formatLedgerFault } from '../ledger/ledger-state.ts'
 import { formatKeyFault, loadExistingNodeKey } from '../ledger/key-store.ts'
 import { EntryCacheAudit } from '../ledger/entry-cache-store.ts'
-import { deriveTailKey } from '../ledger/entry-group.ts'
+import { deriveTailMacKey } from '../ledger/entry-group.ts'
 import { readEntriesOfKinds } from '../ledger/entries-by-kind.ts'
-import { ledgerMigrations, explainOutdatedLedger, readAppliedEntryCount } from '../ledger/ledger-store.ts'
+import { ledgerMigrations, explainOutdatedLedgerFormat, readAppliedEntryCount } from '../ledger/ledger-store.ts'
 import { isLogPresent, LogStore } from '../ledger/log-store.ts'
 import { LookupStore } from '../ledger/lookup-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
@@ -49,10 +49,10 @@ import { verifyStoredLog } from '../ledger/log-verification.ts'
 import type { LogVerificationOptions, LogVerificationReport } from '../ledger/log-verification.ts'
 import { openLedgerPin } from '../main/ledger-pin-location-store.ts'
 import { resolveLogOrigin } from '../main/log-origin-store.ts'
-import { deriveMeshSealKey } from '../main/membership-log.ts'
-import { loadMeshContentAudit } from '../main/mesh-content-audit-store.ts'
+import { deriveMeshDatabaseSealKey } from '../main/membership-log.ts'
+import { loadMeshContentAuditor } from '../main/mesh-content-audit-store.ts'
 import { locateMeshFiles } from '../main/mesh-files.ts'
-import { ledgerEntryCaches, listStoredContentAudits, ledgerProjections } from '../main/ledger-projections.ts'
+import { ledgerEntryCaches, createStoredContentAuditors, ledgerProjections } from '../main/ledger-projections.ts'
 import { explainClosedDataRoot } from '../main/data-directory-check-store.ts'
 import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 import { takeGatewayLock } from '../main/gateway-lock-client.ts'
@@ -194,13 +194,13 @@ async function verifyIn(
   // or in everything that is read later. A file that cannot be read counts as one that is not a checkpoint.
   const text = await readFileIfPresent(data.lastSigned).catch(() => new Uint8Array(0))
   const origin = await resolveLogOrigin(config, { ...data, pin: pinned.pin }, () => checkpoints.latest()?.note)
-  const secret = deriveTailKey(createLogSigner(origin, key.value.privateKey))
+  const secret = deriveTailMacKey(createLogSigner(origin, key.value.privateKey))
   const lookup = openLookup(data.ledger)
   const mesh = locateMeshFiles(data).database
   const meshCopy = copy === undefined || !existsSync(mesh) ? undefined : copyDatabase(mesh)
-  const meshAudit = await loadMeshContentAudit({
+  const meshAudit = await loadMeshContentAuditor({
     path: mesh,
-    sealKey: deriveMeshSealKey(key.value.privateKey),
+    sealKey: deriveMeshDatabaseSealKey(key.value.privateKey),
     ...(meshCopy && { opened: meshCopy.path }),
   })
   const log = new LogStore({ directory: data.ledger, key: secret, readOnly: true, tables })
@@ -217,7 +217,7 @@ async function verifyIn(
       lastSigned: { path: data.lastSigned, text },
       cacheAudits: () => ledgerEntryCaches.map((cache) => new EntryCacheAudit(cache, database.sql)),
       projections: ledgerProjections,
-      contents: [...listStoredContentAudits(database, data), meshAudit],
+      contents: [...createStoredContentAuditors(database, data), meshAudit],
       schema: () => findAlteredSchema(database.sql, migrations),
       databases: [database.path, ...(lookup === undefined ? [] : [lookup.store.path])],
       ...(lookup && { lookup: lookup.store }),
@@ -302,7 +302,7 @@ function isWritable(folder: string): boolean {
 function noLedgerSentence(dataRoot: string): string {
   return (
     explainClosedDataRoot(dataRoot) ??
-    explainOutdatedLedger(resolveDataDirectory(dataRoot).database) ??
+    explainOutdatedLedgerFormat(resolveDataDirectory(dataRoot).database) ??
     `There is no ledger in ${dataRoot}.`
   )
 }
@@ -339,13 +339,13 @@ export function withOfflineLedger<Value>(
   })
 }
 
-export interface SuccessorLog {
+export interface SuccessorLogFacts {
   readonly entries: number
   readonly key: NoteVerifier
 }
 
 /** Continues from an older copy as a log with another name, where no gateway runs. The fault is a sentence. */
-export function startSuccessorLog(dataRoot: string, config: Config): Promise<Result<SuccessorLog, string>> {
+export function startSuccessorLog(dataRoot: string, config: Config): Promise<Result<SuccessorLogFacts, string>> {
   const { origin: named } = config.ledger
   if (named !== undefined)
     return Promise.resolve(

@@ -7,11 +7,11 @@ import { homedir } from 'node:os'
 import { Argument } from 'commander'
 import type { Command } from 'commander'
 import { resolveConfigPath } from '../config/config-store.ts'
-import { formatHttpAddress } from '../core/http-address.ts'
-import { MCP_CLIENT_NAMES, resolveHearthbusCommand, resolveHearthbusSettings } from '../web/client-snippet.ts'
+import { formatHttpUrl } from '../core/http-address.ts'
+import { MCP_CLIENT_NAMES, resolveHearthbusCommand, resolveDataAndConfigOptions } from '../web/client-snippet.ts'
 import type { McpClientName } from '../web/client-snippet.ts'
 import { diagnoseDoctorFacts } from '../web/doctor.ts'
-import { readCommandConfig, readGlobalOptions, fetchFromGateway, printAnswer } from './command-client.ts'
+import { readCommandConfig, readGlobalOptions, fetchFromGatewayOrExplain, printAnswer } from './command-client.ts'
 import { formatConnectSnippet } from './connect.ts'
 import { formatDoctorFindings } from './doctor.ts'
 import { gatherDoctorFacts } from './doctor-client.ts'
@@ -50,10 +50,11 @@ export function addSetupCommands(program: Command): void {
       const running = findRunningGateway(readGlobalOptions(command).data)
       // An unknown profile is reported here; a client would only show an empty list.
       const tools = { path: `/api/tools?profile=${encodeURIComponent(profile)}` }
-      if (running.ok && !ALWAYS_SERVED.has(profile) && (await fetchFromGateway(command, tools)) === undefined) return
-      const url = running.ok ? running.value.note.url : formatHttpAddress(config.listen.host, config.listen.port)
+      if (running.ok && !ALWAYS_SERVED.has(profile) && (await fetchFromGatewayOrExplain(command, tools)) === undefined)
+        return
+      const url = running.ok ? running.value.note.url : formatHttpUrl(config.listen.host, config.listen.port)
       const self = resolveHearthbusCommand(process.argv[1] ?? '')
-      const settings = resolveHearthbusSettings(process.argv.slice(2), process.env, process.cwd())
+      const settings = resolveDataAndConfigOptions(process.argv.slice(2), process.env, process.cwd())
       printAnswer(
         command,
         formatConnectSnippet(client, { url, command: self, settings, profile, listen: config.listen }),

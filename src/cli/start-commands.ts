@@ -11,7 +11,7 @@ import { readCommandConfig, readDataRoot } from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { ExitCode } from './command-output.ts'
-import { shortenHearthbusCommand } from './hearthbus-command.ts'
+import { resolveShortestHearthbusCommand } from './hearthbus-command.ts'
 import { createWholeNumberParser } from './whole-number.ts'
 import { PACKAGE_VERSION } from './version-store.ts'
 
@@ -33,7 +33,7 @@ export function addStartCommands(program: Command): void {
       const { runUpCommand } = await import('./up-server.ts')
       const shared = {
         version: PACKAGE_VERSION,
-        command: shortenHearthbusCommand(process.argv[1] ?? '', process.cwd()),
+        command: resolveShortestHearthbusCommand(process.argv[1] ?? '', process.cwd()),
       }
       if (options.demo !== true) {
         endWith(await runUpCommand({ ...shared, config, dataRoot: root }))

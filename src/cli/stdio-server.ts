@@ -11,7 +11,7 @@ import type { Gateway } from '../main.ts'
 import { bridgeStdio } from '../mcp/bridge-client.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { serveStdio } from '../mcp/stdio-server.ts'
-import { findRunningGateway, explainCredentialRefusal } from './gateway-client.ts'
+import { findRunningGateway, refuseCredentialDisclosure } from './gateway-client.ts'
 import type { RunningGatewayRecord } from './gateway-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { ExitCode } from './command-output.ts'
@@ -40,7 +40,7 @@ export async function runStdioCommand(options: StdioCommandOptions): Promise<Exi
   for (;;) {
     const running = findRunningGateway(options.dataRoot)
     if (running.ok) {
-      const refusal = await explainCredentialRefusal(running.value, options.token)
+      const refusal = await refuseCredentialDisclosure(running.value, options.token)
       return refusal === undefined ? bridge(options, logger) : refuse(refusal.message, EXIT_CODES.unreachable)
     }
     const over = patience.aborted
@@ -114,7 +114,7 @@ function principalOf({ guard }: Gateway, config: Config, token: string | undefin
 async function bridge({ dataRoot, token, ...door }: StdioCommandOptions, logger: Logger): Promise<ExitCode> {
   const locate = async (): Promise<URL | undefined> => {
     const running = findRunningGateway(dataRoot)
-    if (!running.ok || (await explainCredentialRefusal(running.value, token)) !== undefined) return undefined
+    if (!running.ok || (await refuseCredentialDisclosure(running.value, token)) !== undefined) return undefined
     return endpoint(running.value, door)
   }
   await bridgeStdio({ streams: { input: process.stdin, output: process.stdout }, locate, token, log: logger })

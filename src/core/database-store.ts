@@ -83,11 +83,11 @@ export interface CommitJournal extends TransactionListener {
    * All works have run. Writes what they appended; `undefined` when that is nothing. With `changedRows` a transaction
    * is open, and its tables differ from what they were before the group.
    */
-  readonly writeGroup: (changedRows: boolean) => JournalSync | undefined
+  readonly writeGroup: (changedRows: boolean) => PendingJournalSync | undefined
   readonly close: () => void
 }
 
-export interface JournalSync {
+export interface PendingJournalSync {
   readonly later: (done: (error: Error | null) => void) => void
   /** Synchronous, for a close that cannot wait, and for a group of one caller alone. */
   readonly now: () => void
@@ -118,7 +118,7 @@ interface Group {
   readonly settled: readonly Settled[]
   readonly tables: boolean
   readonly changedRows: boolean
-  readonly sync: JournalSync | undefined
+  readonly sync: PendingJournalSync | undefined
 }
 
 export class Database {
@@ -401,7 +401,7 @@ export class Database {
   }
 }
 
-function tryNow(sync: JournalSync): Error | null {
+function tryNow(sync: PendingJournalSync): Error | null {
   try {
     sync.now()
     return null

@@ -70,11 +70,11 @@ export interface CallRecordReference extends ApprovalOrGrantReference {
   /** The index of its `call.exit`. */
   readonly endLogIndex: number
   /** The caller's own work that the call is recorded under, if the caller named any. */
-  readonly work?: CallWorkReference | undefined
+  readonly work?: TaskOrSessionReference | undefined
 }
 
 /** Which work a call belongs to, such as a task and an audit session of the runtime, as its caller claims. */
-export interface CallWorkReference {
+export interface TaskOrSessionReference {
   readonly taskId?: string
   readonly sessionId?: string
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatHttpAddress } from './http-address.ts'
+import { formatHttpUrl } from './http-address.ts'
 
 it.each([
   ['127.0.0.1', 'http://127.0.0.1:7420'],
@@ -8,5 +8,5 @@ it.each([
   ['0.0.0.0', 'http://127.0.0.1:7420'],
   ['::', 'http://[::1]:7420'],
 ])('a listener at %s is reached at %s', (host, url) => {
-  expect(formatHttpAddress(host, 7420)).toBe(url)
+  expect(formatHttpUrl(host, 7420)).toBe(url)
 })

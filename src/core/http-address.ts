@@ -5,7 +5,7 @@
  */
 const EVERYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
-export function formatHttpAddress(host: string, port: number): string {
+export function formatHttpUrl(host: string, port: number): string {
   const reachable = EVERYWHERE[host] ?? host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }

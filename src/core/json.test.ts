@@ -2,7 +2,13 @@ import canonicalize from 'canonicalize'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyText } from '../../test/any-text.ts'
-import { canonicalJson, isCanonicalJsonText, parseUntrustedJson, snapshotJson, toPlainJson } from './json.ts'
+import {
+  canonicalJson,
+  isCanonicalJsonText,
+  parseJsonReplacingLoneSurrogates,
+  toJsonWithCanonicalText,
+  toPlainJson,
+} from './json.ts'
 import type { Json } from './json.ts'
 
 describe('canonical JSON', () => {
@@ -71,8 +77,8 @@ describe('canonical JSON', () => {
 
   it('is that of the plain value that goes with it', () => {
     const plain = { b: [1, { a: null }], 10: 'x' }
-    expect(snapshotJson(plain).value).toBe(plain)
-    expect(snapshotJson({ at: new Date(0), b: 1 })).toEqual({
+    expect(toJsonWithCanonicalText(plain).value).toBe(plain)
+    expect(toJsonWithCanonicalText({ at: new Date(0), b: 1 })).toEqual({
       text: '{"at":"1970-01-01T00:00:00.000Z","b":1}',
       value: { at: '1970-01-01T00:00:00.000Z', b: 1 },
     })
@@ -136,9 +142,11 @@ describe('canonical JSON', () => {
 
 describe('received JSON', () => {
   it('is what JSON says, as long as its characters are whole', () => {
-    expect(parseUntrustedJson(String.raw`{"a":"\ud83d\ude00 \u00e4 \\ud83d 😀"}`)).toEqual({ a: '😀 ä \\ud83d 😀' })
-    expect(parseUntrustedJson('{"a":')).toBeUndefined()
-    expect(parseUntrustedJson(undefined)).toBeUndefined()
+    expect(parseJsonReplacingLoneSurrogates(String.raw`{"a":"\ud83d\ude00 \u00e4 \\ud83d 😀"}`)).toEqual({
+      a: '😀 ä \\ud83d 😀',
+    })
+    expect(parseJsonReplacingLoneSurrogates('{"a":')).toBeUndefined()
+    expect(parseJsonReplacingLoneSurrogates(undefined)).toBeUndefined()
   })
 
   it.each([
@@ -149,11 +157,13 @@ describe('received JSON', () => {
     [String.raw`"\ud83d\\ude00"`, '\ufffd\\ude00'],
     ['"\ud83d"', '\ufffd'],
   ])('has a mark where half a character was: %s', (text, read) => {
-    expect(parseUntrustedJson(text)).toBe(read)
+    expect(parseJsonReplacingLoneSurrogates(text)).toBe(read)
   })
 
   it('has a mark in names of members, too', () => {
-    expect(parseUntrustedJson(String.raw`{"\ud83d":[{"x":"\ude00"}]}`)).toEqual({ '\ufffd': [{ x: '\ufffd' }] })
+    expect(parseJsonReplacingLoneSurrogates(String.raw`{"\ud83d":[{"x":"\ude00"}]}`)).toEqual({
+      '\ufffd': [{ x: '\ufffd' }],
+    })
   })
 })
 

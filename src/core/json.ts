@@ -28,7 +28,8 @@ export function toPlainJson(value: unknown): Json {
   if (inOrder(value, PLAIN_DEPTH) !== NOT_PLAIN) return value as Json
   // Throws on a cycle, which the next check would follow for ever.
   canonicalJson(value)
-  if (!isNestedWithin(value, MAX_JSON_DEPTH - 1)) throw new RangeError(`nested deeper than ${MAX_JSON_DEPTH} levels`)
+  if (!isNestedWithinDepth(value, MAX_JSON_DEPTH - 1))
+    throw new RangeError(`nested deeper than ${MAX_JSON_DEPTH} levels`)
   return JSON.parse(JSON.stringify(value)) as Json
 }
 
@@ -49,7 +50,7 @@ export function unescapeJsonPointerToken(token: string): string {
 }
 
 /** The same with its RFC 8785 text, so that what is hashed is what is sent. */
-export function snapshotJson(value: unknown): { readonly text: string; readonly value: Json } {
+export function toJsonWithCanonicalText(value: unknown): { readonly text: string; readonly value: Json } {
   const text = plainText(value)
   if (text !== undefined) return { text, value: value as Json }
   const plain = toPlainJson(value)
@@ -257,7 +258,7 @@ const HALF = /\\u[dD][89a-fA-F]/
  * emoji, which other wires cannot carry. It is read as U+FFFD, so that one such text does not make the whole answer
  * unreadable.
  */
-export function parseUntrustedJson(text: string | undefined): Json | undefined {
+export function parseJsonReplacingLoneSurrogates(text: string | undefined): Json | undefined {
   const whole = text?.toWellFormed()
   if (whole === undefined || !HALF.test(whole)) return parseJsonOrUndefined(whole)
   return parseJsonOrUndefined(whole.replaceAll(ESCAPE, (escape) => (isHalf(escape) ? String.raw`\ufffd` : escape)))
@@ -272,10 +273,10 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /** The limit for another node's answers; far deeper than any real answer is. */
-export const MAX_UNTRUSTED_JSON_DEPTH = 64
+export const MAX_REMOTE_JSON_DEPTH = 64
 
-export function isNestedWithin(value: unknown, levels: number): boolean {
-  return countMembersWithin(value, levels) !== undefined
+export function isNestedWithinDepth(value: unknown, levels: number): boolean {
+  return countMembersWithinDepth(value, levels) !== undefined
 }
 
 /**
@@ -283,7 +284,7 @@ export function isNestedWithin(value: unknown, levels: number): boolean {
  * Counted level by level without recursion: the value is untrusted, and most functions on values recurse as deep as the
  * value does.
  */
-export function countMembersWithin(value: unknown, levels: number): number | undefined {
+export function countMembersWithinDepth(value: unknown, levels: number): number | undefined {
   let level: readonly unknown[] = [value]
   let members = 0
   for (let depth = 0; depth <= levels; depth++) {
@@ -333,7 +334,7 @@ export const MAX_JSON_DEPTH = 64
 /** A byte order mark is kept: no JSON begins with one. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-export function parseStrictJson(bytes: Uint8Array): Result<Json, StrictJsonFault> {
+export function parseStrictJsonBytes(bytes: Uint8Array): Result<Json, StrictJsonFault> {
   let text: string
   try {
     text = decoder.decode(bytes)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MAX_JSON_DEPTH, parseStrictJson, parseStrictJsonText } from './json.ts'
+import { MAX_JSON_DEPTH, parseStrictJsonBytes, parseStrictJsonText } from './json.ts'
 
 function kindOf(text: string): string {
   const read = parseStrictJsonText(text)
@@ -26,7 +26,7 @@ describe('strict JSON', () => {
     )
     fc.assert(
       fc.property(bytes, (some) => {
-        expect(() => parseStrictJson(some)).not.toThrow()
+        expect(() => parseStrictJsonBytes(some)).not.toThrow()
       }),
     )
   })
@@ -58,16 +58,19 @@ describe('strict JSON', () => {
   })
 
   it('refuses bytes that are not UTF-8, and text that is not JSON', () => {
-    expect(parseStrictJson(Uint8Array.of(0x22, 0xff, 0x22))).toMatchObject({ ok: false, fault: { kind: 'not-utf8' } })
+    expect(parseStrictJsonBytes(Uint8Array.of(0x22, 0xff, 0x22))).toMatchObject({
+      ok: false,
+      fault: { kind: 'not-utf8' },
+    })
     // RFC 3629 § 3: a surrogate and an overlong form are no UTF-8. RFC 8259 § 8.1: no byte order mark.
     for (const wrong of [
       [0xed, 0xa0, 0x80],
       [0xc0, 0xaf],
       [0xe2, 0x82],
     ])
-      expect(parseStrictJson(Uint8Array.of(0x22, ...wrong, 0x22))).toMatchObject({ fault: { kind: 'not-utf8' } })
-    expect(parseStrictJson(Buffer.from('\uFEFF{}'))).toMatchObject({ ok: false, fault: { kind: 'not-json' } })
-    expect(parseStrictJson(Buffer.from('"\uFFFD"'))).toEqual({ ok: true, value: '\uFFFD' })
+      expect(parseStrictJsonBytes(Uint8Array.of(0x22, ...wrong, 0x22))).toMatchObject({ fault: { kind: 'not-utf8' } })
+    expect(parseStrictJsonBytes(Buffer.from('\uFEFF{}'))).toMatchObject({ ok: false, fault: { kind: 'not-json' } })
+    expect(parseStrictJsonBytes(Buffer.from('"\uFFFD"'))).toEqual({ ok: true, value: '\uFFFD' })
     expect(kindOf('')).toBe('not-json')
     expect(kindOf('{"a":1')).toBe('not-json')
     expect(kindOf('{"a":NaN}')).toBe('not-json')

@@ -5,7 +5,7 @@
  * letters), private and unassigned code points, variation selectors, blank letters. A reader cannot be instructed by
  * text that the person beside it does not see.
  */
-import { parseUntrustedJson } from './json.ts'
+import { parseJsonReplacingLoneSurrogates } from './json.ts'
 import type { Json, JsonObject } from './json.ts'
 
 const INVISIBLE =
@@ -53,11 +53,11 @@ export function isPrintableText(text: string): boolean {
 const HIDDEN_IN_JSON = new RegExp(`(?![\\t\\n\\r])[${INVISIBLE}]|\\\\u`, 'u')
 
 /**
- * The value of an untrusted text, as `parseUntrustedJson` returns it, cleaned. One test of the whole text shows whether
+ * The value of an untrusted text, as `parseJsonReplacingLoneSurrogates` returns it, cleaned. One test of the whole text shows whether
  * anything has to be done.
  */
 export function parseAndSanitizeJson(text: string | undefined): Json | undefined {
-  const value = parseUntrustedJson(text)
+  const value = parseJsonReplacingLoneSurrogates(text)
   return value !== undefined && text !== undefined && HIDDEN_IN_JSON.test(text) ? sanitizeJson(value) : value
 }
 

@@ -20,8 +20,8 @@ import { readSystemErrorCode } from '../core/thrown-error.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { DeviceGateway, VoiceOptions } from './enrol/gateway-server.ts'
 import { openDeviceGateway } from './enrol/gateway-server.ts'
-import { createBackendToolCaller } from './tools/backend-tool-calls.ts'
-import { readVoiceBackend } from './voice-settings.ts'
+import { createToolCallerForVoiceBackend } from './tools/backend-tool-calls.ts'
+import { readVoiceBackendSettings } from './voice-settings.ts'
 import {
   readDeviceGatewaySettings,
   isLoopbackOnlyListener,
@@ -242,14 +242,14 @@ class DevicesRuntime {
 
   #voiceOptions(): { readonly voice?: VoiceOptions } {
     const { config, bus, logger } = this.#options
-    const backend = readVoiceBackend(config.voice, process.env)
+    const backend = readVoiceBackendSettings(config.voice, process.env)
     if (backend === undefined) return {}
     const onPresence = (deviceId: string, isThere: boolean): void => {
       const device = this.house?.store.slug(deviceId) ?? deviceId
       if (isThere) logger.info({ device }, 'the voice backend answers again')
       else logger.warn({ device }, 'the voice backend does not answer; the device still has its tools here')
     }
-    const callTool = createBackendToolCaller({ house: () => this.house, bus })
+    const callTool = createToolCallerForVoiceBackend({ house: () => this.house, bus })
     return { voice: { backend, onPresence, ...(config.voice.backendTools === 'guard' ? { callTool } : {}) } }
   }
 

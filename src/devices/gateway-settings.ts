@@ -2,7 +2,7 @@
  * Gateway settings: translates the configuration of the devices listener into the options of the modules that use it.
  */
 import type { DevicesConfig } from '../config/devices.ts'
-import { formatHttpAddress } from '../core/http-address.ts'
+import { formatHttpUrl } from '../core/http-address.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { listDeviceListeners } from '../config/listeners.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
@@ -45,7 +45,7 @@ export function readDeviceGatewaySettings(config: DevicesConfig): GatewaySetting
 /** The URL that a person types into a device; where none is configured, the one on this machine. */
 export function formatOtaUrl({ publicUrl, host, otaPath }: DevicesConfig, port: number): string {
   if (publicUrl !== undefined) return `${publicUrl.replace(/\/$/, '')}${otaPath}`
-  return `${formatHttpAddress(host, port)}${otaPath}`
+  return `${formatHttpUrl(host, port)}${otaPath}`
 }
 
 /**

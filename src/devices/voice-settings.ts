@@ -11,7 +11,7 @@ type Environment = Readonly<Record<string, string | undefined>>
  * Returns `undefined` without a backend. Throws where a variable is missing, so that no device connects with incomplete
  * settings.
  */
-export function readVoiceBackend(
+export function readVoiceBackendSettings(
   voice: DevicesConfig['voice'],
   environment: Environment,
 ): VoiceOptions['backend'] | undefined {

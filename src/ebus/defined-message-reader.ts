@@ -8,7 +8,7 @@ import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
 import type { BusRequest, BusStatus } from './adapter/ebus-connection.ts'
-import type { ReadFailure } from './definitions/awaited-reads.ts'
+import type { MessageReadFailure } from './definitions/awaited-reads.ts'
 import type { DefinitionErrorCode } from './definitions/definition-error.ts'
 import type { LastMessageData } from './definitions/message-chain.ts'
 import type { MessageDefinition } from './definitions/message-definition.ts'
@@ -124,7 +124,7 @@ export class DefinedMessageReader {
 }
 
 /** A message that cannot be requested at all counts as refused. */
-function classifyReadFailure(fault: RegisterReadFault | DefinitionErrorCode): ReadFailure {
+function classifyReadFailure(fault: RegisterReadFault | DefinitionErrorCode): MessageReadFailure {
   // An answer that the definition cannot decode still counts as an answer.
   if (typeof fault === 'string' || fault.kind === 'refused') return 'refused'
   return fault.kind === 'no-answer' ? 'no-answer' : 'bus'

@@ -27,7 +27,7 @@ import { adviseOnBusStatus } from './bus-advice.ts'
 import { HeatingBusClient } from './heating-bus-client.ts'
 import type { ObservationFeatureFlags } from './observe/bus-status.ts'
 import { DEFAULT_WARM_UP_THRESHOLDS } from './observe/passive-warm-up.ts'
-import { createEbusBusTools, createWatchSummaryTools } from './tools/bus-tools.ts'
+import { createBusTrafficTools, createWatchSummaryTools } from './tools/bus-tools.ts'
 import { createConfigTools } from './tools/config-tools.ts'
 import type { DefinitionLoadState, EbusToolContext } from './tools/ebus-tool-context.ts'
 import { createMessageTools } from './tools/message-tools.ts'
@@ -43,7 +43,7 @@ import { createSnapshotTools } from './tools/snapshot-tools.ts'
 import { createVaillantTools } from './tools/vaillant-tools.ts'
 import { createRegisterValueStore } from './register-value-store.ts'
 
-export interface EbusOptions {
+export interface EbusServiceOptions {
   readonly config: EbusConfig
   readonly bus: Pick<CapabilityBus, 'announceResource'>
   readonly database: Database
@@ -59,7 +59,7 @@ const UNUSED_ADDRESS = 0xff
 const FAULTS_TOLD = 3
 
 /** Nothing is contacted before `start`, and `start` does not wait for a device. */
-export function createEbus(options: EbusOptions): Service {
+export function createEbusService(options: EbusServiceOptions): Service {
   const { config, clock, version, logger } = options
   const buses = config.buses.map((bus) => heatingBus(bus, options))
   const snapshots = new EbusSnapshots({ ...SNAPSHOT_LIMITS, ttlMs: config.snapshotSeconds * MS_PER_SECOND })
@@ -115,7 +115,7 @@ function definitionsOrigin({ definitions }: EbusConfig): DefinitionLoadState | u
 async function loadDefinitions(
   origin: DefinitionLoadState,
   buses: readonly HeatingBusClient[],
-  { clock, logger, dataRoot }: EbusOptions,
+  { clock, logger, dataRoot }: EbusServiceOptions,
 ): Promise<void> {
   try {
     const catalog = await openCatalog(origin.source, { dataRoot, now: clock.now })
@@ -134,7 +134,10 @@ async function loadDefinitions(
 type BusConfig = EbusConfig['buses'][number]
 
 /** Throws for an invalid adapter and for a duplicate name, which the configuration should have refused. */
-function heatingBus(bus: BusConfig, { config, database, clock, logger, ...options }: EbusOptions): HeatingBusClient {
+function heatingBus(
+  bus: BusConfig,
+  { config, database, clock, logger, ...options }: EbusServiceOptions,
+): HeatingBusClient {
   const endpoint = parseAdapterEndpoint(bus.adapter)
   if (!endpoint.ok) throw new Error(`ebus: ${bus.adapter} is no adapter; ${endpoint.fault.expected}`)
   if (config.buses.filter(({ id }) => id === bus.id).length > 1) throw new Error(`ebus: two buses are called ${bus.id}`)
@@ -194,7 +197,7 @@ function allCapabilities(house: EbusToolContext, config: EbusConfig): readonly C
     ...createSnapshotTools(house, pause),
     ...createRpcTools(house),
     ...createMessageTools(house),
-    ...(config.observe ? createEbusBusTools(house) : []),
+    ...(config.observe ? createBusTrafficTools(house) : []),
     ...(config.observe && config.passiveValues !== 'off' ? createWatchSummaryTools(house) : []),
     ...createEbusResources(house),
   ]

@@ -25,7 +25,7 @@ import type { RegisterReadKey } from './semantic/read-key.ts'
 import { encodeReadRequest } from './semantic/read-key.ts'
 import { extractAnswerValue, interpretTelegram } from './semantic/telegram-meaning.ts'
 import type { PlannedRead } from './semantic/read-plan.ts'
-import type { RegisterReadFault, RegisterReadOptions, CompletedRead } from './semantic/read-scheduler.ts'
+import type { RegisterReadFault, RegisterReadOptions, RegisterReadAnswer } from './semantic/read-scheduler.ts'
 import { RegisterReader } from './semantic/read-scheduler.ts'
 import { listResidentSettings } from './semantic/resident-settings.ts'
 import type { RegisterValueStore } from './register-value-store.ts'
@@ -183,7 +183,10 @@ export class HeatingBusClient {
   }
 
   /** For a tool: returns a known value if it is recent enough, else reads it from the bus. */
-  async read(key: RegisterReadKey, options: RegisterReadOptions): Promise<Result<CompletedRead, RegisterReadFault>> {
+  async read(
+    key: RegisterReadKey,
+    options: RegisterReadOptions,
+  ): Promise<Result<RegisterReadAnswer, RegisterReadFault>> {
     this.#toolReads.delete(key)
     this.#toolReads.set(key, this.#options.clock.monotonic())
     if (this.#toolReads.size > TOOL_READS_KEPT) this.#toolReads.delete(this.#toolReads.keys().next().value ?? 0)

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { actuator, ADMIN, AGENT, APPROVER, callOf, offerOf, openHouse, around } from '../../test/guard-house.ts'
-import { openOwnerTokenFile, readOwnerToken } from './owner-token-store.ts'
-import type { OwnerTokenHashRecord } from './owner-token-store.ts'
+import { loadOrCreateOwnerTokenVerifier, readOwnerToken } from './owner-token-store.ts'
+import type { OwnerTokenHashLog } from './owner-token-store.ts'
 import { isAccessToken, mintAccessToken } from './access-token.ts'
 import type { AccessTokenRequest } from './access-token.ts'
 
@@ -190,12 +190,12 @@ describe('owner token', () => {
     try {
       const path = join(directory, 'keys', 'owner.token')
       const record = ownerRecord(path)
-      const owner = await openOwnerTokenFile(path, record)
+      const owner = await loadOrCreateOwnerTokenVerifier(path, record)
       expect(statSync(path).mode & 0o777).toBe(0o600)
       const token = readOwnerToken(path)
       expect(owner.matches(token)).toBe(true)
       expect(owner.matches(`${token.slice(0, -1)}_`)).toBe(false)
-      await openOwnerTokenFile(path, record)
+      await loadOrCreateOwnerTokenVerifier(path, record)
       expect(readFileSync(path, 'utf8')).toBe(`${token}\n`)
     } finally {
       rmSync(directory, { recursive: true })
@@ -207,17 +207,17 @@ describe('owner token', () => {
     try {
       const path = join(directory, 'owner.token')
       const record = ownerRecord(path)
-      await openOwnerTokenFile(path, record)
+      await loadOrCreateOwnerTokenVerifier(path, record)
       chmodSync(path, 0o644)
-      await expect(openOwnerTokenFile(path, record)).rejects.toThrow(/chmod 600/)
+      await expect(loadOrCreateOwnerTokenVerifier(path, record)).rejects.toThrow(/chmod 600/)
       chmodSync(path, 0o600)
       writeFileSync(path, 'password\n')
-      await expect(openOwnerTokenFile(path, record)).rejects.toThrow(/holds no token/)
+      await expect(loadOrCreateOwnerTokenVerifier(path, record)).rejects.toThrow(/holds no token/)
       // Another one of the right form, by who can write here.
       writeFileSync(path, `${mintAccessToken()}\n`)
-      await expect(openOwnerTokenFile(path, record)).rejects.toThrow(/not the token that this node made/)
+      await expect(loadOrCreateOwnerTokenVerifier(path, record)).rejects.toThrow(/not the token that this node made/)
       rmSync(path)
-      const owner = await openOwnerTokenFile(path, record)
+      const owner = await loadOrCreateOwnerTokenVerifier(path, record)
       expect(owner.matches(readOwnerToken(path))).toBe(true)
     } finally {
       rmSync(directory, { recursive: true })
@@ -226,7 +226,7 @@ describe('owner token', () => {
 })
 
 /** The file must not be there before the log knows of it. */
-function ownerRecord(path: string): OwnerTokenHashRecord {
+function ownerRecord(path: string): OwnerTokenHashLog {
   let known: string | undefined
   return {
     known: () => known,

@@ -14,7 +14,7 @@ import { readAllRows } from '../core/sqlite-row-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { isoTime } from '../toolbox/iso-time.ts'
-import { explainTokenAuthorityRefusal } from './caller-authority.ts'
+import { explainTokenAdministrationRefusal } from './caller-authority.ts'
 import type { GuardState } from './guard-state.ts'
 import { findTokenByName } from './principal-state.ts'
 import type { AccessTokenState } from './principal-state.ts'
@@ -108,7 +108,7 @@ export function createAccessTokenService(options: {
   return {
     create: async (by, request) => {
       const { name, role, restrictions, ttlMs } = request
-      const refusal = explainTokenAuthorityRefusal(by, restrictions) ?? flawOf(explainAccessTokenFlaw(request))
+      const refusal = explainTokenAdministrationRefusal(by, restrictions) ?? flawOf(explainAccessTokenFlaw(request))
       if (refusal !== undefined) return fail(refusal)
       const token = mintAccessToken()
       const hash = toHex(hashAccessToken(token))
@@ -137,10 +137,10 @@ export function createAccessTokenService(options: {
       })
     },
     revoke: async (by, name) => {
-      const roleFlaw = explainTokenAuthorityRefusal(by, NOTHING)
+      const roleFlaw = explainTokenAdministrationRefusal(by, NOTHING)
       if (roleFlaw !== undefined) return fail(roleFlaw)
       return transact((transaction): Result<void, Fault> => {
-        const flaw = explainTokenAuthorityRefusal(by, findTokenByName(state, name)?.restrictions)
+        const flaw = explainTokenAdministrationRefusal(by, findTokenByName(state, name)?.restrictions)
         if (findTokenByName(state, name) !== undefined && flaw !== undefined) return fail(flaw)
         if (!revokeIn(transaction, name, toCallerKey(by)))
           return fail({ kind: 'not-found', message: `There is no token named ${name}.` })

@@ -82,7 +82,10 @@ export function explainAccessTokenFlaw({ name, role, restrictions, ttlMs }: Acce
  * What is wrong with the profiles of a requested token, checked by a caller that knows which exist; a token for an
  * unknown profile could call nothing.
  */
-export function explainProfileFlaw({ restrictions }: AccessTokenRequest, known: readonly string[]): string | undefined {
+export function explainUnknownTokenProfile(
+  { restrictions }: AccessTokenRequest,
+  known: readonly string[],
+): string | undefined {
   const stranger = restrictions?.profiles?.find((profile) => !known.includes(profile))
   if (stranger === undefined) return undefined
   return `There is no profile ${JSON.stringify(stranger)}. There are: ${known.join(', ')}.`

@@ -12,7 +12,7 @@
 import { readEntryTime, readEntryTextField, readEntryTextListField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
-import { explainAdminEntryRefusal } from './principal-state.ts'
+import { explainEntryNotByAdmin } from './principal-state.ts'
 import { HOURS_PER_DAY, MS_PER_HOUR, toHourlyActCounts } from './limits.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ActuatorUsage } from './limits.ts'
@@ -73,7 +73,7 @@ export const actuatorEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
 
   'stop.released': (state, entry) => {
     if (!state.stop.has(EMERGENCY_STOP_STATE_KEY)) return 'nothing was stopped'
-    const unlawful = explainAdminEntryRefusal(state, entry)
+    const unlawful = explainEntryNotByAdmin(state, entry)
     if (unlawful !== undefined) return unlawful
     state.stop.delete(EMERGENCY_STOP_STATE_KEY)
     return undefined
@@ -108,7 +108,7 @@ function hourOf(wallMs: number): number {
   return Math.floor(wallMs / MS_PER_HOUR)
 }
 
-export interface ActuatorStore {
+export interface ActuatorUsageStore {
   /** The changes that earlier processes made to each device, converted to this process's monotonic clock. */
   readonly remembered: () => ReadonlyMap<string, ActuatorUsage>
   readonly countIn: (transaction: GuardTransaction, targets: readonly string[]) => void
@@ -119,7 +119,7 @@ export interface ActuatorStore {
 /** Names of at most 512 characters each, in an entry of at most 64 KB. */
 const MAX_PER_ENTRY = 60
 
-export function createActuatorStore({ actuators }: GuardState, clock: Clock): ActuatorStore {
+export function createActuatorUsageStore({ actuators }: GuardState, clock: Clock): ActuatorUsageStore {
   return {
     remembered: () => {
       const used = new Map<string, ActuatorUsage>()

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { actuator, assessedOffer, callOf, GUARD_CONFIG, openHouse, around } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
 import type { Clock } from '../core/clock.ts'
-import { createActuatorStore } from './actuator-store.ts'
+import { createActuatorUsageStore } from './actuator-store.ts'
 import { guardProjection } from './guard-state.ts'
 import { createGuardLimiter } from './limits.ts'
 
@@ -21,7 +21,7 @@ function laterVerdict(house: GuardHouse, wallMs: number): string {
   const later = createGuardLimiter(
     limits,
     clock.monotonic,
-    createActuatorStore(house.log.projections.state(guardProjection), clock).remembered(),
+    createActuatorUsageStore(house.log.projections.state(guardProjection), clock).remembered(),
   )
   const verdict = later.peek({ caller: undefined, effect: 'writes', target: 'homeseer:ref:101' })
   return verdict.ok ? 'ok' : verdict.reasons.map(({ rule }) => rule).join()
@@ -78,6 +78,8 @@ describe('actuator store', () => {
     using house = openHouse({ limits })
     await change(house)
     house.clock.advance(27 * HOUR_MS)
-    expect(createActuatorStore(house.log.projections.state(guardProjection), house.clock).remembered().size).toBe(0)
+    expect(createActuatorUsageStore(house.log.projections.state(guardProjection), house.clock).remembered().size).toBe(
+      0,
+    )
   })
 })

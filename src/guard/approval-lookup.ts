@@ -10,7 +10,7 @@ import type { Approval, ApprovalStatusWithNotes } from './approval.ts'
 import type { ApprovalRecord } from './approval-state.ts'
 import { addApprovalTexts, areApprovalTextsAltered, readArgumentLeafHashes } from './approval-texts.ts'
 import type { ArgumentLeafHashes, CallBinding } from './call-binding.ts'
-import { differsOnlyInWording } from './grant.ts'
+import { differOnlyInAlwaysFreeArguments } from './grant.ts'
 import type { GuardState } from './guard-state.ts'
 import { meetsProposedTerms } from './quorum-round.ts'
 import type { ProposedVotingTerms } from './quorum-round.ts'
@@ -45,7 +45,7 @@ interface CallToLookUp {
   readonly terms: ProposedVotingTerms | undefined
 }
 
-export function findApprovalOfCall(
+export function findRecordedApprovalStatus(
   records: ApprovalRecords,
   { binding, leaves, terms }: CallToLookUp,
   nowMs: number,
@@ -77,7 +77,7 @@ export function findApprovalOfCall(
     MAX_REWORDED,
   ).filter(({ id, state: reached }) => {
     const said = readArgumentLeafHashes(state, id, log)
-    if (said !== undefined) return differsOnlyInWording(said, leaves)
+    if (said !== undefined) return differOnlyInAlwaysFreeArguments(said, leaves)
     // The body of this denial was erased or removed, so the denial may have been about this call, and counts.
     const record = state.approvals.get(id)
     return reached === 'denied' && record !== undefined && areApprovalTextsAltered(record, log)

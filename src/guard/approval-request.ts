@@ -34,7 +34,7 @@ import { hideSecretsInJson, redactArguments, redactJson } from './redaction.ts'
 import { redactText } from './secret-detection.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
 
-export interface CallApprovalLookup {
+export interface CallApprovalLookupResult {
   readonly binding: CallBinding
   readonly leaves: ArgumentLeafHashes | undefined
   readonly standing: ApprovalStatus
@@ -65,7 +65,7 @@ export function lookUpCallApproval(
   transaction: GuardTransaction,
   { assessed, argsHash }: HashedCall,
   parts: ApprovalRequestDependencies,
-): Result<CallApprovalLookup, Fault> {
+): Result<CallApprovalLookupResult, Fault> {
   const { body } = assessed.call
   const binding = createCallBinding(assessed, argsHash, parts)
   const leaves = hashArgumentLeaves(parts.hashKey, body)
@@ -94,7 +94,7 @@ export function lookUpCallApproval(
  */
 export function recordApprovalRequest(
   transaction: GuardTransaction,
-  { assessed, request }: { readonly assessed: AssessedCall; readonly request: CallApprovalLookup },
+  { assessed, request }: { readonly assessed: AssessedCall; readonly request: CallApprovalLookupResult },
   { approvals }: ApprovalRequestDependencies,
 ): Result<Approval, Fault> {
   const { binding, leaves, standing, terms } = request

@@ -11,7 +11,7 @@ import type { Effect } from '../bus/capability.ts'
 import type { Fault, PolicyReason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { CallBinding } from './call-binding.ts'
-import { createRefusalFault } from './guard-faults.ts'
+import { createRuleRefusalFault } from './guard-faults.ts'
 import { matchesAnyPattern } from './name-pattern.ts'
 import type { ApprovalStatus } from './policy.ts'
 import type { QuorumRoundRecord } from './quorum-round.ts'
@@ -141,17 +141,17 @@ export interface ApproverEligibilityFacts {
 /** Why this caller may not decide about this request, or `undefined`. */
 export function explainApproverRefusal(by: Caller, request: ApproverEligibilityFacts): Fault | undefined {
   if (by.kind !== 'principal' || (by.role !== 'approver' && by.role !== 'admin'))
-    return createRefusalFault('role', 'Only an approver or an admin decides about approvals.')
+    return createRuleRefusalFault('role', 'Only an approver or an admin decides about approvals.')
   if (toCallerKey(by) === request.principal)
-    return createRefusalFault('own-request', 'Nobody approves their own call; it takes another credential.')
+    return createRuleRefusalFault('own-request', 'Nobody approves their own call; it takes another credential.')
   const { devices, effects, profiles } = by.restrictions ?? {}
   if (devices !== undefined && (request.target === undefined || !matchesAnyPattern(devices, request.target)))
-    return createRefusalFault('token-devices', 'This credential does not cover the device in question.')
+    return createRuleRefusalFault('token-devices', 'This credential does not cover the device in question.')
   if (request.effect !== undefined && effects?.includes(request.effect) === false)
-    return createRefusalFault('token-effects', `This credential is narrowed to what ${effects.join(', ')}.`)
+    return createRuleRefusalFault('token-effects', `This credential is narrowed to what ${effects.join(', ')}.`)
   // A profile is a list of tools to call, and no tool in it decides about other callers' calls.
   if (profiles !== undefined)
-    return createRefusalFault(
+    return createRuleRefusalFault(
       'token-profiles',
       'A credential that is narrowed to profiles does not decide about approvals.',
     )

@@ -25,7 +25,7 @@ import type {
 } from './approval.ts'
 import { isApprovalClosed } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
-import { findApprovalOfCall, listNewestApprovals } from './approval-lookup.ts'
+import { findRecordedApprovalStatus, listNewestApprovals } from './approval-lookup.ts'
 import { addApprovalTexts, isApprovalTextPresent } from './approval-texts.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import { computeJsonSha256 } from './call-binding.ts'
@@ -271,7 +271,7 @@ export function createApprovalStore(options: {
       const { principal, tool } = binding
       for (const { id, binding: asked } of state.approvals.values())
         if (state.rounds.has(id) && asked.principal === principal && asked.tool === tool) settleIn(transaction, id)
-      return findApprovalOfCall({ state, log }, { binding, leaves, terms }, nowMs)
+      return findRecordedApprovalStatus({ state, log }, { binding, leaves, terms }, nowMs)
     },
 
     isProposed: (principal, tool) => {

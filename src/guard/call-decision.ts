@@ -23,8 +23,8 @@ import { isToolInCallerProfiles } from './caller-rights.ts'
 import type { GuardConfig } from './config.ts'
 import type { LimitedAct, GuardLimiter } from './limits.ts'
 import {
-  findOwnerQuorum,
-  findOwnerDecision,
+  findOwnerRuleQuorum,
+  findOwnerRuleDecision,
   isApprovalNeeded,
   evaluatePolicy,
   resolveEffectiveEffect,
@@ -33,7 +33,7 @@ import type { ApprovalStatus, PolicyDecision } from './policy.ts'
 import type { QuorumRequirement } from './quorum-round-store.ts'
 import {
   fillInConfirmationArguments,
-  createDeniedFault,
+  createPolicyDenialFault,
   isMissingOnlyConfirmationArguments,
   createCancelledCallFault,
 } from './guard-faults.ts'
@@ -55,7 +55,7 @@ export interface AssessedCall {
   readonly act: LimitedAct
 }
 
-export interface CallPlanningDependencies {
+export interface CallDecisionDependencies {
   readonly config: GuardConfig
   readonly limits: GuardLimiter
   readonly stop: EmergencyStop
@@ -65,7 +65,7 @@ export interface CallPlanningDependencies {
 }
 
 /** What is already on record about a call, as far as it was looked up. */
-export interface PriorCallRecord {
+export interface CallHistoryFacts {
   readonly approval: ApprovalStatus
   /** Its idempotency key was used before. */
   readonly repeat: boolean
@@ -74,16 +74,16 @@ export interface PriorCallRecord {
 }
 
 /** The record of a call that was never made: no person was asked about it, and its key is new. */
-export const EMPTY_PRIOR_CALL_RECORD: PriorCallRecord = { approval: { state: 'none' }, repeat: false }
+export const EMPTY_CALL_HISTORY_FACTS: CallHistoryFacts = { approval: { state: 'none' }, repeat: false }
 
 /** Counts the call. A caller that makes too many calls is refused before its call is planned. */
-export function planCall(
+export function rateLimitAndAssessCall(
   call: Call,
   offer: Offer,
-  parts: CallPlanningDependencies,
+  parts: CallDecisionDependencies,
 ): Result<AssessedCall, Fault> | Promise<Result<AssessedCall, Fault>> {
   const arrival = parts.limits.arrive(budgetOf(call))
-  if (!arrival.ok) return fail(createDeniedFault({ verdict: 'deny', ...arrival }))
+  if (!arrival.ok) return fail(createPolicyDenialFault({ verdict: 'deny', ...arrival }))
   return assessCall(call, offer, parts)
 }
 
@@ -91,7 +91,7 @@ export function planCall(
 export function assessCall(
   call: Call,
   offer: Offer,
-  parts: CallPlanningDependencies,
+  parts: CallDecisionDependencies,
 ): Result<AssessedCall, Fault> | Promise<Result<AssessedCall, Fault>> {
   if (offer.plan === undefined) {
     // A nested call must not use the plan of its parent call.
@@ -104,7 +104,7 @@ export function assessCall(
 async function planned(
   plan: NonNullable<Offer['plan']>,
   { call, offer }: { readonly call: Call; readonly offer: Offer },
-  parts: CallPlanningDependencies,
+  parts: CallDecisionDependencies,
 ): Promise<Result<AssessedCall, Fault>> {
   try {
     const made = await unlessAborted(plan(call), call.signal)
@@ -145,8 +145,8 @@ function mistakeIn(planned: PlannedCall | undefined): Fault | undefined {
 /** What the policy decides about the call at this moment. */
 export function evaluatePolicyForCall(
   { call, offer, assessment, act }: AssessedCall,
-  { approval, repeat, proposed = false }: PriorCallRecord,
-  { config, limits, stop }: CallPlanningDependencies,
+  { approval, repeat, proposed = false }: CallHistoryFacts,
+  { config, limits, stop }: CallDecisionDependencies,
 ): PolicyDecision {
   return evaluatePolicy({
     offer,
@@ -169,9 +169,9 @@ export function evaluatePolicyForCall(
 /** Whether a person has to approve it. */
 export function needsPersonApproval(
   { call, offer, assessment, effect }: AssessedCall,
-  { config }: CallPlanningDependencies,
+  { config }: CallDecisionDependencies,
 ): boolean {
-  const word = findOwnerDecision(config.ownerRules, { ...assessment, tool: offer.name, body: call.body })
+  const word = findOwnerRuleDecision(config.ownerRules, { ...assessment, tool: offer.name, body: call.body })
   const isDistrusted = config.distrusts?.(call.caller) === true
   return effect !== undefined && isApprovalNeeded(effect, word, isDistrusted)
 }
@@ -179,9 +179,9 @@ export function needsPersonApproval(
 /** The quorum that the owner's rules demand for it, if any. */
 export function findRequiredQuorum(
   { call, offer, assessment }: AssessedCall,
-  { config }: Pick<CallPlanningDependencies, 'config'>,
+  { config }: Pick<CallDecisionDependencies, 'config'>,
 ): QuorumRequirement | undefined {
-  return findOwnerQuorum(config.ownerRules, { ...assessment, tool: offer.name, body: call.body })
+  return findOwnerRuleQuorum(config.ownerRules, { ...assessment, tool: offer.name, body: call.body })
 }
 
 /**
@@ -227,8 +227,8 @@ export type ApprovalInUse = Extract<ApprovalStatus, { readonly state: 'approved'
 
 const REHEARSAL: Authorization = { kind: 'rehearsal' }
 
-export function screenCallAgainstPolicy(assessed: AssessedCall, parts: CallPlanningDependencies): Authorization {
-  const decision = evaluatePolicyForCall(assessed, EMPTY_PRIOR_CALL_RECORD, parts)
+export function screenCallAgainstPolicy(assessed: AssessedCall, parts: CallDecisionDependencies): Authorization {
+  const decision = evaluatePolicyForCall(assessed, EMPTY_CALL_HISTORY_FACTS, parts)
   // The refusal comes before the mistake: a caller that may not make this call must not learn from its mistakes what is
   // in the house.
   if (isRefusal(decision)) return createPolicyRefusal(assessed, decision)
@@ -251,7 +251,7 @@ export function createRefusedAuthorization(fault: Fault): Authorization {
 
 export function createPolicyRefusal(assessed: AssessedCall, decision: PolicyDecision): Authorization {
   if (decision.verdict !== 'deny') throw new Error(`${decision.verdict} is no refusal`)
-  const fault = addFamilyDetailsToFault(createDeniedFault(decision), assessed)
+  const fault = addFamilyDetailsToFault(createPolicyDenialFault(decision), assessed)
   return createRefusedAuthorization(
     isMissingOnlyConfirmationArguments(fault) ? withCompletedCall(fault, assessed) : fault,
   )
@@ -316,10 +316,10 @@ export type DecisionPreviewer = (call: Call, offer: Offer) => Promise<Result<Dec
 export async function previewDecision(
   call: Call,
   offer: Offer,
-  parts: CallPlanningDependencies,
+  parts: CallDecisionDependencies,
 ): Promise<Result<DecisionPreview, Fault>> {
   const assessed = await assessCall(call, offer, parts)
   if (!assessed.ok) return assessed
   const { assessment, mistake } = assessed.value
-  return ok({ decision: evaluatePolicyForCall(assessed.value, EMPTY_PRIOR_CALL_RECORD, parts), assessment, mistake })
+  return ok({ decision: evaluatePolicyForCall(assessed.value, EMPTY_CALL_HISTORY_FACTS, parts), assessment, mistake })
 }

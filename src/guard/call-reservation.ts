@@ -13,7 +13,7 @@ import { toAccountKey, toCallerKey } from '../bus/caller.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { KeyedLock } from '../core/fair-queue.ts'
 import { LedgerRefusalError, formatLedgerFaultBriefly } from '../ledger/ledger-state.ts'
-import type { ActuatorStore } from './actuator-store.ts'
+import type { ActuatorUsageStore } from './actuator-store.ts'
 import { lookUpCallApproval, recordApprovalRequest } from './approval-request.ts'
 import type { ApprovalRequestDependencies, HashedCall } from './approval-request.ts'
 import {
@@ -22,11 +22,11 @@ import {
   screenCallAgainstPolicy,
   evaluatePolicyForCall,
   hasIdempotencyKey,
-  planCall,
+  rateLimitAndAssessCall,
   createPolicyRefusal,
   addFamilyDetailsToFault,
 } from './call-decision.ts'
-import type { Authorization, ApprovalInUse, AssessedCall, CallPlanningDependencies } from './call-decision.ts'
+import type { Authorization, ApprovalInUse, AssessedCall, CallDecisionDependencies } from './call-decision.ts'
 import { computeArgumentsHash, computeKeyedHash } from './call-binding.ts'
 import type { IdempotencyKeyStore, IdempotencyKeyUse } from './idempotency-key-store.ts'
 import { listDrivenActuators, isOnlyActuatorRestReason } from './limits.ts'
@@ -44,10 +44,10 @@ import { isFaultBeforeAttempt } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 
-export interface CallReservationDependencies extends CallPlanningDependencies, ApprovalRequestDependencies {
+export interface CallReservationDependencies extends CallDecisionDependencies, ApprovalRequestDependencies {
   readonly transact: GuardTransactionRunner
   readonly nowMs: () => number
-  readonly actuators: ActuatorStore
+  readonly actuators: ActuatorUsageStore
   readonly keys: IdempotencyKeyStore
   /** A lock per actuator, at which callers take turns. */
   readonly turns: KeyedLock
@@ -69,7 +69,7 @@ export interface CallDecisionSteps {
 
 export function createCallDecisionSteps(parts: CallReservationDependencies): CallDecisionSteps {
   return {
-    plan: (call, offer) => planCall(call, offer, parts),
+    plan: (call, offer) => rateLimitAndAssessCall(call, offer, parts),
     authorise: (assessed) => screenCallAgainstPolicy(assessed, parts),
     reserve: (assessed, decision) => reserveCall(assessed, decision, parts),
     settle: (outcome, reserved) => settleCall(outcome, reserved, parts),

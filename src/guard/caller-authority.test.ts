@@ -7,9 +7,9 @@ import {
   hasRestrictedCredential,
   mayViewStatus,
   mayReadRecord,
-  mayAddRecords,
+  mayAddNodeRecords,
   explainEmergencyStopRefusal,
-  explainTokenAuthorityRefusal,
+  explainTokenAdministrationRefusal,
 } from './caller-authority.ts'
 
 function principal(role: PrincipalRole, restrictions?: CredentialRestrictions): Caller {
@@ -51,7 +51,7 @@ describe('authority', () => {
     [{ devices: ['device:lamp*'] }, { devices: ['*'] }, false],
     [{ profiles: ['ebus'] }, { profiles: ['ebus', 'homeseer'] }, false],
   ])('an admin narrowed to %j makes a token narrowed to %j: %s', (own, token, may) => {
-    expect(explainTokenAuthorityRefusal(principal('admin', own), token) === undefined).toBe(may)
+    expect(explainTokenAdministrationRefusal(principal('admin', own), token) === undefined).toBe(may)
   })
 
   it.each<[string, Caller, boolean]>([
@@ -75,13 +75,15 @@ describe('authority', () => {
       false,
       true,
     ])
-    const signers = (['observer', 'approver', 'agent', 'admin'] as const).map((role) => mayAddRecords(principal(role)))
+    const signers = (['observer', 'approver', 'agent', 'admin'] as const).map((role) =>
+      mayAddNodeRecords(principal(role)),
+    )
     expect(signers).toEqual([false, false, true, true])
-    expect(mayAddRecords(principal('agent', { effects: ['reads'] }))).toBe(false)
+    expect(mayAddNodeRecords(principal('agent', { effects: ['reads'] }))).toBe(false)
     for (const part of [{ devices: ['device:lamp'] }, { profiles: ['read'] }])
-      expect(mayAddRecords(principal('admin', part))).toBe(false)
-    expect(mayAddRecords({ kind: 'peer', id: 'n', level: 'anchor' })).toBe(false)
-    expect(mayAddRecords({ kind: 'service', id: 's' })).toBe(true)
+      expect(mayAddNodeRecords(principal('admin', part))).toBe(false)
+    expect(mayAddNodeRecords({ kind: 'peer', id: 'n', level: 'anchor' })).toBe(false)
+    expect(mayAddNodeRecords({ kind: 'service', id: 's' })).toBe(true)
   })
 
   const reading = { principal: 'bob', effect: 'reads', target: undefined, inProfile: true } as const
@@ -118,8 +120,8 @@ describe('authority', () => {
 
   it('allows creating a token within the same profiles', () => {
     const admin = principal('admin', { profiles: ['ebus', 'homeseer'] })
-    expect(explainTokenAuthorityRefusal(admin, { profiles: ['ebus'] })).toBeUndefined()
-    expect(explainTokenAuthorityRefusal(admin, { profiles: ['ebus', 'devices'] })).toBeDefined()
+    expect(explainTokenAdministrationRefusal(admin, { profiles: ['ebus'] })).toBeUndefined()
+    expect(explainTokenAdministrationRefusal(admin, { profiles: ['ebus', 'devices'] })).toBeDefined()
     expect([hasRestrictedCredential(admin), hasRestrictedCredential(principal('admin'))]).toEqual([true, false])
     expect(hasRestrictedCredential({ kind: 'service', id: 's' })).toBe(false)
   })

@@ -9,7 +9,7 @@ import type { Caller, CredentialRestrictions } from '../bus/call.ts'
 import { toCallerKey } from '../bus/caller.ts'
 import type { Effect } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
-import { createRefusalFault } from './guard-faults.ts'
+import { createRuleRefusalFault } from './guard-faults.ts'
 import { matchesAnyPattern } from './name-pattern.ts'
 
 type Principal = Caller & { readonly kind: 'principal' }
@@ -36,7 +36,7 @@ export function explainAdministrationRefusal(by: Caller): Fault | undefined {
   const role = adminFlaw(by)
   if (role !== undefined) return role
   if (by.kind !== 'principal' || !isForPartOfHouse(by)) return undefined
-  return createRefusalFault(
+  return createRuleRefusalFault(
     'token-narrowed',
     'This credential is narrowed to parts of the house, and this concerns all of it.',
   )
@@ -46,11 +46,17 @@ export function explainAdministrationRefusal(by: Caller): Fault | undefined {
 export function explainConsoleLinkRefusal(by: Caller): Fault | undefined {
   const flaw = explainAdministrationRefusal(by)
   if (flaw !== undefined || by.kind !== 'principal' || by.restrictions?.effects === undefined) return flaw
-  return createRefusalFault('token-narrowed', 'This credential is narrowed, and a sign-in at the console would not be.')
+  return createRuleRefusalFault(
+    'token-narrowed',
+    'This credential is narrowed, and a sign-in at the console would not be.',
+  )
 }
 
 /** Why this caller may not create, replace or revoke a token with these restrictions, or `undefined`. */
-export function explainTokenAuthorityRefusal(by: Caller, token: CredentialRestrictions | undefined): Fault | undefined {
+export function explainTokenAdministrationRefusal(
+  by: Caller,
+  token: CredentialRestrictions | undefined,
+): Fault | undefined {
   const role = adminFlaw(by)
   if (role !== undefined || by.kind !== 'principal') return role
   const own = by.restrictions ?? {}
@@ -59,7 +65,7 @@ export function explainTokenAuthorityRefusal(by: Caller, token: CredentialRestri
     isBeyond(token?.profiles, own.profiles, (profile, profiles) => profiles.includes(profile)) ||
     isBeyond(token?.devices, own.devices, isDeviceWithin)
   if (!exceeds) return undefined
-  return createRefusalFault(
+  return createRuleRefusalFault(
     'token-narrowed',
     'This credential is narrowed: a token of its making is narrowed at least as much.',
   )
@@ -69,10 +75,10 @@ export function explainTokenAuthorityRefusal(by: Caller, token: CredentialRestri
 export function explainEmergencyStopRefusal(by: Caller): Fault | undefined {
   if (by.kind === 'service') return undefined
   if (by.kind === 'peer' || by.role === 'observer')
-    return createRefusalFault('role', 'A caller that may neither act nor approve does not stop others.')
+    return createRuleRefusalFault('role', 'A caller that may neither act nor approve does not stop others.')
   const acts = by.restrictions?.effects?.some((effect) => effect !== 'reads' && effect !== 'records') ?? true
   if (acts && !isForPartOfHouse(by)) return undefined
-  return createRefusalFault(
+  return createRuleRefusalFault(
     'token-narrowed',
     'This credential is narrowed to less than the house that a stop would stop.',
   )
@@ -84,7 +90,7 @@ export function mayViewStatus(caller: Caller): boolean {
 }
 
 /** Whether a caller may add to the node's own records, such as having a checkpoint of the whole ledger signed. */
-export function mayAddRecords(caller: Caller): boolean {
+export function mayAddNodeRecords(caller: Caller): boolean {
   if (caller.kind !== 'principal') return caller.kind === 'service'
   const mayAct = caller.role === 'agent' || caller.role === 'admin'
   return mayAct && coversEffect(caller, 'records') && !isForPartOfHouse(caller)
@@ -117,10 +123,10 @@ export function mayReadRecord(caller: Caller, { principal, effect, target, inPro
 }
 
 function adminFlaw(by: Caller): Fault | undefined {
-  if (by.kind !== 'principal' || by.role !== 'admin') return createRefusalFault('role', 'The role admin is needed.')
+  if (by.kind !== 'principal' || by.role !== 'admin') return createRuleRefusalFault('role', 'The role admin is needed.')
   return coversEffect(by, 'admin')
     ? undefined
-    : createRefusalFault(
+    : createRuleRefusalFault(
         'token-effects',
         `This credential is narrowed to what ${by.restrictions?.effects?.join(', ')}.`,
       )

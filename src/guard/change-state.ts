@@ -11,13 +11,13 @@
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryTime, readEntryTextField, readEntryTimeField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
-import type { ChangeResultState, ChangeState } from './prepared-change.ts'
+import type { PreparedChangeResultState, PreparedChangeState } from './prepared-change.ts'
 import type { GuardState } from './guard-state.ts'
 
-export interface ChangeRecord {
+export interface PreparedChangeRecord {
   /** The change's name in the log: half of its token's hash. */
   readonly name: string
-  readonly state: ChangeState
+  readonly state: PreparedChangeState
   readonly principal: string
   readonly tool: string
   readonly preparedAtMs: number
@@ -29,7 +29,7 @@ export interface ChangeRecord {
 /** How long the end of a change is remembered. */
 const KEEP_MS = 86_400_000
 
-export const changeEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
+export const preparedChangeEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'change.prepared': (state, entry) => {
     const [name, principal, tool] = [
       readEntryTextField(entry, 'change'),
@@ -41,7 +41,7 @@ export const changeEntryHandlers: Readonly<Record<string, EntryHandler<GuardStat
       return 'it lacks what such an entry says'
     if (state.changes.has(name)) return `change ${name} was prepared before`
     const preparedAtMs = readEntryTime(entry)
-    state.changes.dropLapsed((change) => isChangeForgettable(change, preparedAtMs))
+    state.changes.dropLapsed((change) => isPreparedChangeForgettable(change, preparedAtMs))
     const preparedSeq = entry.seq
     const times = { preparedAtMs, expiresAtMs, finishedAtMs: undefined }
     state.changes.set(name, { name, state: 'prepared', principal, tool, preparedSeq, ...times })
@@ -73,19 +73,26 @@ export const changeEntryHandlers: Readonly<Record<string, EntryHandler<GuardStat
 }
 
 /** Whether the change can no longer be committed and its result is no longer kept. */
-export function isChangeForgettable({ state, expiresAtMs, finishedAtMs }: ChangeRecord, nowMs: number): boolean {
+export function isPreparedChangeForgettable(
+  { state, expiresAtMs, finishedAtMs }: PreparedChangeRecord,
+  nowMs: number,
+): boolean {
   if (state === 'prepared') return expiresAtMs <= nowMs
   return finishedAtMs !== undefined && finishedAtMs + KEEP_MS <= nowMs
 }
 
-function end(state: GuardState, entry: LedgerEntry, to: ChangeResultState): string | undefined {
+function end(state: GuardState, entry: LedgerEntry, to: PreparedChangeResultState): string | undefined {
   return move(state, entry, { from: 'committing', to, finishedAtMs: readEntryTime(entry) })
 }
 
 function move(
   { changes }: GuardState,
   entry: LedgerEntry,
-  { from, to, finishedAtMs }: { readonly from: ChangeState; readonly to: ChangeState; readonly finishedAtMs?: number },
+  {
+    from,
+    to,
+    finishedAtMs,
+  }: { readonly from: PreparedChangeState; readonly to: PreparedChangeState; readonly finishedAtMs?: number },
 ): string | undefined {
   const change = known({ changes }, entry)
   if (change?.state !== from) return 'no such change was being committed'
@@ -93,6 +100,6 @@ function move(
   return undefined
 }
 
-function known({ changes }: Pick<GuardState, 'changes'>, entry: LedgerEntry): ChangeRecord | undefined {
+function known({ changes }: Pick<GuardState, 'changes'>, entry: LedgerEntry): PreparedChangeRecord | undefined {
   return changes.get(readEntryTextField(entry, 'change') ?? '')
 }

@@ -15,15 +15,15 @@ import type { Result } from '../core/result.ts'
 import { isOutsideValidityPeriod } from './approval.ts'
 import { computeArgumentsHash } from './call-binding.ts'
 import {
-  deriveChangeName,
+  deriveChangeIdFromToken,
   isChangeToken,
   mintChangeToken,
   decryptChangeArguments,
   encryptChangeArguments,
 } from './prepared-change.ts'
-import type { ChangeResultState, PreparedChange } from './prepared-change.ts'
-import { isChangeForgettable } from './change-state.ts'
-import type { ChangeRecord } from './change-state.ts'
+import type { PreparedChangeResultState, PreparedChange } from './prepared-change.ts'
+import { isPreparedChangeForgettable } from './change-state.ts'
+import type { PreparedChangeRecord } from './change-state.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactArguments } from './redaction.ts'
 import { NOT_UNICODE_FAULT } from './guard-faults.ts'
@@ -33,7 +33,7 @@ import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { isoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
-export interface ChangesConfig {
+export interface PreparedChangesConfig {
   /** Limit for all prepared changes together that were not taken yet. */
   readonly maxPrepared: number
   /**
@@ -68,7 +68,7 @@ export interface PreparedChangeService {
   /** Takes a change for its commit; of concurrent calls, one gets it. That caller must `finish` or `release` it. */
   readonly take: (token: string, principal: string) => Promise<Result<PreparedChange, Fault>>
   /** Records how the commit ended, and returns the entry. Throws when the change was not taken. */
-  readonly finish: (token: string, end: ChangeResultState) => Promise<{ readonly finishedSeq: number }>
+  readonly finish: (token: string, end: PreparedChangeResultState) => Promise<{ readonly finishedSeq: number }>
   /**
    * Makes the change available again, for a commit that was refused before anything was tried. Throws when it was not
    * taken.
@@ -76,7 +76,7 @@ export interface PreparedChangeService {
   readonly release: (token: string) => Promise<{ readonly releasedSeq: number }>
 }
 
-export interface ChangeStore extends PreparedChangeService {
+export interface PreparedChangeStore extends PreparedChangeService {
   readonly recoverIn: (transaction: GuardTransaction) => number
   /** Drops the prepared changes of a caller whose credential has ended. */
   readonly forgetIn: (transaction: GuardTransaction, principal: string) => void
@@ -84,20 +84,20 @@ export interface ChangeStore extends PreparedChangeService {
 
 const MAX_SUMMARY = 1_000
 
-export function createChangeStore(options: {
+export function createPreparedChangeStore(options: {
   readonly state: GuardState
   readonly log: Pick<ProjectionLogWriter, 'body'>
   readonly transact: GuardTransactionRunner
   readonly clock: Clock
-  readonly config: ChangesConfig
+  readonly config: PreparedChangesConfig
   readonly hashKey: Uint8Array
-}): ChangeStore {
+}): PreparedChangeStore {
   const { state, log, transact, clock, config, hashKey } = options
 
-  const waiting = (nowMs: number): readonly ChangeRecord[] =>
+  const waiting = (nowMs: number): readonly PreparedChangeRecord[] =>
     [...state.changes.values()].filter((change) => change.state === 'prepared' && change.expiresAtMs > nowMs)
 
-  function dropIn({ record }: GuardTransaction, { name, principal }: ChangeRecord, because: string): void {
+  function dropIn({ record }: GuardTransaction, { name, principal }: PreparedChangeRecord, because: string): void {
     record({ kind: 'change.dropped', change: name, principal, because })
   }
 
@@ -114,17 +114,20 @@ export function createChangeStore(options: {
     return waiting(transaction.nowMs).length < config.maxPrepared
   }
 
-  function find(token: string, principal: string, nowMs: number): Result<ChangeRecord, Fault> {
-    const change = isChangeToken(token) ? state.changes.get(deriveChangeName(token)) : undefined
+  function find(token: string, principal: string, nowMs: number): Result<PreparedChangeRecord, Fault> {
+    const change = isChangeToken(token) ? state.changes.get(deriveChangeIdFromToken(token)) : undefined
     // For any caller but its owner, a token looks like one that does not exist.
-    if (change?.principal !== principal || isChangeForgettable(change, nowMs)) return fail(noSuchChange())
+    if (change?.principal !== principal || isPreparedChangeForgettable(change, nowMs)) return fail(noSuchChange())
     if (change.state !== 'prepared') return fail(alreadyTaken(change))
     if (isOutsideValidityPeriod({ fromMs: change.preparedAtMs, untilMs: change.expiresAtMs }, nowMs))
       return fail(noSuchChange())
     return ok(change)
   }
 
-  function opened(token: string, { tool, preparedAtMs, expiresAtMs, preparedSeq }: ChangeRecord): PreparedChange {
+  function opened(
+    token: string,
+    { tool, preparedAtMs, expiresAtMs, preparedSeq }: PreparedChangeRecord,
+  ): PreparedChange {
     const words = readEntryBodyFields(log, preparedSeq)
     const [kept, summary] = [words?.['sealed'], words?.['summary']]
     const sealed = typeof kept === 'string' ? fromBase64url(kept) : undefined
@@ -134,17 +137,18 @@ export function createChangeStore(options: {
   }
 
   /** A change whose arguments were erased cannot be carried out. */
-  function read(token: string, change: ChangeRecord): Result<PreparedChange, Fault> {
+  function read(token: string, change: PreparedChangeRecord): Result<PreparedChange, Fault> {
     return readEntryBodyFields(log, change.preparedSeq) === undefined ? fail(noSuchChange()) : ok(opened(token, change))
   }
 
-  function committing(token: string): ChangeRecord {
-    const change = state.changes.get(deriveChangeName(token))
-    if (change?.state !== 'committing') throw new RangeError(`change ${deriveChangeName(token)} is not being committed`)
+  function committing(token: string): PreparedChangeRecord {
+    const change = state.changes.get(deriveChangeIdFromToken(token))
+    if (change?.state !== 'committing')
+      throw new RangeError(`change ${deriveChangeIdFromToken(token)} is not being committed`)
     return change
   }
 
-  const store: ChangeStore = {
+  const store: PreparedChangeStore = {
     prepare: async ({ principal, tool, args, summary, ttlMs, offer }) => {
       if (!(ttlMs > 0)) throw new RangeError(`a change cannot wait for ${ttlMs} ms`)
       const argsHash = computeArgumentsHash(hashKey, args)
@@ -157,7 +161,7 @@ export function createChangeStore(options: {
         if (!makeRoomIn(transaction, principal))
           return fail({ kind: 'busy', message: 'Too many prepared changes wait already.', retryAfterMs: ttlMs })
         const expiresAtMs = nowMs + ttlMs
-        const named = { change: deriveChangeName(token), principal, tool, args_hash: argsHash }
+        const named = { change: deriveChangeIdFromToken(token), principal, tool, args_hash: argsHash }
         const preparedSeq = record(
           { kind: 'change.prepared', ...named, expires_at: isoTime(expiresAtMs) },
           { arguments: redactArguments(args, offer), summary: kept, sealed },
@@ -204,8 +208,8 @@ export function createChangeStore(options: {
 
 function finishIn(
   { record }: GuardTransaction,
-  { name, principal, tool }: ChangeRecord,
-  end: ChangeResultState,
+  { name, principal, tool }: PreparedChangeRecord,
+  end: PreparedChangeResultState,
 ): number {
   return record({ kind: `change.${end}`, change: name, principal, tool })
 }
@@ -214,7 +218,7 @@ function noSuchChange(): Fault {
   return { kind: 'not-found', message: 'There is no such prepared change, or its time is over. Prepare it again.' }
 }
 
-function alreadyTaken({ state, finishedAtMs }: ChangeRecord): Fault {
+function alreadyTaken({ state, finishedAtMs }: PreparedChangeRecord): Fault {
   const details = {
     state,
     finished_at: finishedAtMs === undefined ? null : isoTime(finishedAtMs),

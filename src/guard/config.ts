@@ -3,7 +3,7 @@ import type { Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { ApprovalsConfig } from './approvals.ts'
 import { computeJsonSha256 } from './call-binding.ts'
-import type { ChangesConfig } from './changes-store.ts'
+import type { PreparedChangesConfig } from './changes-store.ts'
 import type { IdempotencyKeysConfig } from './idempotency-key-store.ts'
 import type { GuardLimitsConfig } from './limits.ts'
 import { isGuardMode, explainOwnerRuleFlaw } from './policy.ts'
@@ -16,7 +16,7 @@ export interface GuardConfig {
   readonly familyRules?: string
   readonly limits: GuardLimitsConfig
   readonly approvals: ApprovalsConfig
-  readonly changes: ChangesConfig
+  readonly changes: PreparedChangesConfig
   readonly keys: IdempotencyKeysConfig
   /** Whether a profile includes a tool. Absent: a credential that is restricted to profiles can call nothing. */
   readonly profileHolds?: (profile: string, offer: Offer) => boolean

@@ -15,7 +15,7 @@ import type { NoteSigner } from '../ledger/note-key.ts'
 import { formatNote, signNote } from '../ledger/signed-note.ts'
 import { LawfulEntryAudit } from '../ledger/projection.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import type { CosignedCheckpoints } from './quorum-round-service.ts'
+import type { CosignedCheckpointReader } from './quorum-round-service.ts'
 import type { QuorumRoundRecord } from './quorum-round.ts'
 
 const HOUR_MS = 3_600_000
@@ -47,10 +47,10 @@ function roundOf({ guard }: GuardHouse, id: string): QuorumRoundRecord {
   return round
 }
 
-const NOTHING: CosignedCheckpoints = { size: undefined, by: () => undefined }
+const NOTHING: CosignedCheckpointReader = { size: undefined, by: () => undefined }
 
 /** What these have cosigned, at a size. */
-function cosignedBy(signers: readonly NoteSigner[], size: number): CosignedCheckpoints {
+function cosignedBy(signers: readonly NoteSigner[], size: number): CosignedCheckpointReader {
   const text = formatCheckpoint({ origin: 'example.org/log', size, root: new Uint8Array(32), extensions: [] })
   return {
     size,

@@ -83,7 +83,7 @@ export function omitLoosenedArguments(leaves: ArgumentLeafHashes, loosened: read
 }
 
 /** Whether two calls differ only in arguments that are always free: the same call in other words. */
-export function differsOnlyInWording(left: ArgumentLeafHashes, right: ArgumentLeafHashes): boolean {
+export function differOnlyInAlwaysFreeArguments(left: ArgumentLeafHashes, right: ArgumentLeafHashes): boolean {
   return sameEntries(omitLoosenedArguments(left, []), omitLoosenedArguments(right, []))
 }
 

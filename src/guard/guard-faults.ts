@@ -9,7 +9,10 @@ import type { Approval } from './approval.ts'
 import type { IdempotencyKeyStatus } from './idempotency-key-store.ts'
 import type { PolicyDecision } from './policy.ts'
 
-export function createDeniedFault({ reasons, retryAfterMs }: PolicyDecision & { readonly verdict: 'deny' }): Fault {
+export function createPolicyDenialFault({
+  reasons,
+  retryAfterMs,
+}: PolicyDecision & { readonly verdict: 'deny' }): Fault {
   const message = reasons.map((reason) => reason.message).join(' ')
   if (retryAfterMs !== undefined) return { kind: 'busy', message, reasons, retryAfterMs }
   const issues = reasons.flatMap(({ argument, message: text }) =>
@@ -29,7 +32,7 @@ export const NOT_UNICODE_FAULT: Fault = {
 }
 
 /** Refused by one rule. */
-export function createRefusalFault(rule: string, message: string): Fault {
+export function createRuleRefusalFault(rule: string, message: string): Fault {
   return { kind: 'not-permitted', message, reasons: [{ rule, message }] }
 }
 
@@ -38,7 +41,7 @@ export function isMissingOnlyConfirmationArguments({ kind, reasons = [] }: Fault
   return kind === 'invalid-arguments' && reasons.length > 0 && reasons.every(({ argument }) => argument !== undefined)
 }
 
-/** The call with its missing claims filled in, where it lacks nothing else (see `ConfirmationArgumentCompleter`). */
+/** The call with its missing claims filled in, where it lacks nothing else (see `GuardArgumentCompleter`). */
 export function fillInConfirmationArguments(
   { name, accept, completeClaims }: Offer,
   { body, traceId }: Pick<Call, 'body' | 'traceId'>,

@@ -6,8 +6,8 @@ import { actuatorEntryHandlers, EMERGENCY_STOP_STATE_KEY } from './actuator-stor
 import type { EngagedEmergencyStop, ActuatorUsageOfHour } from './actuator-store.ts'
 import { approvalEntryHandlers } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
-import { changeEntryHandlers, isChangeForgettable } from './change-state.ts'
-import type { ChangeRecord } from './change-state.ts'
+import { preparedChangeEntryHandlers, isPreparedChangeForgettable } from './change-state.ts'
+import type { PreparedChangeRecord } from './change-state.ts'
 import { grantEntryHandlers } from './grant-state.ts'
 import type { GrantRecord } from './grant-state.ts'
 import { finalityEntryHandlers } from './finality-state.ts'
@@ -17,7 +17,7 @@ import { roundEntryHandlers } from './quorum-round-state.ts'
 import type { QuorumRoundRecord } from './quorum-round.ts'
 import { idempotencyKeyEntryHandlers } from './idempotency-key-state.ts'
 import type { IdempotencyKeyRecord } from './idempotency-key-state.ts'
-import { principalEntryChecks, principalEntryHandlers } from './principal-state.ts'
+import { entryPrincipalChecks, principalEntryHandlers } from './principal-state.ts'
 import type { AccessTokenState } from './principal-state.ts'
 import type { VoteHead } from './vote.ts'
 
@@ -41,7 +41,7 @@ export interface GuardState {
   readonly tokenNames: StateTable<string>
   /** Roles for which a console link was created. */
   readonly consoleRoles: StateTable<boolean>
-  readonly changes: StateTable<ChangeRecord>
+  readonly changes: StateTable<PreparedChangeRecord>
   readonly keys: StateTable<IdempotencyKeyRecord>
   /** Recent changes, by actuator. */
   readonly actuators: StateTable<readonly ActuatorUsageOfHour[]>
@@ -107,11 +107,11 @@ export const guardProjection: Projection<GuardState> = {
     ...finalityEntryHandlers,
     ...foreignRoundEntryHandlers,
     ...grantEntryHandlers,
-    ...changeEntryHandlers,
+    ...preparedChangeEntryHandlers,
     ...idempotencyKeyEntryHandlers,
     ...actuatorEntryHandlers,
   },
-  check: principalEntryChecks,
+  check: entryPrincipalChecks,
   holds: (state, entry, nowMs) => {
     const [approval, grant, change] = [
       readEntryTextField(entry, 'approval'),
@@ -131,7 +131,9 @@ export const guardProjection: Projection<GuardState> = {
           : undefined
       case 'change.prepared': {
         const prepared = state.changes.get(change ?? '')
-        return prepared !== undefined && !isChangeForgettable(prepared, nowMs) && prepared.finishedAtMs === undefined
+        return prepared !== undefined &&
+          !isPreparedChangeForgettable(prepared, nowMs) &&
+          prepared.finishedAtMs === undefined
           ? `The change ${prepared.name} is prepared and not yet decided on; it lapses by itself, or is committed. Try again then.`
           : undefined
       }

@@ -9,7 +9,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import { createKeyedLock } from '../core/fair-queue.ts'
 import type { Logger } from '../core/logger.ts'
-import { createActuatorStore, createEmergencyStop } from './actuator-store.ts'
+import { createActuatorUsageStore, createEmergencyStop } from './actuator-store.ts'
 import type { EmergencyStop } from './actuator-store.ts'
 import { createApprovalStore } from './approvals-store.ts'
 import type { Approvals } from './approvals.ts'
@@ -19,7 +19,7 @@ import { previewDecision } from './call-decision.ts'
 import type { DecisionPreviewer } from './call-decision.ts'
 import { explainCallerRefusal, isToolInCallerProfiles } from './caller-rights.ts'
 import type { GuardMode } from './policy.ts'
-import { createChangeStore } from './changes-store.ts'
+import { createPreparedChangeStore } from './changes-store.ts'
 import type { PreparedChangeService } from './changes-store.ts'
 import { listGuardConfigFlaws, computePolicyVersion } from './config.ts'
 import type { GuardConfig } from './config.ts'
@@ -113,7 +113,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
   const state = log.projections.state(guardProjection)
   const hashKey = readGuardHashKey(database.sql, state)
   const transact = createGuardTransactionRunner({ database, log, clock })
-  const actuators = createActuatorStore(state, clock)
+  const actuators = createActuatorUsageStore(state, clock)
   const limits = createGuardLimiter(config.limits, clock.monotonic, actuators.remembered())
   const grants = createGrantStore({ state, log, transact, policyVersion: version })
   const rounds = createQuorumRoundStore({ state, voting })
@@ -128,7 +128,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
     report,
   })
   const keys = createIdempotencyKeyStore({ state, log, transact, clock, config: config.keys, hashKey })
-  const changes = createChangeStore({ state, log, transact, clock, config: config.changes, hashKey })
+  const changes = createPreparedChangeStore({ state, log, transact, clock, config: config.changes, hashKey })
   const tokens = createAccessTokenService({
     database,
     state,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../core/json.ts'
-import { explainOwnerRuleFlaw, findOwnerDecision, findOwnerQuorum } from './policy.ts'
+import { explainOwnerRuleFlaw, findOwnerRuleDecision, findOwnerRuleQuorum } from './policy.ts'
 import type { OwnerRule } from './policy.ts'
 
 describe('owner rule', () => {
@@ -11,29 +11,29 @@ describe('owner rule', () => {
       { tool: 'a.b', says: 'ask' },
     ]
     const call = { tool: 'a.b', target: 'lock:1' }
-    expect(findOwnerDecision(rules, call)).toBe('forbid')
-    expect(findOwnerDecision(rules.toReversed(), call)).toBe('forbid')
-    expect(findOwnerDecision(rules, { tool: 'a.b', target: 'lock:2' })).toBe('ask')
-    expect(findOwnerDecision(rules, { tool: 'a.c', target: undefined })).toBe('trust')
-    expect(findOwnerDecision(rules, { tool: 'b', target: undefined })).toBeUndefined()
+    expect(findOwnerRuleDecision(rules, call)).toBe('forbid')
+    expect(findOwnerRuleDecision(rules.toReversed(), call)).toBe('forbid')
+    expect(findOwnerRuleDecision(rules, { tool: 'a.b', target: 'lock:2' })).toBe('ask')
+    expect(findOwnerRuleDecision(rules, { tool: 'a.c', target: undefined })).toBe('trust')
+    expect(findOwnerRuleDecision(rules, { tool: 'b', target: undefined })).toBeUndefined()
   })
 
   it('without tool and target matches no call', () => {
-    expect(findOwnerDecision([{ says: 'trust' }], { tool: 'a', target: 'lock:1' })).toBeUndefined()
+    expect(findOwnerRuleDecision([{ says: 'trust' }], { tool: 'a', target: 'lock:1' })).toBeUndefined()
   })
 
   it('about an argument finds it in lists, and only it', () => {
     const rules: OwnerRule[] = [{ tool: 'a', arguments: { scene: 'party' }, says: 'forbid' }]
-    const said = (body: JsonObject) => findOwnerDecision(rules, { tool: 'a', target: undefined, body })
+    const said = (body: JsonObject) => findOwnerRuleDecision(rules, { tool: 'a', target: undefined, body })
     expect(said({ steps: [{ wait: 1 }, { scene: ['calm', ' Party'] }] })).toBe('forbid')
     expect(said({ steps: [{ wait: 'party' }, { scene: ['calm'] }] })).toBeUndefined()
   })
 
   it('needs both tool and target to fit where both are named', () => {
     const rules: OwnerRule[] = [{ tool: 'a', target: 'lock:1', says: 'trust' }]
-    expect(findOwnerDecision(rules, { tool: 'a', target: 'lock:2' })).toBeUndefined()
-    expect(findOwnerDecision(rules, { tool: 'a', target: undefined })).toBeUndefined()
-    expect(findOwnerDecision(rules, { tool: 'a', target: 'lock:1' })).toBe('trust')
+    expect(findOwnerRuleDecision(rules, { tool: 'a', target: 'lock:2' })).toBeUndefined()
+    expect(findOwnerRuleDecision(rules, { tool: 'a', target: undefined })).toBeUndefined()
+    expect(findOwnerRuleDecision(rules, { tool: 'a', target: 'lock:1' })).toBe('trust')
   })
 
   it('holds for devices that a call reaches beside its target; trust in them does not', () => {
@@ -42,19 +42,19 @@ describe('owner rule', () => {
       { target: 'lamp:2', says: 'ask' },
       { target: 'lock:1', says: 'forbid' },
     ]
-    const running = (...touches: string[]) => findOwnerDecision(rules, { tool: 'run', target: 'event:7', touches })
+    const running = (...touches: string[]) => findOwnerRuleDecision(rules, { tool: 'run', target: 'event:7', touches })
     expect(running('lamp:3')).toBeUndefined()
     expect(running('lamp:1')).toBeUndefined()
     expect(running('lamp:1', 'lamp:2')).toBe('ask')
     expect(running('lamp:2', 'lock:1')).toBe('forbid')
     const trusted: OwnerRule[] = [...rules, { target: 'event:7', says: 'trust' }]
-    expect(findOwnerDecision(trusted, { tool: 'run', target: 'event:7', touches: ['lamp:3'] })).toBe('trust')
-    expect(findOwnerDecision(trusted, { tool: 'run', target: 'event:7', touches: ['lamp:2'] })).toBe('ask')
+    expect(findOwnerRuleDecision(trusted, { tool: 'run', target: 'event:7', touches: ['lamp:3'] })).toBe('trust')
+    expect(findOwnerRuleDecision(trusted, { tool: 'run', target: 'event:7', touches: ['lamp:2'] })).toBe('ask')
   })
 
   it('looks for an argument under its own name, at any depth, and under no other', () => {
     const rules: OwnerRule[] = [{ tool: 'a', arguments: { mode: 'off' }, says: 'forbid' }]
-    const decided = (body: JsonObject) => findOwnerDecision(rules, { tool: 'a', target: undefined, body })
+    const decided = (body: JsonObject) => findOwnerRuleDecision(rules, { tool: 'a', target: undefined, body })
     expect(decided({ mode: 'off' })).toBe('forbid')
     expect(decided({ list: [{ deep: { mode: 'off' } }] })).toBe('forbid')
     expect(decided({ mode: ['on', 'off'] })).toBe('forbid')
@@ -73,7 +73,7 @@ describe('owner rule', () => {
     })
     const call = { tool: 'a', target: 'lock:1', touches: ['siren:1'] }
     const asked = (first?: boolean, second?: boolean) =>
-      findOwnerQuorum([quorum('lock:1', ['anna', 'ben'], first), quorum('siren:1', ['ben', 'cara'], second)], call)
+      findOwnerRuleQuorum([quorum('lock:1', ['anna', 'ben'], first), quorum('siren:1', ['ben', 'cara'], second)], call)
     expect(asked(true)).toEqual({ need: 3, voters: ['anna', 'ben', 'cara'], veto: true })
     expect(asked(undefined, true)?.veto).toBe(true)
     expect(asked(false, true)?.veto).toBe(true)
@@ -82,7 +82,7 @@ describe('owner rule', () => {
   })
 
   it('treats an unknown verdict as a refusal', () => {
-    expect(findOwnerDecision([{ tool: 'a', says: 'allow' as 'trust' }], { tool: 'a', target: undefined })).toBe(
+    expect(findOwnerRuleDecision([{ tool: 'a', says: 'allow' as 'trust' }], { tool: 'a', target: undefined })).toBe(
       'forbid',
     )
   })

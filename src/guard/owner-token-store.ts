@@ -27,7 +27,7 @@ const OWNER_ONLY = 0o600
 const OTHERS = 0o077
 
 /** What the log records about the owner's token. */
-export interface OwnerTokenHashRecord {
+export interface OwnerTokenHashLog {
   /** The hash, in hex, of the newest token that this node made. */
   readonly known: () => string | undefined
   /** Resolves when it is durable. */
@@ -39,9 +39,9 @@ export interface OwnerTokenHashRecord {
  * or when it holds another token than the newest that this node made: a program that can write this file must not
  * become the owner by it.
  */
-export async function openOwnerTokenFile(
+export async function loadOrCreateOwnerTokenVerifier(
   path: string,
-  { known, record }: OwnerTokenHashRecord,
+  { known, record }: OwnerTokenHashLog,
 ): Promise<OwnerTokenVerifier> {
   if (!existsSync(path)) await create(path, record)
   const token = readOwnerToken(path)
@@ -97,7 +97,7 @@ function readTokenText(path: string): string {
 }
 
 /** The hash is recorded first: after a crash in between there is no file, and the next start makes another token. */
-async function create(path: string, record: OwnerTokenHashRecord['record']): Promise<void> {
+async function create(path: string, record: OwnerTokenHashLog['record']): Promise<void> {
   const token = mintAccessToken()
   await record(toHex(hashAccessToken(token)))
   createPrivateFolder(dirname(path))

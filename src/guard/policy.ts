@@ -79,7 +79,7 @@ export function evaluatePolicy(input: PolicyInput): PolicyDecision {
   const effect = resolveEffectiveEffect(offer.effect, assessment.effect)
   if (effect === undefined) return { verdict: 'deny', reasons: [unknownEffect(offer.effect, assessment.effect)] }
   const { target, touches, mayTouch } = assessment
-  const word = findOwnerDecision(input.ownerRules, { ...assessment, tool: offer.name, body: input.body })
+  const word = findOwnerRuleDecision(input.ownerRules, { ...assessment, tool: offer.name, body: input.body })
   const standing = {
     effect,
     trustRequired: offer.trustRequired,
@@ -228,7 +228,7 @@ export interface OwnerRuleSubject {
 }
 
 /** `undefined` when no rule applies. An unknown decision counts as `forbid`. */
-export function findOwnerDecision(
+export function findOwnerRuleDecision(
   rules: readonly OwnerRule[],
   { tool, target, touches = [], mayTouch = [], body = {} }: OwnerRuleSubject,
 ): OwnerRuleDecision | undefined {
@@ -244,7 +244,7 @@ export function findOwnerDecision(
 }
 
 /** The voters and their number, where a rule says `quorum`. If several rules do, the voters of all of them. */
-export function findOwnerQuorum(
+export function findOwnerRuleQuorum(
   rules: readonly OwnerRule[],
   { tool, target, touches = [], mayTouch = [], body = {} }: OwnerRuleSubject,
 ): QuorumRequirement | undefined {

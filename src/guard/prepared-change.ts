@@ -16,10 +16,10 @@ import { toBase64url, concatBytes, toUtf8 } from '../core/bytes.ts'
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 
-export type ChangeState = 'prepared' | 'committing' | 'committed' | 'failed' | 'unknown'
+export type PreparedChangeState = 'prepared' | 'committing' | 'committed' | 'failed' | 'unknown'
 
 /** How a commit ended. */
-export type ChangeResultState = 'committed' | 'failed' | 'unknown'
+export type PreparedChangeResultState = 'committed' | 'failed' | 'unknown'
 
 export interface PreparedChange {
   readonly tool: string
@@ -46,7 +46,7 @@ export function isChangeToken(text: string): boolean {
 }
 
 /** The change's name in the ledger, which cannot be used to commit it. */
-export function deriveChangeName(token: string): string {
+export function deriveChangeIdFromToken(token: string): string {
   return hash('sha256', token).slice(0, 32)
 }
 

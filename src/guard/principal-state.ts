@@ -38,7 +38,7 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
       roleField(entry),
     ]
     if (name === undefined || hash === undefined || role === undefined) return 'it lacks what such an entry says'
-    const unlawful = explainAdminEntryRefusal(state, entry)
+    const unlawful = explainEntryNotByAdmin(state, entry)
     if (unlawful !== undefined) return unlawful
     const atMs = readEntryTime(entry)
     if (state.tokens.has(hash)) return 'there was this token before'
@@ -68,16 +68,16 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
     if (token === undefined) return 'there is no such token'
     // A revocation holds, whichever principal made it.
     state.tokens.set(token.hash, { ...token, revokedAtMs: readEntryTime(entry) })
-    return explainAdminEntryRefusal(state, entry)
+    return explainEntryNotByAdmin(state, entry)
   },
 
   // The runtime stores an agent's key; only an admin may set it, whichever module writes the entry.
-  'agent.key': explainAdminEntryRefusal,
+  'agent.key': explainEntryNotByAdmin,
 
   'console.link': (state, entry) => {
     const role = roleField(entry)
     if (role === undefined) return 'it lacks what such an entry says'
-    const unlawful = explainAdminEntryRefusal(state, entry)
+    const unlawful = explainEntryNotByAdmin(state, entry)
     if (unlawful !== undefined) return unlawful
     state.consoleRoles.set(role, true)
     return undefined
@@ -94,7 +94,7 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
   },
 }
 
-export const principalEntryChecks: Readonly<Record<string, EntryHandler<GuardState>>> = {
+export const entryPrincipalChecks: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'call.enter': (state, entry) => {
     const principal = readEntryTextField(entry, 'principal')
     if (principal === undefined) return 'it does not say who called'
@@ -125,7 +125,7 @@ export function findTokenByName({ tokenNames, tokens }: GuardState, name: string
   return hash === undefined ? undefined : tokens.get(hash)
 }
 
-export function explainAdminEntryRefusal(state: GuardState, entry: LedgerEntry): string | undefined {
+export function explainEntryNotByAdmin(state: GuardState, entry: LedgerEntry): string | undefined {
   const by = readEntryTextField(entry, 'by')
   if (by === undefined) return 'it does not say who did it'
   return findRoleOfPrincipalAt(state, by, readEntryTime(entry)) === 'admin'

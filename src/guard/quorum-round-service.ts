@@ -11,9 +11,9 @@ import type { HashedCall } from './approval-request.ts'
 import type { Approval } from './approval.ts'
 import { computeArgumentsHash, hashArgumentLeaves } from './call-binding.ts'
 import type { GuardState } from './guard-state.ts'
-import { assessCall, EMPTY_PRIOR_CALL_RECORD, evaluatePolicyForCall, findRequiredQuorum } from './call-decision.ts'
+import { assessCall, EMPTY_CALL_HISTORY_FACTS, evaluatePolicyForCall, findRequiredQuorum } from './call-decision.ts'
 import { listEligibleWitnesses } from './finality-state.ts'
-import { createDeniedFault, NOT_UNICODE_FAULT } from './guard-faults.ts'
+import { createPolicyDenialFault, NOT_UNICODE_FAULT } from './guard-faults.ts'
 import type { CallReservationDependencies } from './call-reservation.ts'
 import type { QuorumRoundRecord, QuorumRoundVoter } from './quorum-round.ts'
 import { createVoteFault } from './quorum-round-store.ts'
@@ -28,7 +28,7 @@ export interface QuorumProposal extends QuorumRequirement {
 }
 
 /** What the ledger's witnesses have cosigned. */
-export interface CosignedCheckpoints {
+export interface CosignedCheckpointReader {
   /** The size of the newest cosigned checkpoint. */
   readonly size: number | undefined
   /** The newest checkpoint that covers an entry and has the cosignature of this key, as a note. */
@@ -56,7 +56,7 @@ export interface QuorumRoundService {
    * Draws the witnesses of reached quorums, and raises levels: HARD where the drawn witness has cosigned, ABSOLUTE
    * after the dispute window.
    */
-  readonly finalize: (cosigned: CosignedCheckpoints) => Promise<void>
+  readonly finalize: (cosigned: CosignedCheckpointReader) => Promise<void>
   readonly signElsewhere: QuorumRoundStore['signElsewhere']
   /** Closes every open round, because what was decided in it is no longer known. */
   readonly abandon: (because: string) => Promise<void>
@@ -125,9 +125,10 @@ export function createQuorumRoundService(
       const assessed = await assessCall(call, offer, parts)
       if (!assessed.ok) return assessed
       const { assessment, effect, mistake } = assessed.value
-      const decision = evaluatePolicyForCall(assessed.value, EMPTY_PRIOR_CALL_RECORD, parts)
+      const decision = evaluatePolicyForCall(assessed.value, EMPTY_CALL_HISTORY_FACTS, parts)
       // There is no vote on a call that is refused anyway; one that only has to wait may be proposed.
-      if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(createDeniedFault(decision))
+      if (decision.verdict === 'deny' && decision.retryAfterMs === undefined)
+        return fail(createPolicyDenialFault(decision))
       if (mistake !== undefined) return fail(mistake)
       if (effect === undefined || effect === 'reads' || effect === 'records' || assessment.dryRun === true)
         return fail({ kind: 'invalid-arguments', message: `tool: ${offer.name} with these arguments changes nothing` })
@@ -178,7 +179,7 @@ export function createQuorumRoundService(
 function findHardFacts(
   state: GuardState,
   round: QuorumRoundRecord,
-  { cosigned, nowMs }: { readonly cosigned: CosignedCheckpoints; readonly nowMs: number },
+  { cosigned, nowMs }: { readonly cosigned: CosignedCheckpointReader; readonly nowMs: number },
 ): JsonObject | undefined {
   const { quorumSeq = Infinity, witnesses } = round
   if (witnesses.length === 0) return (cosigned.size ?? 0) > quorumSeq ? { size: cosigned.size ?? 0 } : undefined

@@ -153,7 +153,11 @@ export function explainRoundDenial(state: GuardState, round: QuorumRoundRecord, 
 }
 
 /** Why an `approval.approved` or `approval.used` of a voting round is not valid. */
-export function explainQuorumFlaw(state: GuardState, round: QuorumRoundRecord, entry: LedgerEntry): string | undefined {
+export function explainQuorumApprovalFlaw(
+  state: GuardState,
+  round: QuorumRoundRecord,
+  entry: LedgerEntry,
+): string | undefined {
   const atMs = readEntryTime(entry)
   const yeses = listValidYesVotes(state, round, atMs)
   if (yeses.length < round.need) return `${yeses.length} of ${round.need} said yes`

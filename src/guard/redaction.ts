@@ -15,7 +15,7 @@ import {
   findSiblingMemberFacts,
   MAX_CREDENTIAL_LENGTH,
   REDACTED_PLACEHOLDER,
-  redactForApprover,
+  redactTextForApprover,
   redactText,
 } from './secret-detection.ts'
 import type { SiblingMemberFacts } from './secret-detection.ts'
@@ -134,7 +134,7 @@ function redactArray(list: readonly Json[], schema: JsonSchema | undefined, walk
 function redactString(text: string, walk: Walk): Json {
   const room = Math.max(0, Math.min(walk.bounds.text, walk.left))
   // Redacts before cutting, lest the cut fall into the middle of a credential and leave its first half.
-  const redact = walk.reader === 'approver' ? redactForApprover : redactText
+  const redact = walk.reader === 'approver' ? redactTextForApprover : redactText
   const shown = redact(text.slice(0, room + MAX_CREDENTIAL_LENGTH))
     .slice(0, room)
     .toWellFormed()

@@ -193,7 +193,7 @@ function redactCredentials(text: string): string {
  * For an approver, who has to read the rest, such as a script before it runs: only what cannot be code is hidden. A
  * hidden part with a quote or a bracket in it could contain a call (`"http://"&hs.Unlock(…)&"@"`).
  */
-export function redactForApprover(text: string): string {
+export function redactTextForApprover(text: string): string {
   if (text.length < SHORTEST_CREDENTIAL || !MAY_HOLD_CREDENTIAL.test(text)) return text
   return text
     .replaceAll(OWN_TOKEN, REDACTED_PLACEHOLDER)

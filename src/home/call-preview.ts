@@ -9,12 +9,12 @@ import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { createDeniedFault } from '../guard/guard-faults.ts'
+import { createPolicyDenialFault } from '../guard/guard-faults.ts'
 import { createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import type { ThingCall } from './thing.ts'
 
-export interface CallPreview {
+export interface CallApprovalPreview {
   readonly asksPerson: boolean
 }
 
@@ -22,7 +22,7 @@ export async function previewCall(
   { bus, guard }: Pick<HomeDependencies, 'bus' | 'guard'>,
   { tool, arguments: body }: ThingCall,
   context: HandlerContext,
-): Promise<Result<CallPreview, Fault>> {
+): Promise<Result<CallApprovalPreview, Fault>> {
   const offer = bus.offer(tool)
   if (offer === undefined) return fail({ kind: 'not-found', message: `There is no tool ${tool}.` })
   const accepted = validateRequest(offer, body)
@@ -32,7 +32,7 @@ export async function previewCall(
   if (!preview.ok) return preview
   const { decision, mistake } = preview.value
   // A limit ends with time, so it says nothing about a later call.
-  if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(createDeniedFault(decision))
+  if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(createPolicyDenialFault(decision))
   if (mistake !== undefined) return fail(mistake)
   return ok({ asksPerson: decision.verdict === 'approval-required' })
 }
@@ -48,7 +48,11 @@ export async function previewCallAsAnswer(
 }
 
 /** The answer to a preview: that nothing was done, and whether a person would be asked. */
-export function createPreviewAnswer(sentence: string, { asksPerson }: CallPreview, more: JsonObject = {}): Outcome {
+export function createPreviewAnswer(
+  sentence: string,
+  { asksPerson }: CallApprovalPreview,
+  more: JsonObject = {},
+): Outcome {
   const asking = asksPerson ? ' A person would be asked first.' : ''
   return createSentenceAnswer(`${sentence}${asking} Nothing was done.`, {
     preview: true,

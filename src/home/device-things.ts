@@ -5,7 +5,7 @@
 import type { Reply } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
-import { parseUntrustedJson } from '../core/json.ts'
+import { parseJsonReplacingLoneSurrogates } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import type { ThingKind } from './home-words.ts'
@@ -113,7 +113,7 @@ export async function readDeviceRestoreCall(
 /** Firmware answers with a text that is JSON. */
 function statusIn({ data, content }: Reply): Json | undefined {
   const text = content?.map((block) => block['text']).find((each) => typeof each === 'string')
-  return (typeof text === 'string' ? parseUntrustedJson(text) : undefined) ?? data
+  return (typeof text === 'string' ? parseJsonReplacingLoneSurrogates(text) : undefined) ?? data
 }
 
 /** A device has no room of its own: a `Kitchen speaker` is in the kitchen, if the home has one. */

@@ -6,7 +6,7 @@
  */
 import { normaliseText } from './normalised-text.ts'
 import { isRoomWord } from './room-words.ts'
-import { hasSynonyms, isSynonym } from './synonyms.ts'
+import { hasSynonyms, areSynonyms } from './synonyms.ts'
 
 export const THING_KINDS = [
   'light',
@@ -192,7 +192,7 @@ const EXCLUDING_WORDS = new Set(
 )
 
 /** Everyday words that must not be corrected into names. */
-export const EVERYDAY_WORDS: ReadonlySet<string> = new Set(
+export const SPELLING_EXEMPT_WORDS: ReadonlySet<string> = new Set(
   'there where other another every again always about above after around before behind below between inside under until while which whose these those their would could should might ausser ohne unter ueber hinter neben zwischen wieder immer jetzt heute morgen gestern andere anderen jeder jedes damit davon dafuer welche welcher warum wann sollte koennte wuerde aussen innen gleich spaeter vorher nachher'.split(
     ' ',
   ),
@@ -210,7 +210,7 @@ export function findThingKind(word: string): ThingKind | undefined {
 
 /** Two words for one thing: synonyms, or names of one kind. */
 export function isSameThingWord(left: string, right: string): boolean {
-  if (left === right || isSynonym(left, right)) return true
+  if (left === right || areSynonyms(left, right)) return true
   const kind = findThingKind(left)
   return kind !== undefined && kind === findThingKind(right)
 }

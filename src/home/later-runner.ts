@@ -155,7 +155,7 @@ function withClient(caller: Caller, { client }: LaterCall): Caller {
   return caller.kind === 'principal' && client !== undefined ? { ...caller, client } : caller
 }
 
-export function readLaterCall(
+export function readLaterCallArgumentsAndReason(
   { ledger }: Pick<HomeDependencies, 'ledger'>,
   { plannedSeq }: LaterCall,
 ): { readonly arguments: JsonObject; readonly why: string } {

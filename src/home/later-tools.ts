@@ -24,7 +24,7 @@ import { previewCall } from './call-preview.ts'
 import { HOME_TOOL_DEFAULTS, createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import { readJsonValueAt, readTextAt } from './json-path.ts'
-import { isAnswerWithoutAction, isLaterCallOfCaller, readLaterCall } from './later-runner.ts'
+import { isAnswerWithoutAction, isLaterCallOfCaller, readLaterCallArgumentsAndReason } from './later-runner.ts'
 import { LATER_CALL_GRACE_MS, laterCallsProjection } from './later-state.ts'
 import type { LaterCall, LaterCallResult } from './later-state.ts'
 import { parseDueTime } from './later-time.ts'
@@ -194,7 +194,7 @@ function sameCall(
       isLaterCallOfCaller(planned, caller) &&
       planned.tool === call.tool &&
       Math.abs(planned.dueAtMs - dueMs) < SAME_DUE_MS &&
-      canonicalJson(readLaterCall(parts, planned).arguments) === canonicalJson(call.arguments),
+      canonicalJson(readLaterCallArgumentsAndReason(parts, planned).arguments) === canonicalJson(call.arguments),
   )
 }
 
@@ -262,7 +262,7 @@ function listLater(parts: HomeDependencies, context: HandlerContext): Outcome {
 }
 
 function laterJson(parts: HomeDependencies, call: LaterCall): JsonObject {
-  const { arguments: body, why } = readLaterCall(parts, call)
+  const { arguments: body, why } = readLaterCallArgumentsAndReason(parts, call)
   return {
     id: call.id,
     due: formatLocalMinute(call.dueAtMs),

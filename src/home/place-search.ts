@@ -2,10 +2,10 @@
  * Place search: which rooms, or which things on a floor, somebody may mean by a name.
  */
 import { correctMisspelledWord } from './spelling-correction.ts'
-import { EVERYDAY_WORDS, isSameThingWord, splitMeaningfulWords } from './home-words.ts'
-import { findCanonicalRoomName, isCanonicalRoomName, isRelativeFloorName, SINGLE_ROOM_WORDS } from './room-words.ts'
+import { SPELLING_EXEMPT_WORDS, isSameThingWord, splitMeaningfulWords } from './home-words.ts'
+import { findCanonicalRoomName, isCanonicalRoomName, isRelativeFloorName, ONE_WORD_ROOM_NAMES } from './room-words.ts'
 import type { Room } from './room.ts'
-import { isSynonym } from './synonyms.ts'
+import { areSynonyms } from './synonyms.ts'
 import type { Thing } from './thing.ts'
 
 const GROUND_FLOOR = 'ground floor'
@@ -18,9 +18,9 @@ export function findRoomsByName(text: string, rooms: readonly Room[]): readonly 
   if (known.length > 0 || words.length === 0) return known
   const ours = new Set(rooms.flatMap(({ aliases }) => aliases.flatMap(splitMeaningfulWords)))
   const fixed = words.map((word) =>
-    ours.has(word) || EVERYDAY_WORDS.has(word)
+    ours.has(word) || SPELLING_EXEMPT_WORDS.has(word)
       ? word
-      : (correctMisspelledWord(word, ours) ?? correctMisspelledWord(word, SINGLE_ROOM_WORDS) ?? word),
+      : (correctMisspelledWord(word, ours) ?? correctMisspelledWord(word, ONE_WORD_ROOM_NAMES) ?? word),
   )
   return listRoomsByWords(rooms, fixed)
 }
@@ -57,7 +57,7 @@ function isRoomNamed({ key, aliases }: Room, words: readonly string[], place: st
 
 /** In `Anna's room` the word `room` is generic; in `room 2` it is not. */
 function withoutGeneric(words: readonly string[]): readonly string[] {
-  const left = words.filter((word) => !isSynonym(word, 'room'))
+  const left = words.filter((word) => !areSynonyms(word, 'room'))
   return left.some((word) => /\p{L}/u.test(word)) ? left : words
 }
 

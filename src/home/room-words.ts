@@ -111,7 +111,7 @@ export function isCanonicalRoomName(name: string): boolean {
 }
 
 /** Single words for rooms, for spelling correction. */
-export const SINGLE_ROOM_WORDS: readonly string[] = Object.values(ROOM_WORDS)
+export const ONE_WORD_ROOM_NAMES: readonly string[] = Object.values(ROOM_WORDS)
   .flat()
   .filter((word) => !word.includes(' '))
 

@@ -109,7 +109,7 @@ const BY_WORD: ReadonlyMap<string, number> = new Map(
 /** For spelling correction. */
 export const WORDS_WITH_SYNONYMS: readonly string[] = [...BY_WORD.keys()]
 
-export function isSynonym(left: string, right: string): boolean {
+export function areSynonyms(left: string, right: string): boolean {
   const meaning = BY_WORD.get(left)
   return meaning !== undefined && meaning === BY_WORD.get(right)
 }

@@ -12,7 +12,7 @@ import { parseQuantity } from './number-words.ts'
 import type { Quantity } from './number-words.ts'
 import type { Thing, ThingCall, ThingControl } from './thing.ts'
 
-export interface ChosenThingControl {
+export interface ChosenThingCall {
   readonly call: ThingCall
   /** The new state in words: `on`, `40`, `Movie`. */
   readonly told: string
@@ -42,7 +42,7 @@ const QUESTION_WORDS = new Set(
 export function chooseThingControl(
   thing: Thing,
   to: string | number | boolean,
-): Result<ChosenThingControl, readonly string[]> {
+): Result<ChosenThingCall, readonly string[]> {
   const text = String(to).trim()
   if (!isStateQuestion(text) || thing.controls.some(({ label }) => label === text)) {
     const chosen = commandChoice(thing, text) ?? measuredChoice(thing, to, text)
@@ -53,7 +53,7 @@ export function chooseThingControl(
   return fail([...new Set(thing.controls.map(describeThingControl))])
 }
 
-function commandChoice(thing: Thing, text: string): ChosenThingControl | undefined {
+function commandChoice(thing: Thing, text: string): ChosenThingCall | undefined {
   const plain = withoutFillers(text)
   const word =
     parseThingCommand(text) ?? parseThingCommand(plain) ?? (isFullBrightness(thing, plain) ? 'on' : undefined)
@@ -72,7 +72,7 @@ function isFullBrightness({ kind, controls }: Thing, plain: string): boolean {
   )
 }
 
-function measuredChoice(thing: Thing, to: string | number | boolean, text: string): ChosenThingControl | undefined {
+function measuredChoice(thing: Thing, to: string | number | boolean, text: string): ChosenThingCall | undefined {
   // A number is the new value; only words can say by how much to change it.
   const byHowMuch = typeof to === 'number' ? undefined : relativeChoice(thing, text)
   return byHowMuch ?? numberChoice(thing, text) ?? colourChoice(thing, text)
@@ -100,7 +100,7 @@ function isOpening({ kind }: Thing): boolean {
 }
 
 /** Percent are for levels and degrees for temperatures; a number alone is for both. */
-function numberChoice(thing: Thing, text: string): ChosenThingControl | undefined {
+function numberChoice(thing: Thing, text: string): ChosenThingCall | undefined {
   const quantity = parseQuantity(text)
   if (quantity === undefined || (quantity.side !== undefined && !isOpening(thing))) return undefined
   // It is not clear whether `30 % down` is counted from the present position or from the top.
@@ -166,7 +166,7 @@ const STEPS = {
   great: { level: 0.4, degrees: 2 },
 }
 
-function relativeChoice(thing: Thing, text: string): ChosenThingControl | undefined {
+function relativeChoice(thing: Thing, text: string): ChosenThingCall | undefined {
   const control = thing.controls.find(isRanged)
   const step = control === undefined ? undefined : relativeStep(text, control, thing)
   if (control === undefined || step === undefined || thing.level === undefined) return undefined
@@ -256,7 +256,7 @@ const COLOURS: Readonly<Record<string, number>> = {
   kaltweiss: 0xff_fe_fa,
 }
 
-function colourChoice(thing: Thing, text: string): ChosenThingControl | undefined {
+function colourChoice(thing: Thing, text: string): ChosenThingCall | undefined {
   const control = thing.controls.find(({ wish }) => wish === 'colour')
   const hex = /^#?([0-9a-f]{6})$/i.exec(text)?.[1]
   const colour = hex === undefined ? COLOURS[withoutFillers(text)] : Number.parseInt(hex, 16)

@@ -5,7 +5,7 @@
  *   "the reading lamp in the guest room"  ─▶  [reading] [lamp] [guest room]
  */
 import {
-  EVERYDAY_WORDS,
+  SPELLING_EXEMPT_WORDS,
   findThingKind,
   isEverythingText,
   isExclusionText,
@@ -15,10 +15,10 @@ import {
 } from './home-words.ts'
 import { normaliseText } from './normalised-text.ts'
 import { hasGroundFloor, isOnFloor, listRoomsByWords } from './place-search.ts'
-import { findCanonicalRoomName, isRelativeFloorName, SINGLE_ROOM_WORDS } from './room-words.ts'
+import { findCanonicalRoomName, isRelativeFloorName, ONE_WORD_ROOM_NAMES } from './room-words.ts'
 import type { Room, Rooms } from './room.ts'
 import { correctMisspelledWord } from './spelling-correction.ts'
-import { hasSynonyms, isSynonym, WORDS_WITH_SYNONYMS } from './synonyms.ts'
+import { hasSynonyms, areSynonyms, WORDS_WITH_SYNONYMS } from './synonyms.ts'
 import type { Thing } from './thing.ts'
 
 export interface ThingMatch {
@@ -190,10 +190,10 @@ function corrected(
     ...rooms.flatMap(({ aliases }) => aliases.flatMap(splitMeaningfulWords)),
   ])
   return said.map((word) => {
-    if (isKnown(word) || ours.has(word) || EVERYDAY_WORDS.has(word)) return word
+    if (isKnown(word) || ours.has(word) || SPELLING_EXEMPT_WORDS.has(word)) return word
     return (
       correctMisspelledWord(word, ours) ??
-      correctMisspelledWord(word, SINGLE_ROOM_WORDS) ??
+      correctMisspelledWord(word, ONE_WORD_ROOM_NAMES) ??
       correctMisspelledWord(word, WORDS_WITH_SYNONYMS) ??
       word
     )
@@ -253,7 +253,7 @@ function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbo
     const isHere = (thing.room !== undefined && rooms?.has(thing.room) === true) || isOnFloor(words, place, thing)
     const isKind = words.length === 1 && findThingKind(words[0] ?? '') === thing.kind
     if (isNamed) for (const own of named) hit.add(own ?? '')
-    if (words.every((word) => name.some((own) => own === word || isSynonym(own, word)))) byName++
+    if (words.every((word) => name.some((own) => own === word || areSynonyms(own, word)))) byName++
     if (isKind) kindSaid = true
     if (isNamed || isHere || isKind || (place !== undefined && isNamedPlace(name, place))) count++
     if (isHere && !isKind) places++

@@ -9,7 +9,7 @@ import type { DeviceKind } from './catalog/device-classification.ts'
 import { buildHomeseerDeviceCatalog } from './catalog/homeseer-catalog.ts'
 import { readJsonClientSettings, type HomeseerConfigWithUrl } from './connection-settings.ts'
 import { adviseOnHomeseerLink } from './tools/link-health.ts'
-import { describeRequestOutcome, JsonClient } from './wire/json-client.ts'
+import { toLoggableRequestOutcome, JsonClient } from './wire/json-client.ts'
 import { createControlsRequest, createStatusRequest } from './wire/json-requests.ts'
 
 export interface ClassifiedDevice {
@@ -35,7 +35,7 @@ export async function classifyAllHomeseerDevices(
     const status = await json.call(createStatusRequest({ compress: true, excludeEvents: true }))
     const controls = status.ok ? await json.call(createControlsRequest()) : status
     if (!status.ok || !controls.ok) {
-      const last = describeRequestOutcome(status.ok ? controls : status)
+      const last = toLoggableRequestOutcome(status.ok ? controls : status)
       return fail(adviseOnHomeseerLink(url, last) ?? `HomeSeer at ${url} refuses to be read.`)
     }
     const kinds = new Map(Object.entries(config.classes).map(([ref, kind]) => [Number(ref), kind]))

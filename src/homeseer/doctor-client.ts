@@ -20,7 +20,7 @@ import { adviseOnHomeseerLink, adviseOnHomeseerPush } from './tools/link-health.
 import { createAdminAdapterExchange } from './wire/admin-adapter.ts'
 import { AsciiClient, type AsciiConnectionState } from './wire/ascii-client.ts'
 import { readRecordText } from './wire/record-field.ts'
-import { describeRequestOutcome, JsonClient, type RequestAttemptNote } from './wire/json-client.ts'
+import { toLoggableRequestOutcome, JsonClient, type RequestAttemptNote } from './wire/json-client.ts'
 import { createStatusRequest, createVersionRequest } from './wire/json-requests.ts'
 
 /** The gateway's own link, or one that was opened for the examination. */
@@ -95,11 +95,11 @@ function openJsonClient(config: HomeseerConfigWithUrl): JsonClient {
 
 async function readHomeseer(json: JsonClient): Promise<HomeseerReach> {
   const version = await json.call(createVersionRequest())
-  if (!version.ok) return { ...describeRequestOutcome(version), devices: 0 }
+  if (!version.ok) return { ...toLoggableRequestOutcome(version), devices: 0 }
   const status = await json.call(createStatusRequest({ compress: true, excludeEvents: true }))
   return status.ok
     ? { outcome: 'ok', version: version.value, devices: status.value.devices.length }
-    : { ...describeRequestOutcome(status), devices: 0 }
+    : { ...toLoggableRequestOutcome(status), devices: 0 }
 }
 
 async function linkFinding({ url }: HomeseerConfigWithUrl, { reach }: HomeseerLinkToExamine): Promise<DoctorFinding> {

@@ -46,7 +46,7 @@ export interface CorrectedDeviceClass {
   readonly by: string
 }
 
-export interface HomeseerState {
+export interface HomeseerProjectionState {
   /** By the ref of the device. */
   readonly classes: StateTable<CorrectedDeviceClass>
   /** By the number of the entry. */
@@ -59,7 +59,7 @@ export const MAX_ROLLBACKS = 500
 const ALIAS_KINDS: readonly AliasKind[] = ['device', 'event', 'camera']
 const INCOMPLETE = 'it lacks what such an entry says'
 
-const aliasEntries: Readonly<Record<string, EntryHandler<HomeseerState>>> = {
+const aliasEntries: Readonly<Record<string, EntryHandler<HomeseerProjectionState>>> = {
   'alias.learned': ({ aliases }, entry) => {
     const kind = ALIAS_KINDS.find((known) => known === entry['of'])
     const [id, replaces] = [readEntryNumberField(entry, 'id'), readEntryNumberField(entry, 'replaces')]
@@ -82,7 +82,7 @@ const aliasEntries: Readonly<Record<string, EntryHandler<HomeseerState>>> = {
   },
 }
 
-const classEntries: Readonly<Record<string, EntryHandler<HomeseerState>>> = {
+const classEntries: Readonly<Record<string, EntryHandler<HomeseerProjectionState>>> = {
   'class.corrected': ({ classes }, entry) => {
     const [ref, by] = [readEntryNumberField(entry, 'ref'), readEntryTextField(entry, 'by')]
     const kind = HOMESEER_DEVICE_KINDS.find((known) => known === entry['class'])
@@ -98,7 +98,7 @@ const classEntries: Readonly<Record<string, EntryHandler<HomeseerState>>> = {
   },
 }
 
-const rollbackEntries: Readonly<Record<string, EntryHandler<HomeseerState>>> = {
+const rollbackEntries: Readonly<Record<string, EntryHandler<HomeseerProjectionState>>> = {
   'rollback.kept': ({ rollbacks }, entry) => {
     const text = (field: string): string | undefined => readEntryTextField(entry, field)
     const [id, domain, tool, undoes] = [text('rollback'), text('domain'), text('tool'), text('undoes')]
@@ -114,7 +114,7 @@ const rollbackEntries: Readonly<Record<string, EntryHandler<HomeseerState>>> = {
   'rollback.given-back': ({ rollbacks }, entry) => moveRollback(rollbacks, entry, { from: 'used', to: 'available' }),
 }
 
-export const homeseerProjection: Projection<HomeseerState> = {
+export const homeseerProjection: Projection<HomeseerProjectionState> = {
   name: 'homeseer',
   initial: (journal) => ({
     aliases: new StateTable(journal),

@@ -21,7 +21,7 @@ export interface EntryWithVerifiedBody {
   readonly withheld?: string
 }
 
-export function summarizeEntries(opened: readonly EntryWithVerifiedBody[]): JsonObject {
+export function summarizeAuditPacketEntries(opened: readonly EntryWithVerifiedBody[]): JsonObject {
   return {
     tasks: grouped(opened, 'task.', 'task_id', ['from', 'to', 'principal']),
     thoughts: opened.filter(({ entry }) => entry.kind === 'thought').map(describeThought),

@@ -20,7 +20,7 @@ import { decodeEntry } from './entry.ts'
 import type { NoteVerifier } from './note-key.ts'
 import { verifyCommitmentOpening } from './body-opening.ts'
 import type { CommitmentOpening } from './body-opening.ts'
-import { summarizeEntries } from './audit-packet-summary.ts'
+import { summarizeAuditPacketEntries } from './audit-packet-summary.ts'
 import type { EntryWithVerifiedBody, AuditPacketScope } from './audit-packet-summary.ts'
 import { findThoughtChainFaults } from './audit-packet-thoughts.ts'
 import { computeLeafHash, verifyConsistency, verifyInclusion } from './tree.ts'
@@ -58,7 +58,7 @@ export function formatAuditPacket(parts: AuditPacketContents): JsonObject {
     checkpoint,
     ...(consistency === undefined ? {} : { consistency: { ...consistency, path: [...consistency.path] } }),
     left_out: leftOut,
-    ...summarizeEntries(entries.flatMap((entry) => openedEntry(entry) ?? [])),
+    ...summarizeAuditPacketEntries(entries.flatMap((entry) => openedEntry(entry) ?? [])),
     entries: entries.map((entry) => ({ ...entry })) as unknown as Json,
   }
 }
@@ -98,7 +98,7 @@ function packetReport(packet: Json, key: NoteVerifier, kept: SignedCheckpoint | 
   if (kept !== undefined) findings.push(...extensionFaults(packet['consistency'], signed, kept))
   const opened = readEntries(packet['entries'], signed, findings)
   findings.push(...unexplained(opened), ...findThoughtChainFaults(opened, scopeIn(packet['scope'])))
-  for (const [name, value] of Object.entries(summarizeEntries(opened)))
+  for (const [name, value] of Object.entries(summarizeAuditPacketEntries(opened)))
     if (canonicalJson(packet[name] ?? null) !== canonicalJson(value))
       findings.push(`What it tells under "${name}" is not what its entries say.`)
   return {

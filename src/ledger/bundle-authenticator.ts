@@ -25,7 +25,7 @@ import { computeLeafHash } from './tree.ts'
 /** The key's purpose contains the origin, because a log that continues under another name has other bundles. */
 const BUNDLE_KEY_PURPOSE = 'hearthbus ledger bundles v1\n'
 
-export function deriveBundleKey(signer: Pick<LogSigner, 'deriveSecret' | 'key'>): KeyObject {
+export function deriveBundleMacKey(signer: Pick<LogSigner, 'deriveSecret' | 'key'>): KeyObject {
   return createSecretKey(signer.deriveSecret(`${BUNDLE_KEY_PURPOSE}${signer.key.name}`))
 }
 

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../core/bytes.ts'
 import {
   decodeEntryGroup,
-  deriveTailKey,
+  deriveTailMacKey,
   encodeEntryGroup,
-  hasCommittedBodies,
-  isCompleteGroup,
+  areGroupBodiesCommitted,
+  hasCompleteGroupAt,
 } from './entry-group.ts'
 import { createLogSigner } from './note-key.ts'
 import { computeLeafHash, computeNodeHash } from './tree.ts'
@@ -53,7 +53,7 @@ describe('a group', () => {
     const x = Buffer.from(fromHex('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'))
     const jwk = { kty: 'OKP', crv: 'Ed25519', d: d.toString('base64url'), x: x.toString('base64url') }
     const signer = createLogSigner('example.com/attic', createPrivateKey({ key: jwk, format: 'jwk' }))
-    expect(deriveTailKey(signer).export().toString('hex')).toBe(KEY)
+    expect(deriveTailMacKey(signer).export().toString('hex')).toBe(KEY)
   })
 
   it('is read back with its entries and bodies', () => {
@@ -61,7 +61,7 @@ describe('a group', () => {
     const group = decodeEntryGroup(record, place)
     expect(group).toMatchObject({ ok: true, value: { first: 0, changedRows: false, end: record.length } })
     expect(group.ok && group.value.entries.map((entry) => Buffer.from(entry))).toEqual([FIRST, SECOND])
-    expect(group.ok && hasCommittedBodies(record, group.value)).toBe(true)
+    expect(group.ok && areGroupBodiesCommitted(record, group.value)).toBe(true)
   })
 
   it('is torn at any byte where it ends too early', () => {
@@ -74,7 +74,7 @@ describe('a group', () => {
     const record = encoded()
     record.fill(0, record.length - 20)
     const group = decodeEntryGroup(record, place)
-    expect(group.ok && hasCommittedBodies(record, group.value)).toBe(false)
+    expect(group.ok && areGroupBodiesCommitted(record, group.value)).toBe(false)
   })
 
   it('is forged with another key, in another place, and behind another group', () => {
@@ -83,6 +83,6 @@ describe('a group', () => {
     expect(decodeEntryGroup(record, { ...place, key: createSecretKey(new Uint8Array(32)) })).toEqual(forged)
     expect(decodeEntryGroup(record, { ...place, first: 1 })).toEqual(forged)
     expect(decodeEntryGroup(record, { ...place, previousMac: fromHex(MAC) })).toEqual(forged)
-    expect(isCompleteGroup(record, 0)).toBe(true)
+    expect(hasCompleteGroupAt(record, 0)).toBe(true)
   })
 })

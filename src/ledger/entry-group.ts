@@ -51,7 +51,7 @@ const CHANGED_ROWS = 1
 const TAIL_KEY_PURPOSE = 'hearthbus ledger tail v1'
 
 /** Returns a key object that is created once: computing a MAC takes Node five times as long with the key as bytes. */
-export function deriveTailKey(signer: { readonly deriveSecret: (purpose: string) => Uint8Array }): KeyObject {
+export function deriveTailMacKey(signer: { readonly deriveSecret: (purpose: string) => Uint8Array }): KeyObject {
   return createSecretKey(signer.deriveSecret(TAIL_KEY_PURPOSE))
 }
 
@@ -61,14 +61,14 @@ export interface EncodedEntryGroup {
   readonly bodies: readonly BodyRecordLocation[]
 }
 
-export interface EntryGroupContent {
+export interface EntryGroupToEncode {
   readonly first: number
   readonly changedRows: boolean
   readonly entries: readonly EntryToAppend[]
 }
 
 export function encodeEntryGroup(
-  { first, changedRows, entries }: EntryGroupContent,
+  { first, changedRows, entries }: EntryGroupToEncode,
   key: KeyObject,
   previousMac: Uint8Array,
 ): EncodedEntryGroup {
@@ -135,14 +135,14 @@ export function decodeEntryGroup(
 }
 
 /** Whether a completely written group begins at this position, whoever wrote it. */
-export function isCompleteGroup(bytes: Buffer, at: number): boolean {
+export function hasCompleteGroupAt(bytes: Buffer, at: number): boolean {
   if (at + HEAD_BYTES > bytes.length) return false
   const first = Number(bytes.readBigUInt64BE(at + 8))
   return decodeEntryGroup(bytes, { at, first, previousMac: new Uint8Array(0), key: undefined }).ok
 }
 
 /** Whether each body is the one that its entry commits to; if so, the end of the record was written as well. */
-export function hasCommittedBodies(bytes: Buffer, { entries, bodies }: EntryGroup): boolean {
+export function areGroupBodiesCommitted(bytes: Buffer, { entries, bodies }: EntryGroup): boolean {
   return bodies.every((record) => {
     const [entry, body] = [entries[record.index], sliceSaltedBody(bytes, record)]
     return entry !== undefined && body !== undefined && isCommittedBody(entry, body)

@@ -22,7 +22,7 @@ import type { AppendReceipt, LedgerEvent, StoredEntry } from './entry.ts'
 import { flushWriteAheadLog, findTablesWithText } from './ledger-store.ts'
 import type { LogStore } from './log-store.ts'
 import type { EraseFault } from './ledger-refusal.ts'
-import { findWordsInLedger, createWordPredicate, listWordsInBody } from './word-search.ts'
+import { findWordsInLedger, createWordPredicate, listHumanTextsInBody } from './word-search.ts'
 
 /** What the entry of an erasure says besides which body was erased. These fields stay for good. */
 export interface ErasureStatement {
@@ -57,7 +57,7 @@ export async function eraseEntryBody(
   { database, log, showing, holds, appendIn }: ErasureDependencies,
 ): Promise<Result<ErasureResult, EraseFault>> {
   const { seq } = entry
-  const words = listWordsInBody(log.body(seq)?.body ?? new Uint8Array(0))
+  const words = listHumanTextsInBody(log.body(seq)?.body ?? new Uint8Array(0))
   const erased = await database.commit((): Result<Omit<ErasureResult, 'also' | 'stays' | 'tables'>, EraseFault> => {
     const refusal = holds()
     if (refusal !== undefined) return fail({ kind: 'words-in-use', reason: refusal })

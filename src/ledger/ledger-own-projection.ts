@@ -6,7 +6,7 @@ import type { Projection } from './projection.ts'
  */
 export const FOREIGN_DATABASE_WRITE_KIND = 'database.written'
 
-export const ledgerOwnProjection: Projection<undefined> = {
+export const foreignDatabaseWriteProjection: Projection<undefined> = {
   name: 'ledger',
   initial: () => undefined,
   apply: {},

@@ -18,7 +18,7 @@ import { realpathSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
 import { fromBase64, toBase64 } from '../core/bytes.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
-import { isJsonObject, parseStrictJson } from '../core/json.ts'
+import { isJsonObject, parseStrictJsonBytes } from '../core/json.ts'
 import { readErrorMessage, readSystemErrorCode } from '../core/thrown-error.ts'
 import { readFileIfPresent, writeFileAtomically } from './atomic-file-store.ts'
 import { HASH_BYTES } from './tree.ts'
@@ -174,7 +174,7 @@ function formatPin({ vkey, size, root }: LedgerPin, dataRoot: string): string {
 /** Throws on bytes that are not a pin; the message is a clause about "it". */
 function parsePin(bytes: Uint8Array | undefined): LedgerPin | undefined {
   if (bytes === undefined) return undefined
-  const read = parseStrictJson(bytes)
+  const read = parseStrictJsonBytes(bytes)
   const { vkey, size, root: text } = read.ok && isJsonObject(read.value) ? read.value : {}
   const root = typeof text === 'string' ? fromBase64(text) : undefined
   if (typeof vkey !== 'string' || !Number.isSafeInteger(size) || root?.length !== HASH_BYTES)

@@ -2,7 +2,7 @@
  * Ledger reader: what the log says, entry by entry and call by call. It reads the log itself; the cache of lookups only
  * says where to look.
  */
-import type { CallWorkReference } from '../core/fault.ts'
+import type { TaskOrSessionReference } from '../core/fault.ts'
 import type { Json } from '../core/json.ts'
 import type { EntryAndBodyReader } from './entry-cache-input.ts'
 import { readEndedCallSeq, readLateOutcomeCallSeq } from './call-entry.ts'
@@ -120,7 +120,7 @@ export class LedgerReader {
   }
 
   /** The entries of a task or a session, and the ends of the calls among them. */
-  entriesOfWork(work: CallWorkReference): readonly LedgerEntry[] {
+  entriesOfWork(work: TaskOrSessionReference): readonly LedgerEntry[] {
     const { taskId, sessionId } = work
     return this.#readAll(this.lookup.ofWork(work), (row) =>
       sessionId === undefined ? row.task_id === taskId : row.session_id === sessionId,

@@ -11,7 +11,7 @@ export type EraseFault =
   /** The body is still needed. */
   | { readonly kind: 'words-in-use'; readonly reason: string }
 
-export function formatLedgerRefusal(fault: ProofFault | LedgerExportFault | SigningFault | EraseFault): string {
+export function formatLedgerOperationFault(fault: ProofFault | LedgerExportFault | SigningFault | EraseFault): string {
   switch (fault.kind) {
     case 'nothing-to-erase':
       return fault.erased

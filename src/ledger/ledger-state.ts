@@ -58,7 +58,7 @@ export class LedgerRefusalError extends Error {
 
 export type TreeHead = Pick<Checkpoint, 'size' | 'root'>
 
-export interface TreeWithSize {
+export interface TreeRootReader {
   readonly size: number
   readonly rootAt: (size: number) => Uint8Array
   /** Drops nodes that were cached for speed. */
@@ -66,7 +66,7 @@ export interface TreeWithSize {
 }
 
 /** `undefined` when the tree extends what was signed. */
-export function findLedgerFork(tree: TreeWithSize, signed: TreeHead, source: ForkSource): LedgerFault | undefined {
+export function findLedgerFork(tree: TreeRootReader, signed: TreeHead, source: ForkSource): LedgerFault | undefined {
   const sizes = { size: tree.size, signedSize: signed.size, source }
   if (signed.size > tree.size) return { kind: 'truncated', ...sizes }
   if (areBytesEqual(tree.rootAt(signed.size), signed.root)) return undefined

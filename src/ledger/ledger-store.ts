@@ -31,7 +31,7 @@ export function writeAppliedEntryCount(sql: DatabaseSync, size: number): void {
 }
 
 /** Why a database of an older format cannot be used; `undefined` for any other. */
-export function explainOutdatedLedger(path: string): string | undefined {
+export function explainOutdatedLedgerFormat(path: string): string | undefined {
   if (!existsSync(path)) return undefined
   requireRegularFile(path)
   const sql = new DatabaseSync(path, { readOnly: true })

@@ -33,8 +33,8 @@ import {
   isLateOutcomeKind,
   OpenCalls,
 } from './call-entry.ts'
-import { deriveBundleKey, isBundleInTree } from './bundle-authenticator.ts'
-import { BODY_ERASED_KIND, createBodyCommitment, deriveTailKey, BODY_SALT_BYTES } from './entry-group.ts'
+import { deriveBundleMacKey, isBundleInTree } from './bundle-authenticator.ts'
+import { BODY_ERASED_KIND, createBodyCommitment, deriveTailMacKey, BODY_SALT_BYTES } from './entry-group.ts'
 import { formatSignedCheckpoint, verifyAndParseCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
@@ -54,7 +54,7 @@ import { readEntriesOfKinds } from './entries-by-kind.ts'
 import { writeAppliedEntryCount, readAppliedEntryCount } from './ledger-store.ts'
 import { LedgerReader } from './ledger-reader.ts'
 import { LogStore } from './log-store.ts'
-import { recoverLookup } from './lookup-recovery.ts'
+import { recoverLookupAndListOpenCalls } from './lookup-recovery.ts'
 import { LookupStore } from './lookup-store.ts'
 import { findUnsignedTailFault, describeUnsignedTail } from './unsigned-tail.ts'
 import type { UnsignedTail } from './unsigned-tail.ts'
@@ -138,11 +138,11 @@ export class Ledger extends LedgerReader {
     const directory = options.directory ?? join(dirname(lastSignedPath), LOG_FOLDER_NAME)
     if (signer.key.name !== origin) throw new TypeError(`the signer is named ${signer.key.name}, the log ${origin}`)
     createPrivateFolder(directory)
-    const tailKey = deriveTailKey(signer)
+    const tailKey = deriveTailMacKey(signer)
     const log = new LogStore({
       directory,
       key: tailKey,
-      bundleKey: deriveBundleKey(signer),
+      bundleKey: deriveBundleMacKey(signer),
       tables: { size: readAppliedEntryCount(database.sql), signed },
       segmentEntries: options.segmentEntries,
     })
@@ -545,7 +545,7 @@ export class Ledger extends LedgerReader {
   /** Brings the tables up to the log, and finishes what a crash interrupted. */
   #recover(isSound: boolean): void {
     this.#unsigned = isSound ? describeUnsignedTail(this.log, this.#signing.latest()?.checkpoint.size ?? 0) : undefined
-    this.#openCalls.restore(recoverLookup(this.lookup, this.log))
+    this.#openCalls.restore(recoverLookupAndListOpenCalls(this.lookup, this.log))
     if (isSound) finishInterruptedErasures(this.log)
   }
 

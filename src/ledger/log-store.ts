@@ -12,7 +12,7 @@ import type { KeyObject } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { areBytesEqual } from '../core/bytes.ts'
-import type { JournalSync } from '../core/database-store.ts'
+import type { PendingJournalSync } from '../core/database-store.ts'
 import { computeBundleMac } from './bundle-authenticator.ts'
 import { sliceSaltedBody } from './entry-group.ts'
 import type { BodyRecordLocation, SaltedBody, EntryToAppend } from './entry-group.ts'
@@ -168,7 +168,7 @@ export class LogStore {
     this.#pending.length = this.#mark
   }
 
-  writeGroup(changedRows: boolean): JournalSync | undefined {
+  writeGroup(changedRows: boolean): PendingJournalSync | undefined {
     if (this.#pending.length === 0) return undefined
     if (this.#tail === undefined) throw new Error('the log was opened for reading')
     this.#written = this.#tail.write({ changedRows, entries: this.#pending }).bodies

@@ -14,7 +14,7 @@ import type { LookupStore } from './lookup-store.ts'
 const ENTRIES_AT_ONCE = 4_096
 
 /** Updates the cache, and returns the calls that have entered and not ended. */
-export function recoverLookup(lookup: LookupStore, log: LogStore): readonly number[] {
+export function recoverLookupAndListOpenCalls(lookup: LookupStore, log: LogStore): readonly number[] {
   if (lookup.size > log.size) lookup.cut(log.size)
   fillLookup(lookup, log)
   const open = lookup.openCalls()

@@ -10,7 +10,7 @@ import type { StatementSync } from 'node:sqlite'
 import { requireRegularFile } from '../core/bounded-file-store.ts'
 import { readAllRows } from '../core/sqlite-row-store.ts'
 import { BODY_ERASED_KIND } from './entry-group.ts'
-import type { CallWorkReference } from '../core/fault.ts'
+import type { TaskOrSessionReference } from '../core/fault.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
 import type { Json } from '../core/json.ts'
 import { CALL_ENTER_KIND, CHANGING_EFFECTS, readEndedCallSeq, readLateOutcomeCallSeq } from './call-entry.ts'
@@ -46,7 +46,7 @@ export interface RecordedChangeQuery {
   readonly before: { readonly at: string; readonly seq: number }
   readonly limit: number
   /** Only what was done for this task or session. */
-  readonly work?: CallWorkReference
+  readonly work?: TaskOrSessionReference
 }
 
 /** An entry, the end of the call that it began, and the newest late outcome of that call. */
@@ -289,7 +289,7 @@ export class LookupStore {
   }
 
   /** Entries with the id of the task or session, in order. */
-  ofWork({ taskId, sessionId }: CallWorkReference): readonly CallWithEnding[] {
+  ofWork({ taskId, sessionId }: TaskOrSessionReference): readonly CallWithEnding[] {
     const [column, id] = sessionId === undefined ? ['task_id', taskId] : ['session_id', sessionId]
     return this.#ended(`SELECT seq, ended, late FROM lookup WHERE ${column} = ? ORDER BY seq`, [id ?? ''])
   }

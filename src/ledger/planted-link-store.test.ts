@@ -4,7 +4,7 @@ import { createSecretKey } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { RecordFileStore } from './record-file-store.ts'
+import { FixedSizeRecordFileStore } from './record-file-store.ts'
 import { readTailSegments } from './tail-reader-store.ts'
 import { TailStore } from './tail-store.ts'
 import { TileStore } from './tile-store.ts'
@@ -31,7 +31,7 @@ function plant(name: string): string {
 
 describe('a planted link', () => {
   it('is not written through by a record file', () => {
-    const file = new RecordFileStore({ path: plant('nodes'), recordBytes: 4, isWritable: true })
+    const file = new FixedSizeRecordFileStore({ path: plant('nodes'), recordBytes: 4, isWritable: true })
     expect(() => file.write(0, new Uint8Array(4))).toThrow(/ELOOP/)
     expect(readFileSync(outside, 'utf8')).toBe('precious')
   })

@@ -5,17 +5,17 @@
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
 import { requireRegularFile } from '../core/bounded-file-store.ts'
 
-export interface RecordFileOptions {
+export interface FixedSizeRecordFileOptions {
   readonly path: string
   readonly recordBytes: number
   readonly isWritable: boolean
 }
 
-export class RecordFileStore {
-  readonly #options: RecordFileOptions
+export class FixedSizeRecordFileStore {
+  readonly #options: FixedSizeRecordFileOptions
   #file: number | undefined
 
-  constructor(options: RecordFileOptions) {
+  constructor(options: FixedSizeRecordFileOptions) {
     this.#options = options
   }
 

@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
-import { deriveTailKey, encodeEntryGroup } from './entry-group.ts'
+import { deriveTailMacKey, encodeEntryGroup } from './entry-group.ts'
 import { readTailSegments } from './tail-reader-store.ts'
 
 let fixture: LedgerFixture
@@ -256,7 +256,7 @@ describe('nothing that this node did not write counts', () => {
     await fixture.reopen()
     expect(fixture.ledger.state()).toEqual({ kind: 'sound' })
     expect(fixture.ledger.unsignedTail()).toBeUndefined()
-    await fixture.reopen(() => append(segmentOf(fixture), 3, deriveTailKey(fixture.signer)))
+    await fixture.reopen(() => append(segmentOf(fixture), 3, deriveTailMacKey(fixture.signer)))
     expect(fixture.ledger.state()).toEqual({
       kind: 'refusing',
       fault: { kind: 'behind-stop', size: 4, signedSize: 3 },

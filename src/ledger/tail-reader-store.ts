@@ -19,8 +19,8 @@ import { readSystemErrorCode } from '../core/thrown-error.ts'
 import {
   decodeEntryGroup,
   ENTRY_GROUP_MAGIC,
-  hasCommittedBodies,
-  isCompleteGroup,
+  areGroupBodiesCommitted,
+  hasCompleteGroupAt,
   GROUP_MAC_BYTES,
 } from './entry-group.ts'
 import type { EntryGroup } from './entry-group.ts'
@@ -151,7 +151,7 @@ function readGroups(
     const isLast = mayBeTorn && group.value.end >= written && next + group.value.entries.length > signed
     // Only the last write can be incomplete. None of its bodies was erased yet, because an erasure is recorded in a
     // later group.
-    if (isLast && !hasCommittedBodies(bytes, group.value)) return { groups, whole: at, forged: false }
+    if (isLast && !areGroupBodiesCommitted(bytes, group.value)) return { groups, whole: at, forged: false }
     groups.push(group.value)
     next += group.value.entries.length
     previousMac = group.value.mac
@@ -192,7 +192,7 @@ function countWrittenBytes(bytes: Buffer): number {
 /** Each group is written after the one before it was synced, so no complete group can follow a torn one. */
 function hasLaterGroup(bytes: Buffer, after: number): boolean {
   for (let at = bytes.indexOf(ENTRY_GROUP_MAGIC, after + 1); at >= 0; at = bytes.indexOf(ENTRY_GROUP_MAGIC, at + 1))
-    if (isCompleteGroup(bytes, at)) return true
+    if (hasCompleteGroupAt(bytes, at)) return true
   return false
 }
 

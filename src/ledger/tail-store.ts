@@ -26,10 +26,10 @@ import {
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { JournalSync } from '../core/database-store.ts'
+import type { PendingJournalSync } from '../core/database-store.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
 import { BODY_SALT_BYTES, sliceSaltedBody, encodeEntryGroup, GROUP_MAC_BYTES } from './entry-group.ts'
-import type { BodyRecordLocation, SaltedBody, EntryGroupContent } from './entry-group.ts'
+import type { BodyRecordLocation, SaltedBody, EntryGroupToEncode } from './entry-group.ts'
 import {
   countEntriesAppliedToTables,
   encodeSegmentHead,
@@ -128,7 +128,7 @@ export class TailStore {
   }
 
   /** Writes a group. Throws file system errors; then nothing is appended. */
-  write(content: Omit<EntryGroupContent, 'first'>): {
+  write(content: Omit<EntryGroupToEncode, 'first'>): {
     readonly bodies: readonly (BodyRecordLocation & TailBodyPosition)[]
   } {
     if (this.#isFull()) {
@@ -150,7 +150,7 @@ export class TailStore {
     return { bodies: bodies.map((body) => ({ ...body, offset: start + body.offset, segment })) }
   }
 
-  readonly sync: JournalSync = {
+  readonly sync: PendingJournalSync = {
     later: (done) => {
       const { file, path } = this.#newest()
       this.#syncs += 1

@@ -35,7 +35,7 @@ import { readSystemErrorCode } from '../core/thrown-error.ts'
 import { syncDirectory, writeFileWithoutDirectorySync } from './atomic-file-store.ts'
 import { BODY_SALT_BYTES, encodeBodyRecords, readBodyRecords } from './entry-group.ts'
 import type { BodyRecordLocation, SaltedBody } from './entry-group.ts'
-import { RecordFileStore } from './record-file-store.ts'
+import { FixedSizeRecordFileStore } from './record-file-store.ts'
 import { formatBodiesPath, EXPANDED_TILE_BYTES, TILE_WIDTH, formatTilePath } from './tile.ts'
 import type { TileCoordinates } from './tile.ts'
 
@@ -79,15 +79,23 @@ export class TileStore {
   #unsyncedFolders = new Set<string>()
   /** Folders of partial tiles whose full tile was written since the last sync. */
   #outgrown: string[] = []
-  readonly #nodes: RecordFileStore
+  readonly #nodes: FixedSizeRecordFileStore
   /** The authenticators of full bundles, by the bundle's index. */
-  readonly bundleMacs: RecordFileStore
+  readonly bundleMacs: FixedSizeRecordFileStore
 
   constructor(directory: string, isWritable: boolean) {
     this.#directory = directory
     this.#isWritable = isWritable
-    this.#nodes = new RecordFileStore({ path: join(directory, 'nodes'), recordBytes: EXPANDED_TILE_BYTES, isWritable })
-    this.bundleMacs = new RecordFileStore({ path: join(directory, 'bundle-macs'), recordBytes: MAC_BYTES, isWritable })
+    this.#nodes = new FixedSizeRecordFileStore({
+      path: join(directory, 'nodes'),
+      recordBytes: EXPANDED_TILE_BYTES,
+      isWritable,
+    })
+    this.bundleMacs = new FixedSizeRecordFileStore({
+      path: join(directory, 'bundle-macs'),
+      recordBytes: MAC_BYTES,
+      isWritable,
+    })
   }
 
   /** The content; `undefined` when there is no such file, or something else in its place. */

@@ -40,7 +40,7 @@ export type TlogProofFault =
   | { readonly kind: 'quorum-not-met'; readonly cosigned: readonly string[] }
   | { readonly kind: 'not-included' }
 
-export interface VerifiedProof {
+export interface VerifiedTlogProof {
   readonly checkpoint: SignedCheckpoint
   readonly cosignatures: readonly VerifiedSignature[]
 }
@@ -80,7 +80,7 @@ export function verifyTlogProof(
   text: string,
   entry: Uint8Array,
   policy: WitnessPolicy,
-): Result<VerifiedProof, TlogProofFault> {
+): Result<VerifiedTlogProof, TlogProofFault> {
   const proof = parseTlogProof(text)
   if (!proof.ok) return proof
   const { index, path, checkpoint } = proof.value

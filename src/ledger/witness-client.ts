@@ -16,7 +16,7 @@ import { parseSignatures, verifyNote } from './signed-note.ts'
 import type { VerifiedSignature } from './signed-note.ts'
 import type { NoteVerifier } from './note-key.ts'
 import type { ConsistencyProof, ProofFault } from './proof.ts'
-import { formatAddCheckpointRequest, formatMonitorPath, TREE_SIZE_CONTENT_TYPE } from './witness.ts'
+import { formatAddCheckpointRequest, formatCosignedCheckpointPath, TREE_SIZE_CONTENT_TYPE } from './witness.ts'
 import { readResponseText } from '../toolbox/response-body.ts'
 
 export interface WitnessClientOptions {
@@ -105,7 +105,7 @@ export class WitnessClient {
   async #disagreement(log: NoteVerifier): Promise<WitnessFault> {
     // Not kept: next time the witness is asked again.
     this.#remembered = 0
-    const reply = await this.#request(formatMonitorPath(log.name), undefined)
+    const reply = await this.#request(formatCosignedCheckpointPath(log.name), undefined)
     const shown = reply.ok && reply.value.status === 200 ? verifyAndParseCheckpoint(reply.value.text, log) : undefined
     const evidence = shown?.ok === true ? shown.value : undefined
     return { kind: 'witness-disagrees', url: this.#options.url, evidence }

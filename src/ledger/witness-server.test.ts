@@ -14,7 +14,7 @@ import { WitnessClient } from './witness-client.ts'
 import { startWitness } from './witness-server.ts'
 import type { WitnessServer } from './witness-server.ts'
 import { witnessMigrations, WitnessStore } from './witness-store.ts'
-import { formatAddCheckpointRequest, formatMonitorPath } from './witness.ts'
+import { formatAddCheckpointRequest, formatCosignedCheckpointPath } from './witness.ts'
 
 let fixture: LedgerFixture
 let signer: NoteSigner
@@ -70,7 +70,7 @@ describe('witness server', () => {
     const line = await response.text()
     expect(line).toMatch(/^— witness\.test\/w [A-Za-z0-9+/=]+\n$/)
 
-    const shown = await (await fetch(server.url + formatMonitorPath(ORIGIN))).text()
+    const shown = await (await fetch(server.url + formatCosignedCheckpointPath(ORIGIN))).text()
     const signed = fixture.ledger.latestCheckpoint()
     expect(shown).toBe((signed && formatSignedCheckpoint(signed)) + line)
   })
@@ -90,7 +90,7 @@ describe('witness server', () => {
     const body = await request(0)
     // As many lines as a note may have: with its own the witness could not read it any more.
     const line = await (await post(`${body}${'— a.stranger AAAAAAAA\n'.repeat(99)}`)).text()
-    const shown = await (await fetch(server.url + formatMonitorPath(ORIGIN))).text()
+    const shown = await (await fetch(server.url + formatCosignedCheckpointPath(ORIGIN))).text()
     expect(shown).toBe(formatSignedCheckpoint(await fixture.checkpoint()) + line)
     await fixture.fill(9)
     expect((await post(await request(5))).status).toBe(200)
@@ -120,7 +120,7 @@ describe('witness server', () => {
       const accepted = answers.filter(({ status }) => status === 200)
       expect(accepted).toHaveLength(1)
       expect(answers.filter(({ status }) => status === 409)).toHaveLength(1)
-      const shown = await (await fetch(server.url + formatMonitorPath(ORIGIN))).text()
+      const shown = await (await fetch(server.url + formatCosignedCheckpointPath(ORIGIN))).text()
       expect(Number(shown.split('\n')[1])).toBe(accepted[0]?.size)
       expect((await post(await request(accepted[0]?.size ?? 0))).status).toBe(200)
     }

@@ -10,9 +10,9 @@ import type { AddressInfo, Socket } from 'node:net'
 import { startListening } from '../core/listen-server.ts'
 import { admitUnpipelinedRequest, ConnectionLimiter } from '../toolbox/connection-limiter.ts'
 import { fromUtf8 } from '../core/bytes.ts'
-import { formatHttpAddress } from '../core/http-address.ts'
+import { formatHttpUrl } from '../core/http-address.ts'
 import type { WitnessRefusal } from './witness.ts'
-import { formatMonitorPath, TREE_SIZE_CONTENT_TYPE } from './witness.ts'
+import { formatCosignedCheckpointPath, TREE_SIZE_CONTENT_TYPE } from './witness.ts'
 import type { WitnessStore } from './witness-store.ts'
 
 /** Several times 63 proof lines and a checkpoint with dozens of signatures. */
@@ -37,7 +37,7 @@ export async function startWitness(
   store: WitnessStore,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<WitnessServer> {
-  const monitored = new Map(store.origins().map((origin) => [formatMonitorPath(origin), origin]))
+  const monitored = new Map(store.origins().map((origin) => [formatCosignedCheckpointPath(origin), origin]))
   const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: MAX_CONNECTIONS })
   const server = createServer((request, response) => {
     if (!admitUnpipelinedRequest(limiter, request, response)) return
@@ -53,7 +53,7 @@ export async function startWitness(
   await startListening(server, { host, port })
   const { address, port: bound } = server.address() as AddressInfo
   return {
-    url: formatHttpAddress(address, bound),
+    url: formatHttpUrl(address, bound),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -18,7 +18,7 @@ import type { TreeNodeReader } from './tree.ts'
 import {
   parseAddCheckpointRequest,
   formatAddCheckpointRequest,
-  formatMonitorPath,
+  formatCosignedCheckpointPath,
   checkAgainstKnownCheckpoint,
 } from './witness.ts'
 
@@ -136,6 +136,6 @@ describe('witness', () => {
   })
 
   it('is monitored under the hash of the origin', () => {
-    expect(formatMonitorPath('example.com/log42')).toMatch(/^\/[0-9a-f]{64}\/checkpoint$/)
+    expect(formatCosignedCheckpointPath('example.com/log42')).toMatch(/^\/[0-9a-f]{64}\/checkpoint$/)
   })
 })

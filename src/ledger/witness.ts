@@ -87,7 +87,7 @@ export function checkAgainstKnownCheckpoint(
 }
 
 /** The path under which a monitor finds the last checkpoint that was cosigned for a log. */
-export function formatMonitorPath(origin: string): string {
+export function formatCosignedCheckpointPath(origin: string): string {
   return `/${toHex(computeSha256(toUtf8(origin)))}/checkpoint`
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { toUtf8 } from '../core/bytes.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { createWordPredicate, listWordsInBody } from './word-search.ts'
+import { createWordPredicate, listHumanTextsInBody } from './word-search.ts'
 
 const bytes = (value: Json): Uint8Array => toUtf8(canonicalJson(value))
 
@@ -18,13 +18,17 @@ describe('the words of a body', () => {
       hash: 'a'.repeat(64),
       count: '17',
     }
-    expect(listWordsInBody(bytes(body)).toSorted()).toEqual(['Call Ada', 'ada@example.org', '给小明打电话'].toSorted())
+    expect(listHumanTextsInBody(bytes(body)).toSorted()).toEqual(
+      ['Call Ada', 'ada@example.org', '给小明打电话'].toSorted(),
+    )
   })
 
   it('are also in JSON that is a string, one character of a script without spaces, and a telephone number', () => {
     const answer = { content: [{ text: JSON.stringify({ title: 'Call Ada', by: ['李'] }) }], phone: '+491701234567' }
-    expect(listWordsInBody(bytes(answer)).toSorted()).toEqual(['+491701234567', 'Call Ada', '李'].toSorted())
-    expect(listWordsInBody(bytes(['21.5', '-3', '07:30:00', '2026-01-01', '1.2.3', 'x', 'On', 'done']))).toEqual([])
+    expect(listHumanTextsInBody(bytes(answer)).toSorted()).toEqual(['+491701234567', 'Call Ada', '李'].toSorted())
+    expect(listHumanTextsInBody(bytes(['21.5', '-3', '07:30:00', '2026-01-01', '1.2.3', 'x', 'On', 'done']))).toEqual(
+      [],
+    )
   })
 
   it.each<[string, string, boolean]>([

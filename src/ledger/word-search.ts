@@ -87,7 +87,7 @@ export function createWordPredicate(words: readonly string[]): (bytes: Uint8Arra
 }
 
 /** The texts in a body that a person wrote: names, addresses, telephone numbers and sentences. */
-export function listWordsInBody(body: Uint8Array): readonly string[] {
+export function listHumanTextsInBody(body: Uint8Array): readonly string[] {
   return [...new Set(listTexts(decodeEntryBody(body)).map((text) => text.trim()))].filter(
     (text) => isLongEnough(text) && !NO_WORDS.test(text) && !OUR_WORDS.has(foldText(text)),
   )

@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.ts'
 import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import type { CosignedCheckpoints } from '../guard/quorum-round-service.ts'
+import type { CosignedCheckpointReader } from '../guard/quorum-round-service.ts'
 import { cosignNewestCheckpoint } from '../ledger/cosigning.ts'
 import { formatLedgerFault } from '../ledger/ledger-state.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -57,7 +57,7 @@ export function createWitnessCosigningJob(
 }
 
 /** The cosigned checkpoints, each with the log's own signature and with that of one witness alone. */
-export function listCosignedCheckpoints(ledger: Ledger): CosignedCheckpoints {
+export function createCosignedCheckpointLookup(ledger: Ledger): CosignedCheckpointReader {
   return {
     size: ledger.cosignedSize(),
     by: (witness, seq) => {

@@ -12,7 +12,7 @@ import { readErrorMessage, readSystemErrorCode } from '../core/thrown-error.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
 import { explainDataDirectoryTrouble } from './data-directory-trouble.ts'
 
-export function checkDataDirectory(
+export function collectDataDirectoryFacts(
   root: string,
 ): Pick<DoctorFacts, 'dataRoot' | 'dataTrouble' | 'freeBytes' | 'looseKeys'> {
   const data = resolveDataDirectory(root)

@@ -20,7 +20,7 @@ import type { Authenticator } from '../guard/authenticator.ts'
 import { hashAccessToken, isSameHash } from '../guard/access-token.ts'
 import { createGuardLimiter } from '../guard/limits.ts'
 import { guardProjection, readOwnerTokenHash } from '../guard/guard-state.ts'
-import { openOwnerTokenFile, OWNER_TOKEN_ENTRY_KIND } from '../guard/owner-token-store.ts'
+import { loadOrCreateOwnerTokenVerifier, OWNER_TOKEN_ENTRY_KIND } from '../guard/owner-token-store.ts'
 import { findListenFault } from '../toolbox/listen-check-client.ts'
 import { isoTime } from '../toolbox/iso-time.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
@@ -28,7 +28,7 @@ import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { createMcpHttpHandler } from '../mcp/http-server.ts'
 import type { AuthenticationRefusal } from '../mcp/http-server.ts'
 import type { StatusView } from '../web/api-requests.ts'
-import { explainMissingToken, startHttpListener } from '../web/listener-server.ts'
+import { explainListenerWithoutToken, startHttpListener } from '../web/listener-server.ts'
 import type { HttpListener, HttpRoute } from '../web/listener-server.ts'
 import { createHealthEndpointHandler } from '../web/health-endpoint-server.ts'
 import type { HealthEndpointOptions } from '../web/health-endpoint-server.ts'
@@ -64,10 +64,10 @@ export async function startFaces(parts: FacesDependencies): Promise<Result<Start
   if (!isLoopback(host) && !hasToken)
     // An address that is not this machine's own cannot be reached by others either.
     return createMisconfiguredStartResult(
-      (await findListenFault(readFaceListener(config.listen))) ?? explainMissingToken(host),
+      (await findListenFault(readFaceListener(config.listen))) ?? explainListenerWithoutToken(host),
     )
   const { ledger } = spine
-  const owner = await openOwnerTokenFile(parts.data.ownerToken, {
+  const owner = await loadOrCreateOwnerTokenVerifier(parts.data.ownerToken, {
     known: () => readOwnerTokenHash(ledger.projections.state(guardProjection)),
     record: async (token_hash) => void (await ledger.append({ kind: OWNER_TOKEN_ENTRY_KIND, token_hash })),
   })

@@ -129,8 +129,8 @@ export async function createFamilyServices({
     services.push(created.value)
   }
   if (config.ebus.buses.length > 0) {
-    const { createEbus } = await import('../ebus/ebus.ts')
-    services.push(createEbus({ ...world, config: config.ebus, bus, version, dataRoot: data.root }))
+    const { createEbusService } = await import('../ebus/ebus.ts')
+    services.push(createEbusService({ ...world, config: config.ebus, bus, version, dataRoot: data.root }))
   }
   services.push(
     createHome({

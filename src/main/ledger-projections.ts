@@ -10,14 +10,14 @@ import type { Database } from '../core/database-store.ts'
 import { auditToolPins } from '../devices/tools/tool-pin-store.ts'
 import { createGuardSecretAudit } from '../guard/guard-schema-store.ts'
 import { createOwnerTokenAudit } from '../guard/owner-token-store.ts'
-import { createAdminRollbackAudit } from '../homeseer/admin/rollback-store.ts'
+import { createAdminRollbackAuditor } from '../homeseer/admin/rollback-store.ts'
 import { deviceProjection } from '../devices/enrol/device-state.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { laterCallsProjection } from '../home/later-state.ts'
 import { homeseerProjection } from '../homeseer/homeseer-state.ts'
 import type { EntryCacheDefinition } from '../ledger/entry-cache-store.ts'
 import { randomDrawProjection } from '../ledger/random-draw-state.ts'
-import { ledgerOwnProjection } from '../ledger/ledger-own-projection.ts'
+import { foreignDatabaseWriteProjection } from '../ledger/ledger-own-projection.ts'
 import type { UntypedProjection, StoredContentAuditor } from '../ledger/projection.ts'
 import { findExposedKeyFiles } from './key-files-store.ts'
 import { membershipProjection } from './membership-log.ts'
@@ -27,7 +27,7 @@ import { runtimeEntryCache } from '../runtime/runtime-cache-store.ts'
 import { runtimeProjection } from '../runtime/runtime-state.ts'
 
 export const ledgerProjections: readonly UntypedProjection[] = [
-  ledgerOwnProjection,
+  foreignDatabaseWriteProjection,
   randomDrawProjection,
   guardProjection,
   runtimeProjection,
@@ -45,14 +45,14 @@ export const ledgerEntryCaches: readonly EntryCacheDefinition[] = [runtimeEntryC
  * Audits of a database and of the folder of keys, which hold content beside the log; the mesh database has its own
  * audit.
  */
-export function listStoredContentAudits(
+export function createStoredContentAuditors(
   { sql }: Pick<Database, 'sql'>,
   data: DataDirectory,
 ): readonly StoredContentAuditor[] {
   return [
     createGuardSecretAudit(sql),
     auditToolPins(sql),
-    createAdminRollbackAudit(sql),
+    createAdminRollbackAuditor(sql),
     createOwnerTokenAudit(data.ownerToken),
     () => findExposedKeyFiles(data),
   ]

@@ -155,7 +155,7 @@ const SEAL_BYTES = 32
  * Derives the key that authenticates what this node writes into the mesh database; only the holder of the private key
  * can do so.
  */
-export function deriveMeshSealKey(privateKey: KeyObject): Uint8Array {
+export function deriveMeshDatabaseSealKey(privateKey: KeyObject): Uint8Array {
   const secret = privateKey.export({ format: 'der', type: 'pkcs8' })
   return new Uint8Array(hkdfSync('sha256', secret, '', 'hearthbus mesh store', SEAL_BYTES))
 }

@@ -9,7 +9,7 @@ import { readErrorMessage } from '../core/thrown-error.ts'
 import type { StoredContentAuditor } from '../ledger/projection.ts'
 import { membershipProjection, readCurrentCommunity } from './membership-log.ts'
 
-export interface MeshDatabaseLocation {
+export interface MeshDatabaseAccess {
   readonly path: string
   /** The file to open instead: a copy, if the folder cannot be written. */
   readonly opened?: string
@@ -17,11 +17,11 @@ export interface MeshDatabaseLocation {
 }
 
 /** The mesh module is loaded only when this is called. */
-export async function loadMeshContentAudit({
+export async function loadMeshContentAuditor({
   path,
   opened = path,
   sealKey,
-}: MeshDatabaseLocation): Promise<StoredContentAuditor> {
+}: MeshDatabaseAccess): Promise<StoredContentAuditor> {
   const { auditMeshStore } = await import('../mesh/identity/mesh-audit-store.ts')
   return (state) => {
     const membership = state(membershipProjection)

@@ -29,7 +29,7 @@ import type { MeshOptions, MeshState } from '../mesh/mesh-options.ts'
 import { Mesh } from '../mesh/mesh-server.ts'
 import { createConsensusGossip } from './consensus-gossip-client.ts'
 import type { ConsensusGossip } from './consensus-gossip-client.ts'
-import { createMembershipLog, deriveMeshSealKey } from './membership-log.ts'
+import { createMembershipLog, deriveMeshDatabaseSealKey } from './membership-log.ts'
 import { locateMeshFiles } from './mesh-files.ts'
 import { createOfferLog } from './offer-log.ts'
 import { openPeerWitness } from './peer-witness-client.ts'
@@ -70,7 +70,7 @@ export async function prepareMesh(parts: MeshDependencies): Promise<Result<Prepa
   if (!root.ok) return root
   const identity = createNodeIdentity(key.privateKey)
   const opened = openStore(files.database, {
-    sealKey: deriveMeshSealKey(key.privateKey),
+    sealKey: deriveMeshDatabaseSealKey(key.privateKey),
     log: createMembershipLog(ledger),
     offerLog: createOfferLog(ledger),
   })

@@ -10,7 +10,7 @@ import { systemClock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 
 /** Loads nothing if no model is configured. */
-export async function createModelsServices({ models }: Config, logger: Logger): Promise<readonly Service[]> {
+export async function createLanguageModelServices({ models }: Config, logger: Logger): Promise<readonly Service[]> {
   if (!models.builtin && models.endpoints.length === 0) return []
   const { createModelsService } = await import('../models/models-service.ts')
   return [createModelsService({ config: models, environment: process.env, clock: systemClock, logger })]

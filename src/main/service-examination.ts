@@ -9,8 +9,8 @@ import { toHealthFinding } from '../bus/capability.ts'
 import { resolveDataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
-import { runWithTimeLimit } from '../toolbox/time-limit.ts'
-import { examineNotify } from '../web/notice-destination.ts'
+import { tryWithTimeLimit } from '../toolbox/time-limit.ts'
+import { examineNotifyDestinations } from '../web/notice-destination.ts'
 import { locateMeshFiles } from './mesh-files.ts'
 import { examineAccessPoints } from './access-points.ts'
 import { listConfiguredFamilies } from './families.ts'
@@ -50,7 +50,7 @@ export async function examineConfiguredServices(
   ])
   return [
     ...found.flat(),
-    ...examineNotify(notify, environment),
+    ...examineNotifyDestinations(notify, environment),
     ...examineAccessPoints(config, { environment, families: listConfiguredFamilies(config) }),
   ]
 }
@@ -68,7 +68,7 @@ export async function examineRunningServices(
       if (failing.includes(name) && fromHealth.level === 'ok')
         return [{ level: 'fail', about: name, sentence: CANNOT_WORK } as const]
       const { examine } = service
-      const findings = (examine && (await runWithTimeLimit(MAX_WAIT_MS, examine))) ?? []
+      const findings = (examine && (await tryWithTimeLimit(MAX_WAIT_MS, examine))) ?? []
       return findings.length === 0 ? [fromHealth] : findings
     }),
   )

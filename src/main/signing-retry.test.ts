@@ -5,7 +5,7 @@ import { answering, echo } from '../../test/bus-village.ts'
 import { runtimeRig } from '../../test/runtime-rig.ts'
 import type { Rig } from '../../test/runtime-rig.ts'
 import { silentLogger } from '../core/logger.ts'
-import { createSigningRetry } from './signing-retry.ts'
+import { createCheckpointSigningRetryJob } from './signing-retry.ts'
 
 let rig: Rig
 let lastSigned: string
@@ -14,7 +14,7 @@ let retry: () => Promise<void>
 beforeEach(async () => {
   rig = await runtimeRig()
   lastSigned = join(rig.folder, 'signed')
-  retry = createSigningRetry(rig.ledger, silentLogger)
+  retry = createCheckpointSigningRetryJob(rig.ledger, silentLogger)
   await rig.ledger.checkpoint()
   rig.bus.registerCapability(answering({ name: 'light.set', effect: 'writes' }, echo))
   rig.bus.registerCapability(

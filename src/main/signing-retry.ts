@@ -13,7 +13,7 @@ import { SIGNING_FAILED_KIND } from '../ledger/unsigned-tail.ts'
 export const SIGNING_RETRY_INTERVAL_MS = 5_000
 
 /** Returns a job that does nothing as long as checkpoints are stored. */
-export function createSigningRetry(ledger: Ledger, logger: Logger): () => Promise<void> {
+export function createCheckpointSigningRetryJob(ledger: Ledger, logger: Logger): () => Promise<void> {
   let recorded: { readonly signed: number; readonly forMs: number } | undefined
   return async () => {
     const outage = ledger.signingOutage()

@@ -12,13 +12,13 @@ import { createApiHandler } from '../web/api-server.ts'
 import {
   MCP_CLIENT_NAMES,
   resolveHearthbusCommand,
-  resolveHearthbusSettings,
+  resolveDataAndConfigOptions,
   createClientSnippet,
 } from '../web/client-snippet.ts'
 import { createConsoleHandler } from '../web/console-server.ts'
 import { formatContractDisagreements } from '../web/contract-disagreement.ts'
 import { diagnoseDoctorFacts } from '../web/doctor.ts'
-import { createEventsHandler } from '../web/events-server.ts'
+import { createEventStreamHandler } from '../web/events-server.ts'
 import { createEventFeed } from '../web/event-feed.ts'
 import { startEventFeed } from '../web/event-feed-server.ts'
 import { createMeasurementHistory } from '../web/measurement-history.ts'
@@ -31,7 +31,7 @@ import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
 import type { SettingsView } from '../web/views.ts'
 import type { FacesDependencies } from './faces-server.ts'
 import { createProfileMembershipTest } from './guard-config.ts'
-import { checkDataDirectory } from './data-directory-check-store.ts'
+import { collectDataDirectoryFacts } from './data-directory-check-store.ts'
 import { examineRunningServices } from './service-examination.ts'
 
 export interface WebFaceHandlers {
@@ -73,7 +73,7 @@ export function createWebFace(parts: FacesDependencies, face: WebFaceDependencie
     tooMany,
     logger,
   })
-  const events = createEventsHandler({ feed, signIn, node: config.node.name })
+  const events = createEventStreamHandler({ feed, signIn, node: config.node.name })
   const stops = [startEventFeed({ feed, ...spine, status }), startMeasurementSampling({ bus, history, feed, logger })]
   return {
     routes: [
@@ -103,7 +103,7 @@ function settingsView(parts: FacesDependencies, status: StatusView, services: re
   const { config, version, spine } = parts
   const tools = spine.bus.offers().filter(({ face }) => face.kind === 'tool')
   const command = resolveHearthbusCommand(process.argv[1] ?? '')
-  const settings = resolveHearthbusSettings(process.argv.slice(2), process.env, process.cwd())
+  const settings = resolveDataAndConfigOptions(process.argv.slice(2), process.env, process.cwd())
   return {
     node: config.node.name,
     nodeId: spine.bus.nodeId,
@@ -137,7 +137,7 @@ function findingsOf(
   const unsound = formatLedgerState(ledger.state()) ?? (outage && formatSigningOutage(outage))
   return [
     ...diagnoseDoctorFacts({
-      ...checkDataDirectory(data.root),
+      ...collectDataDirectoryFacts(data.root),
       nodeVersion: process.version,
       // A configuration with problems would not have started.
       configProblems: [],

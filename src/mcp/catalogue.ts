@@ -17,7 +17,7 @@ import type { FaceBus, FacePrincipal } from './face-bus.ts'
 import { createListedTool } from './listed-tool.ts'
 import { createToolNameMap } from './tool-name-map.ts'
 import type { ToolNameStyle } from './tool-name-map.ts'
-import { listParamHeaders } from './mcp-request.ts'
+import { listParamMirrorHeaders } from './mcp-request.ts'
 import type { McpListMethod, ParamMirrorHeader } from './mcp-request.ts'
 import { findMcpProfile, isOfferInProfile } from './profile.ts'
 import type { McpProfile, McpProfilesByName } from './profile.ts'
@@ -135,7 +135,7 @@ function toolEntry(offer: Offer, isInProfile: boolean): ToolEntry {
     offer,
     inProfile: isInProfile,
     get headers() {
-      return (headers ??= listParamHeaders(offer.requestSchema))
+      return (headers ??= listParamMirrorHeaders(offer.requestSchema))
     },
   }
 }

@@ -19,7 +19,7 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { FacePrincipal } from './face-bus.ts'
 import type { McpHttpOptions } from './http-server.ts'
-import { createAcceptedEnvelopeCache } from './modern-server.ts'
+import { createAcceptedClientMetaCache } from './modern-server.ts'
 
 let house: House | undefined
 afterEach(async () => {
@@ -359,7 +359,7 @@ describe('a request that would stay in memory after its answer', () => {
   })
 
   it('is remembered as an envelope only when it is short, and served in either case', () => {
-    const envelopes = createAcceptedEnvelopeCache()
+    const envelopes = createAcceptedClientMetaCache()
     const [capabilities, client] = ['io.modelcontextprotocol/clientCapabilities', 'io.modelcontextprotocol/clientInfo']
     for (const [said, kept] of [
       [{ sampling: {} }, true],

@@ -25,7 +25,7 @@ import { LegacyMcpServer } from './legacy-server.ts'
 import {
   MODERN_PROTOCOL_REVISION,
   readModernRequest,
-  createAcceptedEnvelopeCache,
+  createAcceptedClientMetaCache,
   isServedWithoutSdk,
   serveModernRequest,
 } from './modern-server.ts'
@@ -98,7 +98,7 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   const catalogues = createCatalogueCache({ bus, profiles, families })
   const answering = { bus, stateSeal: createRequestStateSeal(clock), log }
   const modern = { ...answering, text: createModernResultFormatter(serverInfo), keepAliveMs: limits.keepAliveMs }
-  const envelopes = createAcceptedEnvelopeCache()
+  const envelopes = createAcceptedClientMetaCache()
   const visitors = createOpenRequestTracker()
   const resourceListeners: ResourceChangeListeners = new Set()
   const createServer = (connection: McpConnection): Server => createSdkServer(answering, serverInfo, connection)

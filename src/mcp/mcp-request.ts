@@ -6,7 +6,7 @@ import { isJsonObject } from '../core/json.ts'
 import type { JsonObject, Json } from '../core/json.ts'
 import type { McpCatalogue } from './catalogue.ts'
 import type { CallChannel, CallerInteraction } from '../bus/call.ts'
-import type { CallWorkReference } from '../core/fault.ts'
+import type { TaskOrSessionReference } from '../core/fault.ts'
 import type { FaceCallOptions, FacePrincipal } from './face-bus.ts'
 import { isLogLevelRequested } from './log-level.ts'
 import type { McpLogLevel } from './log-level.ts'
@@ -115,7 +115,7 @@ export interface McpCaller {
   readonly connection?: string | undefined
   /** The node that shall answer, by id or name. */
   readonly node?: string | undefined
-  readonly work?: CallWorkReference | undefined
+  readonly work?: TaskOrSessionReference | undefined
   readonly interaction: CallerInteraction
 }
 
@@ -260,7 +260,7 @@ const MAX_WORK_ID = 128
  * Values that are not text, empty or too long are left out: a mistake in `_meta` must not fail a call. The answer says
  * which were recorded.
  */
-function readWorkReference(meta: Readonly<Record<string, unknown>>): CallWorkReference | undefined {
+function readWorkReference(meta: Readonly<Record<string, unknown>>): TaskOrSessionReference | undefined {
   const [taskId, sessionId] = [workId(meta[TASK_META_KEY]), workId(meta[SESSION_META_KEY])]
   if (taskId === undefined && sessionId === undefined) return undefined
   return { ...(taskId === undefined ? {} : { taskId }), ...(sessionId === undefined ? {} : { sessionId }) }
@@ -295,13 +295,16 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const DECIMAL = /^-?\d+(\.\d+)?$/
 
 /** Only a chain of `properties` leads to a valid declaration; `number` is not permitted but is compared as well. */
-export function listParamHeaders(schema: unknown, path: readonly string[] = []): readonly ParamMirrorHeader[] {
+export function listParamMirrorHeaders(schema: unknown, path: readonly string[] = []): readonly ParamMirrorHeader[] {
   if (!isJsonObject(schema)) return []
   const { [KEYWORD]: name, type, properties } = schema
   const own: ParamMirrorHeader[] =
     path.length > 0 && typeof name === 'string' && TOKEN.test(name) && isComparable(type) ? [{ path, name, type }] : []
   if (!isJsonObject(properties)) return own
-  return [...own, ...Object.entries(properties).flatMap(([key, inner]) => listParamHeaders(inner, [...path, key]))]
+  return [
+    ...own,
+    ...Object.entries(properties).flatMap(([key, inner]) => listParamMirrorHeaders(inner, [...path, key])),
+  ]
 }
 
 /**
@@ -351,7 +354,7 @@ function spoken(value: Json | undefined): string | undefined {
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value)
 }
 
-export function findHeaderMismatch(
+export function findHeaderMismatchError(
   { name, arguments: body }: Extract<McpRequest, { method: 'tools/call' }>,
   catalogue: McpCatalogue,
   headers: RequestHeaders,

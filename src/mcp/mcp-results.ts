@@ -4,7 +4,7 @@
  */
 import type { Outcome, Reply, ContentBlock } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
-import { encodeCallRecordReference, readReplyOrigin } from '../bus/call-ticket.ts'
+import { encodeCallRecordReference, resolveReplyOrigin } from '../bus/call-ticket.ts'
 import { RECIPIENT_WITH_EVERY_TOOL, addNextStepForRecipient } from './next-step.ts'
 import type { ResultRecipient } from './next-step.ts'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -44,7 +44,7 @@ const DEVICE_META_KEY = 'io.hearthbus/device'
 export function createAnswerMeta(outcome: Outcome, ownNodeId: string): JsonObject {
   const record = recordMeta(outcome)
   if (!outcome.ok) return Object.keys(record).length === 0 ? {} : { _meta: record }
-  const { node, device } = readReplyOrigin(outcome.value, outcome.value.from?.node ?? ownNodeId)
+  const { node, device } = resolveReplyOrigin(outcome.value, outcome.value.from?.node ?? ownNodeId)
   return {
     _meta: { [PINNED_NODE_META_KEY]: node, ...(device === undefined ? {} : { [DEVICE_META_KEY]: device }), ...record },
   }

@@ -9,7 +9,7 @@ import type { RequestHandlingDependencies } from './answer-request.ts'
 import type { McpAnswer, RequestHeaders } from './mcp-request.ts'
 import {
   decodeHeaderValue,
-  findHeaderMismatch,
+  findHeaderMismatchError,
   MCP_METHODS,
   parseMcpRequest,
   createCallerInteraction,
@@ -60,7 +60,8 @@ async function answered(
   const wanted = parsed.value
   const { principal, door, catalogue, request, response } = visit
   const { traceparent } = request.headers
-  const mismatch = wanted.method === 'tools/call' ? findHeaderMismatch(wanted, catalogue, request.headers) : undefined
+  const mismatch =
+    wanted.method === 'tools/call' ? findHeaderMismatchError(wanted, catalogue, request.headers) : undefined
   if (mismatch !== undefined) return { error: mismatch }
   return answerMcpRequest(serving, wanted, {
     principal: asked.clientName === undefined ? principal : { ...principal, client: asked.clientName },
@@ -130,7 +131,7 @@ const NAMED_BY: Readonly<Record<string, string>> = {
 export function readModernRequest(
   headers: RequestHeaders,
   body: Json,
-  envelopes: AcceptedEnvelopeCache,
+  envelopes: AcceptedClientMetaCache,
 ): ModernRequest | undefined {
   if (!isJsonObject(body) || Object.keys(body).length !== 4 || body['jsonrpc'] !== '2.0') return undefined
   const { id, method, params } = body
@@ -170,7 +171,7 @@ export function readModernRequest(
 }
 
 /** Envelopes that the SDK has accepted before; a client sends the same one with every request. */
-export interface AcceptedEnvelopeCache {
+export interface AcceptedClientMetaCache {
   readonly accepted: (capabilities: JsonObject, client: Json | undefined) => boolean
   readonly remember: (body: Json) => void
 }
@@ -179,7 +180,7 @@ const MAX_ENVELOPES = 256
 /** A client with a larger one is served by the SDK. */
 const MAX_ENVELOPE = 4_096
 
-export function createAcceptedEnvelopeCache(): AcceptedEnvelopeCache {
+export function createAcceptedClientMetaCache(): AcceptedClientMetaCache {
   const known = new Set<string>()
   return {
     accepted: (capabilities, client) => known.has(JSON.stringify([capabilities, client])),

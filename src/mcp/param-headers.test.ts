@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decodeHeaderValue, findParamHeaderMismatch, listParamHeaders } from './mcp-request.ts'
+import { decodeHeaderValue, findParamHeaderMismatch, listParamMirrorHeaders } from './mcp-request.ts'
 
 const schema = {
   type: 'object',
@@ -13,14 +13,14 @@ const schema = {
 }
 
 describe('parameter headers', () => {
-  const declared = listParamHeaders(schema)
+  const declared = listParamMirrorHeaders(schema)
 
   it('are declared on primitives that a chain of properties leads to', () => {
     expect(declared).toEqual([
       { path: ['region'], name: 'Region', type: 'string' },
       { path: ['where', 'zone'], name: 'Zone', type: 'integer' },
     ])
-    expect([listParamHeaders(undefined), listParamHeaders(true)]).toEqual([[], []])
+    expect([listParamMirrorHeaders(undefined), listParamMirrorHeaders(true)]).toEqual([[], []])
   })
 
   it('agree, or say which of them does not', () => {

@@ -9,7 +9,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isJsonContentType } from '@modelcontextprotocol/server'
 import type { Json, JsonObject } from '../core/json.ts'
-import { parseStrictJson } from '../core/json.ts'
+import { parseStrictJsonBytes } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
 import type { HttpRefusal } from './refusal-transport.ts'
@@ -33,7 +33,7 @@ export async function readJsonBody(
     discard(request)
     return fail({ status: 413, message: `Payload Too Large: Request body must not exceed ${maxBytes} bytes` })
   }
-  const read = parseStrictJson(bytes)
+  const read = parseStrictJsonBytes(bytes)
   if (read.ok) return ok(read.value)
   return fail({ status: 400, code: PARSE_ERROR_CODE, message: `Parse error: ${read.fault.message}` })
 }

@@ -22,7 +22,7 @@ import type { McpCaller, McpRequest } from './mcp-request.ts'
 import {
   createCallerInteraction,
   createInvalidParamsError,
-  findHeaderMismatch,
+  findHeaderMismatchError,
   MCP_METHODS,
   parseMcpRequest,
   readCallMeta,
@@ -109,7 +109,7 @@ function continued({ begun }: McpConnection, { mcpReq }: ServerContext): JsonObj
 /** The SDK compares headers only for tools that are registered with it. Our own path has compared them before. */
 function checkHeaders(request: McpRequest, { era, catalogue }: McpCaller, { http }: ServerContext): void {
   if (era !== 'modern' || request.method !== 'tools/call' || http?.req === undefined) return
-  const mismatch = findHeaderMismatch(request, catalogue, Object.fromEntries(http.req.headers))
+  const mismatch = findHeaderMismatchError(request, catalogue, Object.fromEntries(http.req.headers))
   if (mismatch !== undefined) throw toSdkError(mismatch)
 }
 

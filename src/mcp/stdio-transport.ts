@@ -10,7 +10,7 @@ import type { Readable, Writable } from 'node:stream'
 import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import type { Json } from '../core/json.ts'
-import { isJsonObject, parseStrictJson } from '../core/json.ts'
+import { isJsonObject, parseStrictJsonBytes } from '../core/json.ts'
 import { INVALID_REQUEST_ERROR_CODE, PARSE_ERROR_CODE } from './protocol-error.ts'
 
 export interface StdioStreams {
@@ -132,7 +132,7 @@ export class StdioTransport implements Transport {
   }
 
   #read(line: Buffer): void {
-    const read = parseStrictJson(line)
+    const read = parseStrictJsonBytes(line)
     if (!read.ok) return this.#refuse(null, PARSE_ERROR_CODE, `Parse error: ${read.fault.message}`)
     if (Array.isArray(read.value))
       return this.#refuse(null, INVALID_REQUEST_ERROR_CODE, 'Batches are not supported over stdio.')

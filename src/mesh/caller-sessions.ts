@@ -12,7 +12,7 @@ import type { Result } from '../core/result.ts'
 import { createMalformedMeshReplyFault } from './mesh-answer.ts'
 import { createSessionProposal, completeProposedSession } from './sessions.ts'
 import type { MeshSession, SessionSignatureMode } from './sessions.ts'
-import { createDisconnectedFault, createUnreachableFault } from './transport.ts'
+import { createOwnSideDisconnectedFault, createUnreachableFault } from './transport.ts'
 import type { PeerAddress } from './transport.ts'
 
 export interface CallerSessionsDependencies {
@@ -70,7 +70,9 @@ export class CallerSessions {
       const isLost = kind === 'cancelled' || kind === 'timed-out' || kind === 'failed'
       if (!isLost) return fail({ ...answer.fault, begun: false })
       return fail(
-        ownSide === true ? createDisconnectedFault(peer.nodeId, message) : createUnreachableFault(peer.nodeId, message),
+        ownSide === true
+          ? createOwnSideDisconnectedFault(peer.nodeId, message)
+          : createUnreachableFault(peer.nodeId, message),
       )
     }
     const session = completeProposedSession(offer, answer.value, { self, peer: peer.nodeId, nowMs: clock.monotonic() })

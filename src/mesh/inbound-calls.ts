@@ -6,7 +6,7 @@
  *   bytes ─▶ envelope ─▶ gate ─▶ mesh.* ─▶ control handler
  *                          └───▶ anything else ─▶ bus.handleCall, here only unless the envelope leaves hops
  */
-import type { CapabilityBus, InboundPeerCall } from '../bus/bus.ts'
+import type { CapabilityBus, InboundPeerCallHandle } from '../bus/bus.ts'
 import type { Call, CallerInteraction, Outcome } from '../bus/call.ts'
 import type { StreamFrameEmitter } from '../bus/peer.ts'
 import { satisfiesVersion } from '../bus/provider-eligibility.ts'
@@ -150,7 +150,7 @@ export class InboundCallHandler {
     request: RequestForBus,
     caller: AdmittedMessage['caller'],
     nowMs: number,
-  ): Result<InboundPeerCall, Fault> {
+  ): Result<InboundPeerCallHandle, Fault> {
     const bus = this.#servingBus()
     if (!bus.ok) return bus
     const refused = checkContract(bus.value, request, false)

@@ -15,7 +15,7 @@ import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import { sanitizeLine } from '../core/untrusted-text.ts'
-import { decodeSchemas } from './identity/capability-wire.ts'
+import { decodePeerSchemas } from './identity/capability-wire.ts'
 import type { Community } from './identity/community.ts'
 import type { KnownPeer, PeerDirectory } from './peer-directory.ts'
 import type { PeerAddress } from './transport.ts'
@@ -96,7 +96,7 @@ export class ManifestFetcher {
         continue
       }
       for (const capability of some) {
-        const schemas = decodeSchemas(answer.value[capability.schemaHash])
+        const schemas = decodePeerSchemas(answer.value[capability.schemaHash])
         if (schemas === undefined) continue
         if (!directory.schemas.keep(capability, schemas)) wrong.push(capability)
         // Parsing a large contract takes milliseconds, so other requests are served between two of them.

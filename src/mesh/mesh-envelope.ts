@@ -17,7 +17,7 @@ import { isUlid } from '../core/ids.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { isActorName } from './actor-name.ts'
-import { parseVersion } from './identity/capability-wire.ts'
+import { parseCapabilityVersion } from './identity/capability-wire.ts'
 import { isNodeId } from './identity/node-key.ts'
 import { parseMeshTime } from './identity/mesh-time.ts'
 import { createMeshRefusal } from './mesh-refusal.ts'
@@ -137,7 +137,7 @@ export function computeBodyHash(body: Uint8Array | string): string {
 /** Parses untrusted fields; all of them are bounded. */
 export function parseMeshEnvelope(field: (name: string) => string | undefined): Result<MeshEnvelope, Fault> {
   const capability = field('capability') ?? ''
-  const version = parseVersion(field('version') ?? '')
+  const version = parseCapabilityVersion(field('version') ?? '')
   const [from, to, community] = [field('from') ?? '', field('to') ?? '', field('community') ?? '']
   const [requestId, timestamp] = [field('request_id') ?? '', field('timestamp') ?? '']
   const deadlineMs = integer(field('deadline_ms'), MAX_CALL_DEADLINE_MS)

@@ -36,7 +36,7 @@ import type { KnownPeer } from './peer-directory.ts'
 import { createInboundMeshServices } from './inbound-services.ts'
 import { OwnManifestIssuer } from './own-manifest.ts'
 import { startPeriodicJob } from '../toolbox/periodic-job.ts'
-import { runWithTimeLimit } from '../toolbox/time-limit.ts'
+import { tryWithTimeLimit } from '../toolbox/time-limit.ts'
 import type { ProviderSessions } from './sessions.ts'
 
 /** New capabilities come in groups; after this pause they are announced in one manifest. */
@@ -242,7 +242,7 @@ export class Mesh {
     // was tried.
     this.#inbound.stop()
     const goodbye = this.#self?.goodbye()
-    await runWithTimeLimit(GOODBYE_MS, async () => goodbye && this.#peerSync?.sayGoodbye(goodbye.slim, GOODBYE_MS))
+    await tryWithTimeLimit(GOODBYE_MS, async () => goodbye && this.#peerSync?.sayGoodbye(goodbye.slim, GOODBYE_MS))
     this.#remember()
     this.#peerSync?.stop()
     for (const source of this.#sources) await source.stop(goodbye)

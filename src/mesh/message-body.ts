@@ -3,7 +3,7 @@
  */
 import { fromUtf8 } from '../core/bytes.ts'
 import type { Fault } from '../core/fault.ts'
-import { isJsonObject, isNestedWithin, parseJsonOrUndefined } from '../core/json.ts'
+import { isJsonObject, isNestedWithinDepth, parseJsonOrUndefined } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -13,7 +13,7 @@ import { createMeshRefusal } from './mesh-refusal.ts'
 export const MAX_MESH_BODY_DEPTH = 128
 export function parseMeshBody(bytes: Uint8Array): Result<JsonObject, Fault> {
   const value = parseJsonOrUndefined(fromUtf8(bytes))
-  if (!isNestedWithin(value, MAX_MESH_BODY_DEPTH - 1))
+  if (!isNestedWithinDepth(value, MAX_MESH_BODY_DEPTH - 1))
     return fail(
       createMeshRefusal('bad_request', 'not-json', `The body is nested deeper than ${MAX_MESH_BODY_DEPTH} levels.`),
     )

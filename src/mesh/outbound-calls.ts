@@ -16,7 +16,7 @@ import type { StreamFrameEmitter, RemoteProviderClient } from '../bus/peer.ts'
 import { computeSchemaHash } from '../bus/schema-hash.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
-import { isJsonObject, isNestedWithin } from '../core/json.ts'
+import { isJsonObject, isNestedWithinDepth } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -38,8 +38,8 @@ import { readMeshRefusalReason } from './mesh-refusal.ts'
 import { verifySignedAnswer, signRequestDraft } from './request-signing.ts'
 import type { MeshSession, SessionSignatureMode } from './sessions.ts'
 import { encodeTraceparent } from '../toolbox/traceparent.ts'
-import { sanitizeFrame, sanitizeOutcome } from './outcome-sanitizer.ts'
-import { readAbortCause, createDisconnectedFault } from './transport.ts'
+import { sanitizeStreamFrame, sanitizeOutcome } from './outcome-sanitizer.ts'
+import { readAbortCause, createOwnSideDisconnectedFault } from './transport.ts'
 import type { PacketConnection, PeerAddress } from './transport.ts'
 import { PeerRouting } from './peer-routing.ts'
 import type { MeshTransports } from './peer-routing.ts'
@@ -83,7 +83,7 @@ export class OutboundCallClient implements RemoteProviderClient {
 
   stream(entry: CapabilityEntry, call: Call, emit: StreamFrameEmitter): Promise<Outcome> {
     const emitSanitized: StreamFrameEmitter = (frame) => {
-      const sanitized = sanitizeFrame(frame, this.#turns)
+      const sanitized = sanitizeStreamFrame(frame, this.#turns)
       return sanitized instanceof Promise ? sanitized.then(emit) : emit(sanitized)
     }
     return this.#inMessage(entry, call, emitSanitized).then(this.#sanitize)
@@ -263,7 +263,7 @@ function askedBy(node: string, outcome: Outcome): Outcome {
 }
 
 function homeless(nodeId: string): Fault {
-  return createDisconnectedFault(nodeId, 'this node belongs to no community')
+  return createOwnSideDisconnectedFault(nodeId, 'this node belongs to no community')
 }
 
 /** The proof at the end of the stream has to cover the frames that were passed on. */
@@ -275,7 +275,7 @@ function counted(emit: StreamFrameEmitter, frames: StreamFramesHash): StreamFram
 }
 
 function dataOf(outcome: Outcome): Result<JsonObject, Fault> {
-  if (!isNestedWithin(outcome.ok ? outcome.value : outcome.fault, MAX_MESH_BODY_DEPTH))
+  if (!isNestedWithinDepth(outcome.ok ? outcome.value : outcome.fault, MAX_MESH_BODY_DEPTH))
     return fail(createMalformedMeshReplyFault(`The peer’s answer is nested deeper than ${MAX_MESH_BODY_DEPTH} levels.`))
   if (!outcome.ok) return outcome
   const { data } = outcome.value

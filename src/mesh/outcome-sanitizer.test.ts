@@ -3,7 +3,7 @@ import type { Outcome, StreamFrame } from '../bus/call.ts'
 import type { Json } from '../core/json.ts'
 import { ok } from '../core/result.ts'
 import { EventLoopYieldQueue } from './event-loop-yield-queue.ts'
-import { sanitizeFrame, sanitizeOutcome } from './outcome-sanitizer.ts'
+import { sanitizeStreamFrame, sanitizeOutcome } from './outcome-sanitizer.ts'
 
 /** U+200B, which nobody can see. */
 const HIDDEN = '\u200b'
@@ -16,7 +16,7 @@ describe('an answer of another node', () => {
       ok({ data: { name: 'ab' } }),
     )
     const frame: StreamFrame = { event: 'token', data: { text: `a${HIDDEN}b` } }
-    expect(sanitizeFrame(frame, new EventLoopYieldQueue())).toEqual({ event: 'token', data: { text: 'ab' } })
+    expect(sanitizeStreamFrame(frame, new EventLoopYieldQueue())).toEqual({ event: 'token', data: { text: 'ab' } })
   })
 
   it('is cleaned just the same where it is large, in turns of the event loop that no other answer gets', async () => {
@@ -40,7 +40,7 @@ describe('an answer of another node', () => {
     // Three answers of two steps each, and no two steps in one turn.
     expect(new Set(ends).size).toBe(3)
     expect(ends.at(-1)).toBeGreaterThanOrEqual(5)
-    expect(await sanitizeFrame({ event: 'token', data: many(`a${HIDDEN}b`) }, turns)).toEqual({
+    expect(await sanitizeStreamFrame({ event: 'token', data: many(`a${HIDDEN}b`) }, turns)).toEqual({
       event: 'token',
       data: many('ab'),
     })
@@ -52,6 +52,6 @@ describe('an answer of another node', () => {
       fault: { kind: 'failed', message: 'The peer answered something that is nested deeper than 64 levels.' },
     })
     const frame: StreamFrame = { event: 'token', data: nested(70, 1) }
-    expect(sanitizeFrame(frame, new EventLoopYieldQueue())).toBe(frame)
+    expect(sanitizeStreamFrame(frame, new EventLoopYieldQueue())).toBe(frame)
   })
 })

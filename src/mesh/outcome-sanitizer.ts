@@ -7,7 +7,7 @@
  * A small answer takes all steps in one turn.
  */
 import type { StreamFrame, Outcome } from '../bus/call.ts'
-import { countMembersWithin, MAX_UNTRUSTED_JSON_DEPTH } from '../core/json.ts'
+import { countMembersWithinDepth, MAX_REMOTE_JSON_DEPTH } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { sanitizeJson } from '../core/untrusted-text.ts'
@@ -21,19 +21,22 @@ import { createMalformedMeshReplyFault } from './mesh-answer.ts'
 const MAX_MEMBERS_AT_ONCE = 2_000
 
 export function sanitizeOutcome(outcome: Outcome, turns: EventLoopYieldQueue): Outcome | Promise<Outcome> {
-  const members = countMembersWithin(outcome, MAX_UNTRUSTED_JSON_DEPTH)
+  const members = countMembersWithinDepth(outcome, MAX_REMOTE_JSON_DEPTH)
   if (members === undefined)
     return fail(
       createMalformedMeshReplyFault(
-        `The peer answered something that is nested deeper than ${MAX_UNTRUSTED_JSON_DEPTH} levels.`,
+        `The peer answered something that is nested deeper than ${MAX_REMOTE_JSON_DEPTH} levels.`,
       ),
     )
   return members > MAX_MEMBERS_AT_ONCE ? cleanInTurns(outcome, turns) : cleanAtOnce(outcome)
 }
 
 /** A frame that is nested too deep is not changed: the check against its schema refuses it. */
-export function sanitizeFrame(frame: StreamFrame, turns: EventLoopYieldQueue): StreamFrame | Promise<StreamFrame> {
-  const members = countMembersWithin(frame, MAX_UNTRUSTED_JSON_DEPTH)
+export function sanitizeStreamFrame(
+  frame: StreamFrame,
+  turns: EventLoopYieldQueue,
+): StreamFrame | Promise<StreamFrame> {
+  const members = countMembersWithinDepth(frame, MAX_REMOTE_JSON_DEPTH)
   if (members === undefined) return frame
   return members > MAX_MEMBERS_AT_ONCE ? cleanInTurns(frame, turns) : cleanAtOnce(frame)
 }

@@ -10,9 +10,9 @@ import type { PeerCapability } from '../bus/peer.ts'
 import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import { countInFlight } from '../bus/topology.ts'
-import { encodeCapability, encodeSchemas } from './identity/capability-wire.ts'
+import { encodeCapability, encodePeerSchemas } from './identity/capability-wire.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
-import { issueManifest, MAX_PEER_CAPABILITIES, withoutCapabilities } from './identity/node-manifest.ts'
+import { issueManifest, MAX_PEER_CAPABILITIES, omitManifestCapabilities } from './identity/node-manifest.ts'
 import type { NodeEndpoint } from './identity/node-manifest.ts'
 import type { SignedDocument } from './identity/signed-document.ts'
 
@@ -84,7 +84,7 @@ export class OwnManifestIssuer {
     const found: Record<string, JsonObject> = {}
     for (const capability of this.#capabilities())
       if (hashes.has(capability.schemaHash) && capability.schemas !== undefined)
-        found[capability.schemaHash] = encodeSchemas(capability.schemas)
+        found[capability.schemaHash] = encodePeerSchemas(capability.schemas)
     return found
   }
 
@@ -136,6 +136,6 @@ export class OwnManifestIssuer {
       ...(lifeMs === undefined ? {} : { lifeMs }),
     }
     const full = issueManifest(facts, identity)
-    return { full, slim: withoutCapabilities(full) }
+    return { full, slim: omitManifestCapabilities(full) }
   }
 }

@@ -8,7 +8,7 @@ import { createAnnouncementTxtRecord, parseAnnouncementTxtRecord } from './disco
 import { formatPeerAddress, parsePeerAddress } from './discovery/peer-source.ts'
 import { createCommunity, admitMember, revokeMember } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
-import { issueManifest, withoutCapabilities } from './identity/node-manifest.ts'
+import { issueManifest, omitManifestCapabilities } from './identity/node-manifest.ts'
 import type { ManifestInput } from './identity/node-manifest.ts'
 import { PeerDirectory } from './peer-directory.ts'
 import type { PeerManifestUpdateResult, KnownPeer } from './peer-directory.ts'
@@ -40,9 +40,15 @@ describe('peer directory', () => {
   })
 
   it('asks for capabilities of a hash that it does not know, and only then', () => {
-    expect(hear(withoutCapabilities(full({ sequence: 1 })))).toMatchObject({ kind: 'heard', wantsCapabilities: true })
+    expect(hear(omitManifestCapabilities(full({ sequence: 1 })))).toMatchObject({
+      kind: 'heard',
+      wantsCapabilities: true,
+    })
     expect(hear(full({ sequence: 1 }))).toMatchObject({ kind: 'heard', wantsCapabilities: false })
-    expect(hear(withoutCapabilities(full({ sequence: 2 })))).toMatchObject({ kind: 'heard', wantsCapabilities: false })
+    expect(hear(omitManifestCapabilities(full({ sequence: 2 })))).toMatchObject({
+      kind: 'heard',
+      wantsCapabilities: false,
+    })
   })
 
   it('asks for no more contracts of a peer that has told of more than anybody needs', () => {
@@ -85,7 +91,7 @@ describe('peer directory', () => {
   it('does not go back to an older manifest', () => {
     hear(full({ sequence: 5 }))
     expect(hear(full({ sequence: 4, capabilities: [] })).kind).toBe('old')
-    expect(hear(withoutCapabilities(full({ sequence: 5 }))).kind).toBe('old')
+    expect(hear(omitManifestCapabilities(full({ sequence: 5 }))).kind).toBe('old')
   })
 
   it('believes a node that was put back to an older copy, by its own answer of just now', () => {
@@ -97,7 +103,7 @@ describe('peer directory', () => {
     // Of the same process, and overtaken on its way.
     expect(answered(full({ sequence: 5_000_000_006, capabilities: [] })).kind).toBe('old')
     expect(answered(back)).toMatchObject({ kind: 'heard', peer: { capabilities: [] } })
-    expect(hear(withoutCapabilities(full({ sequence: 5_000_000_002 })))).toMatchObject({
+    expect(hear(omitManifestCapabilities(full({ sequence: 5_000_000_002 })))).toMatchObject({
       kind: 'heard',
       wantsCapabilities: true,
     })
@@ -132,7 +138,7 @@ describe('peer directory', () => {
     const [entry] = bus.registry.named('test.echo')
     if (entry === undefined) throw new Error('not on the bus')
     entry.inFlight = 3
-    hear(withoutCapabilities(full({ sequence: 2 })))
+    hear(omitManifestCapabilities(full({ sequence: 2 })))
     directory.publish(heard)
     expect(bus.registry.named('test.echo')).toEqual([entry])
     expect(entry.inFlight).toBe(3)

@@ -16,8 +16,8 @@ import { findMemberStanding } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { isGoodbyeManifest, parseNodeManifest } from './identity/node-manifest.ts'
 import type { ManifestFault, NodeManifest } from './identity/node-manifest.ts'
-import { resolveMemberName } from './identity/node-name.ts'
-import { SchemaCache } from './schema-cache.ts'
+import { resolveClaimedMemberName } from './identity/node-name.ts'
+import { PeerSchemaCache } from './schema-cache.ts'
 import type { PeerAddress, PeerEndpoint } from './transport.ts'
 
 const PEER_PRUNE_AFTER_MS = 90_000
@@ -76,7 +76,7 @@ const NOTHING: ReadonlySet<string> = new Set()
 const takeAll: PeerOfferFilter = ({ capabilities }) => ({ offered: capabilities, refused: [] })
 
 export class PeerDirectory {
-  readonly schemas = new SchemaCache()
+  readonly schemas = new PeerSchemaCache()
   readonly #self: string
   readonly #events: PeerEventListener
   readonly #screen: PeerOfferFilter
@@ -138,7 +138,7 @@ export class PeerDirectory {
     // The new manifest no longer contains the address at which the node was reached, so it has moved.
     if (names(peer.manifest, peer.reached) && !names(manifest, peer.reached)) peer.reached = undefined
     peer.manifest = manifest
-    peer.name = resolveMemberName(about.community, nodeId, manifest.displayName)
+    peer.name = resolveClaimedMemberName(about.community, nodeId, manifest.displayName)
     peer.heardMs = about.monotonicMs
     peer.failures = 0
     if (about.reached?.transport === 'nats') peer.hasNats = true

@@ -7,7 +7,7 @@ import type { JsonObject } from '../core/json.ts'
 import { silentLogger } from '../core/logger.ts'
 import { fail, ok } from '../core/result.ts'
 import { createCommunity, admitMember } from './identity/community.ts'
-import { issueManifest, withoutCapabilities } from './identity/node-manifest.ts'
+import { issueManifest, omitManifestCapabilities } from './identity/node-manifest.ts'
 import { PeerSync } from './peer-sync-client.ts'
 import { PeerDirectory } from './peer-directory.ts'
 import { createUnreachableFault } from './transport.ts'
@@ -41,10 +41,14 @@ describe('a neighbour whose manifests are refused', () => {
     const { clock, warnings, peerSync, manifest } = house()
     const say = (sequence: number): void =>
       peerSync.hint(
-        { kind: 'manifest', manifest: withoutCapabilities(manifest([], sequence)), endpoint: { transport: 'nats' } },
+        {
+          kind: 'manifest',
+          manifest: omitManifestCapabilities(manifest([], sequence)),
+          endpoint: { transport: 'nats' },
+        },
         'nats',
       )
-    const stale = withoutCapabilities(manifest([], 1))
+    const stale = omitManifestCapabilities(manifest([], 1))
     const repeat = (): void =>
       peerSync.hint({ kind: 'manifest', manifest: stale, endpoint: { transport: 'nats' } }, 'nats')
     clock.advance(86_400_000)
@@ -152,7 +156,7 @@ function house(): {
       const full = manifest(names, sequence)
       const { capabilities, capabilities_hash: hash } = full
       if (kind === 'manifest')
-        peerSync.hint({ kind, manifest: withoutCapabilities(full), endpoint: { transport: 'nats' } }, 'nats')
+        peerSync.hint({ kind, manifest: omitManifestCapabilities(full), endpoint: { transport: 'nats' } }, 'nats')
       else if (typeof hash === 'string') peerSync.hint({ kind, nodeId: other.id, hash, capabilities }, 'nats')
     },
     answer: (value) => waiting.shift()?.(value),

@@ -21,7 +21,7 @@ import { formatPeerAddress, parsePeerAddress, STATIC_PEER_SOURCE_NAME } from './
 import type { PeerSighting } from './discovery/peer-source.ts'
 import { parseCommunityDocument } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
-import { MERGE_REQUEST_NAME } from './message-gate.ts'
+import { COMMUNITY_MERGE_REQUEST_NAME } from './message-gate.ts'
 import { parseAnnouncedCapabilities } from './identity/node-manifest.ts'
 import type { PeerManifestUpdateResult, KnownPeer, PeerDirectory } from './peer-directory.ts'
 import { readMeshRefusalReason } from './mesh-refusal.ts'
@@ -304,7 +304,12 @@ export class PeerSync {
     const held = this.#parts.community()
     if (held === undefined || readMeshRefusalReason(fault) !== 'stranger') return
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ASK_MS)])
-    const answer = await this.#parts.askUnknown(peer, MERGE_REQUEST_NAME, { community: held.document }, signal)
+    const answer = await this.#parts.askUnknown(
+      peer,
+      COMMUNITY_MERGE_REQUEST_NAME,
+      { community: held.document },
+      signal,
+    )
     const shown = answer.ok ? answer.value['community'] : undefined
     if (isJsonObject(shown)) await this.#hearCommunity(shown)
   }

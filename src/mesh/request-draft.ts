@@ -53,7 +53,7 @@ export function createControlRequestDraft(name: string, body: Json): RequestDraf
 }
 
 /** Gives the draft a request id, one for each attempt (ADR 33). */
-export function addressRequestDraft(
+export function createEnvelopeFromDraft(
   draft: RequestDraft,
   { from, to, communityId, keyId, takesActor, clock }: DraftAddress,
 ): MeshEnvelope {

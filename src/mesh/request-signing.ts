@@ -6,7 +6,7 @@ import type { Outcome } from '../bus/call.ts'
 import type { Clock } from '../core/clock.ts'
 import { fail } from '../core/result.ts'
 import { decodeOutcome, createMalformedMeshReplyFault } from './mesh-answer.ts'
-import { addressRequestDraft } from './request-draft.ts'
+import { createEnvelopeFromDraft } from './request-draft.ts'
 import type { RequestDraft } from './request-draft.ts'
 import { formatAnswerTextToSign, computeBodyHash, formatCallTextToSign, toEnvelopeFields } from './mesh-envelope.ts'
 import { isFirstSendOutcomeUnknown } from './message-gate.ts'
@@ -33,7 +33,7 @@ export function signRequestDraft(
 ): MeshMessage {
   const { id: keyId, takesActors: takesActor = false } = session ?? {}
   const fields = toEnvelopeFields(
-    addressRequestDraft(draft, { from: identity.id, to, communityId, keyId, takesActor, clock }),
+    createEnvelopeFromDraft(draft, { from: identity.id, to, communityId, keyId, takesActor, clock }),
   )
   const text = formatCallTextToSign(fields, computeBodyHash(draft.body))
   const proof =

@@ -10,7 +10,7 @@ const MAX_CONTRACTS = 4_096
 const MAX_LENGTH = 16_777_216
 const MAX_CONTRACT_LENGTH = 262_144
 
-export class SchemaCache {
+export class PeerSchemaCache {
   readonly #byHash = new Map<string, PeerSchemas>()
   /** Also contains contracts that are no longer in the cache but still used elsewhere. */
   readonly #lengths = new WeakMap<PeerSchemas, number>()

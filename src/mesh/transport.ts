@@ -99,7 +99,7 @@ export function createUnreachableFault(nodeId: string, why: string): Fault {
 }
 
 /** This node itself has no connection; this says nothing about the other node. */
-export function createDisconnectedFault(nodeId: string, why: string): Fault {
+export function createOwnSideDisconnectedFault(nodeId: string, why: string): Fault {
   return { ...createUnreachableFault(nodeId, why), ownSide: true }
 }
 

@@ -22,7 +22,9 @@ export async function examineModels({
   troubles,
 }: ModelsExaminationOptions): Promise<readonly DoctorFinding[]> {
   const found = [
-    ...listMissingKeyVariables(config, environment).map((name) => toFinding('warn', explainMissingKeyVariable(name))),
+    ...listMissingApiKeyVariables(config, environment).map((name) =>
+      toFinding('warn', explainMissingApiKeyVariable(name)),
+    ),
     // One missing model is a warning. A server that is unreachable or refuses the credentials makes all its models
     // unavailable, so it is a failure.
     ...(troubles ?? (await askServers(config, environment))).map(({ kind, message }) =>
@@ -35,7 +37,7 @@ export async function examineModels({
 }
 
 /** Variables that should hold a key and are not set. */
-export function listMissingKeyVariables(
+export function listMissingApiKeyVariables(
   { endpoints }: ModelsConfig,
   environment: ModelsExaminationOptions['environment'],
 ): readonly string[] {
@@ -44,7 +46,7 @@ export function listMissingKeyVariables(
   )
 }
 
-export function explainMissingKeyVariable(variable: string): string {
+export function explainMissingApiKeyVariable(variable: string): string {
   return `models: the environment variable ${variable}, which should hold a key, is not set.`
 }
 

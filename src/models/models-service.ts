@@ -11,7 +11,7 @@ import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
 import type { ModelBackend } from './model-backend.ts'
 import { BUILTIN_MODEL_NAME, builtinBackend } from './builtin-backend.ts'
-import { examineModels, explainMissingKeyVariable, listMissingKeyVariables } from './doctor-client.ts'
+import { examineModels, explainMissingApiKeyVariable, listMissingApiKeyVariables } from './doctor-client.ts'
 import { createChatTool, createEmbedTool } from './model-tools.ts'
 import type { ModelInstance } from './model-tools.ts'
 import { createOpenAiBackend } from './openai-client.ts'
@@ -34,7 +34,7 @@ const BUILTIN_SECONDS = 30
 
 export function createModelsService({ config, environment, clock, logger }: ModelsDependencies): Service {
   const servers: MonitoredBackend[] = []
-  const keyless = listMissingKeyVariables(config, environment)
+  const keyless = listMissingApiKeyVariables(config, environment)
   const troubles = (): readonly Fault[] => servers.flatMap((server) => server.trouble() ?? [])
   const stopping = new AbortController()
   let timer: NodeJS.Timeout | undefined
@@ -66,7 +66,7 @@ export function createModelsService({ config, environment, clock, logger }: Mode
     prefixes: ['llm', 'embed'],
     capabilities: () => capabilities,
     start: async () => {
-      for (const name of keyless) logger.warn({}, explainMissingKeyVariable(name))
+      for (const name of keyless) logger.warn({}, explainMissingApiKeyVariable(name))
       look(servers)
       timer = setInterval(() => look(servers.filter((server) => server.trouble()?.kind === 'offline')), LOOK_MS).unref()
     },
@@ -76,7 +76,7 @@ export function createModelsService({ config, environment, clock, logger }: Mode
     },
     health: () => {
       const known = troubles()
-      const advice = [...keyless.map(explainMissingKeyVariable), ...known.map(({ message }) => message)].join(' ')
+      const advice = [...keyless.map(explainMissingApiKeyVariable), ...known.map(({ message }) => message)].join(' ')
       if (advice === '') return { status: 'ok', details: { instances: capabilities.length } }
       // The same distinction as in the examination (doctor-client.ts).
       const isAway = known.some(({ kind }) => kind !== 'not-found')

@@ -22,7 +22,7 @@ import {
   TASK_CREATED_KIND,
   TASK_TRANSITION_KIND,
   readTaskId,
-  listErasableTaskFields,
+  listErasableTaskFieldsInEntry,
 } from './task-entries.ts'
 import type { ErasableTaskField } from './task-entries.ts'
 import { THOUGHT_FIELDS, THOUGHT_KIND } from './trail/thought-leaf.ts'
@@ -139,7 +139,7 @@ export const runtimeEntryCache: EntryCacheDefinition = {
 
   showing: (entry) => {
     const id = readTaskId(entry)
-    if (id !== undefined && listErasableTaskFields(entry).length > 0) return [{ what: 'task', id }]
+    if (id !== undefined && listErasableTaskFieldsInEntry(entry).length > 0) return [{ what: 'task', id }]
     return entry.kind === SESSION_START_KIND
       ? [{ what: 'session', id: readEntryTextField(entry, 'session_id') ?? '' }]
       : []
@@ -199,7 +199,7 @@ function putDependencies(sql: DatabaseSync, id: string, { seq, depends_on: ids }
 
 function wordsAfter(before: Words, entry: LedgerEntry, body: Json | undefined): Words {
   const words = { ...pick(before) }
-  for (const word of listErasableTaskFields(entry)) words[word] = saidOf(word, body)
+  for (const word of listErasableTaskFieldsInEntry(entry)) words[word] = saidOf(word, body)
   for (const word of emptiedBy(entry)) words[word] = null
   return words
 }
@@ -224,7 +224,7 @@ function emptiedBy({ emptied }: LedgerEntry): readonly ErasableTaskField[] {
 /** For each field, the number of the entry whose body has its text, as JSON. */
 function setByAfter(before: string, entry: LedgerEntry): string {
   const setBy = readSetBy(before) ?? {}
-  for (const word of listErasableTaskFields(entry)) setBy[word] = entry.seq
+  for (const word of listErasableTaskFieldsInEntry(entry)) setBy[word] = entry.seq
   for (const word of emptiedBy(entry)) delete setBy[word]
   return JSON.stringify(
     Object.fromEntries(Object.entries(setBy).toSorted(([left], [right]) => (left < right ? -1 : 1))),

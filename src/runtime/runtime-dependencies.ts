@@ -11,7 +11,7 @@ import { sanitizeLine } from '../core/untrusted-text.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 /** What every tool that keeps records needs: a change and its ledger event are one work of `database.commit`. */
-export interface RuntimeStores {
+export interface RuntimeRecordDependencies {
   readonly database: Database
   readonly ledger: Ledger
   readonly clock: Clock

@@ -5,10 +5,10 @@
  */
 import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
 import type { RandomDrawKey } from '../ledger/random-draw.ts'
-import type { RuntimeStores } from './runtime-dependencies.ts'
+import type { RuntimeRecordDependencies } from './runtime-dependencies.ts'
 import { createGuideResources } from './guide-resources.ts'
 import { runtimeProjection } from './runtime-state.ts'
-import { createSessionStore } from './trail/session-store.ts'
+import { createAuditSessionStore } from './trail/session-store.ts'
 import { createProofTools } from './proofs/tools.ts'
 import { createRandomTools } from './random/tools.ts'
 import { Reputation } from './reputation/reputation.ts'
@@ -21,12 +21,12 @@ import type { ConsensusPeerService } from './consensus/tools.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { AttentionSources } from './system/attention.ts'
 import { createBusInspectionTools } from './system/bus-tools.ts'
-import type { BusInspection } from './system/bus-tools.ts'
+import type { InspectionToolsBus } from './system/bus-tools.ts'
 import { createChangeTools } from './system/change-tools.ts'
 import type { ChangeToolsBus, ChangeToolsGuard } from './system/change-tools.ts'
 import { checkLedger, findWorstStatus, checkLockQueue, toHealthChecksJson } from './system/health-checks.ts'
 import type { HealthCheck, LockQueueFacts } from './system/health-checks.ts'
-import { gatherLedgerFacts } from './system/ledger-facts.ts'
+import { gatherLedgerHealthFacts } from './system/ledger-facts.ts'
 import { createExportTools } from './system/export-tools.ts'
 import { createCheckpointProofSource, createLedgerTools } from './system/ledger-tools.ts'
 import { createDatabaseHealthProbe } from './system/probe-store.ts'
@@ -37,7 +37,7 @@ import { createTaskStore } from './tasks/task-store.ts'
 import { createTaskTools } from './tasks/tools.ts'
 import { createAgentKeyTools } from './trail/agent-key.ts'
 import { createThoughtStore } from './trail/thought-store.ts'
-import { createTrailTools } from './trail/tools.ts'
+import { createThoughtTrailTools } from './trail/tools.ts'
 
 export interface RuntimeConfig {
   readonly version: string
@@ -50,13 +50,13 @@ export interface RuntimeConfig {
   readonly dataDirectory: string | undefined
 }
 
-export interface RuntimeOptions extends RuntimeStores {
+export interface RuntimeOptions extends RuntimeRecordDependencies {
   readonly config: RuntimeConfig
   /** The secret of this node's verifiable randomness: 32 bytes. */
   readonly vrfSecret: Uint8Array
   /** The key for draws in this node's own name, made from the same secret. */
   readonly draws: RandomDrawKey
-  readonly bus: BusInspection & RouterToolsBus & ChangeToolsBus
+  readonly bus: InspectionToolsBus & RouterToolsBus & ChangeToolsBus
   readonly guard: ChangeToolsGuard & AttentionSources['guard'] & Pick<Guard, 'quorums' | 'visible' | 'approvals'>
   /** Other nodes, once the mesh has started; absent: there are none. */
   readonly peers?: () => ConsensusPeerService | undefined
@@ -74,7 +74,7 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
   let started = false
 
   const checks = (): { readonly ledger: HealthCheck; readonly queue: HealthCheck } => ({
-    ledger: checkLedger(gatherLedgerFacts(records, config.checkpointSeconds)),
+    ledger: checkLedger(gatherLedgerHealthFacts(records, config.checkpointSeconds)),
     queue: checkLockQueue(queue()),
   })
   const facts = {
@@ -91,7 +91,7 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
   const stores = {
     state,
     thoughts: createThoughtStore(database.sql),
-    sessions: createSessionStore(database.sql),
+    sessions: createAuditSessionStore(database.sql),
     leaves: ledger.leaves,
   }
   const reputation = new Reputation(ledger)
@@ -99,7 +99,7 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
   const probe = createDatabaseHealthProbe(records, config.dataDirectory)
   const capabilities: readonly Capability[] = [
     ...createServerTools(records, facts, probe),
-    ...createTrailTools(records, stores),
+    ...createThoughtTrailTools(records, stores),
     ...createSkillTools(skills),
     ...createTaskTools(records, tasks, stores),
     ...createAgentKeyTools(records, state),

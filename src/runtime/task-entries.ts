@@ -33,7 +33,7 @@ export function readTaskId({ kind, task_id: id }: LedgerEntry): string | undefin
  * The texts of a task that the body of an entry contains. The entry itself lists them, so that this is known even after
  * an erasure.
  */
-export function listErasableTaskFields({ kind, fields, to }: LedgerEntry): readonly ErasableTaskField[] {
+export function listErasableTaskFieldsInEntry({ kind, fields, to }: LedgerEntry): readonly ErasableTaskField[] {
   const set = Array.isArray(fields) ? ERASABLE_TASK_FIELDS.filter((word) => fields.includes(word)) : []
   return kind === TASK_TRANSITION_KIND && to === 'CANCELLED' ? [...set, 'cancel_reason'] : set
 }

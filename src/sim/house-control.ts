@@ -27,7 +27,7 @@ export function findActiveSlot(program: SimulatedWeekProgram, timeMs: number): S
 }
 
 /** The first of these that applies decides the target: off, quick veto, holiday, manual mode, program. */
-export function computeZoneTarget(zone: SimulatedZone, { timeMs, systemOff }: SimulatedHouse): number {
+export function computeZoneTargetCelsius(zone: SimulatedZone, { timeMs, systemOff }: SimulatedHouse): number {
   if (systemOff || zone.mode === 'off') return FROST_CELSIUS
   if (zone.quickVeto !== undefined && zone.quickVeto.untilMs > timeMs) return zone.quickVeto.celsius
   if (zone.holiday !== undefined && zone.holiday.startMs <= timeMs && timeMs < zone.holiday.endMs)
@@ -41,7 +41,7 @@ export function computeZoneTarget(zone: SimulatedZone, { timeMs, systemOff }: Si
  * Computes the flow temperature from the heating curve, raised by what the rooms lack; the pump stops when all rooms
  * are warm enough or the summer limit is exceeded.
  */
-export function computeCircuitDemand(
+export function computeCircuitPumpAndFlow(
   circuit: SimulatedCircuit,
   index: number,
   house: SimulatedHouse,

@@ -8,7 +8,7 @@
  * Equal seeds and equal steps give equal houses.
  */
 import { nextRandom } from './ebus/random-state.ts'
-import { computeCircuitDemand, isDhwDemanded, computeZoneTarget } from './house-control.ts'
+import { computeCircuitPumpAndFlow, isDhwDemanded, computeZoneTargetCelsius } from './house-control.ts'
 import type { SimulatedEnergyMeter, SimulatedHouse } from './house-state.ts'
 
 /** Short compared with every time constant in this file; the small water volume of the boiler has the shortest one. */
@@ -63,10 +63,10 @@ function stepWeather(house: SimulatedHouse, seconds: number): SimulatedHouse {
 
 /** Computes what the regulator demands of boiler and circuits at this moment. */
 function stepDemand(house: SimulatedHouse): SimulatedHouse {
-  const zones = house.zones.map((zone) => ({ ...zone, targetCelsius: computeZoneTarget(zone, house) }))
+  const zones = house.zones.map((zone) => ({ ...zone, targetCelsius: computeZoneTargetCelsius(zone, house) }))
   const targeted = { ...house, zones }
   const circuits = house.circuits.map((circuit, index) => {
-    const demand = computeCircuitDemand(circuit, index, targeted)
+    const demand = computeCircuitPumpAndFlow(circuit, index, targeted)
     const started = demand.pumpOn && !circuit.pumpOn ? 1 : 0
     return { ...circuit, ...demand, pumpStarts: circuit.pumpStarts + started }
   })

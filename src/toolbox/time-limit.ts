@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** `undefined` where `work` throws or takes longer. What it began is not stopped. */
-export async function runWithTimeLimit<Answer>(
+export async function tryWithTimeLimit<Answer>(
   limitMs: number,
   work: () => Promise<Answer>,
 ): Promise<Answer | undefined> {

@@ -1,24 +1,26 @@
 /** Administration API: credentials and the emergency stop. The guard decides who may do what. */
-import { explainTokenAuthorityRefusal } from '../guard/caller-authority.ts'
-import { explainProfileFlaw } from '../guard/access-token.ts'
-import { toNewToken, emergencyStopRequestSchema, tokenRequestSchema } from './api-requests.ts'
-import { createApiResponse, readRequestBody, isAdminCaller, createApiRefusal } from './api-context.ts'
+import { explainTokenAdministrationRefusal } from '../guard/caller-authority.ts'
+import { explainUnknownTokenProfile } from '../guard/access-token.ts'
+import { toAccessTokenRequest, emergencyStopRequestSchema, tokenRequestSchema } from './api-requests.ts'
+import { createApiResponse, readRequestBody, isAdminCaller, createRefusalResponse } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 
 export function addAdministrationRoutes(api: HonoApi, { guard, profiles }: ApiOptions): void {
   api.get('/tokens', (context) => {
     const { caller } = context.var
-    if (!isAdminCaller(caller)) return createApiRefusal(403, 'Only an admin sees the tokens.')
+    if (!isAdminCaller(caller)) return createRefusalResponse(403, 'Only an admin sees the tokens.')
     return context.json(
       guard.tokens
         .list()
-        .filter(({ restrictions }) => explainTokenAuthorityRefusal(caller, restrictions) === undefined),
+        .filter(({ restrictions }) => explainTokenAdministrationRefusal(caller, restrictions) === undefined),
     )
   })
   api.post('/tokens', async (context) => {
-    const wish = toNewToken(await readRequestBody(context, tokenRequestSchema))
-    const flaw = isAdminCaller(context.var.caller) ? explainProfileFlaw(wish, [...profiles().keys()]) : undefined
-    if (flaw !== undefined) return createApiRefusal(400, flaw)
+    const wish = toAccessTokenRequest(await readRequestBody(context, tokenRequestSchema))
+    const flaw = isAdminCaller(context.var.caller)
+      ? explainUnknownTokenProfile(wish, [...profiles().keys()])
+      : undefined
+    if (flaw !== undefined) return createRefusalResponse(400, flaw)
     return createApiResponse(await guard.tokens.create(context.var.caller, wish))
   })
   api.delete('/tokens/:name', async (context) =>

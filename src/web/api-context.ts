@@ -75,7 +75,7 @@ export function createFaultResponse({ record, ...fault }: Fault): Response {
   )
 }
 
-export function createApiRefusal(status: number, message: string): Response {
+export function createRefusalResponse(status: number, message: string): Response {
   return Response.json({ ok: false, error: { code: 'refused', message } }, { status })
 }
 
@@ -99,7 +99,7 @@ export function isAdminCaller(caller: Caller): boolean {
   return caller.kind === 'principal' && caller.role === 'admin'
 }
 
-export function parsePositiveOrDefault(text: string | undefined, fallback: number): number {
+export function parseCountOrDefault(text: string | undefined, fallback: number): number {
   const value = Number(text)
   return text !== undefined && text !== '' && Number.isSafeInteger(value) && value >= 0 ? value : fallback
 }

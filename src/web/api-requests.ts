@@ -60,7 +60,7 @@ export const tokenRequestSchema = z.strictObject({
 const DAY_MS = 86_400_000
 
 /** The requested token in the guard's terms. */
-export function toNewToken(wish: z.output<typeof tokenRequestSchema>): AccessTokenRequest {
+export function toAccessTokenRequest(wish: z.output<typeof tokenRequestSchema>): AccessTokenRequest {
   const { name, role, expiresInDays, effects, profiles, devices } = wish
   const narrowed = effects !== undefined || profiles !== undefined || devices !== undefined
   const restrictions = { ...(effects && { effects }), ...(profiles && { profiles }), ...(devices && { devices }) }

@@ -13,7 +13,7 @@ import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { mayViewStatus } from '../guard/caller-authority.ts'
 import { addAdministrationRoutes } from './administration-api.ts'
-import { createApiRefusal } from './api-context.ts'
+import { createRefusalResponse } from './api-context.ts'
 import type { HonoApi, ApiOptions, HonoApiEnvironment } from './api-context.ts'
 import { addApprovalRoutes } from './approvals-api.ts'
 import { addCallRoutes } from './calls-api.ts'
@@ -35,19 +35,20 @@ export function createApiHandler(
 function apiApp(options: ApiOptions): HonoApi {
   const api = new Hono<HonoApiEnvironment>().basePath('/api')
   api.onError((error, { env: { incoming } }) => {
-    if (error instanceof HTTPException) return createApiRefusal(error.status, error.message)
+    if (error instanceof HTTPException) return createRefusalResponse(error.status, error.message)
     // An incomplete request is not an error of ours, and an unauthenticated client must not be able to fill the log
     // with such errors.
-    if (incoming.destroyed && !incoming.complete) return createApiRefusal(400, 'The request did not arrive completely.')
+    if (incoming.destroyed && !incoming.complete)
+      return createRefusalResponse(400, 'The request did not arrive completely.')
     options.logger.error({ err: error }, 'the API made a mistake')
-    return createApiRefusal(500, 'Something went wrong here. The log says what.')
+    return createRefusalResponse(500, 'Something went wrong here. The log says what.')
   })
-  api.notFound(() => createApiRefusal(404, 'There is no such thing under /api.'))
+  api.notFound(() => createRefusalResponse(404, 'There is no such thing under /api.'))
   api.use(async (context, next) => tooMuch(context.env.incoming.headers, options.maxBodyBytes) ?? next())
   // A page on another site can make a browser send a request without an Origin, as an image or a link does (CSRF).
   api.use(async (context, next) =>
     isCrossSiteRequest(context.env.incoming.headers)
-      ? createApiRefusal(403, 'Other sites’ pages are told nothing.')
+      ? createRefusalResponse(403, 'Other sites’ pages are told nothing.')
       : next(),
   )
   addSignInRoutes(api, options)
@@ -57,10 +58,10 @@ function apiApp(options: ApiOptions): HonoApi {
     const known = options.signIn.know(headers, socket.remoteAddress)
     if (!known.ok) {
       await recordAccessRefusal(options, { method, path, caller: undefined }, known.fault.status)
-      return createApiRefusal(known.fault.status, known.fault.message)
+      return createRefusalResponse(known.fault.status, known.fault.message)
     }
     const flood = options.tooMany(known.value.caller.id)
-    if (flood !== undefined) return createApiRefusal(429, flood)
+    if (flood !== undefined) return createRefusalResponse(429, flood)
     context.set('caller', known.value.caller)
     context.set('session', known.value.session)
     context.header('cache-control', 'no-store')
@@ -73,7 +74,7 @@ function apiApp(options: ApiOptions): HonoApi {
   api.use(async (context, next) =>
     context.req.method !== 'GET' || mayViewStatus(context.var.caller) || UNNARROWED.test(context.req.path)
       ? next()
-      : createApiRefusal(403, 'This credential is narrowed, and reading is not in it.'),
+      : createRefusalResponse(403, 'This credential is narrowed, and reading is not in it.'),
   )
   addStatusAndToolRoutes(api, options)
   addCallRoutes(api, options)
@@ -92,8 +93,9 @@ function apiApp(options: ApiOptions): HonoApi {
 
 /** A body whose announced length is too large is refused before it is read. */
 function tooMuch(headers: IncomingHttpHeaders, maxBytes: number): Response | undefined {
-  if (headers['transfer-encoding'] !== undefined) return createApiRefusal(411, 'Send the body with a Content-Length.')
+  if (headers['transfer-encoding'] !== undefined)
+    return createRefusalResponse(411, 'Send the body with a Content-Length.')
   return Number(headers['content-length'] ?? 0) > maxBytes
-    ? createApiRefusal(413, `A body may have ${maxBytes} bytes.`)
+    ? createRefusalResponse(413, `A body may have ${maxBytes} bytes.`)
     : undefined
 }

@@ -8,7 +8,7 @@ import type { Result } from '../core/result.ts'
 import type { Approval } from '../guard/approval.ts'
 import type { Grant } from '../guard/grant.ts'
 import { approveRequestSchema, denyRequestSchema } from './api-requests.ts'
-import { createApiResponse, readRequestBody, parsePositiveOrDefault, createApiRefusal } from './api-context.ts'
+import { createApiResponse, readRequestBody, parseCountOrDefault, createRefusalResponse } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import { toApprovalView, mayReadApproval } from './approval-view.ts'
 import type { ApprovalView } from './views.ts'
@@ -21,7 +21,7 @@ export function addApprovalRoutes(api: HonoApi, { guard, bus }: ApiOptions): voi
     const state = context.req.query('state')
     const { caller } = context.var
     const wanted = guard.approvals
-      .list({ limit: parsePositiveOrDefault(context.req.query('limit'), 50) })
+      .list({ limit: parseCountOrDefault(context.req.query('limit'), 50) })
       .filter((approval) => state === undefined || approval.state === state)
       .filter((approval) => mayReadApproval(caller, approval, { bus, guard }))
     return context.json(wanted.map((approval) => view(guard.approvals.shownTo(approval, caller))))
@@ -29,7 +29,7 @@ export function addApprovalRoutes(api: HonoApi, { guard, bus }: ApiOptions): voi
   api.get('/approvals/:id', (context) => {
     const approval = guard.approvals.get(context.req.param('id'))
     if (approval === undefined || !mayReadApproval(context.var.caller, approval, { bus, guard }))
-      return createApiRefusal(404, 'There is no such request for approval.')
+      return createRefusalResponse(404, 'There is no such request for approval.')
     return context.json(view(guard.approvals.shownTo(approval, context.var.caller)))
   })
   api.post('/approvals/:id/approve', async (context) => {

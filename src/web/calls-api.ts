@@ -8,11 +8,11 @@ import { newUlid } from '../core/ids.ts'
 import { callRequestBodySchema } from './api-requests.ts'
 import type { CallResultView } from './api-requests.ts'
 import { toApprovalView, mayReadApproval } from './approval-view.ts'
-import { readRequestBody, createFaultResponse, parsePositiveOrDefault, createApiRefusal } from './api-context.ts'
+import { readRequestBody, createFaultResponse, parseCountOrDefault, createRefusalResponse } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import { readTraceCallsAndEntries } from './trace-entries.ts'
 import { extractMeasurements } from './measurements.ts'
-import { toReplyOriginView, mayReadTrace, toTraceView } from './trace-view.ts'
+import { toReplyOriginView, mayReadCallTrace, toCallTraceView } from './trace-view.ts'
 import type { TraceDetailView } from './views.ts'
 
 const MAX_TRACES = 10_000
@@ -88,15 +88,15 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
     return Response.json(view)
   })
   api.get('/traces', (context) => {
-    const limit = Math.min(parsePositiveOrDefault(context.req.query('limit'), 50), MAX_TRACES)
+    const limit = Math.min(parseCountOrDefault(context.req.query('limit'), 50), MAX_TRACES)
     const { caller } = context.var
-    const mayRead = (trace: CallTraceEvent): boolean => mayReadTrace(caller, trace, { bus, guard })
+    const mayRead = (trace: CallTraceEvent): boolean => mayReadCallTrace(caller, trace, { bus, guard })
     const ended = bus.recentTraces(MAX_TRACES).filter(mayRead).slice(0, limit)
-    return context.json([...bus.runningTraces().filter(mayRead), ...ended].map((trace) => toTraceView(bus, trace)))
+    return context.json([...bus.runningTraces().filter(mayRead), ...ended].map((trace) => toCallTraceView(bus, trace)))
   })
   api.get('/calls/:traceId', (context) => {
     const traceId = context.req.param('traceId')
-    if (traceId.length > MAX_TRACE_ID) return createApiRefusal(404, 'No call has such an id.')
+    if (traceId.length > MAX_TRACE_ID) return createRefusalResponse(404, 'No call has such an id.')
     const { caller } = context.var
     const mayReadCall = (principal: string, tool: string, target: string | undefined): boolean => {
       const offer = bus.offer(tool)
@@ -110,11 +110,11 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
       )
     const traces = [...bus.runningTraces(), ...bus.recentTraces(MAX_TRACES)]
       .filter((trace) => trace.traceId === traceId)
-      .filter((trace) => isRecorded(trace) || mayReadTrace(caller, trace, { bus, guard }))
-      .map((trace) => toTraceView(bus, trace))
+      .filter((trace) => isRecorded(trace) || mayReadCallTrace(caller, trace, { bus, guard }))
+      .map((trace) => toCallTraceView(bus, trace))
       .toReversed()
     if (traces.length === 0 && record.entries.length === 0)
-      return createApiRefusal(
+      return createRefusalResponse(
         404,
         'Neither the ring of recent calls nor the ledger knows a call of this id that is shown to you.',
       )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { resolveHearthbusSettings, createClientSnippet } from './client-snippet.ts'
+import { resolveDataAndConfigOptions, createClientSnippet } from './client-snippet.ts'
 import type { ClientSnippetInput } from './client-snippet.ts'
 
 const FACTS: ClientSnippetInput = {
@@ -40,7 +40,7 @@ describe('what a client is told', () => {
   })
 
   it('names the house it is to serve', () => {
-    const settings = resolveHearthbusSettings(
+    const settings = resolveDataAndConfigOptions(
       ['connect', 'other', '--data', 'house'],
       { HEARTHBUS_CONFIG: '/etc/h.yaml' },
       '/home/eve',
@@ -49,7 +49,7 @@ describe('what a client is told', () => {
       '\nhearthbus --data /home/eve/house --config /etc/h.yaml mcp --names underscore',
     )
     expect(
-      resolveHearthbusSettings(['--config=a', 'up', '--demo'], { HEARTHBUS_DATA: '', HEARTHBUS_CONFIG: 'b' }, '/'),
+      resolveDataAndConfigOptions(['--config=a', 'up', '--demo'], { HEARTHBUS_DATA: '', HEARTHBUS_CONFIG: 'b' }, '/'),
     ).toEqual(['--config', '/a'])
   })
 })

@@ -105,7 +105,7 @@ export function resolveHearthbusCommand(script: string): string {
  * Options that make another process serve the same house: a client starts this program in a folder and an environment
  * of its own.
  */
-export function resolveHearthbusSettings(
+export function resolveDataAndConfigOptions(
   words: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
   workingFolder: string,

@@ -24,7 +24,7 @@ import type { SessionView } from './views.ts'
 export type ConsolePrincipal = Caller & { readonly kind: 'principal' }
 
 /** What a browser sends with every request. */
-export interface SessionCredentials {
+export interface ConsoleSessionCredentials {
   readonly cookie: string | undefined
   readonly key: string | undefined
 }
@@ -50,7 +50,7 @@ export interface ConsoleSessions {
   ) => NewConsoleSession
   /** Counts as activity, unless `quietly`: a page that is merely open does not keep its session alive. */
   readonly find: (
-    halves: SessionCredentials,
+    halves: ConsoleSessionCredentials,
     quietly?: 'quietly',
   ) => { readonly id: string; readonly principal: ConsolePrincipal } | undefined
   readonly list: () => readonly SessionView[]

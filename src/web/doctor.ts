@@ -4,7 +4,7 @@
  * Pure: findings from facts. The CLI gathers the facts from outside, a running node from inside.
  */
 import type { DoctorFinding } from '../core/doctor-finding.ts'
-import { explainMissingToken } from './listener-server.ts'
+import { explainListenerWithoutToken } from './listener-server.ts'
 
 export interface DoctorFacts {
   readonly nodeVersion: string
@@ -142,7 +142,7 @@ function gatewayFinding({ gateway, openWithoutToken }: DoctorFacts, others: read
       `its process lives, but ${gateway.url} does not answer. Stop it and start it again; its log says more.`,
     )
   if (openWithoutToken !== undefined)
-    return refusal(about, `none would start. ${explainMissingToken(openWithoutToken)}`)
+    return refusal(about, `none would start. ${explainListenerWithoutToken(openWithoutToken)}`)
   const refusing = [...new Set(others.filter(({ refusesStart }) => refusesStart).map((finding) => finding.about))]
   return toFinding(
     'warn',

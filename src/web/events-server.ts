@@ -14,13 +14,13 @@ import { isCrossSiteRequest } from './sign-in.ts'
 import type { SignInService } from './sign-in.ts'
 import type { ConsoleStreamEvents } from './views.ts'
 
-export interface EventsOptions {
+export interface EventStreamOptions {
   readonly feed: EventFeed
   readonly signIn: SignInService
   readonly node: string
 }
 
-export interface EventsHandler {
+export interface EventStreamHandler {
   (request: IncomingMessage, response: ServerResponse): void
   /** Ends every stream; otherwise they would keep the listener from closing. */
   readonly close: () => void
@@ -32,7 +32,7 @@ const BEAT_MS = 5_000
 /** A page that is further behind is disconnected and requests what it missed. */
 const MAX_BEHIND_BYTES = 4_000_000
 
-export function createEventsHandler({ feed, signIn, node }: EventsOptions): EventsHandler {
+export function createEventStreamHandler({ feed, signIn, node }: EventStreamOptions): EventStreamHandler {
   /** The open streams, oldest first, with the principal of each. */
   const streams = new Map<ServerResponse, string>()
 

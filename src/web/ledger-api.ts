@@ -1,11 +1,11 @@
 /** Ledger API: its size, its entries, proofs, and whether it still matches what was signed. */
 import { toCallerKey } from '../bus/caller.ts'
-import { explainAdministrationRefusal, hasRestrictedCredential, mayAddRecords } from '../guard/caller-authority.ts'
+import { explainAdministrationRefusal, hasRestrictedCredential, mayAddNodeRecords } from '../guard/caller-authority.ts'
 import { formatSignedCheckpoint } from '../ledger/checkpoint.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
-import { formatLedgerRefusal } from '../ledger/ledger-refusal.ts'
+import { formatLedgerOperationFault } from '../ledger/ledger-refusal.ts'
 import { bodyErasureRequestSchema, ledgerExportRequestSchema } from './api-requests.ts'
-import { readRequestBody, parsePositiveOrDefault, createApiRefusal } from './api-context.ts'
+import { readRequestBody, parseCountOrDefault, createRefusalResponse } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import { toLedgerEntryView } from './trace-entries.ts'
 import { eraseLedgerEntryBodies } from './ledger-erasure.ts'
@@ -29,54 +29,54 @@ export function addLedgerRoutes(api: HonoApi, { ledger, feed }: ApiOptions): voi
     return context.json(view)
   })
   api.get('/ledger/entries', (context) => {
-    if (hasRestrictedCredential(context.var.caller)) return createApiRefusal(403, NARROWED)
-    const limit = Math.min(parsePositiveOrDefault(context.req.query('limit'), 100), MAX_ENTRIES)
-    const before = Math.min(parsePositiveOrDefault(context.req.query('before'), ledger.size()), ledger.size())
+    if (hasRestrictedCredential(context.var.caller)) return createRefusalResponse(403, NARROWED)
+    const limit = Math.min(parseCountOrDefault(context.req.query('limit'), 100), MAX_ENTRIES)
+    const before = Math.min(parseCountOrDefault(context.req.query('before'), ledger.size()), ledger.size())
     const from = Math.max(0, before - limit)
     const entries = ledger.entries(from, before - from).map(({ entry }) => toLedgerEntryView(entry))
     return context.json(entries.toReversed())
   })
   api.get('/ledger/proof/:seq', async (context) => {
-    if (hasRestrictedCredential(context.var.caller)) return createApiRefusal(403, NARROWED)
-    const under = mayAddRecords(context.var.caller) ? undefined : 'existing'
+    if (hasRestrictedCredential(context.var.caller)) return createRefusalResponse(403, NARROWED)
+    const under = mayAddNodeRecords(context.var.caller) ? undefined : 'existing'
     const withBody = context.req.query('with_body') === 'true'
     // A body may contain another caller's words.
     const flaw = withBody ? explainAdministrationRefusal(context.var.caller) : undefined
     if (flaw !== undefined)
-      return createApiRefusal(403, `Only an admin is shown what entries commit to. ${flaw.message}`)
-    const proof = await ledger.proofText(parsePositiveOrDefault(context.req.param('seq'), -1), { withBody, under })
-    return proof.ok ? context.text(proof.value) : createApiRefusal(404, formatLedgerRefusal(proof.fault))
+      return createRefusalResponse(403, `Only an admin is shown what entries commit to. ${flaw.message}`)
+    const proof = await ledger.proofText(parseCountOrDefault(context.req.param('seq'), -1), { withBody, under })
+    return proof.ok ? context.text(proof.value) : createRefusalResponse(404, formatLedgerOperationFault(proof.fault))
   })
   api.post('/ledger/export', async (context) => {
     const flaw = explainAdministrationRefusal(context.var.caller)
-    if (flaw !== undefined) return createApiRefusal(403, `Only an admin has files written. ${flaw.message}`)
+    if (flaw !== undefined) return createRefusalResponse(403, `Only an admin has files written. ${flaw.message}`)
     const { folder, with_bodies: withBodies } = await readRequestBody(context, ledgerExportRequestSchema)
     const exported = await ledger.exportTo(folder, { withBodies })
-    if (!exported.ok) return createApiRefusal(409, formatLedgerRefusal(exported.fault))
+    if (!exported.ok) return createRefusalResponse(409, formatLedgerOperationFault(exported.fault))
     return context.json({ ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) })
   })
   api.post('/ledger/erase', async (context) => {
     const { caller } = context.var
     const flaw = explainAdministrationRefusal(caller)
-    if (flaw !== undefined) return createApiRefusal(403, `Only an admin has words erased. ${flaw.message}`)
+    if (flaw !== undefined) return createRefusalResponse(403, `Only an admin has words erased. ${flaw.message}`)
     const { entries, reason } = await readRequestBody(context, bodyErasureRequestSchema)
     const view = await eraseLedgerEntryBodies(ledger, entries, { reason, by: toCallerKey(caller) })
-    if (view.erased.length === 0 && view.refused !== null) return createApiRefusal(409, view.refused)
+    if (view.erased.length === 0 && view.refused !== null) return createRefusalResponse(409, view.refused)
     return context.json(view)
   })
   api.post('/ledger/checkpoint', async (context) => {
-    if (!mayAddRecords(context.var.caller))
-      return createApiRefusal(403, 'This credential does not have anything signed.')
+    if (!mayAddNodeRecords(context.var.caller))
+      return createRefusalResponse(403, 'This credential does not have anything signed.')
     const signed = await ledger.checkpoint()
     return signed.ok
       ? context.text(formatSignedCheckpoint(signed.value))
-      : createApiRefusal(409, formatLedgerRefusal(signed.fault))
+      : createRefusalResponse(409, formatLedgerOperationFault(signed.fault))
   })
   api.post('/ledger/verify', (context) => {
     const { caller } = context.var
     // It reads the whole ledger; a caller that may only read must not keep the node busy.
     if (caller.kind === 'principal' && (caller.role === 'observer' || hasRestrictedCredential(caller)))
-      return createApiRefusal(403, 'An observer, or a credential that is narrowed, does not start a verification.')
+      return createRefusalResponse(403, 'An observer, or a credential that is narrowed, does not start a verification.')
     return context.json(verification.start())
   })
 }

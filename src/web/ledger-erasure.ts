@@ -3,7 +3,7 @@
  */
 import type { ErasureStatement } from '../ledger/erasure.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { formatLedgerRefusal } from '../ledger/ledger-refusal.ts'
+import { formatLedgerOperationFault } from '../ledger/ledger-refusal.ts'
 import type { ErasureView } from './api-requests.ts'
 
 export async function eraseLedgerEntryBodies(
@@ -17,7 +17,7 @@ export async function eraseLedgerEntryBodies(
   for (const entry of new Set(entries)) {
     const done = await ledger.eraseBody(entry, note)
     if (!done.ok) {
-      refused = formatLedgerRefusal(done.fault)
+      refused = formatLedgerOperationFault(done.fault)
       break
     }
     erased.push({ entry, recorded: done.value.seq, blanked: done.value.blanked })

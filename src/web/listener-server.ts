@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isIP } from 'node:net'
 import type { Socket } from 'node:net'
-import { formatHttpAddress } from '../core/http-address.ts'
+import { formatHttpUrl } from '../core/http-address.ts'
 import { startListening, stopListening } from '../core/listen-server.ts'
 import type { Logger } from '../core/logger.ts'
 import { admitUnpipelinedRequest, ConnectionLimiter } from '../toolbox/connection-limiter.ts'
@@ -87,7 +87,7 @@ export async function startHttpListener(options: ListenerOptions): Promise<HttpL
   server.on('connection', (socket: Socket) => limiter.accept(socket))
   server.on('clientError', (error, socket) => hangUp(error, socket, responses.get(socket)))
   const port = await startListening(server, options)
-  return { url: formatHttpAddress(options.host, port), port, stop: () => stopListening(server, STOP_PATIENCE_MS) }
+  return { url: formatHttpUrl(options.host, port), port, stop: () => stopListening(server, STOP_PATIENCE_MS) }
 }
 
 async function dispatch(
@@ -194,7 +194,7 @@ export function isAllowedOrigin(
 }
 
 /** Why a listener that others can reach does not open. */
-export function explainMissingToken(host: string): string {
+export function explainListenerWithoutToken(host: string): string {
   return `listen.host is ${host}, which others can reach, and there is no token yet. Make one first: hearthbus token create NAME --role agent.`
 }
 

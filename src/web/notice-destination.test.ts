@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { examineNotify, explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
+import { examineNotifyDestinations, explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
 
 const DESTINATION = { url: 'https://ntfy.example/k3x9', format: 'ntfy', names: false } as const
 
@@ -46,7 +46,7 @@ describe('a place', () => {
 describe('the doctor, of places where people are told', () => {
   it('names a variable that is not set, and sends nothing', () => {
     const wanted = { ...DESTINATION, tokenVariable: 'NTFY_TOKEN' }
-    expect(examineNotify([DESTINATION, wanted], {})).toEqual([
+    expect(examineNotifyDestinations([DESTINATION, wanted], {})).toEqual([
       {
         about: 'notify',
         level: 'warn',
@@ -54,9 +54,9 @@ describe('the doctor, of places where people are told', () => {
           'People are not told at ntfy.example that calls wait for them: the environment variable NTFY_TOKEN, which should hold its token, is not set.',
       },
     ])
-    expect(examineNotify([wanted], { NTFY_TOKEN: 'tk_1' })).toEqual([
+    expect(examineNotifyDestinations([wanted], { NTFY_TOKEN: 'tk_1' })).toEqual([
       { about: 'notify', level: 'ok', sentence: '1 place, not tried; hearthbus notify tries.' },
     ])
-    expect(examineNotify([], {})).toEqual([])
+    expect(examineNotifyDestinations([], {})).toEqual([])
   })
 })

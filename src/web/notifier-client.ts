@@ -21,7 +21,7 @@ import type { Approvals } from '../guard/approvals.ts'
 import { toApprovalView } from './approval-view.ts'
 import { createApprovalNotice } from './notice.ts'
 import { postNotice } from './notice-client.ts'
-import { examineNotify, explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
+import { examineNotifyDestinations, explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
 import type { NoticeDestination, UnusableNoticeDestination } from './notice-destination.ts'
 
 export interface Notifier {
@@ -70,7 +70,7 @@ export function startNotifier(parts: NotifierDependencies): Notifier | undefined
     reporter: {
       name: 'notify',
       health: () => healthOf(tellers, unusable),
-      examine: async () => examineNotify(config.notify, environment, failingOf(tellers, unusable)),
+      examine: async () => examineNotifyDestinations(config.notify, environment, failingOf(tellers, unusable)),
     },
     stop: () => {
       leave()

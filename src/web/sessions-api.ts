@@ -7,7 +7,7 @@
 import type { Caller } from '../bus/call.ts'
 import { explainAdministrationRefusal, explainConsoleLinkRefusal } from '../guard/caller-authority.ts'
 import { signInLinkRequestSchema, signInRequestSchema } from './api-requests.ts'
-import { readRequestBody, createApiRefusal } from './api-context.ts'
+import { readRequestBody, createRefusalResponse } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import type { NewConsoleSession } from './console-sessions.ts'
 import { isSameOriginRequest, formatSetCookie } from './sign-in.ts'
@@ -18,7 +18,7 @@ export function addSignInRoutes(api: HonoApi, { signIn, ledger, tooMany }: ApiOp
   const { sessions, cookieName } = signIn
   api.post('/session', async (context) => {
     const { headers } = context.env.incoming
-    if (!isSameOriginRequest(headers)) return createApiRefusal(403, 'One signs in at the console’s own page.')
+    if (!isSameOriginRequest(headers)) return createRefusalResponse(403, 'One signs in at the console’s own page.')
     const { code, token } = await readRequestBody(context, signInRequestSchema)
     const browser = headers['user-agent'] ?? 'unknown'
     let session: NewConsoleSession | undefined
@@ -27,11 +27,11 @@ export function addSignInRoutes(api: HonoApi, { signIn, ledger, tooMany }: ApiOp
       const principal = signIn.holder(token)
       // Each failed sign-in leaves an entry in the ledger, so their rate is limited.
       const flood = principal === undefined ? undefined : tooMany(principal.id)
-      if (flood !== undefined) return createApiRefusal(429, flood)
+      if (flood !== undefined) return createRefusalResponse(429, flood)
       if (principal !== undefined) session = sessions.open(principal, browser, () => signIn.holder(token))
     }
     if (session === undefined)
-      return createApiRefusal(
+      return createRefusalResponse(
         403,
         code === undefined
           ? 'This token is not, or no longer, good here.'
@@ -58,7 +58,7 @@ export function addSessionRoutes(api: HonoApi, { signIn, ledger }: ApiOptions): 
   const { sessions, cookieName } = signIn
   api.get('/session', (context) => {
     const { caller, session } = context.var
-    if (caller.kind !== 'principal') return createApiRefusal(403, 'Only principals have sessions.')
+    if (caller.kind !== 'principal') return createRefusalResponse(403, 'Only principals have sessions.')
     const view: CurrentUserView = {
       signedIn: session !== undefined,
       principal: caller.id,
@@ -81,7 +81,7 @@ export function addSessionRoutes(api: HonoApi, { signIn, ledger }: ApiOptions): 
     const { caller } = context.var
     const known = sessions.list().find((session) => session.id === id)
     if (known === undefined || !mayHandle(caller, known.principal))
-      return createApiRefusal(404, 'There is no such session.')
+      return createRefusalResponse(404, 'There is no such session.')
     sessions.end(id)
     await ledger.append({ kind: 'console.ended', session: id, by: caller.id })
     return context.json({})
@@ -89,7 +89,7 @@ export function addSessionRoutes(api: HonoApi, { signIn, ledger }: ApiOptions): 
   api.post('/console/link', async (context) => {
     const { caller } = context.var
     const flaw = explainConsoleLinkRefusal(caller)
-    if (flaw !== undefined) return createApiRefusal(403, `Only an admin lets others in. ${flaw.message}`)
+    if (flaw !== undefined) return createRefusalResponse(403, `Only an admin lets others in. ${flaw.message}`)
     const { role } = await readRequestBody(context, signInLinkRequestSchema)
     const { code, expiresAtMs } = sessions.issueCode(role)
     await ledger.append({ kind: 'console.link', role, by: caller.id })

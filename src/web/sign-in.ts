@@ -10,7 +10,7 @@ import type { Caller } from '../bus/call.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Authenticator } from '../guard/authenticator.ts'
-import type { SessionCredentials, ConsolePrincipal, ConsoleSessions } from './console-sessions.ts'
+import type { ConsoleSessionCredentials, ConsolePrincipal, ConsoleSessions } from './console-sessions.ts'
 
 const CONSOLE_SESSION_KEY_HEADER = 'x-hearthbus-key'
 /** Sent by a page that polls without a person's action. */
@@ -102,7 +102,7 @@ export function formatSetCookie(name: string, value: string, maxAgeSeconds: numb
   return `${name}=${value}; Path=/api; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`
 }
 
-function halvesOf(headers: IncomingHttpHeaders, cookieName: string): SessionCredentials {
+function halvesOf(headers: IncomingHttpHeaders, cookieName: string): ConsoleSessionCredentials {
   const key = headers[CONSOLE_SESSION_KEY_HEADER]
   const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim())
   const cookie = pairs.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1)

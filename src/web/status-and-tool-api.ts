@@ -7,7 +7,7 @@ import type { Offer } from '../bus/capability.ts'
 import { formatCapabilityVersion } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { ToolView } from './api-requests.ts'
-import { createApiRefusal } from './api-context.ts'
+import { createRefusalResponse } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import type { ToolSummaryView } from './views.ts'
 
@@ -26,7 +26,8 @@ export function addStatusAndToolRoutes(api: HonoApi, options: ApiOptions): void 
     const name = context.req.query('profile') ?? 'all'
     const all = profiles()
     const holds = all.get(name)
-    if (holds === undefined) return createApiRefusal(404, `There is no profile ${name}. hearthbus profiles lists them.`)
+    if (holds === undefined)
+      return createRefusalResponse(404, `There is no profile ${name}. hearthbus profiles lists them.`)
     const shown = bus
       .offers()
       .filter((offer) => offer.face.kind === 'tool' && guard.visible(context.var.caller, offer) && holds(offer))
@@ -37,7 +38,7 @@ export function addStatusAndToolRoutes(api: HonoApi, options: ApiOptions): void 
   api.get('/tools/:name', (context) => {
     const offer = bus.offer(context.req.param('name'))
     if (offer?.face.kind !== 'tool' || !guard.visible(context.var.caller, offer))
-      return createApiRefusal(404, 'There is no such tool now.')
+      return createRefusalResponse(404, 'There is no such tool now.')
     return context.json(toolView(offer, profilesWith(profiles(), offer)))
   })
 }

@@ -1,21 +1,21 @@
 /** Trace view: a call as people see it, with the names of the nodes involved. */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller, Reply } from '../bus/call.ts'
-import { readReplyOrigin } from '../bus/call-ticket.ts'
+import { resolveReplyOrigin } from '../bus/call-ticket.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
 import type { Guard } from '../guard/guard.ts'
-import type { CallResultView, TraceView } from './views.ts'
+import type { CallResultView, CallTraceView } from './views.ts'
 
 /** The latest calls, newest first. */
 export function listRecentCalls(
   bus: Pick<CapabilityBus, 'nodeName' | 'recentTraces'>,
   count: number,
-): readonly TraceView[] {
-  return bus.recentTraces(count).map((trace) => toTraceView(bus, trace))
+): readonly CallTraceView[] {
+  return bus.recentTraces(count).map((trace) => toCallTraceView(bus, trace))
 }
 
 /** Whether a caller may read about a call. A trace has no target: it is in the ledger. */
-export function mayReadTrace(
+export function mayReadCallTrace(
   caller: Caller,
   { caller: principal, capability }: Pick<CallTraceEvent, 'caller' | 'capability'>,
   { bus, guard }: { readonly bus: Pick<CapabilityBus, 'offer'>; readonly guard: Pick<Guard, 'mayRead'> },
@@ -28,13 +28,13 @@ export function toReplyOriginView(
   bus: Pick<CapabilityBus, 'nodeId' | 'nodeName'>,
   reply: Reply,
 ): NonNullable<CallResultView['from']> {
-  const origin = readReplyOrigin(reply, reply.from?.node ?? bus.nodeId)
+  const origin = resolveReplyOrigin(reply, reply.from?.node ?? bus.nodeId)
   const nodeName = bus.nodeName(origin.node)
   return nodeName === undefined ? origin : { ...origin, nodeName }
 }
 
 /** The node's present name: the call may be older, and the node may have left. */
-export function toTraceView(bus: Pick<CapabilityBus, 'nodeName'>, trace: CallTraceEvent): TraceView {
+export function toCallTraceView(bus: Pick<CapabilityBus, 'nodeName'>, trace: CallTraceEvent): CallTraceView {
   const fromName = bus.nodeName(trace.fromNode)
   const toName = trace.toNode === undefined ? undefined : bus.nodeName(trace.toNode)
   return {

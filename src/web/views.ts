@@ -38,7 +38,7 @@ export interface SignInLinkView {
 }
 
 /** One finished call. */
-export interface TraceView {
+export interface CallTraceView {
   readonly ts: string
   readonly traceId: string
   readonly capability: string
@@ -141,7 +141,7 @@ export interface LedgerEntryView {
 export interface TraceDetailView {
   readonly traceId: string
   /** This node's traces with that id, the earliest first: nested calls and retries have it as well. */
-  readonly traces: readonly TraceView[]
+  readonly traces: readonly CallTraceView[]
   /** Call by call, the earliest first: a caller may choose the id, so they need not be of one caller. */
   readonly calls: readonly RecordedCallView[]
   readonly entries: readonly LedgerEntryView[]
@@ -211,7 +211,7 @@ export interface ConsoleStreamEvents {
     /** The gateway's time, because the reader's clock may be wrong. */
     readonly atMs: number
   }
-  readonly calls: { readonly calls: readonly TraceView[]; readonly skipped: number }
+  readonly calls: { readonly calls: readonly CallTraceView[]; readonly skipped: number }
   readonly approval: ApprovalView
   /** Capabilities were added, changed or removed. */
   readonly registry: {

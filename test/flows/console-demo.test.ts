@@ -12,7 +12,7 @@ import type { EbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
 import { startHomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
 import type { HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
 import type { CallResultView } from '../../src/web/api-requests.ts'
-import type { TraceView } from '../../src/web/views.ts'
+import type { CallTraceView } from '../../src/web/views.ts'
 import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import { freePort } from '../local-port.ts'
 import type { ConsoleHouse } from '../console-house.ts'
@@ -110,7 +110,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     expect(homeseer.house.hardware(101)?.value).toBe(99)
     const traces = (await (
       await house.api('/api/traces?limit=50', { token: house.owner })
-    ).json()) as readonly TraceView[]
+    ).json()) as readonly CallTraceView[]
     expect(traces.find(({ capability }) => capability === 'hs4.devices.set')).toMatchObject({ caller: 'console' })
   })
 

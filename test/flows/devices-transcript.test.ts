@@ -3,7 +3,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { FirmwareProfileName } from '../../src/sim/devices/firmware-profile.ts'
-import type { SimulatedDevice, TranscriptLine } from '../../src/sim/devices/simulated-device.ts'
+import type { SimulatedDevice, DeviceMessageTranscriptLine } from '../../src/sim/devices/simulated-device.ts'
 import type { FirmwareTool } from '../../src/sim/devices/firmware-tool.ts'
 import { FirmwareToolError } from '../../src/sim/devices/firmware-tool.ts'
 import { startAutoSubscribingBroker } from '../auto-subscribing-broker.ts'
@@ -110,8 +110,9 @@ function vision(transport: Transport): JsonObject {
  * Behind somebody else's broker a device is asked whether it is there until it says something. How often that happens,
  * and whether it hears it, is a matter of chance; what comes after its hello is not.
  */
-function withoutKnocks(lines: readonly TranscriptLine[]): readonly TranscriptLine[] {
-  const idOf = ({ text }: TranscriptLine) => (JSON.parse(text) as { payload?: { id?: number } }).payload?.id
+function withoutKnocks(lines: readonly DeviceMessageTranscriptLine[]): readonly DeviceMessageTranscriptLine[] {
+  const idOf = ({ text }: DeviceMessageTranscriptLine) =>
+    (JSON.parse(text) as { payload?: { id?: number } }).payload?.id
   const knocks = new Set(lines.filter(({ text }) => text.startsWith('{"session_id":"","type":"mcp"')).map(idOf))
   return lines.filter((line) => idOf(line) === undefined || !knocks.has(idOf(line)))
 }

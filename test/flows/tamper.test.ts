@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { deriveTailKey } from '../../src/ledger/entry-group.ts'
+import { deriveTailMacKey } from '../../src/ledger/entry-group.ts'
 import { createLogSigner } from '../../src/ledger/note-key.ts'
 import { createHome, runCommandSync, startGatewayProcess } from '../gateway-process.ts'
 import type { EndedCommand, Home } from '../gateway-process.ts'
@@ -72,7 +72,7 @@ function cli(data: string, ...words: readonly string[]): EndedCommand {
 /** The secret of the node's own tail: what somebody with the keys has. */
 function keyOf(data: string): KeyObject {
   const key = createPrivateKey(readFileSync(join(data, 'keys', 'node.key')))
-  return deriveTailKey(createLogSigner('whatever', key))
+  return deriveTailMacKey(createLogSigner('whatever', key))
 }
 
 async function chainVerdict(data: string): Promise<unknown> {

@@ -9,7 +9,7 @@ import type {
   ApprovalView,
   CurrentUserView,
   ConsoleStreamEvents,
-  TraceView,
+  CallTraceView,
   VerificationView,
 } from '../../../src/web/views.ts'
 import { Failure, forgetKey, get, hasKey, remove, whenSignedOut } from './api.ts'
@@ -35,7 +35,7 @@ export const lostAtMs = signal<number | undefined>(undefined)
 export const status = signal<StatusView | undefined>(undefined)
 export const tools = signal<readonly ToolSummaryView[] | undefined>(undefined)
 /** Newest first. */
-export const calls = signal<readonly TraceView[]>([])
+export const calls = signal<readonly CallTraceView[]>([])
 export const approvals = signal<readonly ApprovalView[] | undefined>(undefined)
 export const ledger = signal<ConsoleStreamEvents['ledger'] | undefined>(undefined)
 export const verification = signal<VerificationView | undefined>(undefined)
@@ -224,7 +224,7 @@ async function refresh(): Promise<void> {
   held ??= []
   try {
     const [traces, known] = await Promise.all([
-      get<readonly TraceView[]>(`/api/traces?limit=${MAX_CALLS}`),
+      get<readonly CallTraceView[]>(`/api/traces?limit=${MAX_CALLS}`),
       get<readonly ApprovalView[]>(`/api/approvals?limit=${MAX_APPROVALS}`),
       reloadStatus(),
       reloadTools(),
@@ -248,7 +248,7 @@ async function refresh(): Promise<void> {
 }
 
 /** Nested calls share a trace; what each took, to a fraction of a millisecond, tells them apart. */
-export function callKey({ traceId, capability, ms }: TraceView): string {
+export function callKey({ traceId, capability, ms }: CallTraceView): string {
   return `${traceId} ${capability} ${ms}`
 }
 

@@ -5,7 +5,7 @@
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { TraceView } from '../../../src/web/views.ts'
+import type { CallTraceView } from '../../../src/web/views.ts'
 import { count, shortId, tookText } from '../core/format.ts'
 import { callKey, calls, MAX_CALLS } from '../core/live.ts'
 import { href, route } from '../core/route.ts'
@@ -26,7 +26,7 @@ const OUTCOMES = [
 ] as const
 
 export function CallsPage(): JSX.Element {
-  const [held, setHeld] = useState<readonly TraceView[] | undefined>(undefined)
+  const [held, setHeld] = useState<readonly CallTraceView[] | undefined>(undefined)
   const [text, how] = [searched(), route.value.query.get('how') ?? '']
   const all = held ?? calls.value
   const shown = all.filter((call) => fits(call, text, how))
@@ -88,13 +88,13 @@ export function CallsPage(): JSX.Element {
   )
 }
 
-function where({ isLocal, toNode, toName, attempts }: TraceView): string {
+function where({ isLocal, toNode, toName, attempts }: CallTraceView): string {
   if (toNode === undefined) return 'nowhere'
   const place = isLocal ? 'here' : line(toName ?? shortId(toNode), 40)
   return attempts > 1 ? `${place}, ${attempts} tries` : place
 }
 
-function fits(call: TraceView, text: string, how: string): boolean {
+function fits(call: CallTraceView, text: string, how: string): boolean {
   if (how === 'remote' ? call.isLocal : how !== '' && resultTone(call.result) !== how) return false
   if (text === '') return true
   return [

@@ -6,7 +6,7 @@
  * Each node keeps its own ledger. What the other one says is asked through the bus, like everything else.
  */
 import type { JSX } from 'preact'
-import type { LedgerEntryView, TraceView } from '../../../src/web/views.ts'
+import type { LedgerEntryView, CallTraceView } from '../../../src/web/views.ts'
 import { get } from '../core/api.ts'
 import { ask } from '../core/ask.ts'
 import { shortId, tookText } from '../core/format.ts'
@@ -24,7 +24,7 @@ import { ResultBadge, Words } from './words.tsx'
 /** Nested calls to many nodes: the first few are asked, the rest have their trace id. */
 const MAX_ASKED = 8
 
-export function Hops({ traces }: { readonly traces: readonly TraceView[] }): JSX.Element {
+export function Hops({ traces }: { readonly traces: readonly CallTraceView[] }): JSX.Element {
   const far = [...new Set(traces.flatMap(({ isLocal, toNode }) => (isLocal || toNode === undefined ? [] : [toNode])))]
   return (
     <>
@@ -40,7 +40,7 @@ export function Hops({ traces }: { readonly traces: readonly TraceView[] }): JSX
   )
 }
 
-function Hop({ trace }: { readonly trace: TraceView }): JSX.Element {
+function Hop({ trace }: { readonly trace: CallTraceView }): JSX.Element {
   return (
     <li class={trace.isLocal ? 'hop' : 'hop remote'}>
       <p>
@@ -68,7 +68,7 @@ function NodeName({ id, name }: { readonly id: string; readonly name: string | u
   )
 }
 
-function Stages({ trace }: { readonly trace: Pick<TraceView, 'ms' | 'stages'> }): JSX.Element {
+function Stages({ trace }: { readonly trace: Pick<CallTraceView, 'ms' | 'stages'> }): JSX.Element {
   return (
     <>
       <StageBar trace={trace} />

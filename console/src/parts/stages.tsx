@@ -1,12 +1,12 @@
 /** Stages: where a call's time went, as a bar. */
 import type { JSX } from 'preact'
-import type { TraceView } from '../../../src/web/views.ts'
+import type { CallTraceView } from '../../../src/web/views.ts'
 import { tookText } from '../core/format.ts'
 
 /** In the order in which a call passes them; the provider's own time is part of the dispatch. */
 export const STAGES = ['lock', 'validate', 'audit enter', 'dispatch', 'provider', 'audit exit'] as const
 
-export function StageBar({ trace }: { readonly trace: Pick<TraceView, 'ms' | 'stages'> }): JSX.Element {
+export function StageBar({ trace }: { readonly trace: Pick<CallTraceView, 'ms' | 'stages'> }): JSX.Element {
   const provider = trace.stages['provider'] ?? 0
   const spent = STAGES.map((name) => {
     const ms = trace.stages[name] ?? 0

@@ -24,7 +24,7 @@ import { createDeviceTextAnswer } from './http-exchange.ts'
 import type { OtaEndpointOptions } from './ota-endpoint.ts'
 import { createActivateHandler, createOtaHandler } from './ota-endpoint.ts'
 import type { PhotoUploadService } from './photo-uploads.ts'
-import type { PhotoTargetLookup } from './vision-endpoint.ts'
+import type { BackendVisionTargetLookup } from './vision-endpoint.ts'
 import { createVisionHandler } from './vision-endpoint.ts'
 
 export interface DevicesServerOptions {
@@ -41,7 +41,7 @@ export interface DevicesServerOptions {
   readonly onRefused?: DeviceRefusalListener
   readonly clock?: Clock
   readonly backend?: OtaEndpointOptions['backend']
-  readonly photoTarget?: PhotoTargetLookup
+  readonly photoTarget?: BackendVisionTargetLookup
 }
 
 export interface DevicesServer {

@@ -22,7 +22,7 @@ import { openUdpAudioServer } from '../session/udp-audio-server.ts'
 import type { DeviceTransport } from '../session/session.ts'
 import type { VoiceBackendCredentialsClient } from '../voice/backend-credentials-client.ts'
 import { createVoiceBackendCredentialsClient } from '../voice/backend-credentials-client.ts'
-import type { VoiceBackendAddress } from '../voice/voice-backend.ts'
+import type { VoiceBackendConnectionSettings } from '../voice/voice-backend.ts'
 import type { VoiceRelayOptions, VoiceRelayService } from '../voice/voice-relay-client.ts'
 import { createVoiceRelayService } from '../voice/voice-relay-client.ts'
 import type { AdvertisedAddresses } from './advertised-addresses.ts'
@@ -71,7 +71,9 @@ export interface DeviceGatewayOptions {
 
 export interface VoiceOptions {
   /** The backend's OTA address, or a function that finds the backend's address for each device. */
-  readonly backend: { readonly ota: string } | { readonly address: (identity: DeviceIdentity) => VoiceBackendAddress }
+  readonly backend:
+    | { readonly ota: string }
+    | { readonly address: (identity: DeviceIdentity) => VoiceBackendConnectionSettings }
   readonly callTool?: VoiceRelayOptions['callTool']
   readonly onPresence?: VoiceRelayOptions['onPresence']
 }
@@ -195,7 +197,7 @@ function voiceRelays(
   clock: Clock,
 ): VoiceRelayService {
   const { backend: where, callTool, onPresence = () => undefined } = voice
-  const address = async (identity: DeviceIdentity): Promise<VoiceBackendAddress | undefined> =>
+  const address = async (identity: DeviceIdentity): Promise<VoiceBackendConnectionSettings | undefined> =>
     'address' in where ? where.address(identity) : backend?.address(identity)
   return createVoiceRelayService({ address, callTool, onPresence, clock })
 }

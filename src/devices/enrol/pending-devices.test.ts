@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PendingDeviceInput } from './pending-devices.ts'
+import type { NewPendingDevice } from './pending-devices.ts'
 import { PendingDevices } from './pending-devices.ts'
 
 function room(codes: readonly string[] = []) {
@@ -12,7 +12,7 @@ function room(codes: readonly string[] = []) {
   return new PendingDevices(chance, { places: 4, placesPerAddress: 2, stayMs: 1_000 })
 }
 
-const newcomer = (index: number, remoteAddress = `10.0.0.${index}`): PendingDeviceInput => ({
+const newcomer = (index: number, remoteAddress = `10.0.0.${index}`): NewPendingDevice => ({
   deviceId: `02:00:00:00:00:0${index}`,
   clientId: `0000000${index}-0000-4000-8000-000000000000`,
   board: 'b',

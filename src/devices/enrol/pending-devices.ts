@@ -24,9 +24,9 @@ export interface PendingDevicesSettings {
 
 const DEFAULT_WAITING_ROOM: PendingDevicesSettings = { places: 256, placesPerAddress: 8, stayMs: 3_600_000 }
 
-export type PendingDeviceInput = Omit<PendingDevice, 'code' | 'sinceMs' | 'expiresAtMs'>
+export type NewPendingDevice = Omit<PendingDevice, 'code' | 'sinceMs' | 'expiresAtMs'>
 
-export interface PairingCodeSource {
+export interface PairingSecretSource {
   /** Draws six digits. */
   readonly code: () => string
   readonly challenge: () => string
@@ -35,14 +35,14 @@ export interface PairingCodeSource {
 
 export class PendingDevices {
   readonly #settings: PendingDevicesSettings
-  readonly #chance: PairingCodeSource
+  readonly #chance: PairingSecretSource
   readonly #onChange: () => void
   /** The waiting devices, oldest first, as a Map keeps them. */
   readonly #waiting = new Map<string, PendingDeviceRecord>()
 
   /** `onChange` is called whenever the result of `list` would change. */
   constructor(
-    chance: PairingCodeSource,
+    chance: PairingSecretSource,
     settings: PendingDevicesSettings = DEFAULT_WAITING_ROOM,
     onChange: () => void = () => undefined,
   ) {
@@ -52,7 +52,7 @@ export class PendingDevices {
   }
 
   /** Returns the code that this device has already, or a new one. */
-  enter(newcomer: PendingDeviceInput, nowMs: number): PendingDeviceRecord {
+  enter(newcomer: NewPendingDevice, nowMs: number): PendingDeviceRecord {
     this.#clear(nowMs)
     const key = keyOf(newcomer)
     const known = this.#waiting.get(key)

@@ -24,12 +24,12 @@ const MAX_UPLOAD = 2 * 1_048_576
 const TOLD = 'The photo was taken and handed to the caller.'
 
 /** Where a picture is sent that this device's voice backend requested; `undefined` for any other picture. */
-export type PhotoTargetLookup = (deviceId: string) => BackendVisionTarget | undefined
+export type BackendVisionTargetLookup = (deviceId: string) => BackendVisionTarget | undefined
 
 export function createVisionHandler(
   photoUploads: PhotoUploadService,
   onRefused: DeviceRefusalListener,
-  photoTarget?: PhotoTargetLookup,
+  photoTarget?: BackendVisionTargetLookup,
 ): DeviceHttpHandler {
   const posting = new Map<string, AbortController>()
   const bodyOf = async (deviceId: string, request: DeviceHttpRequest): Promise<Uint8Array | undefined> => {

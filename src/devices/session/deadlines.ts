@@ -6,7 +6,7 @@ import { expireWaitingDeviceCalls } from './device-calls.ts'
 import { abandonToolListing } from './tool-listing.ts'
 import { nextMicrophoneDeadline, expireMicrophoneDeadlines } from './microphone.ts'
 import type { RpcRequestInFlight, SessionLink, DeviceSession } from './session.ts'
-import { expireVoiceBackendRequests, failVoiceBackendRequest } from './session-voice.ts'
+import { expireRequestsFromVoiceBackend, failRequestFromVoiceBackend } from './session-voice.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
 import {
   startRpcRequest,
@@ -60,7 +60,7 @@ function probeDue({ phase, settings, flight }: DeviceSession, link: SessionLink)
 export function expireSessionDeadlines(turn: SessionStepDraft): void {
   const { atMs } = turn
   expireWaitingDeviceCalls(turn)
-  expireVoiceBackendRequests(turn)
+  expireRequestsFromVoiceBackend(turn)
   const { flight } = turn.session
   if (flight !== undefined && atMs >= flight.deadlineMs) giveUp(turn, flight)
   const { session } = turn
@@ -97,7 +97,7 @@ function giveUp(turn: SessionStepDraft, flight: RpcRequestInFlight): void {
     return
   }
   if (purpose.kind === 'request') {
-    failVoiceBackendRequest(turn, purpose.key, 'The device did not answer in time. It may have acted all the same.')
+    failRequestFromVoiceBackend(turn, purpose.key, 'The device did not answer in time. It may have acted all the same.')
     return
   }
   const { link, attempts, settings } = turn.session

@@ -6,7 +6,7 @@
 import { createHmac } from 'node:crypto'
 import type { DeviceHello } from '../wire/hello.ts'
 import { encodeUdpHello, encodeWebSocketHello } from '../wire/hello.ts'
-import { parseJsonObject } from '../wire/json-text.ts'
+import { parseBoundedJsonObject } from '../wire/json-text.ts'
 import type { UdpAudioKeys } from '../wire/udp-audio.ts'
 import { clearMicrophoneStopState } from './microphone.ts'
 import type { SessionLink } from './session.ts'
@@ -62,18 +62,18 @@ function helloAnswer(link: SessionLink, greetings: number, sessionId: string): s
 
 /** The backend's hello, changed only where it describes the transport, which is ours. */
 function backendHello(link: SessionLink, greetings: number, text: string): string {
-  const message = parseJsonObject(text) ?? {}
+  const message = parseBoundedJsonObject(text) ?? {}
   if (link.transport === 'websocket') {
     if (message['transport'] === 'websocket') return text
     const { udp: _udp, ...rest } = message
     return JSON.stringify({ ...rest, version: 1, transport: 'websocket' })
   }
-  const { udp } = parseJsonObject(helloAnswer(link, greetings, '')) ?? {}
+  const { udp } = parseBoundedJsonObject(helloAnswer(link, greetings, '')) ?? {}
   return JSON.stringify({ ...message, version: 3, transport: 'udp', udp })
 }
 
 function sessionIn(text: string): string {
-  const id = parseJsonObject(text)?.['session_id']
+  const id = parseBoundedJsonObject(text)?.['session_id']
   return typeof id === 'string' ? id : ''
 }
 

@@ -26,7 +26,7 @@ import {
   encodeSuback,
   encodeUnsuback,
   MqttPacketReader,
-  PINGRESP,
+  PINGRESP_PACKET,
   SUBACK_FAILURE_RETURN_CODE,
 } from '../wire/mqtt-client-packet.ts'
 import { formatDownlinkTopic } from '../wire/mqtt-identity.ts'
@@ -35,7 +35,7 @@ import type { UdpAudioKeys } from '../wire/udp-audio.ts'
 import type { DeviceAuthenticator, DeviceAcceptor, DeviceLink, DeviceLinkHandlers } from './fleet.ts'
 import type { DeviceRefusalListener } from './device-refusal.ts'
 import { parseDeviceIdFromClientId } from './device-refusal.ts'
-import { OTHER_FRAME_RATE_LIMIT, MAX_UNAUTHENTICATED_CONNECTIONS } from './session-limits.ts'
+import { NON_TEXT_FRAME_RATE_LIMIT, MAX_UNAUTHENTICATED_CONNECTIONS } from './session-limits.ts'
 import type { UdpAudioServer, UdpAudioSession } from './udp-audio-server.ts'
 
 export interface MqttServerOptions {
@@ -219,7 +219,7 @@ class MqttConnection implements DeviceLink {
 
   /** § 3.1.2.10: one and a half times the keep-alive, which zero turns off. */
   checkLiveness(atMs: number): void {
-    this.#bucket = omitFullBucket(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)
+    this.#bucket = omitFullBucket(this.#bucket, NON_TEXT_FRAME_RATE_LIMIT, atMs)
     const patienceMs = this.#state === 'open' ? this.#keepAliveMs * 1.5 : CONNECT_TIMEOUT_MS
     if (patienceMs > 0 && atMs - this.#lastPacketMs > patienceMs)
       this.breakOff(this.#state === 'open' ? 'nothing was heard of it for its keep-alive' : 'it did not connect')
@@ -265,7 +265,7 @@ class MqttConnection implements DeviceLink {
         this.#write(encodeUnsuback(packet.packetId))
         return
       case 'pingreq':
-        this.#write(PINGRESP)
+        this.#write(PINGRESP_PACKET)
         this.#handlers?.stir()
         return
       case 'disconnect':
@@ -322,7 +322,7 @@ class MqttConnection implements DeviceLink {
 
   #takeSignal(): boolean {
     const atMs = systemClock.monotonic()
-    const bucket = takeToken(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)
+    const bucket = takeToken(this.#bucket, NON_TEXT_FRAME_RATE_LIMIT, atMs)
     if (bucket !== undefined) this.#bucket = bucket
     return bucket !== undefined
   }

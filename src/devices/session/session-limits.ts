@@ -14,4 +14,4 @@ export const TEXT_FRAME_RATE_LIMIT: TokenRate = { tokens: 100, perMs: 1_000, bur
  * audio frames a second, py-xiaozhi up to 50, and more at once after its network was interrupted; stock devices send no
  * pings over WebSocket, and one every few minutes over MQTT.
  */
-export const OTHER_FRAME_RATE_LIMIT: TokenRate = { tokens: 100, perMs: 1_000, burst: 1_000 }
+export const NON_TEXT_FRAME_RATE_LIMIT: TokenRate = { tokens: 100, perMs: 1_000, burst: 1_000 }

@@ -26,10 +26,10 @@ import { requestToolPage, finishToolListing, handleToolPage } from './tool-listi
 import type { SessionEffect, RpcRequestInFlight, SessionInput, SessionLink, DeviceSession } from './session.ts'
 import { EMPTY_TOOL_LISTING_PROGRESS } from './session.ts'
 import {
-  dropVoiceBackendRequests,
-  completeVoiceBackendRequest,
+  dropRequestsFromVoiceBackend,
+  completeRequestFromVoiceBackend,
   forwardToVoiceBackend,
-  startVoiceBackendRequest,
+  startRequestFromVoiceBackend,
   handleVoiceRelayMessage,
 } from './session-voice.ts'
 import { expireSessionDeadlines } from './deadlines.ts'
@@ -151,7 +151,7 @@ function disconnect(turn: SessionStepDraft, reason: string): void {
     retryAtMs: undefined,
     listing: EMPTY_TOOL_LISTING_PROGRESS,
   })
-  dropVoiceBackendRequests(turn)
+  dropRequestsFromVoiceBackend(turn)
   dropDeviceCalls(turn)
   if (wasOnline) addSessionEffect(turn, { kind: 'offline', reason })
 }
@@ -238,7 +238,7 @@ function land(
     return
   }
   if (purpose.kind === 'request') {
-    completeVoiceBackendRequest(turn, purpose.key, message)
+    completeRequestFromVoiceBackend(turn, purpose.key, message)
     return
   }
   if (purpose.round !== turn.session.round) return
@@ -262,7 +262,7 @@ function advance(turn: SessionStepDraft): void {
     if (isDue && link.vision !== undefined && !link.visionTold) initialise(turn, link, 'vision')
     // Requests of the backend and calls are served in the order of their arrival.
     else if (request !== undefined && request.sinceMs <= (queue[0]?.sinceMs ?? Number.POSITIVE_INFINITY)) {
-      startVoiceBackendRequest(turn, request)
+      startRequestFromVoiceBackend(turn, request)
       advance(turn)
     } else startNextDeviceCall(turn)
     return

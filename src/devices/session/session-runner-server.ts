@@ -9,7 +9,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { TimerWheelEntry } from '../../bus/timer-wheel.ts'
-import type { WheelTimer } from '../../bus/timer-wheel.ts'
+import type { TimerWheelDriver } from '../../bus/timer-wheel.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import { takeToken, omitFullBucket } from '../../toolbox/token-bucket.ts'
@@ -45,7 +45,7 @@ export type SessionInputWithoutTime = SessionInput extends infer Each
 /** The options that all runners of a fleet share. */
 export interface SessionRunnerOptions {
   readonly clock: Clock
-  readonly timer: WheelTimer
+  readonly timer: TimerWheelDriver
   readonly voice: VoiceService | undefined
   /** Carries out every effect except `send` and `close`, which the runner itself carries out. */
   readonly carryOut: (runner: SessionRunner, effect: SessionEffect) => void

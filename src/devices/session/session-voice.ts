@@ -14,7 +14,7 @@ import {
   stopMicrophoneListening,
   clearMicrophoneStopState,
 } from './microphone.ts'
-import type { VoiceToSessionMessage, VoiceBackendRequest } from './session.ts'
+import type { VoiceToSessionMessage, RequestFromVoiceBackend } from './session.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
 import {
   startRpcRequest,
@@ -88,7 +88,7 @@ function enqueueRequest(turn: SessionStepDraft, given: Extract<VoiceToSessionMes
 }
 
 /** `initialize` is answered from what the device told us: sending it to the device would redirect its pictures. */
-export function startVoiceBackendRequest(turn: SessionStepDraft, request: VoiceBackendRequest): void {
+export function startRequestFromVoiceBackend(turn: SessionStepDraft, request: RequestFromVoiceBackend): void {
   const { requests, info, round } = turn.session
   const { key, method, params, timeoutMs } = request
   updateDraftSession(turn, { requests: requests.filter((each) => each !== request) })
@@ -101,7 +101,7 @@ export function startVoiceBackendRequest(turn: SessionStepDraft, request: VoiceB
   answerRequest(turn, key, { result })
 }
 
-export function completeVoiceBackendRequest(
+export function completeRequestFromVoiceBackend(
   turn: SessionStepDraft,
   key: number,
   message: Extract<RpcMessage, { kind: 'result' | 'error' }>,
@@ -113,27 +113,27 @@ export function completeVoiceBackendRequest(
   }
 }
 
-export function failVoiceBackendRequest(turn: SessionStepDraft, key: number, message: string): void {
+export function failRequestFromVoiceBackend(turn: SessionStepDraft, key: number, message: string): void {
   answerRequest(turn, key, { error: { code: FAILED, message } })
 }
 
-export function expireVoiceBackendRequests(turn: SessionStepDraft): void {
+export function expireRequestsFromVoiceBackend(turn: SessionStepDraft): void {
   const expired = turn.session.requests.filter(({ expiresAtMs }) => expiresAtMs <= turn.atMs)
   if (expired.length === 0) return
   updateDraftSession(turn, { requests: turn.session.requests.filter(({ expiresAtMs }) => expiresAtMs > turn.atMs) })
-  for (const { key } of expired) failVoiceBackendRequest(turn, key, 'The device is busy. Nothing was sent.')
+  for (const { key } of expired) failRequestFromVoiceBackend(turn, key, 'The device is busy. Nothing was sent.')
 }
 
 /** The connection is gone. It is not known whether the device carried out the requests that were sent. */
-export function dropVoiceBackendRequests(turn: SessionStepDraft): void {
+export function dropRequestsFromVoiceBackend(turn: SessionStepDraft): void {
   const { requests, flight } = turn.session
   if (flight?.purpose.kind === 'request')
-    failVoiceBackendRequest(turn, flight.purpose.key, 'The device disconnected. It may have acted all the same.')
-  for (const { key } of requests) failVoiceBackendRequest(turn, key, 'The device disconnected. Nothing was sent.')
+    failRequestFromVoiceBackend(turn, flight.purpose.key, 'The device disconnected. It may have acted all the same.')
+  for (const { key } of requests) failRequestFromVoiceBackend(turn, key, 'The device disconnected. Nothing was sent.')
   if (requests.length > 0) updateDraftSession(turn, { requests: NO_VOICE_REQUESTS })
 }
 
-const NO_VOICE_REQUESTS: readonly VoiceBackendRequest[] = []
+const NO_VOICE_REQUESTS: readonly RequestFromVoiceBackend[] = []
 
 function answerRequest(turn: SessionStepDraft, key: number, answer: { result: Json } | { error: JsonObject }): void {
   addSessionEffect(turn, { kind: 'voice', output: { kind: 'answer', key, answer } })

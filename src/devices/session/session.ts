@@ -116,7 +116,7 @@ export interface DeviceSession {
   readonly flight: RpcRequestInFlight | undefined
   readonly queue: readonly WaitingDeviceCall[]
   /** Waiting requests of the voice backend. */
-  readonly requests: readonly VoiceBackendRequest[]
+  readonly requests: readonly RequestFromVoiceBackend[]
   /** Raised by every hello, so that answers to an earlier discovery are not taken for answers to this one. */
   readonly round: number
   readonly attempts: number
@@ -145,7 +145,7 @@ export type VoiceToSessionMessage =
   /** The backend ended the conversation. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'text'; readonly text: string }
-  | ({ readonly kind: 'request' } & Omit<VoiceBackendRequest, 'sinceMs' | 'expiresAtMs'>)
+  | ({ readonly kind: 'request' } & Omit<RequestFromVoiceBackend, 'sinceMs' | 'expiresAtMs'>)
 
 /** Messages from a session to its voice relay. */
 export type SessionToVoiceMessage =
@@ -157,7 +157,7 @@ export type SessionToVoiceMessage =
       readonly answer: { readonly result: Json } | { readonly error: JsonObject }
     }
 
-export interface VoiceBackendRequest {
+export interface RequestFromVoiceBackend {
   /** The relay's own key for the request; the relay keeps the backend's id. */
   readonly key: number
   readonly method: string

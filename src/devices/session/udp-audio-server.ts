@@ -11,7 +11,7 @@ import type { Socket } from 'node:dgram'
 import { createSocket } from 'node:dgram'
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import type { UdpAudioKeys } from '../wire/udp-audio.ts'
-import { decodeUdpAudio, encodeUdpAudio, readUdpAudioSource } from '../wire/udp-audio.ts'
+import { decodeUdpAudio, encodeUdpAudio, readUdpAudioSsrc } from '../wire/udp-audio.ts'
 import type { DeviceLinkHandlers } from './fleet.ts'
 
 export interface UdpAudioServer {
@@ -101,7 +101,7 @@ export function openUdpAudioServer({
     let packets = 0
     socket.on('message', (bytes, { address, port: from }) => {
       packets++
-      const ssrc = readUdpAudioSource(bytes)
+      const ssrc = readUdpAudioSsrc(bytes)
       if (ssrc !== undefined) sessions.get(ssrc)?.take(bytes, { address, port: from })
     })
     socket.once('error', reject)

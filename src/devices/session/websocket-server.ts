@@ -20,7 +20,7 @@ import { decodeAudioFrame, encodeAudioFrame } from '../wire/audio-frame.ts'
 import type { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { takeToken, omitFullBucket } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
-import { OTHER_FRAME_RATE_LIMIT } from './session-limits.ts'
+import { NON_TEXT_FRAME_RATE_LIMIT } from './session-limits.ts'
 import type { DeviceAuthenticator, DeviceIdentity, DeviceLink, DeviceAcceptor, DeviceLinkHandlers } from './fleet.ts'
 import type { UpgradeEndpoint, UpgradeRequestFault } from './upgrade-request.ts'
 import { parseUpgradeRequest } from './upgrade-request.ts'
@@ -250,7 +250,7 @@ class WebSocketLink implements DeviceLink {
   }
 
   checkLiveness(settings: LivenessSettings, atMs: number): void {
-    this.#bucket = omitFullBucket(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)
+    this.#bucket = omitFullBucket(this.#bucket, NON_TEXT_FRAME_RATE_LIMIT, atMs)
     const liveness = { lastDataMs: this.#lastDataMs, unanswered: this.#unansweredPings }
     if (isConnectionDead(liveness, settings, atMs)) this.#socket.terminate()
     else if (this.#socket.readyState === WebSocket.OPEN) {
@@ -275,7 +275,7 @@ class WebSocketLink implements DeviceLink {
 
   #takeFrame(): boolean {
     const atMs = this.#listener.clock.monotonic()
-    const bucket = takeToken(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)
+    const bucket = takeToken(this.#bucket, NON_TEXT_FRAME_RATE_LIMIT, atMs)
     if (bucket === undefined) this.breakOff('too many frames')
     else this.#bucket = bucket
     return bucket !== undefined

@@ -21,7 +21,7 @@ import { mapDeviceFaultToBusFault } from './device-outcome.ts'
 import { mapConcurrently } from './call-tools.ts'
 import { listForbiddenUrlReasons } from './device-capability.ts'
 import { devicesFamily, toDeviceErrorJson } from './devices-envelope.ts'
-import { deviceArgument } from './list-tools.ts'
+import { deviceArgumentSchema } from './list-tools.ts'
 import type { DeviceToolDependencies } from './running-devices.ts'
 import {
   DEVICES_CLOSED_FAULT,
@@ -41,7 +41,7 @@ const MAX_DEVICES = 64
 const AT_ONCE = 16
 
 const input = z.strictObject({
-  devices: z.array(deviceArgument).min(1).max(MAX_DEVICES),
+  devices: z.array(deviceArgumentSchema).min(1).max(MAX_DEVICES),
   message: z.string().min(1).max(500).describe('What is shown; with `audio_url`, the subtitle.'),
   title: z.string().min(1).max(64).default('Hearthbus').describe('Shown above the message.'),
   emotion: z.string().min(1).max(32).default('neutral').describe('The face that goes with it, e.g. happy.'),

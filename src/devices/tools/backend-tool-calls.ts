@@ -27,7 +27,7 @@ export function isVoiceBackend(caller: Caller): boolean {
   return caller.kind === 'principal' && caller.id.startsWith(PRINCIPAL)
 }
 
-export function createBackendToolCaller({
+export function createToolCallerForVoiceBackend({
   house,
   bus,
 }: DeviceToolDependencies & { readonly bus: Pick<CapabilityBus, 'call'> }) {

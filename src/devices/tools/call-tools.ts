@@ -20,7 +20,7 @@ import { resolveSpelledName } from '../../core/tool-name-spelling.ts'
 import { mapDeviceFaultToBusFault } from './device-outcome.ts'
 import { createToolWithheldFault } from './device-call.ts'
 import { devicesFamily, toDeviceErrorJson } from './devices-envelope.ts'
-import { deviceArgument } from './list-tools.ts'
+import { deviceArgumentSchema } from './list-tools.ts'
 import type { RunningDevicesService, DeviceToolDependencies } from './running-devices.ts'
 import {
   deduplicateDeviceNames,
@@ -46,7 +46,7 @@ const request = {
   wait_seconds: z.int().min(1).max(MAX_WAIT_SECONDS).default(60).describe('How long to wait for it at most.'),
 }
 
-const callInput = z.strictObject({ device: deviceArgument, ...request })
+const callInput = z.strictObject({ device: deviceArgumentSchema, ...request })
 
 const common = {
   family: devicesFamily,
@@ -71,7 +71,7 @@ const devicesCallMany = {
   name: 'devices.call_many',
   title: 'Call a tool on many devices',
   description: `Calls the same tool with the same arguments on up to ${MAX_DEVICES} devices and gives one answer for each, in the order asked. What one device does or refuses does not keep the others from it.`,
-  input: z.strictObject({ devices: z.array(deviceArgument).min(1).max(MAX_DEVICES), ...request }),
+  input: z.strictObject({ devices: z.array(deviceArgumentSchema).min(1).max(MAX_DEVICES), ...request }),
   output: z.object({
     results: z.array(
       z.object({

@@ -5,7 +5,7 @@
  */
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { CallAssessment, Capability, Effect, ArgumentIssue, Offer } from '../../bus/capability.ts'
-import { createPlannedForeignCapability } from '../../bus/capability-definition.ts'
+import { defineChangeForOffer } from '../../bus/capability-definition.ts'
 import type { PolicyReason } from '../../core/fault.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -76,7 +76,7 @@ export function createDeviceCapability(given: DeviceCapabilityInput): Capability
       return checked.ok ? checked : fail(checked.fault.problems.map((problem) => issueOf(problem, tool)))
     },
   }
-  return createPlannedForeignCapability(offer, {
+  return defineChangeForOffer(offer, {
     // The arguments were checked against the device's schema before; the device checks what only it can know.
     plan: () => ok(undefined),
     assess: (_plan, _body, call) => assess(call, given, { target, label }),

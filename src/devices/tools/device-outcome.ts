@@ -13,7 +13,7 @@ import type { Result } from '../../core/result.ts'
 import type { DeviceFault } from '../session/device-fault.ts'
 import { formatDeviceFault, mayDeviceHaveActed } from '../session/device-fault.ts'
 import type { ToolResult } from '../wire/tool-result.ts'
-import { parseJson } from '../wire/json-text.ts'
+import { parseBoundedJson } from '../wire/json-text.ts'
 import { sanitizeJson, sanitizeText, sanitizeLine } from '../../core/untrusted-text.ts'
 
 export interface DeviceOutcomeContext {
@@ -134,7 +134,7 @@ const LOOKS_LIKE_JSON = /^\s*(?:[[{"]|(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|f
 
 /** The value of a text: parsed JSON, or the text itself if it would not survive parsing without loss. */
 function meaning(text: string): Json {
-  const value = LOOKS_LIKE_JSON.test(text) ? parseJson(text) : undefined
+  const value = LOOKS_LIKE_JSON.test(text) ? parseBoundedJson(text) : undefined
   if (value === undefined || (typeof value === 'number' && !isExact(value, text.trim()))) return text.toWellFormed()
   return value
 }

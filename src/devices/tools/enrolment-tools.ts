@@ -20,7 +20,7 @@ import type { Result } from '../../core/result.ts'
 import type { EnrolmentFault, EnrolledDevice } from '../enrol/enrolment.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
 import { devicesFamily } from './devices-envelope.ts'
-import { deviceArgument } from './list-tools.ts'
+import { deviceArgumentSchema } from './list-tools.ts'
 import type { RunningDevicesService, DeviceToolDependencies } from './running-devices.ts'
 import { withRunningDevicesService, createUnknownDeviceFault } from './running-devices.ts'
 import { toRefusedDevicesJson, refusedDeviceSchema } from './refused-devices-resource.ts'
@@ -58,7 +58,7 @@ const secrets = ['client_id']
 const decision = { ...common, effect: 'admin', idempotent: false, secrets } as const
 const oneDevice = {
   ...decision,
-  input: z.strictObject({ device: deviceArgument }),
+  input: z.strictObject({ device: deviceArgumentSchema }),
   output: enrolledView,
   plan: () => ok(undefined),
   assess: (_plan: undefined, { device }: { readonly device: string }, call: Call) => deciding(call, device),
@@ -134,7 +134,7 @@ const approveTools = {
   title: 'Approve changed tools',
   description: 'Takes the tools that are withheld as they are now described.',
   input: z.strictObject({
-    device: deviceArgument,
+    device: deviceArgumentSchema,
     digest: z.string().max(64).describe('Of what was looked at, from devices.tools.list.'),
   }),
   output: z.object({ device: z.string(), approved: z.array(z.string()) }),

@@ -27,7 +27,7 @@ import {
 import { toDeviceTarget } from './device-slug.ts'
 import { maySeeDevice } from './visibility.ts'
 
-export const deviceArgument = z
+export const deviceArgumentSchema = z
   .string()
   .min(1)
   .max(64)
@@ -81,7 +81,7 @@ const devicesGet = defineTool({
   name: 'devices.get',
   title: 'One device',
   description: 'Tells everything known about one device, also what its last listing complained about.',
-  input: z.strictObject({ device: deviceArgument }),
+  input: z.strictObject({ device: deviceArgumentSchema }),
   output: deviceView.extend({
     address: z.string().nullable(),
     voice: voiceView,
@@ -96,7 +96,7 @@ const toolsList = defineTool({
   title: 'Tools of a device',
   description:
     'Lists what a device can do, with arguments and effect, and what of it is withheld because its description is new or has changed. Descriptions are the device’s own words.',
-  input: z.strictObject({ device: deviceArgument }),
+  input: z.strictObject({ device: deviceArgumentSchema }),
   output: z.object({
     device: z.string(),
     online: z.boolean(),
@@ -130,7 +130,7 @@ const eventsList = defineTool({
   description:
     'Lists what happened to devices lately, oldest first: coming and going, changed tools, and notifications that devices sent by themselves. Kept in memory, about a hundred for each device.',
   input: z.strictObject({
-    device: deviceArgument.exactOptional(),
+    device: deviceArgumentSchema.exactOptional(),
     after: z
       .int()
       .min(0)

@@ -4,8 +4,7 @@
  *   kitchen + self.lamp.turn_on   ▸  device.kitchen.self.lamp.turn_on
  *   kitchen + 查询天气              ▸  device.kitchen.tool-5f0c1d2e        the suffix is a hash of the whole name
  *
- * The tool of a capability is found in its offer's params, which contain device and tool; `parseSlugFromCapabilityName`
- * returns the device of any name.
+ * The tool of a capability is found in its offer's params, which contain device and tool.
  */
 import { hash } from 'node:crypto'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyText } from '../../../test/any-text.ts'
-import { parseJson } from '../wire/json-text.ts'
+import { parseBoundedJson } from '../wire/json-text.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { computeToolDefinitionHash, compareToolsWithPins, computeWithheldToolsDigest } from './tool-pins.ts'
 
@@ -33,7 +33,7 @@ describe('a definition', () => {
     fc.assert(
       fc.property(anyText(), (text) => {
         const odd = { ...lamp, description: text, inputSchema: { properties: { [text]: { default: text } } } }
-        const heard = parseJson(JSON.stringify(odd)) as DeviceTool | undefined
+        const heard = parseBoundedJson(JSON.stringify(odd)) as DeviceTool | undefined
         expect(heard === undefined || /^[0-9a-f]{64}$/.test(computeToolDefinitionHash(heard))).toBe(true)
       }),
     )

@@ -13,9 +13,9 @@ import type { JsonObject } from '../../core/json.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { readResponseText } from '../../toolbox/response-body.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
-import { parseJsonObject } from '../wire/json-text.ts'
+import { parseBoundedJsonObject } from '../wire/json-text.ts'
 import type { ActivationSettings, LowerCaseHttpHeaders } from '../wire/ota.ts'
-import type { VoiceBackendAddress } from './voice-backend.ts'
+import type { VoiceBackendConnectionSettings } from './voice-backend.ts'
 
 export interface VoiceBackendCredentialsClientOptions {
   readonly ota: string
@@ -36,7 +36,7 @@ export interface VoiceBackendCredentialsClient {
     headers: LowerCaseHttpHeaders,
     body: string,
   ) => Promise<number | undefined>
-  readonly address: (identity: DeviceIdentity) => Promise<VoiceBackendAddress | undefined>
+  readonly address: (identity: DeviceIdentity) => Promise<VoiceBackendConnectionSettings | undefined>
   /** The code that the backend waits for, shown to the owner. */
   readonly codeOf: (deviceId: string) => string | undefined
 }
@@ -49,7 +49,7 @@ const FRESH_MS = 3_600_000
 const PASSED_ON = ['activation-version', 'serial-number', 'user-agent', 'accept-language'] as const
 
 interface Known {
-  readonly address: VoiceBackendAddress | undefined
+  readonly address: VoiceBackendConnectionSettings | undefined
   readonly activation: ActivationSettings | undefined
   readonly atMs: number
 }
@@ -84,7 +84,9 @@ export function createVoiceBackendCredentialsClient(
   const ask: VoiceBackendCredentialsClient['ask'] = async (identity, headers, body) => {
     const response = await post(ota, identity, headers, body)
     const answer =
-      response.status === 200 ? parseJsonObject((await readResponseText(response, MAX_ANSWER_BYTES)) ?? '') : undefined
+      response.status === 200
+        ? parseBoundedJsonObject((await readResponseText(response, MAX_ANSWER_BYTES)) ?? '')
+        : undefined
     if (answer === undefined) return known.get(identity.deviceId)?.activation
     const activation = activationIn(answer)
     known.set(identity.deviceId, { address: addressIn(answer), activation, atMs: now() })
@@ -124,7 +126,7 @@ function bootBody({ deviceId, clientId }: DeviceIdentity, board: string, firmwar
 }
 
 /** MQTT is used where the answer has both, as the firmware does. */
-function addressIn({ mqtt, websocket }: JsonObject): VoiceBackendAddress | undefined {
+function addressIn({ mqtt, websocket }: JsonObject): VoiceBackendConnectionSettings | undefined {
   if (isJsonObject(mqtt)) {
     const settings = {
       endpoint: text(mqtt, 'endpoint'),

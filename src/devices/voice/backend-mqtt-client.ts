@@ -11,7 +11,7 @@ import type { Socket } from 'node:dgram'
 import { connect } from 'mqtt'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { parseJsonObject } from '../wire/json-text.ts'
+import { parseBoundedJsonObject } from '../wire/json-text.ts'
 import type { MqttSettings } from '../wire/ota.ts'
 import type { UdpAudioKeys } from '../wire/udp-audio.ts'
 import { decodeUdpAudio, encodeUdpAudio } from '../wire/udp-audio.ts'
@@ -74,7 +74,7 @@ export function connectVoiceBackendOverMqtt(settings: MqttSettings, handlers: Vo
   client.on('connect', () => handlers.opened())
   client.on('message', (_topic, payload) => {
     const text = payload.toString('utf8')
-    const message = parseJsonObject(text)
+    const message = parseBoundedJsonObject(text)
     if (message?.['type'] === 'hello') {
       closeChannel()
       channel = openChannel(message, handlers)

@@ -5,7 +5,7 @@ import type { AudioFrame } from '../wire/audio-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../wire/ota.ts'
 
 /** The address of a backend, and the identity with which a device connects to it. */
-export type VoiceBackendAddress =
+export type VoiceBackendConnectionSettings =
   | { readonly kind: 'websocket'; readonly websocket: WebSocketSettings }
   | { readonly kind: 'mqtt'; readonly mqtt: MqttSettings }
 

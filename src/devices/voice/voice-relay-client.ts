@@ -16,7 +16,7 @@ import type { DeviceIdentity, VoiceChannelHandlers, VoiceChannel, VoiceService }
 import type { SessionToVoiceMessage } from '../session/session.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import { encodeMcpMessage } from '../wire/device-frame.ts'
-import { parseJsonObject } from '../wire/json-text.ts'
+import { parseBoundedJsonObject } from '../wire/json-text.ts'
 import { takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { TEXT_FRAME_RATE_LIMIT } from '../session/session-limits.ts'
@@ -24,7 +24,7 @@ import { connectVoiceBackendOverMqtt } from './backend-mqtt-client.ts'
 import { connectVoiceBackendOverWebSocket } from './backend-websocket-client.ts'
 import type { VoiceRelayState, VoiceRelayEffect, VoiceRelayInput } from './voice-relay.ts'
 import { IDLE_VOICE_RELAY_STATE, stepVoiceRelay } from './voice-relay.ts'
-import type { VoiceBackendAddress, VoiceBackendHandlers, VoiceBackendLink } from './voice-backend.ts'
+import type { VoiceBackendConnectionSettings, VoiceBackendHandlers, VoiceBackendLink } from './voice-backend.ts'
 
 /** The answer to a tool call: JSON-RPC `result` or `error`. */
 export type VoiceRpcAnswer = { readonly result: Json } | { readonly error: JsonObject }
@@ -34,7 +34,7 @@ export interface VoiceRelayOptions {
    * The address of this device's backend; called at every wake, since credentials expire. `refresh`: the last ones were
    * refused.
    */
-  readonly address: (identity: DeviceIdentity) => Promise<VoiceBackendAddress | undefined>
+  readonly address: (identity: DeviceIdentity) => Promise<VoiceBackendConnectionSettings | undefined>
   /** Runs the backend's call of a device tool through the guard. Absent: the call goes straight to the device. */
   readonly callTool?: ((deviceId: string, name: string, args: JsonObject) => Promise<VoiceRpcAnswer>) | undefined
   /** Called when a backend was lost or reached again. */
@@ -85,7 +85,7 @@ class RelayChannel implements VoiceChannel {
   readonly #forwards = new Map<number, Json>()
   #relay: VoiceRelayState = IDLE_VOICE_RELAY_STATE
   #link: VoiceBackendLink | undefined
-  #address: VoiceBackendAddress['kind'] | undefined
+  #address: VoiceBackendConnectionSettings['kind'] | undefined
   /** Counts connections, so that messages of an older one are ignored. */
   #epoch = 0
   #isOpened = false
@@ -273,9 +273,9 @@ class RelayChannel implements VoiceChannel {
 }
 
 /** The device's own hello, changed if the backend uses another transport than the device. */
-function helloFor(hello: string, kind: VoiceBackendAddress['kind']): string {
+function helloFor(hello: string, kind: VoiceBackendConnectionSettings['kind']): string {
   const wanted = kind === 'mqtt' ? { version: 3, transport: 'udp' } : { version: 1, transport: 'websocket' }
-  const message = parseJsonObject(hello)
+  const message = parseBoundedJsonObject(hello)
   if (message === undefined) return hello
   // Audio to a WebSocket backend is bare Opus, which is version 1, whatever version the device uses towards us.
   if (message['transport'] === wanted.transport && message['version'] === wanted.version) return hello

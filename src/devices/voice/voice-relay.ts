@@ -11,7 +11,7 @@
 import { isJsonObject, parseStrictJsonText } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { ListenMode } from '../wire/device-frame.ts'
-import { parseJsonObject } from '../wire/json-text.ts'
+import { parseBoundedJsonObject } from '../wire/json-text.ts'
 import type { VoiceToSessionMessage } from '../session/session.ts'
 
 export interface VoiceRelayState {
@@ -117,7 +117,7 @@ function takeDeviceText(
   relay: VoiceRelayState,
   { text, atMs }: { readonly text: string; readonly atMs: number },
 ): VoiceRelayStep {
-  if (relay.phase === 'open' && parseJsonObject(text)?.['type'] === 'goodbye') {
+  if (relay.phase === 'open' && parseBoundedJsonObject(text)?.['type'] === 'goodbye') {
     const send: VoiceRelayEffect = { kind: 'send', text: withSession(text, relay.backendSession, relay) }
     return { relay: rest(relay, 'idle'), effects: [send, { kind: 'finish' }] }
   }
@@ -128,7 +128,7 @@ function takeDeviceText(
   const mode = listenMode(text)
   if (mode === undefined) return { relay, effects: [] }
   if (relay.hello === undefined || atMs - relay.failedAtMs < RETRY_MS) return unheard(relay, mode)
-  const deviceSession = sessionIn(parseJsonObject(text)) ?? relay.deviceSession
+  const deviceSession = sessionIn(parseBoundedJsonObject(text)) ?? relay.deviceSession
   return {
     relay: { ...relay, phase: 'dialling', deviceSession, isResuming: true, deadlineMs: atMs + RESUME_MS, held: [text] },
     effects: [{ kind: 'dial', hello: relay.hello }],
@@ -220,7 +220,7 @@ function toDevice(input: VoiceToSessionMessage): VoiceRelayEffect {
 /** The text unchanged, unless the two ends use different ids for the conversation. */
 function withSession(text: string, wanted: string, { deviceSession, backendSession }: VoiceRelayState): string {
   if (deviceSession === backendSession) return text
-  const message = parseJsonObject(text)
+  const message = parseBoundedJsonObject(text)
   return message === undefined || sessionIn(message) === undefined
     ? text
     : JSON.stringify({ ...message, session_id: wanted })
@@ -239,7 +239,7 @@ function sessionIn(message: JsonObject | undefined): string | undefined {
 }
 
 function listenMode(text: string): ListenMode | undefined {
-  const message = parseJsonObject(text)
+  const message = parseBoundedJsonObject(text)
   if (message?.['type'] !== 'listen' || message['state'] !== 'start') return undefined
   const { mode } = message
   return mode === 'auto' || mode === 'manual' ? mode : mode === undefined ? 'auto' : 'realtime'

@@ -12,7 +12,7 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { DeviceHello, HelloFault } from './hello.ts'
 import { decodeDeviceHello } from './hello.ts'
-import { parseJson } from './json-text.ts'
+import { parseBoundedJson } from './json-text.ts'
 import type { RpcFault, RpcMessage } from './rpc.ts'
 import { decodeRpc } from './rpc.ts'
 import { recoverUnescapedRpc } from './unescaped-rpc.ts'
@@ -37,7 +37,7 @@ export type ListenMode = 'auto' | 'manual' | 'realtime'
 export type DeviceFrameFault = { readonly kind: 'not-json' } | { readonly kind: 'no-type' } | HelloFault | RpcFault
 
 export function decodeDeviceFrame(text: string): Result<DeviceFrame, DeviceFrameFault> {
-  const message = parseJson(text)
+  const message = parseBoundedJson(text)
   if (message === undefined) {
     const rescued = recoverUnescapedRpc(text)
     return rescued === undefined ? fail({ kind: 'not-json' }) : ok({ kind: 'mcp', message: rescued, salvaged: true })

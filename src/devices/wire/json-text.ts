@@ -6,19 +6,19 @@
  * these.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { isJsonObject, parseUntrustedJson } from '../../core/json.ts'
+import { isJsonObject, parseJsonReplacingLoneSurrogates } from '../../core/json.ts'
 
 const MAX_DEPTH = 32
 
 /** Returns `undefined` for text that is not JSON, and for JSON that later readers cannot handle. */
-export function parseJson(text: string): Json | undefined {
+export function parseBoundedJson(text: string): Json | undefined {
   if (depthOf(text) > MAX_DEPTH) return undefined
-  const value = parseUntrustedJson(text)
+  const value = parseJsonReplacingLoneSurrogates(text)
   return value !== undefined && isSound(value) ? value : undefined
 }
 
-export function parseJsonObject(text: string): JsonObject | undefined {
-  const value = parseJson(text)
+export function parseBoundedJsonObject(text: string): JsonObject | undefined {
+  const value = parseBoundedJson(text)
   return isJsonObject(value) ? value : undefined
 }
 

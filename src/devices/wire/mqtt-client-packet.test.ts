@@ -7,7 +7,7 @@ import {
   encodeSuback,
   encodeUnsuback,
   MqttPacketReader,
-  PINGRESP,
+  PINGRESP_PACKET,
 } from './mqtt-client-packet.ts'
 import { encodeMqttPublish } from './mqtt-packet.ts'
 
@@ -79,7 +79,7 @@ describe('MQTT client packet', () => {
       encodePuback(0x1234),
       encodeSuback(0x1234, [0, 1, 0x80]),
       encodeUnsuback(7),
-      PINGRESP,
+      PINGRESP_PACKET,
     ]
     expect(answers.map(toHex)).toEqual(['20020005', '40021234', '90051234000180', 'b0020007', 'd000'])
   })

@@ -2,8 +2,8 @@
  * MQTT client packet: what a server of MQTT 3.1.1 (OASIS, 2014) reads from a device, and the few packets with which it
  * answers. In the parts that are read here, MQTT 3.1 differs only in the name of the protocol.
  */
-import { decodeFixedHeader, decodePublish, encodeMqttPacket } from './mqtt-packet.ts'
-import type { MqttPacket } from './mqtt-packet.ts'
+import { decodeMqttFixedHeader, decodeMqttPublish, prependMqttFixedHeader } from './mqtt-packet.ts'
+import type { MqttBrokerPacket } from './mqtt-packet.ts'
 
 export type MqttClientPacket =
   | {
@@ -15,7 +15,7 @@ export type MqttClientPacket =
       readonly username: string | undefined
       readonly password: string | undefined
     }
-  | Extract<MqttPacket, { kind: 'publish' }>
+  | Extract<MqttBrokerPacket, { kind: 'publish' }>
   | { readonly kind: 'subscribe'; readonly packetId: number; readonly filters: readonly TopicFilter[] }
   | { readonly kind: 'unsubscribe'; readonly packetId: number }
   | { readonly kind: 'pingreq' | 'disconnect' | 'puback' }
@@ -25,7 +25,7 @@ export interface TopicFilter {
   readonly qos: number
 }
 
-export const PINGRESP = Uint8Array.of(0xd0, 0)
+export const PINGRESP_PACKET = Uint8Array.of(0xd0, 0)
 /** § 3.9.3: the subscription to this filter was refused. */
 export const SUBACK_FAILURE_RETURN_CODE = 0x80
 
@@ -41,7 +41,7 @@ export function encodePuback(packetId: number): Uint8Array {
 }
 
 export function encodeSuback(packetId: number, returnCodes: readonly number[]): Uint8Array {
-  return encodeMqttPacket(0x90, Uint8Array.of(packetId >> 8, packetId & 0xff, ...returnCodes))
+  return prependMqttFixedHeader(0x90, Uint8Array.of(packetId >> 8, packetId & 0xff, ...returnCodes))
 }
 
 export function encodeUnsuback(packetId: number): Uint8Array {
@@ -86,7 +86,7 @@ export class MqttPacketReader {
   next(limit: number): MqttClientPacket | 'malformed' | undefined {
     if (this.#bytes === undefined) return undefined
     const bytes = this.#bytes.subarray(this.#start, this.#end)
-    const head = decodeFixedHeader(bytes)
+    const head = decodeMqttFixedHeader(bytes)
     if (head === 'malformed' || (head !== undefined && head.remaining > limit)) return 'malformed'
     const size = head === undefined ? Infinity : head.headerSize + head.remaining
     if (head === undefined || bytes.length < size) {
@@ -110,7 +110,7 @@ export class MqttPacketReader {
 }
 
 function decodeClientPacket(type: number, flags: number, body: Uint8Array): MqttClientPacket | undefined {
-  if (type === 3) return decodePublish(flags, body)
+  if (type === 3) return decodeMqttPublish(flags, body)
   // § 2.2.2: all other flags are reserved and have one valid value.
   if (flags !== (type === 8 || type === 10 ? 2 : 0)) return undefined
   switch (type) {

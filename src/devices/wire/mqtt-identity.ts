@@ -13,7 +13,7 @@ import { toBase64, fromBase64, fromUtf8, toUtf8 } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { formatDeviceIdForTopic, parseClientId, parseDeviceId } from './device-id.ts'
-import { parseJsonObject } from './json-text.ts'
+import { parseBoundedJsonObject } from './json-text.ts'
 
 /** All stock devices publish to this topic; the connection, not the topic, identifies the device. */
 export const UPLINK_TOPIC = 'device-server'
@@ -76,6 +76,6 @@ function signature(key: Uint8Array, clientId: string, username: string): Uint8Ar
 function readGeneration(username: string): number | undefined {
   const bytes = fromBase64(username)
   const text = bytes === undefined ? undefined : fromUtf8(bytes)
-  const generation = text === undefined ? undefined : parseJsonObject(text)?.['g']
+  const generation = text === undefined ? undefined : parseBoundedJsonObject(text)?.['g']
   return Number.isSafeInteger(generation) ? Number(generation) : undefined
 }

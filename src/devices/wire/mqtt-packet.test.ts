@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { fromHex, toHex, toUtf8 } from '../../core/bytes.ts'
-import { decodeMqttPacket, encodeMqttConnect, encodeMqttPublish, encodeMqttSubscribe } from './mqtt-packet.ts'
+import { decodeMqttBrokerPacket, encodeMqttConnect, encodeMqttPublish, encodeMqttSubscribe } from './mqtt-packet.ts'
 
 describe('MQTT packet', () => {
   it('connects with the flags of a stock device', () => {
@@ -18,20 +18,25 @@ describe('MQTT packet', () => {
   })
 
   it('reads what a broker sends', () => {
-    expect(decodeMqttPacket(fromHex('20 02 00 05'))).toEqual({ packet: { kind: 'connack', returnCode: 5 }, size: 4 })
-    expect(decodeMqttPacket(fromHex('30 05 0001 74 7b7d ff'))).toEqual({
+    expect(decodeMqttBrokerPacket(fromHex('20 02 00 05'))).toEqual({
+      packet: { kind: 'connack', returnCode: 5 },
+      size: 4,
+    })
+    expect(decodeMqttBrokerPacket(fromHex('30 05 0001 74 7b7d ff'))).toEqual({
       packet: { kind: 'publish', topic: 't', qos: 0, payload: toUtf8('{}') },
       size: 7,
     })
-    expect(decodeMqttPacket(fromHex('32 05 0001 74 0007'))).toMatchObject({ packet: { qos: 1, payload: toUtf8('') } })
-    expect(decodeMqttPacket(fromHex('90 03 0001 80'))).toMatchObject({ packet: { returnCodes: [0x80] } })
-    expect(decodeMqttPacket(fromHex('d0 00'))).toMatchObject({ packet: { kind: 'pingresp' } })
+    expect(decodeMqttBrokerPacket(fromHex('32 05 0001 74 0007'))).toMatchObject({
+      packet: { qos: 1, payload: toUtf8('') },
+    })
+    expect(decodeMqttBrokerPacket(fromHex('90 03 0001 80'))).toMatchObject({ packet: { returnCodes: [0x80] } })
+    expect(decodeMqttBrokerPacket(fromHex('d0 00'))).toMatchObject({ packet: { kind: 'pingresp' } })
   })
 
   it('waits for the rest and refuses what can never be whole', () => {
-    expect(decodeMqttPacket(fromHex('30'))).toBeUndefined()
-    expect(decodeMqttPacket(fromHex('30 05 00'))).toBeUndefined()
-    expect(decodeMqttPacket(fromHex('30 ff ff ff ff'))).toBe('malformed')
-    expect(decodeMqttPacket(fromHex('30 02 0009'))).toBe('malformed')
+    expect(decodeMqttBrokerPacket(fromHex('30'))).toBeUndefined()
+    expect(decodeMqttBrokerPacket(fromHex('30 05 00'))).toBeUndefined()
+    expect(decodeMqttBrokerPacket(fromHex('30 ff ff ff ff'))).toBe('malformed')
+    expect(decodeMqttBrokerPacket(fromHex('30 02 0009'))).toBe('malformed')
   })
 })

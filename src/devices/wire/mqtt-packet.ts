@@ -6,7 +6,7 @@
  */
 import { concatBytes, toUtf8 } from '../../core/bytes.ts'
 
-export type MqttPacket =
+export type MqttBrokerPacket =
   | { readonly kind: 'connack'; readonly returnCode: number }
   | {
       readonly kind: 'publish'
@@ -31,7 +31,7 @@ export interface MqttConnectOptions {
 export function encodeMqttConnect({ clientId, username, password, keepAliveSeconds }: MqttConnectOptions): Uint8Array {
   const flags = (username === undefined ? 0 : 0x80) | (password === undefined ? 0 : 0x40) | 0x02
   const payload = [clientId, username, password].filter((text) => text !== undefined).map(string)
-  return encodeMqttPacket(
+  return prependMqttFixedHeader(
     0x10,
     concatBytes(string('MQTT'), Uint8Array.of(4, flags), uint16(keepAliveSeconds), ...payload),
   )
@@ -39,12 +39,12 @@ export function encodeMqttConnect({ clientId, username, password, keepAliveSecon
 
 /** § 3.3, QoS 0, not retained. */
 export function encodeMqttPublish(topic: string, payload: Uint8Array): Uint8Array {
-  return encodeMqttPacket(0x30, concatBytes(string(topic), payload))
+  return prependMqttFixedHeader(0x30, concatBytes(string(topic), payload))
 }
 
 /** § 3.8; only py-xiaozhi sends it. */
 export function encodeMqttSubscribe(packetId: number, topic: string, qos: 0 | 1): Uint8Array {
-  return encodeMqttPacket(0x82, concatBytes(uint16(packetId), string(topic), Uint8Array.of(qos)))
+  return prependMqttFixedHeader(0x82, concatBytes(uint16(packetId), string(topic), Uint8Array.of(qos)))
 }
 
 /** § 2.2.1. */
@@ -56,10 +56,10 @@ export const PINGREQ_PACKET = Uint8Array.of(0xc0, 0)
  * The first complete packet of `bytes` and its length; `undefined` while it is incomplete, `'malformed'` if it never
  * can be complete.
  */
-export function decodeMqttPacket(
+export function decodeMqttBrokerPacket(
   bytes: Uint8Array,
-): { readonly packet: MqttPacket; readonly size: number } | 'malformed' | undefined {
-  const head = decodeFixedHeader(bytes)
+): { readonly packet: MqttBrokerPacket; readonly size: number } | 'malformed' | undefined {
+  const head = decodeMqttFixedHeader(bytes)
   if (head === 'malformed' || head === undefined) return head
   const size = head.headerSize + head.remaining
   if (bytes.length < size) return undefined
@@ -68,12 +68,12 @@ export function decodeMqttPacket(
   return decoded === undefined ? 'malformed' : { packet: decoded, size }
 }
 
-function decodeBody(type: number, flags: number, body: Uint8Array): MqttPacket | undefined {
+function decodeBody(type: number, flags: number, body: Uint8Array): MqttBrokerPacket | undefined {
   switch (type) {
     case 2:
       return body.length === 2 ? { kind: 'connack', returnCode: body[1] ?? 0 } : undefined
     case PUBLISH:
-      return decodePublish(flags, body)
+      return decodeMqttPublish(flags, body)
     case 9:
       return { kind: 'suback', returnCodes: [...body.subarray(2)] }
     case 13:
@@ -83,7 +83,10 @@ function decodeBody(type: number, flags: number, body: Uint8Array): MqttPacket |
   }
 }
 
-export function decodePublish(flags: number, body: Uint8Array): Extract<MqttPacket, { kind: 'publish' }> | undefined {
+export function decodeMqttPublish(
+  flags: number,
+  body: Uint8Array,
+): Extract<MqttBrokerPacket, { kind: 'publish' }> | undefined {
   const topicSize = ((body[0] ?? 0) << 8) | (body[1] ?? 0)
   const qos = (flags >> 1) & 3
   const start = 2 + topicSize + (qos > 0 ? 2 : 0)
@@ -103,7 +106,7 @@ interface FixedHeader {
 }
 
 /** § 2.2.3: at most four length bytes. */
-export function decodeFixedHeader(bytes: Uint8Array): FixedHeader | 'malformed' | undefined {
+export function decodeMqttFixedHeader(bytes: Uint8Array): FixedHeader | 'malformed' | undefined {
   let remaining = 0
   for (let index = 1; index <= 4; index++) {
     const digit = bytes[index]
@@ -117,7 +120,7 @@ export function decodeFixedHeader(bytes: Uint8Array): FixedHeader | 'malformed' 
   return 'malformed'
 }
 
-export function encodeMqttPacket(first: number, body: Uint8Array): Uint8Array {
+export function prependMqttFixedHeader(first: number, body: Uint8Array): Uint8Array {
   const length: number[] = []
   for (let left = body.length; ; left = left >> 7) {
     length.push((left & 0x7f) | (left > 0x7f ? 0x80 : 0))

@@ -14,7 +14,7 @@ import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { parseClientId, parseDeviceId } from './device-id.ts'
-import { parseJsonObject } from './json-text.ts'
+import { parseBoundedJsonObject } from './json-text.ts'
 
 export interface OtaRequest {
   readonly deviceId: string
@@ -78,7 +78,7 @@ export type LowerCaseHttpHeaders = Readonly<Record<string, string | undefined>>
 export function decodeOtaRequest(headers: LowerCaseHttpHeaders, body: string): Result<OtaRequest, OtaFault> {
   const identity = decodeIdentity(headers)
   if (!identity.ok) return identity
-  const message = parseJsonObject(body) ?? {}
+  const message = parseBoundedJsonObject(body) ?? {}
   const agent = /^([^/]{1,64})\/([\w.+-]{1,32})/.exec(headers['user-agent'] ?? '')
   return ok({
     ...identity.value,
@@ -92,7 +92,7 @@ export function decodeOtaRequest(headers: LowerCaseHttpHeaders, body: string): R
 export function decodeActivateRequest(headers: LowerCaseHttpHeaders, body: string): Result<ActivateRequest, OtaFault> {
   const identity = decodeIdentity(headers)
   if (!identity.ok) return identity
-  const message = parseJsonObject(body === '' ? '{}' : body)
+  const message = parseBoundedJsonObject(body === '' ? '{}' : body)
   if (message === undefined) return fail({ kind: 'bad-request', problem: 'the body is not a JSON object' })
   // py-xiaozhi nests the same fields one level deeper.
   const inner = isJsonObject(message['Payload']) ? message['Payload'] : message

@@ -7,7 +7,7 @@
  * A tool that cannot be used is left out and named in `skipped`; the other tools of the page are kept.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { isJsonObject, isNestedWithin } from '../../core/json.ts'
+import { isJsonObject, isNestedWithinDepth } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 
@@ -70,7 +70,8 @@ function decodeTool(entry: Json): Result<DeviceTool, string> {
   const { name, description, inputSchema = EMPTY_SCHEMA } = entry
   if (name.length > MAX_NAME) return fail(`a tool whose name has ${name.length} characters`)
   if (!isJsonObject(inputSchema)) return fail(`${name}: its inputSchema is not an object`)
-  if (!isNestedWithin(inputSchema, MAX_SCHEMA_DEPTH - 1)) return fail(`${name}: its inputSchema is nested too deeply`)
+  if (!isNestedWithinDepth(inputSchema, MAX_SCHEMA_DEPTH - 1))
+    return fail(`${name}: its inputSchema is nested too deeply`)
   if (JSON.stringify(inputSchema).length > MAX_SCHEMA_BYTES) return fail(`${name}: its inputSchema is too large`)
   return ok({
     name,

@@ -12,7 +12,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { parseJsonObject } from './json-text.ts'
+import { parseBoundedJsonObject } from './json-text.ts'
 
 type ContentItem =
   | { readonly type: 'text'; readonly text: string }
@@ -45,7 +45,7 @@ function standardItem(entry: Json): ContentItem {
   if (!isJsonObject(entry)) return { type: 'text', text: JSON.stringify(entry) }
   if (entry['type'] === 'text' && typeof entry['text'] === 'string') return { type: 'text', text: entry['text'] }
   if (entry['type'] === 'image' && typeof entry['image'] === 'string') {
-    const inner = parseJsonObject(entry['image'])
+    const inner = parseBoundedJsonObject(entry['image'])
     if (inner !== undefined) return media(inner, 'image') ?? asText(entry)
   }
   if (entry['type'] === 'image' || entry['type'] === 'audio') return media(entry, entry['type']) ?? asText(entry)
@@ -80,5 +80,5 @@ function asText(entry: JsonObject): ContentItem {
 
 function structured(content: readonly ContentItem[]): JsonObject | undefined {
   const only = content.length === 1 ? content[0] : undefined
-  return only?.type === 'text' && only.text.startsWith('{') ? parseJsonObject(only.text) : undefined
+  return only?.type === 'text' && only.text.startsWith('{') ? parseBoundedJsonObject(only.text) : undefined
 }

@@ -13,7 +13,7 @@ import { fail, ok } from '../../core/result.ts'
 
 const HEADER = 16
 
-export interface UdpAudio {
+export interface UdpAudioPacket {
   readonly ssrc: number
   readonly timestampMs: number
   readonly sequence: number
@@ -27,7 +27,7 @@ export interface UdpAudioKeys {
   readonly nonceHex: string
 }
 
-export function encodeUdpAudio(keys: UdpAudioKeys, packet: Omit<UdpAudio, 'ssrc'>): Uint8Array {
+export function encodeUdpAudio(keys: UdpAudioKeys, packet: Omit<UdpAudioPacket, 'ssrc'>): Uint8Array {
   const header = fromHex(keys.nonceHex)
   const view = new DataView(header.buffer)
   view.setUint16(2, packet.opus.length)
@@ -37,13 +37,13 @@ export function encodeUdpAudio(keys: UdpAudioKeys, packet: Omit<UdpAudio, 'ssrc'
 }
 
 /** The field of a datagram that identifies its session; `undefined` for a datagram that is not audio. */
-export function readUdpAudioSource(bytes: Uint8Array): number | undefined {
+export function readUdpAudioSsrc(bytes: Uint8Array): number | undefined {
   if (bytes.length < HEADER || bytes[0] !== 1) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, HEADER)
   return view.getUint16(2) === bytes.length - HEADER ? view.getUint32(4) : undefined
 }
 
-export function decodeUdpAudio(keyHex: string, bytes: Uint8Array): Result<UdpAudio, UdpAudioFault> {
+export function decodeUdpAudio(keyHex: string, bytes: Uint8Array): Result<UdpAudioPacket, UdpAudioFault> {
   if (bytes.length < HEADER || bytes[0] !== 1) return fail({ kind: 'not-audio' })
   const view = new DataView(bytes.buffer, bytes.byteOffset, HEADER)
   const body = bytes.subarray(HEADER)

@@ -8,7 +8,7 @@
  *   …"payload":{"jsonrpc":"2.0","id":7,"error":{"message":"Unknown tool: a"b"}}}
  *   …"payload":{"jsonrpc":"2.0","id":8,"result":{"tools":[…],"nextCursor":"a"b"}}}
  */
-import { parseJson } from './json-text.ts'
+import { parseBoundedJson } from './json-text.ts'
 import { MAX_RPC_ID, cutRpcErrorText } from './rpc.ts'
 import type { RpcMessage } from './rpc.ts'
 
@@ -51,7 +51,7 @@ function recoverList(text: string): RpcMessage | undefined {
   // Searches for the last occurrence: the same characters inside of a description are escaped and cannot match.
   const end = text.lastIndexOf(CURSOR)
   if (end < start) return undefined
-  const tools = parseJson(text.slice(start, end + 1))
+  const tools = parseBoundedJson(text.slice(start, end + 1))
   if (tools === undefined) return undefined
   const nextCursor = text
     .slice(end + CURSOR.length)

@@ -10,7 +10,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Result } from '../../core/result.ts'
 import { fail } from '../../core/result.ts'
 import type { BusLineEvent, BusLineDecoderState } from '../wire/bus-line.ts'
-import { SILENCE_SYMBOL, newBusLineDecoder, stepBusLineDecoder } from '../wire/bus-line.ts'
+import { STREAM_GAP_SYMBOL, newBusLineDecoder, stepBusLineDecoder } from '../wire/bus-line.ts'
 import { SYN } from '../wire/symbol.ts'
 import type { BusAccessState, BusAccessAction, BusClientId, ExpectedFromTarget } from './bus-access.ts'
 import {
@@ -44,7 +44,7 @@ import type { AdapterInfo } from './adapter-info.ts'
 import { AdapterPortClient } from './adapter-port-client.ts'
 import type { AdapterPortEvent, AdapterPortProtocol } from './adapter-port.ts'
 import { TelegramSendClient } from './telegram-send-client.ts'
-import type { SharedPortHost, SharedClientEvent, SharedPortClient } from './shared-port-client.ts'
+import type { SharedPortHost, SharedPortClientEvent, SharedPortClient } from './shared-port-client.ts'
 import type { ByteTransport } from './transport.ts'
 
 export interface AdapterBusOptions {
@@ -86,7 +86,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
   readonly #address: SourceAddressSelector
   readonly #info: AdapterInfoClient
   readonly #events: BusEventFanOut
-  readonly #seats = new Map<BusClientId, (news: SharedClientEvent) => void>()
+  readonly #seats = new Map<BusClientId, (news: SharedPortClientEvent) => void>()
   readonly #timer: NodeJS.Timeout
   #signal: 'unknown' | 'present' | 'absent' = 'unknown'
   /** Ticks since the last SYN; the first of them may have come right after it. */
@@ -163,7 +163,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
   }
 
   /** Adds a client that speaks the enhanced protocol to us. */
-  share(listen: (news: SharedClientEvent) => void): SharedPortClient {
+  share(listen: (news: SharedPortClientEvent) => void): SharedPortClient {
     const seat = this.#nextSeat++
     addBusClient(this.#access, seat)
     this.#seats.set(seat, listen)
@@ -272,7 +272,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
         break
       case 'decode-fault':
         // Symbols in between are missing, so the telegram that was being collected is dropped.
-        this.#tellHeard(stepBusLineDecoder(this.#line, SILENCE_SYMBOL), this.#access.owner)
+        this.#tellHeard(stepBusLineDecoder(this.#line, STREAM_GAP_SYMBOL), this.#access.owner)
         this.#events.emit({ kind: 'decode-fault', detail: event.detail })
         break
     }
@@ -333,7 +333,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
 
   /** Everything that was in progress on the wire is void. */
   #startAfresh(): void {
-    this.#tellHeard(stepBusLineDecoder(this.#line, SILENCE_SYMBOL), this.#access.owner)
+    this.#tellHeard(stepBusLineDecoder(this.#line, STREAM_GAP_SYMBOL), this.#access.owner)
     resetBusAccess(this.#access)
   }
 

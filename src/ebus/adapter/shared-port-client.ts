@@ -6,7 +6,7 @@
 import type { BusClientEvent } from './bus-access.ts'
 import type { InfoId } from './adapter-info.ts'
 
-export type SharedClientEvent =
+export type SharedPortClientEvent =
   | BusClientEvent
   /** The adapter restarted. */
   | { readonly kind: 'reset'; readonly features: number }
@@ -24,5 +24,5 @@ export interface SharedPortClient {
 
 /** Accepts clients of the shared port. */
 export interface SharedPortHost {
-  share(listen: (news: SharedClientEvent) => void): SharedPortClient
+  share(listen: (news: SharedPortClientEvent) => void): SharedPortClient
 }

@@ -23,7 +23,7 @@ import {
   parseHostBytes,
 } from '../wire/enhanced-protocol.ts'
 import type { InfoId } from './adapter-info.ts'
-import type { SharedPortHost, SharedClientEvent, SharedPortClient } from './shared-port-client.ts'
+import type { SharedPortHost, SharedPortClientEvent, SharedPortClient } from './shared-port-client.ts'
 
 export interface SharedPortOptions {
   readonly host: string
@@ -96,7 +96,7 @@ export class SharedPort {
   }
 }
 
-function pass(news: SharedClientEvent, tell: (message: AdapterMessage) => void, socket: Socket): void {
+function pass(news: SharedPortClientEvent, tell: (message: AdapterMessage) => void, socket: Socket): void {
   switch (news.kind) {
     case 'symbol':
       tell({ event: 'received', data: news.symbol })

@@ -4,7 +4,7 @@
 import type { MessageDefinition } from './message-definition.ts'
 
 /** `bus`: busy or disturbed, which says nothing about the device. */
-export type ReadFailure = 'refused' | 'no-answer' | 'bus'
+export type MessageReadFailure = 'refused' | 'no-answer' | 'bus'
 
 interface FailedReads {
   readonly count: number
@@ -46,7 +46,7 @@ export class AwaitedReadTracker {
    */
   noteFailure(
     message: MessageDefinition,
-    failure: ReadFailure,
+    failure: MessageReadFailure,
     { nowMs, decides }: { readonly nowMs: number; readonly decides: boolean },
   ): boolean {
     const known = this.#failed.get(message)
@@ -74,6 +74,6 @@ export class AwaitedReadTracker {
   }
 }
 
-function isFinalForCondition(failure: ReadFailure, count: number, lastedMs: number): boolean {
+function isFinalForCondition(failure: MessageReadFailure, count: number, lastedMs: number): boolean {
   return failure === 'refused' ? count >= REFUSALS : count >= READ_ATTEMPTS && lastedMs >= SILENCE_MS
 }

@@ -9,12 +9,12 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { fromHex } from '../../core/bytes.ts'
 import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
-import type { ReadFailure } from './awaited-reads.ts'
+import type { MessageReadFailure } from './awaited-reads.ts'
 import { BusDefinitions } from './bus-definitions.ts'
 import { downloadDefinitions, loadVerifiedDefinitionPin } from './definition-download-client.ts'
 import { DefinitionFolder } from './definition-folder-store.ts'
 import { PollMessageSelector } from './poll-message-selector.ts'
-import { selectDefinitionFile } from './scan-selection.ts'
+import { selectBestDefinitionFile } from './scan-selection.ts'
 
 const HEADER = 'type,circuit,level,name,comment,qq,zz,pbsb,id,*name,part,type,divisor/values,unit,comment\n'
 
@@ -149,7 +149,7 @@ describe('bus definitions', () => {
   })
 
   it('load another file only when a device refused the deciding message, or was silent for a minute', () => {
-    const loadsOther = (failures: readonly (readonly [ReadFailure, number])[]): boolean => {
+    const loadsOther = (failures: readonly (readonly [MessageReadFailure, number])[]): boolean => {
       const definitions = definitionsOf(FILES)
       definitions.identify(0x08, BAI)
       for (const [failure, atMs] of failures) {
@@ -158,8 +158,10 @@ describe('bus definitions', () => {
       }
       return definitions.files.includes('vaillant/bai.other.inc')
     }
-    const each = (failure: ReadFailure, ...seconds: readonly number[]): (readonly [ReadFailure, number])[] =>
-      seconds.map((at) => [failure, at * 1_000])
+    const each = (
+      failure: MessageReadFailure,
+      ...seconds: readonly number[]
+    ): (readonly [MessageReadFailure, number])[] => seconds.map((at) => [failure, at * 1_000])
     expect(loadsOther(each('refused', 0))).toBe(false)
     expect(loadsOther(each('refused', 0, 1))).toBe(true)
     // A boiler that restarts is back before this.
@@ -222,7 +224,7 @@ describe('scan selection', () => {
     ['ABC', '0001', 0x15, 'v/15..any.csv'],
     ['BAI00', '9602', 0x25, undefined],
   ])('%s, hardware %s at %i is described by %s', (deviceId, hardware, address, file) => {
-    expect(selectDefinitionFile(files, address, { ...BAI, deviceId, hardware })).toBe(file)
+    expect(selectBestDefinitionFile(files, address, { ...BAI, deviceId, hardware })).toBe(file)
   })
 })
 

@@ -12,7 +12,7 @@ import { toCompanionInitiator } from '../wire/address.ts'
 import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import { isSameIdentity } from '../wire/device-identity.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
-import type { ReadFailure } from './awaited-reads.ts'
+import type { MessageReadFailure } from './awaited-reads.ts'
 import { AwaitedReadTracker } from './awaited-reads.ts'
 import { ConditionEvaluator } from './condition-evaluator.ts'
 import type { DecodedTelegram } from './decoded-telegram.ts'
@@ -28,7 +28,7 @@ import type { MessageCondition } from './message-condition.ts'
 import type { TelegramData } from './message-decoder.ts'
 import type { MessageDefinition } from './message-definition.ts'
 import type { DefinitionFolderLister } from './scan-selection.ts'
-import { ROOT_FOLDER, selectDeviceFile } from './scan-selection.ts'
+import { ROOT_FOLDER, findDeviceDefinitionFile } from './scan-selection.ts'
 
 export interface DefinitionCatalog extends DefinitionSource, DefinitionFolderLister {
   readonly templateFaults: readonly DefinitionFileFault[]
@@ -43,7 +43,7 @@ export interface StoredMessageData {
   readonly atMs: number
 }
 
-export interface DefinedDevice {
+export interface DeviceDefinitionMatch {
   readonly address: number
   readonly deviceId: string
   /** The definition file; `undefined` when none describes the device. */
@@ -57,7 +57,7 @@ export class BusDefinitions {
   readonly #poll = new PollMessageSelector()
   #indexed = 0
   readonly #identities = new Map<number, BusDeviceIdentity>()
-  readonly #devices = new Map<number, DefinedDevice>()
+  readonly #devices = new Map<number, DeviceDefinitionMatch>()
   readonly #commonRead = new Set<string>()
   readonly #last = new Map<MessageDefinition, LastMessageData>()
   readonly #chains = new MessageChainAssembler()
@@ -108,7 +108,7 @@ export class BusDefinitions {
     return this.#set.loadedFiles
   }
 
-  devices(): readonly DefinedDevice[] {
+  devices(): readonly DeviceDefinitionMatch[] {
     return [...this.#devices.values()]
   }
 
@@ -118,7 +118,7 @@ export class BusDefinitions {
     if (known !== undefined && isSameIdentity(known, identity)) return
     this.#identities.set(address, identity)
     this.#verdicts.clear()
-    const file = selectDeviceFile(this.#catalog, address, identity)
+    const file = findDeviceDefinitionFile(this.#catalog, address, identity)
     this.#devices.set(address, { address, deviceId: identity.deviceId, file })
     if (file !== undefined) {
       this.#readCommon(file.slice(0, file.lastIndexOf('/')))
@@ -296,7 +296,7 @@ export class BusDefinitions {
     for (const message of this.#wanted) if (this.#isUnread(message)) yield message
   }
 
-  noteFailedRead(message: MessageDefinition, failure: ReadFailure, nowMs: number): void {
+  noteFailedRead(message: MessageDefinition, failure: MessageReadFailure, nowMs: number): void {
     if (this.#reads.noteFailure(message, failure, { nowMs, decides: this.#watched.has(message) })) this.giveUp(message)
   }
 

@@ -61,7 +61,7 @@ export interface TextType {
   readonly isIgnored: boolean
 }
 
-export type DataType = NumberType | CalendarType | TextType
+export type FieldDataType = NumberType | CalendarType | TextType
 
 /** `:*` stands for the rest of the data. */
 export const REMAINDER_LENGTH = 255
@@ -88,9 +88,9 @@ const PLAIN: Omit<NumberType, 'id' | 'bits' | 'replacement' | 'min' | 'max'> = {
 
 type NumberTraits = Partial<Omit<NumberType, 'kind' | 'id' | 'bits'>>
 
-const TYPES = new Map<string, DataType>()
+const TYPES = new Map<string, FieldDataType>()
 
-function add(type: DataType, ...names: readonly string[]): void {
+function add(type: FieldDataType, ...names: readonly string[]): void {
   for (const name of [type.id, ...names]) TYPES.set(name, { ...type, id: name })
 }
 
@@ -224,14 +224,14 @@ add({ ...TEXT, id: 'IGN', isIgnored: true })
  * Finds a base type by its name in capitals. `length` 0 means none; only adjustable types accept a length that they do
  * not list.
  */
-export function findDataType(name: string, length: number): DataType | undefined {
+export function findDataType(name: string, length: number): FieldDataType | undefined {
   const sized = length > 0 ? TYPES.get(`${name}:${length}`) : undefined
   if (sized !== undefined) return sized
   const type = TYPES.get(name)
   return type === undefined || (length > 0 && !isLengthAdjustable(type)) ? undefined : type
 }
 
-export function isLengthAdjustable(type: DataType): boolean {
+export function isLengthAdjustable(type: FieldDataType): boolean {
   return type.kind === 'text' || (type.kind === 'number' && type.isAdjustable)
 }
 

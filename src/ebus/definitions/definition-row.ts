@@ -107,7 +107,7 @@ function limit(type: NumberType, raw: number): number | string | null {
 }
 
 /** Gives every message its number among those of the same name. */
-export function* numberMessages(
+export function* assignMessageNumbers(
   messages: Iterable<MessageDefinition>,
 ): Generator<{ readonly message: MessageDefinition; readonly key: string; readonly nth: number }> {
   const counts = new Map<string, number>()

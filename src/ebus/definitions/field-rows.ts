@@ -6,7 +6,7 @@
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { trimCell } from './csv-lines.ts'
-import type { DataType } from './data-type.ts'
+import type { FieldDataType } from './data-type.ts'
 import { REMAINDER_LENGTH, findDataType, isLengthAdjustable } from './data-type.ts'
 import type { DefinitionErrorCode, DefinitionLineFault } from './definition-error.ts'
 import type { FieldAttributes, DefinedField, FieldPart } from './field.ts'
@@ -16,7 +16,7 @@ import { isIdentifier } from './identifier.ts'
 import { parseBoundedNumber, scanDecimal, scanListKey, splitAtFirst } from './scan-number.ts'
 
 /** Cells by column name. */
-export type FieldCells = Map<string, string>
+export type CsvCells = Map<string, string>
 
 export interface FieldContext {
   /** Templates have no part yet. */
@@ -33,7 +33,7 @@ type FieldsResult = Result<DefinedField[], DefinitionLineFault>
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const
 const MAX_KEY = 0xffff_ffff
 
-export function createFields(rows: readonly FieldCells[], context: FieldContext): FieldsResult {
+export function createFields(rows: readonly CsvCells[], context: FieldContext): FieldsResult {
   const fields: DefinedField[] = []
   for (const [index, row] of rows.entries()) {
     const fault = addRowFields(new Map(row), { ...context, index, fields })
@@ -55,7 +55,7 @@ interface RowScale {
   readonly range: string
 }
 
-function addRowFields(row: FieldCells, context: RowContext): DefinitionLineFault | undefined {
+function addRowFields(row: CsvCells, context: RowContext): DefinitionLineFault | undefined {
   const at = ` in field ${context.index}`
   const name = takeCell(row, 'name')
   const partText = takeCell(row, 'part').toLowerCase()
@@ -102,7 +102,7 @@ function fieldPart(text: string, context: FieldContext): FieldPart | undefined |
   return text === 'm' || text === 's' ? text : 'invalid'
 }
 
-function readScale(row: FieldCells): Result<RowScale, DefinitionLineFault> {
+function readScale(row: CsvCells): Result<RowScale, DefinitionLineFault> {
   let divisorText = takeCell(row, 'divisor')
   let valuesText = takeCell(row, 'values')
   const range = takeCell(row, 'range')
@@ -140,7 +140,7 @@ function parseDivisor(text: string): number | DefinitionErrorCode {
 }
 
 interface FieldTarget extends RowContext {
-  readonly row: FieldCells
+  readonly row: CsvCells
   readonly part: FieldPart | undefined
   readonly name: string
 }
@@ -174,7 +174,7 @@ function parseLength(text: string, max: number): number | 'invalid-number' | 'ou
 }
 
 function baseField(
-  type: DataType,
+  type: FieldDataType,
   length: number,
   target: FieldTarget,
   scale: RowScale,
@@ -277,13 +277,13 @@ function newName(token: string): string | undefined {
 const NO_ATTRIBUTES: FieldAttributes = {}
 
 /** The cells that are filled. */
-export function collectAttributes(row: FieldCells): FieldAttributes {
+export function collectAttributes(row: CsvCells): FieldAttributes {
   let attributes: Record<string, string> | undefined
   for (const [key, value] of row) if (value !== '') (attributes ??= {})[key] = value
   return attributes ?? NO_ATTRIBUTES
 }
 
-export function takeCell(row: FieldCells, column: string): string {
+export function takeCell(row: CsvCells, column: string): string {
   const value = row.get(column) ?? ''
   row.delete(column)
   return value

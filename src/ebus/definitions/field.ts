@@ -1,7 +1,7 @@
 /**
  * Field: one value of a message, and how it is read from and written to the bytes of a telegram.
  */
-import type { DataType, NumberType } from './data-type.ts'
+import type { FieldDataType, NumberType } from './data-type.ts'
 import { REMAINDER_LENGTH } from './data-type.ts'
 import { decodeCalendarValue, encodeCalendarValue } from './calendar-codec.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
@@ -27,7 +27,7 @@ export type FieldAttributes = Readonly<Record<string, string>>
 export interface DefinedField {
   readonly name: string
   readonly part: FieldPart | undefined
-  readonly type: DataType
+  readonly type: FieldDataType
   /** The length in bytes; `REMAINDER_LENGTH` for the rest of the data. */
   readonly length: number
   readonly values: ReadonlyMap<number, string> | undefined
@@ -124,7 +124,7 @@ function readConstant(field: DefinedField, data: Uint8Array, offset: number): Fi
 }
 
 /** The raw pattern of a number field, for conditions; `undefined` for a field without one. */
-export function readFieldRaw(field: DefinedField, data: Uint8Array, offset: number): number | undefined {
+export function readRawFieldNumber(field: DefinedField, data: Uint8Array, offset: number): number | undefined {
   if (field.type.kind !== 'number') return undefined
   const raw = readRawNumber(field.type, data, { offset, length: field.length })
   return raw === 'out-of-range' ? undefined : raw

@@ -6,7 +6,7 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
 import type { DefinedField, FieldPart, FieldValueReading } from './field.ts'
-import { isIgnoredField, isRemainderField, readField, readFieldRaw } from './field.ts'
+import { isIgnoredField, isRemainderField, readField, readRawFieldNumber } from './field.ts'
 import { FieldCursor } from './field-layout.ts'
 import type { MessageDefinition } from './message-definition.ts'
 
@@ -116,7 +116,7 @@ export function decodeRawFieldNumber(message: MessageDefinition, name: string, d
   for (const { field, part, offset, isIgnored, needed } of layoutOf(message)) {
     if (isIgnored || (name !== '' && field.name !== name) || field.type.kind !== 'number') continue
     const bytes = part === 'm' ? data.command : data.response
-    return needed > bytes.length ? undefined : readFieldRaw(field, bytes, offset)
+    return needed > bytes.length ? undefined : readRawFieldNumber(field, bytes, offset)
   }
   return undefined
 }

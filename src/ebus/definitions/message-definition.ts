@@ -12,7 +12,7 @@ import { trimCell } from './csv-lines.ts'
 import { MAX_DEFINED_DATA_BYTES } from './data-type.ts'
 import type { DefinitionErrorCode, DefinitionLineFault } from './definition-error.ts'
 import type { FieldAttributes, DefinedField, FieldPart } from './field.ts'
-import type { FieldCells } from './field-rows.ts'
+import type { CsvCells } from './field-rows.ts'
 import { createFields, splitList, collectAttributes, takeCell } from './field-rows.ts'
 import { computeFieldsLength } from './field-layout.ts'
 import { isCircuitName, isIdentifier } from './identifier.ts'
@@ -54,7 +54,7 @@ export interface MessageDefinition {
 /** What a default line such as `*r` sets for the rows of its type. */
 export interface MessageRowDefaults {
   readonly cells: ReadonlyMap<string, string>
-  readonly groups: readonly FieldCells[]
+  readonly groups: readonly CsvCells[]
 }
 
 export interface MessageRowContext {
@@ -78,7 +78,7 @@ const DEFAULT_CHAIN_LENGTH = 16
 /** One message for each address of the line. */
 export function createMessageDefinitions(
   typeText: string,
-  { main, groups }: { readonly main: FieldCells; readonly groups: readonly FieldCells[] },
+  { main, groups }: { readonly main: CsvCells; readonly groups: readonly CsvCells[] },
   context: MessageRowContext,
 ): Result<MessageDefinition[], DefinitionLineFault> {
   if (typeText === '') return fail({ code: 'end-of-input', detail: 'empty type' })
@@ -159,7 +159,7 @@ function combine(value: string, fallback: string): string {
 }
 
 function takeNames(
-  row: FieldCells,
+  row: CsvCells,
   defaults: ReadonlyMap<string, string> | undefined,
 ): Result<{ readonly circuit: string; readonly level: string; readonly name: string }, DefinitionLineFault> {
   const fallback = (column: string): string => defaults?.get(column) ?? ''
@@ -184,7 +184,7 @@ function takeNames(
 const BYTE = { base: 16, min: 0, max: 0xff } as const
 
 function takeAddresses(
-  row: FieldCells,
+  row: CsvCells,
   defaults: ReadonlyMap<string, string> | undefined,
 ): Result<{ readonly qq: number | undefined; readonly targets: readonly (number | undefined)[] }, DefinitionLineFault> {
   const qqText = takeCell(row, 'qq') || (defaults?.get('qq') ?? '')
@@ -215,7 +215,7 @@ interface MessageIds {
 }
 
 function takeIds(
-  row: FieldCells,
+  row: CsvCells,
   defaults: ReadonlyMap<string, string> | undefined,
   type: MessageType,
 ): Result<MessageIds, DefinitionLineFault> {

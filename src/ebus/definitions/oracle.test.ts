@@ -15,9 +15,9 @@ import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
 import { decodeMessage, formatDecodedMessage } from './message-decoder.ts'
 import { formatDefinitionFileFault } from './definition-error.ts'
 import { DefinitionFolder } from './definition-folder-store.ts'
-import { toDefinitionRow, numberMessages } from './definition-row.ts'
+import { toDefinitionRow, assignMessageNumbers } from './definition-row.ts'
 import { DefinitionSet } from './definition-set.ts'
-import { TelegramRowCodec } from './telegram-row.ts'
+import { TelegramJsonRowCodec } from './telegram-row.ts'
 
 /** The bytes of a row, and what ebusd called and read them as. */
 const CAPTURE =
@@ -92,7 +92,7 @@ describe.skipIf(!isHere)('definitions and the oracle', () => {
     for (const file of folder.files()) {
       const set = new DefinitionSet({ source: folder, mode: 'all', language: 'en' })
       set.load(file)
-      for (const { message, key, nth } of numberMessages(set.messages))
+      for (const { message, key, nth } of assignMessageNumbers(set.messages))
         ours.set(`${file}\n${key}\n${nth}`, JSON.parse(JSON.stringify(toDefinitionRow(message, file, nth))))
     }
     const parsed = (rowsOf('parsed.jsonl') as readonly Row[]).filter((row) => row['summary'] !== true)
@@ -122,7 +122,7 @@ describe.skipIf(!isHere)('definitions and the oracle', () => {
   })
 
   it('decode and encode every telegram as ebusd does', () => {
-    const telegrams = new TelegramRowCodec(new DefinitionFolder(FOLDER, 'en'), 'en')
+    const telegrams = new TelegramJsonRowCodec(new DefinitionFolder(FOLDER, 'en'), 'en')
     const departures = new Departures()
     for (const row of rowsOf('messages.jsonl') as readonly Row[])
       if (row['quirk'] === undefined)
@@ -140,13 +140,13 @@ describe.skipIf(!isHere)('definitions and the oracle', () => {
       const set = new DefinitionSet({ source, mode: mode === 'live' ? 'daemon' : 'all', language: lang })
       const fault = set.load(main)
       expect([id, fault === undefined ? '' : formatDefinitionFileFault(fault)]).toEqual([id, error])
-      const ours = [...numberMessages(set.messages)].map(({ message, nth }) => {
+      const ours = [...assignMessageNumbers(set.messages)].map(({ message, nth }) => {
         const { file: _, ...row } = toDefinitionRow(message, main, nth)
         return JSON.parse(JSON.stringify(row)) as unknown
       })
       expect(ours.length).toBe(messages.length)
       expect(ours).toEqual(expect.arrayContaining([...messages]))
-      const telegrams = new TelegramRowCodec(source, lang)
+      const telegrams = new TelegramJsonRowCodec(source, lang)
       for (const vector of vectors) {
         if (vector['quirk'] !== undefined) continue
         // Rows are answered as in check mode, in which more files are loaded than in a daemon.

@@ -15,17 +15,17 @@ export interface DefinitionFolderLister {
 export const ROOT_FOLDER = '.'
 
 /** A file of the manufacturer, as in ebusd; or one of a brand, if it names the device. */
-export function selectDeviceFile(
+export function findDeviceDefinitionFile(
   listing: DefinitionFolderLister,
   address: number,
   identity: BusDeviceIdentity,
 ): string | undefined {
   const { files } = listing.list(toManufacturerFolder(identity))
-  const own = selectDefinitionFile(files, address, identity)
+  const own = selectBestDefinitionFile(files, address, identity)
   if (own !== undefined && namesIdentification(own)) return own
   const brands = listing.list(ROOT_FOLDER).folders.filter(isBrandFolder)
   const named = brands.flatMap((folder) => listing.list(folder).files).filter(namesIdentification)
-  return selectDefinitionFile(named, address, identity) ?? own
+  return selectBestDefinitionFile(named, address, identity) ?? own
 }
 
 function toManufacturerFolder({ manufacturer, manufacturerCode }: BusDeviceIdentity): string {
@@ -55,7 +55,7 @@ function namesIdentification(file: string): boolean {
 }
 
 /** The file that matches most of the identification; of equal ones the longest name. */
-export function selectDefinitionFile(
+export function selectBestDefinitionFile(
   files: readonly string[],
   address: number,
   identity: BusDeviceIdentity,

@@ -11,7 +11,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { DecodedMessage, TelegramData } from './message-decoder.ts'
 import { decodeMessage, formatDecodedMessageNumerically, formatDecodedMessage } from './message-decoder.ts'
 import { formatDefinitionError } from './definition-error.ts'
-import { formatMessageTypeName, numberMessages } from './definition-row.ts'
+import { formatMessageTypeName, assignMessageNumbers } from './definition-row.ts'
 import type { DefinitionSource } from './definition-set.ts'
 import { DefinitionSet } from './definition-set.ts'
 import { encodeCommands } from './message-encoder.ts'
@@ -37,7 +37,7 @@ interface LoadedFile {
   readonly index: DefinitionIndex
 }
 
-export class TelegramRowCodec {
+export class TelegramJsonRowCodec {
   readonly #source: ListableDefinitionSource
   readonly #language: string
   readonly #loaded = new Map<string, LoadedFile>()
@@ -137,7 +137,7 @@ export class TelegramRowCodec {
       const set = new DefinitionSet({ source: this.#source, mode: 'all', language: this.#language })
       set.load(path)
       const byName = new Map<string, MessageDefinition[]>()
-      for (const { message, key, nth } of numberMessages(set.messages)) {
+      for (const { message, key, nth } of assignMessageNumbers(set.messages)) {
         if (nth === 0) byName.set(key, [message])
         else byName.get(key)?.push(message)
         this.#files.set(message, path)

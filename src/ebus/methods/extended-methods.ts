@@ -6,7 +6,7 @@ import type { Effect, ArgumentIssue } from '../../bus/capability.ts'
 import { areBytesEqual, toHex } from '../../core/bytes.ts'
 import {
   decodeRegisterValue,
-  encodeNumber,
+  encodeNumericRegisterValue,
   isWrittenValueReadBack,
   decodeWrittenNumber,
   extractRegisterBytes,
@@ -139,7 +139,10 @@ function registerOf(params: Extended): RegulatorRegister | undefined {
 function valueBytes(params: Extended, value: number): Uint8Array | ArgumentIssue {
   const known = findRegisterNameAndType(placeOf(params).opcode, params.group, params.addr)
   if (known === undefined) return valueIssue('nobody knows how this register writes numbers; give data')
-  return encodeNumber(known.type, value) ?? valueIssue(`${known.name} does not take ${value}, as ${known.type}`)
+  return (
+    encodeNumericRegisterValue(known.type, value) ??
+    valueIssue(`${known.name} does not take ${value}, as ${known.type}`)
+  )
 }
 
 function valueIssue(message: string): ArgumentIssue {

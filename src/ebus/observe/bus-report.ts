@@ -7,7 +7,7 @@ import { formatDuration } from './duration.ts'
 import type { DecodedTelegram } from '../definitions/decoded-telegram.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import type { BusObservation } from './observation.ts'
-import { PHASE_BY_ERROR_CLASS, formatBusAddress, toObservationHex } from './observation.ts'
+import { TELEGRAM_PHASE_BY_ERROR_CLASS, formatBusAddress, toObservationHex } from './observation.ts'
 import type { BusObserver } from './bus-observer.ts'
 import type { PeriodicMessage } from './periodicity.ts'
 import { MIN_PERIODICITY_SAMPLES, computeIntervalStatistics } from './periodicity.ts'
@@ -44,7 +44,7 @@ export function toBusSummaryJson(
     errors: observatory.errors().map(({ scope, errorClass, count }) => ({
       scope,
       class: errorClass,
-      phase: PHASE_BY_ERROR_CLASS[errorClass],
+      phase: TELEGRAM_PHASE_BY_ERROR_CLASS[errorClass],
       count,
     })),
     repeats: { commands: repeats.command, responses: repeats.response },

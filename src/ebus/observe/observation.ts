@@ -275,7 +275,7 @@ export function toErrorClass(outcome: TrafficOutcome): ErrorClass | undefined {
   }
 }
 
-export const PHASE_BY_ERROR_CLASS: Readonly<Record<ErrorClass, string>> = {
+export const TELEGRAM_PHASE_BY_ERROR_CLASS: Readonly<Record<ErrorClass, string>> = {
   timeout: 'terminal',
   nack: 'ack',
   crc_mismatch: 'response',

@@ -12,8 +12,8 @@
  * connection that lasts for a window while telegrams are heard. Without a signal on the bus nothing can be heard, even
  * if the adapter is connected.
  */
-export type PassiveState = 'unavailable' | 'warming_up' | 'available'
-export type PassiveReason =
+export type PassiveAvailability = 'unavailable' | 'warming_up' | 'available'
+export type PassiveUnavailableReason =
   | 'startup_timeout'
   | 'reconnect_timeout'
   | 'socket_loss'
@@ -70,8 +70,8 @@ interface Session {
 export interface PassiveWarmUp {
   readonly thresholds: WarmUpThresholds
   readonly startedMs: number
-  readonly state: PassiveState
-  readonly reason: PassiveReason | undefined
+  readonly state: PassiveAvailability
+  readonly reason: PassiveUnavailableReason | undefined
   readonly endpoint: PassiveEndpointState
   /** Since when the adapter has been connected without a break; `undefined` while it is not. */
   readonly connectedMs: number | undefined
@@ -222,7 +222,7 @@ function beginSession(warmUp: PassiveWarmUp, { nowMs, symbols }: WarmUpClockRead
   }
 }
 
-function onLost(warmUp: PassiveWarmUp, reason: PassiveReason, nowMs: number): PassiveWarmUp {
+function onLost(warmUp: PassiveWarmUp, reason: PassiveUnavailableReason, nowMs: number): PassiveWarmUp {
   if (warmUp.reason === 'capability_withdrawn') return warmUp
   const failed = warmUp.state === 'warming_up'
   const dampened = warmUp.dampenedUntilMs !== undefined && nowMs < warmUp.dampenedUntilMs

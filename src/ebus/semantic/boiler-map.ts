@@ -4,7 +4,7 @@
  */
 import type { Datatype } from '../wire/datatype.ts'
 import { parseNumberDatatype } from '../wire/datatype-parser.ts'
-import type { FreshnessClass, RegulatorValue } from './register.ts'
+import type { FreshnessClass, DecodedRegisterValue } from './register.ts'
 
 export interface BoilerRegister {
   /** The two bytes in the order of the telegram: 18 00 is 0x1800. */
@@ -19,7 +19,7 @@ interface Coding {
   readonly length: number
   /** What may follow the value: nothing, the sensor's state, or the value once more in another form and that state. */
   readonly tail: 'none' | 'sensor' | 'mirror-sensor'
-  readonly read: (bytes: Uint8Array) => RegulatorValue | undefined
+  readonly read: (bytes: Uint8Array) => DecodedRegisterValue | undefined
 }
 
 const SENSOR_OK = 0x00
@@ -160,7 +160,7 @@ export function findBoilerRegister(number: number): NamedBoilerRegister | undefi
  * the whole request. An answer with the length of the value is the value alone, because its bytes may look like a
  * number.
  */
-export function decodeBoilerValue(known: BoilerRegister, answer: Uint8Array): RegulatorValue | undefined {
+export function decodeBoilerValue(known: BoilerRegister, answer: Uint8Array): DecodedRegisterValue | undefined {
   const { coding, number, fallback = number } = known
   const bare = readLayout(coding, answer)
   if (bare !== undefined) return bare.value
@@ -181,7 +181,7 @@ const READ = 0x0d
 function readLayout(
   { length, tail, read }: Coding,
   bytes: Uint8Array,
-): { readonly value: RegulatorValue | undefined } | undefined {
+): { readonly value: DecodedRegisterValue | undefined } | undefined {
   if (bytes.length === length) return { value: read(bytes) }
   if (tail === 'none') return undefined
   // Two of twenty boiler types leave the mirrored value out.

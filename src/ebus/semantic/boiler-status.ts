@@ -11,7 +11,7 @@ import { formatDhwMode } from './hot-water.ts'
 import { PlaneReader, pickNewestReading } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources, PlaneValueWithFreshness } from './plane-reader.ts'
 import { CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS, toErrorsReadKey, toStatusReadKey } from './read-key.ts'
-import type { RegulatorValue } from './register.ts'
+import type { DecodedRegisterValue } from './register.ts'
 import { CIRCUIT_REGISTERS, HOT_WATER_REGISTERS } from './register-map.ts'
 
 const HALF_DEGREES = parseNumberDatatype('D1C')
@@ -71,12 +71,15 @@ function complaints(reader: PlaneReader): JsonObject {
 /** The regulator reads them every few seconds, so its answer is used if it is newer than ours. */
 function temperatures(reader: PlaneReader): JsonObject {
   const address = reader.topology.boiler?.address ?? 0
-  const overheard = (index: number): PlaneValueWithFreshness<RegulatorValue> | undefined =>
+  const overheard = (index: number): PlaneValueWithFreshness<DecodedRegisterValue> | undefined =>
     reader.readingOf(toStatusReadKey(address, TEMPERATURES), 'state_fast', (payload) => {
       const decoded = HALF_DEGREES.decode(payload.subarray(index, index + 1))
       return decoded.ok ? decoded.value : undefined
     })
-  const take = (field: 'flow_temperature_c' | 'return_temperature_c', index: number): RegulatorValue | undefined =>
+  const take = (
+    field: 'flow_temperature_c' | 'return_temperature_c',
+    index: number,
+  ): DecodedRegisterValue | undefined =>
     reader.take(
       `state.${field}`,
       pickNewestReading(reader.boilerReading(BOILER_STATE_REGISTERS[field]), overheard(index)),

@@ -9,11 +9,11 @@ import { BOILER_CONFIG_REGISTERS, decodeBoilerValue } from './boiler-map.ts'
 import type { BoilerRegister } from './boiler-map.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import { toBoilerReadKey, toRegisterReadKey } from './read-key.ts'
-import type { RegulatorRegister, RegulatorValue } from './register.ts'
+import type { RegulatorRegister, DecodedRegisterValue } from './register.ts'
 import {
   decodeRegisterValue,
-  encodeDate,
-  encodeNumber,
+  encodeDateRegisterValue,
+  encodeNumericRegisterValue,
   isWrittenValueReadBack,
   formatRegisterActuator,
   encodeRegisterTelegramData,
@@ -29,10 +29,10 @@ export interface ConfigField {
   readonly secondary: number
   /** As limits and approvals name it, the same as with the number of the register. */
   readonly actuator: string
-  readonly encode: (value: RegulatorValue) => Uint8Array | undefined
+  readonly encode: (value: DecodedRegisterValue) => Uint8Array | undefined
   readonly command: (bytes: Uint8Array) => Uint8Array
   readonly key: (address: number) => RegisterReadKey
-  readonly decode: (payload: Uint8Array) => RegulatorValue | undefined
+  readonly decode: (payload: Uint8Array) => DecodedRegisterValue | undefined
   readonly holds: (written: Uint8Array, payload: Uint8Array) => boolean
 }
 
@@ -43,7 +43,8 @@ function regulatorField(register: RegulatorRegister, limits: ConfigField['limits
     ...(unit === undefined ? {} : { unit }),
     secondary: 0x24,
     actuator: formatRegisterActuator(register, 0),
-    encode: (value) => (typeof value === 'string' ? encodeDate(value) : encodeNumber(type, Number(value))),
+    encode: (value) =>
+      typeof value === 'string' ? encodeDateRegisterValue(value) : encodeNumericRegisterValue(type, Number(value)),
     command: (bytes) => encodeRegisterTelegramData(register, 0, bytes),
     key: (address) => toRegisterReadKey(address, register),
     decode: (payload) => decodeRegisterValue(type, extractRegisterBytes(payload)),
@@ -55,7 +56,7 @@ const SIXTEENTHS = parseNumberDatatype('D2C')
 
 function boilerField(register: BoilerRegister, limits: readonly [number, number], unit: string): ConfigField {
   const { number, coding } = register
-  const encode = (value: RegulatorValue): Uint8Array =>
+  const encode = (value: DecodedRegisterValue): Uint8Array =>
     coding.length === 1 ? Uint8Array.of(Math.round(Number(value))) : SIXTEENTHS.encode(Number(value))
   return {
     limits,
@@ -102,10 +103,10 @@ export function normaliseConfigFieldName(name: string): string {
 export function parseConfigValue(
   { limits, unit }: ConfigField,
   given: string | number | boolean,
-): Result<RegulatorValue, string> {
+): Result<DecodedRegisterValue, string> {
   if (limits === 'date') {
     const text = String(given).trim()
-    return encodeDate(text) === undefined ? fail('a date such as 2026-12-20') : ok(text)
+    return encodeDateRegisterValue(text) === undefined ? fail('a date such as 2026-12-20') : ok(text)
   }
   if (limits === 'switch') {
     const on = new Map<unknown, boolean>([

@@ -5,7 +5,7 @@ import { decodeBoilerValue } from './boiler-map.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import { toBoilerReadKey, toRegisterReadKey } from './read-key.ts'
 import { computeStaleAfterMs } from './read-plan.ts'
-import type { FreshnessClass, RegulatorRegister, RegulatorValue } from './register.ts'
+import type { FreshnessClass, RegulatorRegister, DecodedRegisterValue } from './register.ts'
 import { decodeRegisterValue, extractRegisterBytes } from './register.ts'
 import type { RegisterShadow, ValueSource } from './register-shadow.ts'
 import type { HeatingTopology } from './topology.ts'
@@ -28,7 +28,7 @@ export function isReadingStale({ invalidated, source, atMs, staleAfterMs }: Fiel
   return invalidated || source === 'cache' || nowMs - atMs > staleAfterMs
 }
 
-export interface PlaneValueWithFreshness<Value = RegulatorValue> extends FieldFreshness {
+export interface PlaneValueWithFreshness<Value = DecodedRegisterValue> extends FieldFreshness {
   readonly value: Value
 }
 
@@ -150,6 +150,6 @@ export function pickNewestReading<Value>(
     .at(0)
 }
 
-function numberOf(value: RegulatorValue | undefined): number | undefined {
+function numberOf(value: DecodedRegisterValue | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined
 }

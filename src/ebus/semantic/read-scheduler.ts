@@ -24,7 +24,7 @@ export interface RegisterReadOptions extends Pick<SendOptions, 'caller' | 'signa
   readonly deadlineMs: number
 }
 
-export interface CompletedRead {
+export interface RegisterReadAnswer {
   readonly entry: ShadowEntry
   readonly fromCache: boolean
 }
@@ -82,7 +82,10 @@ export class RegisterReader {
     return breaker !== undefined && breaker.restUntilMs > this.#parts.monotonic()
   }
 
-  async read(key: RegisterReadKey, options: RegisterReadOptions): Promise<Result<CompletedRead, RegisterReadFault>> {
+  async read(
+    key: RegisterReadKey,
+    options: RegisterReadOptions,
+  ): Promise<Result<RegisterReadAnswer, RegisterReadFault>> {
     const startedAtMs = this.#parts.now()
     let waited = false
     for (;;) {
@@ -119,7 +122,10 @@ export class RegisterReader {
     return ageMs <= maxAgeMs && ageMs > -SHADOW_CLOCK_SLACK_MS ? entry : undefined
   }
 
-  async #fetch(key: RegisterReadKey, options: RegisterReadOptions): Promise<Result<CompletedRead, RegisterReadFault>> {
+  async #fetch(
+    key: RegisterReadKey,
+    options: RegisterReadOptions,
+  ): Promise<Result<RegisterReadAnswer, RegisterReadFault>> {
     const { shadow, fetch, learn } = this.#parts
     const endMs = this.#parts.monotonic() + options.deadlineMs
     for (let attempt = 1; ; attempt++) {

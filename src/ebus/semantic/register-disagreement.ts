@@ -14,7 +14,7 @@ import {
 } from './boiler-map.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import { toBoilerReadKey, toRegisterReadKey, encodeReadRequest } from './read-key.ts'
-import type { RegulatorRegister, RegisterType, RegulatorValue } from './register.ts'
+import type { RegulatorRegister, RegisterType, DecodedRegisterValue } from './register.ts'
 import { decodeRegisterValue } from './register.ts'
 import { CIRCUIT_REGISTERS, HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
@@ -27,8 +27,8 @@ export interface RegisterDisagreement {
   readonly message: MessageDefinition
   /** The first answer that the two decode differently, and the two values. */
   readonly sample: Uint8Array
-  readonly builtIn: RegulatorValue | undefined
-  readonly defined: RegulatorValue | undefined
+  readonly builtIn: DecodedRegisterValue | undefined
+  readonly defined: DecodedRegisterValue | undefined
 }
 
 /** The addresses to check, by the tables that apply to them. */
@@ -93,14 +93,14 @@ export function findDisagreements(
 /** The disagreement as one sentence for the owner. */
 export function formatDisagreement({ message, sample, builtIn, defined }: RegisterDisagreement): string {
   const { source, line, circuit, name } = message
-  const shown = (value: RegulatorValue | undefined): string => (value === undefined ? 'nothing' : String(value))
+  const shown = (value: DecodedRegisterValue | undefined): string => (value === undefined ? 'nothing' : String(value))
   return `${source}:${line}: ${circuit}.${name} reads ${toHex(sample)} as ${shown(defined)}, the built-in register map as ${shown(builtIn)}; the definition counts`
 }
 
 /** The same value in one of the forms in which devices answer. */
 interface SampleWay {
   readonly answers: readonly Uint8Array[]
-  readonly decode: (answer: Uint8Array) => RegulatorValue | undefined
+  readonly decode: (answer: Uint8Array) => DecodedRegisterValue | undefined
 }
 
 function registerWays(register: RegulatorRegister): readonly SampleWay[] {

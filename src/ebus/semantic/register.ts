@@ -77,7 +77,7 @@ export function isWrittenValueReadBack(
 }
 
 /** Dates and times as people write them: `2026-01-31`, `07:30`. */
-export type RegulatorValue = number | boolean | string
+export type DecodedRegisterValue = number | boolean | string
 
 const F32 = parseNumberDatatype('EXP')
 const U8 = parseNumberDatatype('UCH')
@@ -103,7 +103,7 @@ const UNSET_DATE = '2015-01-01'
 const NO_INTEGER = 0x7fffffff
 
 /** `undefined`: no value, in whichever way the register says so. */
-export function decodeRegisterValue(type: RegisterType, bytes: Uint8Array): RegulatorValue | undefined {
+export function decodeRegisterValue(type: RegisterType, bytes: Uint8Array): DecodedRegisterValue | undefined {
   switch (type) {
     case 'f32': {
       const value = numberOf(F32, bytes)
@@ -135,12 +135,12 @@ export function decodeRegisterValue(type: RegisterType, bytes: Uint8Array): Regu
  * whole payload goes out, so the whole payload has to be the number.
  */
 export function decodeWrittenNumber(type: RegisterType, bytes: Uint8Array): number | undefined {
-  const value = isExactlyOneValue(type, bytes) ? decodeRegisterValue(type, bytes) : undefined
+  const value = isSingleRegisterValue(type, bytes) ? decodeRegisterValue(type, bytes) : undefined
   return typeof value === 'boolean' ? Number(value) : typeof value === 'number' ? value : undefined
 }
 
 /** The bytes of a number, for a write; `undefined` where this type cannot hold it. */
-export function encodeNumber(type: RegisterType, value: number): Uint8Array | undefined {
+export function encodeNumericRegisterValue(type: RegisterType, value: number): Uint8Array | undefined {
   if (type === 'flag') return value === 0 || value === 1 ? Uint8Array.of(value) : undefined
   if (type === 'f32') return Number.isFinite(Math.fround(value)) ? F32.encode(value) : undefined
   const whole = type === 'u8' ? U8 : type === 'u16' ? U16 : type === 'u32' ? U32 : undefined
@@ -150,7 +150,7 @@ export function encodeNumber(type: RegisterType, value: number): Uint8Array | un
 }
 
 /** The bytes of a date such as `2026-12-20`; `undefined` where it is none. */
-export function encodeDate(text: string): Uint8Array | undefined {
+export function encodeDateRegisterValue(text: string): Uint8Array | undefined {
   const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text)?.slice(1).map(Number)
   if (parts === undefined) return undefined
   const [year = 0, month = 0, day = 0] = parts
@@ -161,7 +161,7 @@ export function encodeDate(text: string): Uint8Array | undefined {
 }
 
 /** Whether these bytes are one value and nothing else. */
-export function isExactlyOneValue(type: RegisterType, bytes: Uint8Array): boolean {
+export function isSingleRegisterValue(type: RegisterType, bytes: Uint8Array): boolean {
   if (type === 'text') return bytes.length > 0
   if (type === 'flag') return bytes.length === 1 || (bytes.length === 2 && bytes[1] === 0x00)
   return bytes.length === LENGTHS[type]

@@ -8,7 +8,7 @@
 import { PlaneReader } from './plane-reader.ts'
 import type { PlaneSources } from './plane-reader.ts'
 import { toRegisterReadKey } from './read-key.ts'
-import type { RegulatorRegister, RegulatorValue } from './register.ts'
+import type { RegulatorRegister, DecodedRegisterValue } from './register.ts'
 import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
 import { findRegisterNameAndType } from './register-name.ts'
 import { findDaySetpointRegister, formatZoneId, readZoneName } from './zones.ts'
@@ -155,6 +155,6 @@ function settingsOf(rows: readonly Row[], place: Place): readonly ResidentSettin
     })
 }
 
-function numberOf(value: RegulatorValue | undefined): number | undefined {
+function numberOf(value: DecodedRegisterValue | undefined): number | undefined {
   return typeof value === 'boolean' ? Number(value) : typeof value === 'number' ? value : undefined
 }

@@ -10,8 +10,8 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { readBusTime, formatBusDate } from './bus-clock.ts'
 import type { PlaneReader } from './plane-reader.ts'
-import type { RegulatorRegister, RegulatorValue } from './register.ts'
-import { encodeDate } from './register.ts'
+import type { RegulatorRegister, DecodedRegisterValue } from './register.ts'
+import { encodeDateRegisterValue } from './register.ts'
 import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
 import { findDaySetpointRegister, readZoneName } from './zones.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
@@ -56,12 +56,12 @@ export interface SettingRegisterWrite {
 }
 
 /** A call of the same tool. */
-export type SettingToolArguments = JsonObject & { readonly setting: SettingName }
+export type SettingUndoArguments = JsonObject & { readonly setting: SettingName }
 
 export interface SettingPlan {
   readonly steps: readonly SettingRegisterWrite[]
   /** What puts it back, given what the steps' registers held before; nothing where that is not known. */
-  readonly undo: (before: readonly (RegulatorValue | undefined)[]) => readonly SettingToolArguments[]
+  readonly undo: (before: readonly (DecodedRegisterValue | undefined)[]) => readonly SettingUndoArguments[]
 }
 
 const MODE_NUMBERS: Readonly<Record<string, number>> = { off: 0, auto: 1, manual: 2, heat: 2 }
@@ -177,15 +177,15 @@ function planVetoEnd(
   })
 }
 
-function isVeto(specialFunction: RegulatorValue | undefined): boolean {
+function isVeto(specialFunction: DecodedRegisterValue | undefined): boolean {
   return specialFunction === QUICK_VETO || specialFunction === 2
 }
 
 function resumeVeto(
   named: string,
-  setpoint: RegulatorValue | undefined,
-  hours: RegulatorValue | undefined,
-): readonly SettingToolArguments[] {
+  setpoint: DecodedRegisterValue | undefined,
+  hours: DecodedRegisterValue | undefined,
+): readonly SettingUndoArguments[] {
   if (typeof setpoint !== 'number' || typeof hours !== 'number') return []
   const rest = Math.min(VETO_HOURS.max, Math.max(VETO_HOURS.min, Math.round(hours * 2) / 2))
   return [{ ...callOf('room_temperature', named, setpoint), hours: rest }]
@@ -265,7 +265,7 @@ function planHoliday(
   if (typeof dates !== 'object') return fail([issue('value', 'from and to, as 2026-12-20, or none')])
   const { from, to, temperature_c: celsius } = dates
   for (const [which, date] of Object.entries({ from, to }))
-    if (encodeDate(date) === undefined) return fail([issue(`value.${which}`, 'a date such as 2026-12-20')])
+    if (encodeDateRegisterValue(date) === undefined) return fail([issue(`value.${which}`, 'a date such as 2026-12-20')])
   if (to < from) return fail([issue('value.to', 'is before it begins')])
   if (value !== 'none' && to < today) return fail([issue('value.to', `is over already; today is ${today}`)])
   const wrong = celsius === undefined ? undefined : checkNumber(celsius, ZONE_REGISTERS.holidaySetpoint)
@@ -298,7 +298,7 @@ function checkNumber(
     : issue('value', `a number from ${min} to ${max}`)
 }
 
-function callOf(setting: SettingName, zone: string, value: Json): SettingToolArguments {
+function callOf(setting: SettingName, zone: string, value: Json): SettingUndoArguments {
   return ZONE_SETTING_NAMES.has(setting) ? { setting, zone, value } : { setting, value }
 }
 

@@ -8,30 +8,30 @@
  * application layer. What nobody has documented is not in here.
  */
 import { fromHex } from '../../core/bytes.ts'
-import type { Datatype, FieldValue } from '../wire/datatype.ts'
+import type { Datatype, DatatypeValue } from '../wire/datatype.ts'
 import { parseDatatype } from '../wire/datatype-parser.ts'
 import type { Telegram } from '../wire/telegram.ts'
 
-export interface StatusServiceField {
+export interface FixedLayoutField {
   readonly name: string
-  readonly type: Datatype<FieldValue>
+  readonly type: Datatype<DatatypeValue>
   readonly unit: string | undefined
   /** What its numbers stand for. */
   readonly words: Words | undefined
 }
 
-export interface StatusServiceBlock {
+export interface FixedLayoutBlock {
   readonly name: string
   /** Where the fields are: behind the bytes that choose the block, or in the answer. */
   readonly part: 'command' | 'response'
   readonly writes: boolean
-  readonly fields: readonly StatusServiceField[]
+  readonly fields: readonly FixedLayoutField[]
 }
 
 type Words = Readonly<Record<number, string>>
 type FieldRow = readonly [name: string, type: string, unitOrWords?: string | Words]
 
-type BlockRow = readonly [place: number, block: StatusServiceBlock]
+type BlockRow = readonly [place: number, block: FixedLayoutBlock]
 /** `at` is PB SB and the first data bytes, in hex. */
 type BlockRowBuilder = (at: string, name: string, fields: readonly FieldRow[]) => BlockRow
 
@@ -41,7 +41,7 @@ const commandBlock = createBlockBuilder({ part: 'command', writes: false })
 const writeBlock = createBlockBuilder({ part: 'command', writes: true })
 const responseBlock = createBlockBuilder({ part: 'response', writes: false })
 
-function createBlockBuilder(kind: Pick<StatusServiceBlock, 'part' | 'writes'>): BlockRowBuilder {
+function createBlockBuilder(kind: Pick<FixedLayoutBlock, 'part' | 'writes'>): BlockRowBuilder {
   return (at, name, fields) => {
     const [primary = 0, secondary = 0, ...choice] = fromHex(at)
     const place = placeOf(primary, secondary, { data: Uint8Array.from(choice), chosenBy: choice.length })
@@ -66,7 +66,7 @@ const relays = (count: number): readonly FieldRow[] =>
 /** What a heat pump says it does, B511 07. */
 export const HEAT_PUMP_STATE_NAMES = { 1: 'ready', 9: 'heating', 11: 'error', 17: 'cooling', 129: 'hot water' } as const
 
-const BLOCKS: ReadonlyMap<number, StatusServiceBlock> = new Map([
+const BLOCKS: ReadonlyMap<number, FixedLayoutBlock> = new Map([
   commandBlock('0503 01', 'burner_operating_data', [
     ['status', 'UCH'],
     ['power', 'UCH'],
@@ -204,11 +204,11 @@ const BLOCKS: ReadonlyMap<number, StatusServiceBlock> = new Map([
 ])
 
 /** The block that the first two, one or no data bytes choose, and how many they were. */
-export function findStatusServiceBlock({
+export function findFixedLayoutBlock({
   primary,
   secondary,
   data,
-}: Omit<Telegram, 'source' | 'target'>): { readonly block: StatusServiceBlock; readonly chosenBy: number } | undefined {
+}: Omit<Telegram, 'source' | 'target'>): { readonly block: FixedLayoutBlock; readonly chosenBy: number } | undefined {
   for (let chosenBy = Math.min(LONGEST_CHOICE, data.length); chosenBy >= 0; chosenBy--) {
     const block = BLOCKS.get(placeOf(primary, secondary, { data, chosenBy }))
     if (block !== undefined) return { block, chosenBy }
@@ -227,7 +227,7 @@ function placeOf(
 }
 
 /** Throws for a type that is none: it is written above. */
-function fieldOf([name, spec, unitOrWords]: FieldRow): StatusServiceField {
+function fieldOf([name, spec, unitOrWords]: FieldRow): FixedLayoutField {
   const type = parseDatatype(spec)
   if (type === undefined) throw new RangeError(`${spec} is no type`)
   return typeof unitOrWords === 'string'

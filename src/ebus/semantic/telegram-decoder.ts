@@ -7,7 +7,7 @@
  * result is `undefined` for an unknown telegram.
  */
 import type { ProductRegisterTableName } from '../registry/heating-product.ts'
-import type { CalendarDate, FieldValue, TimeOfDay } from '../wire/datatype.ts'
+import type { CalendarDate, DatatypeValue, TimeOfDay } from '../wire/datatype.ts'
 import { layOutFields } from '../wire/field-positions.ts'
 import { VAILLANT_MANUFACTURER_CODE as VAILLANT } from '../wire/device-identity.ts'
 import { BROADCAST_ADDRESS } from '../wire/symbol.ts'
@@ -19,11 +19,11 @@ import { ENERGY_METER_CODES, ENERGY_PERIOD_CODES, ENERGY_USE_CODES, formatEnergy
 import { READ_KEY_KINDS, decodeReadKeyBytes, decodeReadKeyKind } from './read-key.ts'
 import { interpretTelegram } from './telegram-meaning.ts'
 import { findRegisterNameAndType } from './register-name.ts'
-import type { RegulatorValue } from './register.ts'
+import type { DecodedRegisterValue } from './register.ts'
 import { decodeRegisterValue, extractRegisterBytes } from './register.ts'
 import { decodeProgramDayTelegram, decodeTimerTelegram } from './schedule-telegram.ts'
-import type { StatusServiceField } from './status-service-table.ts'
-import { findStatusServiceBlock } from './status-service-table.ts'
+import type { FixedLayoutField } from './status-service-table.ts'
+import { findFixedLayoutBlock } from './status-service-table.ts'
 
 /** What is known about the target. */
 export interface TelegramTargetInfo {
@@ -46,7 +46,7 @@ export function isKnownTelegram(exchange: TelegramExchange, asked: TelegramTarge
   const { primary, secondary, data } = exchange.telegram
   if (primary === VAILLANT && secondary === 0x24 && asked.extended && data.length === 6 && data[1] === 0x00)
     return findRegisterNameAndType(data[0] ?? 0, data[2] ?? 0, (data[5] ?? 0) * 256 + (data[4] ?? 0)) !== undefined
-  if (findStatusServiceBlock(exchange.telegram) !== undefined) return true
+  if (findFixedLayoutBlock(exchange.telegram) !== undefined) return true
   return primary === VAILLANT && decodeVaillant(exchange, asked) !== undefined
 }
 
@@ -127,13 +127,13 @@ function decodeEnergy(exchange: TelegramExchange): DecodedTelegram | undefined {
   }
 }
 
-function wordFor(words: Readonly<Record<string, number>>, number: number): RegulatorValue {
+function wordFor(words: Readonly<Record<string, number>>, number: number): DecodedRegisterValue {
   return Object.keys(words).find((word) => words[word] === number) ?? number
 }
 
 function decodeBlock(telegram: Telegram, response: Uint8Array | undefined): DecodedTelegram | undefined {
   const { target, data } = telegram
-  const found = findStatusServiceBlock(telegram)
+  const found = findFixedLayoutBlock(telegram)
   if (found === undefined) return undefined
   const { block, chosenBy } = found
   const broadcast = target === BROADCAST_ADDRESS
@@ -147,7 +147,7 @@ function decodeBlock(telegram: Telegram, response: Uint8Array | undefined): Deco
 }
 
 /** Field by field, so that a short answer still gives the fields that it has. */
-function decodeFields(fields: readonly StatusServiceField[], bytes: Uint8Array): readonly DecodedField[] {
+function decodeFields(fields: readonly FixedLayoutField[], bytes: Uint8Array): readonly DecodedField[] {
   if (bytes.length === 0) return []
   const decoded: DecodedField[] = []
   for (const { field, offset } of layOutFields(fields)) {
@@ -161,7 +161,7 @@ function decodeFields(fields: readonly StatusServiceField[], bytes: Uint8Array):
 }
 
 /** Dates and times in the usual form: `2026-01-31`, `07:30:00`; missing parts are dashes. */
-function plainValue(value: FieldValue): RegulatorValue | undefined {
+function plainValue(value: DatatypeValue): DecodedRegisterValue | undefined {
   if (typeof value === 'number') return Number(value.toFixed(4))
   if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim()
   return 'hour' in value ? timeText(value) : dateText(value)

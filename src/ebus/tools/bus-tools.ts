@@ -74,7 +74,7 @@ const watchTool = defineTool({
   output: createEbusOutputSchema(registerShadowSummarySchema),
 })
 
-export function createEbusBusTools(house: EbusToolContext): readonly Capability[] {
+export function createBusTrafficTools(house: EbusToolContext): readonly Capability[] {
   return [
     summaryTool.handledBy(createViewHandler(house, (view) => view.summary())),
     messagesTool.handledBy(

@@ -21,7 +21,7 @@ import {
   normaliseConfigFieldName,
   parseConfigValue,
 } from '../semantic/config-field.ts'
-import type { RegulatorValue } from '../semantic/register.ts'
+import type { DecodedRegisterValue } from '../semantic/register.ts'
 import { busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import {
@@ -97,7 +97,7 @@ interface PlannedConfig {
   readonly address: number
   readonly name: string
   readonly field: ConfigField
-  readonly value: RegulatorValue
+  readonly value: DecodedRegisterValue
   readonly bytes: Uint8Array
 }
 

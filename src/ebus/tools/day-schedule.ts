@@ -33,7 +33,7 @@ import {
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { findBus, createLiveOutcome } from './ebus-tool-context.ts'
 import type { SlotInput } from './schedule-request.ts'
-import { checkTimerSlots } from './schedule-request.ts'
+import { parseTimerSlots } from './schedule-request.ts'
 import { toAssessmentClaims } from './change-claims.ts'
 
 /** For one telegram; a day takes up to forty. */
@@ -72,7 +72,7 @@ export function assessDayScheduleWrite({ heating, regulator, id, wish }: DayWrit
 }
 
 /** Which day of which program shall be what. */
-export interface DayScheduleChange {
+export interface ProgramDayScheduleRequest {
   readonly id: TimerProgramId
   readonly wish: DayScheduleRequest
 }
@@ -137,7 +137,7 @@ function talkOf(heating: HeatingBusClient, { call, pause }: DayWriteContext): Re
 }
 
 /** One day as it would be written, and where. */
-export interface DayWritePlan extends DayScheduleChange {
+export interface DayWritePlan extends ProgramDayScheduleRequest {
   readonly heating: HeatingBusClient
   readonly regulator: KnownRegulator
   readonly config: ProgramConfig
@@ -146,7 +146,7 @@ export interface DayWritePlan extends DayScheduleChange {
 
 /** Everything that can be refused is refused here, before the first telegram that changes something. */
 export async function planDayScheduleWrite(
-  { id, wish }: DayScheduleChange,
+  { id, wish }: ProgramDayScheduleRequest,
   job: DayWriteContext,
 ): Promise<Result<DayWritePlan, Fault>> {
   const found = findBus(job.house, wish.bus)
@@ -161,7 +161,7 @@ export async function planDayScheduleWrite(
   const config =
     readKnownTimerProgram(regulator, id, shadow)?.config ?? (await askConfig(talkOf(heating, job), regulator, id))
   if (config === undefined) return fail(createEbusNotFoundFault('The regulator has no such program.'))
-  const checked = checkTimerSlots(wish.slots, { id, config, setpoint: setpointOf(heating, id) })
+  const checked = parseTimerSlots(wish.slots, { id, config, setpoint: setpointOf(heating, id) })
   return checked.ok
     ? ok({ id, wish, heating, regulator, config, slots: checked.value })
     : fail(createEbusArgumentsFault(checked.fault))

@@ -56,7 +56,7 @@ export function resolveBusLockKey({ buses }: EbusToolContext, body: JsonObject):
 }
 
 /** Computes nothing by itself: a view computes what is requested of it. */
-export function createCurrentView({ clock, version }: EbusToolContext, heating: HeatingBusClient): EbusView {
+export function createLiveBusView({ clock, version }: EbusToolContext, heating: HeatingBusClient): EbusView {
   return createLiveView({
     busId: heating.id,
     installation: heating.installation,
@@ -91,7 +91,7 @@ export function resolveEbusView(
   if (!heating.ok) return heating
   // The bus is checked even if a snapshot decides, because a misspelt name is a mistake in any case.
   if (wish.consistency?.mode !== 'SNAPSHOT') {
-    const view = createCurrentView(house, heating.value)
+    const view = createLiveBusView(house, heating.value)
     return ok({ view, answer: answerer(house, view, { mode: 'LIVE' }) })
   }
   const id = wish.consistency.snapshot_id ?? ''
@@ -166,7 +166,7 @@ function answerer(
 }
 
 /** The age of a plane, as a whole and field by field; absent for an empty plane. */
-export function describePlaneFreshness(
+export function toPlaneFreshnessJson(
   { fields }: SemanticPlane,
   nowMs: number,
   { eachField, messageName }: { readonly eachField: boolean; readonly messageName?: EbusView['messageName'] },

@@ -32,7 +32,7 @@ const series = z.object({
   monthly_meta: z.array(figureMeta),
 })
 /** `total` is present if a manufacturer's definition counts hot water and heating in one figure, in kWh. */
-export const meterSchema = z.object({
+export const energyMeterSchema = z.object({
   dhw: series.exactOptional(),
   climate: series.exactOptional(),
   total: z.object({ today: number, all_time: number }).exactOptional(),

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
-import { requireDefinitions, createUnknownMessageFault } from './definition-lookup.ts'
+import { findBusDefinitions, createUnknownMessageFault } from './definition-lookup.ts'
 import type { PlannedMessageWrite } from './defined-write.ts'
 import { assessMessageWrite, planMessageWrite, writeDefinedMessage } from './defined-write.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
@@ -99,7 +99,7 @@ export function createMessageWriteTool(house: EbusToolContext): Capability {
 }
 
 function plan(house: EbusToolContext, wish: WriteWish): Result<PlannedMessageWrite, Fault> {
-  const found = requireDefinitions(house, wish.bus)
+  const found = findBusDefinitions(house, wish.bus)
   if (!found.ok) return found
   const message = found.value.definitions.named(wish.circuit, wish.name, 'write')
   if (message === undefined) return fail(createUnknownMessageFault(found.value.definitions, wish))

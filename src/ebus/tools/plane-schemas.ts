@@ -7,7 +7,13 @@ import { FM5_MODES } from '../semantic/fm5-module.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { PROGRAM_CHANNELS, WEEKDAYS } from '../semantic/timer-program.ts'
 import { optionalFlag as flag, optionalNumber as number, optionalText as text } from './plane-field-schemas.ts'
-import { boilerStatusSchema, cylinderSchema, heatPumpSchema, meterSchema, solarSchema } from './heat-source-schemas.ts'
+import {
+  boilerStatusSchema,
+  cylinderSchema,
+  heatPumpSchema,
+  energyMeterSchema,
+  solarSchema,
+} from './heat-source-schemas.ts'
 import { SETPOINT_REASONS } from '../semantic/current-setpoint.ts'
 
 /** Demand and valve position are in the contract; no register with them is known, so they are always absent. */
@@ -212,9 +218,9 @@ export const PLANE_SCHEMAS: Readonly<Record<SemanticPlaneName, z.ZodType>> = {
   dhw: dhw.nullable(),
   energy_totals: z
     .object({
-      gas: meterSchema.exactOptional(),
-      electric: meterSchema.exactOptional(),
-      solar: meterSchema.exactOptional(),
+      gas: energyMeterSchema.exactOptional(),
+      electric: energyMeterSchema.exactOptional(),
+      solar: energyMeterSchema.exactOptional(),
     })
     .nullable(),
   boiler_status: boilerStatusSchema.nullable(),

@@ -8,11 +8,11 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
-import { detailArgument, viewArguments } from './arguments.ts'
+import { fieldFreshnessArgument, viewArguments } from './arguments.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext, EbusViewRequest } from './ebus-tool-context.ts'
-import { describePlaneFreshness, resolveEbusView } from './ebus-tool-context.ts'
+import { toPlaneFreshnessJson, resolveEbusView } from './ebus-tool-context.ts'
 import { readMissingPlaneValues } from './missing-plane-values.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 
@@ -123,7 +123,7 @@ export function createPlaneTools(house: EbusToolContext): readonly Capability[] 
     defineTool({
       ...words,
       name,
-      input: z.strictObject({ ...viewArguments, detail: detailArgument }),
+      input: z.strictObject({ ...viewArguments, detail: fieldFreshnessArgument }),
       output: createEbusOutputSchema(PLANE_SCHEMAS[plane]),
       effect: 'reads',
       family: ebusFamily,
@@ -139,7 +139,7 @@ export function createPlaneTools(house: EbusToolContext): readonly Capability[] 
       return ok({
         data: answer(
           shown.data,
-          describePlaneFreshness(shown, house.clock.now(), { eachField: detail, messageName: view.messageName }),
+          toPlaneFreshnessJson(shown, house.clock.now(), { eachField: detail, messageName: view.messageName }),
         ),
       })
     }),

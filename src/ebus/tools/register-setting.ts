@@ -16,11 +16,11 @@ import { formatBusAddress } from '../observe/observation.ts'
 import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
 import { PlaneReader } from '../semantic/plane-reader.ts'
 import { toRegisterReadKey } from '../semantic/read-key.ts'
-import type { RegulatorValue } from '../semantic/register.ts'
+import type { DecodedRegisterValue } from '../semantic/register.ts'
 import {
   decodeRegisterValue,
-  encodeDate,
-  encodeNumber,
+  encodeDateRegisterValue,
+  encodeNumericRegisterValue,
   isWrittenValueReadBack,
   formatRegisterActuator,
   extractRegisterBytes,
@@ -46,14 +46,17 @@ import { toAssessmentClaims } from './change-claims.ts'
 /** The limit for one telegram; a setting takes up to twelve. */
 const TELEGRAM_MS = 4_000
 
-export interface RegisterSetting {
+export interface ResolvedRegisterSetting {
   readonly heating: HeatingBusClient
   readonly address: number
   readonly zone: string | undefined
   readonly plan: SettingPlan
 }
 
-export function resolveRegisterSetting(house: EbusToolContext, wish: SettingToolInput): Result<RegisterSetting, Fault> {
+export function resolveRegisterSetting(
+  house: EbusToolContext,
+  wish: SettingToolInput,
+): Result<ResolvedRegisterSetting, Fault> {
   const found = findBus(house, wish.bus)
   if (!found.ok) return found
   const heating = found.value
@@ -91,7 +94,7 @@ function valueOf(value: SettingRequest['value']): SettingRequest['value'] {
 
 /** The last changed register is the actuator, as when it is written by its number. */
 export function assessRegisterSetting(
-  { address, zone, plan, heating }: RegisterSetting,
+  { address, zone, plan, heating }: ResolvedRegisterSetting,
   wish: SettingToolInput,
 ): CallAssessment {
   const busId = heating.id
@@ -122,13 +125,13 @@ export function assessRegisterSetting(
 export async function writeRegisterSetting(
   house: EbusToolContext,
   wish: SettingToolInput,
-  { resolved, call }: { readonly resolved: RegisterSetting; readonly call: Call },
+  { resolved, call }: { readonly resolved: ResolvedRegisterSetting; readonly call: Call },
 ): Promise<Outcome> {
   const { heating, address, zone, plan } = resolved
   const telegram = { deadlineMs: TELEGRAM_MS, caller: toAccountKey(call.caller) }
   return heating.exclusively(async () => {
     if (call.signal.aborted) return fail(createCancelledBusCallFault())
-    const before: (RegulatorValue | undefined)[] = []
+    const before: (DecodedRegisterValue | undefined)[] = []
     for (const step of plan.steps) {
       const key = toRegisterReadKey(address, step.register, step.instance)
       const read = await heating.read(key, { ...telegram, maxAgeMs: 0, source: 'write_confirm' })
@@ -139,7 +142,7 @@ export async function writeRegisterSetting(
     const undo = undoOf(plan, before, wish.bus)
     const answer = (
       confirmed: boolean,
-      after: readonly (RegulatorValue | undefined)[],
+      after: readonly (DecodedRegisterValue | undefined)[],
       more: JsonObject,
     ): JsonObject => ({
       setting: wish.setting,
@@ -169,7 +172,7 @@ export async function writeRegisterSetting(
       }
       written.push(bytes)
     }
-    const after: (RegulatorValue | undefined)[] = []
+    const after: (DecodedRegisterValue | undefined)[] = []
     let confirmed = true
     for (const [index, step] of plan.steps.entries()) {
       const key = toRegisterReadKey(address, step.register, step.instance)
@@ -184,7 +187,7 @@ export async function writeRegisterSetting(
 
 function undoOf(
   plan: SettingPlan,
-  before: readonly (RegulatorValue | undefined)[],
+  before: readonly (DecodedRegisterValue | undefined)[],
   bus: string | undefined,
 ): JsonObject {
   const ofBus = bus === undefined ? {} : { bus }
@@ -193,7 +196,8 @@ function undoOf(
 
 /** Throws for values that do not fit, which a plan never contains. */
 function bytesOf({ register, value, name }: SettingRegisterWrite): Uint8Array {
-  const bytes = typeof value === 'string' ? encodeDate(value) : encodeNumber(register.type, value)
+  const bytes =
+    typeof value === 'string' ? encodeDateRegisterValue(value) : encodeNumericRegisterValue(register.type, value)
   if (bytes === undefined) throw new RangeError(`${name} does not take ${value}`)
   return bytes
 }

@@ -106,7 +106,7 @@ export function createRegistryTools(house: EbusToolContext): readonly Capability
       const found = findDevice(house, { address, ...wish }, call)
       if (!found.ok) return found
       const { device, view, answer } = found.value
-      const chosen = findPlane(device, plane)
+      const chosen = findMethodPlane(device, plane)
       if (!chosen.ok) return chosen
       const bus = house.buses.length > 1 ? view.busId : undefined
       const settings = view.settings().filter((setting) => device.addresses.includes(setting.address))
@@ -144,7 +144,7 @@ function findDevice(
 }
 
 /** Lists the existing ones, so that the next call can be right. */
-export function findPlane({ planes }: BusDeviceView, name: string): Result<MethodPlane, Fault> {
+export function findMethodPlane({ planes }: BusDeviceView, name: string): Result<MethodPlane, Fault> {
   const plane = planes.find((each) => each.name === name)
   if (plane !== undefined) return ok(plane)
   return fail(

@@ -17,7 +17,7 @@ import { toBusDeviceJson } from './device-view.ts'
 import { ebusFamily } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
-import { describePlaneFreshness, createCurrentView, createLiveAnswerFields } from './ebus-tool-context.ts'
+import { toPlaneFreshnessJson, createLiveBusView, createLiveAnswerFields } from './ebus-tool-context.ts'
 import { readMissingPlaneValues } from './missing-plane-values.ts'
 import { PLANE_TOOL_DEFINITIONS } from './plane-tools.ts'
 import { listHolidayAndScheduleSettings, toSettingJson } from './setting-view.ts'
@@ -59,7 +59,7 @@ function resource(house: EbusToolContext, heating: HeatingBusClient, topic: Topi
   })
   return tool.handledBy(async (_, call) => {
     await readMissingPlaneValues(house, { planes: planesOf(topic), bus: heating.id }, call)
-    const view = createCurrentView(house, heating)
+    const view = createLiveBusView(house, heating)
     const bus = house.buses.length > 1 ? heating.id : undefined
     const { data, beside } = show(view, { topic, bus }, house.clock.now())
     const away = data === null ? createBusUnreachableFault(view.reach) : undefined
@@ -95,7 +95,7 @@ function show(
   if (topic === 'messages')
     return { data: listBusMessages(view, { limit: SHOWN_MESSAGES, payload: false }), beside: {} }
   const plane = view.plane(topic)
-  return { data: plane.data, beside: describePlaneFreshness(plane, nowMs, { eachField: false }) }
+  return { data: plane.data, beside: toPlaneFreshnessJson(plane, nowMs, { eachField: false }) }
 }
 
 function wordsFor(topic: Topic): { readonly title: string; readonly description: string } {

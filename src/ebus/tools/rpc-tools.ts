@@ -8,7 +8,7 @@
  * Pure, given its house.
  */
 import { z } from 'zod'
-import type { CallAssessment, Capability, ConfirmationArgumentCompleter } from '../../bus/capability.ts'
+import type { CallAssessment, Capability, GuardArgumentCompleter } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import { toHex } from '../../core/bytes.ts'
 import type { PolicyReason } from '../../core/fault.ts'
@@ -122,7 +122,7 @@ function gateReasons(invocation: MethodInvocation, changes: boolean): readonly P
 }
 
 /** The missing gates, which depend on whether the named method changes something. */
-function completeInvocation(house: EbusToolContext): ConfirmationArgumentCompleter {
+function completeInvocation(house: EbusToolContext): GuardArgumentCompleter {
   return (body, { traceId }) => {
     const named = methodName.safeParse(body)
     if (!named.success) return {}

@@ -54,7 +54,7 @@ export interface TimerProgramFacts {
 }
 
 /** Returns the slots in order of the day, or all mistakes at once. */
-export function checkTimerSlots(
+export function parseTimerSlots(
   slots: readonly SlotInput[],
   facts: TimerProgramFacts,
 ): Result<readonly TimerSlot[], readonly ArgumentIssue[]> {

@@ -35,7 +35,7 @@ export const scheduleDaysSchema = z.strictObject({
 })
 export type ScheduleDays = z.output<typeof scheduleDaysSchema>
 
-export interface ScheduleChange {
+export interface ScheduleChangeRequest {
   readonly id: TimerProgramId
   readonly days: ScheduleDays
   readonly dryRun?: boolean
@@ -45,7 +45,7 @@ export interface ScheduleChange {
 
 /** Plans every day, so that everything that can be refused is refused before the first day is written. */
 export async function planScheduleChange(
-  { id, days, ...asked }: ScheduleChange,
+  { id, days, ...asked }: ScheduleChangeRequest,
   job: DayWriteContext,
 ): Promise<Result<readonly DayWritePlan[], Fault>> {
   const plans: DayWritePlan[] = []

@@ -16,7 +16,7 @@ import type { EbusToolContext } from './ebus-tool-context.ts'
 import { resolveBusLockKey, findBus } from './ebus-tool-context.ts'
 import { slotOutputSchema } from './plane-schemas.ts'
 import { slotInputSchema, weekdayInputSchema } from './schedule-request.ts'
-import type { DayScheduleRequest, DayWriteContext, DayScheduleChange, DayWritePlan } from './day-schedule.ts'
+import type { DayScheduleRequest, DayWriteContext, ProgramDayScheduleRequest, DayWritePlan } from './day-schedule.ts'
 import {
   DHW_PROGRAM_ID,
   planDayScheduleWrite,
@@ -106,7 +106,7 @@ export function createScheduleTools(
 function programSteps<Input>(
   house: EbusToolContext,
   pause: DayWriteContext['pause'],
-  meant: (input: Input) => Result<DayScheduleChange, Fault>,
+  meant: (input: Input) => Result<ProgramDayScheduleRequest, Fault>,
 ): {
   readonly plan: (input: Input, call: Call) => Promise<Result<DayWritePlan, Fault>>
   readonly assess: (plan: DayWritePlan) => CallAssessment

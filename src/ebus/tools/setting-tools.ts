@@ -21,13 +21,13 @@ import { ebusFamily } from './ebus-envelope.ts'
 import { createEbusArgumentFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { resolveBusLockKey, findBus } from './ebus-tool-context.ts'
-import type { ScheduleChange } from './schedule-setting.ts'
+import type { ScheduleChangeRequest } from './schedule-setting.ts'
 import { assessScheduleChange, planScheduleChange, setScheduleDays } from './schedule-setting.ts'
 import { DHW_PROGRAM_ID } from './day-schedule.ts'
 import type { DayWriteContext, DayWritePlan } from './day-schedule.ts'
 import { readMissingPlaneValues } from './missing-plane-values.ts'
 import { SET_SETTING_TOOL_NAME } from './setting-view.ts'
-import type { RegisterSetting } from './register-setting.ts'
+import type { ResolvedRegisterSetting } from './register-setting.ts'
 import {
   writeRegisterSetting,
   resolveRegisterSetting,
@@ -42,8 +42,8 @@ const TIMEOUT_SECONDS = 300
 
 /** The writes of a setting: registers, or days of a program. */
 type SettingChange =
-  | { readonly kind: 'registers'; readonly resolved: RegisterSetting }
-  | { readonly kind: 'schedule'; readonly schedule: ScheduleChange; readonly days: readonly DayWritePlan[] }
+  | { readonly kind: 'registers'; readonly resolved: ResolvedRegisterSetting }
+  | { readonly kind: 'schedule'; readonly schedule: ScheduleChangeRequest; readonly days: readonly DayWritePlan[] }
 
 export function createSettingTools(
   house: EbusToolContext,
@@ -94,7 +94,7 @@ function planeOf(setting: SettingToolInput['setting']): SemanticPlaneName {
 }
 
 /** Returns `undefined` if no program is meant. */
-function scheduleOf(house: EbusToolContext, wish: SettingToolInput): Result<ScheduleChange, Fault> | undefined {
+function scheduleOf(house: EbusToolContext, wish: SettingToolInput): Result<ScheduleChangeRequest, Fault> | undefined {
   const { setting, value } = wish
   if (setting !== 'schedule' && setting !== 'hot_water_schedule') return undefined
   if (typeof value !== 'object' || !('weekdays' in value))

@@ -20,9 +20,9 @@ import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import {
   findBus,
-  describePlaneFreshness,
+  toPlaneFreshnessJson,
   resolveEbusView,
-  createCurrentView,
+  createLiveBusView,
   createLiveOutcome,
 } from './ebus-tool-context.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
@@ -119,7 +119,7 @@ export function createSnapshotTools(
     captureTool.handledBy(async ({ bus }, call) => {
       const heating = findBus(house, bus)
       if (!heating.ok) return heating
-      const view = captureEbusView(createCurrentView(house, heating.value))
+      const view = captureEbusView(createLiveBusView(house, heating.value))
       const taken = house.snapshots.take(view, toCallerKey(call.caller), view.atMs)
       if (!taken.ok) return taken
       const { id, expiresAtMs } = taken.value
@@ -183,7 +183,7 @@ async function firstReading(
     const waitedMs = house.clock.monotonic() - startMs
     const patienceMs = heating.status().connected ? timeoutMs : Math.min(timeoutMs, CONNECT_PATIENCE_MS)
     if (waitedMs >= patienceMs || call.signal.aborted || heating.isThrough()) break
-    const view = createCurrentView(house, heating)
+    const view = createLiveBusView(house, heating)
     if (!wanted.some((name) => isMissing(view, name))) break
     await pause(WAKE_MS)
   }
@@ -229,5 +229,5 @@ function besides(
   const fields = new Map(
     wanted.flatMap((name) => [...view.plane(name).fields].map(([path, field]) => [`${name}.${path}`, field] as const)),
   )
-  return describePlaneFreshness({ data: null, fields }, house.clock.now(), { eachField })
+  return toPlaneFreshnessJson({ data: null, fields }, house.clock.now(), { eachField })
 }

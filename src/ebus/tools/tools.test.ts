@@ -6,9 +6,9 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { computeDataHash, ebusFamily } from './ebus-envelope.ts'
 import { createBusReadFault, createBusWriteFault } from './faults.ts'
-import { describePlaneFreshness } from './ebus-tool-context.ts'
+import { toPlaneFreshnessJson } from './ebus-tool-context.ts'
 import type { TimerProgramFacts, SlotInput } from './schedule-request.ts'
-import { checkTimerSlots } from './schedule-request.ts'
+import { parseTimerSlots } from './schedule-request.ts'
 import { EbusSnapshots } from './ebus-snapshots.ts'
 import type { EbusView } from './ebus-view.ts'
 import { captureEbusView, createLiveView } from './ebus-view.ts'
@@ -226,7 +226,7 @@ describe('freshness', () => {
       ['a', field(NOW - 500)],
       ['b', field(NOW - 2_000)],
     ])
-    expect(describePlaneFreshness({ data: null, fields }, NOW, { eachField: true })).toEqual({
+    expect(toPlaneFreshnessJson({ data: null, fields }, NOW, { eachField: true })).toEqual({
       freshness: {
         source: 'poll',
         observed_at: '2026-01-04T23:59:58.000Z',
@@ -242,7 +242,7 @@ describe('freshness', () => {
 
   it('is old whenever the last run knew it or somebody changed it since', () => {
     const stale = (each: ReturnType<typeof field>): unknown => {
-      const { freshness } = describePlaneFreshness({ data: null, fields: new Map([['a', each]]) }, NOW, {
+      const { freshness } = toPlaneFreshnessJson({ data: null, fields: new Map([['a', each]]) }, NOW, {
         eachField: false,
       }) as {
         freshness: { stale: boolean }
@@ -254,7 +254,7 @@ describe('freshness', () => {
       true,
       true,
     ])
-    expect(describePlaneFreshness({ data: null, fields: new Map() }, NOW, { eachField: true })).toEqual({})
+    expect(toPlaneFreshnessJson({ data: null, fields: new Map() }, NOW, { eachField: true })).toEqual({})
   })
 })
 
@@ -281,7 +281,7 @@ describe('slots', () => {
   })
 
   it('come in the order of the day, whatever order they were given in', () => {
-    expect(checkTimerSlots([slot(720, 780, 20), slot(360, 485, 21)], facts)).toEqual({
+    expect(parseTimerSlots([slot(720, 780, 20), slot(360, 485, 21)], facts)).toEqual({
       ok: true,
       value: [
         { startMinute: 360, endMinute: 485, celsius: 21 },
@@ -291,7 +291,7 @@ describe('slots', () => {
   })
 
   it('are refused with every mistake at once', () => {
-    const refused = checkTimerSlots([slot(720, 700, 20), slot(0, 60), slot(30, 1_441, 31)], facts)
+    const refused = parseTimerSlots([slot(720, 700, 20), slot(0, 60), slot(30, 1_441, 31)], facts)
     expect(refused.ok).toBe(false)
     const messages = refused.ok ? [] : refused.fault.map(({ path, message }) => `${path.join('.')}: ${message}`)
     expect(messages).toEqual([
@@ -307,8 +307,8 @@ describe('slots', () => {
 
   it('have no temperature where the program keeps none', () => {
     const short: TimerProgramFacts = { ...facts, config: { ...facts.config, hasTemperature: false } }
-    expect(checkTimerSlots([slot(360, 480, 21)], short)).toMatchObject({ ok: true, value: [{ celsius: undefined }] })
-    expect(checkTimerSlots([slot(360, 480, 22)], short)).toMatchObject({ ok: false })
-    expect(checkTimerSlots([slot(365, 480)], short)).toMatchObject({ ok: false })
+    expect(parseTimerSlots([slot(360, 480, 21)], short)).toMatchObject({ ok: true, value: [{ celsius: undefined }] })
+    expect(parseTimerSlots([slot(360, 480, 22)], short)).toMatchObject({ ok: false })
+    expect(parseTimerSlots([slot(365, 480)], short)).toMatchObject({ ok: false })
   })
 })

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 
 import { fromHex, toHex } from '../../core/bytes.ts'
 import type { BusLineEvent, BusLineDecoderState } from './bus-line.ts'
-import { SILENCE_SYMBOL, newBusLineDecoder, stepBusLineDecoder } from './bus-line.ts'
+import { STREAM_GAP_SYMBOL, newBusLineDecoder, stepBusLineDecoder } from './bus-line.ts'
 
 /** Hex pairs as the wire carries them; `--` is silence. */
 function play(trace: string, line: BusLineDecoderState = newBusLineDecoder()): string[] {
   const told: string[] = []
   for (const word of trace.trim().split(/\s+/)) {
-    const heard = stepBusLineDecoder(line, word === '--' ? SILENCE_SYMBOL : Number.parseInt(word, 16))
+    const heard = stepBusLineDecoder(line, word === '--' ? STREAM_GAP_SYMBOL : Number.parseInt(word, 16))
     if (heard !== undefined) told.push(tell(heard))
   }
   return told

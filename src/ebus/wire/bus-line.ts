@@ -19,7 +19,7 @@ import type { TelegramExchange } from './telegram.ts'
 import { MAX_TELEGRAM_DATA_BYTES } from './telegram.ts'
 
 /** Fed instead of a symbol when the stream has a gap: no signal, a lost connection, a restarted adapter. */
-export const SILENCE_SYMBOL = -1
+export const STREAM_GAP_SYMBOL = -1
 
 export type BrokenTelegramCause =
   /** Only an address between two SYN: an arbitration without a winner, or a winner that sent nothing. */
@@ -103,7 +103,7 @@ export function newBusLineDecoder(): BusLineDecoderState {
 
 export function stepBusLineDecoder(line: BusLineDecoderState, symbol: number): BusLineEvent | undefined {
   // Most symbols are in the middle of a part and need no decision, so they take a fast path.
-  if (line.plainLeft > 0 && !line.escaping && symbol !== ESC && symbol !== SYN && symbol !== SILENCE_SYMBOL) {
+  if (line.plainLeft > 0 && !line.escaping && symbol !== ESC && symbol !== SYN && symbol !== STREAM_GAP_SYMBOL) {
     line.symbols++
     line.plainLeft--
     line.crc = addByteToCrc(line.crc, symbol)
@@ -111,7 +111,7 @@ export function stepBusLineDecoder(line: BusLineDecoderState, symbol: number): B
     else line.response[line.responseLength++] = symbol
     return undefined
   }
-  if (symbol === SILENCE_SYMBOL) return endAt(line, 'deaf', 'silence')
+  if (symbol === STREAM_GAP_SYMBOL) return endAt(line, 'deaf', 'silence')
   line.symbols++
   if (symbol === SYN) {
     line.syns++

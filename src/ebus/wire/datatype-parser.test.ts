@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 
 import { vectorRows } from '../../../test/shared-data.ts'
 import { fromHex, toHex } from '../../core/bytes.ts'
-import type { CalendarDate, FieldValue, TimeOfDay } from './datatype.ts'
+import type { CalendarDate, DatatypeValue, TimeOfDay } from './datatype.ts'
 import { parseDatatype, parseNumberDatatype } from './datatype-parser.ts'
 import { layOutFields } from './field-positions.ts'
 
 /** `decoded` as ebusd prints it: that is how the vectors were written down. */
-function printed(spec: string, value: FieldValue | undefined): string {
+function printed(spec: string, value: DatatypeValue | undefined): string {
   const [name = '', divisor] = spec.split(',')
   if (value === undefined) return /^(BDA|HDA)/.test(name) ? '-.-.-' : /^[BH]TI$/.test(name) ? '-:-:-' : '-'
   if (typeof value === 'number') return printedNumber(name, divisor === undefined ? 1 : Number(divisor), value)
@@ -50,7 +50,7 @@ function significant(value: number): string {
 }
 
 /** The value ebusd's text stands for; its `encode` starts from that text, not from the bytes. */
-function reread(value: FieldValue | undefined, text: string): FieldValue | undefined {
+function reread(value: DatatypeValue | undefined, text: string): DatatypeValue | undefined {
   return typeof value === 'number' && /^[-+0-9.e]+$/.test(text) ? Number(text) : value
 }
 

@@ -1,11 +1,11 @@
 /** Datatype parser: finds every datatype by the name that ebusd's definitions give it, `TYPE[:length][,divisor]`. */
-import type { Datatype, FieldValue } from './datatype.ts'
+import type { Datatype, DatatypeValue } from './datatype.ts'
 import { DATE_DATATYPES } from './date-type.ts'
 import { createBitsDatatype, createNumberDatatype } from './number-type.ts'
 import { createHexDatatype, createIgnDatatype, createNtsDatatype, createStrDatatype } from './text-type.ts'
 import { TIME_DATATYPES } from './time-type.ts'
 
-const FIXED = new Map<string, Datatype<FieldValue>>(
+const FIXED = new Map<string, Datatype<DatatypeValue>>(
   [...DATE_DATATYPES, ...TIME_DATATYPES].map((type) => [type.name, type]),
 )
 
@@ -20,14 +20,14 @@ export function parseNumberDatatype(spec: string): Datatype<number> {
 }
 
 /** `undefined` for a name nobody knows or a length the type cannot have. Lengths count bytes, or bits for BIn. */
-export function parseDatatype(spec: string): Datatype<FieldValue> | undefined {
+export function parseDatatype(spec: string): Datatype<DatatypeValue> | undefined {
   const { name = '', length, divisor } = SPEC.exec(spec)?.groups ?? {}
   if (divisor !== undefined || (length === undefined && createNumberDatatype(name, 1) !== undefined))
     return length === undefined && divisor !== '0' ? createNumberDatatype(name, Number(divisor ?? 1)) : undefined
   return FIXED.get(length === undefined ? name : `${name}:${length}`) ?? sized(name, Number(length ?? 1))
 }
 
-function sized(name: string, length: number): Datatype<FieldValue> | undefined {
+function sized(name: string, length: number): Datatype<DatatypeValue> | undefined {
   const bit = /^BI([0-7])$/.exec(name)?.[1]
   if (bit !== undefined) return createBitsDatatype(Number(bit), length)
   if (length === 0) return undefined

@@ -33,7 +33,7 @@ export interface TimeOfDay {
   readonly second: number
 }
 
-export type FieldValue = number | string | CalendarDate | TimeOfDay
+export type DatatypeValue = number | string | CalendarDate | TimeOfDay
 
 export type DatatypeFault =
   | { readonly kind: 'too-short'; readonly type: string; readonly needed: number; readonly got: number }

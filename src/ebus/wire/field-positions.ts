@@ -3,10 +3,10 @@
  *
  * Fields smaller than a byte share one as long as each starts above the one before; a lower start opens the next byte.
  */
-import type { Datatype, FieldValue } from './datatype.ts'
+import type { Datatype, DatatypeValue } from './datatype.ts'
 
 interface Sized {
-  readonly type: Pick<Datatype<FieldValue>, 'bits' | 'length'>
+  readonly type: Pick<Datatype<DatatypeValue>, 'bits' | 'length'>
 }
 
 export function layOutFields<Field extends Sized>(

@@ -44,7 +44,7 @@ async function observeDevice({ link }: HomeseerToolContext, ref: number): Promis
 }
 
 /** Returns false only if the target can be read and does not show the change. */
-export function isAdminChangeVisible(op: string, args: JsonObject, after: JsonObject | undefined): boolean {
+export function isAdminChangePlausible(op: string, args: JsonObject, after: JsonObject | undefined): boolean {
   if (after === undefined) return true
   if (op === 'config.device_metadata.set') {
     const name = DEVICE_PROPERTY_MEMBERS[toTextOrEmpty(args['property']).toLowerCase()]

@@ -54,7 +54,7 @@ export interface AdminUndoOperation {
 }
 
 /** The state before and after an operation; `undefined` where it is unknown. */
-export interface AdminOperationRecord {
+export interface AdminOperationBeforeAfter {
   readonly args: JsonObject
   readonly before: JsonObject | undefined
   readonly after: JsonObject | undefined
@@ -73,7 +73,7 @@ export interface AdminOperation {
   /** The targets for the owner's lists (`HS4_ADMIN_ALLOWED_*_IDS` and those of devices, events and cameras). */
   readonly touched: (args: JsonObject) => TouchedTargets
   /** The operation that restores the state before, if there is one that really does. */
-  readonly undo?: (done: AdminOperationRecord) => AdminUndoOperation | undefined
+  readonly undo?: (done: AdminOperationBeforeAfter) => AdminUndoOperation | undefined
   /** Arguments that no preview, record or rollback shows. */
   readonly secrets?: readonly string[]
   /** Whether this call sets a secret under an ordinary name. HomeSeer's answer to such a call is not shown. */

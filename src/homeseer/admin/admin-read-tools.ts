@@ -12,11 +12,11 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { hideSecretsInJson } from '../../guard/redaction.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { groupDevicesByName } from '../catalog/homeseer-catalog.ts'
+import { groupDeviceRefsBy } from '../catalog/homeseer-catalog.ts'
 import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import {
   createHomeseerAnswer,
-  toHomeseerAnswer,
+  toHomeseerAnswerOrFault,
   homeseerFamily,
   HOMESEER_READ_DEFAULTS,
 } from '../tools/homeseer-envelope.ts'
@@ -106,7 +106,7 @@ function read(homeseer: HomeseerToolContext, { data, raw, refs, ...words }: Read
     output: z.looseObject({}),
   }).handledBy(async (input) => {
     const more = raw === true ? input['includeRaw'] : input['includeRefs']
-    return toHomeseerAnswer(await data(homeseer, more === true))
+    return toHomeseerAnswerOrFault(await data(homeseer, more === true))
   })
 }
 
@@ -182,7 +182,7 @@ export async function readHomeseerInterfaces(
 ): Promise<Result<Json, Fault>> {
   const house = await readHomeseerDeviceCatalog(homeseer)
   if (!house.ok) return house
-  const groups = groupDevicesByName(house.value, (device) => device.interfaceName)
+  const groups = groupDeviceRefsBy(house.value, (device) => device.interfaceName)
   return ok({
     total: groups.length,
     interfaces: groups.map(({ name, refs }) => ({
@@ -212,7 +212,7 @@ async function categoryList(homeseer: HomeseerToolContext, includeRefs: boolean)
   const rooms = (category: string): readonly string[] => [
     ...new Set(house.value.devices.filter(({ location }) => location === category).map(({ location2 }) => location2)),
   ]
-  const groups = groupDevicesByName(house.value, (device) => device.location)
+  const groups = groupDeviceRefsBy(house.value, (device) => device.location)
   return ok({
     total: groups.length,
     categories: groups.map(({ name, refs }) => ({
@@ -240,7 +240,7 @@ function diagnostics(homeseer: HomeseerToolContext): Capability {
   }).handledBy(async ({ interfaceId, level }) => {
     const house = await readHomeseerDeviceCatalog(homeseer)
     if (!house.ok) return house
-    const groups = groupDevicesByName(house.value, (device) => device.interfaceName).filter(
+    const groups = groupDeviceRefsBy(house.value, (device) => device.interfaceName).filter(
       ({ name }) => interfaceId === undefined || name.toLowerCase() === interfaceId.toLowerCase(),
     )
     if (interfaceId !== undefined && groups.length === 0)

@@ -16,7 +16,7 @@ import { findSelectedEvent, type EventSelector } from '../tools/event-read-tools
 import {
   assessEventRunConsequences,
   assessDeviceWriteConsequences,
-  listUncertainTargets,
+  listPossiblyReachedTargets,
   listReachedTargets,
   toTouchedTargets,
 } from '../tools/consequence-client.ts'
@@ -40,7 +40,7 @@ import { isSecurityCriticalOperation } from './security-critical-operation.ts'
 import { createAdminCallRedactor } from './admin-redaction.ts'
 import { ADMIN_ADAPTER_SCRIPT_FILE_NAME } from '../wire/admin-adapter.ts'
 import { executeAdminOperation, type ExecutedAdminOperation } from './admin-execute-client.ts'
-import { readAdminOperationTarget, isAdminChangeVisible } from './admin-observe-client.ts'
+import { readAdminOperationTarget, isAdminChangePlausible } from './admin-observe-client.ts'
 import {
   createAdminGuardArgumentSchemas,
   omitGuardArguments,
@@ -143,7 +143,7 @@ async function planOperation(
     // Disabling or deleting an event is as sensitive as what the event controls.
     const assessed = await assessEventRunConsequences(homeseer, event)
     if (!assessed.ok) return assessed
-    const reaches = [...listReachedTargets(assessed.value), ...listUncertainTargets(assessed.value)]
+    const reaches = [...listReachedTargets(assessed.value), ...listPossiblyReachedTargets(assessed.value)]
     if (assessed.value.reasons.length > 0) return ok({ args: resolved, effect: 'sensitive', reaches })
     return planDefinition(homeseer, resolved, definition)
   }
@@ -162,7 +162,7 @@ async function planDefinition(
   if (!assessed.ok) return assessed
   const isOrdinary = isHarmless(definition, assessed.value.house) && assessed.value.reasons.length === 0
   const { refs: _, ...touched } = toTouchedTargets(assessed.value)
-  const reaches = [...listReachedTargets(assessed.value), ...listUncertainTargets(assessed.value)]
+  const reaches = [...listReachedTargets(assessed.value), ...listPossiblyReachedTargets(assessed.value)]
   return ok({ args, effect: isOrdinary ? 'admin' : 'sensitive', reaches, touched })
 }
 
@@ -200,7 +200,7 @@ async function actOperation(parts: AdminToolDependencies, acting: Acting): Promi
   const after = await readAdminOperationTarget(homeseer, op, args)
   const result = { ...done.value, before: done.value.before ?? seen, after: done.value.after ?? after }
   // The adapter reads back by itself; HomeSeer's own `ok` only means that it accepted the request.
-  if (result.route === 'direct' && !isAdminChangeVisible(op, args, after))
+  if (result.route === 'direct' && !isAdminChangePlausible(op, args, after))
     return fail(withEnvelope(unseen(op), { ...envelope, result: 'failed', steps: result.steps, before: seen, after }))
   const rollback = await keepRollback(parts, acting, result)
   return createHomeseerAnswer(

@@ -2,7 +2,7 @@
  * Admin undo: the calls that undo administration operations.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { AdminOperationRecord, AdminUndoOperation } from './admin-operation.ts'
+import type { AdminOperationBeforeAfter, AdminUndoOperation } from './admin-operation.ts'
 
 /** The undo of a creation: deletes the new thing, if it has an id. */
 export function createUndoOfCreation(
@@ -18,7 +18,7 @@ export function createUndoOfCreation(
 export function createUndoByFormerValues(
   op: string,
   idName: string,
-  { args, before }: Pick<AdminOperationRecord, 'args' | 'before'>,
+  { args, before }: Pick<AdminOperationBeforeAfter, 'args' | 'before'>,
 ): AdminUndoOperation | undefined {
   if (before === undefined) return undefined
   const names = Object.keys(args).filter((name) => name !== idName)

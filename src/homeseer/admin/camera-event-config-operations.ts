@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { isSecretName } from '../../guard/secret-detection.ts'
 import { toTextOrEmpty } from '../tools/json-text.ts'
-import type { AdminOperationRecord, AdminOperation, AdminUndoOperation } from './admin-operation.ts'
+import type { AdminOperationBeforeAfter, AdminOperation, AdminUndoOperation } from './admin-operation.ts'
 import { createUndoByFormerValues, createUndoOfCreation } from './admin-undo.ts'
 
 const word = z.string().min(1).max(200)
@@ -189,7 +189,7 @@ export function isDescriptiveProperty(property: Json | undefined): boolean {
   return Object.hasOwn(DEVICE_PROPERTY_MEMBERS, toTextOrEmpty(property).toLowerCase())
 }
 
-function propertyBefore({ args, before }: AdminOperationRecord): AdminUndoOperation | undefined {
+function propertyBefore({ args, before }: AdminOperationBeforeAfter): AdminUndoOperation | undefined {
   const name = DEVICE_PROPERTY_MEMBERS[toTextOrEmpty(args['property']).toLowerCase()]
   const value = name === undefined ? undefined : before?.[name]
   if (typeof value !== 'string') return undefined

@@ -109,7 +109,7 @@ export const OCCUPANCY_MODE_CONTROL_LABELS = createWordTable(
 )
 
 /** Buttons of lamps, players, fans and blinds, which open nothing by themselves. */
-export const EVERYDAY_CONTROL_LABELS = createWordTable(
+export const HARMLESS_CONTROL_LABELS = createWordTable(
   'up down stop start pause play next previous forward rewind press toggle run activate dim bright* level last low medium high auto manual heat cool dry eco comfort fan speed volume mute unmute red green blue white warm cold colour color scene source input return dock clean brew boost normal value raise lower max min increase decrease default reset refresh test',
   'hoch runter ab stopp pause drücken umschalten ausführen dunkel hell* stufe niedrig mittel hoch automatik manuell heizen kühlen trocknen rot grün blau weiß warm kalt farbe szene lauter leiser',
   'haut bas monter descendre pause lecture appuyer basculer auto chauffer froid rouge vert bleu blanc',

@@ -6,13 +6,13 @@ import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { Database } from '../../core/database-store.ts'
 import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
 import { homeseerProjection } from '../homeseer-state.ts'
-import type { HomeseerState } from '../homeseer-state.ts'
+import type { HomeseerProjectionState } from '../homeseer-state.ts'
 import type { DeviceKind } from './device-classification.ts'
 
 export class DeviceClassOverrideStore {
   readonly #database: Database
   readonly #log: ProjectionLogWriter
-  readonly #state: HomeseerState
+  readonly #state: HomeseerProjectionState
   readonly #configured: ReadonlyMap<number, DeviceKind>
   #known: { readonly version: number; readonly kinds: ReadonlyMap<number, DeviceKind> }
 

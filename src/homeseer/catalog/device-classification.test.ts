@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
-import { decodeStatus } from '../wire/device.ts'
+import { decodeStatusReply } from '../wire/device.ts'
 import type { DeviceKind } from './device-classification.ts'
 import { buildHomeseerDeviceCatalog } from './homeseer-catalog.ts'
 
 function classOf(record: JsonObject, owner?: DeviceKind) {
-  const status = decodeStatus({ Devices: [{ ref: 1, ...record }] })
+  const status = decodeStatusReply({ Devices: [{ ref: 1, ...record }] })
   if (!status.ok) throw new Error(status.fault.detail)
   const owned = new Map(owner === undefined ? [] : [[1, owner] as const])
   const device = buildHomeseerDeviceCatalog(status.value.devices, new Map([[1, []]]), owned).byRef.get(1)
@@ -222,7 +222,7 @@ describe('class of a device', () => {
   })
 
   it('does not spread from a feature that only reports', () => {
-    const status = decodeStatus({
+    const status = decodeStatusReply({
       Devices: [
         { ref: 1, name: 'Dimmer', relationship: 2, associated_devices: [2, 3] },
         { ref: 2, name: 'Level', relationship: 4, associated_devices: [1], ControlPairs: SWITCH },

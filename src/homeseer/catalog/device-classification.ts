@@ -12,7 +12,7 @@ import type { ControlPair } from '../wire/device.ts'
 import { CONTROL_TYPE_CODES } from '../wire/control-use.ts'
 import { DEVICE_MISC_FLAGS, type HomeseerDeviceRecord } from '../wire/device.ts'
 import type { DeviceCapability } from './device-capabilities.ts'
-import { EVERYDAY_CONTROL_LABELS, ON_OFF_CONTROL_LABELS, OPEN_CLOSE_CONTROL_LABELS } from './control-label-tables.ts'
+import { HARMLESS_CONTROL_LABELS, ON_OFF_CONTROL_LABELS, OPEN_CLOSE_CONTROL_LABELS } from './control-label-tables.ts'
 import { FAN_WORDS, HEATER_WORDS, LIGHT_WORDS, MEDIA_WORDS, OUTLET_WORDS, SCENE_WORDS } from './device-name-tables.ts'
 import { hasWordInTable, splitDeviceNameWords } from './device-name-words.ts'
 import {
@@ -141,7 +141,7 @@ function findUnrecognisedEvidence(
 
 function isUnderstoodControl({ use, label, range }: ControlPair): boolean {
   if (use !== 'None' || range !== undefined || !/\p{L}/u.test(label) || /\d/.test(label)) return true
-  return hasWordInTable(splitDeviceNameWords(label), EVERYDAY_CONTROL_LABELS)
+  return hasWordInTable(splitDeviceNameWords(label), HARMLESS_CONTROL_LABELS)
 }
 
 /** The kind of a device that needs no approval, from the strongest to the weakest sign. */

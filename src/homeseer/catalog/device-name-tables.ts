@@ -257,7 +257,7 @@ export const GAS_WORDS = createWordTable(
 )
 
 /** Words for the water or electricity mains of the whole house. */
-export const UTILITY_MAINS_WORDS = createWordTable(
+export const MAIN_SHUTOFF_WORDS = createWordTable(
   'shutoff mains main',
   'haupthahn hauptventil hauptwasser* hauptschalter',
   'principale générale',
@@ -278,7 +278,7 @@ export const UTILITY_MAINS_WORDS = createWordTable(
 )
 
 /** Words for what a main supplies, or for its shut-off. */
-export const SUPPLY_WORDS = createWordTable(
+export const WATER_AND_POWER_WORDS = createWordTable(
   'water breaker power',
   'wasser strom *wasser *schalter',
   'eau',

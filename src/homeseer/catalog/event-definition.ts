@@ -20,7 +20,7 @@ import { listNumberedMembers, parseMemberNumber, readDeviceRefField } from './ev
 import { collectPossibleIds, isFlagMember, listUnknownMembers } from './event-file-members.ts'
 import { decodeTriggerGroups, readTriggerDevices, type EventTrigger, type TriggerDevices } from './event-trigger.ts'
 
-export interface DeviceAction {
+export interface EventDeviceAction {
   readonly deviceKey: string
   readonly ref: number | undefined
   readonly controlLabel: string | undefined
@@ -31,7 +31,7 @@ export interface EventAction {
   readonly actionKey: string
   readonly type: string
   readonly delay: string | undefined
-  readonly deviceActions: readonly DeviceAction[]
+  readonly deviceActions: readonly EventDeviceAction[]
   readonly script: string | undefined
   readonly method: string | undefined
   readonly params: string | undefined

@@ -10,7 +10,7 @@ import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { readSystemErrorCode } from '../../core/thrown-error.ts'
 import { parseAndSanitizeJson } from '../../core/untrusted-text.ts'
-import { toPortableJson } from '../wire/record-field.ts'
+import { toBoundedJson } from '../wire/record-field.ts'
 import { decodeEventDefinitions, type EventDefinitionFault, type EventDefinition } from './event-definition.ts'
 
 export interface EventFilePaths {
@@ -104,7 +104,7 @@ async function readJson(path: string): Promise<Result<Json, EventFileFault>> {
     return fail({ kind: 'unreadable', path, code: errorCode(error) })
   }
   const value = parseAndSanitizeJson(text.replace(/^\uFEFF/, ''))
-  return value === undefined ? fail({ kind: 'not-json', path }) : ok(toPortableJson(value))
+  return value === undefined ? fail({ kind: 'not-json', path }) : ok(toBoundedJson(value))
 }
 
 function errorCode(error: unknown): string {

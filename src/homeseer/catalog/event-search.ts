@@ -29,7 +29,7 @@ export function findEvents<Event extends NamedEvent>(events: readonly Event[], w
  * A number for each event, by which lists are ordered and paged: its id or, for events of older HomeSeers without ids,
  * a number below zero. All numbers differ, so no page hides an event.
  */
-export function assignEventNumbers(events: readonly ReceivedEvent[]): ReadonlyMap<ReceivedEvent, number> {
+export function assignEventPagingNumbers(events: readonly ReceivedEvent[]): ReadonlyMap<ReceivedEvent, number> {
   const nameless = events.filter(({ id }) => id === undefined)
   const places = new Map(nameless.map((event, at) => [event, at - nameless.length] as const))
   return new Map(events.map((event) => [event, event.id ?? places.get(event) ?? 0]))

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
-import { decodeControlPairs, type ControlPair, decodeStatus } from '../wire/device.ts'
-import { assignEventNumbers, findEvents } from './event-search.ts'
+import { decodeControlPairs, type ControlPair, decodeStatusReply } from '../wire/device.ts'
+import { assignEventPagingNumbers, findEvents } from './event-search.ts'
 import {
   buildHomeseerDeviceCatalog,
-  groupDevicesByName,
-  listDevicesWithChildren,
+  groupDeviceRefsBy,
+  listDevicesAndTheirChildren,
   listRefsSharingPhysicalDevice,
   type HomeseerDeviceCatalog,
 } from './homeseer-catalog.ts'
@@ -16,7 +16,7 @@ const SWITCH = [
 ]
 
 function houseOf(...devices: readonly JsonObject[]): HomeseerDeviceCatalog {
-  const status = decodeStatus({ Devices: devices })
+  const status = decodeStatusReply({ Devices: devices })
   if (!status.ok) throw new Error(status.fault.detail)
   const records = status.value.devices
   return buildHomeseerDeviceCatalog(records, new Map(records.map(({ ref }) => [ref, []])))
@@ -48,11 +48,11 @@ describe('house', () => {
   })
 
   it('adds children to those asked for, once each', () => {
-    expect(listDevicesWithChildren(house, [410, 412, 999]).map((device) => device.ref)).toEqual([410, 412, 413])
+    expect(listDevicesAndTheirChildren(house, [410, 412, 999]).map((device) => device.ref)).toEqual([410, 412, 413])
   })
 
   it('groups, largest first', () => {
-    expect(groupDevicesByName(house, (device) => (device.wrapper ? 'wrapper' : 'rest'))).toEqual([
+    expect(groupDeviceRefsBy(house, (device) => (device.wrapper ? 'wrapper' : 'rest'))).toEqual([
       { name: 'rest', refs: [412, 413] },
       { name: 'wrapper', refs: [410, 500] },
     ])
@@ -62,7 +62,7 @@ describe('house', () => {
     const pairs = new Map<number, readonly ControlPair[]>([
       [7, decodeControlPairs({ ref: 7, ControlPairs: SWITCH }) ?? []],
     ])
-    const status = decodeStatus({ Devices: [{ ref: 7 }, { ref: 8 }] })
+    const status = decodeStatusReply({ Devices: [{ ref: 7 }, { ref: 8 }] })
     const fetched = buildHomeseerDeviceCatalog(status.ok ? status.value.devices : [], pairs)
     expect(fetched.byRef.get(7)).toMatchObject({ controlsKnown: true, capabilities: ['on_off'] })
     expect(fetched.byRef.get(8)).toMatchObject({ controlsKnown: false, controls: [], capabilities: [] })
@@ -116,7 +116,7 @@ describe('sensitivity', () => {
   })
 
   it('is assumed for all members of a device with unknown controls', () => {
-    const status = decodeStatus({
+    const status = decodeStatusReply({
       Devices: [
         { ref: 1, name: 'Front', relationship: 2, associated_devices: [2, 3] },
         { ref: 2, name: 'Motor', relationship: 4, associated_devices: [1] },
@@ -168,6 +168,6 @@ describe('event', () => {
       { ...event('B'), id: 0 },
       { ...event('C'), id: undefined },
     ]
-    expect([...assignEventNumbers([first, second, third]).values()]).toEqual([-2, 0, -1])
+    expect([...assignEventPagingNumbers([first, second, third]).values()]).toEqual([-2, 0, -1])
   })
 })

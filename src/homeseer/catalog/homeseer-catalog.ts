@@ -50,7 +50,7 @@ export function findRootRef(device: HomeseerDevice): number {
 }
 
 /** The asked refs that exist, each followed by its children. */
-export function listDevicesWithChildren(
+export function listDevicesAndTheirChildren(
   house: HomeseerDeviceCatalog,
   refs: readonly number[],
 ): readonly HomeseerDevice[] {
@@ -72,16 +72,16 @@ export function listRefsSharingPhysicalDevice(
   return house.devices.filter((device) => roots.has(findRootRef(device))).map(({ ref }) => ref)
 }
 
-export interface NamedDeviceGroup {
+export interface DeviceRefGroup {
   readonly name: string
   readonly refs: readonly number[]
 }
 
 /** Largest group first; devices without that name are under `''`. */
-export function groupDevicesByName(
+export function groupDeviceRefsBy(
   house: HomeseerDeviceCatalog,
   nameOf: (device: HomeseerDevice) => string,
-): readonly NamedDeviceGroup[] {
+): readonly DeviceRefGroup[] {
   return [...Map.groupBy(house.devices, nameOf)]
     .map(([name, devices]) => ({ name, refs: devices.map(({ ref }) => ref) }))
     .sort((left, right) => right.refs.length - left.refs.length || left.name.localeCompare(right.name, 'en'))

@@ -24,14 +24,14 @@ import {
   HARMLESS_DEVICE_WORDS,
   HOUSE_MODE_WORDS,
   LOCK_WORDS,
-  UTILITY_MAINS_WORDS,
+  MAIN_SHUTOFF_WORDS,
   MODE_WORDS,
   RELAY_WORDS,
   SECURITY_PLUGIN_WORDS,
   SECURITY_WORDS,
   SIREN_DEVICE_TYPE_WORDS,
   SIREN_WORDS,
-  SUPPLY_WORDS,
+  WATER_AND_POWER_WORDS,
   WINDOW_WORDS,
 } from './device-name-tables.ts'
 import { findWordInTable, hasWordInTable, listWordsInTable, type PlainAndAccentedWords } from './device-name-words.ts'
@@ -171,8 +171,9 @@ export function findMainValveEvidence(signs: DeviceKindIndicators): string | und
   if (controls.length === 0) return undefined
   const gas = findWordInTable(name, GAS_WORDS) ?? findWordInTable(type, GAS_WORDS)
   if (gas !== undefined) return describeEvidence('name', gas)
-  const main = findWordInTable(name, UTILITY_MAINS_WORDS) ?? findWordInTable(type, UTILITY_MAINS_WORDS)
-  const shuts = isValve(signs) || hasWordInTable(name, SUPPLY_WORDS) || hasWordInTable(type, SUPPLY_WORDS)
+  const main = findWordInTable(name, MAIN_SHUTOFF_WORDS) ?? findWordInTable(type, MAIN_SHUTOFF_WORDS)
+  const shuts =
+    isValve(signs) || hasWordInTable(name, WATER_AND_POWER_WORDS) || hasWordInTable(type, WATER_AND_POWER_WORDS)
   return shuts ? describeEvidence('name', main) : undefined
 }
 

@@ -8,7 +8,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { readEntryBodyFields } from '../../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
 import { homeseerProjection } from '../homeseer-state.ts'
-import type { HomeseerState } from '../homeseer-state.ts'
+import type { HomeseerProjectionState } from '../homeseer-state.ts'
 import type { Alias, AliasKind } from './alias.ts'
 import { toConfusableSkeleton, toStrictNameKey } from './name-normalisation.ts'
 
@@ -48,7 +48,7 @@ interface KnownAliases {
 export class AliasStore {
   readonly #database: Database
   readonly #log: ProjectionLogWriter
-  readonly #state: HomeseerState
+  readonly #state: HomeseerProjectionState
   #known: KnownAliases
 
   constructor(database: Database, log: ProjectionLogWriter) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
 import { buildHomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
-import { decodeStatus } from '../wire/device.ts'
+import { decodeStatusReply } from '../wire/device.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { parseConfiguredAliases, type Alias } from './alias.ts'
 import {
@@ -41,7 +41,7 @@ const event = (id: number, group: string, name: string): ReceivedEvent => ({
 })
 
 function resolverOf(devices: readonly JsonObject[] = HOME, aliases: readonly Alias[] = []): NameResolver {
-  const status = decodeStatus({ Devices: devices })
+  const status = decodeStatusReply({ Devices: devices })
   return buildNameResolver({
     house: buildHomeseerDeviceCatalog(status.ok ? status.value.devices : [], new Map()),
     events: [event(31, 'Evening', 'Movie Night'), event(33, 'Weekend', 'Movie Night'), event(34, 'Evening', 'Away')],

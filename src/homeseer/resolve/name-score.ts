@@ -26,7 +26,7 @@ export function computeOverlapScore(shared: number, queryWords: number, aliasWor
   return 0.35 + 0.55 * ((2 * ofQuery * ofAlias) / (ofQuery + ofAlias))
 }
 
-export function computeFinalScore(score: number, configured: boolean): number {
+export function addConfiguredAliasBonus(score: number, configured: boolean): number {
   const raised = configured && score > 0 ? Math.min(1, score + CONFIGURED_BONUS) : score
   return Math.round(raised * 1e6) / 1e6
 }

@@ -18,7 +18,7 @@ import {
 import {
   ALIAS_STARTS_WITH_QUERY_SCORE,
   ALIAS_CONTAINS_QUERY_SCORE,
-  computeFinalScore,
+  addConfiguredAliasBonus,
   computeOverlapScore,
   QUERY_STARTS_WITH_ALIAS_SCORE,
 } from './name-score.ts'
@@ -92,8 +92,8 @@ function honestScore(
 ): number {
   const alias = index.aliases[position]
   const cap = score === 1 ? caps(alias?.text ?? '') : ACCENT_CAP
-  const value = computeFinalScore(Math.min(score, cap), alias?.origin === 'configuration')
-  return Math.max(Math.min(value, cap), Math.min(computeFinalScore(guess, false), LOOK_ALIKE_CAP))
+  const value = addConfiguredAliasBonus(Math.min(score, cap), alias?.origin === 'configuration')
+  return Math.max(Math.min(value, cap), Math.min(addConfiguredAliasBonus(guess, false), LOOK_ALIKE_CAP))
 }
 
 function isGuess(score: number, guess: number, value: number): boolean {

@@ -5,7 +5,7 @@
  * The content of `hs4://agent/contract` and of the prompt `hs4_agent_contract`: "LLM workflow rules and mutation safety
  * defaults" (spec 4, Resources). The guard enforces every rule, or our answers make it possible to follow it.
  */
-export const AGENT_RULES_DOCUMENT = {
+export const AGENT_CONTRACT_DOCUMENT = {
   contractVersion: '1.0',
   rules: [
     'Read before you write: hs4://state/summary, then hs4.resolve.* for whatever was named.',

@@ -43,7 +43,7 @@ import {
 import {
   awaitLateDeviceChange,
   readLastPolledValue,
-  readVerificationTiming,
+  chooseConfiguredVerificationTiming,
   type LateDeviceChangeTask,
 } from './change-verification-client.ts'
 import { toDeviceControlRequest } from './device-set-request.ts'
@@ -193,7 +193,7 @@ async function actArea(
         expected: computeControlExpectation(member.choice, member.device.controls),
         before: readLastPolledValue(start),
         wanted: member.choice.pair.label,
-        windowMs: readVerificationTiming(homeseer, member.device, assessed.house).windowMs,
+        windowMs: chooseConfiguredVerificationTiming(homeseer, member.device, assessed.house).windowMs,
       })
     return { ...result, matched, value: record?.value ?? null, status: record?.status ?? null }
   })

@@ -9,7 +9,7 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import { toBase64 } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { PAN_DIRECTIONS, type ReceivedCamera } from '../wire/camera.ts'
+import { CAMERA_PAN_COMMANDS, type ReceivedCamera } from '../wire/camera.ts'
 import { createCameraSnapshotRequest, createCameraPanRequest } from '../wire/json-requests.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
@@ -80,7 +80,7 @@ export function createCameraPanTool(homeseer: HomeseerToolContext): Capability {
     title: 'Move a camera',
     description:
       'Starts or stops moving a camera up, down, left or right. A movement that was started goes on until it is stopped.',
-    input: createTolerantInputSchema({ camId, direction: z.enum(PAN_DIRECTIONS), ...BASE_GUARD_ARGUMENT_SCHEMAS }),
+    input: createTolerantInputSchema({ camId, direction: z.enum(CAMERA_PAN_COMMANDS), ...BASE_GUARD_ARGUMENT_SCHEMAS }),
     effect: 'writes',
     lock: ({ camId: id }) => `homeseer:camera:${toTextOrEmpty(id)}`,
     plan: (input) => movableCamera(homeseer, input.camId),

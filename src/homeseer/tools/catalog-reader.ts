@@ -110,7 +110,7 @@ export function readMirroredDevice({ link: { mirror } }: HomeseerToolContext, re
   return entry === undefined ? undefined : { ...entry, ageMs: mirror.ageMs(entry) }
 }
 
-export function createDeviceView(
+export function createDeviceViewWithLastCommand(
   homeseer: HomeseerToolContext,
   device: HomeseerDevice,
   options: DeviceViewOptions,

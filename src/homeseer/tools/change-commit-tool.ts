@@ -20,14 +20,14 @@ import type { Fault } from '../../core/fault.ts'
 import { parseJsonOrUndefined, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { DecisionPreview } from '../../guard/call-decision.ts'
-import { createDeniedFault, isMissingOnlyConfirmationArguments } from '../../guard/guard-faults.ts'
-import type { ChangeResultState, PreparedChange } from '../../guard/prepared-change.ts'
+import { createPolicyDenialFault, isMissingOnlyConfirmationArguments } from '../../guard/guard-faults.ts'
+import type { PreparedChangeResultState, PreparedChange } from '../../guard/prepared-change.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { extendHs4Fault } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, createTolerantInputSchema } from './homeseer-change.ts'
 import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
-import { createHomeseerClaimCompleter, isDryRunCall, type HomeseerGuardArguments } from './owner-rules.ts'
+import { createGuardArgumentCompleter, isDryRunCall, type HomeseerGuardArguments } from './owner-rules.ts'
 import {
   findPreparableTool,
   previewPreparableCall,
@@ -96,7 +96,7 @@ async function commit(
   // Handled before the token is taken, because a dry run must not use it up.
   if (isDryRunCall(homeseer.rules, args)) return commitDry(context, change, token)
   if (verdict.decision.verdict === 'deny')
-    return fail(asPrepared(createDeniedFault(verdict.decision), { token, claims, change }))
+    return fail(asPrepared(createPolicyDenialFault(verdict.decision), { token, claims, change }))
   // Durable before the change: of concurrent commits of one token, one proceeds.
   const taken = await changes.take(token, principal)
   if (!taken.ok) return taken
@@ -147,7 +147,7 @@ function asPrepared(
   { token, claims, change }: Pick<Committing, 'token' | 'claims'> & { readonly change: PreparedChange },
 ): Fault {
   if (isMissingOnlyConfirmationArguments(fault)) {
-    const missing = createHomeseerClaimCompleter(`Commit ${change.tool}`)(change.args, { traceId: '' })
+    const missing = createGuardArgumentCompleter(`Commit ${change.tool}`)(change.args, { traceId: '' })
     const next = { tool: 'hs4.change.commit', arguments: { token, ...claims, ...missing } }
     return extendHs4Fault(fault, { details: { next } })
   }
@@ -196,7 +196,7 @@ async function commitDry(context: HandlerContext, change: PreparedChange, token:
   })
 }
 
-function endOf(outcome: Outcome): ChangeResultState {
+function endOf(outcome: Outcome): PreparedChangeResultState {
   if (outcome.ok) return 'committed'
   return outcome.fault.kind === 'unknown-outcome' ? 'unknown' : 'failed'
 }

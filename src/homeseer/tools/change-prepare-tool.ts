@@ -14,7 +14,7 @@ import type { Fault } from '../../core/fault.ts'
 import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { DecisionPreview } from '../../guard/call-decision.ts'
-import { createDeniedFault } from '../../guard/guard-faults.ts'
+import { createPolicyDenialFault } from '../../guard/guard-faults.ts'
 import { hideSecretsInJson } from '../../guard/redaction.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
@@ -91,7 +91,7 @@ async function planStaging(
   if (!rehearsed.ok) return rehearsed
   const { decision } = rehearsed.value
   if (decision.verdict === 'deny')
-    return ok({ offer, args, refusal: createDeniedFault(decision), real: rehearsed.value })
+    return ok({ offer, args, refusal: createPolicyDenialFault(decision), real: rehearsed.value })
   const real = await previewPreparableCall(homeseer, found.value, { context, args })
   return real.ok ? ok({ offer, args, refusal: undefined, real: real.value }) : real
 }

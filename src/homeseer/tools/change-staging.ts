@@ -22,7 +22,7 @@ export const INTENT_GUARD_ARGUMENT_SCHEMAS = {
 }
 
 /** `execute` says whether it was carried out, not whether that was requested. */
-export interface StagedHomeseerChange {
+export interface StagedOrCommittedChange {
   readonly execute: boolean
   readonly prepared: JsonObject
   readonly committed?: JsonObject
@@ -44,7 +44,7 @@ export async function prepareAndMaybeCommitChange(
   homeseer: HomeseerToolContext,
   context: HandlerContext,
   wanted: HomeseerChangeToStage,
-): Promise<Result<StagedHomeseerChange, Fault>> {
+): Promise<Result<StagedOrCommittedChange, Fault>> {
   const { toolName, summary } = wanted
   const claims = withWords(wanted)
   const { confirm, intent, reason, dryRun } = claims

@@ -84,7 +84,7 @@ export function computeUsualWaitMs({ config }: Pick<VerificationContext, 'config
   return config.verifyAttempts * config.verifyIntervalMs
 }
 
-export function readVerificationTiming(
+export function chooseConfiguredVerificationTiming(
   context: Pick<VerificationContext, 'config'>,
   device: HomeseerDevice,
   house: HomeseerDeviceCatalog,

@@ -31,7 +31,7 @@ import { toHomeseerDeviceTarget, type HomeseerAssessment } from './homeseer-chan
 import { truncateText } from './json-text.ts'
 import type { TouchedTargets } from './owner-rules.ts'
 
-export type ConsequenceReason =
+export type ConsequenceApprovalReason =
   | 'touches-sensitive-device'
   | 'security-flag'
   /** HomeSeer's event definitions cannot be read. */
@@ -41,7 +41,7 @@ export type ConsequenceReason =
 export interface AssessedConsequences {
   readonly consequences: EventConsequences
   /** Why the consequences need an approval; empty if they need none. */
-  readonly reasons: readonly ConsequenceReason[]
+  readonly reasons: readonly ConsequenceApprovalReason[]
   readonly house: HomeseerDeviceCatalog
   /** Of the event that was asked for, where it is known. */
   readonly definition?: EventDefinition | undefined
@@ -189,7 +189,7 @@ export function listReachedTargets({ consequences: { refs, eventIds } }: Assesse
 }
 
 /** All other devices of the house, if it is not certain that the chain ends with the known ones. */
-export function listUncertainTargets({
+export function listPossiblyReachedTargets({
   consequences: { refs, doubts },
   house,
 }: AssessedConsequences): readonly string[] {
@@ -210,7 +210,7 @@ export function toDeviceChangeAssessment(
     effect: isSensitive ? 'sensitive' : 'writes',
     touched: { ...touched, refs: [...devices.map(({ ref }) => ref), ...refs] },
     reaches: listReachedTargets(assessed),
-    mayReach: listUncertainTargets(assessed),
+    mayReach: listPossiblyReachedTargets(assessed),
   }
 }
 

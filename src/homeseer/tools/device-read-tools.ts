@@ -9,7 +9,7 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import { listDevicesWithChildren } from '../catalog/homeseer-catalog.ts'
+import { listDevicesAndTheirChildren } from '../catalog/homeseer-catalog.ts'
 import { createGenericHomeseerRequest } from '../wire/http-exchange.ts'
 import { isWorthSmallerRequest, type HomeseerLinkFault } from '../wire/link-fault.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
@@ -31,7 +31,7 @@ import {
   readCatalogWithControls,
   readHomeseerDeviceCatalog,
   readCatalogWithFreshDevices,
-  createDeviceView,
+  createDeviceViewWithLastCommand,
 } from './catalog-reader.ts'
 import { pageCursorArgument, cutNumberedPage } from './paging.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
@@ -103,7 +103,7 @@ function list(homeseer: HomeseerToolContext): Capability {
       nextCursor: page.value.nextCursor,
       ...toUnknownControlsCountJson(house.value),
       items: shown.value.map((device) =>
-        createDeviceView(homeseer, device, { includeControls: pairs, includeRaw: raw }),
+        createDeviceViewWithLastCommand(homeseer, device, { includeControls: pairs, includeRaw: raw }),
       ),
     })
   })
@@ -139,7 +139,7 @@ function get(homeseer: HomeseerToolContext): Capability {
       const house = await readCatalogWithFreshDevices(homeseer, requestedRefs)
       if (!house.ok) return house
       const own = requestedRefs.map((ref) => house.value.byRef.get(ref)).filter((device) => device !== undefined)
-      const resolved = resolveChildren ? listDevicesWithChildren(house.value, requestedRefs) : own
+      const resolved = resolveChildren ? listDevicesAndTheirChildren(house.value, requestedRefs) : own
       const shown = resolved.slice(0, limitDeviceCount(homeseer, wanted))
       // Only the shown devices are read again: a root with a hundred features need not cost a hundred reads.
       const fresh = await refreshHomeseerDevices(homeseer, refsOf(shown), raw)
@@ -159,7 +159,7 @@ function get(homeseer: HomeseerToolContext): Capability {
         truncated: shown.length < resolved.length,
         resolvedRefs: resolved.map(({ ref }) => ref),
         items: told.value.map((device) =>
-          createDeviceView(homeseer, device, { includeControls: pairs, includeRaw: raw }),
+          createDeviceViewWithLastCommand(homeseer, device, { includeControls: pairs, includeRaw: raw }),
         ),
       })
     },

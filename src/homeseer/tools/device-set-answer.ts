@@ -40,7 +40,7 @@ export function toDeviceSetJson(
     mode: isControl ? 'control_value' : 'set_status',
     requestedMode,
     controlPath: isControl ? 'hardware' : 'status_only',
-    ...(isControl ? toControlJson(path.choice) : toStoredStatusJson(path)),
+    ...(isControl ? toControlChoiceJson(path.choice) : toStoredStatusJson(path)),
     ...omitUndefined({ source, modeAutoSwitch: isControl ? path.autoSwitch : undefined }),
     ...(isControl ? {} : { stored: true, note: STORED_NOTE }),
     raw,
@@ -52,7 +52,7 @@ export function toDeviceSetJson(
 /** Writing the memory sends nothing to the device, but still sets off events that wait for that value. */
 const STORED_NOTE = 'HomeSeer shows this now; the device itself was told nothing.'
 
-export function toControlJson({ pair, value, text }: DeviceControlChoice): JsonObject {
+export function toControlChoiceJson({ pair, value, text }: DeviceControlChoice): JsonObject {
   const controlUse = pair.use === 'None' ? undefined : pair.use
   return { label: pair.label, ...omitUndefined({ value, text, controlUse }) }
 }
@@ -61,7 +61,7 @@ export function toStoredStatusJson({ value, text }: StatusOnlyMethod): JsonObjec
   return omitUndefined({ value, statusText: text })
 }
 
-export function toPendingJson(outcome: 'still_moving' | 'unreported', untilMs: number): JsonObject {
+export function toPendingDeviceSetJson(outcome: 'still_moving' | 'unreported', untilMs: number): JsonObject {
   return {
     applied: outcome === 'still_moving',
     pending: outcome,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { buildHomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
-import { decodeStatus, decodeControlPairs } from '../wire/device.ts'
+import { decodeStatusReply, decodeControlPairs } from '../wire/device.ts'
 import { chooseDeviceSetMethod, findUnambiguousControl, type DeviceSetRequest } from './device-set-request.ts'
 
 const PAIRS = [
@@ -17,7 +17,7 @@ const PAIRS = [
   { Ref: 5, CCIndex: 2, Label: 'On', ControlUse: 1, ControlValue: 99, ControlType: 5 },
 ]
 
-const status = decodeStatus({ Devices: [{ ref: 5, name: 'Lamp', ControlPairs: PAIRS }] })
+const status = decodeStatusReply({ Devices: [{ ref: 5, name: 'Lamp', ControlPairs: PAIRS }] })
 const device = status.ok ? buildHomeseerDeviceCatalog(status.value.devices, new Map()).byRef.get(5) : undefined
 const pairs = decodeControlPairs({ ref: 5, ControlPairs: PAIRS }) ?? []
 

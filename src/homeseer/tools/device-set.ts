@@ -28,7 +28,7 @@ import {
   computeUsualWaitMs,
   awaitLateDeviceChange,
   readLastPolledValue,
-  readVerificationTiming,
+  chooseConfiguredVerificationTiming,
   verifyDeviceChange,
   subscribeToDevicePushes,
   type DevicePushSubscription,
@@ -47,9 +47,9 @@ import {
   createUnchangedDeviceFault,
   createUnverifiedSetFault,
   suggestStatusRead,
-  toControlJson,
+  toControlChoiceJson,
   toDeviceSetJson,
-  toPendingJson,
+  toPendingDeviceSetJson,
   toStoredStatusJson,
   toVerificationJson,
 } from './device-set-answer.ts'
@@ -205,11 +205,11 @@ async function control(homeseer: HomeseerToolContext, act: Act, path: ControlMet
   const { arrivals } = homeseer
   const learned = told === undefined ? undefined : arrivals.shownFor(device.ref, told)
   const expected = { ...computeControlExpectation(path.choice, act.controls), shown: learned }
-  const timing = readVerificationTiming(homeseer, device, act.assessed.house)
+  const timing = chooseConfiguredVerificationTiming(homeseer, device, act.assessed.house)
   const { before, watch } = act
   const { ref } = device
   const checked = await verifyDeviceChange(homeseer, { ref, expected, before, timing, watch, signal: call.signal })
-  const verification = toVerificationJson(checked, { wanted: toControlJson(path.choice), before })
+  const verification = toVerificationJson(checked, { wanted: toControlChoiceJson(path.choice), before })
   const shown = checked.observed?.value
   if (checked.matched && told !== undefined && isValueOutsideControls(expected, shown) && shown !== undefined)
     arrivals.learnShown(device.ref, told, shown)
@@ -229,7 +229,7 @@ async function control(homeseer: HomeseerToolContext, act: Act, path: ControlMet
   if (checked.outcome === 'still_moving' || checked.outcome === 'unreported')
     return createHomeseerAnswer({
       ...answer,
-      ...toPendingJson(checked.outcome, homeseer.clock.now() + timing.windowMs),
+      ...toPendingDeviceSetJson(checked.outcome, homeseer.clock.now() + timing.windowMs),
     })
   if (checked.outcome === 'unread') return fail(createUnverifiedSetFault(device, checked.fault, verification))
   if (showsNothing(act)) return createHomeseerAnswer({ ...answer, note: SHOWS_NOTHING })

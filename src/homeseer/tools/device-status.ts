@@ -29,9 +29,9 @@ import {
   toDeviceView,
   readHomeseerDeviceCatalog,
   readCatalogWithFreshDevices,
-  createDeviceView,
+  createDeviceViewWithLastCommand,
 } from './catalog-reader.ts'
-import { toHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
+import { toHomeseerAnswerOrFault, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHomeseerReadFault } from './faults.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
@@ -77,7 +77,7 @@ export function createDeviceStatusTool(homeseer: HomeseerToolContext): Capabilit
       missing: z.array(z.int()).exactOptional().describe('Refs that no device has.'),
       snapshot: z.looseObject({ devices: deviceItemsSchema }),
     }),
-  }).handledBy(async (input) => toHomeseerAnswer(await readDeviceStatusData(homeseer, input)))
+  }).handledBy(async (input) => toHomeseerAnswerOrFault(await readDeviceStatusData(homeseer, input)))
 }
 
 /** Also used by the status resources. */
@@ -135,7 +135,7 @@ async function knownStatus(homeseer: HomeseerToolContext, input: StatusInput): P
   if (!house.ok) return house
   const chosen = chosenDevices(house.value, input)
   const devices = chosen.map((device) =>
-    createDeviceView(homeseer, device, { includeControls: false, includeRaw: false }),
+    createDeviceViewWithLastCommand(homeseer, device, { includeControls: false, includeRaw: false }),
   )
   // The head of HomeSeer's last answer; empty if it was not asked yet.
   const { name = null, version = null, fahrenheit = null } = homeseer.link.mirror.head ?? {}

@@ -55,7 +55,7 @@ export function createElicitation(question: string, choices: readonly Elicitatio
 }
 
 /** The choices for a client without elicitation, so that the model asks. */
-export function toChoicesJson(
+export function toChoiceQuestionJson(
   question: string,
   choices: readonly ElicitationOption[],
   prepared: JsonObject | null = null,

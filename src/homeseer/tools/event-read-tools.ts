@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import {
-  assignEventNumbers,
+  assignEventPagingNumbers,
   findEvents,
   isSameHomeseerName,
   type EventQuery,
@@ -138,7 +138,7 @@ function list(homeseer: HomeseerToolContext): Capability {
     const events = await homeseer.catalog.events()
     if (!events.ok) return fail(createHomeseerReadFault(events.fault, 'reading the events'))
     const holds = (text: string, part = ''): boolean => text.toLowerCase().includes(part.toLowerCase())
-    const numbers = assignEventNumbers(events.value)
+    const numbers = assignEventPagingNumbers(events.value)
     const numberOf = (event: ReceivedEvent): number => numbers.get(event) ?? 0
     const found = events.value
       .filter(({ group, name }) => holds(group, filters.groupContains) && holds(name, filters.nameContains))

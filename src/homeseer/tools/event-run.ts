@@ -19,7 +19,7 @@ import { EVENT_SELECTOR_SCHEMAS, findSelectedEvent, type EventSelector } from '.
 import {
   assessEventRunConsequences,
   toConsequencesJson,
-  listUncertainTargets,
+  listPossiblyReachedTargets,
   toEventTarget,
   addConsequencesToLabel,
   listReachedTargets,
@@ -121,7 +121,9 @@ function touchedByRun(
 
 /** An event that cannot be read may set any device, so what the owner forbids for one of them is forbidden for it. */
 function mayReachByRun(assessed: AssessedConsequences): readonly string[] {
-  return assessed.definition === undefined ? listOtherDeviceTargets(assessed.house, []) : listUncertainTargets(assessed)
+  return assessed.definition === undefined
+    ? listOtherDeviceTargets(assessed.house, [])
+    : listPossiblyReachedTargets(assessed)
 }
 
 /** The actions in readable words for the approver. */

@@ -4,7 +4,7 @@ import { DELEGATING_CHANGE_STEPS, defineChange, defineTool } from '../../bus/cap
 import { ok } from '../../core/result.ts'
 import { buildHomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import { buildNameResolver } from '../resolve/name-resolver.ts'
-import { decodeStatus } from '../wire/device.ts'
+import { decodeStatusReply } from '../wire/device.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS } from './homeseer-change.ts'
 import { rankHelpRoutes } from './help-route.ts'
@@ -17,7 +17,7 @@ const button = (Ref: number, CCIndex: number, Label: string, ControlValue: numbe
   ControlUse,
   ControlType: 5,
 })
-const status = decodeStatus({
+const status = decodeStatusReply({
   Devices: [
     { ref: 1, name: 'Desk Lamp', ControlPairs: [button(1, 0, 'Off', 0, 2), button(1, 1, 'On', 255, 1)] },
     { ref: 2, name: 'Front Lock', ControlPairs: [button(2, 0, 'Unlock', 0, 19), button(2, 1, 'Lock', 255, 18)] },

@@ -24,7 +24,7 @@ import { explainEmptyArea, findAreaInText, listDevicesInArea, type AreaQuery } f
 import { formatDeviceLabel } from './catalog-reader.ts'
 import { isGoalAboutSeveralDevices, isQuestionText, chooseArgumentsForGoal } from './help-goal.ts'
 import { suggestToolArguments } from './help-arguments.ts'
-import { countGoalWords, rateNamedTarget, rateTool, roundScore } from './help-score.ts'
+import { countGoalWordsOfKind, rateNamedTarget, rateTool, roundScore } from './help-score.ts'
 import { truncateText } from './json-text.ts'
 
 /** What the steps of a route may do. */
@@ -111,7 +111,7 @@ function houseRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonl
   const many = isGoalAboutSeveralDevices(goal) && asked.mode !== 'read_only' ? areaRoute(asked) : undefined
   const best = Math.max(
     devices.candidates[0]?.score ?? 0,
-    countGoalWords(words, 'event') > 0 ? (events.candidates[0]?.score ?? 0) : 0,
+    countGoalWordsOfKind(words, 'event') > 0 ? (events.candidates[0]?.score ?? 0) : 0,
   )
   // Nothing has that name. The confidence is how likely the words are about something in this house.
   const doubt = clarification(asked, {
@@ -184,7 +184,7 @@ function overviewRoute(
     ...filters.map((capability) => ({ tool: 'hs4.devices.list', argsTemplate: { capability, ...place } })),
   ]
   // A complaint is not answered with a list.
-  const complains = countGoalWords(new Set(listNormalisedWords(goal)), 'diagnose') > 0
+  const complains = countGoalWordsOfKind(new Set(listNormalisedWords(goal)), 'diagnose') > 0
   return { route: 'device_overview', confidence: complains ? OVERVIEW - 0.1 : OVERVIEW + 0.35, steps }
 }
 
@@ -278,7 +278,7 @@ function asking(
 function cameraRoute({ goal, mode, resolver }: HelpRouteInput, words: ReadonlySet<string>): HelpRoute | undefined {
   const [named] = resolveCameras(resolver, goal).candidates
   const [only, ...others] = resolver.cameras.values()
-  const camera = named?.target ?? (countGoalWords(words, 'camera') > 0 && others.length === 0 ? only : undefined)
+  const camera = named?.target ?? (countGoalWordsOfKind(words, 'camera') > 0 && others.length === 0 ? only : undefined)
   if (camera === undefined) return undefined
   const { camId, supportsPanTilt } = camera
   const look: readonly Step[] = [
@@ -330,7 +330,7 @@ function diagnosticRoute(words: ReadonlySet<string>): HelpRoute {
   return {
     route: 'generic_diagnostics',
     // Comes last unless the goal is a complaint, and then after a thing that is named well.
-    confidence: roundScore(0.25 + 0.3 * Math.min(1, countGoalWords(words, 'diagnose'))),
+    confidence: roundScore(0.25 + 0.3 * Math.min(1, countGoalWordsOfKind(words, 'diagnose'))),
     steps: [
       { tool: 'hs4.health.get', argsTemplate: {} },
       { tool: 'hs4.selftest.run', argsTemplate: {} },

@@ -14,10 +14,10 @@ const WORDS = {
 
 /** The score of the named target counts three times as much as the words around it. */
 export function rateNamedTarget(score: number, words: ReadonlySet<string>, kind: keyof typeof WORDS): number {
-  return roundScore(Math.min(1, 0.75 * score + (countGoalWords(words, kind) > 0 ? 0.25 : 0)))
+  return roundScore(Math.min(1, 0.75 * score + (countGoalWordsOfKind(words, kind) > 0 ? 0.25 : 0)))
 }
 
-export function countGoalWords(words: ReadonlySet<string>, kind: keyof typeof WORDS): number {
+export function countGoalWordsOfKind(words: ReadonlySet<string>, kind: keyof typeof WORDS): number {
   return WORDS[kind].split(' ').filter((word) => words.has(word)).length
 }
 

@@ -12,7 +12,7 @@ import type { Fault } from '../../core/fault.ts'
 import type { Result } from '../../core/result.ts'
 import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
 import {
-  createHomeseerClaimCompleter,
+  createGuardArgumentCompleter,
   isDryRunCall,
   listOwnerRuleRefusals,
   MIN_INTENT_OR_REASON_LENGTH,
@@ -90,7 +90,7 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Homese
     ...definition,
     ...unlessDry(rules, definition),
     family: homeseerFamily,
-    completeClaims: createHomeseerClaimCompleter(definition.title),
+    completeClaims: createGuardArgumentCompleter(definition.title),
     assess: (plan, input, context) => {
       const { effect, target, label, touched, reaches = [], mayReach = [], preview } = assess(plan, input)
       return {

@@ -86,7 +86,7 @@ export function createHomeseerAnswer(data: Json): Outcome {
   return ok({ data })
 }
 
-export function toHomeseerAnswer(result: Result<Json, Fault>): Outcome {
+export function toHomeseerAnswerOrFault(result: Result<Json, Fault>): Outcome {
   return result.ok ? createHomeseerAnswer(result.value) : fail(result.fault)
 }
 

@@ -19,7 +19,7 @@ import type { ReceivedEvent } from '../wire/event.ts'
 import { INTENT_GUARD_ARGUMENT_SCHEMAS, toRunnableCall } from './change-staging.ts'
 import { toDeviceSetArguments } from './device-set-request.ts'
 import { DEVICE_SET_SCHEMAS } from './device-set.ts'
-import { toChoicesJson, type ElicitationOption } from './elicitation.ts'
+import { toChoiceQuestionJson, type ElicitationOption } from './elicitation.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
@@ -168,12 +168,15 @@ function sceneChoices(
     const change = { ...toChangeToStage(intent, one), summary: `${query} → ${label}` }
     return { id: intent.idOf(one), label, call: toRunnableCall(change) }
   }
-  return toChoicesJson(`Several things are called exactly that. Ask which one is meant. (${JSON.stringify(query)})`, [
-    ...events.found.candidates.filter(({ match }) => match === 'exact').map((one) => option('Event', events, one)),
-    ...devices.found.candidates
-      .filter(({ match, target }) => match === 'exact' && !target.wrapper)
-      .map((one) => option('Device', devices, one)),
-  ])
+  return toChoiceQuestionJson(
+    `Several things are called exactly that. Ask which one is meant. (${JSON.stringify(query)})`,
+    [
+      ...events.found.candidates.filter(({ match }) => match === 'exact').map((one) => option('Event', events, one)),
+      ...devices.found.candidates
+        .filter(({ match, target }) => match === 'exact' && !target.wrapper)
+        .map((one) => option('Device', devices, one)),
+    ],
+  )
 }
 
 /** The contract says 100, which no Z-Wave dimmer accepts, so the value is adapted. */

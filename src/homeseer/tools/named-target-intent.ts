@@ -24,7 +24,7 @@ import {
   canElicit,
   createElicitation,
   readElicitedChoice,
-  toChoicesJson,
+  toChoiceQuestionJson,
   type ElicitationOption,
 } from './elicitation.ts'
 import { createHs4Fault, extendHs4Fault, type SuggestedToolCall } from './faults.ts'
@@ -152,7 +152,7 @@ export async function carryOutIntent<One extends ResolutionCandidate<unknown>>(
   if (choice === undefined || choice === 'declined') {
     const prepared = await prepareLikely(homeseer, call, { intent, one: top })
     return createHomeseerAnswer({
-      ...toChoicesJson(`${explainAmbiguityToModel(found.verdict) ?? ''} ${said}`, choices, prepared),
+      ...toChoiceQuestionJson(`${explainAmbiguityToModel(found.verdict) ?? ''} ${said}`, choices, prepared),
       ...describe(top),
     })
   }

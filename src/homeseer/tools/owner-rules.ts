@@ -9,7 +9,7 @@
  * administration call follows from the tool, never from an argument.
  */
 import type { HomeseerConfig } from '../../config/homeseer.ts'
-import type { ConfirmationArgumentCompleter } from '../../bus/capability.ts'
+import type { GuardArgumentCompleter } from '../../bus/capability.ts'
 import type { PolicyReason } from '../../core/fault.ts'
 import {
   createExactAllowList,
@@ -145,7 +145,7 @@ function claimReasons(
 }
 
 /** Fills in missing claims of the base guard. The texts are true for a caller that gave none. */
-export function createHomeseerClaimCompleter(title: string): ConfirmationArgumentCompleter {
+export function createGuardArgumentCompleter(title: string): GuardArgumentCompleter {
   return ({ confirm, intent, reason, dryRun }) => ({
     ...(confirm !== undefined || dryRun === true ? {} : { confirm: true }),
     ...(isClaim(intent) || (intent === undefined && dryRun === true) ? {} : { intent: title }),

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import type { Capability, PromptArgument } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
-import { AGENT_RULES_DOCUMENT } from './agent-contract.ts'
+import { AGENT_CONTRACT_DOCUMENT } from './agent-contract.ts'
 import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { HELP_MODES } from './help-route.ts'
 import { ADMIN_DOMAINS, ADMIN_RISK_LEVELS } from './owner-rules.ts'
@@ -108,7 +108,7 @@ export function createHomeseerPrompts(): readonly Capability[] {
         lines(
           ...(objective === undefined ? [] : [`Goal: ${objective}`]),
           `Mode: ${mode}`,
-          ...AGENT_RULES_DOCUMENT.rules.map((rule, index) => `${index + 1}. ${rule}`),
+          ...AGENT_CONTRACT_DOCUMENT.rules.map((rule, index) => `${index + 1}. ${rule}`),
         ),
     }),
     prompt({

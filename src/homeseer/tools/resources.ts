@@ -13,18 +13,22 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { DEVICE_CAPABILITIES } from '../catalog/device-capabilities.ts'
-import { groupDevicesByName } from '../catalog/homeseer-catalog.ts'
+import { groupDeviceRefsBy } from '../catalog/homeseer-catalog.ts'
 import { toAliasProvenance, type Alias, type AliasKind } from '../resolve/alias.ts'
 import type { NameResolver } from '../resolve/name-resolver.ts'
 import { createVersionRequest } from '../wire/json-requests.ts'
-import { AGENT_RULES_DOCUMENT } from './agent-contract.ts'
+import { AGENT_CONTRACT_DOCUMENT } from './agent-contract.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { readDeviceStatusData } from './device-status.ts'
-import { toHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
+import { toHomeseerAnswerOrFault, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import type { AuditAccessPredicate } from './homeseer-audit.ts'
 import { toEventJson } from './event-read-tools.ts'
 import { createHomeseerReadFault } from './faults.ts'
-import { toUnknownControlsCountJson, readHomeseerDeviceCatalog, createDeviceView } from './catalog-reader.ts'
+import {
+  toUnknownControlsCountJson,
+  readHomeseerDeviceCatalog,
+  createDeviceViewWithLastCommand,
+} from './catalog-reader.ts'
 import { toTextOrEmpty } from './json-text.ts'
 import { describeHomeseerPolicy } from './policy-description.ts'
 import { readCurrentResolver, toResolverRefreshJson } from './resolve-tools.ts'
@@ -69,7 +73,9 @@ export function createHomeseerResource(
     output: z.looseObject({}),
   })
   return tool.handledBy(async (_, call) =>
-    toHomeseerAnswer(await read(homeseer, call, (record) => homeseer.guard.mayRead(call.caller, record, tool.offer))),
+    toHomeseerAnswerOrFault(
+      await read(homeseer, call, (record) => homeseer.guard.mayRead(call.caller, record, tool.offer)),
+    ),
   )
 }
 
@@ -154,7 +160,7 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
     path: 'agent/contract',
     title: 'Rules for agents',
     description: 'How to work with these tools safely.',
-    read: async ({ clock }) => ok({ generatedAt: isoTimeOrNull(clock.now()), ...AGENT_RULES_DOCUMENT }),
+    read: async ({ clock }) => ok({ generatedAt: isoTimeOrNull(clock.now()), ...AGENT_CONTRACT_DOCUMENT }),
   },
   {
     path: 'admin/audit/diff',
@@ -184,7 +190,7 @@ async function catalogJson(homeseer: HomeseerToolContext, full: boolean): Promis
     total: devices.length,
     truncated: devices.length > maxDevices,
     ...(devices.length > maxDevices ? { more: MORE } : {}),
-    devices: devices.slice(0, maxDevices).map((device) => createDeviceView(homeseer, device, options)),
+    devices: devices.slice(0, maxDevices).map((device) => createDeviceViewWithLastCommand(homeseer, device, options)),
   })
 }
 
@@ -215,7 +221,7 @@ async function summaryJson(homeseer: HomeseerToolContext, mayRead: AuditAccessPr
   ])
   const { entries: recent } = await audit.query({ limit: RECENT }, mayRead)
   const groups = house.ok
-    ? (name: 'location' | 'interfaceName') => groupDevicesByName(house.value, (one) => one[name])
+    ? (name: 'location' | 'interfaceName') => groupDeviceRefsBy(house.value, (one) => one[name])
     : () => []
   const top = (name: 'location' | 'interfaceName'): readonly JsonObject[] =>
     groups(name)

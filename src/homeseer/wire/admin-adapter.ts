@@ -15,7 +15,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../../core/bytes.ts'
-import { omitUndefined, isJsonObject, parseUntrustedJson, type JsonObject } from '../../core/json.ts'
+import { omitUndefined, isJsonObject, parseJsonReplacingLoneSurrogates, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import type { HomeseerHttpExchange, HomeseerReply, HomeseerReplyFault } from './http-exchange.ts'
@@ -161,6 +161,6 @@ function pack(members: JsonObject): string {
 
 function unpack(packed: string): JsonObject | undefined {
   const bytes = fromBase64url(packed.slice(MARK.length))
-  const value = parseUntrustedJson(bytes && fromUtf8(bytes))
+  const value = parseJsonReplacingLoneSurrogates(bytes && fromUtf8(bytes))
   return isJsonObject(value) && readRecordNumber(value, 'v') === VERSION ? value : undefined
 }

@@ -6,7 +6,7 @@ import { computeBackoffMs, RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import {
   EMPTY_PARTIAL_ASCII_LINE,
   splitCompleteAsciiLines,
-  type DeviceChange,
+  type AsciiDeviceChange,
   type PartialAsciiLine,
   INITIAL_ASCII_SESSION,
   stepAsciiSession,
@@ -24,7 +24,7 @@ export interface AsciiClientOptions {
   readonly pingMs: number
   /** How long connecting and each answer may take. */
   readonly patienceMs: number
-  readonly onChanges: (changes: readonly DeviceChange[]) => void
+  readonly onChanges: (changes: readonly AsciiDeviceChange[]) => void
   readonly onState: (state: AsciiConnectionState) => void
 }
 

@@ -21,14 +21,14 @@ export type AsciiCommand =
   | { readonly kind: 'status'; readonly ref: number | undefined }
   | { readonly kind: 'controls'; readonly ref: number | undefined }
 
-export interface DeviceChange {
+export interface AsciiDeviceChange {
   readonly ref: number
   readonly value: number
   readonly previous: number | undefined
 }
 
 export type AsciiLine =
-  | ({ readonly kind: 'change' } & DeviceChange)
+  | ({ readonly kind: 'change' } & AsciiDeviceChange)
   | { readonly kind: 'ok' }
   | { readonly kind: 'error' }
   | { readonly kind: 'text'; readonly text: string }
@@ -72,7 +72,7 @@ export function decodeAsciiCommand(line: string): AsciiCommand | undefined {
   }
 }
 
-export function encodeAsciiDeviceChange(change: DeviceChange): string {
+export function encodeAsciiDeviceChange(change: AsciiDeviceChange): string {
   return `DC,${change.ref},${change.value},${change.previous ?? 0}\r\n`
 }
 
@@ -174,7 +174,7 @@ export type AsciiSessionInput =
 export type AsciiSessionAction =
   | { readonly kind: 'send'; readonly text: string }
   | { readonly kind: 'live' }
-  | { readonly kind: 'changed'; readonly changes: readonly DeviceChange[] }
+  | { readonly kind: 'changed'; readonly changes: readonly AsciiDeviceChange[] }
   | { readonly kind: 'hang-up'; readonly reason: 'refused' | 'silent' }
 
 export const INITIAL_ASCII_SESSION: AsciiSession = { phase: 'greeting' }

@@ -29,7 +29,7 @@ export interface CameraSnapshot {
   readonly bytes: Uint8Array
 }
 
-export const PAN_DIRECTIONS = [
+export const CAMERA_PAN_COMMANDS = [
   'upstart',
   'upstop',
   'downstart',
@@ -40,7 +40,7 @@ export const PAN_DIRECTIONS = [
   'rightstop',
 ] as const
 
-export type PanDirection = (typeof PAN_DIRECTIONS)[number]
+export type CameraPanCommand = (typeof CAMERA_PAN_COMMANDS)[number]
 
 const MAX_CAMERAS = 1_000
 
@@ -70,7 +70,7 @@ export function encodeCamera(camera: CameraRecord): JsonObject {
   return { id: camera.camId, name: camera.name, supports_pantilt: camera.supportsPanTilt }
 }
 
-export function decodeSnapshot(reply: HomeseerReply): Result<CameraSnapshot, HomeseerReplyFault> {
+export function decodeCameraSnapshot(reply: HomeseerReply): Result<CameraSnapshot, HomeseerReplyFault> {
   if (reply.kind === 'image') return ok({ mimeType: reply.mimeType, bytes: reply.bytes })
   const encoded =
     reply.kind === 'response' ? reply.text : reply.kind === 'json' ? snapshotMember(reply.value) : undefined

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../core/json.ts'
-import { decodeControls, decodeControlPairs, encodeControlPair } from './device.ts'
+import { decodeControlsReply, decodeControlPairs, encodeControlPair } from './device.ts'
 
 const OFF = {
   Do_Update: true,
@@ -46,8 +46,8 @@ const lamp = { ref: 412, name: 'Hall Lamp', location: 'Hall', location2: 'Ground
 
 describe('control pair', () => {
   it('reads the shape for one ref and the shape for many alike', () => {
-    const one = decodeControls({ ControlPairs: [OFF, DIM], ...lamp })
-    const many = decodeControls({ Devices: [{ ...lamp, ControlPairs: [OFF, DIM] }] })
+    const one = decodeControlsReply({ ControlPairs: [OFF, DIM], ...lamp })
+    const many = decodeControlsReply({ Devices: [{ ...lamp, ControlPairs: [OFF, DIM] }] })
     expect(one).toEqual(many)
     expect(one.ok && one.value.get(412)).toEqual([
       { ref: 412, index: 0, label: 'Off', use: 'Off', type: 5, value: 0, range: undefined, text: '', choices: [] },
@@ -89,7 +89,7 @@ describe('control pair', () => {
 
   it('refuses what names no device', () => {
     for (const value of [null, 'x', [], { ControlPairs: [] }] satisfies Json[])
-      expect(decodeControls(value)).toMatchObject({ ok: false, fault: { kind: 'malformed' } })
-    expect(decodeControls({ Devices: [] })).toEqual({ ok: true, value: new Map() })
+      expect(decodeControlsReply(value)).toMatchObject({ ok: false, fault: { kind: 'malformed' } })
+    expect(decodeControlsReply({ Devices: [] })).toEqual({ ok: true, value: new Map() })
   })
 })

@@ -9,7 +9,7 @@ import type { HomeseerLinkFault } from './link-fault.ts'
 import type { JsonClient } from './json-client.ts'
 import {
   newDeviceMirror,
-  nextMirrorTickMs,
+  computeNextMirrorTickAtMs,
   stepDeviceMirror,
   type DeviceMirror,
   type DeviceMirrorChange,
@@ -27,7 +27,7 @@ export interface DeviceMirrorClientOptions {
   readonly clock: Clock
 }
 
-export type StatusReplyHeader = Pick<StatusReply, 'name' | 'version' | 'fahrenheit'>
+export type StatusReplySystemFacts = Pick<StatusReply, 'name' | 'version' | 'fahrenheit'>
 
 export type DeviceMirrorListener = (changes: readonly DeviceMirrorChange[]) => void
 
@@ -46,7 +46,7 @@ export class DeviceMirrorClient {
   #mirror: DeviceMirror
   #timer: NodeJS.Timeout | undefined
   #poll: Promise<Result<void, HomeseerLinkFault>> | undefined
-  #head: StatusReplyHeader | undefined
+  #head: StatusReplySystemFacts | undefined
   readonly #stopping = new AbortController()
 
   constructor({ json, rules, clock }: DeviceMirrorClientOptions) {
@@ -67,7 +67,7 @@ export class DeviceMirrorClient {
   }
 
   /** The head of HomeSeer's last answer. */
-  get head(): StatusReplyHeader | undefined {
+  get head(): StatusReplySystemFacts | undefined {
     return this.#head
   }
 
@@ -180,7 +180,7 @@ export class DeviceMirrorClient {
 
   #schedule(): void {
     clearTimeout(this.#timer)
-    const dueMs = nextMirrorTickMs(this.#mirror)
+    const dueMs = computeNextMirrorTickAtMs(this.#mirror)
     if (dueMs === Number.POSITIVE_INFINITY) return
     const waitMs = Math.max(0, dueMs - this.#clock.monotonic())
     this.#timer = setTimeout(() => this.#input({ kind: 'tick', atMs: this.#clock.monotonic() }), waitMs)

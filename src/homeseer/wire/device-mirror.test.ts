@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../core/json.ts'
-import { decodeStatus, type ReceivedDevice } from './device.ts'
+import { decodeStatusReply, type ReceivedDevice } from './device.ts'
 import {
   newDeviceMirror,
-  nextMirrorTickMs,
+  computeNextMirrorTickAtMs,
   stepDeviceMirror,
   type DeviceMirror,
   type DeviceMirrorAction,
@@ -13,7 +13,7 @@ import {
 const RULES = { pollMs: 5_000, resyncMs: 300_000 }
 
 function devices(...records: readonly Json[]): readonly ReceivedDevice[] {
-  const status = decodeStatus({ Devices: records })
+  const status = decodeStatusReply({ Devices: records })
   return status.ok ? status.value.devices : []
 }
 
@@ -53,12 +53,12 @@ describe('mirror', () => {
 
   it('asks often without push and seldom with it', () => {
     const alone = play({ kind: 'tick', atMs: 0 }, polled(100)).mirror
-    expect(nextMirrorTickMs(alone)).toBe(5_100)
+    expect(computeNextMirrorTickAtMs(alone)).toBe(5_100)
     const listening = play({ kind: 'push-state', up: true, atMs: 0 }, polled(100)).mirror
-    expect(nextMirrorTickMs(listening)).toBe(300_100)
-    expect(nextMirrorTickMs(stepDeviceMirror(listening, { kind: 'push-state', up: false, atMs: 200 }).mirror)).toBe(
-      5_100,
-    )
+    expect(computeNextMirrorTickAtMs(listening)).toBe(300_100)
+    expect(
+      computeNextMirrorTickAtMs(stepDeviceMirror(listening, { kind: 'push-state', up: false, atMs: 200 }).mirror),
+    ).toBe(5_100)
   })
 
   it('asks about everything again after push was away', () => {
@@ -158,7 +158,7 @@ describe('mirror', () => {
 
   it('waits after a question that was not answered', () => {
     const { mirror } = play({ kind: 'tick', atMs: 0 }, { kind: 'unanswered', source: 'poll', atMs: 10 })
-    expect(nextMirrorTickMs(mirror)).toBe(5_010)
+    expect(computeNextMirrorTickAtMs(mirror)).toBe(5_010)
     const reading = play(
       polled(100, lamp(0, 'Off')),
       pushed(200, 9),

@@ -133,14 +133,14 @@ export function stepDeviceMirror(mirror: DeviceMirror, input: DeviceMirrorInput)
 }
 
 /** When the next tick is needed. */
-export function nextMirrorTickMs(mirror: DeviceMirror): number {
+export function computeNextMirrorTickAtMs(mirror: DeviceMirror): number {
   const { polling, polledMs, pushUp, rules, reading, readDueMs } = mirror
   const pollDueMs = polledMs === undefined ? 0 : polledMs + (pushUp ? rules.resyncMs : rules.pollMs)
   return Math.min(polling ? Number.POSITIVE_INFINITY : pollDueMs, reading ? Number.POSITIVE_INFINITY : readDueMs)
 }
 
 function ask(mirror: DeviceMirror, atMs: number): DeviceMirrorStep {
-  if (nextMirrorTickMs(mirror) > atMs) return { mirror, effects: [] }
+  if (computeNextMirrorTickAtMs(mirror) > atMs) return { mirror, effects: [] }
   if (!mirror.reading && mirror.readDueMs <= atMs) {
     const next = { ...mirror, reading: true, readDueMs: Number.POSITIVE_INFINITY }
     return { mirror: next, effects: [{ kind: 'read', refs: [...mirror.unread.keys()] }] }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../core/json.ts'
-import { decodeStatus } from './device.ts'
+import { decodeStatusReply } from './device.ts'
 
 const HALL_LAMP = {
   ref: 412,
@@ -35,7 +35,7 @@ const HALL_LAMP = {
 const reply = (...devices: readonly Json[]): Json => ({ Name: 'HomeSeer Devices', Version: '1.1', Devices: devices })
 
 function onlyDevice(value: Json) {
-  const status = decodeStatus(value)
+  const status = decodeStatusReply(value)
   if (!status.ok) throw new Error(status.fault.detail)
   const [device] = status.value.devices
   if (device === undefined) throw new Error('no device')
@@ -77,13 +77,13 @@ describe('device record', () => {
   })
 
   it('skips records without a usable ref and counts them', () => {
-    const status = decodeStatus(reply({ name: 'no ref' }, { ref: -1 }, { ref: 1.5 }, { ref: 3 }, null))
+    const status = decodeStatusReply(reply({ name: 'no ref' }, { ref: -1 }, { ref: 1.5 }, { ref: 3 }, null))
     expect(status).toMatchObject({ ok: true, value: { devices: [{ ref: 3 }], skipped: 3 } })
   })
 
   it('refuses a reply without a list of devices', () => {
-    expect(decodeStatus({ Response: 'x' })).toMatchObject({ ok: false, fault: { kind: 'malformed' } })
-    expect(decodeStatus(null)).toMatchObject({ ok: false })
+    expect(decodeStatusReply({ Response: 'x' })).toMatchObject({ ok: false, fault: { kind: 'malformed' } })
+    expect(decodeStatusReply(null)).toMatchObject({ ok: false })
   })
 
   it('never throws, whatever a device claims to be', () => {
@@ -93,7 +93,7 @@ describe('device record', () => {
     )
     fc.assert(
       fc.property(hostile, (device) => {
-        expect(decodeStatus(reply(device)).ok).toBe(true)
+        expect(decodeStatusReply(reply(device)).ok).toBe(true)
       }),
     )
   })

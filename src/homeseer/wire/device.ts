@@ -79,7 +79,7 @@ export interface StatusReply {
 
 export const MAX_HOMESEER_DEVICES = 20_000
 
-export function decodeStatus(value: Json): Result<StatusReply, MalformedReplyFault> {
+export function decodeStatusReply(value: Json): Result<StatusReply, MalformedReplyFault> {
   const records = isJsonObject(value) ? readRecordObjects(value, 'Devices', 'devices') : undefined
   if (!isJsonObject(value) || records === undefined)
     return fail({ kind: 'malformed', detail: 'a status reply without a list of devices' })
@@ -160,7 +160,9 @@ const MAX_PAIRS = 512
 const MAX_DECIMALS = 10
 
 /** Decodes both forms of `getcontrol` as ref → pairs. A device without pairs is absent, or has an empty list. */
-export function decodeControls(value: Json): Result<ReadonlyMap<number, readonly ControlPair[]>, MalformedReplyFault> {
+export function decodeControlsReply(
+  value: Json,
+): Result<ReadonlyMap<number, readonly ControlPair[]>, MalformedReplyFault> {
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'control information is not an object' })
   const records = readRecordObjects(value, 'Devices') ?? [value]
   const controls = new Map<number, readonly ControlPair[]>()

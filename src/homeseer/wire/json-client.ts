@@ -148,7 +148,7 @@ export class JsonClient {
     const reply = body.ok ? decodeHomeseerReply(body.value) : body
     const result: Result<Value, HomeseerLinkFault> = reply.ok ? exchange.decode(reply.value) : reply
     const durationMs = Math.round(performance.now() - startedMs)
-    this.#options.onAttempt?.({ request: exchange.name, attempt, durationMs, ...describeRequestOutcome(result) })
+    this.#options.onAttempt?.({ request: exchange.name, attempt, durationMs, ...toLoggableRequestOutcome(result) })
     return result
   }
 
@@ -257,7 +257,7 @@ async function collect(
 }
 
 /** The part of the result that is safe to log. */
-export function describeRequestOutcome(
+export function toLoggableRequestOutcome(
   result: Result<unknown, HomeseerLinkFault>,
 ): Pick<RequestAttemptNote, 'outcome' | 'code'> {
   if (result.ok) return { outcome: 'ok' }

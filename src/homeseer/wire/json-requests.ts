@@ -3,8 +3,20 @@
  */
 import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { decodeCameras, decodeSnapshot, type ReceivedCamera, type CameraSnapshot, type PanDirection } from './camera.ts'
-import { decodeControls, type ControlPair, decodeStatus, type StatusReply, type ReceivedDevice } from './device.ts'
+import {
+  decodeCameras,
+  decodeCameraSnapshot,
+  type ReceivedCamera,
+  type CameraSnapshot,
+  type CameraPanCommand,
+} from './camera.ts'
+import {
+  decodeControlsReply,
+  type ControlPair,
+  decodeStatusReply,
+  type StatusReply,
+  type ReceivedDevice,
+} from './device.ts'
 import { decodeEvents, type ReceivedEvent } from './event.ts'
 import {
   createJsonHttpRequest,
@@ -36,7 +48,7 @@ export interface StatusQuery {
 }
 
 export function createStatusRequest(question: StatusQuery = {}): HomeseerHttpExchange<StatusReply> {
-  return reading('getstatus', decodeStatus, {
+  return reading('getstatus', decodeStatusReply, {
     ref: listOrAll(question.refs),
     location1: question.location1,
     location2: question.location2,
@@ -51,7 +63,7 @@ export function createStatusRequest(question: StatusQuery = {}): HomeseerHttpExc
 export function createControlsRequest(
   refs?: readonly number[],
 ): HomeseerHttpExchange<ReadonlyMap<number, readonly ControlPair[]>> {
-  return reading('getcontrol', decodeControls, { ref: listOrAll(refs) })
+  return reading('getcontrol', decodeControlsReply, { ref: listOrAll(refs) })
 }
 
 export function createVersionRequest(): HomeseerHttpExchange<string> {
@@ -68,7 +80,7 @@ export function createCamerasRequest(): HomeseerHttpExchange<readonly ReceivedCa
 
 export function createCameraSnapshotRequest(camId: number): HomeseerHttpExchange<CameraSnapshot> {
   const http = createJsonHttpRequest('getcamerasnapshot', { camid: camId })
-  return { name: 'getcamerasnapshot', effect: 'reads', http, decode: decodeSnapshot }
+  return { name: 'getcamerasnapshot', effect: 'reads', http, decode: decodeCameraSnapshot }
 }
 
 export function createPluginsRequest(): HomeseerHttpExchange<readonly ReceivedPlugin[]> {
@@ -156,7 +168,7 @@ export function createEventRunByNameRequest(group: string, name: string): Homese
   return acknowledged('runevent', { group, name })
 }
 
-export function createCameraPanRequest(camId: number, direction: PanDirection): HomeseerHttpExchange<void> {
+export function createCameraPanRequest(camId: number, direction: CameraPanCommand): HomeseerHttpExchange<void> {
   return acknowledged('pancamera', { camid: camId, direction })
 }
 
@@ -196,7 +208,7 @@ function decodeControl(reply: HomeseerReply): Result<ControlRequestReply, Homese
     const taken = decodeAcknowledgement(reply)
     return taken.ok ? ok({ shown: undefined }) : taken
   }
-  const status = decodeStatus(reply.value)
+  const status = decodeStatusReply(reply.value)
   if (!status.ok) return status
   // HomeSeer answers an unknown ref with an empty list: no device accepted the command.
   const shown = status.value.devices[0]

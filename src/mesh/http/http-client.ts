@@ -33,7 +33,7 @@ import type {
 import { CALL_HTTP_PATH, encodeEnvelopeHeaders, SIGNATURE_HTTP_HEADER } from './envelope-headers.ts'
 import { MAX_PACKET_OVERHEAD_BYTES } from './packet-frames.ts'
 import { PacketLinks } from './packet-link-client.ts'
-import { PinnedAgent } from './pinned-agent-client.ts'
+import { PinnedHttpAgent } from './pinned-agent-client.ts'
 import type { TlsIdentity } from '../identity/certificate.ts'
 import { SseParser } from './sse.ts'
 
@@ -61,7 +61,7 @@ const MAX_AGENTS = 1_024
 export class MeshHttpClient implements MeshTransport<'http'> {
   readonly name = 'http'
   readonly #options: MeshHttpClientOptions
-  readonly #agents = new Map<string, PinnedAgent>()
+  readonly #agents = new Map<string, PinnedHttpAgent>()
   readonly #links: PacketLinks
 
   constructor(options: MeshHttpClientOptions) {
@@ -209,12 +209,12 @@ export class MeshHttpClient implements MeshTransport<'http'> {
     return lost('the stream ended without an end')
   }
 
-  #agent({ nodeId, endpoint }: HttpDestination): PinnedAgent {
+  #agent({ nodeId, endpoint }: HttpDestination): PinnedHttpAgent {
     const key = formatDestinationKey(nodeId, endpoint)
     let agent = this.#agents.get(key)
     if (agent === undefined) {
       if (this.#agents.size >= MAX_AGENTS) this.#closeAgents()
-      agent = new PinnedAgent({ host: endpoint.host, port: endpoint.port, nodeId, tls: this.#options.tls })
+      agent = new PinnedHttpAgent({ host: endpoint.host, port: endpoint.port, nodeId, tls: this.#options.tls })
       this.#agents.set(key, agent)
     }
     return agent

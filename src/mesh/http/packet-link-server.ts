@@ -3,7 +3,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { PacketCallServer, PacketSource } from '../packets/packet-provider.ts'
+import type { PacketCallServer, InboundPacketConnection } from '../packets/packet-provider.ts'
 import { PACKETS_HTTP_PATH, PACKETS_UPGRADE_PROTOCOL } from './envelope-headers.ts'
 import { encodePacketFrame, PacketFrameReader, MAX_PACKET_OVERHEAD_BYTES } from './packet-frames.ts'
 
@@ -21,7 +21,7 @@ const MAX_LINKS_EACH = 8
 
 export class PacketLinkServer {
   readonly #options: PacketLinkServerOptions
-  readonly #links = new Map<Duplex, PacketSource>()
+  readonly #links = new Map<Duplex, InboundPacketConnection>()
   #isStopping = false
 
   constructor(options: PacketLinkServerOptions) {
@@ -72,7 +72,7 @@ export class PacketLinkServer {
   #serve(socket: Duplex, member: string): void {
     const { provider, maxBodyBytes } = this.#options
     const maxBytes = maxBodyBytes + MAX_PACKET_OVERHEAD_BYTES
-    const source: PacketSource = {
+    const source: InboundPacketConnection = {
       shownBy: member,
       mayLose: false,
       maxBytes,

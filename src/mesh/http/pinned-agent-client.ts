@@ -33,7 +33,7 @@ export function connectToNode({
   })
 }
 
-export interface PinnedAgentOptions {
+export interface PinnedHttpAgentOptions {
   readonly host: string
   readonly port: number
   readonly nodeId: string
@@ -49,10 +49,10 @@ const CONNECT_MS = 5_000
 const IDLE_MS = 30_000
 const MAX_SOCKETS = 64
 
-export class PinnedAgent extends Agent {
-  readonly #options: PinnedAgentOptions
+export class PinnedHttpAgent extends Agent {
+  readonly #options: PinnedHttpAgentOptions
 
-  constructor(options: PinnedAgentOptions) {
+  constructor(options: PinnedHttpAgentOptions) {
     super({ keepAlive: true, maxSockets: MAX_SOCKETS, maxFreeSockets: 16, timeout: 0, scheduling: 'lifo' })
     this.#options = options
   }

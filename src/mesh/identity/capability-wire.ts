@@ -81,7 +81,7 @@ export function encodeCapability(capability: PeerCapability): JsonObject {
 export function toPeerCapability(wire: WireCapability): PeerCapability {
   return {
     name: wire.name,
-    version: parseVersion(wire.version) ?? [0, 0],
+    version: parseCapabilityVersion(wire.version) ?? [0, 0],
     stability: wire.stability,
     schemaHash: wire.schema_hash,
     params: wire.params,
@@ -102,7 +102,7 @@ export function toPeerCapability(wire: WireCapability): PeerCapability {
   }
 }
 
-export function parseVersion(text: string): CapabilityVersion | undefined {
+export function parseCapabilityVersion(text: string): CapabilityVersion | undefined {
   const found = VERSION.exec(text)
   return found === null ? undefined : [Number(found[1]), Number(found[2])]
 }
@@ -116,7 +116,7 @@ const schemas = z.object({
 })
 
 /** The members of the schema hash without name and version, which the requester has. */
-export function encodeSchemas({ request, response, stream }: PeerSchemas): JsonObject {
+export function encodePeerSchemas({ request, response, stream }: PeerSchemas): JsonObject {
   return {
     request_schema: request as JsonObject,
     response_schema: (response as JsonObject | undefined) ?? null,
@@ -125,7 +125,7 @@ export function encodeSchemas({ request, response, stream }: PeerSchemas): JsonO
 }
 
 /** The registry checks whether the schemas have the announced hash. */
-export function decodeSchemas(value: unknown): PeerSchemas | undefined {
+export function decodePeerSchemas(value: unknown): PeerSchemas | undefined {
   const parsed = schemas.safeParse(value)
   if (!parsed.success) return undefined
   const { request_schema: request, response_schema: response, stream_schema: stream } = parsed.data

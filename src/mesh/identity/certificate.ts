@@ -77,9 +77,9 @@ export function createNodeCertificate({ id, publicKey, privateKey }: NodeIdentit
 /** The id of the key that a TLS peer presented; TLS has verified that the peer holds its private half. */
 export function readTlsPeerId(socket: Pick<TLSSocket, 'getPeerX509Certificate'>): string | undefined {
   const certificate = socket.getPeerX509Certificate()
-  return certificate && readNodeId(certificate)
+  return certificate && readCertificateNodeId(certificate)
 }
 
-export function readNodeId(certificate: X509Certificate): string | undefined {
+export function readCertificateNodeId(certificate: X509Certificate): string | undefined {
   return encodeNodeId(certificate.publicKey)
 }

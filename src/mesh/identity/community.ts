@@ -16,8 +16,8 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import {
-  createAnchorCertificate,
-  formatFirstIssue,
+  createAnchorSignature,
+  formatFirstSchemaIssue,
   MAX_MEMBERSHIP_RECORDS,
   parseMembershipRecord,
   signMembershipRecord,
@@ -82,7 +82,7 @@ export function createCommunity(facts: {
           level: 'anchor',
           added_at: at,
           added_by: root.id,
-          certificate: createAnchorCertificate(root, founder.nodeId),
+          certificate: createAnchorSignature(root, founder.nodeId),
         },
       ],
       revoked: [],
@@ -265,5 +265,5 @@ function parseRecordSet(
   value: unknown,
 ): Result<Pick<z.output<typeof wireCommunity>, 'community_id' | 'records'>, string> {
   const parsed = wireCommunity.safeParse(value)
-  return parsed.success ? ok(parsed.data) : fail(formatFirstIssue(parsed.error))
+  return parsed.success ? ok(parsed.data) : fail(formatFirstSchemaIssue(parsed.error))
 }

@@ -134,7 +134,7 @@ export function parseMembershipRecord(
 ): Result<MembershipRecord, MembershipRecordFault> {
   const parsed = wireRecord.safeParse(value)
   if (!parsed.success || !isJsonObject(value))
-    return fail({ kind: 'malformed', reason: formatFirstIssue(parsed.error) })
+    return fail({ kind: 'malformed', reason: formatFirstSchemaIssue(parsed.error) })
   const wire = parsed.data
   if (wire.community_id !== communityId) return fail({ kind: 'foreign', id: wire.community_id })
   const record = recordFrom(wire, value)
@@ -146,7 +146,7 @@ export function parseMembershipRecord(
 }
 
 /** What is wrong with a document, from the error of its schema. */
-export function formatFirstIssue(error: Pick<z.ZodError, 'issues'> | undefined): string {
+export function formatFirstSchemaIssue(error: Pick<z.ZodError, 'issues'> | undefined): string {
   const issue = error?.issues[0]
   return `${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}`
 }
@@ -230,7 +230,7 @@ function documentDigest(document: JsonObject): string {
 }
 
 /** The root's certificate that a node is an anchor, in the form of version 1 lists. */
-export function createAnchorCertificate(root: NodeIdentity, nodeIdOfAnchor: string): string {
+export function createAnchorSignature(root: NodeIdentity, nodeIdOfAnchor: string): string {
   return signText(root, certificateText(root.id, nodeIdOfAnchor))
 }
 

@@ -6,7 +6,7 @@ import { findAlteredSchema } from '../../core/database-schema-store.ts'
 import { Database } from '../../core/database-store.ts'
 import { InvitationStore } from './invitation-store.ts'
 import type { MembershipLog } from './membership-log.ts'
-import { MembershipAlteredError, meshMigrations, readHeldCommunity } from './mesh-store.ts'
+import { MembershipAlteredError, meshMigrations, readStoredCommunity } from './mesh-store.ts'
 import { OfferPinStore } from './offer-store.ts'
 import { RowMacAuthenticator } from './row-mac-authenticator.ts'
 
@@ -66,10 +66,10 @@ function listForeignRows(
 
 function readOwnCommunity(
   { sql }: Database,
-  context: Parameters<typeof readHeldCommunity>[1],
-): ReturnType<typeof readHeldCommunity> | 'altered' {
+  context: Parameters<typeof readStoredCommunity>[1],
+): ReturnType<typeof readStoredCommunity> | 'altered' {
   try {
-    return readHeldCommunity(sql, context)
+    return readStoredCommunity(sql, context)
   } catch (error) {
     if (error instanceof MembershipAlteredError) return 'altered'
     throw error

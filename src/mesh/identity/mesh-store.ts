@@ -287,7 +287,7 @@ export class MeshStore {
   }
 
   #held(sql: DatabaseSync): Community | undefined {
-    return readHeldCommunity(sql, { seal: this.#seal, log: this.#log })
+    return readStoredCommunity(sql, { seal: this.#seal, log: this.#log })
   }
 
   #accept(sql: DatabaseSync, next: Community): Result<Community, CommunityFault> {
@@ -332,7 +332,7 @@ export class MeshStore {
 }
 
 /** Throws `MembershipAlteredError` when another program wrote the member list. */
-export function readHeldCommunity(
+export function readStoredCommunity(
   sql: DatabaseSync,
   { seal, log }: { readonly seal: RowMacAuthenticator; readonly log: Pick<MembershipLog, 'newest'> | undefined },
 ): Community | undefined {

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { identityOf, vectors } from '../../../test/mesh-keys.ts'
-import { readNodeId, createNodeCertificate } from './certificate.ts'
+import { readCertificateNodeId, createNodeCertificate } from './certificate.ts'
 import { encodeBase32, isNodeId, formatShortId, signText, verifyText } from './node-key.ts'
 
 const node = identityOf(1)
@@ -53,13 +53,13 @@ describe('certificate', () => {
     expect(certificate.subject).toBe('CN=RKEO-HXLU-BHYZ-L7KS.hearthbus.local')
     expect(certificate.validTo).toBe('Dec 31 23:59:59 9999 GMT')
     expect(certificate.ca).toBe(false)
-    expect(readNodeId(certificate)).toBe(node.id)
+    expect(readCertificateNodeId(certificate)).toBe(node.id)
   })
 
   it('is well-formed for keys whose first byte is large or zero', () => {
     for (let seed = 0; seed < 64; seed++) {
       const identity = identityOf(seed)
-      expect(readNodeId(new X509Certificate(createNodeCertificate(identity)))).toBe(identity.id)
+      expect(readCertificateNodeId(new X509Certificate(createNodeCertificate(identity)))).toBe(identity.id)
     }
   })
 })

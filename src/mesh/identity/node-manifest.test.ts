@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { identityOf, NEW_YEAR_MS, vectors } from '../../../test/mesh-keys.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { issueManifest, isGoodbyeManifest, parseNodeManifest, withoutCapabilities } from './node-manifest.ts'
+import { issueManifest, isGoodbyeManifest, parseNodeManifest, omitManifestCapabilities } from './node-manifest.ts'
 import type { ManifestInput } from './node-manifest.ts'
 import { encodeTextToSign } from './signed-document.ts'
 
@@ -30,7 +30,7 @@ describe('node manifest', () => {
   })
 
   it('holds without its capabilities, which its hash stands for', () => {
-    expect(parseNodeManifest(withoutCapabilities(published), NEW_YEAR_MS)).toMatchObject({
+    expect(parseNodeManifest(omitManifestCapabilities(published), NEW_YEAR_MS)).toMatchObject({
       ok: true,
       value: { capabilities: undefined },
     })

@@ -132,7 +132,7 @@ export function issueManifest(facts: ManifestInput, identity: NodeIdentity): Sig
 }
 
 /** The manifest without the capabilities; its signature remains valid. */
-export function withoutCapabilities(manifest: JsonObject): JsonObject {
+export function omitManifestCapabilities(manifest: JsonObject): JsonObject {
   const { capabilities: _, ...rest } = manifest
   return rest
 }

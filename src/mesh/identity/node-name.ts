@@ -8,7 +8,7 @@ import type { Community } from './community.ts'
 export const NODE_NAME_PATTERN = /^[a-z0-9][a-z0-9.-]{0,62}$/
 
 /** The name under which a member is shown that claims the name `claimed`. */
-export function resolveMemberName({ members }: Community, nodeId: string, claimed: string): string {
+export function resolveClaimedMemberName({ members }: Community, nodeId: string, claimed: string): string {
   const given = members.get(nodeId)?.name ?? nodeId
   if (claimed === given || !NODE_NAME_PATTERN.test(claimed)) return given
   for (const member of members.values()) if (member.name === claimed) return given
@@ -24,6 +24,6 @@ export function listOtherMemberNames(
   const last = new Map(remembered.map(({ nodeId, name }) => [nodeId, name]))
   const names = new Map<string, string>()
   for (const { nodeId, name } of community.members.values())
-    if (nodeId !== self) names.set(nodeId, resolveMemberName(community, nodeId, last.get(nodeId) ?? name))
+    if (nodeId !== self) names.set(nodeId, resolveClaimedMemberName(community, nodeId, last.get(nodeId) ?? name))
   return names
 }

@@ -26,7 +26,7 @@ export interface EphemeralKey {
   readonly privateKey: KeyObject
 }
 
-export interface SessionParties {
+export interface SessionKeyContext {
   readonly sessionId: string
   readonly from: string
   readonly to: string
@@ -42,7 +42,11 @@ export function createEphemeralKey(): EphemeralKey {
 }
 
 /** Returns `undefined` when the other side's key is invalid, or one that makes every secret the same. */
-export function deriveSessionKey(own: EphemeralKey, otherKey: string, parties: SessionParties): KeyObject | undefined {
+export function deriveSessionKey(
+  own: EphemeralKey,
+  otherKey: string,
+  parties: SessionKeyContext,
+): KeyObject | undefined {
   if (fromBase64url(otherKey)?.length !== KEY_BYTES) return undefined
   const { sessionId, from, to, callerKey, providerKey } = parties
   try {

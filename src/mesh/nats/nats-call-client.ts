@@ -23,7 +23,7 @@ import type { Result } from '../../core/result.ts'
 import { SESSION_ID_LENGTH } from '../identity/session-key.ts'
 import { verifyText } from '../identity/node-key.ts'
 import {
-  createDisconnectedFault,
+  createOwnSideDisconnectedFault,
   createLostAnswerFault,
   createUnreachableFault,
   createCancelledSendFault,
@@ -175,7 +175,8 @@ export class NatsCallClient implements MeshTransport<'nats'> {
   ): Promise<Answered> {
     const { connection } = this.#options.link
     const communityId = message.fields['community'] ?? ''
-    if (connection === undefined) return Promise.resolve(fail(createDisconnectedFault(nodeId, 'NATS is not connected')))
+    if (connection === undefined)
+      return Promise.resolve(fail(createOwnSideDisconnectedFault(nodeId, 'NATS is not connected')))
     if (signal.aborted) return Promise.resolve(fail(createCancelledSendFault()))
     const head = { t: 'call' as const, f: { ...message.fields }, p: message.proof }
     const payload = encodeNatsMessage(emit === undefined ? head : { ...head, w: STREAM_WINDOW_FRAMES }, message.body)

@@ -13,11 +13,11 @@ import { Kvm } from '@nats-io/kv'
 import type { KV, KvWatchEntry } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '../../core/clock.ts'
-import { canonicalJson, isJsonObject, isNestedWithin, parseJsonOrUndefined } from '../../core/json.ts'
+import { canonicalJson, isJsonObject, isNestedWithinDepth, parseJsonOrUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Logger } from '../../core/logger.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
-import { runWithTimeLimit } from '../../toolbox/time-limit.ts'
+import { tryWithTimeLimit } from '../../toolbox/time-limit.ts'
 import { MAX_MESH_BODY_DEPTH } from '../message-body.ts'
 import type { PeerSighting, PeerSource } from '../discovery/peer-source.ts'
 import { stripNodeIdPrefix, isNodeId } from '../identity/node-key.ts'
@@ -97,7 +97,7 @@ export class NatsRegistry implements PeerSource {
     const bucket = this.#bucket
     if (bucket === undefined || goodbye === undefined || !this.#options.link.isUp) return
     const token = stripNodeIdPrefix(this.#options.self)
-    await runWithTimeLimit(500, async () => {
+    await tryWithTimeLimit(500, async () => {
       await bucket.put(`node.${token}`, JSON.stringify(goodbye.slim))
       await bucket.delete(`caps.${token}`)
     })
@@ -154,7 +154,7 @@ export class NatsRegistry implements PeerSource {
   #take(entry: KvWatchEntry): void {
     if (entry.operation !== 'PUT') return
     const value = parseJsonOrUndefined(entry.string())
-    if (!isJsonObject(value) || !isNestedWithin(value, MAX_MESH_BODY_DEPTH)) return
+    if (!isJsonObject(value) || !isNestedWithinDepth(value, MAX_MESH_BODY_DEPTH)) return
     const [kind, token = ''] = entry.key.split('.')
     if (kind === 'community') {
       this.#put.communityMs = this.#options.clock.monotonic()

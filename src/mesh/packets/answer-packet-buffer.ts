@@ -8,7 +8,7 @@ const MAX_PACKETS = 128
 const MAX_LENGTH = 1_048_576
 const MAX_PACKET_LENGTH = 131_072
 
-export class AnswerPacketBuffer {
+export class AnswerPacketResendBuffer {
   /** A ring buffer. */
   readonly #packets: (string | undefined)[] = []
   #next = 0

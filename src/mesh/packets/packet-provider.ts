@@ -8,7 +8,7 @@
  *
  * Pure: the transports receive packets and send the answers.
  */
-import type { InboundPeerCall } from '../../bus/bus.ts'
+import type { InboundPeerCallHandle } from '../../bus/bus.ts'
 import type { Outcome } from '../../bus/call.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
@@ -23,7 +23,7 @@ import { createMeshRefusal } from '../mesh-refusal.ts'
 import type { MeshSession } from '../sessions.ts'
 import { PendingCallTable } from './pending-call-table.ts'
 import { PacketProcessingQueue } from './packet-processing-queue.ts'
-import { AnswerPacketBuffer } from './answer-packet-buffer.ts'
+import { AnswerPacketResendBuffer } from './answer-packet-buffer.ts'
 import {
   encodeProvenPacketHeader,
   decodePacket,
@@ -39,7 +39,7 @@ import { matchesExpectedPacketProof, createPacketProof } from './packet-proof.ts
 import { SequenceWindow } from './sequence-window.ts'
 
 /** The connection that packets come from, and to which answers are sent. */
-export interface PacketSource {
+export interface InboundPacketConnection {
   /** The node whose key is at the other end; `undefined` if it is a broker. */
   readonly shownBy: string | undefined
   readonly mayLose: boolean
@@ -59,15 +59,15 @@ export interface PacketCallServerDependencies {
 }
 
 interface Running {
-  readonly serving: InboundPeerCall
-  readonly source: PacketSource
+  readonly serving: InboundPeerCallHandle
+  readonly source: InboundPacketConnection
 }
 
 /** One call of an accepted packet, and where its answer is sent. */
 interface PacketCallArrival {
   readonly number: number
   readonly caller: AdmittedMessage['caller']
-  readonly source: PacketSource
+  readonly source: InboundPacketConnection
   readonly startedMs: number
 }
 
@@ -75,11 +75,11 @@ interface Served {
   readonly session: MeshSession
   readonly seen: SequenceWindow
   readonly running: PendingCallTable<Running>
-  readonly kept: AnswerPacketBuffer
+  readonly kept: AnswerPacketResendBuffer
   /** Answers of this moment for one source. */
   gathered: string[]
   gatheredBytes: number
-  source: PacketSource
+  source: InboundPacketConnection
   /** One of its packets is being processed: refusals that are ready wait for the other answers. */
   isReading: boolean
 }
@@ -92,7 +92,7 @@ export class PacketCallServer {
     for (const served of this.#due.splice(0)) this.#flush(served)
   }
 
-  readonly #inTurn = new PacketProcessingQueue<{ readonly text: string; readonly source: PacketSource }>(
+  readonly #inTurn = new PacketProcessingQueue<{ readonly text: string; readonly source: InboundPacketConnection }>(
     ({ text, source }) => this.#read(text, source),
   )
 
@@ -101,11 +101,11 @@ export class PacketCallServer {
   }
 
   /** Never throws. */
-  receive(text: string, source: PacketSource): void {
+  receive(text: string, source: InboundPacketConnection): void {
     this.#inTurn.add({ text, source })
   }
 
-  #read(text: string, source: PacketSource): void {
+  #read(text: string, source: InboundPacketConnection): void {
     const packet = decodePacket(text)
     if (packet === undefined) return
     const { head } = packet
@@ -116,7 +116,7 @@ export class PacketCallServer {
   }
 
   /** The other end has disconnected. */
-  gone(source: PacketSource): void {
+  gone(source: InboundPacketConnection): void {
     for (const { running } of this.#served.values())
       for (const run of running.values()) if (run.source === source) run.serving.withdraw('the caller went away')
   }
@@ -132,7 +132,7 @@ export class PacketCallServer {
    * came is refused from then on, so another party that could request outcomes of future numbers could have every call
    * refused (ADR 87).
    */
-  #isCallers(packet: Packet, { shownBy }: PacketSource): boolean {
+  #isCallers(packet: Packet, { shownBy }: InboundPacketConnection): boolean {
     const { keyId } = packet.head
     const session = this.#served.get(keyId)?.session ?? this.#parts.gate.sessions.find(keyId)
     // Nothing is known of the call, and the answer will only say that.
@@ -140,7 +140,11 @@ export class PacketCallServer {
     return (shownBy === undefined || shownBy === session.peer) && matchesExpectedPacketProof('call', packet, session)
   }
 
-  #calls(head: Extract<PacketHeader, { kind: 'call' | 'refusal' }>, packet: Packet, source: PacketSource): void {
+  #calls(
+    head: Extract<PacketHeader, { kind: 'call' | 'refusal' }>,
+    packet: Packet,
+    source: InboundPacketConnection,
+  ): void {
     const admitted = admitPacket(packet, source.shownBy, this.#parts.gate)
     if (!admitted.ok) {
       this.#refuse(head, admitted.fault, source)
@@ -184,7 +188,7 @@ export class PacketCallServer {
     void this.#finish(served, arrival, serving.value)
   }
 
-  async #finish(served: Served, arrival: PacketCallArrival, serving: InboundPeerCall): Promise<void> {
+  async #finish(served: Served, arrival: PacketCallArrival, serving: InboundPeerCallHandle): Promise<void> {
     // It never rejects: an error inside becomes an outcome.
     const outcome = await serving.outcome
     served.running.delete(arrival.number)
@@ -196,7 +200,7 @@ export class PacketCallServer {
     { seen }: Served,
     { number, caller, startedMs }: PacketCallArrival,
     { request, mayBeTooLarge }: { readonly request: PacketCall | undefined; readonly mayBeTooLarge: boolean },
-  ): Result<InboundPeerCall, Fault> {
+  ): Result<InboundPeerCallHandle, Fault> {
     const { inbound, maxBodyBytes, gate } = this.#parts
     if (request === undefined)
       return fail(createMeshRefusal('bad_request', 'envelope', 'The call is not as packets hold them.'))
@@ -230,7 +234,7 @@ export class PacketCallServer {
     this.#gather(served, answer, source)
   }
 
-  #gather(served: Served, answer: string, source: PacketSource): void {
+  #gather(served: Served, answer: string, source: InboundPacketConnection): void {
     const isFull =
       served.gatheredBytes + answer.length > MAX_BATCHED_BYTES || served.gathered.length >= MAX_CALLS_PER_PACKET
     if (served.gathered.length > 0 && (isFull || (served.source !== source && !source.mayLose))) this.#flush(served)
@@ -266,7 +270,7 @@ export class PacketCallServer {
   #refuse(
     { keyId, first, count }: Extract<PacketHeader, { kind: 'call' | 'refusal' }>,
     fault: Fault,
-    source: PacketSource,
+    source: InboundPacketConnection,
   ): void {
     const { status, text } = encodeOutcome(fail(fault))
     const payload = `[${status},${text}]`
@@ -275,7 +279,7 @@ export class PacketCallServer {
   }
 
   /** The caller has waited for long, or lost its connection, and requests the outcome of a call. */
-  #again(keyId: string, number: number, source: PacketSource): void {
+  #again(keyId: string, number: number, source: InboundPacketConnection): void {
     const served = this.#served.get(keyId)
     const session = this.#parts.gate.sessions.find(keyId)
     // The call is running, or its answer is about to be sent.
@@ -295,7 +299,7 @@ export class PacketCallServer {
     source.answer(encodePacket(covered, signText(this.#parts.identity, `packet ${covered}`)))
   }
 
-  #servedOf(session: MeshSession, source: PacketSource): Served {
+  #servedOf(session: MeshSession, source: InboundPacketConnection): Served {
     const known = this.#served.get(session.id)
     if (known !== undefined) return known
     for (const [keyId, { running }] of this.#served)
@@ -304,7 +308,7 @@ export class PacketCallServer {
       session,
       seen: new SequenceWindow(),
       running: new PendingCallTable(),
-      kept: new AnswerPacketBuffer(),
+      kept: new AnswerPacketResendBuffer(),
       gathered: [],
       gatheredBytes: 0,
       source,

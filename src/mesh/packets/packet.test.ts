@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { anyText } from '../../../test/any-text.ts'
 import { toUtf8 } from '../../core/bytes.ts'
 import { PacketFrameReader, encodePacketFrame } from '../http/packet-frames.ts'
-import { AnswerPacketBuffer } from './answer-packet-buffer.ts'
+import { AnswerPacketResendBuffer } from './answer-packet-buffer.ts'
 import { encodeProvenPacketHeader, decodePacket, encodePacket, isPacket } from './packet.ts'
 import { decodePacketCall, encodePacketCallList } from './packet-call.ts'
 import { matchesExpectedPacketProof, createPacketProof } from './packet-proof.ts'
@@ -191,7 +191,7 @@ describe('kept answers', () => {
     encodePacket(encodeProvenPacketHeader({ kind: 'answer', keyId: KEY_ID }), 'token:x', payload)
 
   it('finds the newest by number, and nothing that was never said', () => {
-    const kept = new AnswerPacketBuffer()
+    const kept = new AnswerPacketResendBuffer()
     kept.keep(answersOf('[[1,200,{"data":"[2,"}],[3,200,{}]]'))
     kept.keep(answersOf('[[4,500,{}]]'))
     expect([1, 2, 3, 4].map((number) => kept.find(number))).toEqual([
@@ -203,7 +203,7 @@ describe('kept answers', () => {
   })
 
   it('is bounded', () => {
-    const kept = new AnswerPacketBuffer()
+    const kept = new AnswerPacketResendBuffer()
     for (let number = 1; number <= 1_000; number++) kept.keep(answersOf(`[[${number},200,"${'x'.repeat(10_000)}"]]`))
     expect([1, 800, 1_000].map((number) => kept.find(number) !== undefined)).toEqual([false, false, true])
   })

@@ -24,7 +24,7 @@ import { PacketCaller } from './packet-caller.ts'
 import { encodePacketCall } from './packet-call.ts'
 import { createPacketProof } from './packet-proof.ts'
 import { PacketCallServer } from './packet-provider.ts'
-import type { PacketSource } from './packet-provider.ts'
+import type { InboundPacketConnection } from './packet-provider.ts'
 
 const [callerKey, root, providerKey, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
 const OFFER = offered({ name: 'test.echo' })
@@ -41,7 +41,7 @@ let session: MeshSession
 let meddle: (packet: string) => string
 let isCut: boolean
 let sent: string[]
-let source: PacketSource
+let source: InboundPacketConnection
 let wire: PacketConnection
 
 beforeEach(() => open('session', 'session'))
@@ -76,7 +76,7 @@ describe('packets', () => {
     for (const x of [1, 2]) void call({ x })
     await moment()
     const answers: string[] = []
-    const from: PacketSource = { ...source, answer: (text) => void answers.push(text.split('\n')[1] ?? '') }
+    const from: InboundPacketConnection = { ...source, answer: (text) => void answers.push(text.split('\n')[1] ?? '') }
     for (const packet of sent) provider.receive(packet, from)
     await moment()
     expect(answers).toEqual(['[[1,200,{"ok":true,"data":{"x":1}}]]', '[[2,200,{"ok":true,"data":{"x":2}}]]'])

@@ -6,7 +6,7 @@ import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { createLogOnlyPolicy } from '../../ledger/tlog-policy.ts'
 import { verifyTlogProof } from '../../ledger/tlog-proof.ts'
-import { computeSessionRoot } from './session-tree.ts'
+import { computeAuditSessionRoot } from './session-tree.ts'
 
 let rig: Rig
 beforeEach(async () => {
@@ -170,15 +170,15 @@ describe('session root', () => {
   it('commits to the order of the records', () => {
     fc.assert(
       fc.property(fc.uniqueArray(hash, { minLength: 2, maxLength: 20 }), (hashes) => {
-        expect(computeSessionRoot(hashes.toReversed())).not.toBe(computeSessionRoot(hashes))
+        expect(computeAuditSessionRoot(hashes.toReversed())).not.toBe(computeAuditSessionRoot(hashes))
       }),
     )
   })
 
   it('lets no interior node pass for a record', () => {
     const records = ['11', '22', '33', '44'].map((byte) => byte.repeat(32))
-    const pairs = [records.slice(0, 2), records.slice(2)].map(computeSessionRoot)
-    expect(computeSessionRoot(pairs)).not.toBe(computeSessionRoot(records))
+    const pairs = [records.slice(0, 2), records.slice(2)].map(computeAuditSessionRoot)
+    expect(computeAuditSessionRoot(pairs)).not.toBe(computeAuditSessionRoot(records))
   })
 })
 

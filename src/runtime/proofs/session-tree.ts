@@ -9,7 +9,7 @@ import { fromHex, toHex } from '../../core/bytes.ts'
 import { createEmptyFrontier, extendFrontier, computeFrontierRoot, computeLeafHash } from '../../ledger/tree.ts'
 
 /** The root in hex. An empty list has RFC 6962's empty root, which merkle_finalize never seals (ERR_NO_RECORDS). */
-export function computeSessionRoot(recordHashes: readonly string[]): string {
+export function computeAuditSessionRoot(recordHashes: readonly string[]): string {
   const frontier = createEmptyFrontier()
   for (const recordHash of recordHashes) extendFrontier(frontier, computeLeafHash(fromHex(recordHash)))
   return toHex(computeFrontierRoot(frontier))

@@ -12,21 +12,21 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { createRuntimeAnswer, toRuntimeAnswer, readCallOrigin } from '../runtime-dependencies.ts'
-import type { RuntimeStores } from '../runtime-dependencies.ts'
+import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { createRuntimeFault } from '../faults.ts'
 import { runGeneratorToEnd, runGeneratorYielding } from '../generator-runner.ts'
 import { createUnknownSessionFault } from '../trail/session-binding.ts'
 import { createUnknownTaskFault } from '../trail/thought-recording.ts'
 import type { ThoughtTrailStores } from '../trail/thought-recording.ts'
-import { verifyTrail } from '../trail/trail-verification.ts'
-import type { TrailReport } from '../trail/trail-verification.ts'
+import { verifyThoughtTrail } from '../trail/trail-verification.ts'
+import type { ThoughtTrailReport } from '../trail/trail-verification.ts'
 import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { cutPage, readCursor } from '../paging.ts'
 import { auditSessionListTool, auditSessionStartTool, merkleFinalizeTool, merkleRootTool } from './definitions.ts'
-import { isSessionSealedBy, SESSION_FINAL_KIND, createSessionStartEvent } from '../trail/session-leaf.ts'
+import { matchesSessionSealEntry, SESSION_FINAL_KIND, createSessionStartEvent } from '../trail/session-leaf.ts'
 import type { AuditSessionState } from '../runtime-state.ts'
-import type { ListedSession, SealedSessionRoot } from '../trail/session-store.ts'
-import { computeSessionRoot } from './session-tree.ts'
+import type { AuditSessionWithRecordCount, SealedSessionRoot } from '../trail/session-store.ts'
+import { computeAuditSessionRoot } from './session-tree.ts'
 
 /** The signed checkpoints and proofs that finalizing needs. */
 export interface CheckpointProofSource {
@@ -39,7 +39,7 @@ interface Proof {
 }
 
 export function createProofTools(
-  records: RuntimeStores,
+  records: RuntimeRecordDependencies,
   stores: ThoughtTrailStores,
   prover: CheckpointProofSource,
 ): readonly Capability[] {
@@ -99,14 +99,14 @@ export function createProofTools(
 
 /** A root is shown only while the ledger entry that sealed it agrees with the table. */
 function toListed(
-  { ledger }: RuntimeStores,
+  { ledger }: RuntimeRecordDependencies,
   { sessions, state }: ThoughtTrailStores,
-  session: ListedSession,
+  session: AuditSessionWithRecordCount,
 ): { readonly [field: string]: string | number | null } {
   const { principal, finalized_at: finalizedAt, ...same } = session
   const root = sessions.root(session.session_id)
   const seal = root && ledger.entry(root.log_index)
-  const isSealed = root !== undefined && seal !== undefined && isSessionSealedBy(root, seal, session)
+  const isSealed = root !== undefined && seal !== undefined && matchesSessionSealEntry(root, seal, session)
   const isOpen = root === undefined && finalizedAt === null
   const facts = state.sessions.get(session.session_id)
   const isBegun =
@@ -122,9 +122,9 @@ function toListed(
 }
 
 /** A root is only valid if the ledger agrees. */
-function sealedRoot({ ledger }: RuntimeStores, root: SealedSessionRoot): Outcome {
+function sealedRoot({ ledger }: RuntimeRecordDependencies, root: SealedSessionRoot): Outcome {
   const entry = ledger.entry(root.log_index)
-  if (entry !== undefined && isSessionSealedBy(root, entry)) return createRuntimeAnswer(toAnswer(root))
+  if (entry !== undefined && matchesSessionSealEntry(root, entry)) return createRuntimeAnswer(toAnswer(root))
   return fail(
     createRuntimeFault(
       'ERR_CHAIN_BROKEN',
@@ -147,7 +147,7 @@ interface StartedSession {
   readonly [field: string]: string | number | null
 }
 
-function startSession(records: RuntimeStores, { intent, taskId, call }: Start): StartedSession {
+function startSession(records: RuntimeRecordDependencies, { intent, taskId, call }: Start): StartedSession {
   const { principal, client = null, trace_id } = readCallOrigin(call)
   const named = { session_id: randomUUID(), task_id: taskId ?? null }
   const { seq, at } = records.ledger.appendIn(
@@ -178,7 +178,7 @@ interface Finalized {
  * verified inside of it, and none can be added between that and the seal.
  */
 async function finalize(
-  records: RuntimeStores,
+  records: RuntimeRecordDependencies,
   stores: ThoughtTrailStores,
   wish: Finalizing,
 ): Promise<Result<Finalized, Fault>> {
@@ -188,7 +188,7 @@ async function finalize(
   if (!session.ok) return session
   const checkedTo = records.ledger.size()
   const stretch = { from: session.value.startIndex, to: checkedTo, sessionId }
-  const walked = await runGeneratorYielding(verifyTrail(stores, stretch), call.signal)
+  const walked = await runGeneratorYielding(verifyThoughtTrail(stores, stretch), call.signal)
   if (!walked.ok) return walked
   const broken = brokenChain(sessionId, walked.value)
   if (broken !== undefined) return fail(broken)
@@ -196,14 +196,14 @@ async function finalize(
 }
 
 function seal(
-  records: RuntimeStores,
+  records: RuntimeRecordDependencies,
   stores: ThoughtTrailStores,
   { sessionId, call, checkedTo, isDryRun, mayBeEmpty }: Finalizing & { readonly checkedTo: number },
 ): Result<Finalized, Fault> {
   // Checked again: two concurrent calls may both have verified, and only one may seal.
   const session = openSession(stores, sessionId)
   if (!session.ok) return session
-  const rest = runGeneratorToEnd(verifyTrail(stores, { from: checkedTo, to: records.ledger.size(), sessionId }))
+  const rest = runGeneratorToEnd(verifyThoughtTrail(stores, { from: checkedTo, to: records.ledger.size(), sessionId }))
   const broken = brokenChain(sessionId, rest)
   if (broken !== undefined) return fail(broken)
   const thoughts = stores.thoughts.ofSession(sessionId)
@@ -221,7 +221,7 @@ function seal(
   const content = {
     session_id: sessionId,
     // In the order of recording, to which the root commits.
-    root: computeSessionRoot(thoughts.map(({ hash }) => hash)),
+    root: computeAuditSessionRoot(thoughts.map(({ hash }) => hash)),
     record_count: thoughts.length,
     first_index: thoughts[0]?.log_index ?? startIndex,
     last_index: thoughts.at(-1)?.log_index ?? startIndex,
@@ -272,7 +272,7 @@ function openSession({ state }: ThoughtTrailStores, sessionId: string): Result<A
   )
 }
 
-function brokenChain(sessionId: string, report: TrailReport): Fault | undefined {
+function brokenChain(sessionId: string, report: ThoughtTrailReport): Fault | undefined {
   const { broken_count, missing_count, first_broken_at, findings } = report
   if (broken_count + missing_count === 0) return undefined
   return createRuntimeFault(

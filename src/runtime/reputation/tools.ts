@@ -8,7 +8,7 @@ import type { Capability } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import { createRuntimeAnswer } from '../runtime-dependencies.ts'
-import type { RuntimeStores } from '../runtime-dependencies.ts'
+import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { createRuntimeFault } from '../faults.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { runGeneratorYielding } from '../generator-runner.ts'
@@ -133,7 +133,10 @@ const reputationCheckGates = defineRuntimeTool({
   }),
 })
 
-export function createReputationTools({ ledger }: RuntimeStores, reputation: Reputation): readonly Capability[] {
+export function createReputationTools(
+  { ledger }: RuntimeRecordDependencies,
+  reputation: Reputation,
+): readonly Capability[] {
   /** Entries that were recorded when the call came are counted; later ones are left for the next call. */
   const counted = async (
     { signal }: Pick<Call, 'signal'>,

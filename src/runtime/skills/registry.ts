@@ -6,7 +6,7 @@
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { StateTableReader } from '../../ledger/projection.ts'
-import type { RuntimeStores } from '../runtime-dependencies.ts'
+import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import type { SkillWithSource, SkillScanner, SkillScanResult } from './skill-folder-store.ts'
 import type { RuntimeState, SkillState } from '../runtime-state.ts'
 import { SKILL_CHANGE_KIND } from './skill.ts'
@@ -31,7 +31,7 @@ interface KnownSkills extends SkillScanResult {
 }
 
 export function createSkillRegistry(
-  records: RuntimeStores,
+  records: RuntimeRecordDependencies,
   scan: SkillScanner,
   { skills: seen }: Pick<RuntimeState, 'skills'>,
 ): SkillRegistry {
@@ -83,7 +83,7 @@ function isSame(now: SkillWithSource, before: SkillState): boolean {
 }
 
 function recordChanges(
-  { ledger }: RuntimeStores,
+  { ledger }: RuntimeRecordDependencies,
   skills: readonly SkillWithSource[],
   seen: StateTableReader<SkillState>,
 ): void {

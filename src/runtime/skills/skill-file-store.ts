@@ -32,9 +32,9 @@ export interface SkillFiles {
 }
 
 /** The hash of a file, and the stamp of the file's state for which it was computed. */
-export type SkillFileHashes = Map<string, { readonly stamp: string; readonly sha256: string }>
+export type SkillFileHashCache = Map<string, { readonly stamp: string; readonly sha256: string }>
 
-export async function listSkillFiles(folder: string, known: SkillFileHashes): Promise<SkillFiles> {
+export async function listSkillFiles(folder: string, known: SkillFileHashCache): Promise<SkillFiles> {
   const found: SkillFile[] = []
   let omitted = 0
   const walk = async (below: string, depth: number): Promise<void> => {

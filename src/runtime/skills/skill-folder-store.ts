@@ -11,7 +11,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { readSystemErrorCode } from '../../core/thrown-error.ts'
 import { formatFileStamp, listSkillFiles } from './skill-file-store.ts'
-import type { SkillFileHashes, SkillFiles } from './skill-file-store.ts'
+import type { SkillFileHashCache, SkillFiles } from './skill-file-store.ts'
 import { parseSkill } from './skill.ts'
 import type { Skill } from './skill.ts'
 
@@ -46,7 +46,7 @@ export type SkillScanner = () => Promise<SkillScanResult>
 
 export function createSkillScanner(roots: readonly string[]): SkillScanner {
   let known = new Map<string, Known>()
-  const knownFiles: SkillFileHashes = new Map()
+  const knownFiles: SkillFileHashCache = new Map()
   return async () => {
     const seen = new Map<string, Known>()
     const skills = new Map<string, SkillWithSource>()
@@ -97,7 +97,7 @@ async function foldersIn(root: string): Promise<Result<readonly string[], string
   }
 }
 
-async function filesBeside(folder: string, known: SkillFileHashes): Promise<Result<SkillFiles, string>> {
+async function filesBeside(folder: string, known: SkillFileHashCache): Promise<Result<SkillFiles, string>> {
   try {
     return ok(await listSkillFiles(folder, known))
   } catch (error) {

@@ -74,12 +74,15 @@ const busStats = defineRuntimeTool({
   output: figures,
 })
 
-export type BusInspection = Pick<
+export type InspectionToolsBus = Pick<
   CapabilityBus,
   'topologySnapshot' | 'recentTraces' | 'runningTraces' | 'stats' | 'offer'
 >
 
-export function createBusInspectionTools(bus: BusInspection, guard: Pick<Guard, 'mayRead'>): readonly Capability[] {
+export function createBusInspectionTools(
+  bus: InspectionToolsBus,
+  guard: Pick<Guard, 'mayRead'>,
+): readonly Capability[] {
   return [
     busTopology.handledBy(async ({ prefix = '', after = '', limit }) => {
       const { communityId, peers, capabilitiesLocal, capabilitiesRemote, disagreements, ...rest } =

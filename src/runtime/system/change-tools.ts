@@ -16,7 +16,7 @@ import type { RecordedChangeQuery } from '../../ledger/lookup-store.ts'
 import { readEntryBodyFields } from '../../ledger/projection-log.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
 import { createRuntimeAnswer } from '../runtime-dependencies.ts'
-import type { RuntimeStores } from '../runtime-dependencies.ts'
+import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { countFittingRows, cursorArgument, limitArgument, cutPage, readCursor } from '../paging.ts'
@@ -28,7 +28,7 @@ import {
   matchesChangeFilter,
   NODE_FAMILY_NAME,
 } from './change.ts'
-import type { LedgerChangeView, ChangeFilter, ChangeContext } from './change.ts'
+import type { LedgerChangeView, ChangeFilter, LedgerChangeViewContext } from './change.ts'
 
 const ledgerChanges = defineRuntimeTool({
   effect: 'reads',
@@ -82,7 +82,7 @@ export interface ChangeToolsGuard {
 }
 
 export function createChangeTools(
-  records: RuntimeStores,
+  records: RuntimeRecordDependencies,
   bus: ChangeToolsBus,
   guard: ChangeToolsGuard,
 ): readonly Capability[] {
@@ -118,7 +118,7 @@ type Place = Pick<RecordedChange, 'at' | 'seq'>
 
 interface Search {
   readonly filter: ChangeFilter
-  readonly around: ChangeContext
+  readonly around: LedgerChangeViewContext
   readonly mayRead: (change: LedgerChangeView) => boolean
   readonly wanted: number
 }
@@ -130,7 +130,7 @@ interface Found {
 
 /** `lookedTo`: the limit of the search was reached, and there may be more changes after this position. */
 function look(
-  { ledger }: RuntimeStores,
+  { ledger }: RuntimeRecordDependencies,
   { before, ...range }: Omit<RecordedChangeQuery, 'limit'>,
   { filter, around, mayRead, wanted }: Search,
 ): { readonly found: readonly Found[]; readonly lookedTo?: Place } {
@@ -150,9 +150,9 @@ function look(
 }
 
 function surroundings(
-  { ledger }: RuntimeStores,
+  { ledger }: RuntimeRecordDependencies,
   { bus, guard, caller }: { readonly bus: ChangeToolsBus; readonly guard: ChangeToolsGuard; readonly caller: Caller },
-): ChangeContext {
+): LedgerChangeViewContext {
   // The bodies beside the entries are for callers who may read about this house. Another node only gets what a proof
   // would show it: the entries.
   const mayHearWords = caller.kind !== 'peer'

@@ -91,7 +91,7 @@ export const changeOutputSchema = z.object({
 export type LedgerChangeView = z.output<typeof changeOutputSchema>
 
 /** Facts that are not in the ledger. */
-export interface ChangeContext {
+export interface LedgerChangeViewContext {
   readonly offer: (name: string) => Pick<Offer, 'title' | 'family'> | undefined
   /** The family of a tool; `undefined` if no provider offers that name now. */
   readonly familyOf: (name: string) => string | undefined
@@ -109,7 +109,7 @@ export interface ChangeContext {
 export function toLedgerChangeView(
   entry: LedgerEntry,
   ends: CallOutcomeEntries,
-  around: ChangeContext,
+  around: LedgerChangeViewContext,
 ): LedgerChangeView | undefined {
   return entry.kind === 'call.enter' ? callChange(entry, ends, around) : deed(entry, around)
 }
@@ -123,7 +123,7 @@ export interface CallOutcomeEntries {
 function callChange(
   entry: LedgerEntry,
   { end, late }: CallOutcomeEntries,
-  around: ChangeContext,
+  around: LedgerChangeViewContext,
 ): LedgerChangeView | undefined {
   const effect = textOf(end?.['effect']) ?? textOf(entry['effect']) ?? ''
   if (effect === 'reads' || effect === 'records') return undefined
@@ -148,7 +148,7 @@ function callChange(
   }
 }
 
-function endOf(end: LedgerEntry, around: ChangeContext): Partial<LedgerChangeView> {
+function endOf(end: LedgerEntry, around: LedgerChangeViewContext): Partial<LedgerChangeView> {
   const { label, reasons, result } = around.words(end.seq)
   const rules = strings(end['reasons'])
   const sentences = strings(reasons)
@@ -182,7 +182,10 @@ function effectOf(result: Json): JsonObject {
   return JSON.stringify(result).length > MAX_ANSWER_LENGTH ? {} : { answer: result }
 }
 
-function yesOf(end: LedgerEntry, { approval, grantedBy }: ChangeContext): Pick<LedgerChangeView, 'approval' | 'grant'> {
+function yesOf(
+  end: LedgerEntry,
+  { approval, grantedBy }: LedgerChangeViewContext,
+): Pick<LedgerChangeView, 'approval' | 'grant'> {
   const [asked, granted] = [textOf(end['approval']), textOf(end['grant'])]
   if (granted !== undefined) return { grant: { id: granted, ...texts({ by: grantedBy(granted) }) } }
   if (asked === undefined) return {}
@@ -216,7 +219,7 @@ function laterResult(result: ChangeResult, late: LedgerEntry | undefined): Chang
   return late['outcome'] === 'not-reached' && result === 'done' ? 'failed' : result
 }
 
-function laterOf(late: LedgerEntry, around: ChangeContext): NonNullable<LedgerChangeView['later']> {
+function laterOf(late: LedgerEntry, around: LedgerChangeViewContext): NonNullable<LedgerChangeView['later']> {
   const { message, observed } = around.words(late.seq)
   return {
     log_index: late.seq,
@@ -244,7 +247,7 @@ const TITLES: Readonly<Record<string, string>> = {
 /** Fields that are shown elsewhere, or numbers that only matter to a verifier. */
 const UNTOLD = /^(?:v|seq|at|kind|by|body_hash|trace_id|policy_version|.*_hash)$/
 
-function deed(entry: LedgerEntry, around: ChangeContext): LedgerChangeView | undefined {
+function deed(entry: LedgerEntry, around: LedgerChangeViewContext): LedgerChangeView | undefined {
   // An approval that is given back, or lapses, is nobody's decision. For a change past the gateway, nobody knows who
   // made it.
   const by = textOf(entry['by']) ?? (/^(?:approval|grant)\./.test(entry.kind) ? undefined : 'not recorded')
@@ -265,7 +268,11 @@ function deed(entry: LedgerEntry, around: ChangeContext): LedgerChangeView | und
   }
 }
 
-function whoOf(entry: LedgerEntry, caller: string, { nodeName }: ChangeContext): Pick<LedgerChangeView, 'caller'> {
+function whoOf(
+  entry: LedgerEntry,
+  caller: string,
+  { nodeName }: LedgerChangeViewContext,
+): Pick<LedgerChangeView, 'caller'> {
   const peer = parsePeerCallerKey(caller)
   return {
     caller,

@@ -5,7 +5,7 @@ import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import type { Caller, LateOutcomeRecorder } from '../../bus/call.ts'
 import type { CallAssessment } from '../../bus/capability.ts'
-import type { CallWorkReference } from '../../core/fault.ts'
+import type { TaskOrSessionReference } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'
@@ -98,7 +98,7 @@ describe('ledger_changes', () => {
   })
 
   it('finds what was done for a task, and in a session', async () => {
-    const asked = (work: CallWorkReference) => rig.through('light.set', {}, { caller: CLAUDE, work })
+    const asked = (work: TaskOrSessionReference) => rig.through('light.set', {}, { caller: CLAUDE, work })
     await asked({ taskId: 'a', sessionId: 's' })
     await asked({ taskId: 'b', sessionId: 's' })
     await rig.through('light.set', {}, { caller: CLAUDE })

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
-import { mayAddRecords } from '../../guard/caller-authority.ts'
+import { mayAddNodeRecords } from '../../guard/caller-authority.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { collectAuditPacket, formatAuditPacketFault } from '../../ledger/audit-packet-collection.ts'
 import type { AuditPacketFault } from '../../ledger/audit-packet-collection.ts'
@@ -65,7 +65,7 @@ export function createExportTools(ledger: Ledger): readonly Capability[] {
         fromSize,
         mayRead: (entry) => mayReadEntry(ledger, entry, caller),
         mayOpen: (entry) => mayReadEntryBody(ledger, entry.seq, caller),
-        under: mayAddRecords(caller) ? undefined : 'existing',
+        under: mayAddNodeRecords(caller) ? undefined : 'existing',
       })
       return packet.ok ? createRuntimeAnswer(packet.value) : fail(packetFault(packet.fault))
     }),

@@ -67,7 +67,7 @@ export function checkLockQueue({ waiting, limit }: LockQueueFacts): HealthCheck 
   return { status: 'degraded', message: 'Many calls wait for their turn; some may be turned away.', figures }
 }
 
-export interface LedgerFacts {
+export interface LedgerHealthFacts {
   readonly size: number
   /** What is wrong with the ledger, as far as it knows, or `undefined`. */
   readonly unsound: string | undefined
@@ -94,7 +94,7 @@ export interface LedgerFacts {
 /** After this many missed periods, signing counts as stopped; a few may be missed on a busy node. */
 const LATE_TURNS = 5
 
-export function checkLedger(facts: LedgerFacts): HealthCheck {
+export function checkLedger(facts: LedgerHealthFacts): HealthCheck {
   const figures = {
     size: facts.size,
     forked: facts.refuses || facts.extendsSigned === false,

@@ -2,12 +2,15 @@
  * Ledger facts: the state of the ledger in figures, and a proof against the last signature, cheap enough to ask often.
  */
 import { areBytesEqual } from '../../core/bytes.ts'
-import type { RuntimeStores } from '../runtime-dependencies.ts'
+import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { formatLedgerState, formatSigningOutage } from '../../ledger/ledger-state.ts'
-import type { LedgerFacts } from './health-checks.ts'
+import type { LedgerHealthFacts } from './health-checks.ts'
 
 /** Signs nothing and reads a few rows, because the service's `health` is called often. */
-export function gatherLedgerFacts({ ledger, clock }: RuntimeStores, checkpointSeconds: number): LedgerFacts {
+export function gatherLedgerHealthFacts(
+  { ledger, clock }: RuntimeRecordDependencies,
+  checkpointSeconds: number,
+): LedgerHealthFacts {
   const state = ledger.state()
   const outage = ledger.signingOutage()
   const signed = ledger.latestCheckpoint()
@@ -42,7 +45,7 @@ export function gatherLedgerFacts({ ledger, clock }: RuntimeStores, checkpointSe
 }
 
 /** The ledger does not refuse because of this, since the last signed state is still in the data directory. */
-function formatPinTrouble(pin: ReturnType<RuntimeStores['ledger']['pin']>): string | undefined {
+function formatPinTrouble(pin: ReturnType<RuntimeRecordDependencies['ledger']['pin']>): string | undefined {
   return pin?.trouble === undefined
     ? undefined
     : `Nothing outside of the data directory says what was signed last, because ${pin.path} is of no use: ${pin.trouble}. Make its folder writable, or name another in ledger.pins.`
@@ -53,7 +56,7 @@ function formatPinTrouble(pin: ReturnType<RuntimeStores['ledger']['pin']>): stri
  * root.
  */
 function hasRoot(
-  ledger: RuntimeStores['ledger'],
+  ledger: RuntimeRecordDependencies['ledger'],
   signed: { readonly size: number; readonly root: Uint8Array },
 ): boolean {
   if (signed.size === 0) return true

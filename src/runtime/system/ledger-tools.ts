@@ -11,7 +11,7 @@ import { toBase64, fromUtf8, toHex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { hasRestrictedCredential, mayReadRecord, mayAddRecords } from '../../guard/caller-authority.ts'
+import { hasRestrictedCredential, mayReadRecord, mayAddNodeRecords } from '../../guard/caller-authority.ts'
 import { formatSignedCheckpoint } from '../../ledger/checkpoint.ts'
 import type { RandomDrawKey } from '../../ledger/random-draw.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
@@ -46,7 +46,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
   return [
     ledgerCheckpointTool.handledBy(async (_, { caller }) => {
       // A caller that may add no records is shown the last checkpoint.
-      const signed = mayAddRecords(caller) ? await ledger.checkpoint() : ok(ledger.latestCheckpoint())
+      const signed = mayAddNodeRecords(caller) ? await ledger.checkpoint() : ok(ledger.latestCheckpoint())
       if (!signed.ok) return fail(toLedgerToolFault(signed.fault))
       if (signed.value === undefined) return fail(NOTHING_SIGNED)
       const { origin, size, root } = signed.value.checkpoint
@@ -62,7 +62,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
     }),
 
     ledgerProofTool.handledBy(async ({ log_index: index, with_body: withBody }, { caller }) => {
-      const under = mayAddRecords(caller) ? undefined : 'existing'
+      const under = mayAddNodeRecords(caller) ? undefined : 'existing'
       const proof = await ledger.proofText(index, {
         withBody: withBody && mayReadEntryBody(ledger, index, caller),
         under,
@@ -114,7 +114,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
     }),
 
     ledgerVerifyTool.handledBy(async ({ full, sample }, { signal, caller }) => {
-      if (sample === true) return sampleNow(ledger, draws, mayAddRecords(caller))
+      if (sample === true) return sampleNow(ledger, draws, mayAddNodeRecords(caller))
       const report = await verify(ledger, !full, signal)
       if (!report.ok) return report
       const { from, size, root, findings, more, erased, compared } = report.value

@@ -3,7 +3,7 @@
  */
 import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { RuntimeStores } from '../runtime-dependencies.ts'
+import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { checkDisk } from './health-checks.ts'
 import type { HealthCheck } from './health-checks.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
@@ -23,7 +23,7 @@ export interface DatabaseHealthProbe {
 
 /** `dataDirectory` is where the database lives; `undefined` for one in memory. */
 export function createDatabaseHealthProbe(
-  { database, clock }: RuntimeStores,
+  { database, clock }: RuntimeRecordDependencies,
   dataDirectory: string | undefined,
 ): DatabaseHealthProbe {
   return {

@@ -10,7 +10,7 @@ import { formatCapabilityVersion } from '../../bus/capability.ts'
 import type { Capability, CapabilityVersion } from '../../bus/capability.ts'
 import { isEligible } from '../../bus/provider-eligibility.ts'
 import type { CapabilityEntry } from '../../bus/capability-entry.ts'
-import { estimateCost } from '../../bus/health.ts'
+import { estimateProviderCost } from '../../bus/health.ts'
 import type { CapabilityRouter } from '../../bus/router.ts'
 import { scoreProviderByLatencyAndLoad } from '../../bus/routing-strategy.ts'
 import { findClosestNames, formatNameSuggestion } from '../../core/closest-name.ts'
@@ -19,7 +19,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import { isSpellingOfName, resolveSpelledName } from '../../core/tool-name-spelling.ts'
 import { createRuntimeAnswer, readCallOrigin } from '../runtime-dependencies.ts'
-import type { RuntimeStores } from '../runtime-dependencies.ts'
+import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { createRuntimeArgumentFault } from '../faults.ts'
 import {
   CHAT_CAPABILITY_NAME,
@@ -42,7 +42,7 @@ const MAX_PROVIDERS_LISTED = 500
 const TRACES_SEARCHED = 100
 
 export function createRouterTools(
-  { database, ledger, clock }: RuntimeStores,
+  { database, ledger, clock }: RuntimeRecordDependencies,
   bus: RouterToolsBus,
 ): readonly Capability[] {
   return [
@@ -159,7 +159,7 @@ function chatProviders(bus: RouterToolsBus, call: Call, nowMs: number): readonly
       sessionId: undefined,
     }
     const isViable = isEligible(entry, asked) && bus.router.blockedBy(entry, nowMs) === undefined
-    return { entry, isViable, costMs: estimateCost(entry.latency, entry.inFlight, nowMs) }
+    return { entry, isViable, costMs: estimateProviderCost(entry.latency, entry.inFlight, nowMs) }
   })
 }
 
@@ -208,7 +208,7 @@ function scoreOf(
   return {
     ...identityOf(entry),
     score: scoreProviderByLatencyAndLoad(entry),
-    cost_ms: estimateCost(entry.latency, entry.inFlight, nowMs),
+    cost_ms: estimateProviderCost(entry.latency, entry.inFlight, nowMs),
     viable: reasons.length === 0,
     reasons,
     in_flight: entry.inFlight,

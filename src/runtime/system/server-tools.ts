@@ -5,7 +5,7 @@ import { omitTerminalCommands } from '../../core/fault.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { createRuntimeAnswer } from '../runtime-dependencies.ts'
-import type { RuntimeStores } from '../runtime-dependencies.ts'
+import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { collectAttentionItems, attentionOutputSchema } from './attention.ts'
 import type { AttentionList, AttentionSources } from './attention.ts'
@@ -64,7 +64,7 @@ export interface ServerStatusFacts {
 }
 
 export function createServerTools(
-  { clock }: Pick<RuntimeStores, 'clock'>,
+  { clock }: Pick<RuntimeRecordDependencies, 'clock'>,
   facts: ServerStatusFacts,
   probe: DatabaseHealthProbe,
 ): readonly Capability[] {

@@ -21,7 +21,7 @@ const CHANGES: Readonly<Record<string, string>> = {
 }
 
 /** The steps, oldest first; of a long history the newest ones. */
-export function toTaskHistoryJson(ledger: Pick<Ledger, 'entry' | 'body'>, task: Task): JsonObject {
+export function listTaskHistoryAsJson(ledger: Pick<Ledger, 'entry' | 'body'>, task: Task): JsonObject {
   const history: JsonObject[] = []
   let place: number | undefined = task.log_index
   while (place !== undefined && history.length < MAX_STEPS) {

@@ -14,14 +14,14 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'
 import { createRuntimeAnswer, toRuntimeAnswer, readCallOrigin } from '../runtime-dependencies.ts'
-import type { RuntimeStores } from '../runtime-dependencies.ts'
+import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { createRuntimeArgumentFault, createRuntimeFault } from '../faults.ts'
 import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { cutPage, readCursor } from '../paging.ts'
-import { appendThought, checkThoughtToRecord } from '../trail/thought-recording.ts'
+import { appendThought, checkThoughtAndResolveSession } from '../trail/thought-recording.ts'
 import type { ThoughtToRecord, ThoughtTrailStores } from '../trail/thought-recording.ts'
 import type { Thought } from '../trail/thought.ts'
-import { toTaskThoughtsJson } from '../trail/tools.ts'
+import { listTaskThoughtsAsJson } from '../trail/tools.ts'
 import { createInvalidTransitionFault, explainTaskChangeRefusal } from './task-change.ts'
 import type { TaskTransition } from './task-change.ts'
 import { taskCreateTool, taskGetTool, taskListTool, taskNextActionsTool, taskUpdateTool } from './definitions.ts'
@@ -29,14 +29,14 @@ import { findDependencyCycle } from './dependency-graph.ts'
 import { INITIAL_TASK_STATUS, TASK_TRANSITIONS } from './task-machine.ts'
 import type { Task, TaskPatch } from './task.ts'
 import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND } from '../task-entries.ts'
-import { toTaskHistoryJson } from './task-history.ts'
+import { listTaskHistoryAsJson } from './task-history.ts'
 import type { TaskStore } from './task-store.ts'
 
 /** Enough to see that something is wrong; the others appear when these are resolved. */
 const MAX_STALLED = 50
 
 export function createTaskTools(
-  records: RuntimeStores,
+  records: RuntimeRecordDependencies,
   store: TaskStore,
   stores: ThoughtTrailStores,
 ): readonly Capability[] {
@@ -60,8 +60,8 @@ export function createTaskTools(
       return createRuntimeAnswer({
         ...task,
         ...changes.value,
-        ...(include.includes('history') ? toTaskHistoryJson(records.ledger, task) : {}),
-        ...(include.includes('thoughts') ? toTaskThoughtsJson(records, stores, id) : {}),
+        ...(include.includes('history') ? listTaskHistoryAsJson(records.ledger, task) : {}),
+        ...(include.includes('thoughts') ? listTaskThoughtsAsJson(records, stores, id) : {}),
       })
     }),
 
@@ -121,7 +121,7 @@ interface TaskCreation extends Omit<TaskPatch, 'status' | 'reason'> {
 
 /** All tasks are checked before the first is written, because a fault undoes nothing. */
 function createTasks(
-  { ledger }: RuntimeStores,
+  { ledger }: RuntimeRecordDependencies,
   store: TaskStore,
   { inputs, call }: Creation,
 ): Result<readonly [Task, ...Task[]], Fault> {
@@ -194,7 +194,7 @@ interface UpdateStores {
 
 /** Everything is checked before anything is written: a fault undoes nothing. */
 function updateTask(
-  records: RuntimeStores,
+  records: RuntimeRecordDependencies,
   { store, stores }: UpdateStores,
   { id, words, transitions, expected_version: expected, reflection, call }: Update,
 ): Result<Task & { readonly reflection?: Thought }, Fault> {
@@ -213,7 +213,7 @@ function updateTask(
   if (refused !== undefined) return fail(refused)
   const recording: ThoughtToRecord | undefined =
     reflection === undefined ? undefined : { ...reflection, type: 'reflection', task_id: id, call }
-  const session = recording === undefined ? ok(null) : checkThoughtToRecord(stores, recording)
+  const session = recording === undefined ? ok(null) : checkThoughtAndResolveSession(stores, recording)
   if (!session.ok) return session
 
   const { depends_on: _, ...patch } = words

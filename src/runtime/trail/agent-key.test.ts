@@ -6,7 +6,7 @@ import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import type { Caller } from '../../bus/call.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { encodeThoughtStatement } from './thought.ts'
+import { encodeThoughtToSign } from './thought.ts'
 
 let rig: Rig
 beforeEach(async () => {
@@ -31,7 +31,7 @@ function keyPair(): Pair {
 function thought(content: string, pair?: Pair): JsonObject {
   const statement = { agent_id: 'ada', content, task_id: 'T-1', type: 'plan' } as const
   if (pair === undefined) return statement
-  const value = sign(null, encodeThoughtStatement(statement), pair.secret).toString('base64')
+  const value = sign(null, encodeThoughtToSign(statement), pair.secret).toString('base64')
   return { ...statement, signature: { public_key: pair.publicKey, value } }
 }
 

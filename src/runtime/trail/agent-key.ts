@@ -14,7 +14,7 @@ import { defineChange } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
 import { explainAdministrationRefusal } from '../../guard/caller-authority.ts'
 import { createRuntimeAnswer, toRuntimeAnswer, readCallOrigin, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
-import type { RuntimeStores } from '../runtime-dependencies.ts'
+import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { runtimeFamily } from '../runtime-envelope.ts'
 import { createRuntimeFault } from '../faults.ts'
 import { defineRuntimeTool, addFailureEnvelopeToDescription } from '../runtime-tool.ts'
@@ -61,7 +61,7 @@ const setInput = z.strictObject({
 })
 
 export function createAgentKeyTools(
-  { database, ledger }: RuntimeStores,
+  { database, ledger }: RuntimeRecordDependencies,
   { agentKeys }: Pick<RuntimeState, 'agentKeys'>,
 ): readonly Capability[] {
   return [

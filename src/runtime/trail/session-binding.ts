@@ -12,7 +12,7 @@ import type { RuntimeState } from '../runtime-state.ts'
 const MAX_NAMED = 10
 
 /** The given session, if it is open; else the task's only open session; `null` when it has none. */
-export function resolveAuditSession(
+export function resolveAuditSessionId(
   state: Pick<RuntimeState, 'sessions' | 'openSessions'>,
   taskId: string,
   given: string | undefined,

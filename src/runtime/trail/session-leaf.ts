@@ -41,7 +41,7 @@ function listSessionSealFlaws(
 }
 
 /** Whether the tables agree with the entry of a session's seal. */
-export function isSessionSealedBy(
+export function matchesSessionSealEntry(
   root: SealedSessionRoot,
   seal: Pick<StoredEntry, 'entry' | 'bytes'>,
   session?: Pick<AuditSession, 'finalized_at'>,

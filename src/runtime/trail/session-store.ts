@@ -34,11 +34,11 @@ export interface SealedSessionRoot {
 }
 
 /** A session with the number of its records. */
-export interface ListedSession extends AuditSession {
+export interface AuditSessionWithRecordCount extends AuditSession {
   readonly record_count: number
 }
 
-export interface SessionStore {
+export interface AuditSessionStore {
   readonly get: (sessionId: string) => AuditSession | undefined
   readonly root: (sessionId: string) => SealedSessionRoot | undefined
   /**
@@ -47,7 +47,7 @@ export interface SessionStore {
   readonly list: (
     filter: { readonly task_id?: string },
     page: { readonly before: number; readonly limit: number },
-  ) => readonly ListedSession[]
+  ) => readonly AuditSessionWithRecordCount[]
 }
 
 /** A session may be begun for no task and have thoughts about several. */
@@ -55,7 +55,7 @@ const TESTS = {
   task_id: `(task_id = :task_id OR session_id IN (SELECT session_id FROM thought_records WHERE task_id = :task_id))`,
 }
 
-export function createSessionStore(sql: DatabaseSync): SessionStore {
+export function createAuditSessionStore(sql: DatabaseSync): AuditSessionStore {
   const get = sql.prepare('SELECT * FROM audit_sessions WHERE session_id = ?')
   const root = sql.prepare('SELECT * FROM merkle_roots WHERE session_id = ?')
   const prepare = createStatementPreparer(sql)
@@ -67,7 +67,7 @@ export function createSessionStore(sql: DatabaseSync): SessionStore {
       const list = prepare(`
         SELECT *, (SELECT count(*) FROM thought_records WHERE session_id = audit_sessions.session_id) AS record_count
         FROM audit_sessions WHERE ${where} AND log_index < :before ORDER BY log_index DESC LIMIT :limit`)
-      return list.all({ ...parameters, ...page }) as unknown as ListedSession[]
+      return list.all({ ...parameters, ...page }) as unknown as AuditSessionWithRecordCount[]
     },
   }
 }

@@ -7,13 +7,13 @@
 import type { Fault } from '../../core/fault.ts'
 import { createRuntimeFault } from '../faults.ts'
 import { isThoughtSignedBy } from './thought.ts'
-import type { ThoughtSignature, ThoughtStatement } from './thought.ts'
+import type { ThoughtSignature, ThoughtToSign } from './thought.ts'
 import type { RuntimeState } from '../runtime-state.ts'
 
 /** Why the record is refused, or `undefined`. */
-export function explainAuthorRefusal(
+export function explainThoughtSignatureRefusal(
   { agentKeys, signatures }: Pick<RuntimeState, 'agentKeys' | 'signatures'>,
-  statement: ThoughtStatement,
+  statement: ThoughtToSign,
   signature: ThoughtSignature | undefined,
 ): Fault | undefined {
   // Trust on first use: `agent_id` in spec 5 is only a text, so an agent's key cannot be known beforehand.

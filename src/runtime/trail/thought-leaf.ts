@@ -89,7 +89,7 @@ export interface StoredThoughtBody {
 }
 
 /** The text of a thought, or `undefined` when the body is not the one that the entry commits to. */
-export function readCommittedContent(entry: LedgerEntry, { salt, body }: StoredThoughtBody): string | undefined {
+export function readCommittedThoughtContent(entry: LedgerEntry, { salt, body }: StoredThoughtBody): string | undefined {
   return computeCommitmentHash(salt, body) === entry['body_hash']
     ? readThoughtContent(decodeEntryBody(body))
     : undefined

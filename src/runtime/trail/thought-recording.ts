@@ -12,48 +12,48 @@ import { fail } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
 import { readCallOrigin } from '../runtime-dependencies.ts'
-import type { RuntimeStores } from '../runtime-dependencies.ts'
+import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { createRuntimeFault } from '../faults.ts'
-import type { SessionStore } from './session-store.ts'
+import type { AuditSessionStore } from './session-store.ts'
 import type { RuntimeState } from '../runtime-state.ts'
-import { explainAuthorRefusal } from './thought-authorship.ts'
-import { resolveAuditSession } from './session-binding.ts'
+import { explainThoughtSignatureRefusal } from './thought-authorship.ts'
+import { resolveAuditSessionId } from './session-binding.ts'
 import { createThoughtEvent } from './thought-leaf.ts'
 import type { NewThought } from './thought-leaf.ts'
 import { THOUGHT_CHAIN_GENESIS_HASH, computeThoughtHash } from './thought.ts'
-import type { ThoughtSignature, ThoughtStatement, Thought } from './thought.ts'
+import type { ThoughtSignature, ThoughtToSign, Thought } from './thought.ts'
 import type { ThoughtRow, ThoughtStore } from './thought-store.ts'
 import type { LedgerLeafReader } from './trail-verification.ts'
 
 export interface ThoughtTrailStores {
   readonly state: RuntimeState
   readonly thoughts: ThoughtStore
-  readonly sessions: SessionStore
+  readonly sessions: AuditSessionStore
   readonly leaves: LedgerLeafReader
 }
 
-export interface ThoughtToRecord extends ThoughtStatement {
+export interface ThoughtToRecord extends ThoughtToSign {
   readonly session_id?: string
   readonly signature?: ThoughtSignature
   readonly call: Call
 }
 
 /** The session that the thought belongs to, or `null` for none; or why the thought is refused. */
-export function checkThoughtToRecord(
+export function checkThoughtAndResolveSession(
   { state }: ThoughtTrailStores,
   recording: ThoughtToRecord,
 ): Result<string | null, Fault> {
   const { task_id: taskId, session_id: sessionId, signature } = recording
   if (!state.tasks.has(taskId)) return fail(createUnknownTaskFault(taskId))
-  const session = resolveAuditSession(state, taskId, sessionId)
+  const session = resolveAuditSessionId(state, taskId, sessionId)
   if (!session.ok) return session
-  const refused = explainAuthorRefusal(state, recording, signature)
+  const refused = explainThoughtSignatureRefusal(state, recording, signature)
   return refused === undefined ? session : fail(refused)
 }
 
 /** Call in the transaction in which the thought was checked. */
 export function appendThought(
-  records: RuntimeStores,
+  records: RuntimeRecordDependencies,
   { state }: ThoughtTrailStores,
   { type, task_id, agent_id, content, signature, call }: ThoughtToRecord,
   sessionId: string | null,

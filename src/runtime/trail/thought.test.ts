@@ -5,8 +5,8 @@ import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { runtimeSteps } from '../../../test/runtime-steps.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { encodeThoughtStatement, computeThoughtHash } from './thought.ts'
-import type { ThoughtStatement } from './thought.ts'
+import { encodeThoughtToSign, computeThoughtHash } from './thought.ts'
+import type { ThoughtToSign } from './thought.ts'
 
 let rig: Rig
 beforeEach(async () => {
@@ -158,14 +158,14 @@ describe('the session of a thought', () => {
 describe('authorship', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const other = generateKeyPairSync('ed25519')
-  const statement: ThoughtStatement = { agent_id: 'ada', content: 'I checked it.', task_id: 'T-1', type: 'reflection' }
+  const statement: ThoughtToSign = { agent_id: 'ada', content: 'I checked it.', task_id: 'T-1', type: 'reflection' }
 
   function signed(
-    words: ThoughtStatement,
+    words: ThoughtToSign,
     keys = { privateKey, publicKey },
   ): JsonObject & { readonly signature: { readonly public_key: string; readonly value: string } } {
     const public_key = Buffer.from(keys.publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64')
-    const value = sign(null, encodeThoughtStatement(words), keys.privateKey).toString('base64')
+    const value = sign(null, encodeThoughtToSign(words), keys.privateKey).toString('base64')
     return { ...words, signature: { public_key, value } }
   }
 

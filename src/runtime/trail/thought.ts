@@ -34,7 +34,7 @@ export function computeThoughtHash({ id, type, task_id, content, timestamp, prev
   return hash('sha256', toUtf8(canonicalJson({ id, type, task_id, content, timestamp, prev_hash })))
 }
 
-export interface ThoughtStatement {
+export interface ThoughtToSign {
   readonly agent_id: string
   readonly content: string
   readonly task_id: string
@@ -42,7 +42,7 @@ export interface ThoughtStatement {
 }
 
 /** The statement that an author signs: the text and whose it is; the server assigns id and time. */
-export function encodeThoughtStatement({ agent_id, content, task_id, type }: ThoughtStatement): Uint8Array {
+export function encodeThoughtToSign({ agent_id, content, task_id, type }: ThoughtToSign): Uint8Array {
   // The prefix makes a signature over another statement invalid as one over a thought, and the reverse.
   return toUtf8(`hearthbus-thought-v1\n${canonicalJson({ agent_id, content, task_id, type })}`)
 }
@@ -65,10 +65,10 @@ export const signatureArgument = z.strictObject({
 
 export type ThoughtSignature = z.output<typeof signatureArgument>
 
-export function isThoughtSignedBy(statement: ThoughtStatement, { public_key, value }: ThoughtSignature): boolean {
+export function isThoughtSignedBy(statement: ThoughtToSign, { public_key, value }: ThoughtSignature): boolean {
   const [key, signature] = [keyFrom(public_key), fromBase64(value)]
   if (key === undefined || signature === undefined) return false
-  return verify(null, encodeThoughtStatement(statement), key, signature)
+  return verify(null, encodeThoughtToSign(statement), key, signature)
 }
 
 /** Whether it can be somebody's public key: a point of the curve, in its one spelling, and not of small order. */

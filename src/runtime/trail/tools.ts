@@ -9,27 +9,30 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { createRuntimeAnswer, toRuntimeAnswer } from '../runtime-dependencies.ts'
-import type { RuntimeStores } from '../runtime-dependencies.ts'
+import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { countFittingRows, cutPage, readCursor } from '../paging.ts'
 import { runGeneratorYielding } from '../generator-runner.ts'
 import { auditVerifyChainTool, thoughtRecordTool, thoughtRecordListTool } from './definitions.ts'
 import { readThoughtContent } from './thought-leaf.ts'
-import { appendThought, checkThoughtToRecord, toThought, createUnknownTaskFault } from './thought-recording.ts'
+import { appendThought, checkThoughtAndResolveSession, toThought, createUnknownTaskFault } from './thought-recording.ts'
 import { createUnknownSessionFault } from './session-binding.ts'
 import type { ThoughtToRecord, ThoughtTrailStores } from './thought-recording.ts'
 import type { Thought } from './thought.ts'
 import type { ThoughtStore } from './thought-store.ts'
 import { compareTrailTablesWithLedger } from './trail-table-comparison.ts'
-import { verifyTrail } from './trail-verification.ts'
-import type { TrailReport, TrailTally } from './trail-verification.ts'
+import { verifyThoughtTrail } from './trail-verification.ts'
+import type { ThoughtTrailReport, ThoughtTrailCounts } from './trail-verification.ts'
 
 /** A page of long thoughts ends early to fit a model. */
 const MAX_PAGE_CHARACTERS = 250_000
 /** Beyond this number `by_task_omitted` counts the tasks; the totals are over all of them. */
 const MAX_TASKS_LISTED = 1_000
 
-export function createTrailTools(records: RuntimeStores, stores: ThoughtTrailStores): readonly Capability[] {
+export function createThoughtTrailTools(
+  records: RuntimeRecordDependencies,
+  stores: ThoughtTrailStores,
+): readonly Capability[] {
   return [
     thoughtRecordTool.handledBy(async (input, call) =>
       toRuntimeAnswer(await records.database.commit(() => recordThought(records, stores, { ...input, call }))),
@@ -54,7 +57,7 @@ export function createTrailTools(records: RuntimeStores, stores: ThoughtTrailSto
       // Records that are added during the verification are left for the next one, because it would never end otherwise.
       const to = records.ledger.size()
       const stretch = { from: 0, to, ...(taskId === undefined ? {} : { taskId }) }
-      const walked = await runGeneratorYielding(verifyTrail(stores, stretch), signal)
+      const walked = await runGeneratorYielding(verifyThoughtTrail(stores, stretch), signal)
       if (!walked.ok) return walked
       const compared = await runGeneratorYielding(compareTrailTablesWithLedger(records, stores, taskId), signal)
       if (!compared.ok) return compared
@@ -77,11 +80,11 @@ export function createTrailTools(records: RuntimeStores, stores: ThoughtTrailSto
 }
 
 function recordThought(
-  records: RuntimeStores,
+  records: RuntimeRecordDependencies,
   stores: ThoughtTrailStores,
   recording: ThoughtToRecord,
 ): Result<Thought & { readonly unsealed?: string }, Fault> {
-  const session = checkThoughtToRecord(stores, recording)
+  const session = checkThoughtAndResolveSession(stores, recording)
   if (!session.ok) return session
   const thought = appendThought(records, stores, recording, session.value)
   return ok(session.value === null ? { ...thought, unsealed: unsealedNote(recording.task_id) } : thought)
@@ -99,7 +102,7 @@ interface ThoughtPage {
 }
 
 function listThoughts(
-  records: RuntimeStores,
+  records: RuntimeRecordDependencies,
   { thoughts }: ThoughtTrailStores,
   { filter, after, limit }: ThoughtPage,
 ): { readonly listed: readonly Thought[]; readonly next_cursor?: string } {
@@ -116,7 +119,11 @@ function listThoughts(
 const MAX_WITH_TASK = 50
 
 /** The thoughts about a task, for the tool that shows the task; thought_record_list continues where it stopped. */
-export function toTaskThoughtsJson(records: RuntimeStores, stores: ThoughtTrailStores, taskId: string): JsonObject {
+export function listTaskThoughtsAsJson(
+  records: RuntimeRecordDependencies,
+  stores: ThoughtTrailStores,
+  taskId: string,
+): JsonObject {
   const first = { filter: { task_id: taskId }, after: -1, limit: MAX_WITH_TASK }
   const { listed, next_cursor: cursor } = listThoughts(records, stores, first)
   return { thoughts: [...listed], ...(cursor === undefined ? {} : { thoughts_cursor: cursor }) }
@@ -127,7 +134,7 @@ function isKnownTask({ state, thoughts }: ThoughtTrailStores, taskId: string): b
 }
 
 /** The text; `undefined` once it was erased. */
-function keptContent({ ledger }: RuntimeStores, logIndex: number): string | undefined {
+function keptContent({ ledger }: RuntimeRecordDependencies, logIndex: number): string | undefined {
   const state = ledger.body(logIndex)
   return state.kind === 'kept' ? readThoughtContent(state.body) : undefined
 }
@@ -138,7 +145,7 @@ function verdict({
   missing_count,
   erased_count,
   first_broken_at,
-}: TrailTally): JsonObject & {
+}: ThoughtTrailCounts): JsonObject & {
   readonly valid: boolean
 } {
   return {
@@ -151,7 +158,7 @@ function verdict({
   }
 }
 
-function tasksOf({ byTask }: TrailReport): JsonObject {
+function tasksOf({ byTask }: ThoughtTrailReport): JsonObject {
   const listed = [...byTask].slice(0, MAX_TASKS_LISTED)
   const omitted = byTask.size - listed.length
   return {

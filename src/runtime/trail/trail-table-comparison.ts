@@ -7,7 +7,7 @@
 import { EntryCacheAudit } from '../../ledger/entry-cache-store.ts'
 import { LedgerFindings, formatLedgerFinding } from '../../ledger/ledger-finding.ts'
 import type { CacheFinding } from '../../ledger/ledger-finding.ts'
-import type { RuntimeStores } from '../runtime-dependencies.ts'
+import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { runtimeEntryCache } from '../runtime-cache-store.ts'
 import type { ThoughtTrailStores } from './thought-recording.ts'
 
@@ -23,7 +23,7 @@ const MAX_NAMED = 20
 
 /** Yields after each piece. If a task is given, compares only that task and its sessions. */
 export function* compareTrailTablesWithLedger(
-  { database, ledger }: RuntimeStores,
+  { database, ledger }: RuntimeRecordDependencies,
   { state }: Pick<ThoughtTrailStores, 'state'>,
   taskId: string | undefined,
 ): Generator<undefined, TrailTablesReport, void> {

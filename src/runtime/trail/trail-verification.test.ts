@@ -6,7 +6,7 @@ import { runtimeSteps } from '../../../test/runtime-steps.ts'
 import { runGeneratorToEnd } from '../generator-runner.ts'
 import { createThoughtStore } from './thought-store.ts'
 import { computeThoughtHash } from './thought.ts'
-import { verifyTrail } from './trail-verification.ts'
+import { verifyThoughtTrail } from './trail-verification.ts'
 
 let rig: Rig
 beforeEach(async () => {
@@ -108,7 +108,7 @@ describe('audit_verify_chain', () => {
       leaves: rig.ledger.leaves,
       thoughts: createThoughtStore(sql),
     }
-    const walk = verifyTrail(trail, { from: 0, to: rig.ledger.size() })
+    const walk = verifyThoughtTrail(trail, { from: 0, to: rig.ledger.size() })
     await rig.ledger.eraseBody(Number(thought['log_index']))
     expect(runGeneratorToEnd(walk)).toMatchObject({ broken_count: 0, record_count: 1, erased_count: 1, findings: [] })
   })

@@ -16,7 +16,7 @@ import { decodeEntry } from '../../ledger/entry.ts'
 import { SESSION_START_KIND } from './session-leaf.ts'
 import { readTaskId } from '../task-entries.ts'
 import {
-  readCommittedContent,
+  readCommittedThoughtContent,
   findThoughtContentFlaw,
   listDifferingThoughtColumns,
   THOUGHT_KIND,
@@ -40,20 +40,20 @@ interface LeafRow {
   readonly bytes: Uint8Array
 }
 
-export interface TrailToVerify {
+export interface ThoughtTrailToVerify {
   readonly leaves: LedgerLeafReader
   readonly thoughts: Pick<ThoughtStore, 'between' | 'beyond' | 'lastBefore'>
 }
 
 /** The range `[from, to)` of the ledger; only the records of one task or session, if one is given. */
-export interface TrailRange {
+export interface ThoughtTrailRange {
   readonly from: number
   readonly to: number
   readonly taskId?: string
   readonly sessionId?: string
 }
 
-export interface TrailTally {
+export interface ThoughtTrailCounts {
   record_count: number
   broken_count: number
   missing_count: number
@@ -68,11 +68,11 @@ interface Finding {
   readonly flaw: ThoughtRecordFlaw
 }
 
-export interface TrailReport extends TrailTally {
+export interface ThoughtTrailReport extends ThoughtTrailCounts {
   /** The first findings. */
   readonly findings: readonly Finding[]
   /** In order of first appearance. */
-  readonly byTask: ReadonlyMap<string, TrailTally>
+  readonly byTask: ReadonlyMap<string, ThoughtTrailCounts>
 }
 
 /** Ledger entries per piece, which bounds the memory and the time of one turn of the event loop. */
@@ -81,7 +81,10 @@ const PIECE = 1_000
 const MAX_FINDINGS = 20
 
 /** Yields after each piece, so that the caller decides whether to let others have a turn. */
-export function* verifyTrail(trail: TrailToVerify, stretch: TrailRange): Generator<undefined, TrailReport, void> {
+export function* verifyThoughtTrail(
+  trail: ThoughtTrailToVerify,
+  stretch: ThoughtTrailRange,
+): Generator<undefined, ThoughtTrailReport, void> {
   const walk = begin(trail, stretch)
   for (let from = stretch.from; from < stretch.to;) {
     const rows = trail.leaves.entries(from, Math.min(PIECE, stretch.to - from))
@@ -100,12 +103,12 @@ export function* verifyTrail(trail: TrailToVerify, stretch: TrailRange): Generat
 }
 
 interface Walk {
-  readonly trail: TrailToVerify
-  readonly stretch: TrailRange
+  readonly trail: ThoughtTrailToVerify
+  readonly stretch: ThoughtTrailRange
   /** The canonical JSON text of the id that is searched for; `undefined` when all records are verified. */
   readonly needle: string | undefined
-  readonly total: TrailTally
-  readonly byTask: Map<string, TrailTally>
+  readonly total: ThoughtTrailCounts
+  readonly byTask: Map<string, ThoughtTrailCounts>
   readonly findings: Finding[]
   /** Per task, the hash that the next record has to continue. */
   readonly lastHash: Map<string, string>
@@ -117,7 +120,7 @@ interface Walk {
   lastSeq: number
 }
 
-function begin(trail: TrailToVerify, stretch: TrailRange): Walk {
+function begin(trail: ThoughtTrailToVerify, stretch: ThoughtTrailRange): Walk {
   const needle = needleOf(stretch)
   return {
     trail,
@@ -133,7 +136,7 @@ function begin(trail: TrailToVerify, stretch: TrailRange): Walk {
   }
 }
 
-function needleOf({ taskId, sessionId }: TrailRange): string | undefined {
+function needleOf({ taskId, sessionId }: ThoughtTrailRange): string | undefined {
   if (sessionId !== undefined) return `"session_id":${canonicalJson(sessionId)}`
   return taskId === undefined ? undefined : `"task_id":${canonicalJson(taskId)}`
 }
@@ -184,7 +187,7 @@ function flawOf(walk: Walk, record: ThoughtRow, leaf: StoredThoughtLeaf | undefi
     walk.bodiless.set(record.log_index, record)
     return undefined
   }
-  const content = readCommittedContent(leaf.entry, body)
+  const content = readCommittedThoughtContent(leaf.entry, body)
   return content === undefined ? 'content' : findThoughtContentFlaw(record, content)
 }
 
@@ -243,7 +246,7 @@ function found(walk: Walk, count: 'broken_count' | 'missing_count', finding: Fin
   if (walk.findings.length < MAX_FINDINGS) walk.findings.push({ id, task_id, log_index, flaw })
 }
 
-function tallies({ byTask, total }: Walk, taskId: string): readonly TrailTally[] {
+function tallies({ byTask, total }: Walk, taskId: string): readonly ThoughtTrailCounts[] {
   const known = byTask.get(taskId) ?? emptyTally()
   byTask.set(taskId, known)
   return [total, known]
@@ -254,7 +257,7 @@ interface Owners {
   readonly session_id: string | null
 }
 
-function concerns({ taskId, sessionId }: TrailRange, { task_id, session_id }: Owners): boolean {
+function concerns({ taskId, sessionId }: ThoughtTrailRange, { task_id, session_id }: Owners): boolean {
   return (taskId === undefined || task_id === taskId) && (sessionId === undefined || session_id === sessionId)
 }
 
@@ -268,6 +271,6 @@ function ownersOf({ entry }: Pick<StoredThoughtLeaf, 'entry'>): Owners & { reado
   }
 }
 
-function emptyTally(): TrailTally {
+function emptyTally(): ThoughtTrailCounts {
   return { record_count: 0, broken_count: 0, missing_count: 0, erased_count: 0 }
 }

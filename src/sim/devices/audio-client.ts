@@ -5,7 +5,7 @@ import { createSocket } from 'node:dgram'
 import type { UdpAudioKeys } from '../../devices/wire/udp-audio.ts'
 import { decodeUdpAudio, encodeUdpAudio } from '../../devices/wire/udp-audio.ts'
 
-export interface UdpTarget extends UdpAudioKeys {
+export interface UdpAudioTarget extends UdpAudioKeys {
   readonly server: string
   readonly port: number
 }
@@ -15,7 +15,7 @@ export interface UdpAudioConnection {
   readonly close: () => void
 }
 
-export function openUdpAudioConnection(target: UdpTarget, hear: (opus: Uint8Array) => void): UdpAudioConnection {
+export function openUdpAudioConnection(target: UdpAudioTarget, hear: (opus: Uint8Array) => void): UdpAudioConnection {
   const socket = createSocket('udp4')
   socket.unref()
   socket.on('error', () => undefined)

@@ -25,7 +25,7 @@ import type {
   SimulatedDevice,
   DeviceSimulatorOptions,
   FirmwareTiming,
-  TranscriptLine,
+  DeviceMessageTranscriptLine,
 } from './simulated-device.ts'
 import { FIRMWARE_TIMING, NO_DEVICE_FAULTS } from './simulated-device.ts'
 import { FirmwareVoiceTask } from './voice-task-client.ts'
@@ -61,7 +61,7 @@ class DeviceClient implements SimulatedDevice {
   readonly #task: FirmwareMcpTask
   readonly #voice: FirmwareVoiceTask
   readonly #stopping = new AbortController()
-  readonly #transcript: TranscriptLine[] = []
+  readonly #transcript: DeviceMessageTranscriptLine[] = []
   readonly #shown: string[] = []
   readonly #extraLines = new Set<DeviceConnection>()
   #websocket: WebSocketSettings | undefined
@@ -346,7 +346,7 @@ class DeviceClient implements SimulatedDevice {
     if (this.#shown.length > 100) this.#shown.shift()
   }
 
-  #note(from: TranscriptLine['from'], text: string): void {
+  #note(from: DeviceMessageTranscriptLine['from'], text: string): void {
     this.#transcript.push({ from, text })
     if (this.#transcript.length > TRANSCRIPT_LINES) this.#transcript.shift()
   }

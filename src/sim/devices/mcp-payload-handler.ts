@@ -13,7 +13,7 @@ import { fail, ok } from '../../core/result.ts'
 import { findJsonFieldIgnoringCase } from '../../devices/wire/json-field.ts'
 import type { FirmwareProfile } from './firmware-profile.ts'
 import type { FirmwareToolArguments, FirmwareToolProperty, FirmwareToolReturn, FirmwareTool } from './firmware-tool.ts'
-import { createToolPage } from './tool-pages.ts'
+import { encodeToolListPage } from './tool-pages.ts'
 
 export type PayloadAction =
   | { readonly kind: 'silence' }
@@ -87,7 +87,7 @@ function list({ profile, tools }: McpPayloadContext, id: number, params: JsonObj
   const cursor = params === undefined ? undefined : findJsonFieldIgnoringCase(params, 'cursor')
   const wanted = params !== undefined && findJsonFieldIgnoringCase(params, 'withUserTools') === true
   // Firmware without user tools does not know the flag.
-  const page = createToolPage(tools, typeof cursor === 'string' ? cursor : '', wanted && profile.userTools)
+  const page = encodeToolListPage(tools, typeof cursor === 'string' ? cursor : '', wanted && profile.userTools)
   if (page.ok) return { kind: 'reply', text: resultReply(id, page.value) }
   return { kind: 'reply', text: errorReply(profile, id, [-32_603, page.fault]) }
 }

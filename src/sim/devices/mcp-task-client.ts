@@ -14,7 +14,7 @@ import type { PayloadAction } from './mcp-payload-handler.ts'
 import { encodeToolFailure, handleMcpPayload, encodeToolReturn } from './mcp-payload-handler.ts'
 import { MainLoop } from './main-loop.ts'
 import { postPhoto } from './photo-client.ts'
-import { downloadImage, uploadSnapshot } from './screen-client.ts'
+import { downloadImageAndCountBytes, uploadSnapshot } from './screen-client.ts'
 import type { FirmwareProfile } from './firmware-profile.ts'
 import { FIRMWARE_PROFILES } from './firmware-profile.ts'
 import type { SimulatedDeviceFaults, DeviceSimulatorOptions } from './simulated-device.ts'
@@ -52,7 +52,7 @@ export class FirmwareMcpTask {
       reboot: options.reboot,
       hasAssets: profile.name === 'fw-next',
       upload: uploadSnapshot,
-      download: downloadImage,
+      download: downloadImageAndCountBytes,
       explain: (question, jpeg) => postPhoto({ vision: this.#vision, identity, profile, question, jpeg }),
     })
   }

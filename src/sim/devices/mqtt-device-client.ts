@@ -3,9 +3,9 @@
  */
 import { connect } from 'node:net'
 import { concatBytes, fromUtf8, toUtf8 } from '../../core/bytes.ts'
-import type { MqttPacket } from '../../devices/wire/mqtt-packet.ts'
+import type { MqttBrokerPacket } from '../../devices/wire/mqtt-packet.ts'
 import {
-  decodeMqttPacket,
+  decodeMqttBrokerPacket,
   encodeMqttConnect,
   encodeMqttPublish,
   encodeMqttSubscribe,
@@ -61,7 +61,7 @@ export function connectSimulatedDeviceOverMqtt(options: SimulatedMqttConnectOpti
       events.opened(line)
       resolve()
     }
-    const handle = (packet: MqttPacket) => {
+    const handle = (packet: MqttBrokerPacket) => {
       if (packet.kind === 'connack') {
         if (packet.returnCode === 0) welcome()
         else end(`CONNACK ${packet.returnCode}`)
@@ -79,7 +79,7 @@ export function connectSimulatedDeviceOverMqtt(options: SimulatedMqttConnectOpti
     socket.on('data', (chunk) => {
       buffer = buffer.length === 0 ? chunk : concatBytes(buffer, chunk)
       for (;;) {
-        const decoded = decodeMqttPacket(buffer)
+        const decoded = decodeMqttBrokerPacket(buffer)
         if (decoded === undefined) return
         if (decoded === 'malformed') {
           end('malformed packet')

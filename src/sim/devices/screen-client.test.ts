@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { RequestListener } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { listenLocally } from '../../../test/local-port.ts'
-import { downloadImage, uploadSnapshot } from './screen-client.ts'
+import { downloadImageAndCountBytes, uploadSnapshot } from './screen-client.ts'
 
 async function at<Value>(answer: RequestListener, use: (url: string) => Promise<Value>): Promise<Value> {
   const server = createServer(answer)
@@ -17,20 +17,23 @@ async function at<Value>(answer: RequestListener, use: (url: string) => Promise<
 
 describe('a screen', () => {
   it('shows what was announced with its length, and nothing else', async () => {
-    expect(await at((_, response) => response.writeHead(200, { 'content-length': 3 }).end('abc'), downloadImage)).toBe(
-      3,
-    )
+    expect(
+      await at(
+        (_, response) => response.writeHead(200, { 'content-length': 3 }).end('abc'),
+        downloadImageAndCountBytes,
+      ),
+    ).toBe(3)
     const unannounced: RequestListener = (_, response) => {
       response.write('a')
       response.end('b')
     }
-    expect(await at(unannounced, downloadImage)).toBeUndefined()
-    expect(await at((_, response) => response.writeHead(404).end(), downloadImage)).toBeUndefined()
+    expect(await at(unannounced, downloadImageAndCountBytes)).toBeUndefined()
+    expect(await at((_, response) => response.writeHead(404).end(), downloadImageAndCountBytes)).toBeUndefined()
     const cut: RequestListener = (_, response) => {
       response.writeHead(200, { 'content-length': 3 }).write('a', () => response.destroy())
     }
-    expect(await at(cut, downloadImage)).toBeUndefined()
-    expect(await downloadImage('no address')).toBeUndefined()
+    expect(await at(cut, downloadImageAndCountBytes)).toBeUndefined()
+    expect(await downloadImageAndCountBytes('no address')).toBeUndefined()
   })
 
   it('says whether its picture was taken', async () => {

@@ -22,7 +22,7 @@ export async function uploadSnapshot(url: string, jpeg: Uint8Array): Promise<boo
 }
 
 /** The firmware must know the length of the download beforehand. */
-export function downloadImage(url: string): Promise<number | undefined> {
+export function downloadImageAndCountBytes(url: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const nothing = (): void => resolve(undefined)
     try {

@@ -5,10 +5,10 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
 import { findJsonFieldIgnoringCase } from '../../devices/wire/json-field.ts'
-import type { UdpTarget } from './audio-client.ts'
+import type { UdpAudioTarget } from './audio-client.ts'
 
 export type ServerMessage =
-  | { readonly kind: 'hello'; readonly sessionId: string; readonly udp: UdpTarget | undefined }
+  | { readonly kind: 'hello'; readonly sessionId: string; readonly udp: UdpAudioTarget | undefined }
   | { readonly kind: 'mcp'; readonly payload: Json | undefined }
   /** Shown on the screen. */
   | { readonly kind: 'show'; readonly text: string; readonly since25: boolean }

@@ -88,7 +88,7 @@ export const NO_DEVICE_FAULTS: SimulatedDeviceFaults = {
   oversizedReply: false,
 }
 
-export interface TranscriptLine {
+export interface DeviceMessageTranscriptLine {
   readonly from: 'device' | 'backend'
   readonly text: string
 }
@@ -100,7 +100,7 @@ export interface SimulatedDevice {
   readonly told: () => JsonObject | undefined
   readonly state: () => JsonObject
   /** The newest frames in both directions. */
-  readonly transcript: () => readonly TranscriptLine[]
+  readonly transcript: () => readonly DeviceMessageTranscriptLine[]
   /** What its screen showed: alerts and announcements. */
   readonly shown: () => readonly string[]
   readonly connected: () => boolean

@@ -15,7 +15,7 @@ const OPENING = '{"tools":['
 /**
  * The text of the result, or the error message, which is the same for an unknown cursor and a tool that is too large.
  */
-export function createToolPage(
+export function encodeToolListPage(
   tools: readonly FirmwareTool[],
   cursor: string,
   withUserTools: boolean,

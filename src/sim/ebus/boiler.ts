@@ -7,13 +7,13 @@ import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import { encodeDateTimeBlock } from './clock-bytes.ts'
-import type { SimulatedBusIdentity } from './identity.ts'
+import type { SimulatedBusDeviceIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
 import type { BusStationAnswer } from './station.ts'
 import { readUnusedBoilerRegister } from './unused-registers.ts'
 
-const IDENTITY: SimulatedBusIdentity = {
+const IDENTITY: SimulatedBusDeviceIdentity = {
   id: 'BAI00',
   software: 0x0603,
   hardware: 0x9602,

@@ -27,7 +27,7 @@ export function listSimulatedEnergySelectors(timeMs: number): readonly Uint8Arra
 }
 
 /** Returns `undefined` for a series without a meter. */
-export function answerEnergy(house: SimulatedHouse, selector: Uint8Array): Uint8Array | undefined {
+export function encodeEnergyAnswer(house: SimulatedHouse, selector: Uint8Array): Uint8Array | undefined {
   const value = readSeries(house, selector)
   if (value === undefined) return undefined
   const [, period = 0, , , source = 0, use = 0, low = 0, high = 0] = selector

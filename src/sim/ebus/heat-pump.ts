@@ -7,18 +7,18 @@ import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import { encodeDateTimeBlock } from './clock-bytes.ts'
-import type { SimulatedBusIdentity } from './identity.ts'
+import type { SimulatedBusDeviceIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
 import type { BusStationAnswer } from './station.ts'
 
-const UNIT: SimulatedBusIdentity = {
+const UNIT: SimulatedBusDeviceIdentity = {
   id: 'HMU00',
   software: 0x0902,
   hardware: 0x5103,
   serial: '21223400100230970001005678N2',
 }
-const MODULE: SimulatedBusIdentity = {
+const MODULE: SimulatedBusDeviceIdentity = {
   id: 'VWZ00',
   software: 0x0509,
   hardware: 0x1104,

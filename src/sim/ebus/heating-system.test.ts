@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
-import type { FieldValue } from '../../ebus/wire/datatype.ts'
+import type { DatatypeValue } from '../../ebus/wire/datatype.ts'
 import { parseDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { BusLineEvent } from '../../ebus/wire/bus-line.ts'
 import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line.ts'
@@ -11,7 +11,7 @@ import { createSimulatedHouse } from '../house-start.ts'
 import { advanceSimulatedHouse } from '../house.ts'
 import { answerBoiler } from './boiler.ts'
 import { createSeededRandomSource } from './random-state.ts'
-import { answerGateway } from './internet-gateway.ts'
+import { answerInternetGateway } from './internet-gateway.ts'
 import { answerMixer } from './mixer.ts'
 import { answerRegulator } from './regulator.ts'
 import type { HeatingSystemOptions } from './heating-system.ts'
@@ -63,7 +63,7 @@ class Visitor {
   }
 
   /** A B524 register's value behind its four header bytes. */
-  register(request: string, spec: string): FieldValue | undefined {
+  register(request: string, spec: string): DatatypeValue | undefined {
     const decoded = parseDatatype(spec)?.decode(fromHex(this.ask(`15 b524 ${request}`)).subarray(4))
     if (decoded?.ok !== true) throw new Error(request)
     return decoded.value
@@ -233,7 +233,7 @@ describe('heating system', () => {
         answerRegulator(plant, '700', telegram)
         answerBoiler(plant, telegram)
         answerMixer(plant, telegram)
-        answerGateway(telegram)
+        answerInternetGateway(telegram)
       }
     }
     for (const opcode of [0x02, 0x06])

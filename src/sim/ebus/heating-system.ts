@@ -12,7 +12,7 @@ import { answerBoiler } from './boiler.ts'
 import { createSeededRandomSource } from './random-state.ts'
 import { SimulatedBusFaults } from './faults.ts'
 import { answerHeatPump, answerHeatPumpModule } from './heat-pump.ts'
-import { GATEWAY_PERIODIC_TELEGRAMS, answerGateway } from './internet-gateway.ts'
+import { INTERNET_GATEWAY_PERIODIC_TELEGRAMS, answerInternetGateway } from './internet-gateway.ts'
 import { answerMixer } from './mixer.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
 import type { SimulatedRegulatorFamily } from './regulator-registers.ts'
@@ -35,11 +35,11 @@ export interface HeatingSystemOptions {
   readonly chatter: boolean
   readonly outsidePatienceMs: number
   /** Other devices instead of the built-in heating; they only answer. */
-  readonly devices?: readonly SimulatedTarget[]
+  readonly devices?: readonly SimulatedBusTarget[]
 }
 
 /** A device that the caller describes. */
-export interface SimulatedTarget {
+export interface SimulatedBusTarget {
   readonly address: number
   /** Its initiator address, if it accepts commands from other initiators. */
   readonly initiator?: number | undefined
@@ -99,7 +99,7 @@ export class HeatingSystem {
       delayMs,
     })
     const mixer = new BusStation({ targets: [0x26], answer: (telegram) => answerMixer(plant, telegram), delayMs })
-    const gateway = new BusStation({ initiator: 0xf1, targets: [0xf6], answer: answerGateway, delayMs })
+    const gateway = new BusStation({ initiator: 0xf1, targets: [0xf6], answer: answerInternetGateway, delayMs })
     for (const station of [regulator, boiler, mixer, gateway, this.faults.rival]) this.bus.join(station)
     if (hasHeatPump) this.bus.join(inside)
     if (!options.chatter) return
@@ -108,7 +108,7 @@ export class HeatingSystem {
       let turn = 0
       this.timeline.every(everyMs, 200 + chance() * everyMs, () => regulator.say(say(plant.house, turn++)))
     }
-    for (const { everyMs, say } of GATEWAY_PERIODIC_TELEGRAMS) {
+    for (const { everyMs, say } of INTERNET_GATEWAY_PERIODIC_TELEGRAMS) {
       let turn = 0
       this.timeline.every(everyMs, 200 + chance() * everyMs, () => gateway.say(say(turn++)))
     }
@@ -116,7 +116,7 @@ export class HeatingSystem {
 
   /** Devices that only answer, and one that sends the telegrams that such devices receive. */
   #joinTargets(
-    devices: readonly SimulatedTarget[],
+    devices: readonly SimulatedBusTarget[],
     {
       plant,
       delayMs,

@@ -4,7 +4,7 @@
 import { toUtf8 } from '../../core/bytes.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 
-export interface SimulatedBusIdentity {
+export interface SimulatedBusDeviceIdentity {
   /** Five characters. */
   readonly id: string
   /** Version and revision, each two BCD digits. */
@@ -25,7 +25,7 @@ const PIECES: readonly (readonly [number, number])[] = [
 
 /** The answer to an identification request; `undefined` for any other request. */
 export function answerIdentity(
-  identity: SimulatedBusIdentity,
+  identity: SimulatedBusDeviceIdentity,
   { primary, secondary, data }: Telegram,
 ): Uint8Array | undefined {
   if (primary === 0x07 && secondary === 0x04) return identification(identity)
@@ -37,7 +37,7 @@ export function answerIdentity(
   return chunk === 0 ? Uint8Array.of(0x00, ...text) : text
 }
 
-function identification({ id, software, hardware }: SimulatedBusIdentity): Uint8Array {
+function identification({ id, software, hardware }: SimulatedBusDeviceIdentity): Uint8Array {
   const word = (value: number): readonly number[] => [value >> 8, value & 0xff]
   return Uint8Array.from([VAILLANT, ...toUtf8(id.padEnd(5, ' ').slice(0, 5)), ...word(software), ...word(hardware)])
 }

@@ -2,11 +2,11 @@
  * Internet gateway: the device at F1/F6 that reads the regulator all day long for a telephone app.
  */
 import type { Telegram } from '../../ebus/wire/telegram.ts'
-import type { SimulatedBusIdentity } from './identity.ts'
+import type { SimulatedBusDeviceIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
 import type { BusStationAnswer } from './station.ts'
 
-const IDENTITY: SimulatedBusIdentity = {
+const IDENTITY: SimulatedBusDeviceIdentity = {
   id: 'NETX3',
   software: 0x0124,
   hardware: 0x0404,
@@ -16,7 +16,7 @@ const REGULATOR = 0x15
 const BOILER = 0x08
 
 /** It reads other devices and can only be asked for its identification. */
-export function answerGateway(telegram: Telegram): BusStationAnswer {
+export function answerInternetGateway(telegram: Telegram): BusStationAnswer {
   const identity = answerIdentity(IDENTITY, telegram)
   if (identity !== undefined) return identity
   return telegram.primary === 0xb5 ? new Uint8Array() : undefined
@@ -34,7 +34,7 @@ const WATCHED: readonly (readonly [group: number, instance: number, register: nu
 ]
 
 /** Slower than the regulator's own interval, but enough that a listener gets most values without requests. */
-export const GATEWAY_PERIODIC_TELEGRAMS: readonly {
+export const INTERNET_GATEWAY_PERIODIC_TELEGRAMS: readonly {
   readonly everyMs: number
   readonly say: (turn: number) => Omit<Telegram, 'source'>
 }[] = [

@@ -3,12 +3,12 @@
  */
 import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
-import type { SimulatedBusIdentity } from './identity.ts'
+import type { SimulatedBusDeviceIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
 import type { BusStationAnswer } from './station.ts'
 
-const IDENTITY: SimulatedBusIdentity = {
+const IDENTITY: SimulatedBusDeviceIdentity = {
   id: 'VR_71',
   software: 0x0100,
   hardware: 0x5904,

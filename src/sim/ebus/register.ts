@@ -1,24 +1,24 @@
 /**
  * Register: one numbered value of a virtual device, its encoding, and the effects of reading and writing it.
  */
-import type { Datatype, FieldValue } from '../../ebus/wire/datatype.ts'
+import type { Datatype, DatatypeValue } from '../../ebus/wire/datatype.ts'
 import { parseDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
 
-export type SimulatedValue = FieldValue | undefined
+export type SimulatedRegisterValue = DatatypeValue | undefined
 
 export interface SimulatedRegister {
-  readonly type: Datatype<FieldValue>
+  readonly type: Datatype<DatatypeValue>
   /** `undefined` is written as the type's replacement value. */
-  readonly read: (plant: SimulatedPlant, instance: number) => SimulatedValue
+  readonly read: (plant: SimulatedPlant, instance: number) => SimulatedRegisterValue
   /** Returns `false` to refuse the value. Without it the register is read-only. */
-  readonly write?: (plant: SimulatedPlant, value: SimulatedValue, instance: number) => boolean
+  readonly write?: (plant: SimulatedPlant, value: SimulatedRegisterValue, instance: number) => boolean
 }
 
 /** Bit 1: writable. Bit 0: stable, or set by a person. */
 export type RegisterFlags = 0 | 1 | 2 | 3
 
-export function requireDatatype(spec: string): Datatype<FieldValue> {
+export function requireDatatype(spec: string): Datatype<DatatypeValue> {
   const type = parseDatatype(spec)
   if (type === undefined) throw new RangeError(`no data type ${spec}`)
   return type
@@ -49,16 +49,16 @@ export function createNumberRegisterAccess(
 }
 
 /** A value that the device stores and that has no effect in this house. */
-export function createStoredValueAccess(initial: SimulatedValue): Pick<SimulatedRegister, 'read' | 'write'> {
+export function createStoredValueAccess(initial: SimulatedRegisterValue): Pick<SimulatedRegister, 'read' | 'write'> {
   // Stored per house, so that two simulators in one process do not share a setting.
-  const kept = new WeakMap<SimulatedPlant, Map<number, SimulatedValue>>()
+  const kept = new WeakMap<SimulatedPlant, Map<number, SimulatedRegisterValue>>()
   return {
     read: (plant, instance) => {
       const values = kept.get(plant)
       return values?.has(instance) === true ? values.get(instance) : initial
     },
     write(plant, value, instance) {
-      const values = kept.get(plant) ?? new Map<number, SimulatedValue>()
+      const values = kept.get(plant) ?? new Map<number, SimulatedRegisterValue>()
       kept.set(plant, values.set(instance, value))
       return true
     },

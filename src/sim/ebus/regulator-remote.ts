@@ -1,7 +1,7 @@
 /**
  * Regulator, remote devices: devices that are plugged into it or paired with it.
  */
-import type { FieldValue } from '../../ebus/wire/datatype.ts'
+import type { DatatypeValue } from '../../ebus/wire/datatype.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
 import { F32, U16, U8, requireDatatype } from './register.ts'
 import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulator-rows.ts'
@@ -33,12 +33,12 @@ const REMOTE: Readonly<Record<number, RemoteSlot>> = {
 }
 
 /** Groups 09 regulators, 0A thermostats and 0C function modules, as the remote slots of opcode 06. */
-export const SIMULATED_REMOTE_GROUPS: readonly number[] = [0x09, 0x0a, 0x0c]
+export const SIMULATED_REMOTE_REGISTER_GROUPS: readonly number[] = [0x09, 0x0a, 0x0c]
 
 export function createRemoteRegisterRows(group: number): readonly SimulatedRegisterRow[] {
   const slot = (
-    read: (slot: RemoteSlot, plant: SimulatedPlant) => FieldValue | undefined,
-    empty: FieldValue | undefined,
+    read: (slot: RemoteSlot, plant: SimulatedPlant) => DatatypeValue | undefined,
+    empty: DatatypeValue | undefined,
   ): SimulatedRegisterAccessors =>
     createReadOnlyAccess((plant, index) => {
       const found = index === 0 ? REMOTE[group] : undefined

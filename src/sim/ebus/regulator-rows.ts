@@ -3,7 +3,7 @@
  *
  * Pure, but for the plant it is given.
  */
-import type { CalendarDate, Datatype, FieldValue, TimeOfDay } from '../../ebus/wire/datatype.ts'
+import type { CalendarDate, Datatype, DatatypeValue, TimeOfDay } from '../../ebus/wire/datatype.ts'
 import type { SimulatedHouse, ZoneOperatingMode } from '../house-state.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
 import type { SimulatedRegister, RegisterFlags } from './register.ts'
@@ -13,7 +13,7 @@ export type SimulatedRegisterAccessors = Pick<SimulatedRegister, 'read' | 'write
 /** A row of a register table, in a short notation. */
 export type SimulatedRegisterRow = readonly [
   register: number,
-  type: Datatype<FieldValue>,
+  type: Datatype<DatatypeValue>,
   flags: RegisterFlags,
   access: SimulatedRegisterAccessors,
 ]
@@ -25,14 +25,14 @@ export const UNSET_DATE_VALUE: CalendarDate = { year: 2015, month: 1, day: 1 }
 
 /** Read only. */
 export const createReadOnlyAccess = (read: SimulatedRegister['read']): SimulatedRegisterAccessors => ({ read })
-export const createHouseValueAccess = (
+export const createReadOnlyHouseAccess = (
   read: (house: SimulatedHouse) => number | undefined,
 ): SimulatedRegisterAccessors => createReadOnlyAccess((plant) => read(plant.house))
 /** Meters count in Wh; registers show whole kWh. */
 export const createEnergyMeterAccess = (read: (house: SimulatedHouse) => number): SimulatedRegisterAccessors =>
-  createHouseValueAccess((state) => Math.floor(read(state) / 1_000))
+  createReadOnlyHouseAccess((state) => Math.floor(read(state) / 1_000))
 /** Padded with NUL. */
-export const createPaddedTextDatatype = (length: number): Datatype<FieldValue> => requireDatatype(`NTS:${length}`)
+export const createPaddedTextDatatype = (length: number): Datatype<DatatypeValue> => requireDatatype(`NTS:${length}`)
 
 export const patchSimulatedHouse = (plant: SimulatedPlant, part: Partial<SimulatedHouse>): void => {
   plant.house = { ...plant.house, ...part }

@@ -8,7 +8,7 @@ import {
   patchSimulatedHouse,
   patchSimulatedDhw,
   toCalendarDate,
-  createHouseValueAccess,
+  createReadOnlyHouseAccess,
   createEnergyMeterAccess,
   createReadOnlyAccess,
   createPaddedTextDatatype,
@@ -58,18 +58,18 @@ export const SIMULATED_SYSTEM_REGISTERS: readonly SimulatedRegisterRow[] = [
   [0x34, DATE, 3, createReadOnlyAccess((plant) => toCalendarDate(plant.house.timeMs))], // date
   [0x35, TIME, 3, createReadOnlyAccess((plant) => toTimeOfDay(plant.house.timeMs))], // time
   [0x36, U16, 3, createStoredValueAccess(1)], // hydraulic scheme, 1 to 16
-  [0x39, F32, 1, createHouseValueAccess(({ boiler }) => boiler.pressureBar)], // water pressure, bar
-  [0x3d, U32, 1, createHouseValueAccess(({ solar }) => Math.floor(solar.yieldKwh))], // solar yield, kWh
-  [0x3e, U32, 0, createHouseValueAccess(() => 0)], // environmental yield, kWh
+  [0x39, F32, 1, createReadOnlyHouseAccess(({ boiler }) => boiler.pressureBar)], // water pressure, bar
+  [0x3d, U32, 1, createReadOnlyHouseAccess(({ solar }) => Math.floor(solar.yieldKwh))], // solar yield, kWh
+  [0x3e, U32, 0, createReadOnlyHouseAccess(() => 0)], // environmental yield, kWh
   [0x46, F32, 3, createStoredValueAccess(80)], // highest flow for hot water, °C
   // Energy manager: 0 standby, 1 heats, 2 cools, 3 hot water.
   [
     0x48,
     U16,
     1,
-    createHouseValueAccess(({ boiler }) => (boiler.mode === 'dhw' ? 3 : boiler.mode === 'heating' ? 1 : 0)),
+    createReadOnlyHouseAccess(({ boiler }) => (boiler.mode === 'dhw' ? 3 : boiler.mode === 'heating' ? 1 : 0)),
   ],
-  [0x4b, F32, 1, createHouseValueAccess(({ boiler }) => boiler.flowCelsius)], // flow, °C
+  [0x4b, F32, 1, createReadOnlyHouseAccess(({ boiler }) => boiler.flowCelsius)], // flow, °C
   [0x4d, U16, 2, createStoredValueAccess(0)], // multi-function relay
   [0x4e, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasHeating.monthWh)], // this month: gas heating
   [0x4f, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricHeating.monthWh)], // this month: electricity, heating
@@ -89,12 +89,12 @@ export const SIMULATED_SYSTEM_REGISTERS: readonly SimulatedRegisterRow[] = [
   [0x6d, createPaddedTextDatatype(6), 3, createStoredValueAccess('BUS')], // installer, six further characters
   [0x6f, createPaddedTextDatatype(6), 3, createStoredValueAccess('030123')], // telephone, six characters
   [0x70, createPaddedTextDatatype(6), 3, createStoredValueAccess('456')], // telephone, six further characters
-  [0x73, F32, 1, createHouseValueAccess(({ weather }) => weather.outsideCelsius)], // outside, °C
+  [0x73, F32, 1, createReadOnlyHouseAccess(({ weather }) => weather.outsideCelsius)], // outside, °C
   [0x76, U16, 3, createStoredValueAccess(17)], // installer menu code
-  [0x95, F32, 0, createHouseValueAccess(({ weather }) => weather.averageCelsius)], // outside, mean of a day, °C
-  [0x96, U8, 1, createHouseValueAccess(() => 0)], // maintenance due
-  [0x9d, F32, 0, createHouseValueAccess(({ dhw }) => dhw.topCelsius)], // cylinder top, °C
-  [0x9e, F32, 0, createHouseValueAccess(({ dhw }) => dhw.bottomCelsius)], // cylinder bottom, °C
+  [0x95, F32, 0, createReadOnlyHouseAccess(({ weather }) => weather.averageCelsius)], // outside, mean of a day, °C
+  [0x96, U8, 1, createReadOnlyHouseAccess(() => 0)], // maintenance due
+  [0x9d, F32, 0, createReadOnlyHouseAccess(({ dhw }) => dhw.topCelsius)], // cylinder top, °C
+  [0x9e, F32, 0, createReadOnlyHouseAccess(({ dhw }) => dhw.bottomCelsius)], // cylinder bottom, °C
 ]
 
 export const SIMULATED_HOT_WATER_REGISTERS: readonly SimulatedRegisterRow[] = [
@@ -104,7 +104,7 @@ export const SIMULATED_HOT_WATER_REGISTERS: readonly SimulatedRegisterRow[] = [
     0x02,
     U8,
     1,
-    createHouseValueAccess(({ dhw, timeMs }) => Number(findActiveSlot(dhw.circulation, timeMs) !== undefined)),
+    createReadOnlyHouseAccess(({ dhw, timeMs }) => Number(findActiveSlot(dhw.circulation, timeMs) !== undefined)),
   ],
   [
     0x03, // mode
@@ -126,9 +126,9 @@ export const SIMULATED_HOT_WATER_REGISTERS: readonly SimulatedRegisterRow[] = [
       [35, 70],
     ),
   ],
-  [0x05, F32, 1, createHouseValueAccess(({ dhw }) => dhw.topCelsius)], // now, °C
-  [0x06, U8, 1, createHouseValueAccess(({ dhw }) => Number(dhw.charging))], // reheating
-  [0x08, F32, 1, createHouseValueAccess(({ boiler }) => (boiler.mode === 'dhw' ? boiler.flowSetCelsius : 0))], // flow wanted, °C
+  [0x05, F32, 1, createReadOnlyHouseAccess(({ dhw }) => dhw.topCelsius)], // now, °C
+  [0x06, U8, 1, createReadOnlyHouseAccess(({ dhw }) => Number(dhw.charging))], // reheating
+  [0x08, F32, 1, createReadOnlyHouseAccess(({ boiler }) => (boiler.mode === 'dhw' ? boiler.flowSetCelsius : 0))], // flow wanted, °C
   [0x09, DATE, 2, createStoredValueAccess(UNSET_DATE_VALUE)], // holiday from
   [0x0a, DATE, 2, createStoredValueAccess(UNSET_DATE_VALUE)], // holiday to
   [
@@ -141,21 +141,21 @@ export const SIMULATED_HOT_WATER_REGISTERS: readonly SimulatedRegisterRow[] = [
       [0, 6],
     ),
   ],
-  [0x0f, U16, 1, createHouseValueAccess(({ dhw }) => Number(dhw.charging))], // status
+  [0x0f, U16, 1, createReadOnlyHouseAccess(({ dhw }) => Number(dhw.charging))], // status
   [0x10, TIME, 2, createStoredValueAccess({ hour: 0, minute: 0, second: 0 })], // holiday from, time
   [0x11, TIME, 2, createStoredValueAccess({ hour: 0, minute: 0, second: 0 })], // holiday to, time
 ]
 
 export const SIMULATED_SOLAR_REGISTERS: readonly SimulatedRegisterRow[] = [
-  [0x01, U8, 3, createHouseValueAccess(({ solar }) => Number(solar.enabled))], // enabled
-  [0x02, U8, 3, createHouseValueAccess(() => 1)], // function mode
-  [0x03, F32, 0, createHouseValueAccess(({ solar }) => solar.collectorCelsius)], // collector, °C
+  [0x01, U8, 3, createReadOnlyHouseAccess(({ solar }) => Number(solar.enabled))], // enabled
+  [0x02, U8, 3, createReadOnlyHouseAccess(() => 1)], // function mode
+  [0x03, F32, 0, createReadOnlyHouseAccess(({ solar }) => solar.collectorCelsius)], // collector, °C
   [0x04, F32, 3, createStoredValueAccess(8)], // difference that switches on, K
   [0x05, F32, 3, createStoredValueAccess(130)], // collector limit, °C
-  [0x07, F32, 0, createHouseValueAccess(({ dhw }) => dhw.bottomCelsius)], // return, °C
-  [0x08, U8, 0, createHouseValueAccess(({ solar }) => Number(solar.pumpOn))], // pump
-  [0x09, F32, 0, createHouseValueAccess(({ solar }) => solar.yieldKwh)], // yield, kWh
-  [0x0b, U32, 0, createHouseValueAccess(({ solar }) => Math.floor(solar.pumpHours))], // pump hours
+  [0x07, F32, 0, createReadOnlyHouseAccess(({ dhw }) => dhw.bottomCelsius)], // return, °C
+  [0x08, U8, 0, createReadOnlyHouseAccess(({ solar }) => Number(solar.pumpOn))], // pump
+  [0x09, F32, 0, createReadOnlyHouseAccess(({ solar }) => solar.yieldKwh)], // yield, kWh
+  [0x0b, U32, 0, createReadOnlyHouseAccess(({ solar }) => Math.floor(solar.pumpHours))], // pump hours
 ]
 
 /** There is one cylinder, but the regulator has registers for three. */
@@ -165,8 +165,8 @@ const firstOnly = (access: SimulatedRegisterAccessors): SimulatedRegisterAccesso
 })
 
 export const SIMULATED_CYLINDER_REGISTERS: readonly SimulatedRegisterRow[] = [
-  [0x01, F32, 3, firstOnly(createHouseValueAccess(({ solar }) => solar.cylinderMaxCelsius))], // highest, °C
-  [0x02, F32, 3, firstOnly(createHouseValueAccess(({ dhw }) => dhw.hysteresisK))], // hysteresis, K
+  [0x01, F32, 3, firstOnly(createReadOnlyHouseAccess(({ solar }) => solar.cylinderMaxCelsius))], // highest, °C
+  [0x02, F32, 3, firstOnly(createReadOnlyHouseAccess(({ dhw }) => dhw.hysteresisK))], // hysteresis, K
   [0x03, F32, 3, firstOnly(createStoredValueAccess(0))], // offset, K
-  [0x04, F32, 0, firstOnly(createHouseValueAccess(({ dhw }) => dhw.bottomCelsius))], // now, °C
+  [0x04, F32, 0, firstOnly(createReadOnlyHouseAccess(({ dhw }) => dhw.bottomCelsius))], // now, °C
 ]

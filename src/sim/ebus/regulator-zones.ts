@@ -1,5 +1,5 @@
 /** Regulator, heating side: groups 02 circuits and 03 zones of B524. */
-import type { FieldValue } from '../../ebus/wire/datatype.ts'
+import type { DatatypeValue } from '../../ebus/wire/datatype.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
 import { patchSimulatedZone } from './simulated-plant.ts'
@@ -39,7 +39,7 @@ const circuitSetting = (
   )
 
 const zone = (
-  read: (zone: SimulatedHouse['zones'][number], house: SimulatedHouse) => FieldValue | undefined,
+  read: (zone: SimulatedHouse['zones'][number], house: SimulatedHouse) => DatatypeValue | undefined,
 ): SimulatedRegisterAccessors =>
   createReadOnlyAccess((plant, index) => {
     const found = plant.house.zones[index]

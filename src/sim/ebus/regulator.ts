@@ -9,18 +9,18 @@ import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import { computeWeekday } from '../house-control.ts'
 import { encodeClockBytes } from './clock-bytes.ts'
-import { answerEnergy, encodeEnergyBroadcast, listSimulatedEnergySelectors } from './energy-telegram.ts'
-import type { SimulatedBusIdentity } from './identity.ts'
+import { encodeEnergyAnswer, encodeEnergyBroadcast, listSimulatedEnergySelectors } from './energy-telegram.ts'
+import type { SimulatedBusDeviceIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
 import { F32 } from './register.ts'
 import type { SimulatedRegulatorFamily } from './regulator-registers.ts'
 import { findSimulatedExtendedRegister } from './regulator-registers.ts'
 import type { BusStationAnswer } from './station.ts'
-import { answerTimer700, answerTimer } from './timer-programs.ts'
+import { answerTimerProgram700, answerTimerProgram } from './timer-programs.ts'
 import { readUnusedExtendedRegister } from './unused-registers.ts'
 
-const IDENTITIES: Readonly<Record<SimulatedRegulatorFamily, SimulatedBusIdentity>> = {
+const IDENTITIES: Readonly<Record<SimulatedRegulatorFamily, SimulatedBusDeviceIdentity>> = {
   '720': { id: 'BASV2', software: 0x0507, hardware: 0x1704, serial: '21213400202609140938006369N4' },
   '700': { id: '70000', software: 0x0614, hardware: 0x6903, serial: '21172100201844130082014286N1' },
 }
@@ -62,11 +62,11 @@ export function answerRegulator(
     case 0x09:
       return EMPTY
     case 0x16:
-      return answerEnergy(plant.house, data) ?? EMPTY
+      return encodeEnergyAnswer(plant.house, data) ?? EMPTY
     case 0x24:
       return answerExtended(plant, family, data)
     case 0x55:
-      return family === '720' ? (answerTimer(plant, data) ?? 'refuse') : 'refuse'
+      return family === '720' ? (answerTimerProgram(plant, data) ?? 'refuse') : 'refuse'
     default:
       return undefined
   }
@@ -76,7 +76,7 @@ function answerExtended(plant: SimulatedPlant, family: SimulatedRegulatorFamily,
   const [opcode = 0, verb = 0, group = 0, instance = 0, low = 0, high = 0] = data
   if (opcode === 0x00) return directory(verb)
   if (opcode === 0x03 || opcode === 0x04)
-    return family === '700' ? (answerTimer700(plant, opcode, data.subarray(1)) ?? EMPTY) : unusedTimer(opcode)
+    return family === '700' ? (answerTimerProgram700(plant, opcode, data.subarray(1)) ?? EMPTY) : unusedTimer(opcode)
   if ((opcode !== 0x02 && opcode !== 0x06) || data.length < 6) return 'refuse'
   const number = (high << 8) | low
   const isDayOf720 = family === '720' && group === ZONES && number === EARLIER_DAY_SETPOINT

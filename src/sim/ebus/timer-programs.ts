@@ -63,7 +63,7 @@ function findProgram(plant: SimulatedPlant, zone: number, channel: number): Prog
 }
 
 /** Answers service B555; `undefined` for an unknown request. */
-export function answerTimer(plant: SimulatedPlant, data: Uint8Array): Uint8Array | undefined {
+export function answerTimerProgram(plant: SimulatedPlant, data: Uint8Array): Uint8Array | undefined {
   const [operation = 0, zone = 0, channel = 0, day = 0, index = 0] = data
   const program = findProgram(plant, zone, channel)
   if (operation === 0xa3 && data.length === 3) return configuration(program)
@@ -146,7 +146,11 @@ const clock = (minutes: number): readonly [number, number] => [Math.floor(minute
 const isClock = (hour: number, minute: number): boolean => minute < 60 && (hour < 24 || (hour === 24 && minute === 0))
 
 /** 700 family, after the opcode: `S1 S2 S3 WD`, in a write followed by three pairs of ten-minute steps. */
-export function answerTimer700(plant: SimulatedPlant, opcode: number, selector: Uint8Array): Uint8Array | undefined {
+export function answerTimerProgram700(
+  plant: SimulatedPlant,
+  opcode: number,
+  selector: Uint8Array,
+): Uint8Array | undefined {
   const [group = 0, zone = 0, channel = 0, day = 0] = selector
   const program = shortProgram(plant, group, zone, channel)
   if (program === undefined || day > 6) return undefined

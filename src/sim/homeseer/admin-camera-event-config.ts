@@ -12,7 +12,7 @@ import {
 import {
   createChangedResult,
   createRefusedResult,
-  replaceItem,
+  replaceOrRemoveItem,
   type SimulatedAdminResult,
   type SimulatedAdminOperations,
 } from './admin-result.ts'
@@ -119,7 +119,7 @@ function changeCamera(
   const before = system.cameras.find((camera) => camera.camId === readRecordNumber(args, 'camId'))
   if (before === undefined) return createRefusedResult('not-found', 'no such camera')
   const after = change(before)
-  system.cameras = replaceItem(system.cameras, before, after)
+  system.cameras = replaceOrRemoveItem(system.cameras, before, after)
   return createChangedResult(before, after)
 }
 
@@ -164,7 +164,7 @@ function changeEvent(
   const before = findWanted(system.events, args)
   if (before === undefined) return createRefusedResult('not-found', 'no such event')
   const after = change(before)
-  system.events = replaceItem(system.events, before, after)
+  system.events = replaceOrRemoveItem(system.events, before, after)
   return createChangedResult(shownEvent(before), after && shownEvent(after))
 }
 

@@ -5,12 +5,12 @@ import { readRecordBoolean, readRecordField, readRecordText } from '../../homese
 import {
   createChangedResult,
   createRefusedResult,
-  replaceItem,
+  replaceOrRemoveItem,
   type SimulatedAdminResult,
   type SimulatedAdminOperations,
 } from './admin-result.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
-import type { SimulatedInterface, SimulatedPlugin } from './simulated-system.ts'
+import type { SimulatedHomeseerInterface, SimulatedPlugin } from './simulated-system.ts'
 
 export const SIMULATED_PLUGIN_AND_SYSTEM_OPERATIONS: SimulatedAdminOperations = {
   'plugins.list': ({ system }) => ok({ plugins: system.plugins.map((plugin) => ({ ...plugin })) }),
@@ -121,11 +121,11 @@ function addInterface({ system }: SimulatedWorld, args: JsonObject): SimulatedAd
 function changeInterface(
   { system }: SimulatedWorld,
   args: JsonObject,
-  change: (one: SimulatedInterface) => SimulatedInterface | undefined,
+  change: (one: SimulatedHomeseerInterface) => SimulatedHomeseerInterface | undefined,
 ): SimulatedAdminResult {
   const before = system.interfaces.find((one) => one.id === readRecordText(args, 'interfaceId'))
   if (before === undefined) return createRefusedResult('not-found', 'no such interface')
   const after = change(before)
-  system.interfaces = replaceItem(system.interfaces, before, after)
+  system.interfaces = replaceOrRemoveItem(system.interfaces, before, after)
   return createChangedResult(before, after)
 }

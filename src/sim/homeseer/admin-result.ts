@@ -23,7 +23,11 @@ export function createChangedResult(before: object | undefined, after: object | 
 }
 
 /** The list with one item replaced, or removed if there is no replacement. */
-export function replaceItem<Item>(items: readonly Item[], before: Item, after: Item | undefined): readonly Item[] {
+export function replaceOrRemoveItem<Item>(
+  items: readonly Item[],
+  before: Item,
+  after: Item | undefined,
+): readonly Item[] {
   return items.flatMap((one) => (one === before ? (after ?? []) : one))
 }
 

@@ -9,7 +9,7 @@ import { readRecordBoolean, readRecordText } from '../../homeseer/wire/record-fi
 import {
   createChangedResult,
   createRefusedResult,
-  replaceItem,
+  replaceOrRemoveItem,
   type SimulatedAdminResult,
   type SimulatedAdminOperations,
 } from './admin-result.ts'
@@ -63,7 +63,7 @@ function changeUser(
   const before = system.users.find((user) => user.id === readRecordText(args, 'userId'))
   if (before === undefined) return createRefusedResult('not-found', 'no such user')
   const after = change(before)
-  const rest = replaceItem(system.users, before, after)
+  const rest = replaceOrRemoveItem(system.users, before, after)
   // An enabled admin must remain, who can enable the others again.
   if (!rest.some((user) => user.enabled && (user.rights & 2) !== 0))
     return createRefusedResult('conflict', 'the last administrator stays')

@@ -2,14 +2,14 @@ import { createServer } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AsciiClient, type AsciiClientOptions, type AsciiConnectionState } from '../../homeseer/wire/ascii-client.ts'
-import type { DeviceChange } from '../../homeseer/wire/ascii.ts'
+import type { AsciiDeviceChange } from '../../homeseer/wire/ascii.ts'
 import { HARD_CASE_DEVICE_REFS } from './hard-case-devices.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
 
 let simulator: HomeseerSimulator
 let client: AsciiClient | undefined
 let states: AsciiConnectionState[]
-let changes: DeviceChange[]
+let changes: AsciiDeviceChange[]
 
 beforeEach(async () => {
   simulator = await startHomeseerSimulator({ host: '127.0.0.1', httpPort: 0, asciiPort: 0 })

@@ -7,20 +7,20 @@ import {
   encodeAsciiDeviceChange,
   EMPTY_PARTIAL_ASCII_LINE,
   splitCompleteAsciiLines,
-  type DeviceChange,
+  type AsciiDeviceChange,
 } from '../../homeseer/wire/ascii.ts'
 import { answerAsciiLine } from './ascii-answer.ts'
-import type { SimulatorListenAddress } from './http-server.ts'
+import type { SimulatorListenOptions } from './http-server.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 
 export interface AsciiServer {
   readonly server: Server
-  readonly push: (change: DeviceChange) => void
+  readonly push: (change: AsciiDeviceChange) => void
   readonly hangUp: () => void
   readonly stop: () => Promise<void>
 }
 
-export async function startAsciiServer(world: SimulatedWorld, place: SimulatorListenAddress): Promise<AsciiServer> {
+export async function startAsciiServer(world: SimulatedWorld, place: SimulatorListenOptions): Promise<AsciiServer> {
   const open = new Set<Socket>()
   const server = createServer((socket) => {
     open.add(socket)
@@ -40,7 +40,7 @@ export async function startAsciiServer(world: SimulatedWorld, place: SimulatorLi
   const hangUp = () => {
     for (const socket of open) socket.destroy()
   }
-  const push = (change: DeviceChange) => {
+  const push = (change: AsciiDeviceChange) => {
     for (const socket of open) socket.write(encodeAsciiDeviceChange(change))
   }
   const stop = () =>

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createPrivateFolder } from '../../core/folder-store.ts'
 import { createEventGroupsFileContent, createEventsFileContent } from './simulated-events.ts'
-import type { SimulatedSystem } from './simulated-system.ts'
+import type { SimulatedHomeseerSystem } from './simulated-system.ts'
 
 export interface SimulatedEventFilePaths {
   readonly events: string
@@ -13,7 +13,7 @@ export interface SimulatedEventFilePaths {
 }
 
 /** `HomeSeerData_2.json` is a directory, in spite of its name. */
-export function writeSimulatedEventFiles(directory: string, system: SimulatedSystem): SimulatedEventFilePaths {
+export function writeSimulatedEventFiles(directory: string, system: SimulatedHomeseerSystem): SimulatedEventFilePaths {
   const data = join(directory, 'HomeSeerData_2.json')
   const places = { events: join(data, 'events.json'), groups: join(data, 'eventgroups.json') }
   createPrivateFolder(data)

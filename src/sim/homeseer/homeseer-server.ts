@@ -17,7 +17,7 @@ import { SimulatedDevices, type SimulatedDeviceChange } from './simulated-device
 import { startHomeseerHttpServer } from './http-server.ts'
 import type { SimulatedHomeseerDevice } from './simulated-homeseer-device.ts'
 import { SimulatedTriggerScheduler } from './trigger-scheduler.ts'
-import { createSimulatedSystem, type SimulatedEvent, type SimulatedSystem } from './simulated-system.ts'
+import { createSimulatedHomeseerSystem, type SimulatedEvent, type SimulatedHomeseerSystem } from './simulated-system.ts'
 import { WebhookSender } from './webhook-client.ts'
 import { createSimulatedWorld } from './simulated-world.ts'
 
@@ -44,7 +44,7 @@ export interface HomeseerSimulator {
   /** The devices' hardware and stored values, to read and to move. */
   readonly house: SimulatedDevices
   /** Users, events, cameras, and the list of attempted changes. */
-  readonly system: SimulatedSystem
+  readonly system: SimulatedHomeseerSystem
   readonly faults: SimulatedHomeseerFaults
   readonly eventFiles: SimulatedEventFilePaths | undefined
   /** A person at home moves a device: the hardware changes and HomeSeer learns of it. */
@@ -58,7 +58,7 @@ export async function startHomeseerSimulator(options: HomeseerSimulatorOptions):
   const faults = createNoHomeseerFaults()
   const parts = [...(options.parts ?? createHardCaseDevices()), ...createManySensors(options.sensors ?? 0)]
   const house = new SimulatedDevices(parts, faults)
-  const system = createSimulatedSystem(options.events)
+  const system = createSimulatedHomeseerSystem(options.events)
   const world = createSimulatedWorld(house, system, faults)
   const scheduler = new SimulatedTriggerScheduler(world)
   const alarm = newAlarm(house, scheduler)

@@ -11,7 +11,7 @@ import {
   createPageAnswer,
   createResponseTextAnswer,
   createPlainTextAnswer,
-  type SimulatedAnswer,
+  type SimulatedHttpAnswer,
 } from './http-answer.ts'
 import { identifySimulatedUser } from './login.ts'
 import { parseQueryCaseInsensitively } from './query-parser.ts'
@@ -19,9 +19,9 @@ import { answerReadRequest } from './read-api.ts'
 import { answerBackupPage, answerScriptPage } from './script-page.ts'
 import type { SimulatedUser } from './simulated-system.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
-import { answerActionRequest, answerWriteRequest } from './write-api.ts'
+import { answerPostActionRequest, answerWriteRequest } from './write-api.ts'
 
-export interface SimulatorListenAddress {
+export interface SimulatorListenOptions {
   readonly host: string
   readonly port: number
   /** Called after each request, so that its consequences can happen. */
@@ -38,7 +38,7 @@ const MAX_BODY_BYTES = 1_024 * 1_024
 
 export async function startHomeseerHttpServer(
   world: SimulatedWorld,
-  place: SimulatorListenAddress,
+  place: SimulatorListenOptions,
 ): Promise<{ readonly server: Server; readonly stop: () => Promise<void> }> {
   const server = createServer((request, response) => {
     // A connection that was closed by either side needs no handling.
@@ -73,7 +73,7 @@ async function serve(world: SimulatedWorld, { request, response, settle }: Serve
   send(faults, response, answer)
 }
 
-function route(world: SimulatedWorld, request: IncomingMessage, body: string): SimulatedAnswer {
+function route(world: SimulatedWorld, request: IncomingMessage, body: string): SimulatedHttpAnswer {
   const [path = '', query = ''] = splitOnce(request.url ?? '', '?')
   const page = path.toLowerCase()
   const form = request.method === 'POST' && page !== '/json' ? `${query}&${body}` : query
@@ -96,26 +96,26 @@ function answerJson(
   world: SimulatedWorld,
   request: IncomingMessage,
   asked: { readonly parameters: ReadonlyMap<string, string>; readonly user: SimulatedUser; readonly body: string },
-): SimulatedAnswer {
+): SimulatedHttpAnswer {
   const { parameters, user } = asked
   if (world.faults.jsonDisabled) return createResponseTextAnswer('Error, JSON control is disabled')
   if (world.faults.bareError) return createPlainTextAnswer('error')
   const asker = { user, nowMs: Date.now() }
   if (request.method === 'POST') {
     const value = parseJsonOrUndefined(asked.body)
-    return isJsonObject(value) ? answerActionRequest(world, value, asker) : BAD_REQUEST_ANSWER
+    return isJsonObject(value) ? answerPostActionRequest(world, value, asker) : BAD_REQUEST_ANSWER
   }
   const name = parameters.get('request')?.toLowerCase() ?? ''
   const question = { parameters, ...asker }
   return answerReadRequest(world, name, question) ?? answerWriteRequest(world, name, question) ?? BAD_REQUEST_ANSWER
 }
 
-function refusedLogin({ faults }: SimulatedWorld): SimulatedAnswer {
+function refusedLogin({ faults }: SimulatedWorld): SimulatedHttpAnswer {
   if (faults.wrongLogin === 'response-text') return createResponseTextAnswer('Error, login failed')
   return createPageAnswer(401, 'Unauthorized')
 }
 
-function send(faults: SimulatedWorld['faults'], response: ServerResponse, answer: SimulatedAnswer): void {
+function send(faults: SimulatedWorld['faults'], response: ServerResponse, answer: SimulatedHttpAnswer): void {
   const bytes = typeof answer.body === 'string' ? Buffer.from(answer.body, 'utf8') : answer.body
   const type = answer.contentType ?? faults.contentType
   response.statusCode = answer.status
@@ -137,7 +137,7 @@ function taken(faults: SimulatedWorld['faults'], which: 'dropBefore' | 'dropAfte
   return true
 }
 
-function failing({ failWith }: SimulatedWorld['faults']): SimulatedAnswer | undefined {
+function failing({ failWith }: SimulatedWorld['faults']): SimulatedHttpAnswer | undefined {
   if (failWith.times <= 0) return undefined
   failWith.times--
   return createPageAnswer(failWith.status, 'Error')

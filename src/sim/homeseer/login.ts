@@ -1,7 +1,7 @@
 /**
  * Login: finds the user of a request by its Authorization header or query.
  */
-import type { SimulatedUser, SimulatedSystem } from './simulated-system.ts'
+import type { SimulatedUser, SimulatedHomeseerSystem } from './simulated-system.ts'
 
 export interface SimulatedLoginRequest {
   readonly authorization: string | undefined
@@ -25,7 +25,7 @@ const GUEST = 1
 
 /** `undefined` is a refused login. A wrong login is refused even where none is needed. */
 export function identifySimulatedUser(
-  system: SimulatedSystem,
+  system: SimulatedHomeseerSystem,
   claim: SimulatedLoginRequest,
 ): SimulatedUser | undefined {
   const given = basicPair(claim.authorization) ?? queryPair(claim)
@@ -33,7 +33,11 @@ export function identifySimulatedUser(
   return loginSimulatedUser(system, given.user, given.password)
 }
 
-export function loginSimulatedUser(system: SimulatedSystem, name: string, password: string): SimulatedUser | undefined {
+export function loginSimulatedUser(
+  system: SimulatedHomeseerSystem,
+  name: string,
+  password: string,
+): SimulatedUser | undefined {
   return system.users.find((user) => user.enabled && user.username === name && user.password === password)
 }
 

@@ -13,7 +13,7 @@ import {
   createSimulatedJsonAnswer,
   createResponseTextAnswer,
   createRawJsonAnswer,
-  type SimulatedAnswer,
+  type SimulatedHttpAnswer,
 } from './http-answer.ts'
 import { encodeSimulatedStatus } from './device-answer.ts'
 import type { SimulatedCamera, SimulatedUser } from './simulated-system.ts'
@@ -26,7 +26,7 @@ export interface SimulatedApiRequest {
   readonly nowMs: number
 }
 
-type ReadRequest = (world: SimulatedWorld, question: SimulatedApiRequest) => SimulatedAnswer
+type ReadRequest = (world: SimulatedWorld, question: SimulatedApiRequest) => SimulatedHttpAnswer
 
 /** Callers choose the ids, each of which stores a set of refs, so their number is limited. */
 const MAX_CHANGE_IDS = 100
@@ -36,7 +36,7 @@ export function answerReadRequest(
   world: SimulatedWorld,
   request: string,
   question: SimulatedApiRequest,
-): SimulatedAnswer | undefined {
+): SimulatedHttpAnswer | undefined {
   return findOwnProperty(READS, request)?.(world, question)
 }
 
@@ -44,7 +44,7 @@ const READS: Readonly<Record<string, ReadRequest>> = {
   hsversion: ({ system }) => createResponseTextAnswer(system.version),
   getstatus: (world, { parameters }) => answerStatusRequest(world, chosenRecords(world, parameters), parameters),
   getcontrol: getControl,
-  getcontrol2: ({ house }, { parameters }) => controlList(house, parseRefs(parameters) ?? house.refs),
+  getcontrol2: ({ house }, { parameters }) => controlList(house, parseDeviceRefsParameter(parameters) ?? house.refs),
   getevents: ({ system }) =>
     createSimulatedJsonAnswer({
       Name: 'HomeSeer Events',
@@ -104,7 +104,7 @@ export function answerStatusRequest(
   world: SimulatedWorld,
   records: readonly HomeseerDeviceRecord[],
   parameters: ReadonlyMap<string, string>,
-): SimulatedAnswer {
+): SimulatedHttpAnswer {
   const compress = isTrue(parameters.get('compress'))
   // Documented: events come along with everything, unless they are excluded.
   const withEvents = isTrue(parameters.get('everything')) && !isTrue(parameters.get('excludeevents'))
@@ -124,7 +124,7 @@ function chosenRecords(
   const everything = isTrue(parameters.get('everything'))
   const matches = (filter: string | undefined, place: string) =>
     everything || isAll(filter) || filter?.toLowerCase() === place.toLowerCase()
-  return (parseRefs(parameters) ?? house.refs)
+  return (parseDeviceRefsParameter(parameters) ?? house.refs)
     .map((ref) => house.record(ref, everything))
     .filter((record) => record !== undefined)
     .filter((record) => matches(parameters.get('location1'), record.location))
@@ -133,8 +133,8 @@ function chosenRecords(
 }
 
 /** One ref gets the short shape, any other question the list. */
-function getControl({ house }: SimulatedWorld, { parameters }: SimulatedApiRequest): SimulatedAnswer {
-  const refs = parseRefs(parameters)
+function getControl({ house }: SimulatedWorld, { parameters }: SimulatedApiRequest): SimulatedHttpAnswer {
+  const refs = parseDeviceRefsParameter(parameters)
   const [ref, second] = refs ?? []
   if (ref === undefined || second !== undefined) return controlList(house, refs ?? house.refs)
   const record = house.record(ref)
@@ -149,7 +149,7 @@ function getControl({ house }: SimulatedWorld, { parameters }: SimulatedApiReque
   })
 }
 
-function controlList(house: SimulatedWorld['house'], refs: readonly number[]): SimulatedAnswer {
+function controlList(house: SimulatedWorld['house'], refs: readonly number[]): SimulatedHttpAnswer {
   const devices = refs
     .map((ref) => house.record(ref))
     .filter((record) => record !== undefined)
@@ -164,7 +164,7 @@ function controlList(house: SimulatedWorld['house'], refs: readonly number[]): S
 }
 
 /** The first call with an id only starts the count. */
-function getDevicesChanged({ changedSince }: SimulatedWorld, { parameters }: SimulatedApiRequest): SimulatedAnswer {
+function getDevicesChanged({ changedSince }: SimulatedWorld, { parameters }: SimulatedApiRequest): SimulatedHttpAnswer {
   const id = parameters.get('devicechangeid')
   if (id === undefined || (!changedSince.has(id) && changedSince.size >= MAX_CHANGE_IDS)) return BAD_REQUEST_ANSWER
   const refs = [...(changedSince.get(id) ?? [])]
@@ -183,7 +183,7 @@ function cameraPicture(camera: SimulatedCamera, nowMs: number): Uint8Array {
 }
 
 /** `undefined` means all. A ref that is not a number matches no device. */
-export function parseRefs(parameters: ReadonlyMap<string, string>): readonly number[] | undefined {
+export function parseDeviceRefsParameter(parameters: ReadonlyMap<string, string>): readonly number[] | undefined {
   const text = parameters.get('ref')
   return isAll(text) ? undefined : (text ?? '').split(',').map((ref) => (/^\d+$/.test(ref.trim()) ? Number(ref) : -1))
 }

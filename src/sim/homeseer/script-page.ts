@@ -18,7 +18,7 @@ import {
   createSimulatedJsonAnswer,
   createPageAnswer,
   createPlainTextAnswer,
-  type SimulatedAnswer,
+  type SimulatedHttpAnswer,
 } from './http-answer.ts'
 import { isSimulatedAdmin } from './login.ts'
 import type { SimulatedApiRequest } from './read-api.ts'
@@ -37,7 +37,7 @@ const OPERATIONS: SimulatedAdminOperations = {
 export function answerScriptPage(
   world: SimulatedWorld,
   { parameters, user, nowMs }: SimulatedApiRequest,
-): SimulatedAnswer {
+): SimulatedHttpAnswer {
   const command = parameters.get('scriptcommand')
   if (parameters.get('action')?.toLowerCase() !== 'run_script_command' || command === undefined)
     return createPageAnswer(200, 'Run script')
@@ -52,7 +52,7 @@ export function answerScriptPage(
 export function answerBackupPage(
   { system }: SimulatedWorld,
   { parameters, user, nowMs }: SimulatedApiRequest,
-): SimulatedAnswer {
+): SimulatedHttpAnswer {
   const done = parameters.get('action')?.toLowerCase() === 'backup' && isSimulatedAdmin(user)
   if (done)
     system.backups = [...system.backups, { id: `backup-${system.backups.length + 1}`, label: '', madeMs: nowMs }]

@@ -4,13 +4,13 @@
  * Pure, given the world it is handed.
  */
 import type { Json } from '../../core/json.ts'
-import { recordSimulatedChangeAttempt, type SimulatedEvent, type SimulatedSystem } from './simulated-system.ts'
+import { recordSimulatedChangeAttempt, type SimulatedEvent, type SimulatedHomeseerSystem } from './simulated-system.ts'
 import type { SimulatedTrigger } from './trigger.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 
 /** A name alone finds the first event with it, as in HomeSeer. */
 export function findSimulatedEvent(
-  system: SimulatedSystem,
+  system: SimulatedHomeseerSystem,
   wanted: { readonly id: number | undefined; readonly group: string | undefined; readonly name: string | undefined },
 ): SimulatedEvent | undefined {
   const same = (left: string, right: string) => left.toLowerCase() === right.toLowerCase()
@@ -49,7 +49,7 @@ export function runSimulatedEvent(
 }
 
 /** `events.json`, as HomeSeer's scheduler writes it. */
-export function createEventsFileContent(system: SimulatedSystem): Json {
+export function createEventsFileContent(system: SimulatedHomeseerSystem): Json {
   return system.events.map((event) => ({
     evRef: event.id,
     mvarGroupRef: system.groupRefs.get(event.group) ?? 0,
@@ -71,7 +71,7 @@ export function createEventsFileContent(system: SimulatedSystem): Json {
 }
 
 /** `eventgroups.json`. */
-export function createEventGroupsFileContent(system: SimulatedSystem): Json {
+export function createEventGroupsFileContent(system: SimulatedHomeseerSystem): Json {
   return [...system.groupRefs].map(([Group, Ref]) => ({ Group, Ref }))
 }
 

@@ -52,7 +52,7 @@ export interface SimulatedPlugin extends PluginRecord {
   readonly restarts: number
 }
 
-export interface SimulatedInterface {
+export interface SimulatedHomeseerInterface {
   readonly id: string
   readonly type: string
   readonly name: string
@@ -78,7 +78,7 @@ export type SimulatedChangeAttempt =
   | { readonly kind: 'backup'; readonly done: boolean }
   | { readonly kind: 'admin'; readonly op: string; readonly done: boolean }
 
-export interface SimulatedSystem {
+export interface SimulatedHomeseerSystem {
   version: string
   /** The time zone in which times are written. */
   readonly zone: string
@@ -89,7 +89,7 @@ export interface SimulatedSystem {
   readonly groupRefs: Map<string, number>
   cameras: readonly SimulatedCamera[]
   plugins: readonly SimulatedPlugin[]
-  interfaces: readonly SimulatedInterface[]
+  interfaces: readonly SimulatedHomeseerInterface[]
   categories: readonly { readonly category: string; readonly rooms: readonly string[] }[]
   readonly settings: Map<string, string | number | boolean>
   readonly counters: Map<string, number>
@@ -106,14 +106,16 @@ export interface SimulatedSystem {
 const MAX_DEEDS = 10_000
 
 /** Returns `done`, so that it can be called where the outcome is used. */
-export function recordSimulatedChangeAttempt(system: SimulatedSystem, deed: SimulatedChangeAttempt): boolean {
+export function recordSimulatedChangeAttempt(system: SimulatedHomeseerSystem, deed: SimulatedChangeAttempt): boolean {
   if (system.deeds.length >= MAX_DEEDS) system.deeds.shift()
   system.deeds.push(deed)
   return deed.done
 }
 
 /** As after the factory setup and some configuration by its owner. */
-export function createSimulatedSystem(events: readonly SimulatedEvent[] = createDemoEvents()): SimulatedSystem {
+export function createSimulatedHomeseerSystem(
+  events: readonly SimulatedEvent[] = createDemoEvents(),
+): SimulatedHomeseerSystem {
   const groups = [...new Set(events.map((event) => event.group))]
   return {
     version: '4.2.22.4',

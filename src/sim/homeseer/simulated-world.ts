@@ -6,11 +6,11 @@
 import type { AdminAdapterReply } from '../../homeseer/wire/admin-adapter.ts'
 import type { SimulatedHomeseerFaults } from './simulated-faults.ts'
 import type { SimulatedDevices } from './simulated-devices.ts'
-import type { SimulatedUser, SimulatedSystem } from './simulated-system.ts'
+import type { SimulatedUser, SimulatedHomeseerSystem } from './simulated-system.ts'
 
 export interface SimulatedWorld {
   readonly house: SimulatedDevices
-  readonly system: SimulatedSystem
+  readonly system: SimulatedHomeseerSystem
   readonly faults: SimulatedHomeseerFaults
   /** Refs that changed since a caller's last request, by the id that the caller chose. */
   readonly changedSince: Map<string, Set<number>>
@@ -22,7 +22,7 @@ export interface SimulatedWorld {
 
 export function createSimulatedWorld(
   house: SimulatedDevices,
-  system: SimulatedSystem,
+  system: SimulatedHomeseerSystem,
   faults: SimulatedHomeseerFaults,
 ): SimulatedWorld {
   return { house, system, faults, changedSince: new Map(), performed: new Map(), asciiUsers: new Map() }

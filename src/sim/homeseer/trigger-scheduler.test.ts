@@ -3,7 +3,7 @@ import { createNoHomeseerFaults } from './simulated-faults.ts'
 import { createHardCaseDevices } from './hard-case-devices.ts'
 import { SimulatedDevices } from './simulated-devices.ts'
 import { SimulatedTriggerScheduler } from './trigger-scheduler.ts'
-import { createSimulatedSystem, createSimulatedEvent, type SimulatedEvent } from './simulated-system.ts'
+import { createSimulatedHomeseerSystem, createSimulatedEvent, type SimulatedEvent } from './simulated-system.ts'
 import type { SimulatedTrigger } from './trigger.ts'
 
 const UNLOCK = [{ ref: 141, value: 0, label: 'Unlock' }]
@@ -12,7 +12,7 @@ const UNLOCK = [{ ref: 141, value: 0, label: 'Unlock' }]
 function houseWith(...events: readonly SimulatedEvent[]) {
   const faults = { ...createNoHomeseerFaults(), settleMs: 0 }
   const house = new SimulatedDevices(createHardCaseDevices(), faults)
-  const system = createSimulatedSystem(events)
+  const system = createSimulatedHomeseerSystem(events)
   const scheduler = new SimulatedTriggerScheduler({ house, system })
   house.onWrite((change, nowMs) => scheduler.written(change, nowMs))
   const pass = (untilMs: number) => {

@@ -3,7 +3,7 @@
  * not.
  */
 import { omitUndefined, type JsonObject } from '../../core/json.ts'
-import { PAN_DIRECTIONS } from '../../homeseer/wire/camera.ts'
+import { CAMERA_PAN_COMMANDS } from '../../homeseer/wire/camera.ts'
 import { decodeControlUse } from '../../homeseer/wire/control-use.ts'
 import { readRecordNumber, readRecordText } from '../../homeseer/wire/record-field.ts'
 import {
@@ -12,23 +12,23 @@ import {
   createOkOrBadRequestAnswer,
   createResponseTextAnswer,
   createPlainTextAnswer,
-  type SimulatedAnswer,
+  type SimulatedHttpAnswer,
 } from './http-answer.ts'
 import { findSimulatedEvent, runSimulatedEvent } from './simulated-events.ts'
 import { maySimulatedUserControl } from './login.ts'
-import { parseRefs, answerStatusRequest, type SimulatedApiRequest } from './read-api.ts'
+import { parseDeviceRefsParameter, answerStatusRequest, type SimulatedApiRequest } from './read-api.ts'
 import { recordSimulatedChangeAttempt, type SimulatedCamera } from './simulated-system.ts'
 import { findOwnProperty } from './own-property.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 
-type WriteRequest = (world: SimulatedWorld, question: SimulatedApiRequest) => SimulatedAnswer
+type WriteRequest = (world: SimulatedWorld, question: SimulatedApiRequest) => SimulatedHttpAnswer
 
 /** Returns `undefined` when the request is not one of the changing requests. */
 export function answerWriteRequest(
   world: SimulatedWorld,
   request: string,
   question: SimulatedApiRequest,
-): SimulatedAnswer | undefined {
+): SimulatedHttpAnswer | undefined {
   const write = findOwnProperty(WRITES, request)
   if (write === undefined) return undefined
   return maySimulatedUserControl(question.user)
@@ -37,11 +37,11 @@ export function answerWriteRequest(
 }
 
 /** Answers the POST form of a request: a JSON action whose members have their own names. */
-export function answerActionRequest(
+export function answerPostActionRequest(
   world: SimulatedWorld,
   body: JsonObject,
   asker: Omit<SimulatedApiRequest, 'parameters'>,
-): SimulatedAnswer {
+): SimulatedHttpAnswer {
   const [request, names] = findOwnProperty(ACTIONS, readRecordText(body, 'action')?.toLowerCase() ?? '') ?? []
   if (request === undefined || names === undefined) return BAD_REQUEST_ANSWER
   const parameters = new Map<string, string>()
@@ -76,7 +76,7 @@ const WRITES: Readonly<Record<string, WriteRequest>> = {
   setdevicestatus: store,
   setdevicevaluebyref: store,
   setdeviceproperty: ({ house, system }, { parameters }) => {
-    const ref = parseRefs(parameters)?.[0] ?? -1
+    const ref = parseDeviceRefsParameter(parameters)?.[0] ?? -1
     const property = parameters.get('property') ?? ''
     const done = house.setProperty(ref, property, parameters.get('value') ?? '')
     return createOkOrBadRequestAnswer(recordSimulatedChangeAttempt(system, { kind: 'property', ref, property, done }))
@@ -128,10 +128,10 @@ function control(
   world: SimulatedWorld,
   { parameters, user, nowMs }: SimulatedApiRequest,
   act: (ref: number, given: Given, by: { readonly user: string; readonly nowMs: number }) => boolean,
-): SimulatedAnswer {
+): SimulatedHttpAnswer {
   const { house, system } = world
   const given = givenOf(parameters)
-  const refs = parseRefs(parameters) ?? []
+  const refs = parseDeviceRefsParameter(parameters) ?? []
   const by = { user: user.username, nowMs }
   for (const ref of refs) {
     const done = act(ref, given, by)
@@ -143,8 +143,8 @@ function control(
   return records.length === 0 ? createPlainTextAnswer('error') : answerStatusRequest(world, records, parameters)
 }
 
-function store({ house, system }: SimulatedWorld, { parameters, nowMs }: SimulatedApiRequest): SimulatedAnswer {
-  const ref = parseRefs(parameters)?.[0] ?? -1
+function store({ house, system }: SimulatedWorld, { parameters, nowMs }: SimulatedApiRequest): SimulatedHttpAnswer {
+  const ref = parseDeviceRefsParameter(parameters)?.[0] ?? -1
   const { value, text } = givenOf(parameters)
   const done = (value !== undefined || text !== undefined) && house.store(ref, pick(value, text), nowMs)
   return createOkOrBadRequestAnswer(
@@ -158,7 +158,7 @@ function store({ house, system }: SimulatedWorld, { parameters, nowMs }: Simulat
  */
 function pan({ system }: SimulatedWorld, camId: number, direction: string): boolean {
   const camera = system.cameras.find((one) => one.camId === camId)
-  const known = PAN_DIRECTIONS.find((one) => one === direction.toLowerCase())
+  const known = CAMERA_PAN_COMMANDS.find((one) => one === direction.toLowerCase())
   if (camera === undefined || known === undefined || !camera.supportsPanTilt) return false
   const [x, y] = findOwnProperty(STEPS, known) ?? [0, 0]
   const moved: SimulatedCamera = { ...camera, pan: { x: camera.pan.x + x, y: camera.pan.y + y } }

@@ -13,7 +13,7 @@ import type { JsonObject } from '../core/json.ts'
 import { readAllRows } from '../core/sqlite-row-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { isoTime } from '../toolbox/iso-time.ts'
+import { formatIsoTime } from '../toolbox/iso-time.ts'
 import { explainTokenAdministrationRefusal } from './caller-authority.ts'
 import type { GuardState } from './guard-state.ts'
 import { findTokenByName } from './principal-state.ts'
@@ -129,7 +129,7 @@ export function createAccessTokenService(options: {
           role,
           by: author,
           restrictions: restrictions as JsonObject | undefined,
-          expires_at: ttlMs === undefined ? undefined : isoTime(nowMs + ttlMs),
+          expires_at: ttlMs === undefined ? undefined : formatIsoTime(nowMs + ttlMs),
         })
         const made = state.tokens.get(hash)
         if (made === undefined) throw new Error('a token was recorded and is not there')

@@ -39,7 +39,7 @@ import type { GrantStore } from './grants-store.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactPersonText } from './secret-detection.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
-import { isoTime } from '../toolbox/iso-time.ts'
+import { formatIsoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
 /** What the guard itself uses inside its transactions. */
@@ -179,7 +179,7 @@ export function createApprovalStore(options: {
     approval: Pick<ApprovalRecord, 'id' | 'binding'>,
     decision: JsonObject,
   ): Approval {
-    const until = { expires_at: isoTime(transaction.nowMs + config.useMs) }
+    const until = { expires_at: formatIsoTime(transaction.nowMs + config.useMs) }
     return announce(transaction, approval, { kind: 'approval.approved', ...decision, ...until })
   }
 
@@ -244,7 +244,7 @@ export function createApprovalStore(options: {
         if (reached !== 'requested' && reached !== 'approved') return alreadyDecided(approval)
         if (grantId !== undefined) grants.takeBackIn(transaction, grantId, by)
         // An approval that is taken back counts as a denial for as long as the approval would have held.
-        const instead = reached === 'approved' ? { grant: grantId ?? null, expires_at: isoTime(expiresAtMs) } : {}
+        const instead = reached === 'approved' ? { grant: grantId ?? null, expires_at: formatIsoTime(expiresAtMs) } : {}
         const denial = { kind: 'approval.denied', by: toCallerKey(by), ...instead } as const
         return ok(announce(transaction, approval, denial, { reason: redactPersonText(reason, MAX_REASON) }))
       }),
@@ -308,7 +308,7 @@ export function createApprovalStore(options: {
             promise_hash: binding.promiseHash,
             leaves_hash: leaves === undefined ? null : computeJsonSha256(leaves),
             preview_hash: shown.previewHash ?? null,
-            expires_at: isoTime(nowMs + openMs),
+            expires_at: formatIsoTime(nowMs + openMs),
             trace_id: shown.traceId,
             ...(terms === undefined ? {} : { quorum: toQuorumEntryFields(terms, binding, shown.effect) }),
           },

@@ -30,7 +30,7 @@ import { NOT_UNICODE_FAULT } from './guard-faults.ts'
 import { redactPersonText } from './secret-detection.ts'
 import { readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
-import { isoTime } from '../toolbox/iso-time.ts'
+import { formatIsoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
 export interface PreparedChangesConfig {
@@ -163,7 +163,7 @@ export function createPreparedChangeStore(options: {
         const expiresAtMs = nowMs + ttlMs
         const named = { change: deriveChangeIdFromToken(token), principal, tool, args_hash: argsHash }
         const preparedSeq = record(
-          { kind: 'change.prepared', ...named, expires_at: isoTime(expiresAtMs) },
+          { kind: 'change.prepared', ...named, expires_at: formatIsoTime(expiresAtMs) },
           { arguments: redactArguments(args, offer), summary: kept, sealed },
         )
         return ok({ token, expiresAtMs, preparedSeq })
@@ -221,7 +221,7 @@ function noSuchChange(): Fault {
 function alreadyTaken({ state, finishedAtMs }: PreparedChangeRecord): Fault {
   const details = {
     state,
-    finished_at: finishedAtMs === undefined ? null : isoTime(finishedAtMs),
+    finished_at: finishedAtMs === undefined ? null : formatIsoTime(finishedAtMs),
   }
   if (state === 'unknown')
     return {

@@ -22,7 +22,7 @@ import type { GrantRecord } from './grant-state.ts'
 import type { GuardState } from './guard-state.ts'
 import { readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
-import { isoTime } from '../toolbox/iso-time.ts'
+import { formatIsoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
 /** What faces and the CLI use. */
@@ -147,7 +147,7 @@ export function createGrantStore(options: {
           bounds,
           free,
           max_uses: grant.maxUses,
-          expires_at: isoTime(nowMs + grant.durationMs),
+          expires_at: formatIsoTime(nowMs + grant.durationMs),
         },
         { frame },
       )

@@ -4,7 +4,7 @@ import type { Offer } from '../bus/capability.ts'
 import type { Fault, PolicyReason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import { isoTime } from '../toolbox/iso-time.ts'
+import { formatIsoTime } from '../toolbox/iso-time.ts'
 import type { Approval } from './approval.ts'
 import type { IdempotencyKeyStatus } from './idempotency-key-store.ts'
 import type { PolicyDecision } from './policy.ts'
@@ -56,7 +56,7 @@ export function fillInConfirmationArguments(
 
 export function createApprovalRequiredFault(approval: Approval, reasons: readonly PolicyReason[]): Fault {
   const { id, binding, shown, expiresAtMs } = approval
-  const expiresAt = isoTime(expiresAtMs)
+  const expiresAt = formatIsoTime(expiresAtMs)
   const why = reasons.map((reason) => reason.message).join(' ')
   return {
     kind: 'approval-required',

@@ -17,7 +17,7 @@ import { hideSecretsInJson } from './redaction.ts'
 import { decideIdempotencyKeyState } from './call-reservation.ts'
 import { readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
-import { isoTime } from '../toolbox/iso-time.ts'
+import { formatIsoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
 export interface IdempotencyKeysConfig {
@@ -141,7 +141,7 @@ export function createIdempotencyKeyStore(options: {
 
     reserveIn: ({ nowMs, record }, use) => {
       const { principal, capability, argsHash } = use
-      const expires = { expires_at: isoTime(nowMs + config.ttlMs) }
+      const expires = { expires_at: formatIsoTime(nowMs + config.ttlMs) }
       record({ kind: 'key.reserved', key: hashOf(use), principal, tool: capability, args_hash: argsHash, ...expires })
     },
 
@@ -159,7 +159,7 @@ export function createIdempotencyKeyStore(options: {
         const key = inFlight(use)?.hash
         if (key === undefined) return
         const fate = decideIdempotencyKeyState(outcome)
-        const expires = { expires_at: isoTime(nowMs + config.ttlMs) }
+        const expires = { expires_at: formatIsoTime(nowMs + config.ttlMs) }
         if (fate === 'free') record({ kind: 'key.freed', key, because: 'nothing was tried' })
         else if (fate === 'unknown') record({ kind: 'key.unknown', key, ...expires })
         else record({ kind: 'key.done', key, ...expires }, keptOutcome(outcome, config.maxOutcomeBytes))
@@ -174,7 +174,7 @@ export function createIdempotencyKeyStore(options: {
     recoverIn: ({ nowMs, record }) => {
       const cutOff = [...state.keys.values()].filter((key) => key.state === 'in-flight')
       for (const { hash } of cutOff)
-        record({ kind: 'key.unknown', key: hash, expires_at: isoTime(nowMs + config.ttlMs) })
+        record({ kind: 'key.unknown', key: hash, expires_at: formatIsoTime(nowMs + config.ttlMs) })
       return cutOff.length
     },
 

@@ -7,7 +7,7 @@
  *
  * Reads the guard's records; withdraws requests of the caller itself.
  */
-import { isoTime } from '../toolbox/iso-time.ts'
+import { formatIsoTime } from '../toolbox/iso-time.ts'
 import { z } from 'zod'
 import { toCallerKey } from '../bus/caller.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
@@ -100,7 +100,7 @@ function approvalJson({ id, state, reason, expiresAtMs }: Approval): JsonObject 
   return {
     id,
     state: isWithdrawn({ state, reason }) ? 'withdrawn' : state,
-    expires_at: isoTime(expiresAtMs),
+    expires_at: formatIsoTime(expiresAtMs),
     ...(state === 'requested' ? { next: { tool: 'approval', arguments: { id, wait_seconds: 60 } } } : {}),
   }
 }

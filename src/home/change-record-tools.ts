@@ -1,7 +1,7 @@
 /**
  * Change record tools: what happened, and what needs a person. Reads the ledger and the families' health.
  */
-import { isoTime } from '../toolbox/iso-time.ts'
+import { formatIsoTime } from '../toolbox/iso-time.ts'
 import { z } from 'zod'
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { Capability } from '../bus/capability.ts'
@@ -56,7 +56,7 @@ export function createChangesAndAttentionTools(parts: HomeDependencies): readonl
   return [
     changes.handledBy(async ({ since, by, about }, context) => {
       const spanMs = Number(since.slice(0, -1)) * (SPAN_MS[since.slice(-1)] ?? HOUR_MS)
-      const from = isoTime(parts.clock.now() - spanMs)
+      const from = formatIsoTime(parts.clock.now() - spanMs)
       const subject = about === undefined ? undefined : await subjectOf(parts, about, context)
       const range = { since: from, ...omitUndefined({ caller: by }) }
       const searched = await searchChanges(context, range, (row) => subject === undefined || isAbout(row, subject))

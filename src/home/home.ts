@@ -16,7 +16,7 @@ import { createSceneTools } from './scene-tools.ts'
 import { createSetTools } from './set-tools.ts'
 import { createUndoTools } from './undo-tools.ts'
 
-export function createHome(parts: HomeDependencies): Service {
+export function createHomeService(parts: HomeDependencies): Service {
   const runner = new LaterCallRunner(parts)
   let stopAnnouncing = (): void => undefined
   const capabilities = [

@@ -4,7 +4,7 @@
  *
  * Reads the ledger; writes through the families' own tools.
  */
-import { isoTime } from '../toolbox/iso-time.ts'
+import { formatIsoTime } from '../toolbox/iso-time.ts'
 import { z } from 'zod'
 import type { Outcome } from '../bus/call.ts'
 import { toCallerKey } from '../bus/caller.ts'
@@ -162,7 +162,7 @@ function collectUndone(
 }
 
 function recentChanges({ ledger, clock }: HomeDependencies): ReturnType<HomeDependencies['ledger']['changes']> {
-  const before = { at: isoTime(clock.now() + HOUR_MS), seq: Number.MAX_SAFE_INTEGER }
+  const before = { at: formatIsoTime(clock.now() + HOUR_MS), seq: Number.MAX_SAFE_INTEGER }
   return ledger.changes({ since: '', before, limit: LOOKED_AT })
 }
 

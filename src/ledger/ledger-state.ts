@@ -143,12 +143,14 @@ export interface SigningOutage {
 const MAX_OUTAGE_MS = 10 * 60_000
 const MAX_OUTAGE_ENTRIES = 10_000
 
-export function refusesChanges({ forMs, entries }: SigningOutage): boolean {
+export function doesSigningOutageBlockChanges({ forMs, entries }: SigningOutage): boolean {
   return forMs > MAX_OUTAGE_MS || entries > MAX_OUTAGE_ENTRIES
 }
 
 export function formatSigningOutage(outage: SigningOutage): string {
-  const refused = refusesChanges(outage) ? ' Until then nothing is changed in the house; reads go on.' : ''
+  const refused = doesSigningOutageBlockChanges(outage)
+    ? ' Until then nothing is changed in the house; reads go on.'
+    : ''
   return `${outage.entries} entries are not signed. ${formatLedgerFault(outage.fault)}${refused}`
 }
 

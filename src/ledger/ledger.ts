@@ -47,7 +47,12 @@ import { eraseEntryBody, finishInterruptedErasures } from './erasure.ts'
 import type { ErasureResult, ErasureStatement } from './erasure.ts'
 import { writeLedgerExport } from './export-store.ts'
 import type { LedgerExportResult, LedgerExportFault } from './export-store.ts'
-import { formatLedgerFault, LedgerRefusalError, refusesChanges, SOUND_LEDGER_STATE } from './ledger-state.ts'
+import {
+  formatLedgerFault,
+  LedgerRefusalError,
+  doesSigningOutageBlockChanges,
+  SOUND_LEDGER_STATE,
+} from './ledger-state.ts'
 import type { LedgerFault, LedgerState, SigningFault, SigningOutage } from './ledger-state.ts'
 import type { LedgerPinFile } from './ledger-pin-store.ts'
 import { readEntriesOfKinds } from './entries-by-kind.ts'
@@ -207,7 +212,7 @@ export class Ledger extends LedgerReader {
   /** Whether so many entries are unsigned that changes are refused. Entries are still recorded. */
   refusesChanges(): boolean {
     const outage = this.signingOutage()
-    return outage !== undefined && refusesChanges(outage)
+    return outage !== undefined && doesSigningOutageBlockChanges(outage)
   }
 
   /** The path of the pin, its content, and why it cannot be written. */

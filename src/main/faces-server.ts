@@ -22,7 +22,7 @@ import { createGuardLimiter } from '../guard/limits.ts'
 import { guardProjection, readOwnerTokenHash } from '../guard/guard-state.ts'
 import { loadOrCreateOwnerTokenVerifier, OWNER_TOKEN_ENTRY_KIND } from '../guard/owner-token-store.ts'
 import { findListenFault } from '../toolbox/listen-check-client.ts'
-import { isoTime } from '../toolbox/iso-time.ts'
+import { formatIsoTime } from '../toolbox/iso-time.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { createMcpHttpHandler } from '../mcp/http-server.ts'
@@ -156,7 +156,7 @@ function proveGateway(
 /** Computed on request: the console, `/health` and the CLI show the same. */
 function statusView({ config, version, spine, reporters }: FacesDependencies, url: () => string): () => StatusView {
   const { bus, guard, ledger } = spine
-  const startedAt = isoTime(systemClock.now())
+  const startedAt = formatIsoTime(systemClock.now())
   return () => ({
     node: config.node.name,
     version,

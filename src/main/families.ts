@@ -16,7 +16,7 @@ import { deviceToolsMigrations } from '../devices/tools/tool-pin-store.ts'
 import { rollbackMigrations } from '../homeseer/admin/rollback-store.ts'
 import { ebusMigrations } from '../ebus/register-value-store.ts'
 import { runtimeMigrations } from '../runtime/migrations.ts'
-import { createHome } from '../home/home.ts'
+import { createHomeService } from '../home/home.ts'
 import { homeFamily } from '../home/home-envelope.ts'
 import { RANDOM_DRAW_KEY_PURPOSE } from '../ledger/random-draw.ts'
 import type { RandomDrawKey } from '../ledger/random-draw.ts'
@@ -133,7 +133,7 @@ export async function createFamilyServices({
     services.push(createEbusService({ ...world, config: config.ebus, bus, version, dataRoot: data.root }))
   }
   services.push(
-    createHome({
+    createHomeService({
       bus,
       guard,
       ledger,

@@ -13,7 +13,7 @@ import { formatSignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { WitnessService } from '../mesh/control-handler.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
-import { isoTime } from '../toolbox/iso-time.ts'
+import { formatIsoTime } from '../toolbox/iso-time.ts'
 import { limitGossipEvents } from './gossip-event.ts'
 import type { GossipEvent } from './gossip-event.ts'
 import type { GossipMemory } from './gossip-memory.ts'
@@ -59,7 +59,7 @@ export function createGossipEventSelector(
           digest: round.digest,
           need: round.need,
           epoch: round.epoch,
-          expires_at: isoTime(round.expiresAtMs),
+          expires_at: formatIsoTime(round.expiresAtMs),
           voters: round.voters.map(({ voter }) => voter),
           shown: toShownCall(approval),
         })

@@ -3,7 +3,7 @@
  */
 import type { ServiceHealth } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'
-import { isoTime } from '../toolbox/iso-time.ts'
+import { formatIsoTime } from '../toolbox/iso-time.ts'
 import { redactServerAddress } from './nats/server-address.ts'
 
 export interface MeshHealthFacts {
@@ -80,7 +80,7 @@ function brokerAdvice(nats: MeshHealthFacts['nats']): readonly string[] {
   if (nats === undefined) return []
   const { servers, downSinceMs, isShut } = nats
   if (downSinceMs !== undefined)
-    return [explainLostBroker(servers, `has been out of reach since ${isoTime(downSinceMs)}`)]
+    return [explainLostBroker(servers, `has been out of reach since ${formatIsoTime(downSinceMs)}`)]
   if (!isShut) return []
   return [
     `${nameBroker(servers)} is reached, but nodes do not find each other there: the registry cannot be opened. Does the server run with JetStream (nats-server -js), and may this node use it?`,

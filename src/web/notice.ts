@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from '../core/json.ts'
 import { sanitizeLine, sanitizeText } from '../core/untrusted-text.ts'
-import { isoTime } from '../toolbox/iso-time.ts'
+import { formatIsoTime } from '../toolbox/iso-time.ts'
 import type { ApprovalView } from './views.ts'
 
 export interface PersonNotice {
@@ -73,7 +73,7 @@ function factsOf(asked: ApprovalView, names: boolean): JsonObject {
     ...(names && target !== undefined ? { target: plain(target, MAX_WHAT) } : {}),
     effect: asked.shown.effect,
     asked_by: whoOf(asked),
-    until: isoTime(asked.expiresAtMs),
+    until: formatIsoTime(asked.expiresAtMs),
   }
 }
 

@@ -15,7 +15,7 @@ import { toAccountKey } from '../../bus/caller.ts'
 import type { Effect } from '../../bus/capability.ts'
 import type { Fault, PolicyReason } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
+import { formatIsoTime } from '../../toolbox/iso-time.ts'
 import type { DeviceFault } from '../session/device-fault.ts'
 import { formatDeviceFault, mayDeviceHaveActed } from '../session/device-fault.ts'
 import type { FleetDevice, DeviceFleet } from '../session/fleet.ts'
@@ -157,7 +157,7 @@ export class DeviceToolCaller {
 }
 
 function restarted(slug: string, askedAtMs: number, bootedAtMs: number): Outcome {
-  const booted_at = isoTime(bootedAtMs)
+  const booted_at = formatIsoTime(bootedAtMs)
   const seconds = Math.round((bootedAtMs - askedAtMs) / 100) / 10
   const text = `The device restarted: ${seconds} s after it was told to, it booted and asked where to connect.`
   return ok({ data: { device: slug, value: true, evidence: { booted_at } }, content: [{ type: 'text', text }] })

@@ -13,7 +13,7 @@ import type { RosterDevice } from './device-roster.ts'
 import { toDeviceTarget } from './device-slug.ts'
 import { explainAdminOnlyRefusal, maySeeDevice, maySeeUserTools } from './visibility.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { toListedToolSchema } from './tool-schema.ts'
 
 export function isDeviceOnline({ gateway }: RunningDevicesService, { enrolled }: RosterDevice): boolean {
@@ -36,7 +36,7 @@ export function toDeviceSummaryJson({ gateway }: RunningDevicesService, device: 
     tools: tools.length,
     withheld: withheld.length,
     queued: view?.queued ?? 0,
-    last_seen: isoTimeOrNull(view?.lastSeenMs),
+    last_seen: formatIsoTimeOrNull(view?.lastSeenMs),
   }
 }
 
@@ -46,7 +46,7 @@ export function toDeviceDetailJson(house: RunningDevicesService, device: RosterD
     ...toDeviceSummaryJson(house, device),
     address: view?.remoteAddress ?? null,
     voice: voiceJson(house, device),
-    enrolled_at: isoTimeOrNull(device.enrolled.approvedAtMs),
+    enrolled_at: formatIsoTimeOrNull(device.enrolled.approvedAtMs),
     warnings: [...(view?.warnings ?? []), ...device.problems].map((warning) => sanitizeLine(warning, 200)),
   }
 }
@@ -123,7 +123,7 @@ export function toDeviceEventsJson(
   return {
     events: listed.map(({ seq, atMs, device, kind, details }) => ({
       seq,
-      at: isoTimeOrNull(atMs),
+      at: formatIsoTimeOrNull(atMs),
       device: slugs.get(device) ?? device,
       kind,
       details,

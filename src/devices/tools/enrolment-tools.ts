@@ -26,7 +26,7 @@ import { withRunningDevicesService, createUnknownDeviceFault } from './running-d
 import { toRefusedDevicesJson, refusedDeviceSchema } from './refused-devices-resource.ts'
 import { explainAdminOnlyRefusal } from './visibility.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { toPendingDeviceJson, pendingDeviceSchema } from './pending-devices-resource.ts'
 
 export interface EnrolmentToolDependencies extends DeviceToolDependencies {
@@ -235,9 +235,9 @@ function enrolledJson(device: EnrolledDevice, slug: string): JsonObject {
     transport: device.transport,
     board: sanitizeLine(device.board, 64),
     firmware: sanitizeLine(device.firmware, 64),
-    approved_at: isoTimeOrNull(device.approvedAtMs),
+    approved_at: formatIsoTimeOrNull(device.approvedAtMs),
     approved_by: device.approvedBy,
-    booted_at: isoTimeOrNull(device.bootedAtMs),
+    booted_at: formatIsoTimeOrNull(device.bootedAtMs),
   }
 }
 

@@ -18,7 +18,7 @@ import type { DeviceToolDependencies } from './running-devices.ts'
 import { withRunningDevicesService } from './running-devices.ts'
 import { ADMIN_RESOURCE_OFFER_DEFAULTS } from './visibility.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 
 export const PENDING_DEVICES_URI = 'devices://waiting'
 
@@ -60,8 +60,8 @@ export function toPendingDeviceJson(device: PendingDevice): JsonObject {
     board: sanitizeLine(device.board, 64),
     firmware: sanitizeLine(device.firmware, 64),
     address: device.remoteAddress,
-    since: isoTimeOrNull(device.sinceMs),
-    expires: isoTimeOrNull(device.expiresAtMs),
+    since: formatIsoTimeOrNull(device.sinceMs),
+    expires: formatIsoTimeOrNull(device.expiresAtMs),
     replaces: device.replaces,
   }
 }

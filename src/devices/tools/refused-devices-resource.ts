@@ -12,7 +12,7 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { DeviceRefusalReason } from '../session/device-refusal.ts'
 import type { CountedDeviceRefusal } from './refusal-log.ts'
 import type { RunningDevicesService, DeviceToolDependencies } from './running-devices.ts'
@@ -68,8 +68,8 @@ function visitorJson({ gateway, store }: RunningDevicesService, visitor: Counted
         : SENTENCE_BY_DEVICE_REFUSAL[why],
     address: remoteAddress,
     count,
-    first: isoTimeOrNull(firstMs),
-    last: isoTimeOrNull(lastMs),
+    first: formatIsoTimeOrNull(firstMs),
+    last: formatIsoTimeOrNull(lastMs),
   }
 }
 

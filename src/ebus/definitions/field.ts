@@ -17,7 +17,7 @@ import {
   writeRawNumber,
 } from './number-codec.ts'
 import { scanDecimal } from './scan-number.ts'
-import { readText, writeText } from './text-codec.ts'
+import { decodeFieldText, encodeFieldText } from './text-codec.ts'
 
 /** `m`: in the initiator's part of a telegram; `s`: in the answer. Templates have none. */
 export type FieldPart = 'm' | 's'
@@ -71,7 +71,7 @@ export function readField(
     }
     case 'text': {
       const end = isRemainderField(field) ? data.length : offset + field.length
-      return textReading(readText(type, data.subarray(offset, end)))
+      return textReading(decodeFieldText(type, data.subarray(offset, end)))
     }
   }
 }
@@ -143,7 +143,7 @@ export function writeField(
     return writeRawNumber(type, raw, { data, offset, length }) ?? length
   }
   const shown = field.constant?.text ?? text
-  const bytes = type.kind === 'calendar' ? encodeCalendarValue(type, shown) : writeText(type, shown, length)
+  const bytes = type.kind === 'calendar' ? encodeCalendarValue(type, shown) : encodeFieldText(type, shown, length)
   if (typeof bytes === 'string') return bytes
   for (const [index, byte] of bytes.entries()) data[offset + index] = byte
   return bytes.length

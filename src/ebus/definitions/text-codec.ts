@@ -9,7 +9,7 @@ import { parseBoundedNumber } from './scan-number.ts'
 
 const HEX_PAIRS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
-export function readText(type: TextType, bytes: Uint8Array): string {
+export function decodeFieldText(type: TextType, bytes: Uint8Array): string {
   let text = ''
   if (type.isHex) {
     for (const byte of bytes) text += text === '' ? HEX_PAIRS[byte] : ` ${HEX_PAIRS[byte]}`
@@ -25,7 +25,7 @@ export function readText(type: TextType, bytes: Uint8Array): string {
 }
 
 /** The bytes for a text that fills `length` bytes, or as many as it has where the length is the rest of the data. */
-export function writeText(type: TextType, text: string, length: number): readonly number[] | DefinitionErrorCode {
+export function encodeFieldText(type: TextType, text: string, length: number): readonly number[] | DefinitionErrorCode {
   if (type.isIgnored) return Array.from({ length: length === REMAINDER_LENGTH ? 1 : length }, () => 0)
   const bytes = type.isHex ? hexBytes(text, length) : [...toUtf8(text)].map((byte) => (byte < 0x20 ? type.fill : byte))
   if (typeof bytes === 'string') return bytes

@@ -2,7 +2,7 @@
  * Bus report: the stores of a bus observer as the `ebus.v1.bus.*` tools show them.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
+import { formatIsoTime } from '../../toolbox/iso-time.ts'
 import { formatDuration } from './duration.ts'
 import type { DecodedTelegram } from '../definitions/decoded-telegram.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
@@ -25,7 +25,7 @@ export function toBusSummaryJson(
   const rate = observatory.symbols.rate()
   const ratios = busy.ratios(now.atMs)
   return {
-    ...(updatedAtMs === undefined ? {} : { last_updated_at: isoTime(updatedAtMs) }),
+    ...(updatedAtMs === undefined ? {} : { last_updated_at: formatIsoTime(updatedAtMs) }),
     status,
     messages: { count: messages.size, capacity: messages.capacity },
     periodicity: { count: periodicity.size, capacity: periodicity.capacity },
@@ -69,7 +69,9 @@ export function toBusSummaryJson(
         }),
     incidents: {
       counts: Object.fromEntries(incidents.counts()),
-      recent: incidents.recent().map(({ atMs: incidentMs, ...incident }) => ({ at: isoTime(incidentMs), ...incident })),
+      recent: incidents
+        .recent()
+        .map(({ atMs: incidentMs, ...incident }) => ({ at: formatIsoTime(incidentMs), ...incident })),
     },
   }
 }
@@ -90,7 +92,7 @@ function messageJson(observation: BusObservation, decode: Decode): JsonObject {
     family: observation.family,
     frame_type: observation.frameType,
     outcome: observation.outcome,
-    observed_at: isoTime(observation.atMs),
+    observed_at: formatIsoTime(observation.atMs),
     ...(source === undefined ? {} : { source_address: source }),
     ...(target === undefined ? {} : { target_address: target }),
     ...(primary === undefined ? {} : { primary }),
@@ -132,8 +134,8 @@ export function toSpecimenJson({ family, firstSeenMs, times, newest }: TelegramS
     ...bytesJson(newest),
     request_len: newest.requestLength,
     response_len: newest.responseLength,
-    first_seen_at: isoTime(firstSeenMs),
-    last_seen_at: isoTime(newest.atMs),
+    first_seen_at: formatIsoTime(firstSeenMs),
+    last_seen_at: formatIsoTime(newest.atMs),
     count: times,
   }
 }
@@ -163,7 +165,7 @@ function tupleJson(tuple: PeriodicMessage, pathAvailable: boolean): JsonObject {
     secondary: tuple.secondary,
     family: tuple.family,
     state: pathAvailable && samples >= MIN_PERIODICITY_SAMPLES ? 'available' : 'warming_up',
-    last_seen: isoTime(tuple.lastSeenMs),
+    last_seen: formatIsoTime(tuple.lastSeenMs),
     sample_count: samples,
     ...intervals,
   }

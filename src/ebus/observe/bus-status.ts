@@ -5,7 +5,7 @@
  * Unknown members are left out and never reported as zero.
  */
 import type { JsonObject } from '../../core/json.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
+import { formatIsoTime } from '../../toolbox/iso-time.ts'
 import type { BusStatus } from '../adapter/ebus-connection.ts'
 import type { BusObserver } from './bus-observer.ts'
 import { findWarmUpBlocker } from './passive-warm-up.ts'
@@ -38,7 +38,7 @@ export function toBusStatusJson(parts: BusStatusSources): JsonObject {
     ...(observatory.dedupDegraded ? ['dedup_degraded'] : []),
   ]
   return {
-    ...(updatedAtMs === undefined ? {} : { last_updated_at: isoTime(updatedAtMs) }),
+    ...(updatedAtMs === undefined ? {} : { last_updated_at: formatIsoTime(updatedAtMs) }),
     transport_class: bus.transport,
     publisher_cadence_sec: parts.cadenceSeconds,
     publisher_cadence_source: 'config.ebus.pollSeconds',

@@ -5,7 +5,7 @@ import { omitUndefined } from '../../core/json.ts'
 import type { Json } from '../../core/json.ts'
 import type { AdapterInfo } from '../adapter/adapter-info.ts'
 import { JUMPER_FLAG_NAMES } from '../adapter/adapter-info.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
+import { formatIsoTime } from '../../toolbox/iso-time.ts'
 
 const ETHERNET = 0x04
 const WIFI = 0x08
@@ -45,5 +45,5 @@ export function toAdapterInfoJson(info: AdapterInfo | undefined): Json {
 }
 
 function timeText(ms: number | undefined): string | undefined {
-  return ms === undefined ? undefined : isoTime(ms)
+  return ms === undefined ? undefined : formatIsoTime(ms)
 }

@@ -15,7 +15,7 @@ import type { FieldFreshness, SemanticPlane, PlaneSources, PlaneValueWithFreshne
 import { toEnergyReadKey } from './read-key.ts'
 import type { RegulatorRegister } from './register.ts'
 import { SYSTEM_REGISTERS } from './register-map.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
+import { formatIsoTime } from '../../toolbox/iso-time.ts'
 
 const WH = parseNumberDatatype('EXP')
 const WH_PER_KWH = 1_000
@@ -125,7 +125,7 @@ function metaOf(freshness: FieldFreshness | undefined, nowMs: number): JsonObjec
   return {
     freshness_state: stale ? 'stale' : 'fresh',
     provenance: freshness.source,
-    last_observed_utc: isoTime(freshness.atMs),
+    last_observed_utc: formatIsoTime(freshness.atMs),
     stale,
   }
 }

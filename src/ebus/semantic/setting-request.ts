@@ -14,7 +14,7 @@ import type { RegulatorRegister, DecodedRegisterValue } from './register.ts'
 import { encodeDateRegisterValue } from './register.ts'
 import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
 import { findDaySetpointRegister, readZoneName } from './zones.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
+import { formatIsoTime } from '../../toolbox/iso-time.ts'
 
 /** What can be set, in a word; schedules are written day by day and have a tool part of their own. */
 export const SETTING_NAMES = [
@@ -247,7 +247,7 @@ function hoursUntil(reader: PlaneReader, until: string, nowMs: number): number |
 /** By the regulator's own clock, or by ours while nobody has heard that one. */
 function readToday(reader: PlaneReader, nowMs: number): string {
   const now = readBusTime(reader.shadow, nowMs)
-  return now === undefined ? isoTime(nowMs).slice(0, 10) : formatBusDate(now)
+  return now === undefined ? formatIsoTime(nowMs).slice(0, 10) : formatBusDate(now)
 }
 
 interface HolidayContext {

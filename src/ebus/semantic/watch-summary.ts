@@ -12,7 +12,7 @@ import type { FreshnessClass } from './register.ts'
 import { FRESHNESS_CLASSES } from './register.ts'
 import { REGULATOR_REGISTER_COUNT } from './register-map.ts'
 import type { RegisterShadow } from './register-shadow.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
+import { formatIsoTime } from '../../toolbox/iso-time.ts'
 
 export interface WatchSummarySources {
   readonly shadow: RegisterShadow
@@ -43,7 +43,7 @@ export function toWatchSummaryJson({ shadow, plan, tooling, flags }: WatchSummar
   ]
   const { updatedAtMs } = shadow
   return {
-    ...(updatedAtMs === undefined ? {} : { last_updated_at: isoTime(updatedAtMs) }),
+    ...(updatedAtMs === undefined ? {} : { last_updated_at: formatIsoTime(updatedAtMs) }),
     inventory: {
       total_entries: shadow.size,
       pinned_entries: shadow.size - evictable,

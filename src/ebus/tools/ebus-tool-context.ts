@@ -19,7 +19,7 @@ import { createEbusNotFoundFault } from './faults.ts'
 import type { EbusSnapshots } from './ebus-snapshots.ts'
 import type { EbusView } from './ebus-view.ts'
 import { createLiveView } from './ebus-view.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
+import { formatIsoTime } from '../../toolbox/iso-time.ts'
 
 /** The dependencies of every tool of the family. */
 export interface EbusToolContext {
@@ -126,7 +126,7 @@ function createAnswerMeta(
   house: EbusToolContext,
   { id, atMs, consistency }: { readonly id: string; readonly atMs: number; readonly consistency: JsonObject },
 ): Pick<EbusAnswer, 'consistency' | 'data_timestamp'> {
-  return { consistency, data_timestamp: isoTime(atMs), ...createBusIdField(house, { id }) }
+  return { consistency, data_timestamp: formatIsoTime(atMs), ...createBusIdField(house, { id }) }
 }
 
 /** Of an answer that was made now. */
@@ -150,7 +150,7 @@ export function createLiveOutcome(
 
 /** The age of an answer, and whether it was read from the device for this call. */
 export function createCacheJson(house: EbusToolContext, fromCache: boolean, atMs: number): JsonObject {
-  return { from_cache: fromCache, age_seconds: toAgeSeconds(atMs, house.clock.now()), observed_at: isoTime(atMs) }
+  return { from_cache: fromCache, age_seconds: toAgeSeconds(atMs, house.clock.now()), observed_at: formatIsoTime(atMs) }
 }
 
 function toAgeSeconds(atMs: number, nowMs: number): number {
@@ -206,7 +206,7 @@ function namedFieldJson(
 function fieldJson(field: FieldFreshness, nowMs: number): JsonObject {
   return {
     source: field.source,
-    observed_at: isoTime(field.atMs),
+    observed_at: formatIsoTime(field.atMs),
     age_seconds: toAgeSeconds(field.atMs, nowMs),
     stale: isReadingStale(field, nowMs),
   }

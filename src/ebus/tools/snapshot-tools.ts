@@ -28,7 +28,7 @@ import {
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 import type { EbusView } from './ebus-view.ts'
 import { captureEbusView } from './ebus-view.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
+import { formatIsoTime } from '../../toolbox/iso-time.ts'
 
 /** `records`: it changes nothing in the house, but it takes memory that is counted for its caller. */
 const captureTool = defineTool({
@@ -123,7 +123,7 @@ export function createSnapshotTools(
       const taken = house.snapshots.take(view, toCallerKey(call.caller), view.atMs)
       if (!taken.ok) return taken
       const { id, expiresAtMs } = taken.value
-      const data = { created_at: isoTime(view.atMs), snapshot_id: id, expires_at: isoTime(expiresAtMs) }
+      const data = { created_at: formatIsoTime(view.atMs), snapshot_id: id, expires_at: formatIsoTime(expiresAtMs) }
       return createLiveOutcome(house, heating.value, data, { atMs: view.atMs })
     }),
 
@@ -131,7 +131,7 @@ export function createSnapshotTools(
       const nowMs = house.clock.now()
       if (!house.snapshots.drop(id, toCallerKey(call.caller), nowMs))
         return fail({ kind: 'not-found', code: 'NOT_FOUND', message: `There is no snapshot ${id}, or it has expired.` })
-      const answer = { data: { dropped: true }, consistency: { mode: 'LIVE' }, data_timestamp: isoTime(nowMs) }
+      const answer = { data: { dropped: true }, consistency: { mode: 'LIVE' }, data_timestamp: formatIsoTime(nowMs) }
       return ok({ data: answer })
     }),
 

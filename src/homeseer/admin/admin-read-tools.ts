@@ -11,7 +11,7 @@ import type { Fault, PolicyReason } from '../../core/fault.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { hideSecretsInJson } from '../../guard/redaction.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { groupDeviceRefsBy } from '../catalog/homeseer-catalog.ts'
 import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import {
@@ -259,7 +259,7 @@ function diagnostics(homeseer: HomeseerToolContext): Capability {
         return {
           interfaceName: name,
           deviceCount: refs.length,
-          lastChange: isoTimeOrNull(changes.length === 0 ? undefined : Math.max(...changes)),
+          lastChange: formatIsoTimeOrNull(changes.length === 0 ? undefined : Math.max(...changes)),
           neverChanged: silent.length,
           ...(level === 'full' ? { refs: [...refs], neverChangedRefs: silent } : {}),
         }

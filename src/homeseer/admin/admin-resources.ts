@@ -6,7 +6,7 @@
  */
 import type { Capability } from '../../bus/capability.ts'
 import { ok } from '../../core/result.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { type HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import { describeHomeseerPolicy } from '../tools/policy-description.ts'
 import { createHomeseerResource, type HomeseerResourceDefinition } from '../tools/resources.ts'
@@ -35,7 +35,7 @@ export function createAdminResources(
           // A list that was never requested is not an empty list.
           available: last !== undefined,
           users: [...(last?.users ?? [])],
-          asOf: isoTimeOrNull(last?.atMs),
+          asOf: formatIsoTimeOrNull(last?.atMs),
           source: 'hs4.admin.users.list',
         })
       },

@@ -9,7 +9,7 @@
 import type { Fault } from '../../core/fault.ts'
 import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import {
   filterExposedDevices,
@@ -121,7 +121,7 @@ export function createDeviceViewWithLastCommand(
   const { wanted, atMs, outcome, afterMs } = last
   return {
     ...view,
-    lastCommand: { wanted, at: isoTimeOrNull(atMs), outcome, ...omitUndefined({ afterMs }) },
+    lastCommand: { wanted, at: formatIsoTimeOrNull(atMs), outcome, ...omitUndefined({ afterMs }) },
   }
 }
 
@@ -178,7 +178,7 @@ export function toDeviceView(
     // A pushed number comes without its text, which is unknown until it is read.
     status: seen?.live.status ?? null,
     value: seen?.live.value ?? null,
-    lastChange: isoTimeOrNull(seen?.live.lastChangeMs ?? record.lastChangeMs),
+    lastChange: formatIsoTimeOrNull(seen?.live.lastChangeMs ?? record.lastChangeMs),
     ageMs: seen === undefined ? null : Math.round(seen.ageMs),
     interfaceName: device.interfaceName,
     kind: device.kind,

@@ -22,7 +22,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import type { DecisionPreview } from '../../guard/call-decision.ts'
 import { createPolicyDenialFault, isMissingOnlyConfirmationArguments } from '../../guard/guard-faults.ts'
 import type { PreparedChangeResultState, PreparedChange } from '../../guard/prepared-change.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { extendHs4Fault } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, createTolerantInputSchema } from './homeseer-change.ts'
@@ -174,7 +174,7 @@ function stillCommittable(
     readonly refs: JsonObject
   },
 ): Fault {
-  const expiresAt = isoTimeOrNull(change.expiresAtMs)
+  const expiresAt = formatIsoTimeOrNull(change.expiresAtMs)
   const next = [{ name: 'hs4.change.commit', args: { token, ...claims } }]
   return extendHs4Fault(fault, { details: { ...refs, token, expiresAt }, next })
 }

@@ -16,7 +16,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import type { DecisionPreview } from '../../guard/call-decision.ts'
 import { createPolicyDenialFault } from '../../guard/guard-faults.ts'
 import { hideSecretsInJson } from '../../guard/redaction.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHs4Fault } from './faults.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
@@ -116,7 +116,7 @@ async function prepare(
     prepared: true,
     token,
     toolName: offer.name,
-    expiresAt: isoTimeOrNull(expiresAtMs),
+    expiresAt: formatIsoTimeOrNull(expiresAtMs),
     summary: {
       ...(typeof summary === 'string' ? { text: summary } : summary),
       requestedToolName: toolName,

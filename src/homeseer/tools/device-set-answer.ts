@@ -4,7 +4,7 @@
  */
 import type { Fault } from '../../core/fault.ts'
 import { omitUndefined, type Json, type JsonObject } from '../../core/json.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { DeviceControlChoice } from '../catalog/device-control.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { MirroredValue } from '../wire/device-mirror.ts'
@@ -65,7 +65,7 @@ export function toPendingDeviceSetJson(outcome: 'still_moving' | 'unreported', u
   return {
     applied: outcome === 'still_moving',
     pending: outcome,
-    pendingUntil: isoTimeOrNull(untilMs),
+    pendingUntil: formatIsoTimeOrNull(untilMs),
     note:
       outcome === 'still_moving'
         ? 'The device is on its way. Read it again later; lastCommand says when it has arrived.'
@@ -96,7 +96,7 @@ export function toVerificationJson(
         : {
             value: observed.value ?? null,
             status: observed.status ?? null,
-            lastChange: isoTimeOrNull(observed.lastChangeMs),
+            lastChange: formatIsoTimeOrNull(observed.lastChangeMs),
             source: observed.source,
           },
     checks: {

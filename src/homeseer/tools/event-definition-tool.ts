@@ -9,7 +9,7 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventFileFault, LoadedEventDefinitions } from '../catalog/event-file-store.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
@@ -67,8 +67,8 @@ async function definitionJson(
     source: {
       eventsPath,
       eventGroupsPath,
-      eventsFileMtime: isoTimeOrNull(files.eventsModifiedMs),
-      eventGroupsFileMtime: isoTimeOrNull(files.groupsModifiedMs),
+      eventsFileMtime: formatIsoTimeOrNull(files.eventsModifiedMs),
+      eventGroupsFileMtime: formatIsoTimeOrNull(files.groupsModifiedMs),
       eventCount: files.definitions.length,
       eventGroupCount: new Set(files.definitions.map(({ groupRef }) => groupRef)).size,
     },

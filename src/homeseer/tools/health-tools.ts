@@ -12,7 +12,7 @@ import { fail } from '../../core/result.ts'
 import { createControlsRequest, createVersionRequest } from '../wire/json-requests.ts'
 import { isWorthSmallerRequest, type HomeseerLinkFault } from '../wire/link-fault.ts'
 import type { Result } from '../../core/result.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHomeseerReadFault } from './faults.ts'
@@ -54,7 +54,7 @@ export function createHealthTools(homeseer: HomeseerToolContext): readonly Capab
         transport: call.channel,
         devicesDiscovered: house.ok ? house.value.devices.length : null,
         push: push === undefined ? 'off' : push.up ? 'up' : push.reason,
-        checkedAt: isoTimeOrNull(homeseer.clock.now()),
+        checkedAt: formatIsoTimeOrNull(homeseer.clock.now()),
       })
     }),
 
@@ -87,7 +87,7 @@ export function createHealthTools(homeseer: HomeseerToolContext): readonly Capab
         failCount,
         warnCount,
         checks,
-        checkedAt: isoTimeOrNull(homeseer.clock.now()),
+        checkedAt: formatIsoTimeOrNull(homeseer.clock.now()),
       })
     }),
   ]

@@ -11,7 +11,7 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { toAliasProvenance } from '../resolve/alias.ts'
 import {
   resolveCameras,
@@ -99,7 +99,7 @@ export function toResolverRefreshJson(
   { clock }: HomeseerToolContext,
 ): JsonObject {
   return {
-    generatedAt: isoTimeOrNull(clock.now()),
+    generatedAt: formatIsoTimeOrNull(clock.now()),
     totalDevices: resolver.house.devices.length,
     totalEvents: resolver.events.size,
     totalCameras: resolver.cameras.size,

@@ -11,7 +11,7 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { DEVICE_CAPABILITIES } from '../catalog/device-capabilities.ts'
 import { groupDeviceRefsBy } from '../catalog/homeseer-catalog.ts'
 import { toAliasProvenance, type Alias, type AliasKind } from '../resolve/alias.ts'
@@ -113,7 +113,7 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
       const events = await catalog.events()
       if (!events.ok) return fail(createHomeseerReadFault(events.fault, 'reading the events'))
       return ok({
-        generatedAt: isoTimeOrNull(clock.now()),
+        generatedAt: formatIsoTimeOrNull(clock.now()),
         total: events.value.length,
         events: events.value.map(toEventJson),
       })
@@ -131,7 +131,7 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
         return [capability, able.map(({ ref }) => ref)] as const
       })
       return ok({
-        generatedAt: isoTimeOrNull(homeseer.clock.now()),
+        generatedAt: formatIsoTimeOrNull(homeseer.clock.now()),
         ...toUnknownControlsCountJson(house.value),
         matrix: Object.fromEntries(matrix.filter(([, refs]) => refs.length > 0)),
       })
@@ -160,7 +160,7 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
     path: 'agent/contract',
     title: 'Rules for agents',
     description: 'How to work with these tools safely.',
-    read: async ({ clock }) => ok({ generatedAt: isoTimeOrNull(clock.now()), ...AGENT_CONTRACT_DOCUMENT }),
+    read: async ({ clock }) => ok({ generatedAt: formatIsoTimeOrNull(clock.now()), ...AGENT_CONTRACT_DOCUMENT }),
   },
   {
     path: 'admin/audit/diff',
@@ -186,7 +186,7 @@ async function catalogJson(homeseer: HomeseerToolContext, full: boolean): Promis
   const { devices } = house.value
   const { maxDevices } = homeseer.config
   return ok({
-    generatedAt: isoTimeOrNull(homeseer.clock.now()),
+    generatedAt: formatIsoTimeOrNull(homeseer.clock.now()),
     total: devices.length,
     truncated: devices.length > maxDevices,
     ...(devices.length > maxDevices ? { more: MORE } : {}),
@@ -235,7 +235,7 @@ async function summaryJson(homeseer: HomeseerToolContext, mayRead: AuditAccessPr
     ...(cameras.ok ? [] : [createHomeseerReadFault(cameras.fault, 'reading the cameras').message]),
   ]
   return ok({
-    generatedAt: isoTimeOrNull(clock.now()),
+    generatedAt: formatIsoTimeOrNull(clock.now()),
     hs4Version: version.ok ? version.value : null,
     safeMode: config.safeMode,
     policy: describeHomeseerPolicy(homeseer),
@@ -271,7 +271,7 @@ async function aliasesJson(homeseer: HomeseerToolContext, call: Call): Promise<R
   return ok({
     refresh: toResolverRefreshJson(current.value, homeseer),
     catalog: {
-      generatedAt: isoTimeOrNull(homeseer.clock.now()),
+      generatedAt: formatIsoTimeOrNull(homeseer.clock.now()),
       total: all.length,
       truncated: shown.length < all.length,
       ...(shown.length < all.length ? { more: MORE_NAMES } : {}),

@@ -4,7 +4,7 @@
  *   tag ‖ length ‖ content        a length below 128 in one byte, else 0x80 + count and the count of bytes
  */
 import { concatBytes, toUtf8 } from '../../core/bytes.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
+import { formatIsoTime } from '../../toolbox/iso-time.ts'
 
 function encodeDer(tag: number, ...content: readonly Uint8Array[]): Uint8Array {
   const body = concatBytes(...content)
@@ -37,12 +37,12 @@ export function encodeDerObjectId(dotted: string): Uint8Array {
 
 /** `YYYYMMDDHHMMSSZ`; good until the year 9999, unlike the two-digit form. */
 export function encodeDerGeneralizedTime(ms: number): Uint8Array {
-  return encodeDer(0x18, toUtf8(`${isoTime(ms).replaceAll(/[-:T]/g, '').slice(0, 14)}Z`))
+  return encodeDer(0x18, toUtf8(`${formatIsoTime(ms).replaceAll(/[-:T]/g, '').slice(0, 14)}Z`))
 }
 
 /** Two-digit years, which X.509 demands until 2049 (RFC 5280 § 4.1.2.5). */
 export function encodeDerUtcTime(ms: number): Uint8Array {
-  return encodeDer(0x17, toUtf8(`${isoTime(ms).replaceAll(/[-:T]/g, '').slice(2, 14)}Z`))
+  return encodeDer(0x17, toUtf8(`${formatIsoTime(ms).replaceAll(/[-:T]/g, '').slice(2, 14)}Z`))
 }
 
 function base128(value: number): readonly number[] {

@@ -6,7 +6,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Logger } from '../../core/logger.ts'
 import type { Result } from '../../core/result.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
+import { formatIsoTime } from '../../toolbox/iso-time.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import { stripNodeIdPrefix } from '../identity/node-key.ts'
 import type { InboundCallHandler } from '../inbound-calls.ts'
@@ -56,7 +56,7 @@ export class NatsTransport implements BrokeredMeshTransport {
   constructor(options: NatsOptions) {
     const { identity, communityId, inbound, packets, maxBodyBytes, clock, logger } = options
     this.#options = options
-    this.#startedAt = isoTime(clock.now())
+    this.#startedAt = formatIsoTime(clock.now())
     this.#link = new NatsLink(options, {
       onUp: (connection) => {
         const community = communityId()

@@ -14,7 +14,7 @@ import type { Grants } from '../../guard/grants-store.ts'
 import type { RecordedChange } from '../../ledger/ledger-reader.ts'
 import type { RecordedChangeQuery } from '../../ledger/lookup-store.ts'
 import { readEntryBodyFields } from '../../ledger/projection-log.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
+import { formatIsoTime } from '../../toolbox/iso-time.ts'
 import { createRuntimeAnswer } from '../runtime-dependencies.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
@@ -104,7 +104,7 @@ export function createChangeTools(
         const fitting = countFittingRows(found, size, ({ change }) => JSON.stringify(change).length)
         const { rows, ...next } = cutPage(found, fitting, ({ place }) => cursorOf(place))
         return createRuntimeAnswer({
-          now: isoTime(records.clock.now()),
+          now: formatIsoTime(records.clock.now()),
           changes: rows.map(({ change }) => change as JsonObject),
           ...(lookedTo === undefined ? {} : { next_cursor: cursorOf(lookedTo) }),
           ...next,

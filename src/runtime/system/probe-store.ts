@@ -7,7 +7,7 @@ import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { checkDisk } from './health-checks.ts'
 import type { HealthCheck } from './health-checks.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
+import { formatIsoTime } from '../../toolbox/iso-time.ts'
 
 export interface DatabaseHealthProbe {
   /** Spec 5's `db_tables`: 0 when the database cannot be asked. SQLite's own tables do not count. */
@@ -42,7 +42,7 @@ export function createDatabaseHealthProbe(
       try {
         // Written in the same way as every record, so that it fails in the same cases.
         await database.commit((sql) =>
-          sql.prepare('INSERT OR REPLACE INTO runtime_probe VALUES (1, ?)').run(isoTime(clock.now())),
+          sql.prepare('INSERT OR REPLACE INTO runtime_probe VALUES (1, ?)').run(formatIsoTime(clock.now())),
         )
       } catch (error) {
         return { status: 'failing', message: `The database takes no writes: ${readErrorMessage(error)}`, figures: {} }

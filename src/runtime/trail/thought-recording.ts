@@ -10,7 +10,7 @@ import { toHex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
+import { formatIsoTime } from '../../toolbox/iso-time.ts'
 import { readCallOrigin } from '../runtime-dependencies.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { createRuntimeFault } from '../faults.ts'
@@ -59,7 +59,7 @@ export function appendThought(
   sessionId: string | null,
 ): Thought {
   const before = state.chains.get(task_id)
-  const now = isoTime(records.clock.now())
+  const now = formatIsoTime(records.clock.now())
   const chained = {
     id: randomUUID(),
     type,

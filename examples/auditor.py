@@ -628,7 +628,7 @@ def check_packet(packet, vkey, kept):
         check_session(by_place, scope["session_id"])
     for name, value in description_of(opened).items():
         if canonical(packet.get(name)) != canonical(value):
-            found(f"what it tells under {name} is not what its entries say")
+            found(f"its part {name} does not match its entries")
     return f"{len(entries)} entries of {size}, {len(bodies)} with their content, {len(packet['changes'])} changes"
 
 
@@ -735,7 +735,7 @@ def check_rounds(entries):
         elif kind == "consensus.voted":
             voter = entry["voter"]
             if voter not in round_["keys"] or voter in round_["votes"] or not is_vote(entry, round_["keys"][voter], round_):
-                found(f"entry {seq} is no vote of {voter}")
+                found(f"entry {seq} is not a vote of {voter}")
             elif not voters.may(voter, at, round_) or at >= round_["until"]:
                 found(f"{voter} voted in entry {seq} without the right to, or too late")
             else:

@@ -266,7 +266,7 @@ def main():
     parser.add_argument("--formula", default=DOCUMENT, help="the document with the formula")
     options = parser.parse_args()
     if not os.path.isfile(os.path.join(options.export, "checkpoint")):
-        parser.error("%s is no folder that `hearthbus ledger export` wrote" % options.export)
+        parser.error("%s is not a folder that `hearthbus ledger export` wrote" % options.export)
     formula, formula_hash = read_formula(options.formula)
     held = checkpoint_size(options.export)
     size = held if options.size is None else options.size

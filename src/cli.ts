@@ -5,7 +5,7 @@
 // Must come first and import nothing: an older Node would fail at the first feature that it lacks, with an unclear
 // error.
 if (Number.parseInt(process.version.slice(1), 10) < 24) {
-  process.stderr.write(`Hearthbus wants Node 24 or newer; this is ${process.version}.\n`)
+  process.stderr.write(`Hearthbus needs Node 24 or newer; this is ${process.version}.\n`)
   process.exit(2)
 }
 // Files that a node writes are only readable by their owner.
@@ -29,6 +29,6 @@ try {
   // mistake of ours.
   const { stack, message } = error instanceof Error ? error : new Error(String(error))
   const details = process.env['HEARTHBUS_DEBUG'] === undefined ? 'HEARTHBUS_DEBUG=1 shows where.' : `\n${stack}`
-  process.stderr.write(`Hearthbus ended by a mistake of its own: ${message}. Please report it. ${details}\n`)
+  process.stderr.write(`Hearthbus stopped because of a bug: ${message}. Please report it. ${details}\n`)
   process.exit(1)
 }

@@ -31,7 +31,7 @@ const nothing = (): Json => ({})
 const NOT_TAKEN = /which is not taken from other nodes/
 const LARGE = /more than \d+ (?:parts|patterns|characters of text)/
 const DEEP = /nested deeper than/
-const NO_SIZE = /no size/
+const NO_SIZE = /not a valid size/
 
 export const COSTLY_SCHEMAS: readonly HurtfulSchema[] = [
   // What lists the names of an object does so before it can stop.

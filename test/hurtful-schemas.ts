@@ -37,13 +37,13 @@ const deepData = (depth: number): Json => nested(depth, (inner) => ({ a: inner }
 const pairs = (): Json => many(60_000, (index) => [index, index + 1])
 const nothing = (): Json => ({})
 
-const COSTLY = /could have to be looked at more than/
+const COSTLY = /could have to be checked more than/
 const ENDLESS = /refers to itself without end/
 const LARGE = /more than \d+ (?:parts|patterns|characters of text|references)/
 const DEEP = /nested deeper than/
 const NOT_TAKEN = /which is not taken from other nodes/
 const NOWHERE = /leads to none of its own definitions/
-const UNREADABLE = /nobody could read or spell/
+const UNREADABLE = /cannot be read or typed/
 
 export const HURTFUL_SCHEMAS: readonly HurtfulSchema[] = [
   { kind: 'sixty doublings by allOf', schema: doubling('allOf', 60), answer: nothing, refused: COSTLY },
@@ -117,7 +117,7 @@ export const HURTFUL_SCHEMAS: readonly HurtfulSchema[] = [
       $defs: members(many(400, (level) => [`d${level}`, level === 399 ? {} : { $ref: `#/$defs/d${level + 1}` }])),
     },
     answer: nothing,
-    refused: /refers on more than/,
+    refused: /follows references more than/,
   },
   {
     kind: 'two thousand references',
@@ -228,7 +228,7 @@ export const HURTFUL_SCHEMAS: readonly HurtfulSchema[] = [
     schema: { contains: {}, minContains: 0, maxContains: 0 },
     answer: () => many(100_000, () => 1),
   },
-  { kind: 'a pattern that is none', schema: { pattern: '(' }, answer: nothing, refused: /no regular expression/ },
+  { kind: 'a pattern that is none', schema: { pattern: '(' }, answer: nothing, refused: /not a regular expression/ },
   { kind: '$async', schema: { $async: true, type: 'string' }, answer: () => 5 },
   {
     kind: '$async below',
@@ -315,10 +315,10 @@ export const HURTFUL_SCHEMAS: readonly HurtfulSchema[] = [
   },
   { kind: 'another dialect', schema: { $schema: 'http://127.0.0.1:1/meta' }, answer: nothing, refused: /dialect/ },
   { kind: 'a part with an $id', schema: { items: { $id: 'http://x/' } }, answer: nothing, refused: /\$id/ },
-  { kind: 'a type that is none', schema: { type: 'objekt' }, answer: nothing, refused: /none of JSON Schema/ },
+  { kind: 'a type that is none', schema: { type: 'objekt' }, answer: nothing, refused: /not a type of JSON Schema/ },
   { kind: 'a multiple of nothing', schema: { multipleOf: 0 }, answer: () => 1, refused: /above zero/ },
   { kind: 'a multiple of next to nothing', schema: { multipleOf: 5e-324 }, answer: () => 1e308 },
-  { kind: 'a size that is none', schema: { minLength: -1 }, answer: () => '', refused: /no size/ },
+  { kind: 'a size that is none', schema: { minLength: -1 }, answer: () => '', refused: /not a valid size/ },
   {
     kind: 'a list where a schema belongs',
     schema: { items: [{}, {}] },

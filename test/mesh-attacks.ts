@@ -154,7 +154,7 @@ export function meshAttacks(
       expect(await asked(undefined)).toBe(`peer:${member.id}`)
     })
 
-    it('refuses a body that is too large, and one that is no object', async () => {
+    it('refuses a body that is too large, and one that is not an object', async () => {
       expect(await attack({}, { body: JSON.stringify({ x: 'x'.repeat(MAX_BODY_BYTES) }) })).toBe('413 bad_request')
       expect(await attack({}, { body: '[1]' })).toBe('400 bad_request')
       expect(await attack({}, { body: '{"x":' })).toBe('400 bad_request')

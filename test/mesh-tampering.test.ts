@@ -57,7 +57,8 @@ function tamper(sql: string): void {
   file.close()
 }
 
-const WRITTEN = /\(mesh\.written\) could not lawfully follow: another program wrote into the mesh database/
+const WRITTEN =
+  /\(mesh\.written\) cannot follow what was recorded before it: another program wrote to the mesh database/
 
 describe('a mesh database that somebody wrote into', () => {
   it('while the gateway runs: nothing of it is believed, it is recorded, and stays a finding', async () => {

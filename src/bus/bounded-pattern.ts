@@ -49,7 +49,7 @@ export function explainInvalidPattern(source: string): string | undefined {
     RegExp(source, 'u')
     return undefined
   } catch {
-    return `its pattern ${JSON.stringify(source.slice(0, 100))} is no regular expression`
+    return `its pattern ${JSON.stringify(source.slice(0, 100))} is not a regular expression`
   }
 }
 

@@ -47,7 +47,7 @@ export function compileBoundedValidator(schema: JsonSchema, maxSteps = MAX_STEPS
     const run: Run = { root, left: maxSteps, depth: 0, path: [], issues: [], silent: 0, names: new Map() }
     const isValid = holds(root, value as Json, run)
     if (run.left <= 0) return tooCostly(`it takes more than ${maxSteps} steps`)
-    if (run.depth < 0) return tooCostly(`its schema refers on more than ${MAX_EVALUATION_DEPTH} times`)
+    if (run.depth < 0) return tooCostly(`its schema follows references more than ${MAX_EVALUATION_DEPTH} times`)
     return isValid ? VALID : { kind: 'invalid', issues: run.issues }
   }
 }
@@ -145,7 +145,7 @@ const RULES: Readonly<Record<string, MakeRule>> = {
   },
   const: (argument) => {
     const choices = new Set([keyOf(argument)])
-    return (value, run) => isKeyed(value, choices, run) || wrong(run, 'const', 'must be the one value it allows')
+    return (value, run) => isKeyed(value, choices, run) || wrong(run, 'const', 'must be the one allowed value')
   },
   $ref: (argument) => (value, run) => holds(resolveSchemaReference(run.root, argument) ?? true, value, run),
   allOf: (argument) => (value, run) => listOrNothing(argument).every((each) => holds(each, value, run)),
@@ -157,7 +157,8 @@ const RULES: Readonly<Record<string, MakeRule>> = {
     for (const each of listOrNothing(argument)) if (fitting < 2 && run.left > 0 && quietly(each, value, run)) fitting++
     return fitting === 1 || wrong(run, 'oneOf', 'must fit exactly one of the alternatives')
   },
-  not: (argument) => (value, run) => !quietly(argument, value, run) || wrong(run, 'not', 'is what it must not be'),
+  not: (argument) => (value, run) =>
+    !quietly(argument, value, run) || wrong(run, 'not', 'matches what it must not match'),
   if: (argument, { then: yes = true, else: no = true }) => {
     return (value, run) => holds(quietly(argument, value, run) ? yes : no, value, run)
   },
@@ -293,7 +294,7 @@ function contains(argument: Json, schema: JsonObject): Rule {
     if (!Array.isArray(value)) return true
     let fitting = 0
     for (const item of value as readonly Json[]) if (run.left > 0 && quietly(argument, item, run)) fitting++
-    return (fitting >= least && fitting <= most) || wrong(run, 'contains', 'has too few or too many fitting items')
+    return (fitting >= least && fitting <= most) || wrong(run, 'contains', 'has too few or too many matching items')
   }
 }
 

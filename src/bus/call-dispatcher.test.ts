@@ -55,7 +55,7 @@ describe('a handler that throws', () => {
       ok: false,
       fault: {
         kind: 'internal',
-        message: expect.stringMatching(/^x\.full failed because .* could not be written down \(is the disk full\?\)\./),
+        message: expect.stringMatching(/^x\.full failed because .* could not be recorded \(is the disk full\?\)\./),
       },
     })
     database.close()

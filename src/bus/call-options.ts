@@ -72,12 +72,12 @@ export function checkRequestedCallTimeout(name: CapabilityName, wantedMs = Infin
     return {
       kind: 'invalid-arguments',
       code: 'bad_request',
-      message: `The time for ${name} is not a number of milliseconds. Nothing was done.`,
+      message: `The time limit of ${name} is not a number of milliseconds. Nothing was done.`,
     }
   return {
     kind: 'timed-out',
     code: 'timeout',
-    message: `The time for ${name} was over before it began. Nothing was done.`,
+    message: `The time limit of ${name} passed before it began. Nothing was done.`,
   }
 }
 

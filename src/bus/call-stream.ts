@@ -74,7 +74,7 @@ export class CallStream implements AsyncIterableIterator<StreamFrame, undefined>
   }
 
   #emit(frame: StreamFrame): Promise<void> {
-    if (this.#closed) return Promise.reject(new StreamClosedError('nobody takes frames of this stream any more'))
+    if (this.#closed) return Promise.reject(new StreamClosedError('the consumer of this stream is gone'))
     const eater = this.#hungry.shift()
     if (eater !== undefined) {
       eater({ done: false, value: frame })

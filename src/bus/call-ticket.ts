@@ -175,7 +175,7 @@ export class TraceIdSource {
 }
 
 const REASONS: Readonly<Record<CallEndCause, string>> = {
-  deadline: 'the time for this call is over',
+  deadline: 'the deadline of this call has passed',
   cancelled: 'the caller withdrew',
 }
 

@@ -221,7 +221,7 @@ interface PlanSteps<Input extends JsonObject, Plan> {
    * caller is told.
    */
   readonly assessMistake?: (input: Input, context: HandlerContext, mistake: Fault) => Omit<CallAssessment, 'effect'>
-  /** Answers a dry run. Absent: the change cannot be rehearsed. */
+  /** Answers a dry run. Absent: the change does not support dry runs. */
   readonly rehearse?: (plan: Plan, input: Input, context: HandlerContext) => Outcome | Promise<Outcome>
 }
 
@@ -331,7 +331,7 @@ function isSameContract(left: Offer, right: Offer): boolean {
 function replaced({ name }: Offer): Fault {
   return {
     kind: 'conflict',
-    message: `${name} was replaced by another definition while this call was decided about. Nothing was tried.`,
+    message: `${name} was redefined while this call was being decided. Nothing was tried.`,
   }
 }
 
@@ -341,5 +341,5 @@ function rehearsed<Input extends JsonObject, Plan>(
   { input, context }: { readonly input: Input; readonly context: HandlerContext },
 ): Outcome | Promise<Outcome> {
   if (rehearse !== undefined) return rehearse(plan, input, context)
-  return fail({ kind: 'unsupported', message: `${context.capability} cannot be rehearsed.` })
+  return fail({ kind: 'unsupported', message: `${context.capability} does not support dry runs.` })
 }

@@ -40,7 +40,7 @@ function wrongDescriptor(offer: Offer): string | undefined {
   if (!NAME.test(name)) return 'its name is not 1 to 128 letters, digits and _ . / : -'
   if (!version.every((part) => isIntegerWithin(part, 0, MAX_VERSION))) return 'its version is not two natural numbers'
   if (!isIntegerWithin(maxConcurrent, 1, MAX_CONCURRENT))
-    return `its limit of ${maxConcurrent} calls at once is no limit`
+    return `its limit of ${maxConcurrent} calls at once is not a positive whole number`
   if (!(timeoutSeconds > 0 && timeoutSeconds <= MAX_TIMEOUT_SECONDS))
     return `its timeout of ${timeoutSeconds} s is not between 0 and ${MAX_TIMEOUT_SECONDS}`
   if (Object.keys(params).length > 0 && canonicalJson(params).length > MAX_PARAMS_TEXT)

@@ -78,12 +78,12 @@ function counters(tally: CallTally, registers: Registry[]): void {
   })
   single(registers, {
     name: 'hearthbus_hedges_total',
-    help: 'Calls given to a second provider as well.',
+    help: 'Calls that were also sent to a second provider.',
     value: () => tally.hedges,
   })
   single(registers, {
     name: 'hearthbus_cut_off_total',
-    help: 'Providers that ignored the end of their call.',
+    help: 'Providers that kept running after their call had ended.',
     value: () => tally.cutOff,
   })
 }
@@ -183,7 +183,7 @@ function perCapability(
 /** prom-client's histogram takes one value at a time; this one is given all counts when it is read. */
 function durations(tally: CallTally): Histogram {
   const name = 'hearthbus_request_duration_ms'
-  const help = 'What calls took, from the first question to the last word, in milliseconds.'
+  const help = 'Duration of calls, from the first check to the end of the answer, in milliseconds.'
   const get = (): Promise<object> => {
     const values = [...tally.byCapability].flatMap(([capability, counted]) => durationRows(name, capability, counted))
     return Promise.resolve({ name, help, type: 'histogram', aggregator: 'sum', values })

@@ -55,26 +55,33 @@ function nobodyEligible(
   const name = call.capability
   // Checked first, because the offers of a node are removed with it.
   if (call.node !== undefined && nodes.isAway(call.node))
-    return unreachable('away', `The node ${nodes.nameOf(call.node) ?? call.node} is away now. Nothing was sent.`)
+    return unreachable(
+      'away',
+      `The node ${nodes.nameOf(call.node) ?? call.node} cannot be reached now. Nothing was sent.`,
+    )
   if (named.length === 0) return notFound('unknown', `Nobody here offers ${name}.`)
   // A provider that registered meanwhile was not seen by the stages that let this call through.
   if (named.some((entry) => isEligible(entry, call)))
-    return unreachable('changed', `Whoever offered ${name} has gone or changed its contract. Nothing was sent.`)
+    return unreachable('changed', `The provider of ${name} has gone, or its contract has changed. Nothing was sent.`)
   const { versionReq } = call
   const versions = named.filter(({ offer }) => versionReq === undefined || satisfiesVersion(offer.version, versionReq))
   if (versions.length === 0) {
     const offered = distinct(named.map(({ offer }) => `${name}@${formatCapabilityVersion(offer.version)}`))
     const asked = versionReq === undefined ? 'any version' : formatCapabilityVersion(versionReq)
-    return notFound('version', `${name} is not offered as ${asked} or compatible; there is ${offered.join(', ')}.`, {
-      alt_capabilities: offered,
-    })
+    return notFound(
+      'version',
+      `${name} is not offered in version ${asked} or a compatible one; available: ${offered.join(', ')}.`,
+      {
+        alt_capabilities: offered,
+      },
+    )
   }
   const placed = versions.filter((entry) => isNodeEligible(entry, call))
   if (placed.length === 0) return misplaced(call, versions, nodes)
   const params = placed.filter(({ offer }) => canServeParams(offer, call.body))
   if (params.length === 0) {
     const choice = distinct(placed.map(({ offer }) => canonicalJson(pickRequestableParams(offer)))).slice(0, MAX_CHOICE)
-    return notFound('params', `No provider of ${name} serves the params asked for; there is ${choice.join(', ')}.`)
+    return notFound('params', `No provider of ${name} serves the requested params; available: ${choice.join(', ')}.`)
   }
   const guarded = params.find(({ offer }) => !isTrusted(call.caller, offer.trustRequired))
   return createUntrustedCallerFault(
@@ -89,8 +96,8 @@ function misplaced(call: RouteRequest, offering: readonly CapabilityEntry[], nod
   // A call that may not leave this node gets no list of other nodes: its sender routes by itself.
   const details = hopBudget > 0 ? { alt_nodes: ids } : {}
   if (node === undefined)
-    return notFound('node', `${name} is not offered on this node, and the call may not go further.`, details)
-  if (hopBudget === 0) return notFound('node', `${name} is not offered on the node that was asked for.`)
+    return notFound('node', `${name} is not offered on this node, and the call may not be forwarded.`, details)
+  if (hopBudget === 0) return notFound('node', `${name} is not offered on the requested node.`)
   const where = `offered on ${nodes.namesOf(new Set(ids)).join(', ')}`
   const elsewhere = `${name} is not offered on ${nodes.nameOf(node) ?? node}; it is ${where}.`
   return notFound('node', nodes.strange(node, `${name} is ${where}`) ?? elsewhere, details)
@@ -105,7 +112,7 @@ function ambiguousNode({ capability }: RouteRequest, ids: readonly string[], nod
   return {
     kind: 'conflict',
     code: 'ambiguous_node',
-    message: `${capability} is about things of the node it runs on, and ${ids.length} nodes offer it. Say which: ${names}.`,
+    message: `${capability} acts on the node that runs it, and ${ids.length} nodes offer it. Name one of them: ${names}.`,
     details: { reason: 'ambiguous', alt_nodes: ids },
   }
 }
@@ -118,12 +125,12 @@ function nobodyAvailable(call: RouteRequest, { named, eligible, isStale, nowMs }
   if (full !== undefined)
     return createProviderBusyFault(full, nowMs, distinct(standIns(full, named).map((entry) => entry.nodeId)))
   if (fresh.length === 0)
-    return unreachable('stale', `Nothing was heard lately of any node that offers ${call.capability}.`)
+    return unreachable('stale', `No node that offers ${call.capability} has been heard from lately.`)
   const backMs = Math.min(...fresh.map((entry) => entry.health.quarantinedUntilMs))
   return {
     ...unreachable(
       'quarantined',
-      `Every provider of ${call.capability} failed too often and is left alone for a while.`,
+      `Every provider of ${call.capability} failed too often and is quarantined. Try again later.`,
     ),
     // The end of a quarantine may be in the past: a probe is under way then, and decides shortly.
     retryAfterMs: Math.max(1_000, Math.ceil(backMs - nowMs)),

@@ -75,10 +75,10 @@ export class NodeDirectory {
   strange(idOrName: string, instead = `there is ${this.#names().join(', ')}`): string | undefined {
     const id = this.idOf(idOrName)
     if (id === this.#selfId || this.#peers.has(id)) return undefined
-    if (this.isAway(id)) return `The node ${this.nameOf(id) ?? id} is away now.`
+    if (this.isAway(id)) return `The node ${this.nameOf(id) ?? id} cannot be reached now.`
     const called = this.#called(id)
     if (called.length > 1)
-      return `Several nodes are called ${JSON.stringify(id)}. Say which by its id: ${called.join(', ')}.`
+      return `Several nodes are called ${JSON.stringify(id)}. Name one by its id: ${called.join(', ')}.`
     return `No node is called ${JSON.stringify(idOrName)} here; ${instead}.`
   }
 

@@ -62,7 +62,7 @@ describe('params', () => {
     const facts = { name: 'llm.chat', params: { model: 'small', secret: 1 }, matches: { model: 'equals' } } as const
     bus.registerCapability(answering(facts, async () => reply(null)))
     const outcome = await bus.call('llm.chat', [1, 0], { params: { model: 'big' } }, ME)
-    const message = 'No provider of llm.chat serves the params asked for; there is {"model":"small"}.'
+    const message = 'No provider of llm.chat serves the requested params; available: {"model":"small"}.'
     expect(outcome).toMatchObject({ ok: false, fault: { message, details: { reason: 'params' } } })
   })
 

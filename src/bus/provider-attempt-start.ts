@@ -106,8 +106,8 @@ function crash(
 /** The fault that a caller gets for a bug, or for a disk that could not be written. */
 export function createInternalFault({ capability, traceId }: Call, error: unknown): Fault {
   const why = isDiskWriteError(error)
-    ? 'because what it does could not be written down (is the disk full?)'
-    : 'because of a mistake inside'
+    ? 'because the call could not be recorded (is the disk full?)'
+    : 'because of an internal error'
   return {
     kind: 'internal',
     code: 'internal_error',
@@ -119,7 +119,7 @@ function noWay({ nodeId }: CapabilityEntry): Fault {
   return {
     kind: 'offline',
     code: 'partition',
-    message: `This node has no way to ${nodeId}.`,
+    message: `This node has no route to ${nodeId}.`,
     begun: false,
     ownSide: true,
   }
@@ -151,7 +151,7 @@ function readReply(given: unknown): Reply {
 function readContent(given: unknown): readonly ContentBlock[] {
   const blocks = toPlainJson(given)
   if (Array.isArray(blocks) && blocks.every(isContentBlock)) return blocks
-  throw new TypeError('a handler answered with content that is no list of blocks')
+  throw new TypeError('a handler answered with content that is not a list of blocks')
 }
 
 function isContentBlock(block: Json): block is ContentBlock {
@@ -199,7 +199,7 @@ const MAX_RETRY_AFTER_MS = 86_400_000
 function readFault(given: unknown): Fault {
   const fault = requireObject(given, 'a fault')
   const { kind, code, message, retryAfterMs, reasons, details, replayed, begun, untouched, ownSide } = fault
-  if (!isFaultKind(kind)) throw new TypeError('a handler answered with a fault of no known kind')
+  if (!isFaultKind(kind)) throw new TypeError('a handler answered with a fault of an unknown kind')
   return {
     kind,
     message: readText(message, 'message').slice(0, MAX_MESSAGE_LENGTH).toWellFormed(),
@@ -220,7 +220,7 @@ function isFaultKind(kind: unknown): kind is FaultKind {
 
 function readDelay(ms: unknown): number {
   if (typeof ms === 'number' && ms >= 0) return Math.min(ms, MAX_RETRY_AFTER_MS)
-  throw new TypeError('a handler answered with a retryAfterMs that is no time')
+  throw new TypeError('a handler answered with a retryAfterMs that is not a time')
 }
 
 function readReasons(given: unknown): readonly PolicyReason[] {
@@ -235,12 +235,12 @@ function readReasons(given: unknown): readonly PolicyReason[] {
 function readJsonObject(given: unknown, what: string): JsonObject {
   const plain = toPlainJson(given)
   if (isJsonObject(plain)) return plain
-  throw new TypeError(`a handler answered with ${what} that is no object`)
+  throw new TypeError(`a handler answered with ${what} that is not an object`)
 }
 
 function readText(given: unknown, what: string): string {
   if (typeof given === 'string') return given
-  throw new TypeError(`a handler answered with ${what} that is no text`)
+  throw new TypeError(`a handler answered with ${what} that is not a text`)
 }
 
 function requireObject(given: unknown, what: string): Readonly<Record<string, unknown>> {

@@ -187,7 +187,7 @@ export function createNotBegunFault({ capability }: Call, cause: CallEndCause): 
     ? {
         kind: 'timed-out',
         code: 'timeout',
-        message: `The time for ${capability} was over before it began. Nothing was done.`,
+        message: `The time limit of ${capability} passed before it began. Nothing was done.`,
         begun: false,
       }
     : {
@@ -262,5 +262,8 @@ function tell(
 ): void {
   const details = { capability: entry.offer.name, node: entry.nodeId, ejections: entry.health.ejections }
   if (change === 'quarantined') tally.quarantines++
-  log.warn(details, change === 'quarantined' ? 'a provider fails too often and is left alone' : 'a provider is back')
+  log.warn(
+    details,
+    change === 'quarantined' ? 'a provider failed too often and is quarantined' : 'a provider has left quarantine',
+  )
 }

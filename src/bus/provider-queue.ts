@@ -100,8 +100,8 @@ export function createProviderBusyFault(
   otherNodes: readonly string[] = [],
 ): Fault {
   const why = isProviderFull(entry)
-    ? `is working on ${entry.inFlight} calls, which is all it takes at once`
-    : 'asked to be left alone for a while'
+    ? `is working on ${entry.inFlight} calls, which is its limit`
+    : 'asked for no more calls for a while'
   return {
     kind: 'busy',
     code: 'capacity_exceeded',

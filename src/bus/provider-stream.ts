@@ -42,7 +42,7 @@ async function closeFrames(frames: AsyncGenerator<StreamFrame, Outcome, void>): 
   }
 }
 
-const CLOSED: Outcome = fail({ kind: 'cancelled', message: 'nobody takes frames of this stream any more' })
+const CLOSED: Outcome = fail({ kind: 'cancelled', message: 'the consumer of this stream is gone' })
 
 export class InvalidFrameError extends Error {
   readonly fault: Fault
@@ -117,6 +117,6 @@ function noFrame({ capability }: Call): Fault {
   return {
     kind: 'failed',
     code: 'internal_error',
-    message: `${capability} streamed something that is no frame. What it did, it did.`,
+    message: `${capability} streamed something that is not a frame. Any change it made stands.`,
   }
 }

@@ -372,10 +372,10 @@ describe('a refusal', () => {
     expect(bus.router.explain(callOf('llm.chat', { node: away }), 0)).toMatchObject({
       kind: 'offline',
       code: 'partition',
-      message: 'The node attic is away now. Nothing was sent.',
+      message: 'The node attic cannot be reached now. Nothing was sent.',
       details: { reason: 'away' },
     })
-    expect(bus.strangeNode('attic')).toBe('The node attic is away now.')
+    expect(bus.strangeNode('attic')).toBe('The node attic cannot be reached now.')
     bus.onPeerUpdated(called)
     expect(bus.strangeNode('attic')).toBeUndefined()
   })
@@ -383,7 +383,7 @@ describe('a refusal', () => {
   it('states that the requested node is a member that was never connected', () => {
     const { bus } = village({ here: true, there: ['b'] })
     bus.expectPeers(new Map([['z', 'attic']]))
-    expect(bus.strangeNode('attic')).toBe('The node attic is away now.')
+    expect(bus.strangeNode('attic')).toBe('The node attic cannot be reached now.')
     expect(bus.router.nodeId('attic')).toBe('z')
     bus.expectPeers(new Map())
     expect(bus.strangeNode('attic')).toBe('No node is called "attic" here; there is a, b.')
@@ -401,7 +401,7 @@ describe('a refusal', () => {
       ]),
     )
     expect(bus.router.nodeId('attic')).toBe('attic')
-    expect(bus.strangeNode('attic')).toBe('Several nodes are called "attic". Say which by its id: b, z.')
+    expect(bus.strangeNode('attic')).toBe('Several nodes are called "attic". Name one by its id: b, z.')
     expect(bus.router.nodeId('b')).toBe('b')
   })
 
@@ -443,7 +443,7 @@ describe('a refusal', () => {
     busied(bus, at('b'), 700)
     expect(bus.router.explain(nobody, 0)).toMatchObject({
       kind: 'busy',
-      message: 'llm.chat asked to be left alone for a while. Try again later.',
+      message: 'llm.chat asked for no more calls for a while. Try again later.',
       retryAfterMs: 700,
     })
     expect(bus.router.route(nobody, 700)?.nodeId).toBe('b')
@@ -715,11 +715,11 @@ describe('the answer where nobody serves a call', () => {
     expect(why(bus, { hopBudget: 0 })).toEqual({
       kind: 'not-found',
       code: 'not_found',
-      message: 'llm.chat is not offered on this node, and the call may not go further.',
+      message: 'llm.chat is not offered on this node, and the call may not be forwarded.',
       details: { reason: 'node' },
     })
     expect(why(bus, { hopBudget: 0, node: 'b' })).toMatchObject({
-      message: 'llm.chat is not offered on the node that was asked for.',
+      message: 'llm.chat is not offered on the requested node.',
       details: { reason: 'node' },
     })
     const elsewhere = why(bus, { node: 'z' })

@@ -46,7 +46,7 @@ export function explainSchemaCostViolation(schema: JsonSchema): string | undefin
     const part = partOf(root, root, new Map())
     countLooks(part, LEVELS, 0)
     return looksAt(part, LEVELS) > MAX_LOOKS
-      ? `one answer could have to be looked at more than ${MAX_LOOKS} times`
+      ? `one answer could have to be checked more than ${MAX_LOOKS} times`
       : undefined
   } catch (error) {
     if (error instanceof CostRefusal) return error.message
@@ -61,7 +61,7 @@ function looksAt(part: Part, levels: number): number {
 function countLooks(part: Part, levels: number, chain: number): void {
   if (part.array[levels] === OPEN) throw new CostRefusal('it refers to itself without end')
   if (part.array[levels] !== undefined) return
-  if (chain > MAX_CHAIN) throw new CostRefusal(`it refers on more than ${MAX_CHAIN} times in a row`)
+  if (chain > MAX_CHAIN) throw new CostRefusal(`it follows references more than ${MAX_CHAIN} times in a row`)
   part.array[levels] = OPEN
   let [array, object] = [1, 1]
   for (const each of part.inPlace) {

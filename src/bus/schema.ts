@@ -113,7 +113,7 @@ function wrongStrangersAnswer(offer: Offer, part: Part, value: unknown): Fault |
   const verdict = schema === undefined ? undefined : compileBoundedValidator(schema)(value)
   if (verdict === undefined || verdict.kind === 'valid') return undefined
   if (verdict.kind === 'invalid') return contradiction(offer, part, verdict.issues)
-  const message = `${offer.name} answered something that cannot be checked (${WORDS[part]}): ${verdict.why}. What it did, it did.`
+  const message = `${offer.name} answered something that cannot be checked (${WORDS[part]}): ${verdict.why}. Any change it made stands.`
   return { kind: 'failed', code: 'internal_error', message }
 }
 
@@ -125,7 +125,7 @@ function wrongAnswer(offer: Offer, part: Part, value: unknown): Fault | undefine
     return {
       kind: 'internal',
       code: 'internal_error',
-      message: `${offer.name} answered, but its answer could not be checked: ${check.message}. What it did, it did.`,
+      message: `${offer.name} answered, but its answer could not be checked: ${check.message}. Any change it made stands.`,
     }
   return contradiction(offer, part, check instanceof Error ? [] : issuesOf(check.errors))
 }
@@ -135,7 +135,7 @@ function contradiction(offer: Offer, part: Part, issues: readonly ArgumentIssue[
     // A wrong answer of our own tool is a bug; one of a device or a peer is a failure of the far end.
     kind: isLocallyDefinedOffer(offer) ? 'internal' : 'failed',
     code: 'internal_error',
-    message: `${offer.name} answered something that its own contract does not allow (${WORDS[part]}). What it did, it did.`,
+    message: `${offer.name} answered something that its own contract does not allow (${WORDS[part]}). Any change it made stands.`,
     details: { issues: issues.map(issueJson) },
   }
 }

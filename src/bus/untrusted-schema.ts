@@ -78,12 +78,12 @@ const schemaValue: Rebuild = (value, walk, depth) => {
 }
 
 const schemaList: Rebuild = (value, walk, depth) => {
-  if (!Array.isArray(value) || value.length === 0) throw new SchemaRefusal('a list of schemas in it is none')
+  if (!Array.isArray(value) || value.length === 0) throw new SchemaRefusal('a list of schemas in it is not a list')
   return value.map((each: Json) => schemaValue(each, walk, depth) ?? true)
 }
 
 const schemaMap: Rebuild = (value, walk, depth) => {
-  if (!isJsonObject(value)) throw new SchemaRefusal('a part of it is no object')
+  if (!isJsonObject(value)) throw new SchemaRefusal('a part of it is not an object')
   return fromMembers(
     Object.entries(value).map(([name, each]) => {
       readName(name, walk)
@@ -104,7 +104,7 @@ const itemsValue: Rebuild = (value, walk, depth) => {
 }
 
 const dataList: Rebuild = (value, walk, depth) => {
-  if (!Array.isArray(value)) throw new SchemaRefusal('its `enum` is no list')
+  if (!Array.isArray(value)) throw new SchemaRefusal('its `enum` is not a list')
   return value.map((each: Json) => dataValue(each, walk, depth) ?? null)
 }
 
@@ -126,9 +126,9 @@ const dataValue: Rebuild = (value, walk, depth) => {
 }
 
 const names: Rebuild = (value, walk) => {
-  if (!Array.isArray(value)) throw new SchemaRefusal('its `required` is no list')
+  if (!Array.isArray(value)) throw new SchemaRefusal('its `required` is not a list')
   for (const name of value as readonly Json[]) {
-    if (typeof name !== 'string') throw new SchemaRefusal('its `required` names something that is no text')
+    if (typeof name !== 'string') throw new SchemaRefusal('its `required` names something that is not a text')
     count(walk)
     readName(name, walk)
   }
@@ -138,17 +138,18 @@ const names: Rebuild = (value, walk) => {
 const types: Rebuild = (value) => {
   const listed: readonly Json[] = Array.isArray(value) ? value : [value]
   if (listed.length === 0 || listed.length > TYPES.size || !listed.every((type) => TYPES.has(type)))
-    throw new SchemaRefusal(`its type ${quoted(value)} is none of JSON Schema`)
+    throw new SchemaRefusal(`its type ${quoted(value)} is not a type of JSON Schema`)
   return value
 }
 
 const size: Rebuild = (value) => {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) throw new SchemaRefusal('one of its sizes is no size')
+  if (!Number.isSafeInteger(value) || (value as number) < 0)
+    throw new SchemaRefusal('one of its sizes is not a valid size')
   return value
 }
 
 const bound: Rebuild = (value) => {
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw new SchemaRefusal('one of its bounds is no number')
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw new SchemaRefusal('one of its bounds is not a number')
   return value
 }
 
@@ -160,7 +161,7 @@ const divisor: Rebuild = (value) => {
 const flag: Rebuild = (value) => (typeof value === 'boolean' ? value : undefined)
 
 const pattern: Rebuild = (value, walk) => {
-  if (typeof value !== 'string') throw new SchemaRefusal('its pattern is no text')
+  if (typeof value !== 'string') throw new SchemaRefusal('its pattern is not a text')
   readText(value, walk)
   readPattern(value, walk)
   return value
@@ -284,13 +285,13 @@ function readText(text: string, walk: Walk): void {
 function readName(name: string, walk: Walk): void {
   readText(name, walk)
   if (name.length > MAX_NAME || !isPrintableText(name))
-    throw new SchemaRefusal(`it names something ${quoted(name)}, which nobody could read or spell`)
+    throw new SchemaRefusal(`it names something ${quoted(name)}, which cannot be read or typed`)
 }
 
 function readChoice(text: string, walk: Walk): void {
   readText(text, walk)
   if (text.length > MAX_CHOICE || !isPrintableText(text))
-    throw new SchemaRefusal(`one of its values is ${quoted(text)}, which nobody could read or spell`)
+    throw new SchemaRefusal(`one of its values is ${quoted(text)}, which cannot be read or typed`)
 }
 
 function readPattern(source: string, walk: Walk): void {

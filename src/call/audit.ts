@@ -81,7 +81,7 @@ export function createLedgerAuditLog(database: Database, ledger: Ledger): AuditL
 }
 
 const SIGNING_OUTAGE_REFUSAL =
-  'The ledger cannot be signed for too long, so nothing is changed now; what only reads goes on. Nothing was tried. `hearthbus doctor` says more.'
+  'The ledger could not be signed for too long, so changes are refused for now; reads go on. Nothing was tried. `hearthbus doctor` says more.'
 
 /** For a larger result only its hash is recorded. */
 const MAX_STORED_RESULT_LENGTH = 16_384
@@ -231,7 +231,7 @@ function endOf(outcome: Outcome, call: Call): Ended {
     const { text, value: data } = toJsonWithCanonicalText(outcome.value.data)
     return { outcome: data === outcome.value.data ? outcome : ok({ ...outcome.value, data }), text }
   } catch {
-    const message = `${call.capability} answered something that JSON cannot say. What it did, it did.`
+    const message = `${call.capability} answered something that JSON cannot express. Any change it made stands.`
     return { outcome: fail({ kind: 'failed', code: 'internal_error', message }), text: '' }
   }
 }
@@ -351,7 +351,7 @@ function unheard({ call, offer, refusal }: CallContext, outcome: Outcome): strin
   if (offer === undefined || offer.effect === 'reads') return 'The answer is withheld.'
   if (outcome.ok) return `${call.capability} was carried out, but that could not be recorded.`
   if (refusal !== undefined || isFaultBeforeAttempt(outcome.fault)) return 'Nothing was done.'
-  return `How ${call.capability} ended could not be recorded: look before trying again.`
+  return `The outcome of ${call.capability} could not be recorded: check the state before trying again.`
 }
 
 function unrecorded({ refusal }: AuditLog, consequence: string): Fault {

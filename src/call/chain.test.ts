@@ -226,7 +226,7 @@ describe('chain', () => {
 
   it('keeps the rules of a refusal in the entry, and their sentences beside it', async () => {
     const events: AuditEvent[] = []
-    const reasons = [{ rule: 'role', message: 'The role observer does not cover what writes.' }]
+    const reasons = [{ rule: 'role', message: 'The role observer does not cover the effect writes.' }]
     const { parts } = chainWithDiary({ denial: { kind: 'not-permitted', message: 'no', reasons } })
     const log: AuditLog = {
       record: async (make, appended) => {
@@ -238,7 +238,7 @@ describe('chain', () => {
     await chain(callWith({}), offerOf('writes'), async () => ok({ data: 1 }))
     expect(events[1]).toEqual({
       event: expect.objectContaining({ kind: 'call.exit', outcome: 'denied', reasons: ['role'] }),
-      body: { message: expect.any(String), reasons: ['The role observer does not cover what writes.'] },
+      body: { message: expect.any(String), reasons: ['The role observer does not cover the effect writes.'] },
     })
   })
 
@@ -306,7 +306,7 @@ describe('chain', () => {
     ['was refused', { kind: 'not-permitted', message: 'no' }, 'Nothing was done.'],
     ['waits for a person', { kind: 'approval-required', message: 'ask' }, 'Nothing was done.'],
     ['never reached its device', { kind: 'offline', message: 'away' }, 'Nothing was done.'],
-    ['was begun', { kind: 'unknown-outcome', message: 'lost' }, 'How test.tool ended could not be recorded'],
+    ['was begun', { kind: 'unknown-outcome', message: 'lost' }, 'The outcome of test.tool could not be recorded'],
   ])('does not call a change carried out that %s, when its end could not be recorded', async (_, denial, sentence) => {
     const { run } = chainWithDiary({ logFails: (kind) => kind === 'call.exit', denial })
     const outcome = await run(offerOf('writes'))
@@ -315,7 +315,7 @@ describe('chain', () => {
     expect(outcome.ok ? '' : outcome.fault.message).not.toContain('was carried out')
   })
 
-  it('has an end on record for an answer that JSON cannot say, and for an error code without end', async () => {
+  it('has an end on record for an answer that JSON cannot express, and for an error code without end', async () => {
     const loop: Record<string, unknown> = {}
     loop['again'] = loop
     let deep: Json = null

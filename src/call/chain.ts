@@ -143,7 +143,7 @@ function releaseWhenDone(call: Call, release: ReleaseLock): void {
 function lockKey({ lock }: Offer, call: Call): string | undefined {
   const key: unknown = typeof lock === 'function' ? lock(call.body) : lock
   if (key === undefined || typeof key === 'string') return key
-  throw new TypeError(`the lock of ${call.capability} is no text`)
+  throw new TypeError(`the lock of ${call.capability} is not a text`)
 }
 
 function toFault(fault: LockFault, call: Call, nowMs: number): Fault {

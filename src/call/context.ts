@@ -63,6 +63,6 @@ export type InternalErrorReporter = (error: unknown, message: string) => void
 export function createInternalErrorFault({ capability, traceId }: Call): Fault {
   return {
     kind: 'internal',
-    message: `${capability} failed because of a mistake inside, before anything was tried. The log has it under trace ${traceId}.`,
+    message: `${capability} failed because of an internal error, before anything was tried. The log has it under trace ${traceId}.`,
   }
 }

@@ -98,7 +98,7 @@ function addApprovals(program: Command): void {
     .option('--uses <n>', 'so many more calls like it', createWholeNumberParser(1, 1_000))
     .option('--minutes <n>', 'for so long', createWholeNumberParser(1, 43_200))
     .option('--any-device', 'on every device that the tool reaches')
-    .option('--whole-node', 'for everybody for whom the node that asked may call')
+    .option('--whole-node', 'for every caller of the node that asked')
     .option('--bounds <json>', 'arguments that may vary, e.g. {"value":{"min":18,"max":22}}')
     .action((id: string, options: GrantOptions, command: Command) =>
       fetchAndPrintGatewayAnswer(
@@ -113,7 +113,7 @@ function addApprovals(program: Command): void {
     )
   approvals
     .command('deny <id> <reason...>')
-    .description('refuse it, or take a yes back whose call was not made yet, and say why')
+    .description('deny it, or withdraw an approval that was not used yet, and say why')
     .action((id: string, reason: string[], _, command: Command) =>
       fetchAndPrintGatewayAnswer(
         command,
@@ -128,7 +128,7 @@ function addApprovals(program: Command): void {
 }
 
 function addGrants(program: Command): void {
-  const grants = program.command('grants').description('bounded yeses for calls to come')
+  const grants = program.command('grants').description('bounded approvals for future calls')
   grants
     .command('list', { isDefault: true })
     .description('those in force; --all shows ended ones too')

@@ -38,7 +38,7 @@ interface BundleOptions {
 export function addAuditPacketCommand(ledger: Command): void {
   ledger
     .command('bundle <file>')
-    .description('one file about a task, a session or a time, with proofs: for whoever takes over, and for an auditor')
+    .description('one file about a task, a session or a time, with proofs: for the next agent, or for an auditor')
     .option('--task <id>', 'everything on record about this task')
     .option('--session <id>', 'everything on record about this audit session')
     .option('--since <time>', 'everything but reads from then on: 90m, 12h, 7d, or a date and time', (text) =>

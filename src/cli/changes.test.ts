@@ -65,7 +65,7 @@ describe('changes', () => {
     const more = { next_cursor: 'x' }
     expect(shown([])).toEqual([['Nothing was changed.']])
     expect(shown([one, one], more).at(-1)).toEqual(['There is more: --limit shows up to 200.'])
-    const further = 'was found as far back as was looked; there may be some before that.'
+    const further = 'was found in the part of the log that was searched; there may be earlier ones.'
     expect(shown([one], more).at(-1)).toEqual([`No other ${further}`])
     expect(shown([], more)).toEqual([[`No change ${further}`]])
   })

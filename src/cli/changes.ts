@@ -132,7 +132,7 @@ export function formatChanges(view: CallResultView, limit: number): CommandAnswe
 
 function moreText(found: number, limit: number): string {
   if (found >= limit) return 'There is more: --limit shows up to 200.'
-  return `No ${found === 0 ? 'change' : 'other'} was found as far back as was looked; there may be some before that.`
+  return `No ${found === 0 ? 'change' : 'other'} was found in the part of the log that was searched; there may be earlier ones.`
 }
 
 /**

@@ -82,7 +82,7 @@ export function formatDevicesTable(
     `${device.board} ${device.firmware}`,
     device.id,
     device.address,
-    device.replaces ? 'has the address of an enrolled device: erased, replaced, or somebody pretends' : '',
+    device.replaces ? 'has the address of an enrolled device: it was erased or replaced, or this is an impostor' : '',
   ])
   const away = refused.map(({ device, sentence, address, count, last }) => [
     device ?? 'a stranger',
@@ -141,7 +141,7 @@ function voiceSentence(voice: DeviceToolsView['voice']): string {
   if (voice?.mode !== 'relay') return ''
   if (voice.activation_code !== undefined)
     return ` Its voice backend waits for the code ${toOneLine(voice.activation_code)}, to be typed in there.`
-  return voice.state === 'absent' ? ' Its voice backend does not answer.' : ' Its voice is passed on.'
+  return voice.state === 'absent' ? ' Its voice backend does not answer.' : ' Its voice is relayed.'
 }
 
 function definitionLines(when: string, definition: Definition | null | undefined): readonly string[] {

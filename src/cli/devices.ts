@@ -47,7 +47,7 @@ export function addDevicesCommands(program: Command): void {
     .command('approve <code>')
     .description('let the device in that shows this code')
     .option('--name <name>', 'what people call it')
-    .addOption(new Option('--transport <transport>', 'how it is to connect').choices(TRANSPORTS))
+    .addOption(new Option('--transport <transport>', 'the transport that it connects over').choices(TRANSPORTS))
     .action((code: string, options: { name?: string; transport?: string }, command: Command) =>
       tell(command, 'devices.enrolment.approve', { code, ...options }, (view) =>
         formatEnrolmentSentence(view as JsonObject, explainNextConnection(view as JsonObject)),
@@ -57,8 +57,8 @@ export function addDevicesCommands(program: Command): void {
   addToolApproval(devices)
   devices
     .command('doctor [device]')
-    .description('what a device would be told, and whether it could get there')
-    .option('--ota <url>', 'ask here instead of at this gateway')
+    .description('what a device would be sent, and whether it could reach that address')
+    .option('--ota <url>', 'OTA address to ask instead of this gateway’s')
     .action(async (device: string | undefined, options: { ota?: string }, command: Command) => {
       const { examineOtaAsDevice } = await import('./device-doctor-client.ts')
       await examineOtaAsDevice(command, { device, ...options })
@@ -73,7 +73,7 @@ function addLeaving(devices: Command): void {
       'end a device’s credentials; it gets new ones at its next boot',
       'gets new credentials at its next boot',
     ],
-    ['forget', 'as if the device had never been here', 'is forgotten'],
+    ['forget', 'forget the device: its next boot makes it unknown here', 'is forgotten'],
   ] as const
   for (const [name, description, done] of decisions)
     devices

@@ -84,7 +84,7 @@ async function ledgerFacts(root: string, config: Config, given?: string): Promis
     const { path, pin } = await openLedgerPin(config, root)
     const known = existsSync(lastSigned) ? lastSigned : pin && path
     if (known === undefined) return undefined
-    const gone = `${database} is missing, though this node has signed a ledger (${known}). Put it back; without it a start is refused.`
+    const gone = `${database} is missing, though this node has signed a ledger (${known}). Restore it; without it the gateway refuses to start.`
     return { entries: 0, findings: [gone] }
   }
   const report = await verifyDataDirectoryLedger(root, config)

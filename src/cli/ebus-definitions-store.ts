@@ -91,6 +91,6 @@ function isFolder(path: string): boolean {
 }
 
 function refuseFolder(folder: string): ExitCode {
-  process.stderr.write(`${sanitizeForTerminal(folder)} is no folder\n`)
+  process.stderr.write(`${sanitizeForTerminal(folder)} is not a folder\n`)
   return EXIT_CODES.usage
 }

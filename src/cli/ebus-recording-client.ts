@@ -52,7 +52,7 @@ export async function recordEbus(options: {
   readonly seconds: number | undefined
 }): Promise<ExitCode> {
   const endpoint = parseAdapterEndpoint(options.adapter)
-  if (!endpoint.ok) return complain(`${options.adapter} is no adapter; ${endpoint.fault.expected}`)
+  if (!endpoint.ok) return complain(`${options.adapter} is not an adapter; ${endpoint.fault.expected}`)
   if (endpoint.value.kind === 'ebusd') return complain('ebusd shows telegrams, not symbols; name its adapter instead')
   const file = createWriteStream(options.file, { flags: 'wx' })
   const failed = new Promise<string>((resolve) => file.once('error', (error) => resolve(readErrorMessage(error))))
@@ -104,7 +104,7 @@ type FindMessage = (exchange: TelegramExchange) => MessageDefinition | undefined
  */
 function messageFinder(folder: string | undefined, recording: BusRecording): FindMessage | string {
   if (folder === undefined) return () => undefined
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return `${folder} is no folder`
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return `${folder} is not a folder`
   const source = new DefinitionFolder(folder, LANGUAGE)
   const index = new DefinitionIndex()
   for (const file of source.files()) {
@@ -268,7 +268,7 @@ export function addMessageDefinition(options: {
   const own = set.messages.filter((message) => message.source === name)
   const message = own.at(-1)
   if (line.includes('\n') || message === undefined || message.line !== whole.split('\n').length - 1)
-    return complain('that line defines no message')
+    return complain('that line does not define a message')
   const twin = own.find(
     (other) => other.line !== message.line && other.conditions.length === 0 && definesTheSame(other, message),
   )

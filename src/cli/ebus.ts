@@ -81,7 +81,7 @@ interface ReplayOptions {
 function addRecordingCommands(ebus: Command): void {
   ebus
     .command('record')
-    .description('write down what stands on a bus, symbol by symbol; nothing is sent')
+    .description('record a bus, symbol by symbol; nothing is sent')
     .argument('<file>', 'a new file')
     .requiredOption('--adapter <adapter>', 'as in ebus.buses[].adapter, e.g. enh:192.168.1.4:9999')
     .option('--dump', 'bare symbols, as ebusd dumps them')

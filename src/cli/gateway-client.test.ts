@@ -71,7 +71,7 @@ describe('a command with a token', () => {
 
   it('is not sent to the address in a note that another program wrote', async () => {
     writeFileSync(resolveDataDirectory(root).gateway, JSON.stringify({ url, pid: process.pid, version: '1' }))
-    expect(await shownBy()).toContain("is not that gateway's own")
+    expect(await shownBy()).toContain('was not written by that gateway')
     expect(credentials).toEqual([])
   })
 

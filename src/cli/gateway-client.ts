@@ -73,7 +73,7 @@ export function findRunningGateway(given: string | undefined): Result<RunningGat
     }
     return fail({
       kind: 'unreachable',
-      message: `Something works in ${candidate}, but ${data.gateway} does not say where it listens, or is not that gateway's own. It may just be starting; if it stays so, stop it and start it again.`,
+      message: `A gateway uses ${candidate}, but ${data.gateway} does not say where it listens, or was not written by that gateway. It may just be starting; if it stays so, stop it and start it again.`,
     })
   }
   return fail({

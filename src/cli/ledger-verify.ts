@@ -127,7 +127,7 @@ async function keptCheckpoints(
   const opened = verifyAndParseCheckpoint(text.value, key)
   return opened.ok
     ? ok([opened.value])
-    : fail(`${path} is no checkpoint of this log: ${formatCheckpointFault(opened.fault)}.`)
+    : fail(`${path} is not a checkpoint of this log: ${formatCheckpointFault(opened.fault)}.`)
 }
 
 async function verifyProof(command: Command, { proof = '', entry, vkey, policy }: VerifyOptions): Promise<void> {
@@ -165,7 +165,7 @@ function keyPolicy(vkey: string | undefined): Result<WitnessPolicy, string> {
 }
 
 const PROOF_FAULTS: Readonly<Record<TlogProofFault['kind'], string>> = {
-  'malformed-proof': 'it is no proof, or a damaged one',
+  'malformed-proof': 'it is not a proof, or it is damaged',
   'untrusted-checkpoint': 'its checkpoint is not signed with a key that is trusted',
   'quorum-not-met': 'too few witnesses have cosigned it',
   'not-included': 'it is about another entry',

@@ -95,16 +95,16 @@ export function addLedgerCommands(program: Command): void {
       ...(before ?? []),
       createWholeNumberParser(0, Number.MAX_SAFE_INTEGER)(text),
     ])
-    .requiredOption('--reason <text>', 'why; the log keeps it for good, so do not repeat what is to go')
+    .requiredOption('--reason <text>', 'why; the log keeps the reason for good, so do not repeat what is erased')
     .action((entries: number[], { reason }: { reason: string }, command: Command) => erase(command, entries, reason))
   ledger
     .command('rebuild')
-    .description('make the tables that repeat the log again, from the log; nothing is decided from them')
+    .description('rebuild the tables that repeat the log; no decision is made from them')
     .action((_, command: Command) => offline(command, rebuild, { rooms: 'all' }))
   ledger
     .command('adopt')
     .description('go on although the last signed checkpoint is lost; only if you know that this database is the newest')
-    .option('--new-log', 'go on with an older copy, because the newest is lost; as a log of another name')
+    .option('--new-log', 'go on with an older copy, because the newest is lost; the log gets another name')
     .action((options: { newLog?: boolean }, command: Command) =>
       options.newLog === true ? adoptAsNewLog(command) : offline(command, adopt, { state: 'even-refusing' }),
     )
@@ -112,7 +112,7 @@ export function addLedgerCommands(program: Command): void {
 
 async function rebuild(log: Ledger): Promise<CommandAnswer> {
   await log.rebuild()
-  return { json: { ok: true, size: log.size() }, text: `The tables are made again from ${log.size()} entries.` }
+  return { json: { ok: true, size: log.size() }, text: `The tables were rebuilt from ${log.size()} entries.` }
 }
 
 async function adopt(log: Ledger): Promise<CommandAnswer> {
@@ -121,7 +121,7 @@ async function adopt(log: Ledger): Promise<CommandAnswer> {
   if (!adopted.ok) return refusal(adopted.fault)
   return {
     json: { ok: true },
-    text: `Adopted and signed at ${adopted.value.checkpoint.size} entries. The ledger records that this was done.\nIf a witness or another node remembers more than these, the ledger refuses again as soon as it hears of it.`,
+    text: `Adopted and signed at ${adopted.value.checkpoint.size} entries. The ledger records that this was done.\nIf a witness or another node has seen more than these, the ledger refuses entries again as soon as it learns of it.`,
   }
 }
 
@@ -134,7 +134,7 @@ async function adoptAsNewLog(command: Command): Promise<void> {
   const vkey = formatVerifierKey(key)
   const text = [
     `Adopted as ${key.name} and signed at ${entries} entries. The ledger records that this was done.`,
-    'What came after this copy is lost, and what was signed of it can still be shown by whoever has it.',
+    'The entries after this copy are lost; anybody who kept a checkpoint of them can still show that they were signed.',
     'Tokens, approvals and tasks are as the copy has them: revoke again what was revoked since (hearthbus token list).',
     `Nodes of a community accept the new log by themselves. Whoever runs a witness for this node has to name its key: --log ${vkey}`,
   ].join('\n')

@@ -46,7 +46,7 @@ describe('members called by a name', () => {
 })
 
 describe('founding and inviting', () => {
-  const HINT = 'Set mesh.enabled in the configuration, or nothing comes of it.'
+  const HINT = 'Set mesh.enabled in the configuration, or it has no effect.'
 
   it.each([
     ['', true],

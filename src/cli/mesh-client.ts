@@ -73,10 +73,10 @@ export function inviteNode(
   return withMeshStore(command, async ({ store, authority }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY_MESSAGE)
-    if (!mayAdmitMembers(community, authority)) return fail('Only an anchor invites. Ask on a node that is one.')
+    if (!mayAdmitMembers(community, authority)) return fail('Only an anchor can invite nodes. Run this on an anchor.')
     // An anchor can admit and revoke others. Only the root key makes a node an anchor (ADR 31).
     if (options.level === 'anchor' && authority.root?.id !== community.id)
-      return fail('Only the node with the root key makes anchors.')
+      return fail('Only the node with the root key can make anchors.')
     const nowMs = systemClock.now()
     const invitation = {
       id: newUlid(),
@@ -128,7 +128,7 @@ export function joinCommunity(command: MeshCommandContext, text: string): Promis
 
 /** The commands work without a listener, but the nodes that they invite need one. */
 function enabledHint({ config }: MeshCommandContext): string {
-  return config.mesh.enabled ? '' : '\nSet mesh.enabled in the configuration, or nothing comes of it.'
+  return config.mesh.enabled ? '' : '\nSet mesh.enabled in the configuration, or it has no effect.'
 }
 
 export async function listMembers(command: MeshCommandContext): Promise<CommandAnswer> {
@@ -173,8 +173,8 @@ export function revokeNode(command: MeshCommandContext, which: string): Promise<
     const [nodeId, ...others] = findMemberIds(community, which)
     if (nodeId === undefined) return fail(`No member is called ${which}. hearthbus mesh members lists them.`)
     if (others.length > 0)
-      return fail(`${others.length + 1} members are called ${which}. Say which by its id: hearthbus mesh members.`)
-    if (nodeId === authority.self.id) return fail('A node does not revoke itself.')
+      return fail(`${others.length + 1} members are called ${which}. Name one by its id: hearthbus mesh members.`)
+    if (nodeId === authority.self.id) return fail('A node cannot revoke itself.')
     const context = { authority, nowMs: systemClock.now() }
     const decided = await store.decide((current) => revokeMember(current, nodeId, context))
     if (!decided.ok)
@@ -263,7 +263,7 @@ export function formatMeshRefusal(message: string): CommandAnswer {
 function invitationSentence(fault: InvitationFault): string {
   switch (fault.kind) {
     case 'malformed':
-      return `That is no invitation: ${fault.reason}.`
+      return `That is not an invitation: ${fault.reason}.`
     case 'bad-signature':
       return 'This invitation is damaged: a character is missing or changed.'
     case 'expired':
@@ -275,6 +275,6 @@ function invitationSentence(fault: InvitationFault): string {
 
 function communitySentence(fault: CommunityFault): string {
   if (fault.kind === 'no-authority') return 'Only an anchor may do that. hearthbus mesh members shows which nodes are.'
-  if (fault.kind === 'foreign') return 'That is another community than this node’s.'
+  if (fault.kind === 'foreign') return 'That community is not the one of this node.'
   return `The member list was not changed (${fault.kind}).`
 }

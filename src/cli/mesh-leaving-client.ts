@@ -104,7 +104,7 @@ function farewell(
         ]),
     ...(keptAs === undefined
       ? []
-      : [`The root key of ${name} is now ${keptAs}: keep it, or nobody decides there again.`]),
+      : [`The root key of ${name} is now ${keptAs}; keep it: without it nobody can make or revoke an anchor there.`]),
     'Next: hearthbus mesh join LINE, or hearthbus mesh init.',
   ].join('\n')
 }

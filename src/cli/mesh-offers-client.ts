@@ -11,7 +11,7 @@ import type { MeshCommandContext } from './mesh-client.ts'
 import type { CommandAnswer } from './command-output.ts'
 
 const WHY: Readonly<Record<WithheldOffer['why'], string>> = {
-  changed: 'is described otherwise than when it was first seen',
+  changed: 'is described differently than when it was first seen',
   'had-here': 'has a name of a family that this node had itself',
   'many-names': 'comes after thousands of other names',
 }
@@ -61,7 +61,7 @@ export function acceptWithheldPeerCapabilities(
     const [nodeId, ...others] = findMemberIds(community, which)
     if (nodeId === undefined) return fail(noMember(which))
     if (others.length > 0)
-      return fail(`${others.length + 1} members are called ${which}. Say which by its id: hearthbus mesh members.`)
+      return fail(`${others.length + 1} members are called ${which}. Name one by its id: hearthbus mesh members.`)
     const accepted = await store.offers.accept(nodeId, digest)
     if (accepted.ok)
       return ok({
@@ -69,7 +69,9 @@ export function acceptWithheldPeerCapabilities(
         text: `Accepted: ${accepted.value.join(', ')}.`,
       })
     if (accepted.fault === 'nothing') return fail(`Nothing of ${which} is withheld.`)
-    return fail(`What ${which} offers is no longer what was looked at. Look again: hearthbus mesh offers ${which}.`)
+    return fail(
+      `The offers of ${which} have changed since they were shown. Look again: hearthbus mesh offers ${which}.`,
+    )
   })
 }
 

@@ -16,7 +16,7 @@ type MeshWork = typeof meshClient
 const LEVELS = ['member', 'trusted', 'anchor'] as const
 
 export function addMeshCommands(program: Command): void {
-  const mesh = program.command('mesh').description('other nodes, and who belongs together')
+  const mesh = program.command('mesh').description('other nodes, and the community that they form')
   mesh
     .command('init')
     .description('found a community; this node is its first anchor')

@@ -25,7 +25,7 @@ interface Tried {
 export function addNotifyCommand(program: Command): void {
   program
     .command('notify')
-    .description('send a trial notice to every place that people are told at')
+    .description('send a test notice to every destination in notify')
     .action(async (_, command: Command) => {
       const config = readCommandConfig(command)
       if (config === undefined) return
@@ -48,7 +48,7 @@ export function formatNotifyAttempts(tried: readonly Tried[]): CommandAnswer {
   if (tried.length === 0)
     return {
       json: [],
-      text: 'Nobody is to be told: notify in the configuration names no place.',
+      text: 'There is nobody to notify: notify in the configuration names no destination.',
       exit: EXIT_CODES.usage,
     }
   return {

@@ -44,7 +44,7 @@ describe('ledger files', () => {
     const place = { dataRoot: root, config: config.value, state: 'even-refusing', rooms } as const
     expect(await withOfflineLedger(place, (ledger) => Promise.resolve(ledger.size()))).toEqual({
       ok: false,
-      fault: expect.stringContaining('planted is not what this program made'),
+      fault: expect.stringContaining('planted is not as this program made it'),
     })
   })
 })

@@ -27,7 +27,7 @@ const FIRST_STEPS = `
 To try it: hearthbus up --demo
 For your own house: hearthbus init, then hearthbus doctor, then hearthbus up`
 
-const WHERE_HELP_IS = 'Behind any command, --help says what it takes.'
+const WHERE_HELP_IS = 'Add --help to any command to see what it takes.'
 
 export const rootCommand = new Command('hearthbus')
   .description('Safe hands for AI agents in a real home.')
@@ -50,7 +50,7 @@ addStartCommands(rootCommand)
 /** The commands of `sim` are added only when they are needed. */
 export const simCommand = rootCommand
   .command('sim')
-  .description('parts of the virtual house, for any client to be tested against')
+  .description('parts of the virtual house, to test any client against')
 rootCommand.commandsGroup('Set up:')
 addSetupCommands(rootCommand)
 addNotifyCommand(rootCommand)

@@ -31,7 +31,7 @@ export interface StdioCommandOptions {
 /** How long to wait for a gateway that another client has just started, before connecting to it. */
 const PATIENCE_MS = 15_000
 const LOOK_AGAIN_MS = 100
-const NO_LONGER_GOOD = 'HEARTHBUS_TOKEN is not, or no longer, good here.'
+const NO_LONGER_GOOD = 'HEARTHBUS_TOKEN is not valid here, or no longer.'
 
 export async function runStdioCommand(options: StdioCommandOptions): Promise<ExitCode> {
   const logger = createLogger(options.config.logLevel)

@@ -37,7 +37,7 @@ export async function runUpCommand({
   const logger = createLogger(config.logLevel)
   // An unhandled rejection is a bug in one place, and must not stop the gateway that controls the heating.
   process.on('unhandledRejection', (error) =>
-    logger.error({ err: error }, 'a promise was rejected and nobody listened'),
+    logger.error({ err: error }, 'a promise was rejected and nothing handled it'),
   )
   const started = await startGatewayOrExplain({ config, dataRoot, pinned, version, logger, listen: true })
   if (!started.ok) {
@@ -55,7 +55,7 @@ export async function runUpCommand({
     process.stdout.write('Stopped. Everything is recorded.\n')
     return EXIT_CODES.ok
   }
-  process.stdout.write(`Stopped, but not in order:\n${troubles.map((trouble) => `  ${trouble}\n`).join('')}`)
+  process.stdout.write(`Stopped, but with these problems:\n${troubles.map((trouble) => `  ${trouble}\n`).join('')}`)
   return EXIT_CODES.integrity
 }
 

@@ -54,7 +54,7 @@ async function watch(command: Command, after: string | undefined): Promise<void>
     }
     complain('The gateway ended the stream.')
   } catch {
-    const what = hung.signal.aborted ? 'says nothing any more: `hearthbus doctor` tells more' : 'does not answer'
+    const what = hung.signal.aborted ? 'has stopped sending: see `hearthbus doctor`' : 'does not answer'
     complain(`The gateway at ${note.url} ${what}.`)
   } finally {
     clearInterval(watching)

@@ -21,7 +21,7 @@ describe('what a witness says at its start', () => {
     ['::', 'http://[::1]:7422', '[::1]'],
   ])('where it listens everywhere (%s), has a word for other machines', (host, url, printed) => {
     expect(formatStartedWitness({ ...here, host, url })).toContain(
-      `\nOn another machine this one's address goes where ${printed} is.\n`,
+      `\nOn another machine, write this machine’s address instead of ${printed}.\n`,
     )
   })
 })

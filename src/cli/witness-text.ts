@@ -18,7 +18,7 @@ export function formatStartedWitness({ host, url, vkey, logs }: StartedWitnessFa
   // The witness listens for other machines, but the printed address is only valid on this one.
   const hint =
     host === '0.0.0.0' || host === '::'
-      ? [`On another machine this one's address goes where ${new URL(url).hostname} is.`]
+      ? [`On another machine, write this machine’s address instead of ${new URL(url).hostname}.`]
       : []
   return [
     `The witness listens at ${url} for ${served}.`,

@@ -165,7 +165,7 @@ function boolean(value: string): Read {
 function number(value: string): Read {
   return /^-?\d{1,12}(\.\d{1,6})?$/.test(value)
     ? { value: Math.floor(Number(value)) }
-    : { wrong: `${JSON.stringify(value)} is no number` }
+    : { wrong: `${JSON.stringify(value)} is not a number` }
 }
 
 /**
@@ -182,7 +182,7 @@ function list(value: string): Read {
 /** Credentials do not belong in a URL, because it is shown, logged and compared. */
 function baseUrl(value: string): Read {
   const url = URL.parse(value)
-  if (url === null || !/^https?:$/.test(url.protocol)) return { wrong: 'is no http address' }
+  if (url === null || !/^https?:$/.test(url.protocol)) return { wrong: 'is not an http address' }
   url.username = ''
   url.password = ''
   url.searchParams.delete('user')

@@ -14,7 +14,7 @@ describe('settings that do nothing', () => {
     ['mesh: { nats: { servers: ["nats://192.0.2.1:4222"] } }', 'mesh.nats does nothing without mesh.enabled'],
     ['devices: { port: 7500 }', 'devices.port does nothing without devices.enabled'],
     ['ebus: { snapshotSeconds: 60 }', 'ebus.snapshotSeconds does nothing without ebus.buses'],
-    ['skills: { roots: [/nowhere] }', 'skills.roots: /nowhere is no folder, so no skill is read from it'],
+    ['skills: { roots: [/nowhere] }', 'skills.roots: /nowhere is not a folder, so no skill is read from it'],
     [
       'models: { endpoints: [{ url: "http://192.0.2.1:8080/v1" }] }',
       'models.endpoints: http://192.0.2.1:8080/v1 is given neither chat nor embed models, so it offers nothing',

@@ -31,7 +31,7 @@ export function listIneffectiveSettings(config: Config, isFolder: (path: string)
       .map(({ url }) => `models.endpoints: ${url} is given neither chat nor embed models, so it offers nothing`),
     ...config.skills.roots
       .filter((root) => !isFolder(root))
-      .map((root) => `skills.roots: ${root} is no folder, so no skill is read from it`),
+      .map((root) => `skills.roots: ${root} is not a folder, so no skill is read from it`),
   ]
 }
 

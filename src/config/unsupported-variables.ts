@@ -80,7 +80,7 @@ function strangerWord(name: string, known: ReadonlySet<string>): Word {
   if (!name.startsWith('HS4_') || known.has(name)) return undefined
   const near = [...known, ...UNSUPPORTED_VARIABLE_NAMES].find((other) => bare(other) === bare(name))
   const hint = near === undefined ? '' : `; is ${near} meant?`
-  return { wrong: `is no variable of the contract${hint}` }
+  return { wrong: `is not a variable of the contract${hint}` }
 }
 
 /** A name without the letters that are most often forgotten, doubled or swapped. */

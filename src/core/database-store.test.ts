@@ -135,7 +135,7 @@ describe('database', () => {
       })
       const outcomes = await Promise.allSettled([first, second])
       expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-      await expect(insert('c')).rejects.toThrow('restart when it is mended')
+      await expect(insert('c')).rejects.toThrow('repair it, then restart')
       database.close()
     },
   )
@@ -218,7 +218,7 @@ describe('the sync of the journal', () => {
     const failed = async (): Promise<void> => {
       for (;;) await append(database)
     }
-    await expect(failed()).rejects.toThrow('the disk failed to keep what it was given (EIO)')
+    await expect(failed()).rejects.toThrow('the disk failed to store what was written (EIO)')
     await expect(append(database)).rejects.toThrow('the disk failed')
     database.close()
   })

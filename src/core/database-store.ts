@@ -380,7 +380,7 @@ export class Database {
     if (this.#wal === undefined) return undefined
     const isGone = fstatSync(this.#wal).nlink === 0 || (existsSync(`${this.path}-wal`) && !existsSync(this.path))
     return isGone
-      ? new Error(`the database ${this.path} was removed while it was open; put it back from a backup and restart`)
+      ? new Error(`the database ${this.path} was removed while it was open; restore it from a backup and restart`)
       : undefined
   }
 
@@ -411,7 +411,7 @@ function tryNow(sync: PendingJournalSync): Error | null {
 }
 
 function unkept(error: Error): Error {
-  return new Error(`the disk failed to keep what it was given (${error.message}); restart when it is mended`)
+  return new Error(`the disk failed to store what was written (${error.message}); repair it, then restart`)
 }
 
 function answer(settled: readonly Settled[]): void {
@@ -444,7 +444,7 @@ function refuseAltered(sql: DatabaseSync, { path, migrations, isWhole }: Databas
   const names = isWhole === true ? findAlteredSchema(sql, migrations) : []
   if (names.length > 0)
     throw new SchemaAlteredError(
-      `${path} was changed by somebody else: ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not what this program made. Put back the newest copy of the database, or see what is wrong with it: hearthbus ledger verify.`,
+      `${path} was changed by another program: ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not as this program made it. Restore the newest copy of the database, or see what is wrong with it: hearthbus ledger verify.`,
     )
 }
 

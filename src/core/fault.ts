@@ -122,7 +122,7 @@ export function omitTerminalCommands(text: string): string {
     const head = sentence.slice(0, Math.max(0, ...[':', ';', '('].map((mark) => sentence.lastIndexOf(mark, at))))
     return head.trim().split(' ').length > 3 ? [`${head.trim()}.`] : []
   })
-  return [...kept, 'The owner sees to it.'].join(' ')
+  return [...kept, 'The owner has to fix this.'].join(' ')
 }
 
 const TERMINAL_COMMAND = /\bhearthbus [a-z]/

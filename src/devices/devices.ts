@@ -261,7 +261,10 @@ class DevicesRuntime {
     if (this.#unheard.has(deviceId) || this.#options.config.voice.mode !== 'none') return
     this.#unheard.add(deviceId)
     const device = this.house?.store.slug(deviceId) ?? deviceId
-    this.#options.logger.warn({ device }, `somebody spoke to ${device}, and nobody listens here. ${VOICE_BACKEND_HINT}`)
+    this.#options.logger.warn(
+      { device },
+      `somebody spoke to ${device}, but no voice service is set up. ${VOICE_BACKEND_HINT}`,
+    )
   }
 
   /** Ends with the fleet. The synchronisations that it starts never reject, so they need not be awaited. */

@@ -28,7 +28,7 @@ describe('advice', () => {
     [{ connected: false, refusal: 'EBUSY' }, 'is not connected. Another program uses that device: stop it'],
     [{ signal: false }, 'check the two bus wires'],
     [{ signal: false, transport: 'tcp-plain' }, 'If it is an ebusd, write `ebusd:` in front of its address.'],
-    [{ signal: false, misread: true }, 'What enh:a:1 says is not the enhanced protocol.'],
+    [{ signal: false, misread: true }, 'What enh:a:1 sends is not the enhanced protocol.'],
     [{ transport: 'tcp-plain', misread: true }, 'Write `enh:` in front of its address.'],
     [{ source: 'none-free' }, 'Set `source` to one that is free.'],
     [{ source: 'not-ours' }, 'Set another one, or `auto`.'],

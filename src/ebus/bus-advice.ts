@@ -26,11 +26,11 @@ export function adviseOnBusStatus(
 export function adviseOnBusConnection(status: BusStatus, adapter: string): string | undefined {
   const { connected, refusal, signal, misread, unanswered, transport } = status
   if (!connected)
-    return `The adapter at ${adapter} is not connected. ${adviseOnRefusal(refusal)} Trying again by itself.`
+    return `The adapter at ${adapter} is not connected. ${adviseOnRefusal(refusal)} The gateway keeps trying.`
   if (misread === true)
     return transport === 'enh' || transport === 'ens'
-      ? `What ${adapter} says is not the enhanced protocol. If it is a plain adapter, write \`tcp:\`, \`udp:\` or \`serial:\` in front of its address.`
-      : `What ${adapter} says looks like the enhanced protocol. Write \`enh:\` in front of its address.`
+      ? `What ${adapter} sends is not the enhanced protocol. If it is a plain adapter, write \`tcp:\`, \`udp:\` or \`serial:\` in front of its address.`
+      : `What ${adapter} sends looks like the enhanced protocol. Write \`enh:\` in front of its address.`
   if (signal) return undefined
   if (unanswered === true)
     return transport === 'ebusd-tcp'
@@ -55,7 +55,7 @@ function adviseOnRefusal(refusal: string | undefined): string {
     case 'ENOENT':
       return 'There is no such device on this machine: is it plugged in, and is the path right?'
     case 'ENOTTY':
-      return 'That is no serial device: check the path.'
+      return 'That is not a serial device: check the path.'
     case 'EACCES':
     case 'EPERM':
       return 'This user may not open that device: add the user to the group that owns it (often dialout), and start again.'
@@ -71,7 +71,7 @@ function sourceAdvice(source: SourceAddressState): string | undefined {
     case 'none-free':
       return 'Every address that this gateway could use on the bus is taken. Set `source` to one that is free.'
     case 'not-ours':
-      return 'Somebody else uses the address that `source` gives to this gateway. Set another one, or `auto`.'
+      return 'Another device uses the address that `source` gives to this gateway. Set another one, or `auto`.'
     case 'forbidden':
       return 'ebusd sends nothing for others, so that only what it hears is known. Start it with --enablehex.'
     case 'listening':

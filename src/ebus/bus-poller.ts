@@ -87,7 +87,7 @@ export class BusPoller {
       try {
         worked = this.#isUsable() && (await this.#once(signal))
       } catch (error) {
-        this.#options.logger.error({ err: error }, 'reading the heating failed because of a mistake inside')
+        this.#options.logger.error({ err: error }, 'reading the heating failed because of an internal error')
       }
       this.#step?.resolve()
       this.#step = undefined

@@ -143,7 +143,7 @@ function fileDisagreements(file: string, messages: readonly MessageDefinition[])
 async function listenToBus({ id, adapter }: EbusConfig['buses'][number]): Promise<ExaminedBus> {
   const endpoint = parseAdapterEndpoint(adapter)
   if (!endpoint.ok)
-    return { id, adapter, hasSignal: false, advice: `${adapter} is no adapter; ${endpoint.fault.expected}.` }
+    return { id, adapter, hasSignal: false, advice: `${adapter} is not an adapter; ${endpoint.fault.expected}.` }
   const bus = openEbusConnection({ id, endpoint: endpoint.value, source: UNUSED_ADDRESS })
   try {
     const endMs = performance.now() + MAX_WAIT_MS

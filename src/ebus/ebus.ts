@@ -139,7 +139,7 @@ function heatingBus(
   { config, database, clock, logger, ...options }: EbusServiceOptions,
 ): HeatingBusClient {
   const endpoint = parseAdapterEndpoint(bus.adapter)
-  if (!endpoint.ok) throw new Error(`ebus: ${bus.adapter} is no adapter; ${endpoint.fault.expected}`)
+  if (!endpoint.ok) throw new Error(`ebus: ${bus.adapter} is not an adapter; ${endpoint.fault.expected}`)
   if (config.buses.filter(({ id }) => id === bus.id).length > 1) throw new Error(`ebus: two buses are called ${bus.id}`)
   return new HeatingBusClient({
     id: bus.id,

@@ -66,7 +66,7 @@ export function isSameHash(left: Uint8Array, right: Uint8Array): boolean {
 export function explainAccessTokenFlaw({ name, role, restrictions, ttlMs }: AccessTokenRequest): string | undefined {
   if (!PRINCIPAL_ROLES.includes(role)) return 'the role is observer, agent, approver or admin'
   if (ttlMs !== undefined && !(ttlMs > 0 && ttlMs <= MAX_TTL_MS))
-    return 'it lasts for more than nothing and ten years at most'
+    return 'it lasts longer than zero and at most ten years'
   const { effects, devices, profiles } = restrictions ?? {}
   if (effects?.every(isEffectName) === false) return 'effects are reads, records, writes, sensitive and admin'
   const names = [...(devices ?? []), ...(profiles ?? [])]

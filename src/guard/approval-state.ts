@@ -187,5 +187,5 @@ function bindingOf(entry: LedgerEntry): CallBinding | undefined {
   return { principal, tool, argsHash, definitionHash, policyVersion, promiseHash, target: text('target') }
 }
 
-const INCOMPLETE = 'it lacks what such an entry says'
+const INCOMPLETE = 'a field that such an entry needs is missing or wrong'
 const NOT_ASKED = 'nobody asked for such an approval'

@@ -196,7 +196,7 @@ export function createApprovalStore(options: {
         announce(transaction, approval, { kind: 'approval.denied', by }, { reason: outcome.why })
         return
       case 'lost':
-        expireIn(transaction, approval, 'a yes no longer counts')
+        expireIn(transaction, approval, 'an approval no longer counts')
         return
       default:
     }
@@ -387,7 +387,7 @@ interface AnnouncedEvent {
 }
 
 function queueFull(whose: string, config: ApprovalsConfig): Fault {
-  const message = `Too many questions of ${whose} wait for an answer already.`
+  const message = `Too many requests of ${whose} are already waiting for an answer.`
   return {
     kind: 'busy',
     message,

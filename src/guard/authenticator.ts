@@ -93,7 +93,7 @@ function fromToken(
   if (sources.isOwner(token)) return ok(withClient(OWNER_PRINCIPAL, options))
   const record = sources.findToken(token)
   // Unknown, revoked and expired tokens get the same answer, so that it reveals nothing.
-  if (record === undefined) return fail({ status: 403, message: 'This token is not, or no longer, good here.' })
+  if (record === undefined) return fail({ status: 403, message: 'This token is not valid here, or no longer.' })
   const { name, role, restrictions } = record
   const { profile } = options
   if (profile !== undefined && restrictions?.profiles !== undefined && !restrictions.profiles.includes(profile))

@@ -59,7 +59,7 @@ describe('the decision about a call', () => {
 
   it('takes nothing but a refusal for a refusal', () => {
     expect(() => createPolicyRefusal(assessed('sensitive'), { verdict: 'approval-required', reasons: [] })).toThrow(
-      'approval-required is no refusal',
+      'approval-required is not a refusal',
     )
   })
 

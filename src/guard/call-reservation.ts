@@ -287,7 +287,7 @@ async function giveBack(yes: ApprovalInUse, call: Call, parts: CallSettlementDep
     await parts.transact((transaction) => store.giveBackIn(transaction, yes.id, call))
   } catch (error) {
     // The worst consequence is that the person is asked once more.
-    parts.report(error, `a yes to ${call.capability} could not be given back`)
+    parts.report(error, `an approval of ${call.capability} could not be given back`)
   }
 }
 
@@ -313,7 +313,7 @@ function unknownOutcome(fault: Fault): Fault {
   return {
     ...rest,
     kind: 'unknown-outcome',
-    message: `The change was sent and no answer says whether it took effect. Look before trying again. (${fault.message})`,
+    message: `The change was sent and no answer says whether it took effect. Check the state before trying again. (${fault.message})`,
     details: { ...fault.details, cause: fault.kind },
   }
 }

@@ -128,7 +128,7 @@ function adminFlaw(by: Caller): Fault | undefined {
     ? undefined
     : createRuleRefusalFault(
         'token-effects',
-        `This credential is narrowed to what ${by.restrictions?.effects?.join(', ')}.`,
+        `This credential is narrowed to the effects ${by.restrictions?.effects?.join(', ')}.`,
       )
 }
 

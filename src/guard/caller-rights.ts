@@ -58,7 +58,7 @@ export function explainCallerRefusal(caller: Caller, standing: CallerRightsInput
       // A service of this node acts on its own behalf here; when it acts for a caller, it passes that caller on.
       return []
     default:
-      return [{ rule: 'caller', message: 'Nobody knows what kind of caller this is.' }]
+      return [{ rule: 'caller', message: 'It is not known what kind of caller this is.' }]
   }
 }
 
@@ -70,7 +70,7 @@ function roleReasons(
   if (role === 'approver' && forApprovers && effect === 'records') return []
   const may: readonly Effect[] = Object.hasOwn(ROLE_EFFECTS, role) ? ROLE_EFFECTS[role] : []
   if (may.includes(effect)) return []
-  return [{ rule: 'role', message: `The role ${role} does not cover what ${effect}.` }]
+  return [{ rule: 'role', message: `The role ${role} does not cover the effect ${effect}.` }]
 }
 
 function restrictionReasons(
@@ -81,7 +81,10 @@ function restrictionReasons(
   const { effects, devices, profiles } = caller.restrictions ?? {}
   const reasons: PolicyReason[] = []
   if (effects !== undefined && !effects.includes(effect))
-    reasons.push({ rule: 'token-effects', message: `This credential is narrowed to what ${effects.join(', ')}.` })
+    reasons.push({
+      rule: 'token-effects',
+      message: `This credential is narrowed to the effects ${effects.join(', ')}.`,
+    })
   if (profiles !== undefined && !inProfile)
     reasons.push({ rule: 'token-profiles', message: 'This tool is in none of the profiles of this credential.' })
   // Effects other than reading a list or writing our own records concern devices.

@@ -38,7 +38,7 @@ export const preparedChangeEntryHandlers: Readonly<Record<string, EntryHandler<G
     ]
     const expiresAtMs = readEntryTimeField(entry, 'expires_at')
     if (name === undefined || principal === undefined || tool === undefined || expiresAtMs === undefined)
-      return 'it lacks what such an entry says'
+      return 'a field that such an entry needs is missing or wrong'
     if (state.changes.has(name)) return `change ${name} was prepared before`
     const preparedAtMs = readEntryTime(entry)
     state.changes.dropLapsed((change) => isPreparedChangeForgettable(change, preparedAtMs))

@@ -215,7 +215,7 @@ function finishIn(
 }
 
 function noSuchChange(): Fault {
-  return { kind: 'not-found', message: 'There is no such prepared change, or its time is over. Prepare it again.' }
+  return { kind: 'not-found', message: 'There is no such prepared change, or it has expired. Prepare it again.' }
 }
 
 function alreadyTaken({ state, finishedAtMs }: PreparedChangeRecord): Fault {
@@ -226,7 +226,8 @@ function alreadyTaken({ state, finishedAtMs }: PreparedChangeRecord): Fault {
   if (state === 'unknown')
     return {
       kind: 'unknown-outcome',
-      message: 'This change was begun, and nobody knows whether it took effect. Look before preparing it again.',
+      message:
+        'This change was begun, and nobody knows whether it took effect. Check the state before preparing it again.',
       details,
     }
   const message = state === 'committing' ? 'This change is being committed.' : `This change has ${state} already.`

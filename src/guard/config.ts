@@ -30,7 +30,7 @@ export interface GuardConfig {
 /** What is wrong with the configuration, as sentences; the node does not start if there are any. */
 export function listGuardConfigFlaws(config: GuardConfig): readonly string[] {
   const flaws = config.ownerRules.map(explainOwnerRuleFlaw).filter((flaw) => flaw !== undefined)
-  if (!isGuardMode(config.mode)) flaws.push(`${String(config.mode)} is no mode`)
+  if (!isGuardMode(config.mode)) flaws.push(`${String(config.mode)} is not a mode`)
   const { limits, approvals, changes, keys } = config
   const rates = [limits.calls, ...Object.values(limits.effects)].flatMap(({ perMinute, burst }) => [perMinute, burst])
   const actuators = [limits.actuator, ...(limits.actuators ?? [])].flatMap(({ minIntervalMs, writesPerDay }) => [

@@ -76,4 +76,4 @@ export const foreignRoundEntryHandlers: Readonly<Record<string, EntryHandler<Gua
   },
 }
 
-const INCOMPLETE = 'it lacks what such an entry says'
+const INCOMPLETE = 'a field that such an entry needs is missing or wrong'

@@ -29,7 +29,7 @@ const MAX_GRANTS_KEPT = 1_500
 export const grantEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'grant.created': (state, entry) => {
     const grant = createdGrant(entry)
-    if (grant === undefined) return 'it lacks what such an entry says'
+    if (grant === undefined) return 'a field that such an entry needs is missing or wrong'
     if (state.grants.has(grant.id)) return `there was a grant ${grant.id} before`
     const { id, approvalId, grantedBy } = grant
     const approval = state.approvals.get(approvalId)

@@ -218,7 +218,7 @@ function ownFirst(left: GrantRecord, right: GrantRecord): number {
 
 function endOf(grant: GrantRecord, policyVersion: string): string {
   if (grant.policyVersion !== policyVersion) return 'the rules have changed'
-  return grant.uses >= grant.maxUses ? GRANT_USED_UP_REASON : 'its time is over'
+  return grant.uses >= grant.maxUses ? GRANT_USED_UP_REASON : 'it has expired'
 }
 
 function invalid(flaw: string): Fault {

@@ -82,7 +82,7 @@ export function formatApprovalUri(id: string): string {
 /** The fault for a call whose caller had gone, or whose deadline had passed, before anything was tried. */
 export function createCancelledCallFault({ deadlineMs }: Pick<Call, 'deadlineMs'>, nowMs: number): Fault {
   return nowMs >= deadlineMs
-    ? { kind: 'timed-out', message: 'The time was over before anything was tried.' }
+    ? { kind: 'timed-out', message: 'The deadline passed before anything was tried.' }
     : { kind: 'cancelled', message: 'The call was withdrawn before anything was tried.' }
 }
 
@@ -110,7 +110,7 @@ export function createRepeatedKeyOutcome(
         keyFault(
           'unknown-outcome',
           'key-unknown',
-          'The call with this idempotency key was begun, and nobody knows whether it took effect. Look before using another key.',
+          'The call with this idempotency key was begun, and nobody knows whether it took effect. Check the state before using another key.',
         ),
       )
   }

@@ -36,7 +36,7 @@ export function readGuardHashKey(sql: DatabaseSync, { secrets }: GuardState): Ui
   const committed = secrets.get(GUARD_SECRET_COMMITMENT_FIELD)
   if (committed !== undefined && committed !== computeSecretCommitment(key))
     throw new GuardSecretChangedError(
-      'The guard’s secret in the database is not the one that the ledger commits to: somebody changed it. Put back the newest copy of the database.',
+      'The guard’s secret in the database is not the one that the ledger commits to: somebody changed it. Restore the newest copy of the database.',
     )
   return key
 }

@@ -30,7 +30,7 @@ export const idempotencyKeyEntryHandlers: Readonly<Record<string, EntryHandler<G
     ]
     const expiresAtMs = readEntryTimeField(entry, 'expires_at')
     if (hash === undefined || principal === undefined || argsHash === undefined || expiresAtMs === undefined)
-      return 'it lacks what such an entry says'
+      return 'a field that such an entry needs is missing or wrong'
     const reservedAtMs = readEntryTime(entry)
     const before = state.keys.get(hash)
     if (before !== undefined && isIdempotencyKeyActive(before, reservedAtMs)) return 'this key was used before'

@@ -127,7 +127,7 @@ export function createGuardLimiter(
     if (rest > 0) return refuse(REST_RULE, restWords(label, minIntervalMs, rest), rest)
     if (countActsOfLastDay(actuator.day, now) < writesPerDay) return OK
     const relief = computeDailyLimitReliefMs(actuator.day, now)
-    return refuse('actuator-day', `${label}: the device takes ${writesPerDay} changes a day.`, relief)
+    return refuse('actuator-day', `${label}: the device allows ${writesPerDay} changes a day.`, relief)
   }
 
   return {

@@ -56,8 +56,8 @@ describe('policy', () => {
       return decision.verdict === 'deny' ? decision.reasons.map(({ message }) => message) : []
     }
     expect(said('reads', 'writes')).toEqual(['This tool is declared to read, and this call writes.'])
-    expect(said('writes', 'burns')).toEqual(['Nobody knows what this call would do.'])
-    expect(said('reads', 'burns')).toEqual(['Nobody knows what this call would do.'])
+    expect(said('writes', 'burns')).toEqual(['It is not known what this call would do.'])
+    expect(said('reads', 'burns')).toEqual(['It is not known what this call would do.'])
   })
 
   it('says who has to approve', () => {
@@ -145,7 +145,7 @@ describe('policy', () => {
     expect(rules(evaluatePolicy(input('records', { stopped: 'fire' })))).toEqual(['emergency-stop'])
   })
 
-  it('refuses a rehearsal of what cannot be rehearsed', () => {
+  it('refuses a rehearsal of what does not support dry runs', () => {
     expect(rules(evaluatePolicy(input('writes', { rehearsal: true })))).toEqual(['rehearsal'])
     const claim = { effect: 'reads', reasons: [] } as const
     expect(rules(evaluatePolicy(input('admin', { rehearsal: true, assessment: claim })))).toEqual(['rehearsal'])

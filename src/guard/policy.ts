@@ -142,7 +142,7 @@ export function isApprovalNeeded(effect: Effect, word: OwnerRuleDecision | undef
 function unknownEffect(declared: Effect, assessed: Effect): PolicyReason {
   if (declared === 'reads' && isEffectName(assessed))
     return { rule: 'effect', message: `This tool is declared to read, and this call ${assessed}.` }
-  return { rule: 'effect', message: 'Nobody knows what this call would do.' }
+  return { rule: 'effect', message: 'It is not known what this call would do.' }
 }
 
 function assessmentReasons({ assessment, rehearsal }: PolicyInput, effect: Effect): readonly PolicyReason[] {
@@ -150,17 +150,17 @@ function assessmentReasons({ assessment, rehearsal }: PolicyInput, effect: Effec
   // The target names rows and ledger fields, and part of it may come from an argument, so its length and form are
   // checked.
   if (target !== undefined && (target.length > MAX_TARGET || !target.isWellFormed()))
-    return [{ rule: 'target', message: 'This is no name of a device.' }]
+    return [{ rule: 'target', message: 'This is not the name of a device.' }]
   if (dryRun !== undefined && typeof dryRun !== 'boolean')
-    return [{ rule: 'dry-run', message: 'Nobody knows whether this is a dry run.' }]
+    return [{ rule: 'dry-run', message: 'It is not known whether this is a dry run.' }]
   // If the arguments do not say that the call is a dry run, its handler might act.
   if (rehearsal && dryRun !== true && effect !== 'reads')
-    return [{ rule: 'rehearsal', message: 'This tool cannot be rehearsed.' }]
+    return [{ rule: 'rehearsal', message: 'This tool does not support dry runs.' }]
   return []
 }
 
 function modeReasons({ mode, stopped, assessment }: PolicyInput, effect: Effect): readonly PolicyReason[] {
-  if (!isGuardMode(mode)) return [{ rule: 'mode', message: 'This node does not know its mode.' }]
+  if (!isGuardMode(mode)) return [{ rule: 'mode', message: 'The mode of this node is not known.' }]
   // A plan changes nothing, so it may be made at any time.
   if (effect === 'reads' || assessment.dryRun === true) return []
   const reasons: PolicyReason[] = []
@@ -183,7 +183,7 @@ function approvalReasons(approval: ApprovalStatus): readonly PolicyReason[] {
     case 'granted':
       return []
     default:
-      return [{ rule: 'approval', message: 'Nobody knows whether this call was approved.' }]
+      return [{ rule: 'approval', message: 'It is not known whether this call was approved.' }]
   }
 }
 
@@ -272,7 +272,7 @@ function wordsAbout(rules: readonly OwnerRule[], call: NamedCall): readonly Owne
 
 /** What is wrong with a rule, or `undefined`. The node refuses to start with such a rule. */
 export function explainOwnerRuleFlaw(rule: OwnerRule): string | undefined {
-  if (!STRICTEST_FIRST.includes(rule.says)) return `the owner's word ${rule.says} means nothing`
+  if (!STRICTEST_FIRST.includes(rule.says)) return `a rule of the owner says ${rule.says}, which is not a known word`
   if (rule.tool === undefined && rule.target === undefined) return 'an owner rule names a tool or a target'
   const { voters = [], need = computeDefaultQuorum(voters.length) } = rule
   if (rule.says === 'quorum' && (new Set(voters).size < voters.length || need < 1 || need > voters.length))

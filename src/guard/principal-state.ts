@@ -85,7 +85,7 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
 
   'console.signed-in': (state, entry) => {
     const [principal, role] = [readEntryTextField(entry, 'principal'), roleField(entry)]
-    if (principal === undefined || role === undefined) return 'it lacks what such an entry says'
+    if (principal === undefined || role === undefined) return 'a field that such an entry needs is missing or wrong'
     const isByLink = principal === formatConsolePrincipalId(role)
     if (isByLink && !state.consoleRoles.has(role)) return `nobody made a link for the role ${role}`
     if (!isByLink && findRoleOfPrincipalAt(state, principal, readEntryTime(entry)) !== role)

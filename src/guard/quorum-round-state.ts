@@ -51,7 +51,7 @@ export const roundEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
     const vote = readSignedVote(entry)
     const voter = readEntryTextField(entry, 'voter')
     if (round === undefined) return 'there is no such round'
-    if (vote === undefined || voter === undefined) return 'it lacks what such an entry says'
+    if (vote === undefined || voter === undefined) return 'a field that such an entry needs is missing or wrong'
     const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: readEntryTime(entry) })
     if (flaw !== undefined) return flaw
     const body = parseVote(vote) as VoteBody
@@ -69,7 +69,7 @@ export const roundEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
     const round = roundNamed(state, entry)
     const [voter, votes] = [readEntryTextField(entry, 'voter'), votesIn(entry['votes'])]
     if (round === undefined) return 'there is no such round'
-    if (voter === undefined || votes.length !== 2) return 'it lacks what such an entry says'
+    if (voter === undefined || votes.length !== 2) return 'a field that such an entry needs is missing or wrong'
     const flaw = explainVoteConflictFlaw(round, voter, votes)
     if (flaw !== undefined) return flaw
     state.rounds.set(round.id, {
@@ -184,16 +184,16 @@ export function explainVoteFlaw(
   const approval = state.approvals.get(round.id)
   const named = round.voters.find((each) => each.voter === voter)
   const body = parseVote(vote)
-  if (approval === undefined || named === undefined) return `${voter} is no voter of this round`
-  if (body === undefined) return 'it is no vote'
+  if (approval === undefined || named === undefined) return `${voter} is not a voter of this round`
+  if (body === undefined) return 'it is not a vote'
   if (approval.state !== 'requested' && approval.state !== 'approved') return `the round is ${approval.state}`
   if (round.votes.some((cast) => cast.voter === voter)) return `${voter} voted before`
-  if (hasVotedTwice(round, voter)) return `${voter} said two things before`
+  if (hasVotedTwice(round, voter)) return `${voter} had contradicted itself before`
   const fits =
     body.approval === round.id && body.call === round.digest && body.house === round.house && body.epoch === round.epoch
   if (!fits || body.voter !== computeVoterKeyId(named.key))
     return 'the vote is for another round, call, house, epoch or voter'
-  if (body.expires !== Math.floor(round.expiresAtMs / 1_000)) return 'the vote has another end than the round'
+  if (body.expires !== Math.floor(round.expiresAtMs / 1_000)) return 'the vote expires at another time than the round'
   if (atMs >= round.expiresAtMs) return 'the round had lapsed'
   const issuedMs = body.issued * 1_000
   if (issuedMs > atMs + APPROVAL_CLOCK_SLACK_MS || issuedMs < approval.requestedAtMs - APPROVAL_CLOCK_SLACK_MS)
@@ -232,8 +232,9 @@ export function explainVoteConflictFlaw(
 ): string | undefined {
   const key = round.voters.find((each) => each.voter === voter)?.key
   const [one, other] = votes.map(parseVote)
-  if (key === undefined || one === undefined || other === undefined) return 'they are no votes of a voter'
-  if (hasVotedTwice(round, voter)) return `${voter} said two things before`
+  if (key === undefined || one === undefined || other === undefined)
+    return 'they are not two readable votes of one voter of the round'
+  if (hasVotedTwice(round, voter)) return `${voter} had contradicted itself before`
   if (
     one.approval !== round.id ||
     other.approval !== round.id ||
@@ -241,7 +242,7 @@ export function explainVoteConflictFlaw(
     other.house !== round.house
   )
     return 'they are of another round'
-  if (one.decision === other.decision && one.call === other.call) return 'they say the same'
+  if (one.decision === other.decision && one.call === other.call) return 'they do not contradict each other'
   return votes.every((vote) => isVoteSignatureValid(vote, key)) ? undefined : 'the voter did not sign them'
 }
 
@@ -251,7 +252,7 @@ export interface VoterEligibilityFacts
 
 function voterFlawIn(state: GuardState, round: QuorumRoundRecord, voter: string, atMs: number): string | undefined {
   const [approval, named] = [state.approvals.get(round.id), round.voters.find((each) => each.voter === voter)]
-  if (approval === undefined || named === undefined) return `${voter} is no voter of this round`
+  if (approval === undefined || named === undefined) return `${voter} is not a voter of this round`
   const credential = voter.startsWith(NODE_VOTER_PREFIX) ? undefined : findVoterCredential(state, voter)
   // A vote ends with the credential that cast it, and a later credential of that name does not revive it.
   if (credential !== undefined && state.voterKeys.get(credential) !== named.key)
@@ -266,15 +267,15 @@ export function explainVoterFlaw(
   { voter, key }: QuorumRoundVoter,
   atMs: number,
 ): string | undefined {
-  if (!isVoterKey(key)) return `the key of ${voter} is none`
+  if (!isVoterKey(key)) return `the key of ${voter} is not valid`
   if (voter.startsWith(NODE_VOTER_PREFIX)) {
     const nodeId = voter.slice(NODE_VOTER_PREFIX.length)
     if (decodeNodePublicKeyHex(nodeId) !== key) return `${voter} has another key`
     if (state.revokedNodes.has(nodeId)) return `${voter} was revoked`
-    return toAccountKeyFromCallerKey(principal) === `peer:${nodeId}` ? `${voter} asked for it` : undefined
+    return toAccountKeyFromCallerKey(principal) === `peer:${nodeId}` ? `${voter} made this request` : undefined
   }
   const role = findRoleOfPrincipalAt(state, voter, atMs)
-  if (role !== 'approver' && role !== 'admin') return `${voter} is no approver`
+  if (role !== 'approver' && role !== 'admin') return `${voter} is not an approver`
   const credential = findVoterCredential(state, voter)
   // A credential keeps the key of its first round.
   if (credential === undefined || (state.voterKeys.get(credential) ?? key) !== key) return `${voter} has another key`

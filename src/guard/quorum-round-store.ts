@@ -146,13 +146,13 @@ export function createQuorumRoundStore({
     about: VoterEligibilityFacts & { readonly nowMs: number },
   ): string | undefined {
     const isNode = name.startsWith(NODE_VOTER_PREFIX)
-    if (isNode && voter === undefined) return `${name} is no node of the community.`
+    if (isNode && voter === undefined) return `${name} is not a node of the community.`
     if (!isNode && findRoleOfPrincipalAt(state, name, about.nowMs) === undefined) {
       const isName = /^[a-z0-9][a-z0-9._-]*$/.test(name)
-      return `${name} is nobody who may vote.${isName ? ` ${name} needs a token: hearthbus token create ${name} --role approver.` : ''}`
+      return `${name} may not vote.${isName ? ` ${name} needs a token: hearthbus token create ${name} --role approver.` : ''}`
     }
     const flaw = voter && explainVoterFlaw(state, about, voter, about.nowMs)
-    return flaw === undefined ? undefined : `${name} is no voter here: ${flaw.replace(/\.$/, '')}.`
+    return flaw === undefined ? undefined : `${name} cannot vote here: ${flaw.replace(/\.$/, '')}.`
   }
 
   /** Which voter of the round the caller is, and the voter's key. */
@@ -237,7 +237,9 @@ export function createQuorumRoundStore({
         voter,
         votes: votes.map(({ body, signature }): JsonObject => ({ vote: body, signature })),
       })
-    return fail(createVoteFault('EQUIVOCATION', `${voter} has said both; both votes are kept, and neither counts.`))
+    return fail(
+      createVoteFault('EQUIVOCATION', `${voter} has voted both yes and no; both votes are kept and neither counts.`),
+    )
   }
 
   return {
@@ -252,7 +254,7 @@ export function createQuorumRoundStore({
       const leftOut: string[] = []
       for (const name of names) {
         const voter = resolveVoter(name)
-        const flaw = voter?.voter === asking ? `${name} asked for it.` : explainCandidate(name, voter, about)
+        const flaw = voter?.voter === asking ? `${name} made this request.` : explainCandidate(name, voter, about)
         if (voter === undefined || flaw !== undefined) {
           if (!isRule) return fail(createVoteFault('NOT_A_VOTER', flaw ?? ''))
           // A voter of a rule who may not vote on this call is left out, and the required number stays.
@@ -292,7 +294,9 @@ export function createQuorumRoundStore({
       if (round === undefined || approval === undefined) return fail(createUnknownRoundFault(id))
       const speaking = speaker(round, by)
       if (speaking === undefined)
-        return fail(createVoteFault('NOT_A_VOTER', `${toCallerKey(by)} is no voter of this round; agents never are.`))
+        return fail(
+          createVoteFault('NOT_A_VOTER', `${toCallerKey(by)} is not a voter of this round; agents never are.`),
+        )
       if (digest !== undefined && digest !== round.digest)
         return fail({ kind: 'invalid-arguments', message: 'digest: it is not that of this round' })
       const { voter, seed } = speaking
@@ -303,7 +307,7 @@ export function createQuorumRoundStore({
       const before = round.votes.find((cast) => cast.voter === voter)
       if (before?.decision === decision)
         return fail(
-          createVoteFault('ALREADY_VOTED', `${voter} has said ${decision === 'allow' ? 'yes' : 'no'} before.`),
+          createVoteFault('ALREADY_VOTED', `${voter} has already voted ${decision === 'allow' ? 'yes' : 'no'}.`),
         )
       if (approval.state !== 'requested' && approval.state !== 'approved')
         return fail(createVoteFault('ROUND_CLOSED', `The round is ${approval.state}.`))

@@ -178,7 +178,7 @@ describe('a vote', () => {
     await few.guard.tokens.create(ADMIN, { name: 'nora', role: 'approver', restrictions: { devices: ['lamp:1'] } })
     const refused = await around(few.guard, callOf(offer, VOTED), offer, actuator().proceed)
     expect(refused.ok ? '' : refused.fault.message).toBe(
-      'It takes 2 voters, and 1 can be asked. nora is no voter here: This credential does not cover the device in question.',
+      'It takes 2 voters, and 1 can be asked. nora cannot vote here: This credential does not cover the device in question.',
     )
   })
 

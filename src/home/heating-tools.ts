@@ -120,7 +120,7 @@ export function createHeatingTools(parts: HomeDependencies): readonly Capability
         if (!('zone' in chosen)) return chosen.answer
         const unknown = wish.days.find((day) => parseWeekdays(day) === undefined)
         if (unknown !== undefined)
-          return createSentenceAnswer(`${quoteForSentence(unknown)} is no day of the week. Nothing was done.`, {
+          return createSentenceAnswer(`${quoteForSentence(unknown)} is not a day of the week. Nothing was done.`, {
             ask: 'Which days?',
           })
         const weekdays = [...new Set(wish.days.flatMap((day) => parseWeekdays(day) ?? []))]

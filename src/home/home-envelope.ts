@@ -69,7 +69,7 @@ const SENTENCES: Readonly<Record<FaultKind, string>> = {
   'timed-out': 'There was no answer in time.',
   cancelled: 'The call was withdrawn.',
   failed: 'It did not work.',
-  'unknown-outcome': 'It was told, and nobody knows whether it took effect. Look before trying again.',
+  'unknown-outcome': 'It was told, and nobody knows whether it took effect. Check the state before trying again.',
   unsupported: 'This cannot be done here. Nothing was done.',
   internal: 'Something went wrong inside the gateway.',
 }

@@ -65,7 +65,7 @@ const apply: Readonly<Record<string, EntryHandler<LaterCallsState>>> = {
     ]
     const dueAtMs = readEntryTimeField(entry, 'due_at')
     if (id === undefined || principal === undefined || tool === undefined || dueAtMs === undefined)
-      return 'it lacks what such an entry says'
+      return 'a field that such an entry needs is missing or wrong'
     if (calls.has(id)) return `there was a call ${id} before`
     const plannedAtMs = readEntryTime(entry)
     if (dueAtMs > plannedAtMs + MAX_LATER_DELAY_MS + CLOCK_SLACK_MS) return `call ${id} is planned too far ahead`

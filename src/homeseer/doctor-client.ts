@@ -186,7 +186,7 @@ function memberFindings({ definitions, unread }: LoadedEventDefinitions): readon
   if (strange.length === 0 && unread === 0) return []
   return [
     warning(
-      `${strange.length + unread} of HomeSeer’s events hold what is not understood here (${names.join(', ')}), and ask a person. Members that do nothing can be named under homeseer.knownEventMembers.`,
+      `${strange.length + unread} of HomeSeer’s events hold members that are not understood here (${names.join(', ')}), so a person is asked about them. Members that do nothing can be named under homeseer.knownEventMembers.`,
     ),
   ]
 }

@@ -37,7 +37,7 @@ describe('the succession of what HomeSeer’s family keeps', () => {
 
   it('learns, replaces and forgets names that are there', () => {
     expect(unlawful(learned, { ...learned, replaces: 0 }, { kind: 'alias.forgotten', learned: 1 })).toEqual([])
-    expect(unlawful({ ...learned, by: undefined })).toEqual(['it lacks what such an entry says'])
+    expect(unlawful({ ...learned, by: undefined })).toEqual(['a field that such an entry needs is missing or wrong'])
     expect(unlawful({ kind: 'alias.forgotten', learned: 1 })).toEqual(['there was no such name'])
   })
 })

@@ -57,7 +57,7 @@ export interface HomeseerProjectionState {
 /** Older rollbacks are dropped: nobody wants to restore a state of months ago. */
 export const MAX_ROLLBACKS = 500
 const ALIAS_KINDS: readonly AliasKind[] = ['device', 'event', 'camera']
-const INCOMPLETE = 'it lacks what such an entry says'
+const INCOMPLETE = 'a field that such an entry needs is missing or wrong'
 
 const aliasEntries: Readonly<Record<string, EntryHandler<HomeseerProjectionState>>> = {
   'alias.learned': ({ aliases }, entry) => {

@@ -41,7 +41,7 @@ export function formatAuditPacketFault(
     case 'nothing-found':
       return 'Nothing is on record about it.'
     case 'nothing-signed':
-      return 'Nothing is signed yet, and this credential does not have it signed.'
+      return 'Nothing is signed yet, and this credential may not have it signed.'
     default:
       return `It would have more than ${fault.most} entries. Take a shorter time, one task or one session; the whole log is \`hearthbus ledger export\`.`
   }

@@ -85,7 +85,7 @@ export function verifyAuditPacket(packet: Json, key: NoteVerifier, kept?: Signed
 
 function packetReport(packet: Json, key: NoteVerifier, kept: SignedCheckpoint | undefined): AuditPacketReport {
   if (!isJsonObject(packet) || packet['format'] !== AUDIT_PACKET_FORMAT)
-    return { ...NOTHING_READ, findings: [`It is no ${AUDIT_PACKET_FORMAT}.`] }
+    return { ...NOTHING_READ, findings: [`It is not a ${AUDIT_PACKET_FORMAT}.`] }
   const { checkpoint: text } = packet
   const checkpoint = verifyAndParseCheckpoint(typeof text === 'string' ? text : '', key)
   if (!checkpoint.ok)
@@ -100,7 +100,7 @@ function packetReport(packet: Json, key: NoteVerifier, kept: SignedCheckpoint | 
   findings.push(...unexplained(opened), ...findThoughtChainFaults(opened, scopeIn(packet['scope'])))
   for (const [name, value] of Object.entries(summarizeAuditPacketEntries(opened)))
     if (canonicalJson(packet[name] ?? null) !== canonicalJson(value))
-      findings.push(`What it tells under "${name}" is not what its entries say.`)
+      findings.push(`Its part "${name}" does not match its entries.`)
   return {
     size: signed.checkpoint.size,
     entries: opened.length,

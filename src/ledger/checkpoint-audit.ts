@@ -67,7 +67,7 @@ export class CheckpointAudit {
       this.#findings.add({
         kind: 'checkpoint-untrusted',
         where: `database ${this.#cosigned}`,
-        reason: 'what witnesses said about it was removed',
+        reason: 'its cosignatures were removed',
       })
   }
 

@@ -87,7 +87,7 @@ describe('a database that is not the one last signed', () => {
     expect(refusal()).toEqual({ kind: 'truncated', size: 300, signedSize: 310, source: 'file' })
     const refused = fixture.ledger.append({ kind: 'test' })
     await expect(refused).rejects.toThrow(LedgerRefusalError)
-    await expect(refused).rejects.toThrow(/holds 300 entries.*has signed 310.*Put back the newest copy/)
+    await expect(refused).rejects.toThrow(/holds 300 entries.*has signed 310.*Restore the newest copy/)
     expect(await fixture.ledger.checkpoint()).toMatchObject({ ok: false, fault: { kind: 'truncated' } })
     expect(await fixture.ledger.adopt()).toMatchObject({ ok: false, fault: { kind: 'truncated' } })
     await expect(fixture.ledger.abortOpenCalls()).rejects.toThrow(LedgerRefusalError)

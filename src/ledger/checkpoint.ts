@@ -89,7 +89,7 @@ export function formatCheckpointFault(fault: CheckpointFault): string {
     case 'no-known-signature':
       return 'no known key signed it'
     default:
-      return `it speaks of another log, ${fault.origin}`
+      return `it belongs to another log, ${fault.origin}`
   }
 }
 

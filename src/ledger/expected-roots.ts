@@ -75,7 +75,7 @@ export class ExpectedCheckpointRoots {
 }
 
 function rowFault(row: StoredCheckpointRow, { checkpoint, note }: SignedCheckpoint): string | undefined {
-  if (checkpoint.size !== row.size) return `it speaks of ${checkpoint.size} entries`
+  if (checkpoint.size !== row.size) return `it is for ${checkpoint.size} entries`
   return note.signatures.length === 1 + row.cosignatures
     ? undefined
     : `it does not carry ${row.cosignatures} cosignatures`

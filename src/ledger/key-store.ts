@@ -74,7 +74,7 @@ export function formatKeyFault(fault: NodeKeyFault): string {
     case 'key-readable-by-others':
       return `${fault.path} holds this node's private key, but others on this machine may read it (mode ${fault.mode.toString(8)}). Run: chmod 600 ${fault.path}`
     case 'key-invalid':
-      return `${fault.path} does not hold an Ed25519 private key: ${fault.reason}. Put the key back from a backup; a new key would make everything this node signed the work of a stranger.`
+      return `${fault.path} does not hold an Ed25519 private key: ${fault.reason}. Restore the key from a backup; a new key would make everything this node signed the work of a stranger.`
     default:
       return `The key at ${fault.path} cannot be read or written: ${fault.reason}.`
   }

@@ -92,13 +92,13 @@ export function formatLedgerFinding(finding: LedgerFinding): string {
     case 'entry-misplaced':
       return `Entry ${finding.seq} says that it is entry ${finding.claims}.`
     case 'entry-unlawful':
-      return `Entry ${finding.seq} (${finding.of}) could not lawfully follow: ${finding.why}.`
+      return `Entry ${finding.seq} (${finding.of}) cannot follow what was recorded before it: ${finding.why}.`
     case 'call-not-ended':
       return `Entry ${finding.seq} tells more about ${finding.call === undefined ? 'a call that it does not name' : `call ${finding.call}, which had not ended before it`}.`
     case 'call-not-open':
       return `Entry ${finding.seq} ends call ${finding.call ?? '?'}, which was not open.`
     case 'lookup-differs':
-      return `The lookup table does not say of entry ${finding.seq} what the entry says; it can be deleted while the gateway is stopped (ledger/lookup.db).`
+      return `The lookup table disagrees with entry ${finding.seq}; it can be deleted while the gateway is stopped (ledger/lookup.db).`
     case 'body-missing':
       return `The body of entry ${finding.seq} is gone, and no erasure accounts for it.`
     case 'body-differs':
@@ -110,7 +110,7 @@ export function formatLedgerFinding(finding: LedgerFinding): string {
     case 'tile-differs':
       return `${finding.path} does not hold the hashes of its entries.`
     case 'bundle-unreadable':
-      return `${finding.path} is no entry bundle: ${finding.reason}.`
+      return `${finding.path} is not an entry bundle: ${finding.reason}.`
     case 'bundle-differs':
       return `${finding.path} does not hold the entries that were signed: ${finding.count === 1 ? `entry ${finding.seq} is another` : `${finding.count} are others, the first of them entry ${finding.seq}`}.`
     case 'tail-differs':
@@ -118,7 +118,7 @@ export function formatLedgerFinding(finding: LedgerFinding): string {
     case 'checkpoint-untrusted':
       return `The checkpoint (${finding.where}) cannot be trusted: ${finding.reason}.`
     case 'tail-missing':
-      return `There are ${finding.size} entries, but ${finding.signed} were signed (${finding.where}): the tail was cut off or an older copy put back.${formatPinAdvice(finding.where)}`
+      return `There are ${finding.size} entries, but ${finding.signed} were signed (${finding.where}): the tail was cut off or an older copy was restored.${formatPinAdvice(finding.where)}`
     case 'root-differs':
       return `The first ${finding.signed} entries are not the ones that were signed (${finding.where}).${formatPinAdvice(finding.where)}`
     case 'witness-key-unreadable':
@@ -172,7 +172,7 @@ export function formatUncheckedParts(parts: readonly UncheckedPart[]): string {
 /** What to do about a finding. Only the pin can differ because of something that a person did on purpose. */
 function formatPinAdvice(where: CheckpointLocation): string {
   return where.startsWith('pin ')
-    ? ` If you put back a backup yourself: hearthbus ledger adopt --new-log. ${formatPinRemedies(where.slice('pin '.length))}`
+    ? ` If you restored a backup yourself: hearthbus ledger adopt --new-log. ${formatPinRemedies(where.slice('pin '.length))}`
     : ''
 }
 

@@ -10,5 +10,5 @@ export const foreignDatabaseWriteProjection: Projection<undefined> = {
   name: 'ledger',
   initial: () => undefined,
   apply: {},
-  check: { [FOREIGN_DATABASE_WRITE_KIND]: () => 'another program wrote into the database while the node ran' },
+  check: { [FOREIGN_DATABASE_WRITE_KIND]: () => 'another program wrote to the database while the node ran' },
 }

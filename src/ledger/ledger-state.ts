@@ -77,10 +77,10 @@ export function findLedgerFork(tree: TreeRootReader, signed: TreeHead, source: F
 
 /** What to do about a tree that does not extend what was signed. */
 export const FORK_REMEDIES_TEXT =
-  'Put back the newest copy of the data directory. If it is lost, stop the gateway and go on with this one as a log of ' +
+  'Restore the newest copy of the data directory. If it is lost, stop the gateway and go on with this one as a log of ' +
   'another name: hearthbus ledger adopt --new-log. Do not edit what was signed.'
 const DAMAGE_WAYS_OUT =
-  'Put back the newest copy of the data directory. If it is lost, keep this data directory as evidence and start a new log ' +
+  'Restore the newest copy of the data directory. If it is lost, keep this data directory as evidence and start a new log ' +
   'in an empty one, under another origin; do not edit what was signed.'
 
 /** For a person who knows why the log is not the pinned one. */
@@ -90,28 +90,28 @@ export function formatPinRemedies(path: string): string {
 
 /** For a log that was never started with a pin, or whose pin was removed. */
 export function formatMissingPin(path: string): string {
-  return `Nothing outside of the data directory vouches for it: there is no ${path}. The next start of the gateway makes it; an older log put back before that would not be noticed.`
+  return `Nothing outside of the data directory vouches for it: there is no ${path}. The next start of the gateway makes it; an older log restored before that would not be noticed.`
 }
 
 /** What happened and what to do, for a person. */
 export function formatLedgerFault(fault: SigningFault): string {
   switch (fault.kind) {
     case 'truncated':
-      return `The ledger holds ${fault.size} entries, but this node has signed ${fault.signedSize} (${known(fault.source)}): an older copy of the database was put back, or its tail was cut off. Nothing is recorded or signed until this is settled. ${remedies(fault.source)}`
+      return `The ledger holds ${fault.size} entries, but this node has signed ${fault.signedSize} (${known(fault.source)}): an older copy of the database was restored, or its tail was cut off. Nothing is recorded or signed until this is settled. ${remedies(fault.source)}`
     case 'diverged':
       return `The first ${fault.signedSize} entries of the ledger are not the ones this node has signed (${known(fault.source)}): they were changed, or the database belongs to another history. Nothing is recorded or signed until this is settled. ${remedies(fault.source)}`
     case 'last-signed-missing':
-      return `${fault.path} is missing, though this node has signed a ledger of ${fault.signedSize} entries: without it a database restored from a backup could not be told from the newest one. Put the file back. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
+      return `${fault.path} is missing, though this node has signed a ledger of ${fault.signedSize} entries: without it a database restored from a backup could not be told from the newest one. Restore the file. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
     case 'last-signed-invalid':
-      return `${fault.path} does not hold a checkpoint of this node: ${fault.reason}. Put back the file, or the key and the name that it was signed with: where the configuration sets ledger.origin, it has to be the file's first line. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
+      return `${fault.path} does not hold a checkpoint of this node: ${fault.reason}. Restore the file, or the key and the name that it was signed with: where the configuration sets ledger.origin, it has to be the file's first line. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
     case 'last-signed-unwritable':
       return `No checkpoint was signed, because ${fault.path} could not be written first: ${fault.reason}. Entries are still recorded. Make the file writable; soon changes are refused.`
     case 'pin-key-differs':
-      return `The key of this node, or the name of its log, is ${fault.own}, but ${fault.path} says that this data directory belongs to ${fault.pinned}: the key was replaced, or all of the data. Nothing is recorded or signed until this is settled. Put back keys/node.key and the log that it signed. ${formatPinRemedies(fault.path)}`
+      return `The key of this node, or the name of its log, is ${fault.own}, but ${fault.path} says that this data directory belongs to ${fault.pinned}: the key was replaced, or all of the data. Nothing is recorded or signed until this is settled. Restore keys/node.key and the log that it signed. ${formatPinRemedies(fault.path)}`
     case 'pin-unreadable':
       return `${fault.path}, which says what this node signed last, cannot be read: ${fault.reason}. Without it a log that was cut back could not be told from the newest one. Make it readable. If you know this data directory to be the newest, remove that file.`
     case 'tables-behind':
-      return `The database has followed the ledger up to entry ${fault.size}, but entries up to ${fault.needed} changed its tables: an older copy of the database was put back. Nothing is recorded or signed until this is settled. Put back the newest copy of the database, with its -wal file.`
+      return `The database has followed the ledger up to entry ${fault.size}, but entries up to ${fault.needed} changed its tables: an older copy of the database was restored. Nothing is recorded or signed until this is settled. Restore the newest copy of the database, with its -wal file.`
     case 'behind-stop':
       return `This node stopped and signed its ledger at ${fault.signedSize} entries, but ${fault.size - fault.signedSize} more stand behind that: the node did not write them while it ran. Nothing is recorded or signed until this is settled. ${DAMAGE_WAYS_OUT}`
     case 'lock-lost':
@@ -125,7 +125,7 @@ export function formatLedgerFault(fault: SigningFault): string {
 export function formatLedgerState(state: LedgerState): string | undefined {
   if (state.kind === 'refusing') return formatLedgerFault(state.fault)
   if (state.kind === 'sound') return undefined
-  return `The last verification found ${state.findings} thing(s) wrong with what is stored. Entries are still recorded. Run hearthbus ledger verify to see them, and put back the newest sound copy of the database.`
+  return `The last verification found ${state.findings} thing(s) wrong with what is stored. Entries are still recorded. Run hearthbus ledger verify to see them, and restore the newest sound copy of the database.`
 }
 
 /** Since this moment no checkpoint could be stored. */
@@ -156,9 +156,9 @@ export function formatSigningOutage(outage: SigningOutage): string {
 
 /** The same fault for callers that cannot do anything about it: why nothing is recorded, without paths. */
 export function formatLedgerFaultBriefly({ kind }: LedgerFault): string {
-  if (kind === 'truncated') return 'The ledger takes no entries: an older copy of it was put back.'
+  if (kind === 'truncated') return 'The ledger takes no entries: an older copy of it was restored.'
   if (kind === 'diverged') return 'The ledger takes no entries: those that it has are not the ones that were signed.'
-  if (kind === 'lock-lost') return 'The ledger takes no entries: another process could write it, too.'
+  if (kind === 'lock-lost') return 'The ledger takes no entries: another process may be able to write to it as well.'
   return 'The ledger takes no entries: it is not what was signed.'
 }
 

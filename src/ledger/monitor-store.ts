@@ -70,15 +70,22 @@ export async function checkMonitoredLog(log: MonitoredLog, nowMs: number): Promi
     return quiet
   })
   if (text !== undefined && 'alarm' in text) return text
-  if (text === undefined) return alarm('incomplete', 'The log shows no checkpoint.')
+  if (text === undefined) return alarm('incomplete', 'The log publishes no checkpoint.')
   const opened = verifyAndParseCheckpoint(text, key)
-  if (!opened.ok) return alarm('untrusted', `The log shows a checkpoint that ${formatCheckpointFault(opened.fault)}.`)
+  if (!opened.ok)
+    return alarm(
+      'untrusted',
+      `The log publishes a checkpoint that cannot be trusted: ${formatCheckpointFault(opened.fault)}.`,
+    )
   const round = judge(opened.value, known)
   if (round !== undefined) return round.kind === 'unchanged' ? ((await findSilence(log, nowMs)) ?? round) : round
   const from = known?.checkpoint.size ?? 0
   const missing = await copyTiles(log, opened.value.checkpoint.size, from)
   if (missing !== undefined)
-    return alarm('incomplete', `The log signed ${opened.value.checkpoint.size} entries and does not show ${missing}.`)
+    return alarm(
+      'incomplete',
+      `The log signed ${opened.value.checkpoint.size} entries but does not publish ${missing}.`,
+    )
   const flaw = await treeFlaw(folder, opened.value, known)
   if (flaw !== undefined) return alarm('fork', flaw)
   await writeFileAtomically(join(folder, 'checkpoint'), text)
@@ -92,7 +99,7 @@ function judge({ checkpoint }: SignedCheckpoint, known: SignedCheckpoint | undef
   if (checkpoint.size < size)
     return alarm(
       'rollback',
-      `The log has signed ${size} entries, and now shows ${checkpoint.size}: an older copy was put back.`,
+      `The log had signed ${size} entries and now publishes ${checkpoint.size}: an older copy was restored.`,
     )
   if (checkpoint.size > size) return undefined
   return areBytesEqual(checkpoint.root, root)
@@ -105,7 +112,7 @@ async function findSilence({ folder, silenceMs }: MonitoredLog, nowMs: number): 
   const { mtimeMs } = await stat(join(folder, 'checkpoint'))
   const quietMs = nowMs - mtimeMs
   return quietMs > silenceMs
-    ? alarm('silence', `The log has shown nothing new for ${Math.round(quietMs / 60_000)} minutes.`)
+    ? alarm('silence', `The log has published nothing new for ${Math.round(quietMs / 60_000)} minutes.`)
     : undefined
 }
 
@@ -170,7 +177,7 @@ async function treeFlaw(
   if (!areBytesEqual(computeRootAt(size, node), root))
     return `The tiles of ${size} entries do not have the root that was signed.`
   if (known !== undefined && !areBytesEqual(computeRootAt(from, node), known.checkpoint.root))
-    return `The first ${from} entries are not the ones that the log had signed: it has told two stories.`
+    return `The first ${from} entries are not the ones that the log had signed: the log has forked.`
   return undefined
 }
 

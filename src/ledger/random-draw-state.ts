@@ -43,7 +43,7 @@ const sampled: EntryHandler<DrawState> = (state, entry) => {
 
 const drawn: EntryHandler<DrawState> = (state, entry) => {
   const [epoch, number] = [readEntryNumberField(entry, 'epoch'), readEntryNumberField(entry, 'number')]
-  if (epoch === undefined || number === undefined) return 'it lacks what such an entry says'
+  if (epoch === undefined || number === undefined) return 'a field that such an entry needs is missing or wrong'
   const beta = outputOf(state, entry, { epoch, purpose: 'witness', number })
   return typeof beta === 'string' ? beta : undefined
 }
@@ -56,7 +56,7 @@ export const randomDrawProjection: Projection<DrawState> = {
       const [key, house] = [readEntryTextField(entry, KEY), readEntryTextField(entry, 'node')]
       if (key === undefined || house === undefined) return undefined
       const before = keys.get(KEY)
-      if (!HEX_KEY.test(key)) return 'its key for draws is none'
+      if (!HEX_KEY.test(key)) return 'its key for draws is not valid'
       if (before !== undefined && (before.key !== key || before.house !== house))
         return 'the node drew with another key before'
       keys.set(KEY, { key, house })

@@ -87,17 +87,17 @@ export class WitnessClient {
         })
       this.#remembered = remembered
     }
-    return fail({ kind: 'witness-refused', url, status: 409, reason: 'it remembers another size each time' })
+    return fail({ kind: 'witness-refused', url, status: 409, reason: 'it reports another size each time' })
   }
 
   #accept(signed: SignedCheckpoint, text: string): Result<VerifiedSignature, WitnessFault> {
     const { url, key } = this.#options
     const unreadable = (reason: string) => fail<WitnessFault>({ kind: 'witness-answer-unreadable', url, reason })
     const signatures = parseSignatures(text)
-    if (!signatures.ok) return unreadable('it did not answer signature lines')
+    if (!signatures.ok) return unreadable('its answer is not made of signature lines')
     const verified = verifyNote({ text: signed.note.text, signatures: signatures.value }, [key])
     const [cosignature] = verified.ok ? verified.value : []
-    if (cosignature === undefined) return unreadable(`it did not answer a good signature of ${key.name}`)
+    if (cosignature === undefined) return unreadable(`its answer holds no valid signature of ${key.name}`)
     this.#remembered = signed.checkpoint.size
     return ok(cosignature)
   }

@@ -290,7 +290,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
         return fail(
           round.vote.decision === decision
             ? createVoteFault('ALREADY_VOTED', 'This node has voted before.')
-            : createVoteFault('EQUIVOCATION', 'This node has said the other before, and signs no second vote.'),
+            : createVoteFault('EQUIVOCATION', 'This node has already voted the other way, and signs no second vote.'),
         )
       const nowMs = clock.now()
       if (nowMs >= round.expiresAtMs) return fail(createVoteFault('ROUND_CLOSED', 'The round has lapsed.'))

@@ -52,7 +52,7 @@ describe('cosigning', () => {
     if (!cosign.ok) throw new Error(cosign.fault.message)
     await fixture.ledger.append({ kind: 'test' })
     for (let round = 0; round < 3; round++) await cosign.value()
-    expect(warnings).toEqual(['a witness did not cosign; it is asked every time'])
+    expect(warnings).toEqual(['a witness did not cosign; it is asked again each time'])
   })
 
   it('refuses the key of a log in the place of a witness, which could never cosign', () => {

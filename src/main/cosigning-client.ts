@@ -29,10 +29,10 @@ export function createWitnessCosigningJob(
   for (const { vkey, url } of config.ledger.witnesses) {
     const key = parseVerifierKey(vkey)
     if (!key.ok)
-      return createMisconfiguredStartResult(`ledger.witnesses: ${vkey} is no witness's key: ${key.fault.reason}`)
+      return createMisconfiguredStartResult(`ledger.witnesses: ${vkey} is not a witness's key: ${key.fault.reason}`)
     if (key.value.type !== COSIGNATURE_NOTE_SIGNATURE_TYPE)
       return createMisconfiguredStartResult(
-        `ledger.witnesses: ${vkey} is no witness's key: it is a log’s key; a witness prints its own`,
+        `ledger.witnesses: ${vkey} is not a witness's key: it is a log’s key; a witness prints its own`,
       )
     witnesses.push(new WitnessClient({ url, key: key.value, timeoutMs: TIMEOUT_MS }))
   }
@@ -48,7 +48,7 @@ export function createWitnessCosigningJob(
     }
     for (const fault of round.value.faults)
       if (!told.includes(JSON.stringify(fault)))
-        logger.warn({ fault }, 'a witness did not cosign; it is asked every time')
+        logger.warn({ fault }, 'a witness did not cosign; it is asked again each time')
     if (told.length > 0 && round.value.faults.length === 0) logger.info({}, 'all witnesses cosign again')
     told = round.value.faults.map((fault) => JSON.stringify(fault))
     // This is not the present size, because entries that were recorded meanwhile still have to be cosigned.

@@ -22,7 +22,7 @@ export function explainDataDirectoryTrouble(error: unknown, root: string): strin
   if (WITH_SENTENCE.some((kind) => error instanceof kind)) return readErrorMessage(error)
   if (error instanceof FileUnusableError) return `${error.path} cannot be used: ${error.message}.`
   if (isUnsafeIntegerError(error))
-    return `A database in ${root} contains a number that this program did not write (${readErrorMessage(error)}). Put the directory back from a backup.`
+    return `A database in ${root} contains a number that this program did not write (${readErrorMessage(error)}). Restore the directory from a backup.`
   if (!(error instanceof Error) || !('code' in error)) return undefined
   if (error.code === SQLITE_ERROR) return databaseSentence(error, root)
   // An error of a write to an open file contains no path; a start writes to no other place.
@@ -50,7 +50,7 @@ function fileSentence(error: Error & { readonly code: unknown }, root: string): 
     case 'EISDIR':
     case 'ELOOP':
     case 'ENXIO':
-      return `Something else is in the place of a file in ${root} (${error.message}). Put the directory back from a backup.`
+      return `Something else is in the place of a file in ${root} (${error.message}). Restore the directory from a backup.`
     case 'ENOENT':
       return `${root} is not there and cannot be made (${error.message}).`
     case 'ENOSPC':
@@ -68,7 +68,7 @@ function fullDiskSentence(root: string): string {
 function databaseSentence(error: Error, root: string): string {
   const code = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined
   if (code === SQLITE_NOTADB || code === SQLITE_CORRUPT)
-    return `A database in ${root} is damaged or is none (${error.message}). Put the directory back from a backup.`
+    return `A database in ${root} is damaged or is none (${error.message}). Restore the directory from a backup.`
   if (code === SQLITE_FULL) return fullDiskSentence(root)
   return `The database in ${root} cannot be used (${error.message}). Is the disk full or read-only, or the file another user's?`
 }

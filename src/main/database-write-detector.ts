@@ -26,7 +26,7 @@ export function createForeignDatabaseWriteDetector(options: {
     if (now === seen) return
     seen = now
     const schema = findAlteredSchema(database.sql, migrations)
-    logger.error({ schema }, 'another program wrote into the database; nothing that it wrote is believed')
+    logger.error({ schema }, 'another program wrote to the database; what it wrote is not trusted')
     await ledger.append({ kind: FOREIGN_DATABASE_WRITE_KIND, schema })
     await ledger.verify()
   }

@@ -60,7 +60,7 @@ export async function joinByInvitation(joining: JoiningNodeOptions): Promise<Res
       return fail(`The answer is no member list of ${invitation.communityName} (${community.fault.kind}).`)
     // A signed member list that lacks this node would be stored and exclude it from its own mesh, so it is refused.
     if (findMemberStanding(community.value, identity.id).kind !== 'member')
-      return fail('The member list came without this node.')
+      return fail('The member list does not contain this node.')
     return ok(community.value)
   } finally {
     http.close()

@@ -46,7 +46,8 @@ export const membershipProjection: Projection<MembershipState> = {
     'community.changed': ({ revisions, current }, entry) => {
       const [id, digest] = [readEntryTextField(entry, 'community_id'), readEntryTextField(entry, 'digest')]
       const revision = readEntryNumberField(entry, 'revision')
-      if (id === undefined || digest === undefined || revision === undefined) return 'it lacks what such an entry says'
+      if (id === undefined || digest === undefined || revision === undefined)
+        return 'a field that such an entry needs is missing or wrong'
       const before = revisions.get(id)
       if (before !== undefined && revision <= before.revision)
         return `the member list was at revision ${before.revision} before`
@@ -64,7 +65,7 @@ export const membershipProjection: Projection<MembershipState> = {
     },
     'invitation.used': ({ invitations }, entry) => {
       const [id, nodeId] = [readEntryTextField(entry, 'invitation'), readEntryTextField(entry, 'node_id')]
-      if (id === undefined || nodeId === undefined) return 'it lacks what such an entry says'
+      if (id === undefined || nodeId === undefined) return 'a field that such an entry needs is missing or wrong'
       const before = invitations.get(id)
       if (before !== undefined) return `${before} used that invitation before`
       invitations.set(id, nodeId)
@@ -72,18 +73,18 @@ export const membershipProjection: Projection<MembershipState> = {
     },
     'community.forked': ({ findings }, entry) => {
       const [signer, number] = [readEntryTextField(entry, 'signer'), readEntryNumberField(entry, 'number')]
-      if (signer === undefined || number === undefined) return 'it lacks what such an entry says'
+      if (signer === undefined || number === undefined) return 'a field that such an entry needs is missing or wrong'
       findings.set(forkKey({ signer, number }), true)
       return undefined
     },
     'invitation.reused': ({ findings }, entry) => {
       const id = readEntryTextField(entry, 'invitation')
-      if (id === undefined) return 'it lacks what such an entry says'
+      if (id === undefined) return 'a field that such an entry needs is missing or wrong'
       findings.set(reuseKey(id), true)
       return undefined
     },
   },
-  check: { [MESH_WRITTEN]: () => 'another program wrote into the mesh database' },
+  check: { [MESH_WRITTEN]: () => 'another program wrote to the mesh database' },
 }
 
 /** The community that a stored member list has to be of, and the entry that says so. */

@@ -23,9 +23,9 @@ export async function loadNodeKey(
   if (key.fault.kind !== 'key-missing') return fail(formatKeyFault(key.fault))
   if (isPinned)
     return fail(
-      `${nodeKey} is missing, though a ledger was signed with it (${pin.path}). Put the key and the ledger back from a backup. ${formatPinRemedies(pin.path)}`,
+      `${nodeKey} is missing, though a ledger was signed with it (${pin.path}). Restore the key and the ledger from a backup. ${formatPinRemedies(pin.path)}`,
     )
   return fail(
-    `${nodeKey} is missing, though a ledger was signed with it (${lastSigned}). Put the key back from a backup, or begin anew in an empty data directory: a new key would make everything this node signed the work of a stranger.`,
+    `${nodeKey} is missing, though a ledger was signed with it (${lastSigned}). Restore the key from a backup, or begin anew in an empty data directory: a new key would make everything this node signed the work of a stranger.`,
   )
 }

@@ -39,7 +39,7 @@ export const offerProjection: Projection<OfferState> = {
   apply: {
     'offer.pinned': ({ pins }, entry) => {
       const read = readPins(entry)
-      if (read === undefined) return 'it lacks what such an entry says'
+      if (read === undefined) return 'a field that such an entry needs is missing or wrong'
       const before = pinsOf(pins, read.nodeId)
       if (read.pins.some(([capability]) => before.has(capability))) return 'another definition was pinned before'
       pins.set(read.nodeId, new Map([...before, ...read.pins]))
@@ -47,7 +47,7 @@ export const offerProjection: Projection<OfferState> = {
     },
     'offer.accepted': ({ pins, acceptances }, entry) => {
       const [read, id] = [readPins(entry), readEntryTextField(entry, 'acceptance')]
-      if (read === undefined || id === undefined) return 'it lacks what such an entry says'
+      if (read === undefined || id === undefined) return 'a field that such an entry needs is missing or wrong'
       if (acceptances.has(id)) return 'that acceptance was taken before'
       acceptances.set(id, true)
       pins.set(read.nodeId, new Map([...pinsOf(pins, read.nodeId), ...read.pins]))

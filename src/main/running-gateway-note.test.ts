@@ -16,7 +16,7 @@ describe('the note of a running gateway', () => {
     ['another address', { url: 'http://127.0.0.1:9' }],
     ['another process', { pid: 8 }],
     ['no authenticator', { mac: undefined }],
-    ['an authenticator that is no text', { mac: 7 }],
+    ['an authenticator that is not a text', { mac: 7 }],
   ])('with %s is not believed by a command that would show that token', (_, change) => {
     const text = JSON.stringify({ ...JSON.parse(formatRunningGatewayNote(NOTE, 'hb_owner')), ...change })
     expect(parseRunningGatewayNote(text, 'hb_owner')).toBeUndefined()

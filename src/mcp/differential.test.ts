@@ -192,7 +192,7 @@ describe('the gateway and the MCP SDK give the same answer to', () => {
       asked('tools/call', { name: 'asking', inputResponses: { name: { method: 'x', result: {} } } }),
     ],
     ['a state that nobody sealed', asked('tools/call', { name: 'asking', requestState: 'x' })],
-    ['a state that is no text', asked('tools/call', { name: 'asking', requestState: 7 })],
+    ['a state that is not a text', asked('tools/call', { name: 'asking', requestState: 7 })],
     ['answers that are none', asked('tools/call', { name: 'asking', inputResponses: 7 })],
     ['the tools', asked('tools/list')],
     ['the resources', asked('resources/list')],

@@ -63,8 +63,8 @@ describe('a session of the 2025 family', () => {
 
   it.each([
     ['logging/setLevel', { level: 'loud' }, '"level" is one of debug, info, notice, '],
-    ['resources/subscribe', { uri: 7 }, '"uri" is a text'],
-    ['resources/unsubscribe', {}, '"uri" is a text'],
+    ['resources/subscribe', { uri: 7 }, '"uri" must be a string'],
+    ['resources/unsubscribe', {}, '"uri" must be a string'],
   ])('says of %s what its parameters are', async (method, params, shape) => {
     const { url } = await open([echo])
     const { post } = await legacyClient(url)

@@ -36,14 +36,15 @@ export type McpRequest =
 
 /** Why parameters are refused that fit no request. */
 const SHAPES: Readonly<Record<McpRequest['method'], string>> = {
-  'tools/call': '"name" is a text and "arguments", if given, an object',
-  'resources/read': '"uri" is a text',
-  'prompts/get': '"name" is a text and "arguments", if given, an object of texts',
-  'completion/complete': '"ref" names a prompt or a resource, "argument" has a "name" and a "value" of text',
-  'tools/list': '"cursor", if given, is a text',
-  'resources/list': '"cursor", if given, is a text',
-  'resources/templates/list': '"cursor", if given, is a text',
-  'prompts/list': '"cursor", if given, is a text',
+  'tools/call': '"name" must be a string and "arguments", if given, an object',
+  'resources/read': '"uri" must be a string',
+  'prompts/get': '"name" must be a string and "arguments", if given, an object of strings',
+  'completion/complete':
+    '"ref" must name a prompt or a resource, and "argument" must have a "name" and a "value", both strings',
+  'tools/list': '"cursor", if given, must be a string',
+  'resources/list': '"cursor", if given, must be a string',
+  'resources/templates/list': '"cursor", if given, must be a string',
+  'prompts/list': '"cursor", if given, must be a string',
 }
 
 export function createInvalidParamsError(method: string, shape: string): McpProtocolError {

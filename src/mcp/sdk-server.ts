@@ -123,7 +123,7 @@ function toSdkError({ code, message, data }: McpProtocolError): ProtocolError {
   return new ProtocolError(code, message, data)
 }
 
-const URI_SHAPE = '"uri" is a text'
+const URI_SHAPE = '"uri" must be a string'
 
 function wrongParams(method: string, shape: string): ProtocolError {
   return toSdkError(createInvalidParamsError(method, shape))

@@ -78,7 +78,7 @@ export class CallerSessions {
     const session = completeProposedSession(offer, answer.value, { self, peer: peer.nodeId, nowMs: clock.monotonic() })
     return session === undefined
       ? fail({
-          ...createMalformedMeshReplyFault(`${peer.nodeId} answered a handshake that makes no sense.`),
+          ...createMalformedMeshReplyFault(`${peer.nodeId} answered the handshake with something invalid.`),
           begun: false,
         })
       : ok(session)

@@ -145,11 +145,11 @@ const JOIN_SENTENCES: Readonly<Partial<Record<JoinFault['kind'], string>>> = {
   'wrong-proof': 'The invitation’s secret is not known to the sender.',
   revoked: 'This node was revoked from the community.',
   'name-taken': 'Another member has that name. Set node.name to another one.',
-  'no-authority': 'This node may no longer let anybody in.',
+  'no-authority': 'This node may no longer admit members.',
 }
 
 function misread(why: string): Fault {
-  return createMeshRefusal('bad_request', 'question', `The question cannot be read: ${why}.`)
+  return createMeshRefusal('bad_request', 'question', `The request cannot be read: ${why}.`)
 }
 
 function notHere(question: string): Fault {

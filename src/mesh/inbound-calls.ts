@@ -184,7 +184,7 @@ export class InboundCallHandler {
     return fail({
       kind: 'internal',
       code: 'internal_error',
-      message: 'Something went wrong inside. The log says what.',
+      message: 'An internal error occurred. The log of the gateway has the details.',
     })
   }
 

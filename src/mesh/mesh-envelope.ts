@@ -160,7 +160,13 @@ export function parseMeshEnvelope(field: (name: string) => string | undefined): 
     actor !== undefined && !isActorName(actor) && 'actor',
   ].filter((name) => name !== false)
   if (wrong.length > 0 || version === undefined || deadlineMs === undefined || hops === undefined)
-    return fail(createMeshRefusal('bad_request', 'envelope', `The envelope lacks, or garbles: ${wrong.join(', ')}.`))
+    return fail(
+      createMeshRefusal(
+        'bad_request',
+        'envelope',
+        `These fields of the envelope are missing or malformed: ${wrong.join(', ')}.`,
+      ),
+    )
   return ok({
     capability,
     version,

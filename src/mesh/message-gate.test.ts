@@ -86,7 +86,7 @@ describe('envelope', () => {
   it('is invalid with an actor of another form', () => {
     for (const actor of ['', 'a b', '/claude', 'claude, gpt', 'x'.repeat(129), '<b>', 'J\u00fcrgen', 'a\n']) {
       const read = parseMeshEnvelope((name) => (name === 'actor' ? actor : vectors.call.envelope[name]))
-      expect(!read.ok && read.fault.message).toBe('The envelope lacks, or garbles: actor.')
+      expect(!read.ok && read.fault.message).toBe('These fields of the envelope are missing or malformed: actor.')
     }
   })
 

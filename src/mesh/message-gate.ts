@@ -84,7 +84,7 @@ export function createNonMemberRefusal(
 ): Fault {
   return standing === 'revoked'
     ? createMeshRefusal('revoked', 'revoked', `${nodeId} was revoked from ${name}.`)
-    : createMeshRefusal('unauthorized', 'stranger', `${nodeId} is no member of ${name}.`)
+    : createMeshRefusal('unauthorized', 'stranger', `${nodeId} is not a member of ${name}.`)
 }
 
 export function admitMessage(sealed: MessageWithProof, parts: MessageGateDependencies): Result<AdmittedMessage, Fault> {
@@ -153,7 +153,7 @@ function checkNew(
     : createMeshRefusal(
         'expired',
         'replayed',
-        `The request ${requestId} was here before. Send it anew, under a new id.`,
+        `The request ${requestId} was received before. Send it again under a new id.`,
       )
 }
 

@@ -142,11 +142,11 @@ describe('offers of another node', () => {
   })
 
   it.each([
-    ['{+anything}', /no URI with a scheme/],
-    ['no scheme', /no URI with a scheme/],
+    ['{+anything}', /not a URI with a scheme/],
+    ['no scheme', /not a URI with a scheme/],
     ['hs4://devices/{ref}', /addresses with hs4: belong to resources of this node/],
     ['HS4://devices', /belong to resources of this node/],
-    ['x://a\u200Bb', /no URI with a scheme/],
+    ['x://a\u200Bb', /not a URI with a scheme/],
   ])('have addresses of their own: not %s', (uri, reason) => {
     const screened = screen([saying({ name: 'garden.map', face: { kind: 'resource', uri, mimeType: 'text/plain' } })])
     expect(screened.offered).toEqual([])

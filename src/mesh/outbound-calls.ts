@@ -281,5 +281,5 @@ function dataOf(outcome: Outcome): Result<JsonObject, Fault> {
   const { data } = outcome.value
   return isJsonObject(data)
     ? ok(data)
-    : fail(createMalformedMeshReplyFault('The peer answered something that is no object.'))
+    : fail(createMalformedMeshReplyFault('The peer answered something that is not an object.'))
 }

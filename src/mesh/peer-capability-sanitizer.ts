@@ -20,8 +20,7 @@ const URI = /^[a-z][a-z0-9.+-]*:[^\s]*$/i
 export function sanitizePeerCapability(capability: PeerCapability, node: string): Result<PeerCapability, string> {
   const face = visibleFace(capability.face)
   if (!face.ok) return face
-  if (!isPrintableText(JSON.stringify(capability.params)))
-    return fail('its parameters have characters that nobody can see')
+  if (!isPrintableText(JSON.stringify(capability.params))) return fail('its parameters contain invisible characters')
   const shownNode = sanitizeLine(node, 64)
   const title = sanitizeLine(capability.title, MAX_TITLE) || capability.name
   const words = sanitizeLine(capability.description, MAX_DESCRIPTION)
@@ -35,12 +34,12 @@ export function sanitizePeerCapability(capability: PeerCapability, node: string)
 
 function visibleFace(face: McpExposure): Result<McpExposure, string> {
   if (face.kind === 'resource') {
-    if (!URI.test(face.uri) || !isPrintableText(face.uri)) return fail('its address is no URI with a scheme')
-    return MIME_TYPE.test(face.mimeType) ? ok(face) : fail('its media type is none')
+    if (!URI.test(face.uri) || !isPrintableText(face.uri)) return fail('its address is not a URI with a scheme')
+    return MIME_TYPE.test(face.mimeType) ? ok(face) : fail('its media type is not valid')
   }
   if (face.kind !== 'prompt') return ok(face)
   if (face.arguments.some(({ name }) => !ARGUMENT_NAME.test(name)))
-    return fail('one of its arguments has a name that nobody could spell')
+    return fail('one of its arguments has a name that cannot be typed')
   return ok({ kind: 'prompt', arguments: face.arguments.map(visibleArgument) })
 }
 

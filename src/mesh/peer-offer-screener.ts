@@ -64,7 +64,7 @@ export class PeerOfferScreener {
     this.#ownRevision++
     const { store, bus, logger } = this.#parts
     store.keepPrefixes(bus.registry.reserved).catch((error: unknown) => {
-      logger.warn({ err: error }, 'which families this node has could not be written down')
+      logger.warn({ err: error }, 'the families of this node could not be stored')
     })
   }
 
@@ -141,7 +141,7 @@ export class PeerOfferScreener {
         'offers of a node are withheld until a person accepts them',
       )
     store.noteWithheld(nodeId, withheld).catch((error: unknown) => {
-      logger.warn({ err: error, node: nodeId }, 'what is withheld of a node could not be written down')
+      logger.warn({ err: error, node: nodeId }, 'what is withheld of a node could not be stored')
     })
   }
 }

@@ -110,7 +110,7 @@ export function createLostAnswerFault(nodeId: string, idempotent: boolean, why: 
   return {
     kind: 'unknown-outcome',
     code: 'partition',
-    message: `${nodeId} went away before it answered: ${why}. It may or may not have done it: look before trying again.`,
+    message: `${nodeId} went away before it answered: ${why}. It may or may not have done it: check the state before trying again.`,
   }
 }
 

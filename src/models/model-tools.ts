@@ -58,8 +58,8 @@ export const createChatTool = (instance: ModelInstance) =>
       params: z
         .strictObject({
           model: modelName,
-          temperature: z.number().min(0).max(2).exactOptional().describe('0 is always the same, 2 is wild.'),
-          max_tokens: z.int().min(1).max(131_072).exactOptional().describe('At most so long an answer.'),
+          temperature: z.number().min(0).max(2).exactOptional().describe('0: hardly any variation; 2: the most.'),
+          max_tokens: z.int().min(1).max(131_072).exactOptional().describe('Longest answer, in tokens.'),
         })
         .default({}),
       input: z.strictObject({

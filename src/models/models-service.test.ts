@@ -92,7 +92,7 @@ describe('models on several nodes', () => {
     expect(here.recentTraces(3).map(({ toNode }) => toNode)).toEqual([undefined, 'here', 'there'])
     expect(await here.call('llm.chat', [1, 0], { ...hello, params: { model: 'huge' } }, ME)).toMatchObject({
       fault: {
-        message: 'No provider of llm.chat serves the params asked for; there is {"model":"big"}, {"model":"small"}.',
+        message: 'No provider of llm.chat serves the requested params; available: {"model":"big"}, {"model":"small"}.',
       },
     })
   })

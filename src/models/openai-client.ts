@@ -109,7 +109,7 @@ async function* chat(
       const data = line.slice(5).trim()
       if (data === '[DONE]') break
       const parsed = chunk.safeParse(parseJsonOrUndefined(data))
-      if (!parsed.success) return fail(malformedAnswer(`${options.url} sent something that is no part of an answer.`))
+      if (!parsed.success) return fail(malformedAnswer(`${options.url} sent something that is not part of an answer.`))
       usage = parsed.data.usage ?? usage
       const [choice] = parsed.data.choices
       finish = choice?.finish_reason ?? finish

@@ -91,7 +91,7 @@ export interface RuntimeState {
 /** The limit for this list; further followers are only found in their own entries. */
 const MAX_FOLLOWERS = 64
 
-const INCOMPLETE = 'it lacks what such an entry says'
+const INCOMPLETE = 'a field that such an entry needs is missing or wrong'
 
 const taskEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
   [TASK_CREATED_KIND]: ({ tasks }, entry) => {

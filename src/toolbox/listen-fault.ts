@@ -12,7 +12,7 @@ export function explainListenFault(error: unknown, settings: ListenAddressSettin
     case 'EADDRINUSE':
       return `${portName} belongs to another program. Stop that, or set ${portKey}.`
     case 'EADDRNOTAVAIL':
-      return `${hostKey} is ${host}, which is no address of this machine.`
+      return `${hostKey} is ${host}, which is not an address of this machine.`
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return `${hostKey} is ${host}, a name that does not resolve. Set an address of this machine.`

@@ -18,6 +18,6 @@ describe('a regular job', () => {
     })
     await vi.waitUntil(() => turns > failures.length, { timeout: 60_000 })
     stop()
-    expect(lines.slice(0, 4)).toEqual(['full', 'gone', 'a regular job works again', 'full'])
+    expect(lines.slice(0, 4)).toEqual(['full', 'gone', 'a periodic job works again', 'full'])
   })
 })

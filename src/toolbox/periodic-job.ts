@@ -17,11 +17,11 @@ export function startPeriodicJob(
   let told: string | undefined
   const failed = (error: unknown): void => {
     const why = readErrorMessage(error)
-    if (why !== told) logger.error({ err: error }, 'a regular job failed; it is tried again, and said once')
+    if (why !== told) logger.error({ err: error }, 'a periodic job failed; it is tried again, and logged only once')
     told = why
   }
   const succeeded = (): void => {
-    if (told !== undefined) logger.info({}, 'a regular job works again')
+    if (told !== undefined) logger.info({}, 'a periodic job works again')
     told = undefined
   }
   const run = (): void => {

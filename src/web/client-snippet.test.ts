@@ -22,7 +22,7 @@ describe('what a client is told', () => {
   it('has a token, and says whose address, where other machines come in', () => {
     expect(createClientSnippet('claude-code', OPEN)).toEqual({
       where:
-        "On another machine this one's address goes where 127.0.0.1 is, and the token can be left out on this one. In a terminal:",
+        'On another machine, write this machine’s address instead of 127.0.0.1; on this machine the token can be left out. In a terminal:',
       what: 'claude mcp add --transport http hearthbus "http://127.0.0.1:7420/mcp?names=underscore" --header "Authorization: Bearer hb_…"',
       hasToken: true,
     })

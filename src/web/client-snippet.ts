@@ -52,9 +52,9 @@ export function createClientSnippet(client: McpClientName, facts: ClientSnippetI
   const isOpen = !isLoopback(listen.host)
   const hasToken = isNeededHere || isOpen
   const headers = hasToken ? { headers: { authorization: `Bearer ${TOKEN}` } } : {}
-  const leftOut = isNeededHere ? '' : ', and the token can be left out on this one'
+  const leftOut = isNeededHere ? '' : '; on this machine the token can be left out'
   const elsewhere =
-    isOpen && isReachedHere ? `On another machine this one's address goes where ${hostname} is${leftOut}. ` : ''
+    isOpen && isReachedHere ? `On another machine, write this machine’s address instead of ${hostname}${leftOut}. ` : ''
   switch (client) {
     case 'claude-desktop':
       return {

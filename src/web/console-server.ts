@@ -66,11 +66,11 @@ export function createConsoleHandler(
     const [path = '/'] = (request.url ?? '/').split('?', 1)
     const page = pages.get(path === '/' ? '/index.html' : path)
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      return text(response, 405, 'The console is read here; what it does goes to /api.')
+      return text(response, 405, 'The console is only read here; its actions go to /api.')
     if (page !== undefined) return send(request, response, page)
     if (path === '/' && pages.size === 0)
       return text(response, 503, 'The console is not built. In a clone: npm run build:console')
-    return text(response, 404, 'Nothing lives here. / is the console, /mcp for agents, /api for programs.')
+    return text(response, 404, 'Nothing is served at this path. / is the console, /mcp for agents, /api for programs.')
   }
 }
 

@@ -54,12 +54,12 @@ describe('doctor', () => {
         level: 'warn',
         about: 'rules and profiles',
         sentence:
-          'the rule that says forbid names hs4.script.run, which nothing here is called. Did you mean hs4.scripts.run?',
+          'the rule that says forbid names hs4.script.run, but nothing here has that name. Did you mean hs4.scripts.run?',
       },
       {
         level: 'warn',
         about: 'rules and profiles',
-        sentence: 'the profile evening names lamps.*, which nothing here is called.',
+        sentence: 'the profile evening names lamps.*, but nothing here has that name.',
       },
     ])
   })

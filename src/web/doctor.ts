@@ -139,7 +139,7 @@ function gatewayFinding({ gateway, openWithoutToken }: DoctorFacts, others: read
     return toFinding(
       'fail',
       about,
-      `its process lives, but ${gateway.url} does not answer. Stop it and start it again; its log says more.`,
+      `its process runs, but ${gateway.url} does not answer. Stop it and start it again; its log says more.`,
     )
   if (openWithoutToken !== undefined)
     return refusal(about, `none would start. ${explainListenerWithoutToken(openWithoutToken)}`)

@@ -39,10 +39,10 @@ export function createEventStreamHandler({ feed, signIn, node }: EventStreamOpti
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const known = signIn.know(request.headers, request.socket.remoteAddress)
     if (request.method !== 'GET') return refuse(response, 405, 'Events are read, not written.')
-    if (isCrossSiteRequest(request.headers)) return refuse(response, 403, 'Other sites’ pages are told nothing.')
+    if (isCrossSiteRequest(request.headers)) return refuse(response, 403, 'Pages of other sites may not read this.')
     if (!known.ok) return refuse(response, known.fault.status, known.fault.message)
     const { caller } = known.value
-    if (!mayViewStatus(caller)) return refuse(response, 403, 'This credential is narrowed, and reading is not in it.')
+    if (!mayViewStatus(caller)) return refuse(response, 403, 'This credential is narrowed and does not cover reading.')
     if (streams.size >= MAX_STREAMS) makeRoom(streams)
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',

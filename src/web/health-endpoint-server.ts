@@ -52,7 +52,7 @@ export function createHealthEndpointHandler({
     const known = isLocalRequest(headers, socket.remoteAddress) ? undefined : know(headers, socket.remoteAddress)
     if (known?.ok === false) return sendJsonResponse(response, known.fault.status, { error: known.fault.message })
     if (known?.ok === true && !mayViewStatus(known.value))
-      return sendJsonResponse(response, 403, { error: 'This credential is narrowed, and reading is not in it.' })
+      return sendJsonResponse(response, 403, { error: 'This credential is narrowed and does not cover reading.' })
     const { text, contentType } = await metrics()
     response.writeHead(200, { 'content-type': contentType }).end(text)
   }

@@ -79,7 +79,8 @@ export async function startHttpListener(options: ListenerOptions): Promise<HttpL
       response.once('prefinish', () => response.setTimeout(takingTimeoutMs, () => response.destroy()))
       dispatch({ routes, rules: options.rules }, request, response).catch((error: unknown) => {
         options.logger.error({ err: error, path: request.url }, 'a request failed')
-        if (!response.headersSent) answer(response, 500, 'Something went wrong here. The log says what.')
+        if (!response.headersSent)
+          answer(response, 500, 'An internal error occurred. The log of the gateway has the details.')
         else response.destroy()
       })
     },
@@ -113,7 +114,11 @@ async function dispatch(
   }
   const route = routes.find(({ prefix }) => owns(prefix, request.url ?? '/'))
   if (route === undefined) {
-    answer(response, 404, 'Nothing lives here. /mcp is for agents, /api for programs, /health for monitors.')
+    answer(
+      response,
+      404,
+      'Nothing is served at this path. /mcp is for agents, /api for programs, /health for monitors.',
+    )
     return
   }
   await route.handle(request, response)
@@ -156,7 +161,7 @@ function hangUp(error: Error & { readonly code?: string }, socket: Duplex, respo
   socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
 }
 
-const NO_REQUEST = ['400 Bad Request', 'This is no HTTP request.'] as const
+const NO_REQUEST = ['400 Bad Request', 'This is not an HTTP request.'] as const
 const COMPLAINTS: Readonly<Record<string, readonly [status: string, message: string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request took too long to arrive. Nothing was done.'],
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers of the request are too large.'],

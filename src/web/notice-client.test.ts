@@ -22,7 +22,7 @@ describe('a notice on its way', () => {
     ])
     expect(JSON.parse(inbox.letters[0]?.body ?? '')).toEqual({
       title: 'home: a trial',
-      message: 'This is a trial: nothing waits. You will be told here when a call does.',
+      message: 'This is a test: nothing waits. You will be notified here when a call does.',
       link,
       event: 'trial',
       node: 'home',
@@ -35,7 +35,7 @@ describe('a notice on its way', () => {
     await using inbox = await openInbox()
     expect(await postNotice(NOTICE, place(inbox.url, { format: 'ntfy', link: 'http://home.example/' }))).toBeUndefined()
     const [letter] = inbox.letters
-    expect(letter?.body).toBe('This is a trial: nothing waits. You will be told here when a call does.')
+    expect(letter?.body).toBe('This is a test: nothing waits. You will be notified here when a call does.')
     expect(letter?.headers).toMatchObject({
       title: 'home: a trial',
       priority: 'high',
@@ -57,7 +57,7 @@ describe('a notice on its way', () => {
     await using inbox = await openInbox()
     for (const status of [301, 307]) {
       inbox.answer(status, { location: elsewhere.url })
-      expect(await postNotice(NOTICE, place(inbox.url))).toBe(`it answered ${status}, and is not followed elsewhere`)
+      expect(await postNotice(NOTICE, place(inbox.url))).toBe(`it answered ${status}; redirects are not followed`)
     }
     expect(elsewhere.letters).toEqual([])
   })

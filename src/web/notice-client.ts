@@ -39,9 +39,7 @@ export async function postNotice(
 }
 
 function refusal(status: number): string {
-  return status >= 300 && status < 400
-    ? `it answered ${status}, and is not followed elsewhere`
-    : `it answered ${status}`
+  return status >= 300 && status < 400 ? `it answered ${status}; redirects are not followed` : `it answered ${status}`
 }
 
 /** The message of `fetch` says only that it failed; the reason is in the cause. */

@@ -26,7 +26,10 @@ describe('a place', () => {
       })
     expect(resolveNoticeDestination(wanted, { NTFY_TOKEN: 'tk_1\nX-Other: 1' })).toEqual({
       ok: false,
-      fault: { host: 'ntfy.example', trouble: 'the environment variable NTFY_TOKEN holds what cannot be a token' },
+      fault: {
+        host: 'ntfy.example',
+        trouble: 'the environment variable NTFY_TOKEN holds a value that cannot be a token',
+      },
     })
   })
 
@@ -38,7 +41,7 @@ describe('a place', () => {
 
   it('is named by its host when people are not told there', () => {
     expect(explainUndeliveredNotices([{ host: 'ntfy.example', trouble: 'it answered 403' }])).toBe(
-      'People are not told at ntfy.example that calls wait for them: it answered 403.',
+      'Notices about waiting calls do not reach ntfy.example: it answered 403.',
     )
   })
 })
@@ -51,7 +54,7 @@ describe('the doctor, of places where people are told', () => {
         about: 'notify',
         level: 'warn',
         sentence:
-          'People are not told at ntfy.example that calls wait for them: the environment variable NTFY_TOKEN, which should hold its token, is not set.',
+          'Notices about waiting calls do not reach ntfy.example: the environment variable NTFY_TOKEN, which should hold its token, is not set.',
       },
     ])
     expect(examineNotifyDestinations([wanted], { NTFY_TOKEN: 'tk_1' })).toEqual([

@@ -30,7 +30,7 @@ export function resolveNoticeDestination(
   const variable = `the environment variable ${tokenVariable}`
   if (token === '') return fail({ host, trouble: `${variable}, which should hold its token, is not set` })
   // Checked here, because the error for an invalid header would contain the token.
-  if (!/^[\x21-\x7E]+$/.test(token)) return fail({ host, trouble: `${variable} holds what cannot be a token` })
+  if (!/^[\x21-\x7E]+$/.test(token)) return fail({ host, trouble: `${variable} holds a value that cannot be a token` })
   return ok({ ...place, token })
 }
 
@@ -60,7 +60,5 @@ export function examineNotifyDestinations(
 }
 
 export function explainUndeliveredNotices(failing: readonly UnusableNoticeDestination[]): string {
-  return failing
-    .map(({ host, trouble }) => `People are not told at ${host} that calls wait for them: ${trouble}.`)
-    .join(' ')
+  return failing.map(({ host, trouble }) => `Notices about waiting calls do not reach ${host}: ${trouble}.`).join(' ')
 }

@@ -112,7 +112,7 @@ describe('a notice', () => {
   it('says of a trial that it is one', () => {
     expect(createTestNotice('home')).toEqual({
       title: 'home: a trial',
-      text: 'This is a trial: nothing waits. You will be told here when a call does.',
+      text: 'This is a test: nothing waits. You will be notified here when a call does.',
       facts: { event: 'trial', node: 'home', count: 0, waiting: [] },
     })
   })

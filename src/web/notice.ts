@@ -48,7 +48,7 @@ export function createApprovalNotice(
 
 /** For a person who has just configured an address and wants to test it. */
 export function createTestNotice(node: string): PersonNotice {
-  const text = 'This is a trial: nothing waits. You will be told here when a call does.'
+  const text = 'This is a test: nothing waits. You will be notified here when a call does.'
   return { title: `${node}: a trial`, text, facts: { event: 'trial', node, count: 0, waiting: [] } }
 }
 

@@ -114,14 +114,17 @@ describe('people who are to be told', () => {
     expect(reporter.health()).toEqual({
       status: 'degraded',
       details: {
-        advice: `People are not told at ${host} that calls wait for them: it answered 503. Try it with: hearthbus notify.`,
+        advice: `Notices about waiting calls do not reach ${host}: it answered 503. Try it with: hearthbus notify.`,
         places: 1,
         notices: 0,
       },
     })
     inbox.answer(200)
     await expect.poll(() => reporter.health()).toEqual({ status: 'ok', details: { places: 1, notices: 1 } })
-    expect(lines).toEqual(['a notice was not taken; it is tried again while the call waits', 'notices are taken again'])
+    expect(lines).toEqual([
+      'a notice was not accepted; it is tried again while the call waits',
+      'notices are accepted again',
+    ])
   })
 
   it('have a rest between two notices', async () => {

@@ -58,7 +58,7 @@ export function startNotifier(parts: NotifierDependencies): Notifier | undefined
   if (config.notify.length === 0) return undefined
   const places = config.notify.map((destination) => resolveNoticeDestination(destination, environment))
   const unusable = places.flatMap((place) => (place.ok ? [] : [place.fault]))
-  for (const place of unusable) logger.warn(place, 'people are told nothing at one of the places in notify')
+  for (const place of unusable) logger.warn(place, 'notices do not reach one of the destinations in notify')
   const tellers = places.flatMap((place) => (place.ok ? [new Teller(place.value, parts)] : []))
   const hear = (approval: Approval): void => {
     for (const teller of tellers) teller.hear(approval)
@@ -154,8 +154,8 @@ class Teller {
     const { logger } = this.#parts
     const { host } = this
     if (trouble !== undefined && trouble !== this.trouble)
-      logger.warn({ host, trouble }, 'a notice was not taken; it is tried again while the call waits')
-    if (trouble === undefined && this.trouble !== undefined) logger.info({ host }, 'notices are taken again')
+      logger.warn({ host, trouble }, 'a notice was not accepted; it is tried again while the call waits')
+    if (trouble === undefined && this.trouble !== undefined) logger.info({ host }, 'notices are accepted again')
     this.trouble = trouble
     this.#failures = trouble === undefined ? 0 : this.#failures + 1
     if (trouble === undefined) this.taken += 1

@@ -34,7 +34,7 @@ export function addSignInRoutes(api: HonoApi, { signIn, ledger, tooMany }: ApiOp
       return createRefusalResponse(
         403,
         code === undefined
-          ? 'This token is not, or no longer, good here.'
+          ? 'This token is not valid here, or no longer.'
           : 'This link was used already, or is too old. `hearthbus console` prints a new one.',
       )
     const { id: principal, role } = session.principal

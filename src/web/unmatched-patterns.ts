@@ -29,6 +29,6 @@ export function explainUnmatchedPatterns(
     .filter(({ pattern }) => !offered.some((name) => matchesPattern(pattern, name)))
     .map(
       ({ pattern, what }) =>
-        `${what} names ${pattern}, which nothing here is called.${formatNameSuggestion(findClosestNames(pattern, offered))}`,
+        `${what} names ${pattern}, but nothing here has that name.${formatNameSuggestion(findClosestNames(pattern, offered))}`,
     )
 }

@@ -86,10 +86,10 @@ describe('every tool that reads', () => {
 
 describe('words for a model', () => {
   it.each([
-    ['3 calls wait for a person: hearthbus approvals.', '3 calls wait for a person. The owner sees to it.'],
+    ['3 calls wait for a person: hearthbus approvals.', '3 calls wait for a person. The owner has to fix this.'],
     [
       'Tools of desk are new or changed and are withheld. Look at them: hearthbus devices show desk.',
-      'Tools of desk are new or changed and are withheld. The owner sees to it.',
+      'Tools of desk are new or changed and are withheld. The owner has to fix this.',
     ],
     ['All is well.', 'All is well.'],
   ])('name no terminal command: %s', (said, told) => {

@@ -51,7 +51,7 @@ describe('a node that asks everybody for a token', () => {
     const named = await hearthbus(['call', 'server_ping'], { HEARTHBUS_TOKEN: token })
     expect([named.code, named.said]).toEqual([0, expect.stringContaining('"pong": true')])
     const wrong = await hearthbus(['status'], { HEARTHBUS_TOKEN: `hb_${'A'.repeat(43)}` })
-    expect([wrong.code, wrong.said]).toEqual([4, 'This token is not, or no longer, good here.\n'])
+    expect([wrong.code, wrong.said]).toEqual([4, 'This token is not valid here, or no longer.\n'])
   })
 
   it('says where the token goes in a client', async () => {

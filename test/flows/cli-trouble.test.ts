@@ -65,7 +65,7 @@ describe('settings that do nothing', () => {
     const gateway = await startGatewayProcess(home)
     await gateway.stop()
     expect(gateway.log()).toContain('configuration: homeseer.user does nothing without homeseer.url\n')
-    expect(gateway.log()).toContain('configuration: skills.roots: /nowhere/at/all is no folder')
+    expect(gateway.log()).toContain('configuration: skills.roots: /nowhere/at/all is not a folder')
     const { code, said } = await hearthbus('doctor')
     expect([code, said]).toEqual([0, expect.stringContaining('! configuration: homeseer.user does nothing without')])
   })
@@ -164,7 +164,7 @@ describe('a wrong command line', () => {
   ])('names what is there and where help is: %s', async (sentence, ...words) => {
     const { code, said } = await hearthbus(...words)
     expect([code, said]).toEqual([2, expect.stringContaining(sentence)])
-    expect(said).toMatch(/\nBehind any command, --help says what it takes\.\n$/)
+    expect(said).toMatch(/\nAdd --help to any command to see what it takes\.\n$/)
   })
 
   it('names a file that is not there, and what a file is still needed for', async () => {

@@ -108,7 +108,7 @@ describe('somebody who tries to pass for a device', () => {
           id: deviceId,
           door: 'websocket',
           why: 'wrong-credentials',
-          sentence: 'Somebody knocked with credentials that are not, or no longer, the device’s.',
+          sentence: 'A client connected with credentials that are not the device’s, or no longer.',
           address: '127.0.0.1',
           count: 3,
         },

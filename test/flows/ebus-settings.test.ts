@@ -220,7 +220,7 @@ describe('an agent that knows only the list of tools', () => {
     const health = await call(client, 'server_health')
     expect(health.data.attention).toContainEqual({
       about: 'approvals',
-      sentence: '1 call waits for a person. The owner sees to it.',
+      sentence: '1 call waits for a person. The owner has to fix this.',
     })
   })
 })

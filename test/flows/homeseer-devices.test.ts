@@ -357,7 +357,8 @@ describe('intents', () => {
     expect(await house.call('hs4.change.commit', { token: 'chg_gone' })).toMatchObject({
       error: {
         code: 'NOT_FOUND',
-        fixHint: 'Prepare the change again: a token ends with its time, and is good only for whoever prepared it.',
+        fixHint:
+          'Prepare the change again: a token ends with its time, and is valid only for the caller that prepared it.',
         suggestedNextToolCalls: [{ name: 'hs4.help.route', args: { goal: 'use hs4.change.prepare' } }],
       },
     })

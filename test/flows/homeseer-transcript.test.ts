@@ -125,7 +125,7 @@ describe('calls', () => {
     })
   })
 
-  it('C11 prepare with a ref that is no number: BAD_REQUEST, and no token', async () => {
+  it('C11 prepare with a ref that is not a number: BAD_REQUEST, and no token', async () => {
     const answer = await ask('hs4.change.prepare', { toolName: 'hs4.devices.set', args: { ref: 'abc' } })
     expect(errorOf(answer)).toEqual({ code: 'BAD_REQUEST', retryable: false })
     expect(JSON.stringify(answer)).not.toContain('chg_')

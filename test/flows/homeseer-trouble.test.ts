@@ -40,7 +40,7 @@ describe('a file of names that cannot be read', () => {
   it('refuses the start with a sentence and exit code 2, and the doctor says the same', async () => {
     const aliasFile = join(world.folder, 'aliases.json')
     writeFileSync(aliasFile, '{"lamp": ["reading lamp"]}')
-    const sentence = `homeseer.aliasFile: ${aliasFile} has mistakes: "lamp" is no key such as device:101.`
+    const sentence = `homeseer.aliasFile: ${aliasFile} has mistakes: "lamp" is not a key such as device:101.`
     expect(await diagnosis({ aliasFile })).toContain(`✗ homeseer: ${sentence}`)
     expect(await hearthbus(['up'])).toEqual({ code: 2, said: `${sentence}\n` })
   })
@@ -163,7 +163,7 @@ describe('the environment', () => {
     const { code, said } = await hearthbus(['up'], { HS4_SAFEMODE: 'read_only' })
     expect([code, said]).toEqual([
       2,
-      'environment: HS4_SAFEMODE: is no variable of the contract; is HS4_SAFE_MODE meant?\n',
+      'environment: HS4_SAFEMODE: is not a variable of the contract; is HS4_SAFE_MODE meant?\n',
     ])
   })
 })

@@ -26,7 +26,7 @@ describe('the name of a node', () => {
     await cellar.stop()
     cellar = await startAgain(cellar)
     await until('they see each other', isSeen)
-    expect(await asked('attic')).toMatch(/The node attic is away now\. Nothing was sent\./)
+    expect(await asked('attic')).toMatch(/The node attic cannot be reached now\. Nothing was sent\./)
     expect(await names()).toEqual(['barn'])
 
     await barn.stop()

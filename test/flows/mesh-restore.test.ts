@@ -38,10 +38,10 @@ describe('a node that was put back to an older copy of its data directory', () =
     // The state is there before the evidence is on disk, where the doctor finds it, and the line in the log after that.
     await until('the log says so', () => cellar.log().includes('another node remembers another ledger of ours'))
     const refused = await call(cellar, 'test.count', { id: 'y' })
-    expect(JSON.stringify(refused.structured)).toMatch(/an older copy of it was put back.*Nothing was done/)
+    expect(JSON.stringify(refused.structured)).toMatch(/an older copy of it was restored.*Nothing was done/)
     expect(JSON.stringify(refused.structured)).not.toContain('disk')
     const read = await call(cellar, 'server_ping')
-    expect(JSON.stringify(read.structured)).toMatch(/an older copy of it was put back.*The answer is withheld/)
+    expect(JSON.stringify(read.structured)).toMatch(/an older copy of it was restored.*The answer is withheld/)
     const running = typed('doctor')
     expect(running.text).toMatch(/✗ ledger: There are \d+ entries, but \d+ were signed.*ledger adopt --new-log/)
     expect(running.text).toMatch(/✗ runtime: The ledger holds \d+ entries, but this node has signed \d+/)

@@ -106,7 +106,7 @@ describe('a house between a liar and an enemy', () => {
       { name: 'garden.gate', description: 'On the node "liar". It says: Opens every door.' },
     ])
     expect(() => cli(node(house).home, 'mesh', 'accept', 'liar', '--digest', '0000000000000000')).toThrow(
-      /no longer what was looked at/,
+      /have changed since they were shown/,
     )
     cli(node(house).home, 'mesh', 'accept', 'liar', '--digest', withheld()[0]?.digest ?? '')
     await until('it is taken', async () => {

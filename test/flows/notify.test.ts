@@ -116,7 +116,11 @@ describe('a call that waits for a person', () => {
     await expect.poll(notifyStatus).toMatchObject({
       status: 'degraded',
       // At neither place.
-      details: { advice: expect.stringMatching(/People are not told at .* People are not told at /) },
+      details: {
+        advice: expect.stringMatching(
+          /Notices about waiting calls do not reach .* Notices about waiting calls do not reach /,
+        ),
+      },
     })
     expect((await runCommand(home, ['approvals', 'deny', answered, 'no'])).code).toBe(0)
     const waiting = await sensitive('hs4.plugins.function.call', DISARM)
@@ -124,7 +128,7 @@ describe('a call that waits for a person', () => {
     await expect.poll(() => hooked().map(idsOf)).toEqual([[waiting]])
     await expect.poll(notifyStatus).toMatchObject({ status: 'ok' })
     const said = gateway.log()
-    expect(said.match(/a notice was not taken/g)).toHaveLength(2)
+    expect(said.match(/a notice was not accepted/g)).toHaveLength(2)
     expect(said).toContain('ECONNREFUSED')
     expect(said).not.toMatch(/k3x9|tk_AgQ/)
   })
@@ -147,7 +151,7 @@ describe('hearthbus notify', () => {
       { host, format: 'ntfy', ok: true },
     ])
     expect(trial.code).toBe(0)
-    const text = 'This is a trial: nothing waits. You will be told here when a call does.'
+    const text = 'This is a test: nothing waits. You will be notified here when a call does.'
     expect(lettersTo('/topic').map(({ body }) => body)).toEqual([text])
     expect(hooked()).toMatchObject([{ event: 'trial', message: text }])
     await stop()

@@ -85,7 +85,7 @@ describe('the package, built and installed', () => {
     const cli = join(installed, 'dist/cli.js')
     const older = "data:text/javascript,Object.defineProperty(process, 'version', { value: 'v20.20.2' })"
     const { status, stderr } = spawnSync(process.execPath, ['--import', older, cli, 'status'], { encoding: 'utf8' })
-    expect([status, stderr]).toEqual([2, 'Hearthbus wants Node 24 or newer; this is v20.20.2.\n'])
+    expect([status, stderr]).toEqual([2, 'Hearthbus needs Node 24 or newer; this is v20.20.2.\n'])
     // What is imported at the top is looked for before any line is run.
     expect(readFileSync(cli, 'utf8')).not.toMatch(/^import /m)
   })

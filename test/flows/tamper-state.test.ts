@@ -154,11 +154,11 @@ describe('with the gateway running', () => {
     expect(JSON.stringify(done.body)).toContain('ERR_INVALID_TRANSITION')
     await expect
       .poll(async () => JSON.stringify(await tool(gateway, 'ledger_verify', { full: true })))
-      .toContain('another program wrote into the database while the node ran')
+      .toContain('another program wrote to the database while the node ran')
     edit(copy, putBack, file)
     await gateway.stop()
     const after = cli(copy, 'ledger', 'verify')
-    expect([after.status, after.text.includes('another program wrote into the database')]).toEqual([5, true])
+    expect([after.status, after.text.includes('another program wrote to the database')]).toEqual([5, true])
   })
 
   it('leaves an entry of every refused try to hand out power', async () => {

@@ -178,7 +178,7 @@ describe('a ledger that somebody touched', () => {
     for (const rest of ['-wal', '-shm']) rmSync(join(restored, `hearthbus.db${rest}`), { force: true })
     const { status, text } = cli(restored, 'up')
     expect(status).toBe(5)
-    expect(text).toContain('an older copy of the database was put back')
+    expect(text).toContain('an older copy of the database was restored')
     expect(cli(restored, 'ledger', 'checkpoint').status).toBe(5)
     expect(cli(restored, 'doctor').status).toBe(5)
   })

@@ -38,7 +38,7 @@ export function DeviceTools({ device }: { readonly device: string }): JSX.Elemen
         return (
           <>
             {withheld.length === 0 ? null : (
-              <Section title="Withheld" note="New, or described otherwise than when it was accepted.">
+              <Section title="Withheld" note="New, or described differently than when it was accepted.">
                 <ul class="tool-list">
                   {withheld.map((tool) => (
                     <li key={stringAt(tool, 'tool')}>

@@ -49,7 +49,7 @@ export interface DeviceProjectionState {
 /** A device that boots repeatedly without connecting may use any of its last tokens; this many are kept. */
 const TOKENS_PER_DEVICE = 4
 const TRANSPORTS: readonly DeviceTransport[] = ['websocket', 'mqtt', 'mqtt-broker']
-const INCOMPLETE = 'it lacks what such an entry says'
+const INCOMPLETE = 'a field that such an entry needs is missing or wrong'
 const UNKNOWN = 'no such device was let in'
 
 const enrolmentEntries: Readonly<Record<string, EntryHandler<DeviceProjectionState>>> = {

@@ -118,7 +118,8 @@ export async function openDeviceGateway(options: DeviceGatewayOptions): Promise<
     voice,
     vision: photoUploads,
     memory: store.memory((error) => onError(error, 'what a device can do could not be remembered')),
-    onBug: (device, error) => onError(error, `the device ${device} said something that broke us, and was hung up on`),
+    onBug: (device, error) =>
+      onError(error, `the device ${device} sent something that caused an internal error, and was disconnected`),
     clock,
   })
   const photoTarget = (deviceId: string) =>

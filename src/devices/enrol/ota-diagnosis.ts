@@ -82,7 +82,7 @@ function examineMqtt(section: JsonObject, findings: DoctorFinding[]): OtaDiagnos
 function aboutHost(host: string): readonly DoctorFinding[] {
   if (isLoopback(host))
     return [problem(`${host} is this machine: no device can reach it. Ask at the address that devices use.`)]
-  if (host === '0.0.0.0') return [problem('0.0.0.0 is no address to connect to.')]
+  if (host === '0.0.0.0') return [problem('0.0.0.0 is not an address to connect to.')]
   if (/^172\.(?:1[7-9]|2\d|3[01])\./.test(host))
     return [doubt(`${host} looks like an address inside Docker, which devices cannot reach.`)]
   if (!host.includes('.')) return [doubt(`${host} has no domain: a device may not find it by this name.`)]

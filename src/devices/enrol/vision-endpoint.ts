@@ -75,7 +75,7 @@ export function createVisionHandler(
       })
     const receipt = deposit(picture)
     if (receipt === undefined)
-      return createDeviceJsonAnswer(410, { success: false, message: 'nobody waits for this picture any more' })
+      return createDeviceJsonAnswer(410, { success: false, message: 'no call waits for this picture any more' })
     return createDeviceJsonAnswer(200, { success: true, text: TOLD, receipt })
   }
 }

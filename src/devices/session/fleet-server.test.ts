@@ -263,7 +263,7 @@ describe('fleet', () => {
     const { far } = attach(fleet)
     far.discovered()
     far.ears.text('{"type":"boom"}')
-    expect([bugs, far.closedFor]).toEqual([[ID], 'an error of ours'])
+    expect([bugs, far.closedFor]).toEqual([[ID], 'an internal error'])
     const call = fleet.call(ID, 't', {})
     far.reply(TEXT)
     expect(await call).toMatchObject({ ok: true })
@@ -292,7 +292,7 @@ describe('fleet', () => {
     const over = new AbortController()
     const withdrawn = new AbortController()
     const calls = [over, withdrawn].map(({ signal }) => fleet.call(ID, 't', {}, { signal }))
-    over.abort(new DOMException('the time for this call is over', 'TimeoutError'))
+    over.abort(new DOMException('the deadline of this call has passed', 'TimeoutError'))
     withdrawn.abort()
     expect(await Promise.all(calls)).toMatchObject([
       { fault: { kind: 'timed-out' } },

@@ -222,7 +222,7 @@ class MqttConnection implements DeviceLink {
     this.#bucket = omitFullBucket(this.#bucket, NON_TEXT_FRAME_RATE_LIMIT, atMs)
     const patienceMs = this.#state === 'open' ? this.#keepAliveMs * 1.5 : CONNECT_TIMEOUT_MS
     if (patienceMs > 0 && atMs - this.#lastPacketMs > patienceMs)
-      this.breakOff(this.#state === 'open' ? 'nothing was heard of it for its keep-alive' : 'it did not connect')
+      this.breakOff(this.#state === 'open' ? 'it sent nothing within its keep-alive time' : 'it did not connect')
   }
 
   #takePackets(): void {
@@ -247,7 +247,7 @@ class MqttConnection implements DeviceLink {
         this.#admit(packet)
         return
       case 'publish':
-        if (packet.qos === 2) this.breakOff('QoS 2 is not spoken here')
+        if (packet.qos === 2) this.breakOff('QoS 2 is not supported here')
         else {
           if (packet.packetId !== undefined) this.#write(encodePuback(packet.packetId))
           this.#handlers?.text(Buffer.from(packet.payload).toString('utf8'))

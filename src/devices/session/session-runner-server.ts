@@ -137,7 +137,7 @@ export class SessionRunner extends TimerWheelEntry {
     } catch (error) {
       if (input.kind !== 'text') throw error
       this.#options.onBug(this, error)
-      this.link?.close('an error of ours')
+      this.link?.close('an internal error')
     }
   }
 

@@ -61,7 +61,7 @@ export class DeviceToolCaller {
   }
 
   async call(call: Call, { deviceId, slug, tool, effect }: DeviceToolCall): Promise<Outcome> {
-    if (call.rehearsal) return fail({ kind: 'unsupported', message: 'A device cannot rehearse.' })
+    if (call.rehearsal) return fail({ kind: 'unsupported', message: 'A device does not support dry runs.' })
     const away = await this.#wakened(deviceId, slug, call)
     if (away !== undefined) return fail(mapDeviceFaultToBusFault(away, { slug, effect }))
     const now = this.#fleet.device(deviceId)?.tools.find(({ name }) => name === tool.name)

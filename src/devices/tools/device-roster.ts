@@ -301,6 +301,6 @@ function otherDigest({ slug, withheld }: RosterDevice): Fault {
   const message =
     withheld.length === 0
       ? `Nothing of ${slug} is withheld.`
-      : `What ${slug} lists is no longer what was looked at. Look again: hearthbus devices show ${slug}.`
+      : `The tools of ${slug} have changed since they were shown. Look again: hearthbus devices show ${slug}.`
   return { kind: 'conflict', message }
 }

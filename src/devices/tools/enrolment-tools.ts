@@ -86,7 +86,10 @@ const list = defineTool({
 const approveInput = z.strictObject({
   code: z.string().regex(/^\d{6}$/, 'the six digits that the device shows'),
   name: z.string().min(1).max(64).exactOptional().describe('What people call it; by default the board’s name.'),
-  transport: z.enum(['websocket', 'mqtt', 'mqtt-broker']).exactOptional().describe('How it is to connect.'),
+  transport: z
+    .enum(['websocket', 'mqtt', 'mqtt-broker'])
+    .exactOptional()
+    .describe('The transport that it connects over.'),
 })
 
 const approve = (parts: EnrolmentToolDependencies) =>

@@ -78,6 +78,6 @@ function adviceFor(facts: {
   if (first !== undefined)
     return `Tools of ${withheld.join(', ')} are new or changed and are withheld. Look at them: hearthbus devices show ${first}.`
   if (pending > 0) return `${pending} waiting to be let in: hearthbus devices list.`
-  if (unheard > 0) return `Somebody spoke to a device, and nobody listens. ${VOICE_BACKEND_HINT}`
+  if (unheard > 0) return `Somebody spoke to a device, but no voice service is set up. ${VOICE_BACKEND_HINT}`
   return undefined
 }

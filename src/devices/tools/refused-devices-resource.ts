@@ -74,10 +74,10 @@ function visitorJson({ gateway, store }: RunningDevicesService, visitor: Counted
 }
 
 const SENTENCE_BY_DEVICE_REFUSAL: Readonly<Record<DeviceRefusalReason, string>> = {
-  'foreign-origin': 'A web page from elsewhere tried to be a device.',
-  'no-identity': 'Somebody knocked without saying which device it is.',
-  'no-credentials': 'Somebody knocked without credentials.',
-  'wrong-credentials': 'Somebody knocked with credentials that are not, or no longer, the device’s.',
-  'no-activation': 'Somebody asked about an activation that is over or was never begun.',
-  'wrong-picture-token': 'Somebody posted a picture with a token that is spent or another device’s.',
+  'foreign-origin': 'A web page from another site tried to connect as a device.',
+  'no-identity': 'A client connected without saying which device it is.',
+  'no-credentials': 'A client connected without credentials.',
+  'wrong-credentials': 'A client connected with credentials that are not the device’s, or no longer.',
+  'no-activation': 'A client asked about an activation that is over or was never begun.',
+  'wrong-picture-token': 'A client posted a picture with a token that is spent or another device’s.',
 }

@@ -33,7 +33,7 @@ export interface SourceAddressSearch {
 }
 
 export function newSourceAddressSearch(wanted: number | 'auto', listenMs: number): SourceAddressSearch {
-  if (wanted !== 'auto' && !isInitiatorAddress(wanted)) throw new RangeError(`${wanted} is no initiator address`)
+  if (wanted !== 'auto' && !isInitiatorAddress(wanted)) throw new RangeError(`${wanted} is not an initiator address`)
   const fixed = wanted === 'auto' ? undefined : wanted
   const state = fixed === undefined ? 'listening' : 'admitted'
   return { wanted, listenMs, state, address: fixed, untilMs: undefined, heard: new Set(), rejected: new Set() }

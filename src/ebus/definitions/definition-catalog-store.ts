@@ -26,7 +26,7 @@ export async function openCatalog(
 ): Promise<Result<OpenedCatalog, string>> {
   if (!/^https:/i.test(definitions)) {
     const isFolder = statSync(definitions, { throwIfNoEntry: false })?.isDirectory() === true
-    if (!isFolder) return fail(`ebus.definitions: ${definitions} is no folder.`)
+    if (!isFolder) return fail(`ebus.definitions: ${definitions} is not a folder.`)
     return ok({ folder: new DefinitionFolder(definitions, DEFINITION_LANGUAGE), sha256: undefined })
   }
   const folder = join(dataRoot, FETCHED)

@@ -77,7 +77,7 @@ describe('definitions', () => {
     const ask = (row: Readonly<Record<string, unknown>>): unknown =>
       JSON.parse(rows.answer(JSON.stringify({ file: '08.oven.csv', circuit: 'oven', ...row }), 'encode'))
 
-    it('reads a float that is no number as null and keeps the other fields', () => {
+    it('reads a float that is not a number as null and keeps the other fields', () => {
       const telegram = { kind: 'decode', master_hex: '3108b509020d10', slave_hex: '05ffffffff07' }
       expect(ask({ name: 'Yield', type: 'r', ...telegram })).toMatchObject({
         text: '-;7',
@@ -109,7 +109,7 @@ describe('definitions', () => {
       })
     })
 
-    it('verifies a constant that is no number in JSON, too', () => {
+    it('verifies a constant that is not a number in JSON, too', () => {
       const telegram = { kind: 'decode', master_hex: '3108b509020d14', slave_hex: '03010214' }
       expect(ask({ name: 'Date', type: 'r', ...telegram })).toMatchObject({ decoded: { value: '01.02.2020' } })
     })

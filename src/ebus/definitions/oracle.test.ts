@@ -58,7 +58,7 @@ function comparable(row: Row): Row {
 
 const LEADING_ZERO = 'a leading zero is decimal, also before an 8 or 9'
 const BACKSLASH = 'a backslash in the name of a value is escaped in JSON'
-const QUOTED_CONSTANT = 'a verified constant that is no number is compared without the quotes of JSON'
+const QUOTED_CONSTANT = 'a verified constant that is not a number is compared without the quotes of JSON'
 
 /** Why an answer may differ from a row without `quirk`; `undefined` when nothing excuses it. */
 function departure(row: Row): string | undefined {
@@ -183,7 +183,7 @@ describe.skipIf(!isHere)('definitions and the oracle', () => {
         .filter((message) => message.circuit === circuit && message.name === name)
         .map((message) => decodeMessage(message, { command: telegram.data, response }))
         .map((result) => (result.ok ? formatDecodedMessage(result.value) : result.fault))
-      // ebusd prints nothing for a float that is no number.
+      // ebusd prints nothing for a float that is not a number.
       const shown = decoded.map((each) => (text === '' && each === '-' ? '' : each))
       expect([wire, circuit, name, shown]).toEqual([wire, circuit, name, expect.arrayContaining([text])])
     }

@@ -151,7 +151,7 @@ describe('methods', () => {
     for (const wrong of [{ value: 31 }, { value: Number.MAX_VALUE }, { value: 22, data: '0000b041' }])
       expect(sent(3, 0x22, wrong)).toEqual(['params.value'])
     for (const wrong of [1.5, -1, 3, 65_535]) expect(sent(3, 0x06, { value: wrong })).toEqual(['params.value'])
-    // A name is no number, and what nobody knows has none either.
+    // A name is not a number, and what nobody knows has none either.
     for (const addr of [0x16, 0x99]) expect(sent(3, addr, { value: 1 })).toEqual(['params.value'])
   })
 

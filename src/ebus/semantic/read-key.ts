@@ -153,7 +153,7 @@ export function encodeReadRequest(key: RegisterReadKey, energyTarget?: number): 
     case READ_KEY_KINDS.shortTimer:
       return ask(0x24, [0x03, first, second, third, fourth])
     case READ_KEY_KINDS.energy:
-      if (energyTarget === undefined) throw new RangeError('nobody is known to keep the meters')
+      if (energyTarget === undefined) throw new RangeError('no device is known to keep the meters')
       return ask(0x16, [0x10, first, 0xff, 0xff, second, third, fourth, fifth], energyTarget)
     case READ_KEY_KINDS.status:
       return ask(0x11, [first])

@@ -205,7 +205,7 @@ function planVeto(
   if (length === undefined)
     return fail([
       readBusTime(reader.shadow, nowMs) === undefined
-        ? issue('until', 'nobody has heard the regulator’s clock yet; say hours')
+        ? issue('until', 'the regulator’s clock is not known yet; give hours')
         : issue('until', 'a time of day such as 22:30, within the next twelve hours'),
     ])
   const rounded = Math.round(length / VETO_HOURS.step) * VETO_HOURS.step

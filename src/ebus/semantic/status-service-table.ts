@@ -229,7 +229,7 @@ function placeOf(
 /** Throws for a type that is none: it is written above. */
 function fieldOf([name, spec, unitOrWords]: FieldRow): FixedLayoutField {
   const type = parseDatatype(spec)
-  if (type === undefined) throw new RangeError(`${spec} is no type`)
+  if (type === undefined) throw new RangeError(`${spec} is not a type`)
   return typeof unitOrWords === 'string'
     ? { name, type, unit: unitOrWords, words: undefined }
     : { name, type, unit: undefined, words: unitOrWords }

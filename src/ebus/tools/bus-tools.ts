@@ -55,7 +55,7 @@ const periodicityTool = defineTool({
 const specimensTool = defineTool({
   ...common,
   name: 'ebus.v1.bus.protocol_specimens.list',
-  title: 'List telegrams that nobody understands',
+  title: 'List telegrams that are not understood',
   description:
     'What others say on the bus and no table explains: one per question, with its bytes, how often it came and its newest answer; newest first.',
   input: z.strictObject({

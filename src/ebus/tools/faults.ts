@@ -45,7 +45,7 @@ export function createBusUnreachableFault(reach: BusReachability): Fault | undef
   return fault(
     'offline',
     'BUS_UNAVAILABLE',
-    `${OUT_OF_REACH[reach]}, so nothing is known about this; that does not mean that there is nothing. It is tried again by itself.`,
+    `${OUT_OF_REACH[reach]}, so nothing is known about this; that does not mean that there is nothing. The gateway keeps trying.`,
     'bus',
   )
 }
@@ -65,7 +65,7 @@ export function createBusReadFault(cause: RegisterReadFault, target: number): Fa
         ...fault(
           'busy',
           'BUS_UNAVAILABLE',
-          `${who} has just failed twice (${cause.because}) and is left alone for a moment.`,
+          `${who} has just failed twice (${cause.because}) and is not asked again for a moment.`,
           'bus',
         ),
         retryAfterMs: Math.ceil(cause.forMs),
@@ -74,16 +74,16 @@ export function createBusReadFault(cause: RegisterReadFault, target: number): Fa
       return fault(
         'not-permitted',
         'PERMISSION_DENIED',
-        'The owner lets this gateway listen on this bus, not speak.',
+        'The owner allows this gateway to listen on this bus, not to send.',
         'gateway',
       )
     case 'refused':
-      return fault('failed', 'PROTOCOL_ERROR', `${who} refuses this question (NAK).`, 'bus')
+      return fault('failed', 'PROTOCOL_ERROR', `${who} rejects this request (NAK).`, 'bus')
     // `busy`: the request is fine, and the next attempt may succeed.
     case 'answer-garbled':
-      return fault('busy', 'PROTOCOL_ERROR', `The answer of ${who} came garbled, twice.`, 'bus')
+      return fault('busy', 'PROTOCOL_ERROR', `The answer of ${who} arrived garbled, twice.`, 'bus')
     case 'no-answer':
-      return fault('timed-out', 'TIMEOUT', `Nobody answers at ${who}.`, 'bus')
+      return fault('timed-out', 'TIMEOUT', `No device answers at ${who}.`, 'bus')
     case 'answer-lost':
       return fault('timed-out', 'TIMEOUT', `${who} acknowledged, but its answer did not come.`, 'bus')
     case 'timed-out': {
@@ -107,11 +107,11 @@ export function createBusWriteFault(cause: RegisterReadFault, target: number): F
     return fault(
       'unknown-outcome',
       'UNKNOWN_OUTCOME',
-      `The change was sent to ${formatBusAddress(target)} and no answer says whether it took effect (${cause.kind}). Look before trying again.`,
+      `The change was sent to ${formatBusAddress(target)} and no answer says whether it took effect (${cause.kind}). Check the state before trying again.`,
       { source_layer: 'bus', cause: cause.kind },
     )
   if (cause.kind === 'no-answer')
-    return fault('offline', 'TIMEOUT', `Nobody answers at ${formatBusAddress(target)}; nothing was changed.`, 'bus')
+    return fault('offline', 'TIMEOUT', `No device answers at ${formatBusAddress(target)}; nothing was changed.`, 'bus')
   if (cause.kind === 'cancelled') return createCancelledBusCallFault()
   // Not `timed-out`, which would leave open whether anything was sent.
   if (cause.kind === 'timed-out')
@@ -154,12 +154,12 @@ function untried(cause: Exclude<BusFault, { readonly kind: 'refused' }>): Fault 
     case 'arbitration-lost':
       return say(
         'busy',
-        `Others were faster ${cause.attempts} times, last ${formatBusAddress(cause.winner)}. The bus is busy.`,
+        `Other initiators won the arbitration ${cause.attempts} times, last ${formatBusAddress(cause.winner)}. The bus is busy.`,
       )
     case 'collision':
       return say(
         'busy',
-        `The telegram was garbled ${cause.attempts} times: somebody speaks over us, or the line is bad.`,
+        `The telegram was garbled ${cause.attempts} times: another device sends at the same time, or the line is bad.`,
       )
     case 'queue-full':
       return say('busy', `${cause.capacity} telegrams wait already.`)

@@ -53,6 +53,6 @@ function rank(nibble: number): number {
 }
 
 function checked(initiator: number): number {
-  if (!isInitiatorAddress(initiator)) throw new RangeError(`${initiator.toString(16)} is no initiator address`)
+  if (!isInitiatorAddress(initiator)) throw new RangeError(`${initiator.toString(16)} is not an initiator address`)
   return initiator
 }

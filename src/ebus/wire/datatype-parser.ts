@@ -15,7 +15,7 @@ const SPEC = /^(?<name>[A-Z][A-Z0-9_]*)(?::(?<length>\d{1,3}))?(?:,(?<divisor>\d
 export function parseNumberDatatype(spec: string): Datatype<number> {
   const [name = '', divisor] = spec.split(',')
   const type = createNumberDatatype(name, divisor === undefined ? 1 : Number(divisor))
-  if (type === undefined) throw new RangeError(`${spec} is no number type`)
+  if (type === undefined) throw new RangeError(`${spec} is not a number type`)
   return type
 }
 

@@ -230,7 +230,7 @@ function diagnostics(homeseer: HomeseerToolContext): Capability {
     name: 'hs4.admin.interfaces.diagnostics',
     title: 'Diagnose interfaces',
     description:
-      'How the devices of each interface fare: how many, when one last changed, which say nothing. Runs no code on HomeSeer.',
+      'The devices of each interface: how many, when one last changed, which report nothing. Runs no code on HomeSeer.',
     input: createTolerantInputSchema({
       interfaceId: z.string().min(1).max(200).exactOptional().describe('Name of one interface.'),
       level: z.enum(['basic', 'full']).default('basic').describe('`full` names the devices.'),

@@ -260,5 +260,5 @@ function withEnvelope(fault: Fault, parts: AdminEnvelopeFields): Fault {
 
 /** Not UNKNOWN, because HomeSeer was asked afterwards and answered. */
 function unseen(op: string): Fault {
-  return createHs4Fault('HS4_ERROR', `HomeSeer said yes to ${op} and shows no change.`)
+  return createHs4Fault('HS4_ERROR', `HomeSeer accepted ${op} but shows no change.`)
 }

@@ -108,12 +108,12 @@ function flagReasons(
   return [
     ...((record.misc & DEVICE_MISC_FLAGS.voiceConfirm) === 0
       ? []
-      : [{ reason: 'voice-confirm' as const, evidence: 'HomeSeer asks back when it is told by voice' }]),
+      : [{ reason: 'voice-confirm' as const, evidence: 'HomeSeer asks for confirmation when it is set by voice' }]),
     ...(controls?.some((pair) => pair.type === CONTROL_TYPE_CODES.scriptButton) === true
       ? [{ reason: 'runs-script' as const, evidence: 'a button runs a script' }]
       : []),
     ...(controls === undefined
-      ? [{ reason: 'controls-unknown' as const, evidence: 'HomeSeer has not said what it can be told' }]
+      ? [{ reason: 'controls-unknown' as const, evidence: 'HomeSeer has not listed its controls' }]
       : []),
   ]
 }
@@ -128,11 +128,11 @@ function findUnrecognisedEvidence(
   kind: DeviceKind,
 ): string | undefined {
   if (controls.length === 0 || (kind !== 'switch' && kind !== 'other')) return undefined
-  if (FOREIGN_LETTER.test(record.name)) return 'a name in letters that nobody here reads'
+  if (FOREIGN_LETTER.test(record.name)) return 'a name in a script that is not recognised'
   if (kind !== 'other' || hasWordInTable(name, SCENE_WORDS) || hasWordInTable(name, MEDIA_WORDS)) return undefined
   const isUnrecognised = controls.every((pair) => !isUnderstoodControl(pair))
   return isUnrecognised
-    ? `labels that nobody here knows: ${controls
+    ? `labels that are not recognised: ${controls
         .map(({ label }) => label)
         .slice(0, 3)
         .join(', ')}`

@@ -27,7 +27,7 @@ describe('the alias file', () => {
   it.each([
     ['{"device:101": ["reading lamp"]', 'is not valid JSON'],
     ['["reading lamp"]', 'holds no object such as'],
-    ['{"lamp": ["x"]}', '"lamp" is no key such as device:101'],
+    ['{"lamp": ["x"]}', '"lamp" is not a key such as device:101'],
     ['{"device:101": "x"}', '"device:101" holds no list of names'],
     ['{"device:101": [1]}', '"device:101" holds no list of names'],
     ['{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1}', 'and 2 more'],

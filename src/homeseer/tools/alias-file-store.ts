@@ -56,7 +56,7 @@ function parse(text: string): Result<Json, string> {
 function faultWords(faults: readonly AliasFileFault[]): string {
   const words = faults.slice(0, MAX_NAMED).map(({ kind, key }) => {
     const quoted = JSON.stringify(key.slice(0, 100))
-    return kind === 'bad-alias-key' ? `${quoted} is no key such as device:101` : `${quoted} holds no list of names`
+    return kind === 'bad-alias-key' ? `${quoted} is not a key such as device:101` : `${quoted} holds no list of names`
   })
   const more = faults.length > MAX_NAMED ? `; and ${faults.length - MAX_NAMED} more` : ''
   return `has mistakes: ${words.join('; ')}${more}`

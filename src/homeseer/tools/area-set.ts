@@ -101,7 +101,10 @@ async function planArea(homeseer: HomeseerToolContext, wish: AreaInput): Promise
   const skipped = members.filter(({ choice }) => !choice.ok).map(({ device }) => device)
   if (able.length === 0)
     return fail(
-      createHomeseerArgumentFault('value', `none of them can be told so: ${skipped.map(formatDeviceLabel).join(', ')}`),
+      createHomeseerArgumentFault(
+        'value',
+        `none of them accepts this command: ${skipped.map(formatDeviceLabel).join(', ')}`,
+      ),
     )
   const assessed = await assessDeviceWriteConsequences(
     homeseer,

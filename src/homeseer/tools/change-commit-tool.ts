@@ -41,7 +41,7 @@ export function createChangeCommitTool(homeseer: HomeseerToolContext, preparable
     name: 'hs4.change.commit',
     title: 'Commit a prepared change',
     description:
-      'Carries out a prepared change, once, if policy still allows it. Only whoever prepared it can. confirm, intent and reason are those that it was prepared with, unless they are given here. The change itself is checked, guarded and recorded as if it had been called directly.',
+      'Carries out a prepared change, once, if policy still allows it. Only the caller that prepared it can. confirm, intent and reason are those that it was prepared with, unless they are given here. The change itself is checked, guarded and recorded as if it had been called directly.',
     input: createTolerantInputSchema({
       token: z.string().min(1).max(128).describe('From hs4.change.prepare.'),
       ...BASE_GUARD_ARGUMENT_SCHEMAS,
@@ -136,7 +136,8 @@ function asToken(fault: Fault): Fault {
   return extendHs4Fault(fault, { fixHint: TOKEN_HINT, next })
 }
 
-const TOKEN_HINT = 'Prepare the change again: a token ends with its time, and is good only for whoever prepared it.'
+const TOKEN_HINT =
+  'Prepare the change again: a token ends with its time, and is valid only for the caller that prepared it.'
 
 const SPENT_HINT =
   'A token is good for one attempt; `details.state` says what became of it. Prepare the change again only if it is to happen once more.'

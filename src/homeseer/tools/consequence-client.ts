@@ -227,7 +227,7 @@ export function toEventTarget(id: number | string): string {
 export function toConsequencesJson({ consequences, reasons, house }: AssessedConsequences): JsonObject {
   const named = (ref: number): string => {
     const device = house.byRef.get(ref)
-    return device === undefined ? `device ${ref}, which nobody here knows` : `${formatDeviceLabel(device)}, ref ${ref}`
+    return device === undefined ? `device ${ref}, which is not known here` : `${formatDeviceLabel(device)}, ref ${ref}`
   }
   if (consequences.steps.length === 0 && reasons.length === 0) return {}
   return {

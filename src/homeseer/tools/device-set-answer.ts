@@ -149,11 +149,10 @@ export function createUnverifiedSetFault(
   fault: HomeseerLinkFault | undefined,
   verification: JsonObject,
 ): Fault {
-  const why =
-    fault === undefined ? 'HomeSeer no longer tells of it' : `HomeSeer’s answers cannot be read: ${fault.kind}`
+  const why = fault === undefined ? 'HomeSeer no longer lists it' : `HomeSeer’s answers cannot be read: ${fault.kind}`
   return createHs4Fault(
     'UNKNOWN',
-    `HomeSeer took the command, but nobody could see what ${name} (${ref}) shows since (${why}). Check the state before trying again.`,
+    `HomeSeer took the command, but the state of ${name} (${ref}) could not be read since then (${why}). Check the state before trying again.`,
     { details: { ref, verification }, next: suggestStatusRead(ref) },
   )
 }

@@ -130,5 +130,5 @@ function fileFault(fault: EventFileFault): Fault {
       next: [{ name: 'hs4.events.list' }],
     })
   const why = fault.kind === 'not-events' ? fault.detail : `${fault.path}: ${fault.kind}`
-  return createHs4Fault('HS4_ERROR', `HomeSeer's event files make no sense: ${why}.`)
+  return createHs4Fault('HS4_ERROR', `HomeSeer's event files cannot be understood: ${why}.`)
 }

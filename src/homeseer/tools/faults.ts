@@ -118,7 +118,7 @@ function statusFault(status: number, what: string): Fault {
   // Redirects are not followed, because they would carry the credentials along; they mostly lead to https or to a login
   // page.
   if (status >= 300 && status < 400)
-    return createHs4Fault('HS4_ERROR', `HomeSeer sends elsewhere (status ${status}) while ${what}.`, {
+    return createHs4Fault('HS4_ERROR', `HomeSeer redirects (status ${status}) while ${what}.`, {
       details,
       fixHint: 'Check homeseer.url in the configuration (https?), and user and password of HomeSeer.',
     })

@@ -98,7 +98,7 @@ export function adviseOnHomeseerLink(
     case 'http-status':
     case 'malformed':
     case 'too-large':
-      return `What answers at ${url} is no HomeSeer, or one in trouble. Check homeseer.url.`
+      return `What answers at ${url} is not a HomeSeer, or it is failing. Check homeseer.url.`
     case 'unreachable':
       return adviseOnUnreachableHost(url, last.code)
     case 'timed-out':

@@ -186,7 +186,7 @@ function unsure(
   { mayTouchAnything = false }: TouchedTargets,
 ): readonly PolicyReason[] {
   if (devices === undefined || !mayTouchAnything) return []
-  const message = "Nobody can say that this changes no device that is not on the owner's list."
+  const message = "It cannot be ruled out that this changes a device that is not on the owner's list."
   return [{ rule: 'device-list', message }]
 }
 

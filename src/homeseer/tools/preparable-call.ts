@@ -35,7 +35,7 @@ export function findPreparableTool(preparable: PreparableTools, given: string): 
   const tool = preparable.get(resolveSpelledName(given, preparable.keys()) ?? given)
   if (tool !== undefined) return ok(tool)
   return fail(
-    createHomeseerArgumentFault('toolName', `${given} is no tool whose calls can be prepared`, {
+    createHomeseerArgumentFault('toolName', `${given} is not a tool whose calls can be prepared`, {
       details: { preparable: [...preparable.keys()] },
       next: [{ name: 'hs4.help.route', args: { goal: truncateText(`use ${given}`, 200) } }],
     }),

@@ -75,7 +75,7 @@ describe('control pair', () => {
     expect(decodeControlPairs({ ref: 5 })).toBeUndefined()
   })
 
-  it('reads a value that is no number as no value, and a range turned round as a range', () => {
+  it('reads a value that is not a number as no value, and a range turned round as a range', () => {
     const odd = { ...DIM, ControlValue: 'abc', Range: { RangeStart: 98, RangeEnd: 1, RangeStatusDecimals: 99 } }
     expect(decodeControlPairs({ ref: 1, ControlPairs: [odd] })?.[0]).toMatchObject({
       value: undefined,

@@ -75,7 +75,7 @@ export class JsonClient {
     this.#base = new URL(options.baseUrl)
     if (!/^https?:$/.test(this.#base.protocol)) throw new TypeError('HomeSeer is reached over http or https')
     if (this.#base.username !== '' || this.#base.password !== '')
-      throw new TypeError('credentials do not belong into the base URL')
+      throw new TypeError('credentials do not belong in the base URL')
     const kept = { keepAlive: true, maxSockets: MAX_CONNECTIONS, maxFreeSockets: 2 }
     this.#kept = this.#base.protocol === 'https:' ? new HttpsAgent(kept) : new HttpAgent(kept)
   }

@@ -77,7 +77,7 @@ export class PinnedHttpAgent extends Agent {
       const shown = readTlsPeerId(socket)
       if (shown !== nodeId) {
         socket.destroy()
-        settle(new PeerKeyMismatchError(`${host}:${port} is ${shown ?? 'nobody we know'} and not ${nodeId}`))
+        settle(new PeerKeyMismatchError(`${host}:${port} is ${shown ?? 'an unknown node'} and not ${nodeId}`))
         return
       }
       socket.setNoDelay(true)

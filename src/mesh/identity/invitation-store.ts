@@ -1,6 +1,6 @@
 /**
  * Invitation store: the invitations that this node issued, with their secrets and users. Each row is sealed; one that
- * another program wrote into the file is ignored.
+ * another program wrote to the file is ignored.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { toHex } from '../../core/bytes.ts'

@@ -86,7 +86,7 @@ export interface MeshStoreOptions {
 export class MembershipAlteredError extends Error {
   constructor(why: string) {
     super(
-      `The member list in the mesh database is not the one that this node keeps: ${why}. Put back the newest copy of mesh.db; if it is lost, remove the file and join the community again (hearthbus mesh join).`,
+      `The member list in the mesh database is not the one that this node keeps: ${why}. Restore the newest copy of mesh.db; if it is lost, remove the file and join the community again (hearthbus mesh join).`,
     )
   }
 }

@@ -158,7 +158,7 @@ export class NatsCallServer {
 
   #tooLarge(requestId: string, limit: number): Uint8Array {
     const { identity } = this.#options
-    const sentence = `The answer is larger than the ${limit} bytes that the NATS server takes. What was done, was done.`
+    const sentence = `The answer is larger than the ${limit} bytes that the NATS server takes. Any change it made stands.`
     const { status, text } = encodeOutcome(fail(createMeshRefusal('internal_error', 'too-large', sentence)))
     const covered = formatAnswerTextToSign({ requestId, from: identity.id, status, bodyHash: computeBodyHash(text) })
     return encodeNatsMessage({ t: 'reply', s: status, p: signText(identity, covered) }, text)

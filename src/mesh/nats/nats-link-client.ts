@@ -169,7 +169,7 @@ export class NatsLink {
   #up(connection: NatsConnection): void {
     if (this.#isUp || this.#isClosed) return
     this.#isUp = true
-    if (this.#told !== undefined) this.#options.logger.info({ servers: this.#shown }, 'NATS is reached again')
+    if (this.#told !== undefined) this.#options.logger.info({ servers: this.#shown }, 'NATS is reachable again')
     this.#told = undefined
     this.#events.onUp(connection)
   }

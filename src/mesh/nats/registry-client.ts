@@ -135,7 +135,7 @@ export class NatsRegistry implements PeerSource {
       }
       if (!isOver()) this.#openLater()
     } catch (error) {
-      if (!isOver()) this.#failed(error, 'the NATS registry stopped telling')
+      if (!isOver()) this.#failed(error, 'the NATS registry stopped sending updates')
     }
   }
 
@@ -203,7 +203,7 @@ export class NatsRegistry implements PeerSource {
       // The next heartbeat puts it again.
       put.manifest = ''
       put.capabilities = ''
-      this.#options.logger.debug({ err: error }, 'the NATS registry did not take what we said')
+      this.#options.logger.debug({ err: error }, 'the NATS registry rejected an update')
     }
   }
 }

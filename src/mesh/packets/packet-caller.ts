@@ -120,7 +120,7 @@ class Waiting implements CallEndListener {
    */
   wasSeenBefore(): void {
     if (this.request.idempotent) this.untried('stale')
-    else this.lose('its number had been there before')
+    else this.lose('its number was used before')
   }
 
   lose(why: string): void {

@@ -47,7 +47,7 @@ export function admitPacket(
   const payload = parseJsonOrUndefined(packet.payload)
   const [sentMs, ...calls] = Array.isArray(payload) ? payload : []
   if (typeof sentMs !== 'number')
-    return fail(createMeshRefusal('bad_request', 'not-json', 'The packet is no list of calls.'))
+    return fail(createMeshRefusal('bad_request', 'not-json', 'The packet is not a list of calls.'))
   const skewMs = Math.abs(clock.now() - sentMs)
   if (!(skewMs <= MAX_CLOCK_SKEW_MS))
     return fail(createMeshRefusal('expired', 'skew', `The packet is dated ${Math.round(skewMs / 1_000)} s from now.`))

@@ -213,7 +213,7 @@ export class PacketCallServer {
         createMeshRefusal(
           'expired',
           'replayed',
-          `Call ${number} of this session was here before. Send it anew, under a new number.`,
+          `Call ${number} of this session was received before. Send it again under a new number.`,
         ),
       )
     try {
@@ -325,7 +325,7 @@ const MAX_BYTES_PER_CHARACTER = 3
 const HEAD_BYTES = 256
 
 function tooLarge(number: number, limit: number): string {
-  const sentence = `The answer is larger than the ${limit} bytes that can be carried. What was done, was done.`
+  const sentence = `The answer is larger than the ${limit} bytes that can be carried. Any change it made stands.`
   const { status, text } = encodeOutcome(
     fail({ ...createMeshRefusal('internal_error', 'too-large', sentence), begun: true }),
   )

@@ -83,7 +83,7 @@ const vote = defineTool({
   name: 'consensus_vote',
   title: 'Vote about one exact change',
   description:
-    'Signs a yes or no of the person whose credential this is, or of this node, to the call of a round. For people: an agent’s credential never votes. Who says yes and no counts for nothing, and both votes are kept. Codes in the message: ROUND_NOT_FOUND, ALREADY_VOTED, INVALID_KEY, ROUND_CLOSED, NOT_A_VOTER, EQUIVOCATION. Failures are pattern A.',
+    'Signs a yes or no of the person whose credential this is, or of this node, to the call of a round. For people: an agent’s credential never votes. A voter who says both yes and no counts for neither, and both votes are kept. Codes in the message: ROUND_NOT_FOUND, ALREADY_VOTED, INVALID_KEY, ROUND_CLOSED, NOT_A_VOTER, EQUIVOCATION. Failures are pattern A.',
   input: z.strictObject({
     round_id: idArgument(),
     digest: z.string().regex(/^[0-9a-f]{64}$/, 'the digest of the round'),

@@ -265,10 +265,14 @@ function openSession({ state }: ThoughtTrailStores, sessionId: string): Result<A
   if (session === undefined) return fail(createUnknownSessionFault(sessionId))
   if (session.finalizedAt === null) return ok(session)
   return fail(
-    createRuntimeFault('ERR_ALREADY_FINALIZED', `Session ${sessionId} was finalized; merkle_root has its root.`, {
-      session_id: sessionId,
-      finalized_at: session.finalizedAt,
-    }),
+    createRuntimeFault(
+      'ERR_ALREADY_FINALIZED',
+      `Session ${sessionId} is already finalized; merkle_root returns its root.`,
+      {
+        session_id: sessionId,
+        finalized_at: session.finalizedAt,
+      },
+    ),
   )
 }
 

@@ -72,7 +72,10 @@ export function createRandomTools(secret: Uint8Array): readonly Capability[] {
       const input = fromHex(alphaHex)
       if (isRandomDrawInput(input))
         return fail(
-          createRuntimeArgumentFault('alpha_hex', 'what the node draws with its key is told when it is drawn'),
+          createRuntimeArgumentFault(
+            'alpha_hex',
+            'this input belongs to the node’s own draws; their outputs are published when they are drawn',
+          ),
         )
       const proof = createVrfProof(secret, input)
       return createRuntimeAnswer({
@@ -85,7 +88,9 @@ export function createRandomTools(secret: Uint8Array): readonly Capability[] {
     vrfVerifyTool.handledBy(async ({ public_key_hex: keyHex, alpha_hex: alphaHex, proof_hex: proofHex }) => {
       const key = fromHex(keyHex)
       if (!isVrfPublicKey(key))
-        return fail(createRuntimeFault('INVALID_KEY', 'The public key is no point of the curve, or of small order.'))
+        return fail(
+          createRuntimeFault('INVALID_KEY', 'The public key is not a point of the curve, or is of small order.'),
+        )
       const output = verifyVrfProof(key, fromHex(alphaHex), fromHex(proofHex))
       return createRuntimeAnswer(output === undefined ? { valid: false } : { valid: true, output_hex: toHex(output) })
     }),

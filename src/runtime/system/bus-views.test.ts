@@ -215,7 +215,7 @@ describe('router_score', () => {
     })
     expect(await rig.data('router_score', { capability: 'task_get', version: '2.0' })).toMatchObject({
       winner: null,
-      refusal: expect.stringContaining('task_get is not offered as 2.0'),
+      refusal: expect.stringContaining('task_get is not offered in version 2.0'),
     })
   })
 })

@@ -67,7 +67,7 @@ export const changeOutputSchema = z.object({
   grant: z
     .object({ id: z.string(), by: z.string().exactOptional() })
     .exactOptional()
-    .describe('The standing yes that it was covered by.'),
+    .describe('The grant that covered it.'),
   before: z.unknown().exactOptional(),
   after: z.unknown().exactOptional(),
   diff: z.unknown().exactOptional(),
@@ -77,7 +77,7 @@ export const changeOutputSchema = z.object({
     .object({
       log_index: z.int(),
       at: z.string(),
-      outcome: z.string().describe('`reached`: what was wanted is so after all; `not-reached`: it did not come to it.'),
+      outcome: z.string().describe('`reached`: the wanted state came about after all; `not-reached`: it did not.'),
       source: z.string().exactOptional().describe('How that became known: `push`, `read` or `timeout`.'),
       message: z.string().exactOptional(),
       observed: z.unknown().exactOptional(),

@@ -206,7 +206,7 @@ describe('ledger_changes', () => {
         caller: 'screen',
         result: 'refused',
         rules: ['role'],
-        reasons: ['The role observer does not cover what writes.'],
+        reasons: ['The role observer does not cover the effect writes.'],
       },
     ])
   })

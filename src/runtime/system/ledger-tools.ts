@@ -38,7 +38,7 @@ import {
 
 const NOTHING_SIGNED = createRuntimeFault(
   'ERR_OUT_OF_RANGE',
-  'Nothing is signed yet, and this credential does not have it signed.',
+  'Nothing is signed yet, and this credential may not have it signed.',
 )
 
 export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonly Capability[] {

@@ -89,7 +89,7 @@ export function createAgentKeyTools(
       plan: ({ public_key: key }) =>
         key === null || isPublicKey(key)
           ? ok(undefined)
-          : fail(createRuntimeFault('INVALID_KEY', 'The public key is no point of the curve.')),
+          : fail(createRuntimeFault('INVALID_KEY', 'The public key is not a point of the curve.')),
       assess: (_plan, { agent_id: agent }, call) => assessAdministration('admin', call, agent),
       act: async (_plan, { agent_id: agent, public_key: key, reason }, call) =>
         toRuntimeAnswer(

@@ -248,6 +248,6 @@ it('a mistake of ours that a device’s words bring out is reported', async () =
   void other.enrol('mqtt', { identity: createNumberedIdentity(4_200) }).catch(() => undefined)
   await expect
     .poll(() => reports)
-    .toContain(`the device ${deviceId} said something that broke us, and was hung up on: Error: boom`)
+    .toContain(`the device ${deviceId} sent something that caused an internal error, and was disconnected: Error: boom`)
   await other.stop()
 })

@@ -122,7 +122,7 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
         await step()
       } catch (error) {
         // The rest must still be stopped: the database, and the lock that lets the next gateway start.
-        options.logger.error({ err: error }, 'something did not stop as it should')
+        options.logger.error({ err: error }, 'a part of the gateway did not stop properly')
         troubles.push(readErrorMessage(error))
       }
     }

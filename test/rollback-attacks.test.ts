@@ -299,7 +299,7 @@ describe('a key that was exchanged', () => {
     expect(await findings()).toContainEqual(
       expect.stringContaining(`${pinFile()} says that this data directory belongs`),
     )
-    expect(await refusedStart()).toMatch(/^refused: The key of this node.*Put back keys\/node\.key/)
+    expect(await refusedStart()).toMatch(/^refused: The key of this node.*Restore keys\/node\.key/)
   })
 
   it('is not made anew where the old one signed', async () => {

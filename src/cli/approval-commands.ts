@@ -95,7 +95,7 @@ function addApprovals(program: Command): void {
   approvals
     .command('approve <id>')
     .description('let that exact call happen once; with --uses and --minutes, also calls like it')
-    .option('--uses <n>', 'so many more calls like it', createWholeNumberParser(1, 1_000))
+    .option('--uses <n>', 'this many more calls like it', createWholeNumberParser(1, 1_000))
     .option('--minutes <n>', 'for so long', createWholeNumberParser(1, 43_200))
     .option('--any-device', 'on every device that the tool reaches')
     .option('--whole-node', 'for every caller of the node that asked')
@@ -161,7 +161,7 @@ function addTokens(program: Command): void {
     .command('create <name>')
     .description('make a token; it is shown once')
     .addOption(new Option('--role <role>', 'what it may do').choices(PRINCIPAL_ROLES).makeOptionMandatory())
-    .option('--days <n>', 'expires after so many days', createWholeNumberParser(1, 3_650))
+    .option('--days <n>', 'expires after this many days', createWholeNumberParser(1, 3_650))
     .option('--effects <list>', 'narrow what it may call, see and decide about to effects, e.g. reads,records')
     .option(
       '--profiles <list>',

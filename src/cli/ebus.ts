@@ -85,7 +85,7 @@ function addRecordingCommands(ebus: Command): void {
     .argument('<file>', 'a new file')
     .requiredOption('--adapter <adapter>', 'as in ebus.buses[].adapter, e.g. enh:192.168.1.4:9999')
     .option('--dump', 'bare symbols, as ebusd dumps them')
-    .option('--seconds <n>', 'stop after so long', createWholeNumberParser(1, 31_536_000))
+    .option('--seconds <n>', 'stop after this long', createWholeNumberParser(1, 31_536_000))
     .action(async (file: string, options: { adapter: string; dump?: boolean; seconds?: number }) => {
       const { recordEbus } = await import('./ebus-recording-client.ts')
       const { adapter, dump = false, seconds } = options

@@ -52,7 +52,7 @@ export function addInspectionAndCallCommands(program: Command): void {
     .option('--node <id>', 'on this node, by id or name')
     .option('--task <id>', 'recorded as done for this task')
     .option('--session <id>', 'recorded as done in this audit session')
-    .option('--timeout <ms>', 'give up after so many milliseconds', createWholeNumberParser(1, 600_000))
+    .option('--timeout <ms>', 'give up after this many milliseconds', createWholeNumberParser(1, 600_000))
     .addHelpText('after', `\nExample: hearthbus call hs4.devices.get '{"refs":[101]}'`)
     .action((tool: string, text: string | undefined, options: CallCommandOptions, command: Command) => {
       const body = argumentsOf(text, command)

@@ -31,7 +31,11 @@ export function addMonitorCommand(ledger: Command): void {
     .description('follow the published log of another node, and raise an alarm on a fork, a rollback or silence')
     .requiredOption('--vkey <key>', 'the log’s public key: what `hearthbus ledger key` prints there')
     .requiredOption('--copy <folder>', 'where the copy is kept that shows what the log said before')
-    .option('--every <seconds>', 'look again and again; once, without it', createWholeNumberParser(1, 86_400))
+    .option(
+      '--every <seconds>',
+      'keep checking at this interval; without it, check once',
+      createWholeNumberParser(1, 86_400),
+    )
     .option(
       '--silence <seconds>',
       'how long the log may show nothing new',

@@ -65,7 +65,7 @@ export function addDevicesSim(sim: Command): void {
         .default('both'),
     )
     .option('--asleep', 'WebSocket devices stay silent, as stock ones do until somebody wakes them')
-    .option('--late <ms>', 'every answer comes so much later', createWholeNumberParser(0, 600_000))
+    .option('--late <ms>', 'delay every answer by this much', createWholeNumberParser(0, 600_000))
     .addOption(
       new Option('--fault <name...>', 'what is wrong with them').choices(Object.keys(FAULTS)).default([], 'nothing'),
     )

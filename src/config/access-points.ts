@@ -26,7 +26,7 @@ const accessPoint = z.strictObject({
 export const accessPointsConfigSchema = z
   .array(accessPoint)
   .max(16)
-  .refine((points) => new Set(points.map(({ name }) => name)).size === points.length, 'names are used once')
+  .refine((points) => new Set(points.map(({ name }) => name)).size === points.length, 'each name may be used only once')
   .default([])
   .describe('MCP access points of voice backends: the device keeps its voice, and its assistant gets tools here.')
 

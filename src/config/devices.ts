@@ -30,7 +30,7 @@ const topic = (word: string) =>
   z.string().regex(/^[^+#{}]*\{(?:device|client)\}[^+#{}]*$/, `a topic such as devices/${word}/{device}`)
 
 const brokerSection = z.strictObject({
-  url: z.url({ protocol: /^mqtts?$/ }).describe('Where we reach it.'),
+  url: z.url({ protocol: /^mqtts?$/ }).describe('Address at which the gateway reaches it.'),
   username: z.string().exactOptional().describe('Our account there.'),
   password: z.string().exactOptional().describe('Its password.'),
   endpoint: z
@@ -117,7 +117,9 @@ export const devicesConfigSchema = z
     publicUrl: z
       .url({ protocol: /^https?$/ })
       .exactOptional()
-      .describe('Told to devices instead of the address at which they reached us, e.g. http://192.168.1.2:7421.'),
+      .describe(
+        'Sent to devices instead of the address at which they reached the gateway, e.g. http://192.168.1.2:7421.',
+      ),
     otaPath: z
       .string()
       .regex(/^\/(?:[A-Za-z0-9._~-]+\/)*$/, 'a path that begins and ends with a slash')
@@ -144,14 +146,14 @@ export const devicesConfigSchema = z
       ),
     mqtt: mqttSection,
     voice: voiceSection,
-    broker: brokerSection.exactOptional().describe('Somebody else’s MQTT broker, with topics for each device.'),
+    broker: brokerSection.exactOptional().describe('An external MQTT broker, with topics for each device.'),
     // Must be less than the 120 s of silence after which the firmware takes its channel for closed.
     keepAliveSeconds: z
       .int()
       .min(0)
       .max(110)
       .default(90)
-      .describe('A frame so often keeps a WebSocket device reachable; 0 spares its battery.'),
+      .describe('Interval of the frames that keep a WebSocket device reachable; 0 spares its battery.'),
     whenAsleep: z
       .enum(['fail', 'queue'])
       .default('fail')
@@ -174,7 +176,7 @@ export const devicesConfigSchema = z
       .default(false)
       .describe('Ask devices for their user-only tools, too (restart, firmware …): shown to people, with approval.'),
     userToolsForAgents: names.default([]).describe('User-only tools that agents may see as well, still with approval.'),
-    urls: z.array(urlRule).default([]).describe('Where devices may be sent by an argument; nowhere, if empty.'),
+    urls: z.array(urlRule).default([]).describe('Addresses to which an argument may send a device; none if empty.'),
   })
   .refine(({ transport, mqtt }) => transport !== 'mqtt' || mqtt.enabled, {
     message: 'mqtt needs devices.mqtt.enabled',

@@ -86,7 +86,9 @@ export const ebusConfigSchema = z
     discovery: z
       .enum(['heard', 'full', 'off'])
       .default('heard')
-      .describe('Whom to ask who they are: those who were heard and the usual addresses, every address, or nobody.'),
+      .describe(
+        'Which addresses are asked for their identity: those that were heard and the usual ones, every address, or none.',
+      ),
   })
   .prefault({})
 

@@ -69,7 +69,7 @@ const adminSection = z
       .min(0)
       .max(86_400)
       .default(300)
-      .describe('How long it is remembered what HomeSeer cannot do.'),
+      .describe('How long the gateway remembers what HomeSeer cannot do.'),
     allowedUserIds: nameList.describe('Users that may be changed; absent: all.'),
     allowedPluginIds: nameList.describe('Plug-ins that may be changed; absent: all.'),
     allowedInterfaceIds: nameList.describe('Interfaces that may be changed; absent: all.'),
@@ -143,8 +143,8 @@ export const homeseerConfigSchema = z
       .default('basic')
       .describe('Where the login goes: into a header, or into the address, where it ends up in HomeSeer’s log.'),
     timeoutMs: z.int().min(500).max(120_000).default(10_000).describe('For one request.'),
-    readRetries: z.int().min(0).max(10).default(2).describe('How often a read that failed is tried again.'),
-    readRetryBackoffMs: z.int().min(10).max(10_000).default(200).describe('Pause before the first of these tries.'),
+    readRetries: z.int().min(0).max(10).default(2).describe('How many times a failed read is retried.'),
+    readRetryBackoffMs: z.int().min(10).max(10_000).default(200).describe('Pause before the first retry.'),
     statusIncludeEverything: z
       .boolean()
       .default(false)
@@ -172,7 +172,7 @@ export const homeseerConfigSchema = z
       .number()
       .positive()
       .exactOptional()
-      .describe('For a copy of these files: older than this, nobody believes it any more.'),
+      .describe('For a copy of these files: one that is older than this is not used.'),
     unreadEvents: z
       .enum(['ask', 'trust'])
       .default('ask')
@@ -198,8 +198,8 @@ export const homeseerConfigSchema = z
       .describe('`read_only` refuses every change of HomeSeer.'),
     requireConfirm: z.boolean().default(true).describe('Whether a change needs `confirm: true`.'),
     defaultDryRun: z.boolean().default(false).describe('Whether every change is only planned.'),
-    verifyAttempts: z.int().min(1).max(40).default(4).describe('How often a change is looked for afterwards.'),
-    verifyIntervalMs: z.int().min(10).max(10_000).default(250).describe('Pause between two of these looks.'),
+    verifyAttempts: z.int().min(1).max(40).default(4).describe('How many times the state is read after a change.'),
+    verifyIntervalMs: z.int().min(10).max(10_000).default(250).describe('Pause between two of these reads.'),
     verifyWaitSeconds: z
       .int()
       .min(1)

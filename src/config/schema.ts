@@ -111,8 +111,8 @@ const consoleSection = z
       .int()
       .min(2)
       .default(43_200)
-      .describe('A session at the console ends when nobody has touched the page for so long.'),
-    lifeSeconds: z.int().min(2).default(604_800).describe('A session at the console ends after so long in any case.'),
+      .describe('A session at the console ends after this long without activity.'),
+    lifeSeconds: z.int().min(2).default(604_800).describe('A session at the console ends after this long in any case.'),
   })
   .prefault({})
 
@@ -120,7 +120,11 @@ const busSection = z
   .strictObject({
     preferLocal: z.boolean().default(true).describe('Choose a local provider while it is not too busy.'),
     localLoadThreshold: z.number().min(0).max(1).default(0.8).describe('How busy it may be for that, 0 to 1.'),
-    freshnessSeconds: z.int().min(1).default(60).describe('A peer not heard of for so long is not chosen.'),
+    freshnessSeconds: z
+      .int()
+      .min(1)
+      .default(60)
+      .describe('A peer that was not heard from for this long is not chosen.'),
     // The formula of spec 2 § 5.4 is greedy: it sends all callers to the fastest provider at once.
     strategy: z
       .enum(['peak-ewma', 'spec'])
@@ -188,7 +192,7 @@ const ledgerSection = z
       .min(1)
       .max(604_800)
       .default(60)
-      .describe('A new checkpoint is signed at least so often.'),
+      .describe('A new checkpoint is signed at least this often.'),
     pins: z
       .string()
       .min(1)
@@ -247,7 +251,7 @@ export const configSchema = z.strictObject({
     .record(z.string().min(1).max(120), z.array(z.string().min(1).max(60)).max(10))
     .default({})
     .describe(
-      'What people call a thing beside its own name, by its handle: `"hs:120": ["Leselampe"]`. `home_find` tells handles. Only who writes this file teaches names that hold for everybody.',
+      'What people call a thing beside its own name, by its handle: `"hs:120": ["Leselampe"]`. `home_find` tells handles. Only the author of this file can set names that hold for everybody.',
     ),
   rooms: z
     .record(z.string().min(1).max(60), z.array(z.string().min(1).max(60)).max(20))

@@ -48,7 +48,7 @@ describe('logger', () => {
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as { readonly msg: string; readonly lines?: number })
-    const told = lines.findIndex(({ msg }) => msg === 'lines of this log could not be written')
+    const told = lines.findIndex(({ msg }) => msg === 'log lines were lost because they could not be written')
     expect(lines[told - 1]?.msg).toBe(`line ${told}`)
     expect(lines[told + 1]?.msg).toBe('somebody reads again')
     expect(lines[told]?.lines).toBeGreaterThanOrEqual(2_000 - told)

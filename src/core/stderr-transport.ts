@@ -56,7 +56,12 @@ function putNow(line: string): boolean {
 }
 
 function lostLine(lines: number): string {
-  const entry = { level: WARN, time: new Date().toISOString(), lines, msg: 'lines of this log could not be written' }
+  const entry = {
+    level: WARN,
+    time: new Date().toISOString(),
+    lines,
+    msg: 'log lines were lost because they could not be written',
+  }
   // The last line may have been written in part.
   return `\n${JSON.stringify(entry)}\n`
 }

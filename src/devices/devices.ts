@@ -235,7 +235,7 @@ class DevicesRuntime {
     this.#refusals.trigger()
     if (known === undefined || count === undefined) return
     const device = this.house?.store.slug(known.deviceId) ?? ''
-    logger.warn({ device, id: known.deviceId, door, why, address, count }, 'somebody was not let in as a device')
+    logger.warn({ device, id: known.deviceId, door, why, address, count }, 'a client was refused as a device')
     const event = { kind: 'device.refused', device, device_id: known.deviceId, door, why, address, count }
     ledger.append(event).catch((error: unknown) => logger.error({ err: error }, 'a refusal could not be recorded'))
   }

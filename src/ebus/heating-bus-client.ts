@@ -259,9 +259,9 @@ export class HeatingBusClient {
     const status = this.status()
     const told = this.#away >= AWAY_AFTER_TICKS
     this.#away = status.connected && status.signal ? 0 : this.#away + 1
-    if (told && this.#away === 0) logger.info({ bus: this.id, adapter }, 'the eBUS is heard again')
+    if (told && this.#away === 0) logger.info({ bus: this.id, adapter }, 'the eBUS can be heard again')
     if (this.#away === AWAY_AFTER_TICKS)
-      logger.warn({ bus: this.id, adapter }, adviseOnBusConnection(status, adapter) ?? 'the eBUS is away')
+      logger.warn({ bus: this.id, adapter }, adviseOnBusConnection(status, adapter) ?? 'the eBUS cannot be heard')
   }
 
   /** A changed value need not change what is shown, so only a changed text is announced. */
@@ -311,7 +311,7 @@ export class HeatingBusClient {
       const { shadow, definitions } = this.installation
       await this.#options.values?.save(shadow.entries(), definitions?.toRemember() ?? [])
     } catch (error) {
-      this.#options.logger.warn({ err: error, bus: this.id }, 'what is known about the heating could not be kept')
+      this.#options.logger.warn({ err: error, bus: this.id }, 'the known state of the heating could not be stored')
     }
   }
 }

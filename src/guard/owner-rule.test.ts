@@ -95,7 +95,7 @@ describe('owner rule', () => {
     expect(explainOwnerRuleFlaw({ says: 'ask' })).toMatch(/names a tool or a target/)
     expect(explainOwnerRuleFlaw({ tool: '*', says: 'trust' })).toMatch(/trusts everything/)
     expect(explainOwnerRuleFlaw({ tool: '*', target: '*', says: 'trust' })).toMatch(/trusts everything/)
-    expect(explainOwnerRuleFlaw({ tool: 'a', says: 'allow' as 'trust' })).toMatch(/means nothing/)
+    expect(explainOwnerRuleFlaw({ tool: 'a', says: 'allow' as 'trust' })).toMatch(/not a known word/)
     expect(explainOwnerRuleFlaw({ tool: '*', says: 'forbid' })).toBeUndefined()
     expect(explainOwnerRuleFlaw({ tool: '*', target: 'lock:1', says: 'trust' })).toBeUndefined()
   })

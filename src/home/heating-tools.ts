@@ -262,7 +262,7 @@ async function setHeating(
   const data = readJsonValueAt(outcome.value.data, 'data')
   const isConfirmed = readJsonValueAt(data, 'confirmed') === true
   return createSentenceAnswer(
-    capitaliseSentence(isConfirmed ? `set ${what}, read back.` : `told ${what}, but it does not read back so.`),
+    capitaliseSentence(isConfirmed ? `set ${what}, read back.` : `told ${what}, but it reads back differently.`),
     {
       id: context.traceId,
     },

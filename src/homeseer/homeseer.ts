@@ -115,10 +115,13 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
     const heard = await startWebhookListener(webhook, place)
     if (heard.ok) {
       webhookListener = heard.value
-      logger.info({ port: webhookListener.port }, 'HomeSeer’s web hook is heard')
+      logger.info({ port: webhookListener.port }, 'the listener for HomeSeer’s web hook is open')
     } else {
       webhookFault = heard.fault
-      logger.warn({ host: place.host, port: place.port, reason: webhookFault }, 'HomeSeer’s web hook cannot be heard')
+      logger.warn(
+        { host: place.host, port: place.port, reason: webhookFault },
+        'the listener for HomeSeer’s web hook could not be opened',
+      )
     }
   }
 

@@ -113,6 +113,6 @@ function toShownCall({ binding: { tool, target }, shown }: Approval): z.core.uti
   const whole = { tool, target: target ?? null, ...shown }
   const { preview: _, ...rest } = whole
   const isLarge = Buffer.byteLength(JSON.stringify(whole)) > MAX_SHOWN_BYTES
-  const title = `${shown.title} (what it is called with is too large to be shown here: look at it on the node that asks)`
+  const title = `${shown.title} (its arguments are too large to show here: look at it on the node that asks)`
   return (isLarge ? { ...rest, title, arguments: {} } : whole) as unknown as z.core.util.JSONType
 }

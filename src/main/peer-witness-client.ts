@@ -176,7 +176,7 @@ async function confront({ ledger, mesh }: PeerWitnessDependencies, nodeId: strin
 function tell({ ledger, logger }: PeerWitnessDependencies, nodeId: string, isFork: boolean): void {
   const state = ledger.state()
   const why = state.kind === 'refusing' ? `: ${formatLedgerFault(state.fault)}` : ''
-  logger.error({ node: nodeId, isFork }, `another node remembers another ledger of ours${why}`)
+  logger.error({ node: nodeId, isFork }, `another node remembers a different ledger of this node${why}`)
 }
 
 function cosignatureIn(text: string, nodeId: string, signed: SignedCheckpoint): VerifiedSignature | undefined {

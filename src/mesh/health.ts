@@ -31,7 +31,7 @@ export interface MeshHealthFacts {
 const MAX_NAMED = 5
 
 export const NO_COMMUNITY_ADVICE =
-  'This node belongs to no community, so it reaches nobody: hearthbus mesh init founds one, hearthbus mesh join enters one.'
+  'This node belongs to no community, so it reaches no other node: hearthbus mesh init founds one, hearthbus mesh join enters one.'
 
 /** `how` says in which way it cannot be reached, as the predicate of the sentence. */
 export function explainLostBroker(servers: readonly string[], how: string): string {
@@ -61,7 +61,7 @@ export function computeMeshHealth(facts: MeshHealthFacts): ServiceHealth {
   if (community.revoked.has(self) || !community.members.has(self))
     return degraded(
       { ...details, away: true },
-      `${community.name} has revoked this node: nobody there answers it. It comes back with a new key only: from an empty data directory, by a new invitation.`,
+      `${community.name} has revoked this node: no node there answers it. It comes back with a new key only: from an empty data directory, by a new invitation.`,
     )
   const broker = brokerAdvice(nats)
   const advice = [

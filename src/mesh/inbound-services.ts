@@ -41,7 +41,7 @@ export function createInboundMeshServices(
     gate,
     bus,
     control,
-    report: (error) => logger.error({ err: error }, 'a message of another node failed here'),
+    report: (error) => logger.error({ err: error }, 'handling a message of another node failed'),
   })
   return {
     sessions,

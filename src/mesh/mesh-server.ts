@@ -287,7 +287,7 @@ export class Mesh {
     const found = this.#findAddresses()
     if (found === undefined) return
     this.#keep(found)
-    this.#options.logger.info({ addresses: this.#addresses }, 'this node has other addresses than before')
+    this.#options.logger.info({ addresses: this.#addresses }, 'the addresses of this node have changed')
     for (const source of this.#sources) source.moved?.()
     this.#publish()
     this.#peerSync?.probeAgain()

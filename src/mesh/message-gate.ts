@@ -64,7 +64,7 @@ export const JOIN_REQUEST_NAME = 'mesh.join'
 export const COMMUNITY_MERGE_REQUEST_NAME = 'mesh.merge'
 const OPEN_QUESTIONS: ReadonlySet<string> = new Set([JOIN_REQUEST_NAME, COMMUNITY_MERGE_REQUEST_NAME])
 /** The name under which messages of non-members are counted; it is not a node id. */
-const STRANGERS = 'whoever is no member'
+const STRANGERS = 'a non-member'
 
 export const NO_COMMUNITY_REFUSAL = createMeshRefusal(
   'unauthorized',

@@ -50,7 +50,11 @@ export function screenPeerOffers(
     ours.add(name)
     if (isNews) foreign++
     if (wrong !== undefined || (isNews && foreign > maxOffers)) {
-      refuse(name, wrong ?? `its node offers more than ${maxOffers} that this node has not (mesh.offersPerNode)`)
+      refuse(
+        name,
+        wrong ??
+          `its node offers more than ${maxOffers} capabilities that this node does not have (mesh.offersPerNode)`,
+      )
       continue
     }
     const marked = sanitizePeerCapability(capability, peer.name)

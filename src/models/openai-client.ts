@@ -210,7 +210,8 @@ async function* lines(response: Response): AsyncGenerator<string, void, void> {
 }
 
 function brokenOff(url: string, error: unknown, signal: AbortSignal): Fault {
-  if (signal.aborted) return { kind: 'cancelled', code: 'cancelled', message: 'Nobody waits for the answer any more.' }
+  if (signal.aborted)
+    return { kind: 'cancelled', code: 'cancelled', message: 'The caller no longer waits for the answer.' }
   const why = readErrorMessage(error)
   return { kind: 'failed', code: 'internal_error', message: `The model server at ${url} broke off: ${why}.` }
 }

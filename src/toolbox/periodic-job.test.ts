@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { silentLogger } from '../core/logger.ts'
 import { startPeriodicJob } from './periodic-job.ts'
 
-describe('a regular job', () => {
+describe('a periodic job', () => {
   it('that fails again and again for one reason is in the log once, and once when it works again', async () => {
     const lines: string[] = []
     const failures = ['full', 'full', 'full', 'gone', 'gone', undefined, undefined, 'full']

@@ -143,7 +143,7 @@ describe('listener', () => {
   })
 
   it('answers invalid requests and endless headers', async () => {
-    expect(await said(listener, 'GET / NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 [^]*no HTTP request/)
+    expect(await said(listener, 'GET / NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 [^]*not an HTTP request/)
     expect(await said(listener, `GET / HTTP/1.1\r\nx: ${'y'.repeat(100_000)}`)).toMatch(/^HTTP\/1\.1 431 /)
   })
 })

@@ -248,7 +248,7 @@ describe('the note of a gateway that was cut off', () => {
     const note = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
     writeFileSync(path, JSON.stringify({ ...note, url }))
     for (const words of [['approvals'], ['token', 'list'], ['watch']])
-      expect(await hearthbus(...words)).toMatchObject({ said: expect.stringContaining('not that gateway') })
+      expect(await hearthbus(...words)).toMatchObject({ said: expect.stringContaining('not written by that gateway') })
     expect(visits).toBe(0)
     trap.close()
     await gateway.stop()

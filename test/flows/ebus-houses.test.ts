@@ -107,7 +107,7 @@ describe('a bus that may only be listened to', () => {
     expect(JSON.stringify(strangers.data.frames)).toContain('0xff')
     const { said: examined } = await doctor(home)
     expect(examined).toContain('ebus:')
-    expect(examined).not.toContain('Somebody else uses the address')
+    expect(examined).not.toContain('Another device uses the address')
     // Longer than it would take to look for an address of its own, which would mean asking for it.
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, openedMs + 10_000 - performance.now())))
     expect(

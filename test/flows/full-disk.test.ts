@@ -76,7 +76,7 @@ describe('a disk that is full', () => {
   it.runIf(canLimit)('is told of by a stop that could not be recorded', async () => {
     limitFiles(0)
     expect(await gateway.stop()).toBe(5)
-    expect(gateway.log()).toContain('something did not stop as it should')
+    expect(gateway.log()).toContain('a part of the gateway did not stop properly')
   })
 })
 

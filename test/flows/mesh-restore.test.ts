@@ -36,7 +36,9 @@ describe('a node that was put back to an older copy of its data directory', () =
     cellar = await startAgain(cellar)
     await until('the other node has shown it', async () => (await state()) === 'refusing')
     // The state is there before the evidence is on disk, where the doctor finds it, and the line in the log after that.
-    await until('the log says so', () => cellar.log().includes('another node remembers another ledger of ours'))
+    await until('the log says so', () =>
+      cellar.log().includes('another node remembers a different ledger of this node'),
+    )
     const refused = await call(cellar, 'test.count', { id: 'y' })
     expect(JSON.stringify(refused.structured)).toMatch(/an older copy of it was restored.*Nothing was done/)
     expect(JSON.stringify(refused.structured)).not.toContain('disk')
@@ -47,7 +49,7 @@ describe('a node that was put back to an older copy of its data directory', () =
     expect(running.text).toMatch(/✗ runtime: The ledger holds \d+ entries, but this node has signed \d+/)
     expect(typed('status').text).toMatch(/runtime +failing +advice The ledger holds/)
     await cellar.stop()
-    expect(cellar.log().match(/another node remembers another ledger of ours/g)).toHaveLength(1)
+    expect(cellar.log().match(/another node remembers a different ledger of this node/g)).toHaveLength(1)
 
     expect(typed('doctor').text).toMatch(/✗ ledger: There are \d+ entries, but \d+ were signed/)
     await expect(startAgain(cellar)).rejects.toThrow(/an older copy of the database was put back/)

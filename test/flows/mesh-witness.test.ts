@@ -18,5 +18,5 @@ it('each ledger of three nodes is witnessed by the two others though all have on
       const { checkpoint } = (await (await fetch(`${node.url}/api/ledger`)).json()) as { checkpoint: string | null }
       return checkpoint?.match(/^— hearthbus\.local\/witness\//gm)?.length === 2
     })
-  expect(nodes.map((node) => node.log()).join('')).not.toContain('another ledger of ours')
+  expect(nodes.map((node) => node.log()).join('')).not.toContain('a different ledger of this node')
 })

@@ -130,7 +130,7 @@ describe('a token that is revoked', () => {
     const ended = once(child, 'close')
     expect(cli('token', 'revoke', 'claude').status).toBe(0)
     expect((await ended)[0]).toBe(4)
-    expect(complaint).toContain('no longer, good here')
+    expect(complaint).toContain('is not valid here, or no longer')
   })
 })
 

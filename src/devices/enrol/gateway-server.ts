@@ -117,7 +117,7 @@ export async function openDeviceGateway(options: DeviceGatewayOptions): Promise<
     ...options.fleet,
     voice,
     vision: photoUploads,
-    memory: store.memory((error) => onError(error, 'what a device can do could not be remembered')),
+    memory: store.memory((error) => onError(error, 'the tools of a device could not be stored')),
     onBug: (device, error) =>
       onError(error, `the device ${device} sent something that caused an internal error, and was disconnected`),
     clock,

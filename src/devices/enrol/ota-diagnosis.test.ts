@@ -31,7 +31,7 @@ describe('diagnosis', () => {
     ['', 'An empty address'],
     ['ws://127.0.0.1:7421/', 'no device can reach it'],
     ['ws://localhost:7421/', 'no device can reach it'],
-    ['ws://0.0.0.0:7421/', 'no address to connect to'],
+    ['ws://0.0.0.0:7421/', 'not an address to connect to'],
     ['wss://192.168.1.2:443/', 'trusts no other'],
   ])('has a sentence about %s', (url, sentence) => {
     expect(problems(webSocket(url)).join()).toContain(sentence)

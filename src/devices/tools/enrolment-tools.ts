@@ -78,7 +78,7 @@ const list = defineTool({
     devices: z.array(enrolledView.extend({ online: z.boolean(), withheld: z.int() })),
     refused: z.array(refusedDeviceSchema),
     ota: z.string().describe('What to type into a device.'),
-    local_only: z.boolean().describe('Whether nothing but this machine can reach that address.'),
+    local_only: z.boolean().describe('Whether only this machine can reach that address.'),
     public_url: z.boolean().describe('Whether that address is the owner’s (devices.publicUrl).'),
   }),
 })
@@ -128,7 +128,7 @@ const forget = {
   ...oneDevice,
   name: 'devices.enrolment.forget',
   title: 'Forget a device',
-  description: 'As if the device had never been here: its next boot makes it a stranger with a code.',
+  description: 'Removes everything known about the device: at its next boot it is unknown and shows a code.',
 } as const
 
 const approveTools = {

@@ -117,7 +117,7 @@ const toolsList = defineTool({
         }),
       )
       .describe('Those that changed; an admin also sees the new ones, and what they say of themselves.'),
-    digest: z.string().nullable().describe('Names what is withheld, for whoever approves it.'),
+    digest: z.string().nullable().describe('Digest of what is withheld, for the person who approves it.'),
     voice: voiceView,
     problems: z.array(z.string()),
   }),

@@ -14,7 +14,7 @@ describe('a device’s description of its tool', () => {
       String.raw`On the device "Den \"x\"" (den). The device says: Like device.den.self.lamp.on_for, but see device.den.self.lamp.on. Not myself.lamp.on nor self.lamp.only.`,
     )
     expect(formatToolDescription({ slug: 'den', name: '', description: '\u200B', rename, online: false })).toBe(
-      'On the device "den" (den). Offline now. The device says nothing about it.',
+      'On the device "den" (den). Offline now. The device does not describe it.',
     )
   })
 

@@ -28,7 +28,7 @@ export interface ToolDescriptionInput {
 export function formatToolDescription({ slug, name, description, rename, online }: ToolDescriptionInput): string {
   const state = online ? '' : ' Offline now.'
   const words = sanitizeLine(rename(beginning(description)), MAX_DESCRIPTION)
-  const said = words === '' ? 'The device says nothing about it.' : `The device says: ${words}`
+  const said = words === '' ? 'The device does not describe it.' : `The device says: ${words}`
   return `On the device ${JSON.stringify(sanitizeDeviceName(name, slug))} (${slug}).${state} ${said}`
 }
 

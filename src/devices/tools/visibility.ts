@@ -29,14 +29,14 @@ export function explainUserOnlyRefusal(caller: Caller, target: string): readonly
   return [
     {
       rule: 'user-only',
-      message: `This tool is for people. It takes an admin, or a token made for ${target} (hearthbus token create NAME --role agent --devices ${target}).`,
+      message: `This tool is for people. It needs an admin, or a token made for ${target} (hearthbus token create NAME --role agent --devices ${target}).`,
     },
   ]
 }
 
 export function explainAdminOnlyRefusal(caller: Caller): readonly PolicyReason[] {
   if (caller.kind === 'service' || (caller.kind === 'principal' && caller.role === 'admin')) return []
-  return [{ rule: 'admin-only', message: 'Who belongs to this house is for an admin to decide.' }]
+  return [{ rule: 'admin-only', message: 'Only an admin decides which devices belong to this house.' }]
 }
 
 /** A resource for admins, who decide which devices belong to this house, and not for models. */

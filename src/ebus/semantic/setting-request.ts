@@ -200,7 +200,7 @@ function planVeto(
   const wrong = checkNumber(value, ZONE_REGISTERS.quickVetoSetpoint)
   if (wrong !== undefined) return fail([wrong])
   if (reader.topology.regulator?.timers === 'b524')
-    return fail([issue(hours === undefined ? 'until' : 'hours', 'this regulator cannot be told for how long')])
+    return fail([issue(hours === undefined ? 'until' : 'hours', 'this regulator does not take a duration')])
   const length = until === undefined ? hours : hoursUntil(reader, until, nowMs)
   if (length === undefined)
     return fail([

@@ -49,7 +49,7 @@ export const busLimitArgument = z
   .int()
   .min(1)
   .exactOptional()
-  .describe('Only the newest so many; all that are kept if left out, which can be long. `count` says how many.')
+  .describe('Only this many of the newest; all that are kept if left out, which can be long. `count` says how many.')
 
 /** Bounded, since keys are kept for a day (guard.idempotencyHours). */
 export const ebusIdempotencyKeyArgument = z

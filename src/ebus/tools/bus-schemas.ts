@@ -100,7 +100,7 @@ export const busSummarySchema = z.object({
     )
     .describe('Who talks to whom, the busiest first.'),
   errors: z.array(z.object({ scope, class: z.enum(ERROR_CLASSES), phase: z.string(), count })),
-  repeats: z.object({ commands: count, responses: count }).describe('Parts that had to be said twice.'),
+  repeats: z.object({ commands: count, responses: count }).describe('Parts that had to be sent twice.'),
   // Absent where nothing was measured: spec 1 freezes no busy ratio, and no zero is made up for one.
   reconstructor: z
     .object({ recoveries: z.array(z.object({ reason: z.enum(TRAFFIC_OUTCOMES), count })) })
@@ -154,7 +154,7 @@ export const busMessagesSchema = z.object({
       secondary: z.int().exactOptional(),
       request_len: count,
       response_len: count,
-      known: z.boolean().exactOptional().describe('Whether anybody has said what it means; left out of fragments.'),
+      known: z.boolean().exactOptional().describe('Whether its meaning is known; left out of fragments.'),
       decoded: decoded.exactOptional(),
       request_hex: bytes.describe('QQ ZZ PB SB NN DD…, without checksum; of what is not known, or with `payload`.'),
       response_hex: bytes.describe('NN DD…, likewise.'),

@@ -34,10 +34,10 @@ const messagesTool = defineTool({
   name: 'ebus.v1.bus.messages.list',
   title: 'List recent telegrams',
   description:
-    'The newest telegrams on the bus, oldest of them first: who, to whom, what service, how it ended, and what it says where that is known. All that are kept, up to 1024, which is long: `limit` gives the newest so many.',
+    'The newest telegrams on the bus, oldest of them first: who, to whom, what service, how it ended, and what it says where that is known. All that are kept, up to 1024, which is long: `limit` gives this many of the newest.',
   input: z.strictObject({
     ...listInput.shape,
-    payload: z.boolean().default(false).describe('The bytes of every telegram, not only of those nobody knows.'),
+    payload: z.boolean().default(false).describe('The bytes of every telegram, not only of unknown ones.'),
   }),
   output: createEbusOutputSchema(busMessagesSchema),
 })
@@ -47,7 +47,7 @@ const periodicityTool = defineTool({
   name: 'ebus.v1.bus.periodicity.list',
   title: 'List how often telegrams come',
   description:
-    'For every kind of telegram that others send: when it was last seen and at which intervals. All that are kept, up to 256 kinds; `limit` gives the newest so many.',
+    'For every kind of telegram that others send: when it was last seen and at which intervals. All that are kept, up to 256 kinds; `limit` gives this many of the newest.',
   input: listInput,
   output: createEbusOutputSchema(busPeriodicitySchema),
 })

@@ -110,7 +110,7 @@ const besideData = {
     .boolean()
     .exactOptional()
     .describe('True when an idempotency key was used before: nothing was sent again.'),
-  note: z.string().exactOptional().describe('What `replayed` means for whoever reads it.'),
+  note: z.string().exactOptional().describe('What `replayed` means.'),
 }
 
 /** The output of a tool of this family, given that of its data. */

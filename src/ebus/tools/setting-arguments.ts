@@ -26,7 +26,7 @@ export const settingInputSchema = z.strictObject({
     .describe(
       'Temperatures in °C. mode, hot_water_mode: off, auto, manual. heating: on, off. hot_water: now, stop. quick_veto: off. holiday: from and to, or none. schedule, hot_water_schedule: weekdays and their slots.',
     ),
-  hours: z.number().min(0.5).max(12).exactOptional().describe('room_temperature: only for so long.'),
+  hours: z.number().min(0.5).max(12).exactOptional().describe('room_temperature: only for this long.'),
   until: z.string().max(16).exactOptional().describe('room_temperature: only until then, as 22:30.'),
   dryRun: z.boolean().exactOptional().describe('Say what would be changed, and change nothing.'),
   idempotency_key: ebusIdempotencyKeyArgument.exactOptional(),

@@ -101,5 +101,5 @@ function classJson({ classes }: HomeseerToolContext, device: HomeseerDevice): z.
 
 function ownerReasons(caller: Caller): readonly PolicyReason[] {
   const flaw = explainAdministrationRefusal(caller)
-  return flaw === undefined ? [] : [{ rule: 'admin-only', message: 'What a device is, is for the owner to say.' }]
+  return flaw === undefined ? [] : [{ rule: 'admin-only', message: 'Only the owner decides what kind a device is.' }]
 }

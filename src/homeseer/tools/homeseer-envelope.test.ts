@@ -59,7 +59,7 @@ describe('envelope', () => {
       { rule, message: 'no' },
     ]
     expect(error({ kind: 'not-permitted', message: 'x', reasons })).toMatchObject({
-      fixHint: 'A person decided this. Tell the user; do not look for another way.',
+      fixHint: 'A person decided this. Tell the user; do not try to get around it.',
     })
   })
 

@@ -60,7 +60,7 @@ const HINTS: Readonly<Record<Hs4ErrorCode, string>> = {
 const APPROVAL_HINT =
   'A person was asked (`details.approval`). Tell the user; once they agree, make this very call again unchanged.'
 const MISSING_HINT = 'Make the call in suggestedNextToolCalls, with words of your own for intent and reason.'
-const DECIDED_HINT = 'A person decided this. Tell the user; do not look for another way.'
+const DECIDED_HINT = 'A person decided this. Tell the user; do not try to get around it.'
 /** The fault is on the way to HomeSeer, not in HomeSeer. */
 const AWAY_HINT = 'Another node was asked, and cannot be reached now. Try again later, or tell the user.'
 const NODE_HINT = 'Name one of the nodes in the message, or leave `_node` out.'

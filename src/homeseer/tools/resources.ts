@@ -122,7 +122,7 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
   {
     path: 'capabilities/matrix',
     title: 'Capabilities',
-    description: 'Which devices can do or tell what, by capability.',
+    description: 'Which devices can do or report what, by capability.',
     read: async (homeseer) => {
       const house = await readHomeseerDeviceCatalog(homeseer)
       if (!house.ok) return house
@@ -147,7 +147,7 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
   {
     path: 'state/summary',
     title: 'Summary',
-    description: 'The house in a few numbers: for a model that has little room.',
+    description: 'The house in a few numbers, for a model with a small context.',
     read: (homeseer, _call, mayRead) => summaryJson(homeseer, mayRead),
   },
   {

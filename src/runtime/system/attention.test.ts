@@ -52,7 +52,7 @@ describe('what needs a person', () => {
   it('is the emergency stop', async () => {
     await rig.guard.stop.engage(ADMIN, 'Smoke.')
     expect(await told()).toEqual([
-      { about: 'stop', sentence: 'Everything is stopped; every change is refused until an admin resumes.' },
+      { about: 'stop', sentence: 'Everything is stopped; every change is refused until an admin lifts the stop.' },
     ])
   })
 

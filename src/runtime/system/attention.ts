@@ -37,7 +37,10 @@ export function collectAttentionItems(
   const waiting = guard.approvals.list({ state: 'requested' }).length
   const ending = guard.tokens.list().filter((token) => isEnding(token, nowMs)).length
   return [
-    ...said('stop', guard.stop.state() && 'Everything is stopped; every change is refused until an admin resumes.'),
+    ...said(
+      'stop',
+      guard.stop.state() && 'Everything is stopped; every change is refused until an admin lifts the stop.',
+    ),
     ...said('approvals', count(waiting, 'call waits', 'calls wait', 'for a person: hearthbus approvals.')),
     ...said('tokens', count(ending, 'token ends', 'tokens end', 'within a week: hearthbus token list.')),
     ...said(

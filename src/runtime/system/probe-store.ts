@@ -45,7 +45,7 @@ export function createDatabaseHealthProbe(
           sql.prepare('INSERT OR REPLACE INTO runtime_probe VALUES (1, ?)').run(formatIsoTime(clock.now())),
         )
       } catch (error) {
-        return { status: 'failing', message: `The database takes no writes: ${readErrorMessage(error)}`, figures: {} }
+        return { status: 'failing', message: `The database cannot be written: ${readErrorMessage(error)}`, figures: {} }
       }
       return { status: 'ok', figures: { write_ms: Math.round(clock.monotonic() - startedMs) } }
     },
@@ -58,7 +58,7 @@ export function createDatabaseHealthProbe(
       } catch (error) {
         return {
           status: 'failing',
-          message: `The data directory takes no files: ${readErrorMessage(error)}`,
+          message: `No file can be written to the data directory: ${readErrorMessage(error)}`,
           figures: {},
         }
       }

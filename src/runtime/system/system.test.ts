@@ -65,7 +65,7 @@ describe('server_health', () => {
     )
     expect(await rig.data('server_health')).toMatchObject({
       status: 'failing',
-      checks: { database: { status: 'failing', message: 'The database takes no writes: disk on fire' } },
+      checks: { database: { status: 'failing', message: 'The database cannot be written: disk on fire' } },
     })
   })
 

@@ -18,7 +18,7 @@ describe('the beginning of a search', () => {
     expect(parseSince(text, NOW_MS)).toBe(expected)
   })
 
-  it.each(['yesterday', '12', '1w', '', '2026-02-01T00:00:00Z'])('%j is none', (text) => {
+  it.each(['yesterday', '12', '1w', '', '2026-02-01T00:00:00Z'])('%j is refused as a start time', (text) => {
     expect(() => parseSince(text, NOW_MS)).toThrow('an age such as 90m')
   })
 })
@@ -87,7 +87,7 @@ describe('changes', () => {
     ])
   })
 
-  it('are given up looking for after a while, and a refusal is the answer', async () => {
+  it('are searched for a limited time, and a refusal of the gateway is passed on', async () => {
     let questions = 0
     const endless = async (): Promise<CallResultView> => page([], { next_cursor: String(++questions) })
     expect(await collectChanges(endless, { limit: 5 })).toEqual(page([], { next_cursor: '20' }))

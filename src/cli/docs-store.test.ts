@@ -11,7 +11,7 @@ describe('every contract of this program', () => {
     offers = await collectAllCapabilityOffers()
   })
 
-  it('is taken by another node, whole', () => {
+  it('is accepted by another node unchanged', () => {
     expect(offers.length).toBeGreaterThan(150)
     const refused = offers.flatMap((offer) => {
       const made = createPeerOffer(describeOwnCapability(offer), offer.family)

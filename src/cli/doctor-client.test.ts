@@ -25,7 +25,7 @@ describe('doctor, while no gateway runs', () => {
     expect(await broken()).toEqual([])
   })
 
-  it('knows what the next start will refuse', async () => {
+  it('names what the next start will refuse', async () => {
     const { lock, ownerToken: token, database: path } = resolveDataDirectory(root)
     writeFileSync(lock, 'not what a gateway makes, and long enough to be looked at')
     expect(await broken()).toEqual([
@@ -39,7 +39,7 @@ describe('doctor, while no gateway runs', () => {
     expect((await broken())[0]).toMatch(/^start: .* was written by a newer Hearthbus \(guard is at step 99;/)
   })
 
-  it('misses a database whose ledger was signed', async () => {
+  it('reports that the database of a signed ledger is missing', async () => {
     writeFileSync(join(root, 'checkpoint.signed'), 'hearthbus.local/home\n9\n')
     expect(await broken()).toEqual([expect.stringMatching(/^ledger: .*hearthbus\.db is missing, though this node has/)])
   })

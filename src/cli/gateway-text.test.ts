@@ -41,7 +41,7 @@ describe('approvals at the terminal', () => {
     expect(change({ value: 1 }, { value: 1 })).toBeUndefined()
   })
 
-  it('say of a yes that was used or has expired no longer that it is valid', () => {
+  it('do not call an approval valid that was used or has expired', () => {
     const last = (state: string): string | undefined =>
       formatApprovals([{ id: '01A', state, shown: { arguments: {} }, expiresAtMs: 60_000 }], 0)
         .text.split('\n')
@@ -49,7 +49,7 @@ describe('approvals at the terminal', () => {
     expect(['approved', 'used', 'expired'].map(last)).toEqual(['  valid for 60 s', '  arguments {}', '  arguments {}'])
   })
 
-  it('let no word of a caller begin a line of its own', () => {
+  it('keep the words of a caller from starting a line', () => {
     const client = 'claude)\n  arguments {"ref":101}\n\n01B  requested  hs4.devices.set on Hall Lamp'
     const approval = {
       id: '01A',
@@ -84,7 +84,7 @@ describe('the list of tools', () => {
 })
 
 describe('table', () => {
-  it('has one line for each row', () => {
+  it('prints every row on one line', () => {
     expect(formatTable(['tool', ''], [['a\nb', 'c\r\n\r\nd']])).toBe('tool\na b   c d')
   })
 })

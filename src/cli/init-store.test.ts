@@ -31,7 +31,7 @@ describe('init', () => {
     expect(readFileSync(path, 'utf8')).toBe(text)
   })
 
-  it.runIf(process.platform === 'linux')('says what the system says, and does not try for ever', () => {
+  it.runIf(process.platform === 'linux')('reports the error of the operating system and stops after it', () => {
     const { text, exit } = writeInitialConfig('/proc/1/hearthbus/hearthbus.yaml')
     expect(text).toMatch(/^\/proc\/1\/hearthbus\/hearthbus\.yaml cannot be written: (?:ENOENT|EACCES|EPERM)/)
     expect(exit).toBe(2)

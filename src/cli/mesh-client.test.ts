@@ -36,7 +36,7 @@ describe('members called by a name', () => {
     ])
   })
 
-  it('are all of them where several share it', () => {
+  it('are all returned when several share the name', () => {
     expect(findMemberIds(community({ [ATTIC]: 'attic', [GUEST]: 'attic' }), 'attic')).toEqual([ATTIC, GUEST])
   })
 
@@ -87,7 +87,7 @@ describe('leaving', () => {
     expect((await listMembers(site)).text).toMatch(/^another, revision 1/)
   })
 
-  it('keeps the id that the node has', async () => {
+  it('keeps the node id', async () => {
     const site = newNode('site')
     await createOwnCommunity(site, 'first')
     const before = readFileSync(join(site.dataRoot, 'keys', 'node.key'), 'utf8')
@@ -95,7 +95,7 @@ describe('leaving', () => {
     expect(readFileSync(join(site.dataRoot, 'keys', 'node.key'), 'utf8')).toBe(before)
   })
 
-  it('takes more than a word where others are in a community that was founded here', async () => {
+  it('needs --abandon when other nodes are in a community that this node founded', async () => {
     const home = newNode('home')
     await createOwnCommunity(home, 'family')
     await admit(home)

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { formatNotifyAttempts } from './notify.ts'
 
-describe('a trial', () => {
-  it('says what happened at each place, and fails where one failed', () => {
+describe('hearthbus notify', () => {
+  it('prints the result for each destination, and fails if one failed', () => {
     const answer = formatNotifyAttempts([
       { host: 'ntfy.example', format: 'ntfy', trouble: undefined },
       { host: 'hooks.example:8443', format: 'json', trouble: 'it answered 403' },

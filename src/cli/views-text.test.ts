@@ -10,7 +10,7 @@ describe('what was measured', () => {
     { id: 'homeseer/4711', atMs: [60_000], values: [19] },
   ]
 
-  it('has its unit where the name says it', () => {
+  it('is shown with the unit that its name contains', () => {
     const rows = formatMeasurementHistory(series, [], 120_000).text.split('\n').slice(1)
     expect(rows.map((row) => row.split(/ {2,}/))).toEqual([
       ['ebus/zone-1/current_temp_c', '21 °C', '20.5 … 21 °C', '2', '60 s ago'],

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createWholeNumberParser } from './whole-number.ts'
 
 describe('whole number', () => {
-  it('takes what lies between its bounds', () => {
+  it('accepts numbers between its bounds', () => {
     expect(['0', '7422', '65535'].map(createWholeNumberParser(0, 65_535))).toEqual([0, 7422, 65_535])
   })
 

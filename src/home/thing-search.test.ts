@@ -156,7 +156,7 @@ describe('a floor that is named by where it lies', () => {
     expect(handles(text, american)).toBe('')
   })
 
-  it('does not choose between things either', () => {
+  it('does not choose between several things', () => {
     const look = (of: readonly Thing[]): string => findThingByText('upstairs light', { things: of, rooms }).kind
     expect(look(european)).toBe('one')
     expect(look(american)).toBe('question')

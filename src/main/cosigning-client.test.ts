@@ -40,7 +40,7 @@ describe('cosigning', () => {
     database.close()
   })
 
-  it('says once that a witness is away, however often it is asked', async () => {
+  it('logs once that a witness cannot be reached, however often it is asked', async () => {
     const { key } = createCosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 0)
     // Nobody listens at port 1.
     const witnesses = [{ vkey: formatVerifierKey(key), url: 'http://127.0.0.1:1' }]
@@ -64,7 +64,7 @@ describe('cosigning', () => {
     })
   })
 
-  it('refuses a key that is none', () => {
+  it('refuses a text that is not a key', () => {
     const config = configSchema.parse({ ledger: { witnesses: [{ vkey: 'none', url: 'http://192.0.2.1' }] } })
     expect(createWitnessCosigningJob(config, fixture.ledger, silentLogger)).toMatchObject({
       ok: false,

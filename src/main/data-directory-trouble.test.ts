@@ -26,7 +26,7 @@ describe('data trouble', () => {
     ).toContain('a file in its place')
   })
 
-  it('is a sentence also where nothing is known to do about it', () => {
+  it('is a sentence even if no remedy is known', () => {
     const unknown = errorWith({ code: 'EXDEV', path: '/data/home' })
     expect(explainDataDirectoryTrouble(unknown, '/data/home')).toBe('/data/home cannot be used (the system says so).')
   })

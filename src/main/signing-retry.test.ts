@@ -37,7 +37,7 @@ function allowSignature(): void {
 }
 
 describe('a checkpoint that cannot be stored', () => {
-  it('is on record once, is tried again, and its end is on record', async () => {
+  it('is recorded once, is retried, and its end is recorded', async () => {
     await retry()
     expect(rig.entries('signing.failed')).toEqual([])
     const signed = rig.ledger.latestCheckpoint()?.checkpoint.size

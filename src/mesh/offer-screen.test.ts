@@ -136,7 +136,7 @@ describe('offers of another node', () => {
       'task_list',
     ])
     expect(why(screened)).toHaveLength(6)
-    expect(why(screened)[0]).toMatch(/more than 4 that this node has not/)
+    expect(why(screened)[0]).toMatch(/more than 4 capabilities that this node does not have/)
     const instances = Array.from({ length: 10 }, (_, index) => saying({ name: 'task_list', params: { index } }))
     expect(screen(instances, { maxOffers: 4 }).offered).toHaveLength(5)
   })

@@ -38,13 +38,13 @@ describe('built-in model', () => {
     })
   })
 
-  it('leaves its tokens in the trace', async () => {
+  it('reports its token counts in the trace', async () => {
     const bus = busWith({ builtin: true, endpoints: [] })
     await bus.call('llm.chat', [1, 0], hello, ME)
     expect(bus.recentTraces(1)).toMatchObject([{ capability: 'llm.chat', result: 'ok', tokensIn: 3, tokensOut: 5 }])
   })
 
-  it('stops at the length that was asked for', async () => {
+  it('stops at the requested max_tokens', async () => {
     const bus = busWith({ builtin: true, endpoints: [] })
     const outcome = await bus.call('llm.chat', [1, 0], { ...hello, params: { max_tokens: 2 } }, ME)
     expect(outcome).toMatchObject({
@@ -97,7 +97,7 @@ describe('models on several nodes', () => {
     })
   })
 
-  it('keep a conversation where it began', async () => {
+  it('keep a conversation on the node where it began', async () => {
     const nodes = ['a', 'b', 'c'].map((name) => busWith({ builtin: true, endpoints: [] }, name))
     introduce(...nodes)
     const home = node('home', { clock: manualClock() })
@@ -128,7 +128,7 @@ describe('OpenAI-compatible server', () => {
     expect(outcome).toMatchObject({ fault: { kind: 'failed' } })
   })
 
-  it('that is busy, away or babbling is said to be so', async () => {
+  it('that is busy, unreachable or sends endless text gives a fault that says so', async () => {
     const kindAt = async (url: string): Promise<unknown> => {
       const outcome = await busWith(endpointsOf(url, 'big')).call('llm.chat', [1, 0], hello, {
         ...ME,
@@ -219,7 +219,7 @@ describe('OpenAI-compatible server', () => {
     expect(outcome).toMatchObject({ value: { data: { output: { message: { content: 'Yes, a \u{1F600}' } } } } })
   })
 
-  it('that ends in the middle of a character is heard to there', async () => {
+  it('that stops in the middle of a character delivers the text before it', async () => {
     const url = await serve((_, response) => {
       response.writeHead(200).end(String.raw`data: {"choices":[{"delta":{"content":"Hi \ud83d"}}]}` + '\n\n')
     })
@@ -277,7 +277,7 @@ function modelServer(name: string): Promise<string> {
 }
 
 describe('the health of model servers', () => {
-  it('is that one is away as soon as the service has started, and the log says it', async () => {
+  it('reports and logs an unreachable server as soon as the service has started', async () => {
     const said: string[] = []
     const log = (_: object, message: string): void => void said.push(message)
     const logger = { ...silentLogger, warn: log, info: log } as Logger
@@ -295,7 +295,7 @@ describe('the health of model servers', () => {
     expect(said).toEqual(['The model server at http://127.0.0.1:9/v1 cannot be reached.'])
   })
 
-  it('is what the last call came to', async () => {
+  it('follows the outcome of the last call', async () => {
     let status = 500
     const url = await serve((_, response) => {
       const data = [{ index: 0, embedding: [1, 1] }]

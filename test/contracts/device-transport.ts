@@ -43,7 +43,7 @@ export function deviceTransportContract(name: string, { transport, device: optio
       expect(answer).toMatchObject({ ok: true, value: { content: [{ text: 'é'.repeat(30_000) }] } })
     })
 
-    it('sends one request at a time', async () => {
+    it('sends the device the next request only after the answer to the last', async () => {
       const device = await enrol()
       const before = device.transcript().length
       await Promise.all([1, 2, 3].map((value) => volume(device, value)))
@@ -54,14 +54,14 @@ export function deviceTransportContract(name: string, { transport, device: optio
       expect(order).toEqual(['backend', 'device', 'backend', 'device', 'backend', 'device'])
     })
 
-    it('carries notifications', async () => {
+    it('delivers a notification of the device to its listeners', async () => {
       const device = await enrol()
       const event = nextEvent(house, 'notification')
       device.notify('notifications/state_changed', { newState: 'idle' })
       expect(await event).toMatchObject({ device: device.identity.deviceId, params: { newState: 'idle' } })
     })
 
-    it('carries announcements', async () => {
+    it('delivers an announcement of the gateway to the device', async () => {
       const device = await enrol()
       const alert = { kind: 'alert', status: 'Door', message: 'Somebody rings', emotion: 'happy' } as const
       expect(house.fleet.announce(device.identity.deviceId, alert)).toEqual({ ok: true, value: 'sent' })
@@ -69,14 +69,14 @@ export function deviceTransportContract(name: string, { transport, device: optio
       expect(device.shown()).toEqual(['Door / Somebody rings / happy'])
     })
 
-    it('survives noise', async () => {
+    it('keeps the session when the device sends malformed messages', async () => {
       const device = await enrol()
       for (const noise of ['', 'x', '{"type":"mcp"', '[]', '{"type":"listen","state":"start"}', '\u0000'])
         device.say(noise)
       expect(await volume(device, 5)).toMatchObject({ ok: true })
     })
 
-    it('discovers again at every hello, and calls go on', async () => {
+    it('lists the tools again at every hello, and calls still work', async () => {
       const device = await enrol()
       const first = device.sessionId()
       const listed = nextEvent(house, 'tools')

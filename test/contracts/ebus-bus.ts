@@ -29,16 +29,16 @@ export function busContract(name: string, open: () => Promise<BusStage>, { recon
     })
     afterAll(() => stage.close())
 
-    it('asks a device and gets its answer', async () => {
+    it('returns the answer of the device that a request addresses', async () => {
       expect(answer(await ask(stage.bus, '15 0704'))).toBe(REGULATOR)
     })
 
-    it('carries A9 and AA there and back', async () => {
+    it('carries the escaped symbols A9 and AA in requests and answers', async () => {
       expect(answer(await ask(stage.bus, '15 b524 02 01 00 00 27 00 aaa9aa40'))).toBe('')
       expect(answer(await ask(stage.bus, '15 b524 02 00 00 00 27 00'))).toBe('02002700aaa9aa40')
     })
 
-    it('says something to everybody', async () => {
+    it('sends a broadcast that gets no answer', async () => {
       expect(await ask(stage.bus, 'fe 07fe')).toMatchObject({ ok: true, value: { response: undefined } })
     })
 
@@ -58,21 +58,21 @@ export function busContract(name: string, open: () => Promise<BusStage>, { recon
       ])
     })
 
-    it('hears what others say', async () => {
+    it('reports telegrams between other participants', async () => {
       using events = stage.bus.events()
       stage.simulator.faults.arbitrationStorm(1)
       const [heard] = await collect(events, ({ own }) => !own)
       expect(heard).toMatchObject({ own: false, exchange: { telegram: { source: 0x00, target: 0xfe, primary: 0x07 } } })
     })
 
-    it('answers many at once, each its own', async () => {
+    it('gives each of many concurrent callers its own answer', async () => {
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, index) => ask(stage.bus, index % 2 === 0 ? '15 0704' : '26 0704', 50_000)),
       )
       expect(new Set(answers.map(answer))).toEqual(new Set([REGULATOR, 'b556525f373101005904']))
     })
 
-    it('forgets what is cancelled and goes on', async () => {
+    it('drops a cancelled request and carries the next one', async () => {
       const cancelled = new AbortController()
       const request = { target: 0x15, primary: 7, secondary: 4, data: new Uint8Array() }
       const send = stage.bus.send(request, { deadlineMs: 20_000, signal: cancelled.signal })

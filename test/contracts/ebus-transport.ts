@@ -59,7 +59,7 @@ export function transportContract(name: string, { open, nowhere, noticesLoss }: 
       await far.close()
     })
 
-    it('ends when it is closed', async () => {
+    it('emits its end when the caller closes it', async () => {
       const { far, connection } = await connected()
       const ended = (async () => {
         for await (const _ of connection.received) continue
@@ -71,14 +71,14 @@ export function transportContract(name: string, { open, nowhere, noticesLoss }: 
       await far.close()
     })
 
-    it('does not throw where nobody is', async () => {
+    it('reports a fault instead of throwing when nothing listens at the address', async () => {
       const result = await nowhere().connect(AbortSignal.timeout(5_000))
       // A datagram socket only learns it from the first datagram.
       if (result.ok) for await (const _ of result.value.received) continue
       expect(result.ok ? result.value.endReason() : result.fault.reason).not.toBe('')
     })
 
-    it('gives up connecting when told to', async () => {
+    it('does not connect when the caller has aborted', async () => {
       const far = await open()
       const result = await far.transport.connect(AbortSignal.abort())
       expect(result).toMatchObject({ ok: false, fault: { kind: 'unreachable' } })

@@ -58,13 +58,13 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       })
     })
 
-    it('says for whom it calls, of what reads, changes something, streams or is too large for a packet', async () => {
+    it('names the principal of every call, whether it reads, writes, streams or exceeds a packet', async () => {
       const seen = offerForms()
       await callForms()
       expect(seen).toEqual(['reads tester', 'reads gpt', 'large gpt', 'writes gpt', 'streams gpt'])
     })
 
-    it('says to a node that does not read it nothing of whom it calls for', async () => {
+    it('names no principal to a node that does not read the field', async () => {
       pair.ageProvider()
       const seen = offerForms()
       await callForms()
@@ -126,12 +126,12 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       })
     })
 
-    it('carries what changes something, signed', async () => {
+    it('carries a call that changes something with the signature of the calling node', async () => {
       pair.offer(answering({ name: 'test.write', effect: 'writes', idempotent: false, trustRequired: 'trusted' }, echo))
       expect(await pair.caller.call('test.write', undefined, { x: 1 }, ME)).toMatchObject(reply({ x: 1 }))
     })
 
-    it('keeps two hundred calls at once apart', async () => {
+    it('gives each of two hundred concurrent calls its own answer', async () => {
       pair.offer(answering({ name: 'test.echo', maxConcurrent: 500 }, echo))
       const numbers = Array.from({ length: 200 }, (_, number) => number)
       const outcomes = await Promise.all(

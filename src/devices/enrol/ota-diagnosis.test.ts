@@ -54,7 +54,7 @@ describe('diagnosis', () => {
     expect(both.findings.map(({ sentence }) => sentence).join()).toContain('Both sections')
   })
 
-  it('knows the mistakes of other servers', () => {
+  it('names known mistakes of other OTA servers', () => {
     expect(problems({ mqtt: MQTT, firmware: { version: 'v2.0', url: '' } }).join()).toContain('dotted numbers')
     expect(problems({ mqtt: MQTT, server_time: { timezone_offset: 28_800_000 } }).join()).toContain('in minutes')
     expect(problems({}).join()).toContain('falls back')

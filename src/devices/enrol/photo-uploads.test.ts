@@ -44,7 +44,7 @@ describe('photo uploads', () => {
     expect(spent).toEqual([ONE.deviceId])
   })
 
-  it('gives a picture up once', () => {
+  it('hands a picture to the caller of its device once', () => {
     const { photoUploads, post } = open()
     const receipt = post(ONE)
     expect(receipt).toMatch(/^[\w-]{12}$/)

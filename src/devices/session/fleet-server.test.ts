@@ -52,7 +52,7 @@ function attach(fleet = createDeviceFleet()) {
 const TEXT = { result: { content: [{ type: 'text', text: 'ok' }] } }
 
 describe('fleet', () => {
-  it('knows nobody it has not met', async () => {
+  it('does not know a device that was never enrolled', async () => {
     const fleet = createDeviceFleet()
     expect(await fleet.call('x', 't', {})).toEqual({ ok: false, fault: { kind: 'unknown-device', device: 'x' } })
     expect(fleet.device('x')).toBeUndefined()

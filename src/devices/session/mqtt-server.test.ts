@@ -120,7 +120,7 @@ describe('MQTT server', () => {
     await expect.poll(said).toBe(`${CONNACK}40020007`)
   })
 
-  it('does not speak QoS 2', async () => {
+  it('disconnects a client that publishes with QoS 2', async () => {
     dial('right', publishWithQos(2))
     await expect.poll(() => closed).toHaveLength(1)
     expect(heard).toEqual([])
@@ -162,7 +162,7 @@ describe('MQTT server', () => {
     expect(devices.connections()).toBe(0)
   })
 
-  it('notices that a device is gone', async () => {
+  it('reports the connection as closed when the socket of a device closes', async () => {
     const { socket } = dial('right')
     await expect.poll(() => devices.connections()).toBe(1)
     socket.destroy()

@@ -375,7 +375,7 @@ describe('a call', () => {
     expect(play.requests()).toEqual([])
   })
 
-  it('waits for the one in flight', () => {
+  it('waits until the call in flight is answered', () => {
     const play = new Play().ready()
     play.call(1)
     play.call(2)
@@ -428,7 +428,7 @@ describe('a call', () => {
     expect(play.wait(5_000)).toEqual([refusal(2, { kind: 'expired', afterMs: 5_000, asleep: false })])
   })
 
-  it('finds a queue of limited length', () => {
+  it('is refused when the queue is full', () => {
     const play = new Play({ queueLimit: 2 }).ready()
     for (const call of [1, 2, 3]) expect(answers(play.call(call))).toEqual([])
     expect(play.call(4)).toEqual([refusal(4, { kind: 'queue-full', limit: 2 })])
@@ -636,7 +636,7 @@ describe('what a device says on its own', () => {
 })
 
 describe('ids', () => {
-  it('come round after 2^31 − 1', () => {
+  it('start again after 2^31 − 1', () => {
     const play = new Play().ready()
     play.session = { ...play.session, nextId: 2_147_483_647 }
     play.call(1)

@@ -14,7 +14,7 @@ function read(name: string): readonly TraceLine[] {
 }
 
 describe('trace', () => {
-  it.each(NAMES)('%s replays to the last word', (name) => {
+  it.each(NAMES)('%s replays with the recorded outputs', (name) => {
     const recorded = read(name)
     const device = 'a0:b1:c2:d3:e4:f5'
     const played = replay(newDeviceSession(device, { ...DEFAULT_SESSION_SETTINGS, firstId: 1 }), recorded)

@@ -44,7 +44,7 @@ describe('waiters', () => {
     expect(await other).toBe('expired')
   })
 
-  it('are not too many', async () => {
+  it('are refused beyond their limit', async () => {
     const waiters = new DeviceWaiters()
     const isThere = () => false
     const waited = Array.from({ length: 32 }, (_, index) =>

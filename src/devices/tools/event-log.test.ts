@@ -42,7 +42,7 @@ describe('the event log', () => {
     expect(log.list(all)).toHaveLength(4_096)
   })
 
-  it('leaves out what is too long', () => {
+  it('leaves out an event that is too long', () => {
     const log = new DeviceEventLog()
     log.add({ kind: 'notification', device: 'a', atMs: 0, method: 'm', params: { x: 'y'.repeat(5_000) } })
     expect(log.list(all).map(({ details }) => details)).toEqual([{ method: 'm', params_omitted: '5008 characters' }])

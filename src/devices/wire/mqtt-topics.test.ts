@@ -18,7 +18,7 @@ describe('MQTT topics', () => {
     expect(parseDeviceFromTopic(template, topic)).toBe('a0:b1:c2:d3:e4:f5')
   })
 
-  it('match no device otherwise', () => {
+  it('match no device if the topic has another form', () => {
     const template = parseTopicTemplate('devices/up/{device}')
     for (const topic of ['', 'devices/up', 'devices/down/a0_b1_c2_d3_e4_f5', 'devices/up/x', 'devices/up/a/b'])
       expect(parseDeviceFromTopic(template, topic)).toBeUndefined()

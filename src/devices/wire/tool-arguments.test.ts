@@ -56,7 +56,7 @@ describe('arguments', () => {
     expect(check(schema, { name: null })).toMatchObject({ fault: { problems: ['name must be a text'] } })
   })
 
-  it('bounds texts where newer firmware does', () => {
+  it('limits the length of texts as newer firmware does', () => {
     expect(check({ name: { type: 'string', maxLength: 3 } }, { name: 'four' }).ok).toBe(false)
     expect(check({ mode: { type: 'string', enum: ['a', 'b'] } }, { mode: 'c' })).toMatchObject({
       fault: { problems: ['mode must be one of a, b'] },

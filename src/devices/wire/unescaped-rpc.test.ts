@@ -44,7 +44,7 @@ describe('unescaped RPC', () => {
     })
   })
 
-  it('recognises nothing in other broken text', () => {
+  it('recognises no RPC in other broken text', () => {
     expect(recoverUnescapedRpc('{"type":"mcp","payload":{"jsonrpc":"2.0","id":7,"result":{"content":[')).toBeUndefined()
     expect(recoverUnescapedRpc('{"type":"listen","id":7,"error":{"message":"a"b"}}')).toBeUndefined()
     expect(recoverUnescapedRpc(error(9_999_999_999, '"message":"a"b"'))).toBeUndefined()

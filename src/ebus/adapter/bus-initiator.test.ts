@@ -72,7 +72,7 @@ describe('initiator', () => {
     expect(talk(repeatable, symbols)).toEqual([{ kind: 'fault', fault: { kind } }])
   })
 
-  it('takes a refusal for an answer', () => {
+  it('ends with the fault refused after two NAKs, even if it is repeatable', () => {
     const twice = `${SAID} ff 31 ${SAID} ff aa`
     expect(talk(begun({ repeatable: true }), twice)).toEqual([{ kind: 'fault', fault: { kind: 'refused' } }])
   })
@@ -93,7 +93,7 @@ describe('initiator', () => {
     expect(beginTransaction(initiator, { telegram, repeatable: false })).toEqual([WANT])
   })
 
-  it('does one thing at a time', () => {
+  it('carries one telegram at a time', () => {
     expect(() => beginTransaction(begun(), { telegram, repeatable: false })).toThrow('busy')
   })
 })

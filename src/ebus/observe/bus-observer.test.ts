@@ -114,7 +114,7 @@ describe('observatory', () => {
     ])
   })
 
-  it('knows a telegram to itself', () => {
+  it('recognises a telegram to its own address', () => {
     expect(
       toBusMessagesJson(observatory([heard('10 36 0704 / b5424149303006039602', 0)]), nobodyKnows)[0],
     ).toMatchObject({
@@ -306,7 +306,7 @@ describe('status', () => {
     })
   })
 
-  it('says that listening was withdrawn', () => {
+  it('reports that passive listening was withdrawn', () => {
     const status = toBusStatusJson(parts(observatory([{ kind: 'connected', atMs: START }], false), 10))
     expect(status['capability']).toMatchObject({
       passive_supported: false,

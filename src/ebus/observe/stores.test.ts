@@ -85,7 +85,7 @@ describe('periodicity', () => {
     expect(settled?.maxMs).toBe(600_000)
   })
 
-  it('takes an outage for no interval', () => {
+  it('counts an outage as no interval', () => {
     const table = new PeriodicityTable()
     table.see(seen(START), 1)
     table.see(seen(START + 10_000), 1)
@@ -201,7 +201,7 @@ describe('duration', () => {
 })
 
 describe('symbol meter', () => {
-  it('knows nothing before its second look', () => {
+  it('reports no load before its second measurement', () => {
     const meter = new SymbolRateMeter()
     expect(meter.rate()).toBeUndefined()
     meter.look(0, 500)

@@ -233,7 +233,7 @@ describe('read scheduler', () => {
     expect(parts.shadow.get(KEY)).toMatchObject({ payload: changed, atMs: AT })
   })
 
-  it('tries noise three times, absence once', async () => {
+  it('retries a garbled answer three times, and an absent device once', async () => {
     const parts = rig()
     parts.answer = async () => fail({ kind: 'answer-garbled' })
     await parts.scheduler.read(KEY, WISH)

@@ -75,7 +75,7 @@ describe('B524 03 and 04', () => {
     )
   })
 
-  it('loses nothing on the way', () => {
+  it('keep every slot through encoding and decoding', () => {
     const day = fc
       .uniqueArray(fc.nat(144), { minLength: 0, maxLength: 6 })
       .map((steps) => steps.toSorted((left, right) => left - right))

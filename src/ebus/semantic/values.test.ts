@@ -218,7 +218,7 @@ describe('read keys', () => {
     expect(interpretTelegram(exchange('f1 15 b524 020003010f00', '0103220000009841'))).toBeUndefined()
   })
 
-  it('know what a write makes untrue', () => {
+  it('name the values that a write invalidates', () => {
     expect(interpretTelegram(exchange('f1 15 b524 02010300220000 00a841', ''))).toEqual({
       kind: 'write',
       keys: expect.arrayContaining([

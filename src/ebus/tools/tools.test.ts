@@ -162,7 +162,7 @@ function view(atMs = NOW): EbusView {
 }
 
 describe('views', () => {
-  it('are the same captured as live', () => {
+  it('show the same values captured and live', () => {
     const live = view()
     const kept = captureEbusView(live)
     expect(kept.plane('runtime_status').data).toEqual({

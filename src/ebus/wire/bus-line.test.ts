@@ -23,13 +23,13 @@ function tell(heard: BusLineEvent): string {
 }
 
 describe('line', () => {
-  it('stays deaf until the first SYN', () => {
+  it('ignores symbols until the first SYN', () => {
     const line = newBusLineDecoder()
     expect(play('31 fe 07 fe 00 35 aa aa', line)).toEqual([])
     expect(line.noise).toBe(6)
   })
 
-  it('hears a broadcast at its CRC', () => {
+  it('reports a broadcast at its CRC', () => {
     expect(play('aa 31 fe 07 fe 00 35')).toEqual(['31fe07fe '])
   })
 

@@ -83,7 +83,7 @@ describe('consequences', () => {
     expect(follow([conditioned], { refs: [199] }).refs).toEqual([141])
   })
 
-  it('do not begin with the clock', () => {
+  it('do not start from events that only the clock triggers', () => {
     const clock = { $type: 'Scheduler.Classes.EvTrig_TIME, Scheduler', mvarTime: '07:00' }
     expect(follow([event(60, [clock], { K0: sets(141) })], { refs: [199] }).eventIds).toEqual([])
   })

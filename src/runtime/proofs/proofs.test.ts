@@ -43,7 +43,7 @@ describe('audit_session_start', () => {
     expect(rig.entries('session.start')).toMatchObject([{ session_id: session['session_id'], task_id: 'T-1' }])
   })
 
-  it('lets no caller choose the id, taken or not', async () => {
+  it('refuses an id that the caller chose, whether it is taken or free', async () => {
     const taken = await startSession()
     expect(await rig.answer('audit_session_start', { intent: 'x', session_id: taken })).toMatchObject({
       isError: false,
@@ -155,7 +155,7 @@ describe('merkle_root', () => {
 })
 
 describe('a sealed root', () => {
-  it('is not given out when somebody exchanged it', async () => {
+  it('is not returned after somebody replaced it in the table', async () => {
     const session = await startSession()
     await think(session)
     await rig.data('merkle_finalize', { session_id: session })
@@ -214,7 +214,7 @@ describe('audit_session_list', () => {
     expect((listed['sessions'] as { session_id: string }[]).map(({ session_id: id }) => id)).toEqual([begun, about])
   })
 
-  it('goes on where a page ended', async () => {
+  it('continues where the last page ended', async () => {
     const ids = [await startSession(), await startSession(), await startSession()]
     const first = await rig.data('audit_session_list', { limit: 2 })
     const rest = await rig.data('audit_session_list', { limit: 2, cursor: String(first['next_cursor']) })

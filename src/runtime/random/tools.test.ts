@@ -74,7 +74,7 @@ describe('vrf_verify', () => {
     { alpha_hex: '00'.repeat(1_000_000) },
     { alpha_hex: 7 },
     { colour: 'red' },
-  ])('refuses arguments that are none: %#', async (change) => {
+  ])('refuses malformed arguments: %#', async (change) => {
     expect(await verify(change)).toBe('invalid-arguments')
   })
 })

@@ -111,7 +111,7 @@ describe('reputation tools', () => {
 })
 
 describe('a score', () => {
-  it('gains at most so much in an epoch, and loses without a limit', () => {
+  it('gains a limited amount in an epoch, and loses without a limit', () => {
     let score = createNeutralScore(7)
     for (let count = 0; count < 9; count++)
       score = applyReputationChange(score, { rule: 'call-done', domain: 'execution', delta: 100, epoch: 7 }).after
@@ -148,7 +148,7 @@ describe('a score', () => {
     expect(score.score).toBe(5_000)
   })
 
-  it('is not healed by time: twice fraud is nothing for ever', () => {
+  it('stays at zero for ever after a second fraud', () => {
     const fraud = { rule: 'equivocated', domain: 'arbitration', delta: -10_000 } as const
     const once = applyReputationChange(createNeutralScore(3), { ...fraud, epoch: 3 }).after
     const twice = applyReputationChange(once, { ...fraud, epoch: 4 }).after

@@ -60,7 +60,7 @@ describe('skill_get', () => {
     'large.bin',
     'tables',
     '.',
-  ])('leads nowhere with the path %s', async (file) => {
+  ])('finds no file under the path %s', async (file) => {
     const answer = await rig.answer('skill_get', { name: 'bleed-radiators', file })
     expect(answer).toMatchObject({
       isError: true,

@@ -176,7 +176,7 @@ describe('skill_list', () => {
     rmSync(elsewhere, { recursive: true })
   })
 
-  it('names a root that is not there', async () => {
+  it('reports a root folder that does not exist', async () => {
     rmSync(root, { recursive: true })
     expect(await list()).toMatchObject({ skills: [], skipped: [{ path: root, reason: 'cannot be listed: ENOENT' }] })
     mkdirSync(root)
@@ -192,7 +192,7 @@ describe('frontmatter', () => {
     })
   })
 
-  it('does not unfold a bomb of aliases', () => {
+  it('does not expand a YAML alias bomb', () => {
     const layers = Array.from({ length: 9 }, (_, depth) => `l${depth + 1}: &l${depth + 1} [${`*l${depth},`.repeat(9)}]`)
     const text = `---\nname: bomb\ndescription: d\nl0: &l0 [boom]\n${layers.join('\n')}\n---\n`
     expect(parseSkill(Buffer.from(text))).toMatchObject({ ok: false, fault: expect.stringContaining('alias') })

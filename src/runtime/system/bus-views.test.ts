@@ -97,7 +97,7 @@ describe('bus_traces', () => {
 })
 
 describe('a trace', () => {
-  it('is told to the microsecond, and no closer', async () => {
+  it('shows times to the microsecond, and no finer', async () => {
     const slow = async (call: Call) => {
       rig.clock.advance(12.345_678_9)
       return echo(call)
@@ -199,7 +199,7 @@ describe('router_score', () => {
     })
   })
 
-  it('names what may have been meant', async () => {
+  it('suggests the closest names for an unknown capability', async () => {
     rig.bus.registerCapability(answering({ name: 'light.read' }, echo))
     const message = 'Nobody here offers light.raed. Did you mean light.read?'
     expect(await rig.data('router_score', { capability: 'light.raed' })).toMatchObject({ refusal: message })
@@ -269,7 +269,7 @@ describe('router_call', () => {
     expect(await rig.error('router_call', { capability: 'light.nowhere' })).toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('does not call itself', async () => {
+  it('refuses a call of itself', async () => {
     expect(await rig.error('router_call', { capability: 'router_call' })).toMatchObject({ code: 'INVALID_PARAMS' })
   })
 
@@ -321,7 +321,7 @@ describe('router_fallback', () => {
     for (let count = 0; count < 10; count++) await ask()
   }
 
-  it('shows who is left alone and for how long', async () => {
+  it('shows which providers are quarantined and for how long', async () => {
     await ejectOne()
     expect(await rig.data('router_fallback', { capability: 'light.read' })).toMatchObject({
       providers: [

@@ -143,7 +143,7 @@ describe('server_health', () => {
     readonly.close()
   })
 
-  it('is as bad as its worst check', () => {
+  it('has the status of its worst check', () => {
     const check = (status: 'ok' | 'degraded' | 'failing' | 'skipped') => ({ status, figures: {} })
     expect(findWorstStatus([check('skipped')])).toBe('ok')
     expect(findWorstStatus([check('ok'), check('degraded'), check('skipped')])).toBe('degraded')
@@ -223,7 +223,7 @@ describe('ledger tools', () => {
     expect(report['findings']).not.toEqual([])
   })
 
-  it('stop verifying when nobody listens', async () => {
+  it('stop verifying when the caller has gone', async () => {
     await rig.database.commit(() => {
       for (let count = 0; count < 600; count++) rig.ledger.appendIn({ kind: 'test.noise' })
     })

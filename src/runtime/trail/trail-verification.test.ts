@@ -187,7 +187,7 @@ describe('audit_verify_chain', () => {
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, broken_sessions: [session] })
   })
 
-  it('walks a long trail in pieces and stops when nobody listens', async () => {
+  it('walks a long trail in pieces and stops when the caller has gone', async () => {
     await rig.database.commit(() => {
       for (let count = 0; count < 2_500; count++) rig.ledger.appendIn({ kind: 'test.noise' })
     })

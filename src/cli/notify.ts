@@ -1,5 +1,5 @@
 /**
- * Notify: the command that sends a trial notice to every configured destination.
+ * Notify: the command that sends a test notice to every configured destination.
  *
  * Pure: web/notice-client.ts sends the notices.
  */

@@ -21,7 +21,7 @@ describe('a notice on its way', () => {
       { request: 'POST /k3x9', headers: { 'content-type': 'application/json', authorization: 'Bearer tk_1' } },
     ])
     expect(JSON.parse(inbox.letters[0]?.body ?? '')).toEqual({
-      title: 'home: a trial',
+      title: 'home: a test',
       message: 'This is a test: nothing waits. You will be notified here when a call does.',
       link,
       event: 'trial',
@@ -37,7 +37,7 @@ describe('a notice on its way', () => {
     const [letter] = inbox.letters
     expect(letter?.body).toBe('This is a test: nothing waits. You will be notified here when a call does.')
     expect(letter?.headers).toMatchObject({
-      title: 'home: a trial',
+      title: 'home: a test',
       priority: 'high',
       tags: 'raised_hand',
       click: 'http://home.example/',

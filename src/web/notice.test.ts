@@ -109,9 +109,9 @@ describe('a notice', () => {
     expect(Buffer.byteLength(text)).toBeLessThan(4_096)
   })
 
-  it('says of a trial that it is one', () => {
+  it('says that a test notice is a test', () => {
     expect(createTestNotice('home')).toEqual({
-      title: 'home: a trial',
+      title: 'home: a test',
       text: 'This is a test: nothing waits. You will be notified here when a call does.',
       facts: { event: 'trial', node: 'home', count: 0, waiting: [] },
     })

@@ -49,7 +49,7 @@ export function createApprovalNotice(
 /** For a person who has just configured an address and wants to test it. */
 export function createTestNotice(node: string): PersonNotice {
   const text = 'This is a test: nothing waits. You will be notified here when a call does.'
-  return { title: `${node}: a trial`, text, facts: { event: 'trial', node, count: 0, waiting: [] } }
+  return { title: `${node}: a test`, text, facts: { event: 'trial', node, count: 0, waiting: [] } }
 }
 
 function sentence(asked: ApprovalView, names: boolean, nowMs: number): string {

@@ -42,9 +42,7 @@ describe('a node that asks everybody for a token', () => {
     })
     const doctor = await hearthbus(['doctor'])
     expect([doctor.code, doctor.said]).toEqual([0, expect.stringContaining(`answers at ${gateway.url}`)])
-    expect(doctor.said).toContain(
-      '! rules and profiles: the rule that says forbid names task_creat, which nothing here',
-    )
+    expect(doctor.said).toContain('! rules and profiles: the rule that says forbid names task_creat, but nothing here')
     expect(doctor.said).toContain('Did you mean task_create?')
     const nameless = await hearthbus(['call', 'server_ping'])
     expect([nameless.code, nameless.said]).toEqual([4, expect.stringContaining('Set HEARTHBUS_TOKEN')])

@@ -68,7 +68,7 @@ describe.skipIf(chromium === undefined)('access', () => {
     await page.emulateMedia({ colorScheme: 'light' })
   })
 
-  it('fits a phone', async () => {
+  it('fits the width of a phone', async () => {
     await page.setViewportSize({ width: 380, height: 780 })
     for (const id of [...PAGES.map(([name]) => name), ...within]) {
       await walkTo(page, id)
@@ -122,7 +122,7 @@ describe.skipIf(chromium === undefined)('access', () => {
     await page.keyboard.press('Escape')
   })
 
-  it('needs no mouse', async () => {
+  it('can be used with the keyboard alone', async () => {
     await walkTo(page, 'house')
     await tabTo(page, 'Tools')
     await page.keyboard.press('Enter')

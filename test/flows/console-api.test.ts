@@ -104,7 +104,7 @@ describe('a session', () => {
     expect((await house.api('/api/session', { headers: { cookie, [KEY]: other.session.key } })).status).toBe(401)
   })
 
-  it('is not for pages elsewhere', async () => {
+  it('is refused to pages of other origins', async () => {
     const { headers } = await signIn('admin')
     const body = { reason: 'forged' }
     for (const forged of [

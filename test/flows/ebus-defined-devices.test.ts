@@ -256,7 +256,7 @@ describe('devices of several makers that definition files describe', () => {
     })
   })
 
-  it('do not tell passwords', async () => {
+  it('do not show passwords', async () => {
     const read = await call(client, 'ebus.v1.messages.read', { circuit: '15', name: 'Service_passwort' })
     expect(read.data.values).toEqual({ value: '(secret)' })
     const { data } = await call(client, 'ebus.v1.bus.messages.list', {})

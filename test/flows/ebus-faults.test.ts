@@ -74,7 +74,7 @@ describe('every fault', () => {
     expect(told(await noticed(told, before))).toBeGreaterThan(told(before))
   })
 
-  it('lost symbols are noticed', async () => {
+  it('lost symbols are counted', async () => {
     const { before } = await shaken(() => house.simulator.faults.dropByte(6))
     const told = ({ data }: Envelope): number =>
       data.reconstructor.recoveries.reduce((sum: number, each: { count: number }) => sum + each.count, 0)

@@ -165,7 +165,7 @@ describe('a 720 controller', () => {
     })
   })
 
-  it('writes once per key', async () => {
+  it('writes a schedule once per idempotency key', async () => {
     const args = { zone: 1, weekday: 6, slots: [slot(9, 20, 20.5)], idempotency_key: 'sunday-1' }
     const first = await call(client, SET_ZONE, args)
     house.simulator.changeHouse((now) => ({

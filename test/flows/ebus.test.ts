@@ -174,10 +174,10 @@ it('answers over stdio as well', async () => {
   expect({ data, error }).toEqual({ data: 'INTERPRETED', error: null })
 })
 
-describe('what is told is what is there', () => {
+describe('the eBUS tools show what the simulated house has', () => {
   const near = (value: number): unknown => expect.closeTo(value, 2)
 
-  it('zones', async () => {
+  it('show the zones', async () => {
     // What a busy machine reads late is stale for a while.
     const { data, meta } = await eventually(
       () => call(reader, 'ebus.v1.semantic.zones.get', { detail: true }),
@@ -234,7 +234,7 @@ describe('what is told is what is there', () => {
     expect(await fields({})).not.toHaveProperty(['zones.zone-1.state.current_temp_c'])
   })
 
-  it('hot water, boiler and system', async () => {
+  it('show hot water, boiler and system', async () => {
     const { dhw, boiler, weather } = house.simulator.house()
     expect((await call(reader, 'ebus.v1.semantic.dhw.get')).data).toMatchObject({
       config: { operating_mode: 'auto', preset: 'schedule', target_temp_c: dhw.targetCelsius },
@@ -264,7 +264,7 @@ describe('what is told is what is there', () => {
     })
   })
 
-  it('circuits, and who manages them', async () => {
+  it('show the circuits and the device that manages each', async () => {
     const { circuits } = house.simulator.house()
     expect((await call(reader, 'ebus.v1.semantic.circuits.get')).data).toMatchObject(
       circuits.map((circuit, index) => ({
@@ -294,7 +294,7 @@ describe('what is told is what is there', () => {
     })
   })
 
-  it('solar, cylinders and what is paired', async () => {
+  it('show solar, cylinders and paired devices', async () => {
     const { solar, dhw } = house.simulator.house()
     expect((await call(reader, 'ebus.v1.semantic.solar.get')).data).toMatchObject({
       collector_temperature_c: near(solar.collectorCelsius),
@@ -325,7 +325,7 @@ describe('what is told is what is there', () => {
     ])
   })
 
-  it('programs, day by day', async () => {
+  it('show the weekly programs by day', async () => {
     const { data } = await call(reader, 'ebus.v1.semantic.schedules.get')
     const find = (zone: number, hc: string): Record<string, unknown> | undefined =>
       data.programs.find((program: { zone: number; hc: string }) => program.zone === zone && program.hc === hc)
@@ -365,7 +365,7 @@ describe('what is told is what is there', () => {
     })
   })
 
-  it('the adapter and the bus', async () => {
+  it('show the state of the adapter and the bus', async () => {
     expect((await call(reader, 'ebus.v1.adapter_info.get')).data).toMatchObject({
       firmware_version: '26',
       is_wifi: true,
@@ -393,7 +393,7 @@ describe('what is told is what is there', () => {
     )
   })
 
-  it('what is said on the wire, in words', async () => {
+  it('show decoded telegrams', async () => {
     const { roomCelsius = 0 } = house.simulator.house().zones[0] ?? {}
     const isRoom = (item: { decoded?: { name: string; instance?: number } }): boolean =>
       item.decoded?.name === 'zone.room_temperature' && item.decoded.instance === 0
@@ -457,7 +457,7 @@ describe('what is told is what is there', () => {
     })
   })
 
-  it('what the boiler complains about', async () => {
+  it('show the errors of the boiler', async () => {
     const errors = async (): Promise<unknown> =>
       (await call(reader, 'ebus.v1.semantic.boiler_status.get')).data.diagnostics.current_errors
     expect(await errors()).toEqual([])

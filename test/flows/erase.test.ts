@@ -77,7 +77,7 @@ describe('hearthbus ledger erase', () => {
     expect(await data('merkle_finalize', { session_id: session['session_id'] })).toMatchObject({ record_count: 1 })
   })
 
-  it('without a gateway: the same', async () => {
+  it('erases the same without a gateway', async () => {
     const task = await data('task_create', { title: 'Quokka has a fever' })
     await gateway.stop()
     const erased = cli('--json', 'ledger', 'erase', String(task['log_index']), ...REASON)
@@ -110,7 +110,7 @@ describe('hearthbus ledger erase', () => {
     })
   })
 
-  it('is the owner’s alone', async () => {
+  it('is refused to a local caller without a token', async () => {
     const response = await fetch(`${gateway.url}/api/ledger/erase`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

@@ -135,7 +135,7 @@ describe('planted text', () => {
     if (MARKS.test(JSON.stringify(answer))) reached.add(tool)
   })
 
-  it('did reach the answers', () => {
+  it('occurs in the answers, so the test is not empty', () => {
     for (const tool of [
       'home_overview',
       'home_find',

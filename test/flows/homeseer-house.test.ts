@@ -111,7 +111,7 @@ describe('catalog of the house of hard cases', () => {
     expect(await capabilities(HARD_CASE_DEVICE_REFS.moodLight)).toEqual(['color'])
   })
 
-  it('knows where to be careful', async () => {
+  it('marks the sensitive devices', async () => {
     const reasons = async (ref: number) => (await device(ref)).sensitivity
     expect(await reasons(HARD_CASE_DEVICE_REFS.frontDoorLock)).toEqual(['lock', 'door-or-gate', 'voice-confirm'])
     expect(await reasons(HARD_CASE_DEVICE_REFS.frontDoorRoot)).toEqual(['voice-confirm'])

@@ -52,7 +52,7 @@ describe('nodes, and the broker, that die and come back under load', () => {
     expect(report.linked).toBeGreaterThan(0)
   })
 
-  it('are all found again', async () => {
+  it('find all other nodes again', async () => {
     const [home] = nodes
     if (home === undefined) throw new Error('nobody is left')
     await until('everybody is back', async () => {

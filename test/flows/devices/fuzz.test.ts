@@ -121,7 +121,7 @@ describe('over real sockets', () => {
       })
   }
 
-  it('broken MQTT packets disturb nobody', async () => {
+  it('broken MQTT packets do not disturb other devices', async () => {
     const told = calm[1]?.told()?.['mqtt'] as { client_id: string; username: string; password: string }
     const opening = encodeMqttConnect({
       clientId: told.client_id.replace(/.$/, '0'),
@@ -149,7 +149,7 @@ describe('over real sockets', () => {
     expect(await isCalm()).toBe(true)
   })
 
-  it('nobody’s session was touched', () => {
+  it('keeps the sessions of other devices open', () => {
     expect(calm.map((device) => device.sessionId())).toEqual(sessions)
     expect(house.fleet.stats().pendingCalls).toBe(0)
   })

@@ -26,7 +26,7 @@ const status = async (path: string, init: RequestInit = {}) => {
 }
 
 describe('the OTA endpoint', () => {
-  it('tells people that it works', async () => {
+  it('answers a browser that it works', async () => {
     const response = await fetch(url('/xiaozhi/ota/'))
     expect([response.status, await response.text()]).toEqual([
       200,
@@ -127,7 +127,7 @@ describe('the doctor', () => {
     expect(house.registrar.pending()).toHaveLength(pending)
   })
 
-  it('sees other people’s mistakes', async () => {
+  it('names known mistakes of other OTA servers', async () => {
     let answer = '{}'
     const server = createServer((_request, response) => response.end(answer))
     const port = await listenLocally(server)

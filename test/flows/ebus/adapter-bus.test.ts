@@ -246,7 +246,7 @@ describe('every fault gives a clear error within the deadline, and passes withou
     return 'never'
   }
 
-  it('corrupt checksums', async () => {
+  it('reports a repeatedly corrupt checksum as a garbled answer', async () => {
     const { simulated, heating } = await shaken()
     simulated.faults.corruptCrc(1)
     expect(answer(await ask(heating, '15 0704'))).toBe(IDENTITY)
@@ -256,7 +256,7 @@ describe('every fault gives a clear error within the deadline, and passes withou
     expect(await recovers(heating)).toBe(IDENTITY)
   })
 
-  it('lost symbols', async () => {
+  it('repeats a request that lost a symbol', async () => {
     const { simulated, heating } = await shaken()
     for (let round = 0; round < 5; round++) {
       simulated.faults.dropByte(1)
@@ -264,7 +264,7 @@ describe('every fault gives a clear error within the deadline, and passes withou
     }
   })
 
-  it('a stuck bus', async () => {
+  it('reports a stuck bus as no signal, and recovers', async () => {
     const { simulated, heating } = await shaken()
     const complaint = awaited(heating, (event) => event.kind === 'adapter-error')
     const lost = awaited(heating, (event) => event.kind === 'signal' && !event.present)
@@ -278,7 +278,7 @@ describe('every fault gives a clear error within the deadline, and passes withou
     expect(await recovers(heating)).toBe(IDENTITY)
   })
 
-  it('answers that come too late', async () => {
+  it('survives an answer that comes too late', async () => {
     const { simulated, heating } = await shaken()
     simulated.faults.slowResponse(60, 1)
     const request = { target: 0x15, primary: 7, secondary: 4, data: new Uint8Array() }
@@ -287,7 +287,7 @@ describe('every fault gives a clear error within the deadline, and passes withou
     expect(await recovers(heating)).toBe(IDENTITY)
   })
 
-  it('a lost connection, and one refused for a while', async () => {
+  it('reconnects after a lost connection that is refused for a while', async () => {
     const { simulated, heating } = await shaken()
     const down = awaited(heating, (event) => event.kind === 'disconnected')
     const pending = ask(heating, '77 0704', 5_000)
@@ -298,7 +298,7 @@ describe('every fault gives a clear error within the deadline, and passes withou
     expect(heating.status().reconnects).toBeGreaterThan(0)
   })
 
-  it('an adapter that restarts', async () => {
+  it('notices that the adapter restarted, and recovers', async () => {
     const { simulated, heating } = await shaken()
     // Within three seconds of our INIT a RESETTED is taken for its second answer.
     await new Promise((resolve) => setTimeout(resolve, 3_100))
@@ -309,7 +309,7 @@ describe('every fault gives a clear error within the deadline, and passes withou
     await expect.poll(() => heating.info()).toMatchObject({ resetCause: 'external_reset', restartCount: 1 })
   })
 
-  it('somebody who wins every arbitration', async () => {
+  it('survives an initiator that wins every arbitration', async () => {
     const { simulated, heating } = await shaken()
     simulated.faults.arbitrationStorm(40)
     const result = await ask(heating, '15 0704', 10_000)
@@ -317,7 +317,7 @@ describe('every fault gives a clear error within the deadline, and passes withou
     expect(await recovers(heating)).toBe(IDENTITY)
   })
 
-  it('nobody there at all', async () => {
+  it('reports an adapter that does not exist as disconnected', async () => {
     const heating = bus(1)
     await awaited(heating, (event) => event.kind === 'disconnected')
     expect(await ask(heating, '15 0704')).toMatchObject({ ok: false, fault: { kind: 'disconnected' } })

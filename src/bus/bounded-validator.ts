@@ -141,7 +141,7 @@ const RULES: Readonly<Record<string, MakeRule>> = {
   },
   enum: (argument) => {
     const choices = new Set(listOrNothing(argument).map(keyOf))
-    return (value, run) => isKeyed(value, choices, run) || wrong(run, 'enum', 'must be one of the values it lists')
+    return (value, run) => isKeyed(value, choices, run) || wrong(run, 'enum', 'must be one of the listed values')
   },
   const: (argument) => {
     const choices = new Set([keyOf(argument)])

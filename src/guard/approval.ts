@@ -148,7 +148,7 @@ export function explainApproverRefusal(by: Caller, request: ApproverEligibilityF
   if (devices !== undefined && (request.target === undefined || !matchesAnyPattern(devices, request.target)))
     return createRuleRefusalFault('token-devices', 'This credential does not cover the device in question.')
   if (request.effect !== undefined && effects?.includes(request.effect) === false)
-    return createRuleRefusalFault('token-effects', `This credential is narrowed to what ${effects.join(', ')}.`)
+    return createRuleRefusalFault('token-effects', `This credential is narrowed to the effects ${effects.join(', ')}.`)
   // A profile is a list of tools to call, and no tool in it decides about other callers' calls.
   if (profiles !== undefined)
     return createRuleRefusalFault(

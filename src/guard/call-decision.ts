@@ -250,7 +250,7 @@ export function createRefusedAuthorization(fault: Fault): Authorization {
 }
 
 export function createPolicyRefusal(assessed: AssessedCall, decision: PolicyDecision): Authorization {
-  if (decision.verdict !== 'deny') throw new Error(`${decision.verdict} is no refusal`)
+  if (decision.verdict !== 'deny') throw new Error(`${decision.verdict} is not a refusal`)
   const fault = addFamilyDetailsToFault(createPolicyDenialFault(decision), assessed)
   return createRefusedAuthorization(
     isMissingOnlyConfirmationArguments(fault) ? withCompletedCall(fault, assessed) : fault,

@@ -37,7 +37,8 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
       readEntryTextField(entry, 'token_hash'),
       roleField(entry),
     ]
-    if (name === undefined || hash === undefined || role === undefined) return 'it lacks what such an entry says'
+    if (name === undefined || hash === undefined || role === undefined)
+      return 'a field that such an entry needs is missing or wrong'
     const unlawful = explainEntryNotByAdmin(state, entry)
     if (unlawful !== undefined) return unlawful
     const atMs = readEntryTime(entry)
@@ -76,7 +77,7 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
 
   'console.link': (state, entry) => {
     const role = roleField(entry)
-    if (role === undefined) return 'it lacks what such an entry says'
+    if (role === undefined) return 'a field that such an entry needs is missing or wrong'
     const unlawful = explainEntryNotByAdmin(state, entry)
     if (unlawful !== undefined) return unlawful
     state.consoleRoles.set(role, true)

@@ -148,9 +148,7 @@ export function doesSigningOutageBlockChanges({ forMs, entries }: SigningOutage)
 }
 
 export function formatSigningOutage(outage: SigningOutage): string {
-  const refused = doesSigningOutageBlockChanges(outage)
-    ? ' Until then nothing is changed in the house; reads go on.'
-    : ''
+  const refused = doesSigningOutageBlockChanges(outage) ? ' Until then changes are refused; reads go on.' : ''
   return `${outage.entries} entries are not signed. ${formatLedgerFault(outage.fault)}${refused}`
 }
 

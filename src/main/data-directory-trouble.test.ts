@@ -58,7 +58,7 @@ describe('data trouble', () => {
     expect(explainDataDirectoryTrouble(new RangeError('too large'), '/data/home')).toBeUndefined()
   })
 
-  it('leaves mistakes of ours and troubles elsewhere alone', () => {
+  it('does not explain programming errors and errors of other paths', () => {
     expect(explainDataDirectoryTrouble(new TypeError('x is undefined'), '/data/home')).toBeUndefined()
     expect(
       explainDataDirectoryTrouble(errorWith({ code: 'EACCES', path: '/data/homestead' }), '/data/home'),

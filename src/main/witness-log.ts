@@ -34,7 +34,7 @@ export const witnessProjection: Projection<WitnessState> = {
       const [log, size] = [readEntryTextField(entry, 'log'), readEntryNumberField(entry, 'size')]
       const root = fromBase64(readEntryTextField(entry, 'root') ?? '')
       if (log === undefined || size === undefined || root?.length !== HASH_BYTES)
-        return 'it lacks what such an entry says'
+        return 'a field that such an entry needs is missing or wrong'
       const before = trees.get(log)
       if (before !== undefined && size <= before.size) return `a tree of ${before.size} entries was cosigned before`
       trees.set(log, { size, root })

@@ -58,7 +58,7 @@ export class PeerRouting {
   /** Tries each endpoint in turn as long as nothing was sent; `offline` means that nothing was sent to any of them. */
   async send(peer: PeerAddress, sending: PeerSendRequest): Promise<Result<DeliveredAnswer, Fault>> {
     const { nodeId } = peer
-    let nobody = createOwnSideDisconnectedFault(nodeId, 'no way to it is known')
+    let nobody = createOwnSideDisconnectedFault(nodeId, 'no route to it is known')
     for (const endpoint of this.#order.inOrder(peer)) {
       const delivered = await this.#through(endpoint, nodeId, sending)
       // This node has no transport for that endpoint.

@@ -40,15 +40,15 @@ function apiApp(options: ApiOptions): HonoApi {
     // with such errors.
     if (incoming.destroyed && !incoming.complete)
       return createRefusalResponse(400, 'The request did not arrive completely.')
-    options.logger.error({ err: error }, 'the API made a mistake')
-    return createRefusalResponse(500, 'Something went wrong here. The log says what.')
+    options.logger.error({ err: error }, 'an API request ended with an internal error')
+    return createRefusalResponse(500, 'An internal error occurred. The log of the gateway has the details.')
   })
   api.notFound(() => createRefusalResponse(404, 'There is no such thing under /api.'))
   api.use(async (context, next) => tooMuch(context.env.incoming.headers, options.maxBodyBytes) ?? next())
   // A page on another site can make a browser send a request without an Origin, as an image or a link does (CSRF).
   api.use(async (context, next) =>
     isCrossSiteRequest(context.env.incoming.headers)
-      ? createRefusalResponse(403, 'Other sites’ pages are told nothing.')
+      ? createRefusalResponse(403, 'Pages of other sites may not read this.')
       : next(),
   )
   addSignInRoutes(api, options)
@@ -74,7 +74,7 @@ function apiApp(options: ApiOptions): HonoApi {
   api.use(async (context, next) =>
     context.req.method !== 'GET' || mayViewStatus(context.var.caller) || UNNARROWED.test(context.req.path)
       ? next()
-      : createRefusalResponse(403, 'This credential is narrowed, and reading is not in it.'),
+      : createRefusalResponse(403, 'This credential is narrowed and does not cover reading.'),
   )
   addStatusAndToolRoutes(api, options)
   addCallRoutes(api, options)

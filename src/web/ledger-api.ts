@@ -49,7 +49,7 @@ export function addLedgerRoutes(api: HonoApi, { ledger, feed }: ApiOptions): voi
   })
   api.post('/ledger/export', async (context) => {
     const flaw = explainAdministrationRefusal(context.var.caller)
-    if (flaw !== undefined) return createRefusalResponse(403, `Only an admin has files written. ${flaw.message}`)
+    if (flaw !== undefined) return createRefusalResponse(403, `Only an admin may have files written. ${flaw.message}`)
     const { folder, with_bodies: withBodies } = await readRequestBody(context, ledgerExportRequestSchema)
     const exported = await ledger.exportTo(folder, { withBodies })
     if (!exported.ok) return createRefusalResponse(409, formatLedgerOperationFault(exported.fault))
@@ -58,7 +58,7 @@ export function addLedgerRoutes(api: HonoApi, { ledger, feed }: ApiOptions): voi
   api.post('/ledger/erase', async (context) => {
     const { caller } = context.var
     const flaw = explainAdministrationRefusal(caller)
-    if (flaw !== undefined) return createRefusalResponse(403, `Only an admin has words erased. ${flaw.message}`)
+    if (flaw !== undefined) return createRefusalResponse(403, `Only an admin may have words erased. ${flaw.message}`)
     const { entries, reason } = await readRequestBody(context, bodyErasureRequestSchema)
     const view = await eraseLedgerEntryBodies(ledger, entries, { reason, by: toCallerKey(caller) })
     if (view.erased.length === 0 && view.refused !== null) return createRefusalResponse(409, view.refused)
@@ -66,7 +66,7 @@ export function addLedgerRoutes(api: HonoApi, { ledger, feed }: ApiOptions): voi
   })
   api.post('/ledger/checkpoint', async (context) => {
     if (!mayAddNodeRecords(context.var.caller))
-      return createRefusalResponse(403, 'This credential does not have anything signed.')
+      return createRefusalResponse(403, 'This credential may not have the ledger signed.')
     const signed = await ledger.checkpoint()
     return signed.ok
       ? context.text(formatSignedCheckpoint(signed.value))
@@ -76,7 +76,7 @@ export function addLedgerRoutes(api: HonoApi, { ledger, feed }: ApiOptions): voi
     const { caller } = context.var
     // It reads the whole ledger; a caller that may only read must not keep the node busy.
     if (caller.kind === 'principal' && (caller.role === 'observer' || hasRestrictedCredential(caller)))
-      return createRefusalResponse(403, 'An observer, or a credential that is narrowed, does not start a verification.')
+      return createRefusalResponse(403, 'An observer, or a credential that is narrowed, may not start a verification.')
     return context.json(verification.start())
   })
 }

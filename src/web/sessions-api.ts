@@ -18,7 +18,7 @@ export function addSignInRoutes(api: HonoApi, { signIn, ledger, tooMany }: ApiOp
   const { sessions, cookieName } = signIn
   api.post('/session', async (context) => {
     const { headers } = context.env.incoming
-    if (!isSameOriginRequest(headers)) return createRefusalResponse(403, 'One signs in at the console’s own page.')
+    if (!isSameOriginRequest(headers)) return createRefusalResponse(403, 'Sign in at the console’s own page.')
     const { code, token } = await readRequestBody(context, signInRequestSchema)
     const browser = headers['user-agent'] ?? 'unknown'
     let session: NewConsoleSession | undefined
@@ -58,7 +58,7 @@ export function addSessionRoutes(api: HonoApi, { signIn, ledger }: ApiOptions): 
   const { sessions, cookieName } = signIn
   api.get('/session', (context) => {
     const { caller, session } = context.var
-    if (caller.kind !== 'principal') return createRefusalResponse(403, 'Only principals have sessions.')
+    if (caller.kind !== 'principal') return createRefusalResponse(403, 'Only a signed-in principal has sessions.')
     const view: CurrentUserView = {
       signedIn: session !== undefined,
       principal: caller.id,
@@ -89,7 +89,7 @@ export function addSessionRoutes(api: HonoApi, { signIn, ledger }: ApiOptions): 
   api.post('/console/link', async (context) => {
     const { caller } = context.var
     const flaw = explainConsoleLinkRefusal(caller)
-    if (flaw !== undefined) return createRefusalResponse(403, `Only an admin lets others in. ${flaw.message}`)
+    if (flaw !== undefined) return createRefusalResponse(403, `Only an admin may let others in. ${flaw.message}`)
     const { role } = await readRequestBody(context, signInLinkRequestSchema)
     const { code, expiresAtMs } = sessions.issueCode(role)
     await ledger.append({ kind: 'console.link', role, by: caller.id })

@@ -272,7 +272,7 @@ describe('a gateway that hangs', () => {
       expect(ended).toMatchObject({ code: 3, said: expect.stringMatching(/does not answer .* `hearthbus doctor`/) })
     // It was not even asked: nothing showed that it is the gateway.
     expect(stopped?.said).not.toContain('may still happen')
-    expect(doctor).toMatchObject({ code: 5, said: expect.stringContaining('✗ gateway: its process lives, but') })
+    expect(doctor).toMatchObject({ code: 5, said: expect.stringContaining('✗ gateway: its process runs, but') })
     process.kill(gateway.pid, 'SIGCONT')
     await gateway.stop()
   })

@@ -52,7 +52,7 @@ describe('a node that was put back to an older copy of its data directory', () =
     expect(cellar.log().match(/another node remembers a different ledger of this node/g)).toHaveLength(1)
 
     expect(typed('doctor').text).toMatch(/✗ ledger: There are \d+ entries, but \d+ were signed/)
-    await expect(startAgain(cellar)).rejects.toThrow(/an older copy of the database was put back/)
+    await expect(startAgain(cellar)).rejects.toThrow(/an older copy of the database was restored/)
     expect(typed('ledger', 'adopt')).toMatchObject({ status: 5, text: expect.stringContaining('adopt --new-log') })
 
     const adopted = cli(cellar.home, 'ledger', 'adopt', '--new-log')

@@ -138,7 +138,7 @@ const approveTools = {
   description: 'Takes the tools that are withheld as they are now described.',
   input: z.strictObject({
     device: deviceArgumentSchema,
-    digest: z.string().max(64).describe('Of what was looked at, from devices.tools.list.'),
+    digest: z.string().max(64).describe('Digest of the tools that were looked at, from devices.tools.list.'),
   }),
   output: z.object({ device: z.string(), approved: z.array(z.string()) }),
   plan: () => ok(undefined),

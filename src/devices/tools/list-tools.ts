@@ -80,7 +80,7 @@ const devicesGet = defineTool({
   ...common,
   name: 'devices.get',
   title: 'One device',
-  description: 'Tells everything known about one device, also what its last listing complained about.',
+  description: 'Shows everything known about one device, including the problems of its last tool listing.',
   input: z.strictObject({ device: deviceArgumentSchema }),
   output: deviceView.extend({
     address: z.string().nullable(),

@@ -138,7 +138,7 @@ function registerOf(params: Extended): RegulatorRegister | undefined {
 
 function valueBytes(params: Extended, value: number): Uint8Array | ArgumentIssue {
   const known = findRegisterNameAndType(placeOf(params).opcode, params.group, params.addr)
-  if (known === undefined) return valueIssue('nobody knows how this register writes numbers; give data')
+  if (known === undefined) return valueIssue('the number format of this register is not known; give data')
   return (
     encodeNumericRegisterValue(known.type, value) ??
     valueIssue(`${known.name} does not take ${value}, as ${known.type}`)

@@ -57,7 +57,7 @@ import { createLanguageModelServices } from './main/models.ts'
 import { openLedgerPin } from './main/ledger-pin-location-store.ts'
 import { loadNodeKey } from './main/node-key-store.ts'
 import { createCheckpointSigningRetryJob, SIGNING_RETRY_INTERVAL_MS } from './main/signing-retry.ts'
-import { resolveLogOrigin } from './main/log-origin-store.ts'
+import { chooseLogOrigin } from './main/log-origin-store.ts'
 import { ledgerEntryCaches, createStoredContentAuditors, ledgerProjections } from './main/ledger-projections.ts'
 import { findListenFault } from './toolbox/listen-check-client.ts'
 import { startPeriodicJob } from './toolbox/periodic-job.ts'
@@ -336,7 +336,7 @@ async function openRecords(
   if (!database.ok) return database
   undo.push(() => database.value.close())
   const place = { ...data, pin: pin?.pin }
-  const origin = await resolveLogOrigin(config, place, () => new CheckpointStore(database.value.sql).latest()?.note)
+  const origin = await chooseLogOrigin(config, place, () => new CheckpointStore(database.value.sql).latest()?.note)
   const mesh = { path: locateMeshFiles(data).database, sealKey: deriveMeshDatabaseSealKey(key.value.privateKey) }
   const ledger = await Ledger.open({
     database: database.value,

@@ -158,7 +158,7 @@ const MEMOISED: readonly string[] = [
   'ebus/definitions/data-type.ts',
   'ebus/definitions/message-decoder.ts',
   'ebus/definitions/number-scale.ts',
-  'ebus/heating-installation.ts',
+  'ebus/installation-state.ts',
   'ebus/tools/ebus-view.ts',
   'guard/call-binding.ts',
   'guard/redaction.ts',

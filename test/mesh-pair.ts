@@ -28,7 +28,7 @@ import { PacketCallServer } from '../src/mesh/packets/packet-provider.ts'
 import { PeerRateLimiter } from '../src/mesh/peer-rate-limiter.ts'
 import type { PeerRateLimits } from '../src/mesh/peer-rate-limiter.ts'
 import { ReplayCache } from '../src/mesh/replay-cache.ts'
-import { ProviderSessions } from '../src/mesh/sessions.ts'
+import { IssuedSessions } from '../src/mesh/sessions.ts'
 import type { SessionSignatureMode } from '../src/mesh/sessions.ts'
 import type { PeerAddress, PeerEndpoint } from '../src/mesh/transport.ts'
 import { manifestOf, node } from './bus-village.ts'
@@ -61,7 +61,7 @@ interface Side {
   readonly bus: CapabilityBus
   readonly inbound: InboundCallHandler
   readonly packets: PacketCallServer
-  readonly sessions: ProviderSessions
+  readonly sessions: IssuedSessions
   readonly age: () => void
 }
 
@@ -226,7 +226,7 @@ function side(
     rate = { callsPerSecond: 1_000_000, callsPerSecondPerCapability: 1_000_000 },
   }: { bus?: CapabilityBus; signatures?: SessionSignatureMode; rate?: PeerRateLimits | undefined } = {},
 ): Side {
-  const sessions = new ProviderSessions(identity.id, systemClock, signatures)
+  const sessions = new IssuedSessions(identity.id, systemClock, signatures)
   const gate = {
     self: identity.id,
     community: () => community,

@@ -42,7 +42,7 @@ import { decodeEntryBundle, encodeEntryBundle, expandTile, readTileNode, TILE_WI
 import { computeLeafHash } from '../src/ledger/tree.ts'
 import { startGateway } from '../src/main.ts'
 import { ledgerEntryCaches, ledgerProjections } from '../src/main/ledger-projections.ts'
-import { resolveLogOrigin } from '../src/main/log-origin-store.ts'
+import { chooseLogOrigin } from '../src/main/log-origin-store.ts'
 import { VERIFYING_PROCESS } from './verifying-process.ts'
 import type { VerifyReply, VerifyRequest } from './verifying-process.ts'
 
@@ -118,7 +118,7 @@ async function offline(
   const key = await loadExistingNodeKey(data.nodeKey)
   if (!key.ok) throw new Error(key.fault.kind)
   const database = new Database({ path: data.database, migrations: await loadAllMigrations() })
-  const origin = await resolveLogOrigin(config, data, () => undefined)
+  const origin = await chooseLogOrigin(config, data, () => undefined)
   const ledger = await Ledger.open({
     database,
     signer: createLogSigner(origin, key.value.privateKey),

@@ -25,7 +25,7 @@ import { toGuardConfig } from '../main/guard-config.ts'
 import { createNodeVoter } from '../main/node-voter.ts'
 import { createLanguageModelServices } from '../main/models.ts'
 import { formatToolContractDocument } from './contract-doc.ts'
-import { insertConfigKeyTable } from './config-key-table.ts'
+import { insertConfigKeyTable } from './config-docs-table.ts'
 
 const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
 

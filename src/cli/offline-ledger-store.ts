@@ -43,12 +43,12 @@ import { ProjectionSet } from '../ledger/projection.ts'
 import type { Projection } from '../ledger/projection.ts'
 import { parseWitnessPolicy } from '../ledger/tlog-policy.ts'
 import type { WitnessPolicy } from '../ledger/tlog-policy.ts'
-import { continueLogUnderNewName, formatSuccessorName } from '../ledger/succession-store.ts'
+import { continueTruncatedLogUnderNewName, formatSuccessorName } from '../ledger/succession-store.ts'
 import { findSigningOutage } from '../ledger/unsigned-tail.ts'
 import { verifyStoredLog } from '../ledger/log-verification.ts'
 import type { LogVerificationOptions, LogVerificationReport } from '../ledger/log-verification.ts'
 import { openLedgerPin } from '../main/ledger-pin-location-store.ts'
-import { resolveLogOrigin } from '../main/log-origin-store.ts'
+import { chooseLogOrigin } from '../main/log-origin-store.ts'
 import { deriveMeshDatabaseSealKey } from '../main/membership-log.ts'
 import { loadMeshContentAuditor } from '../main/mesh-content-audit-store.ts'
 import { locateMeshFiles } from '../main/mesh-files.ts'
@@ -70,7 +70,7 @@ export function readVerifierKey(dataRoot: string, config: Config): Promise<Resul
     const key = await loadExistingNodeKey(nodeKey)
     if (!key.ok) return fail(formatKeyFault(key.fault))
     const { pin } = await openLedgerPin(config, dataRoot)
-    const origin = await resolveLogOrigin(config, { ...data, pin }, () => newestNoteIn(data))
+    const origin = await chooseLogOrigin(config, { ...data, pin }, () => newestNoteIn(data))
     return ok(createNoteVerifier(origin, ED25519_NOTE_SIGNATURE_TYPE, key.value.publicKey))
   })
 }
@@ -193,7 +193,7 @@ async function verifyIn(
   // The file is read after the tables and before the entries: a checkpoint that is signed meanwhile is then in neither,
   // or in everything that is read later. A file that cannot be read counts as one that is not a checkpoint.
   const text = await readFileIfPresent(data.lastSigned).catch(() => new Uint8Array(0))
-  const origin = await resolveLogOrigin(config, { ...data, pin: pinned.pin }, () => checkpoints.latest()?.note)
+  const origin = await chooseLogOrigin(config, { ...data, pin: pinned.pin }, () => checkpoints.latest()?.note)
   const secret = deriveTailMacKey(createLogSigner(origin, key.value.privateKey))
   const lookup = openLookup(data.ledger)
   const mesh = locateMeshFiles(data).database
@@ -353,7 +353,7 @@ export function startSuccessorLog(dataRoot: string, config: Config): Promise<Res
     )
   return withOptions({ dataRoot, config, rooms: 'all' }, async (options, privateKey) => {
     const signer = createLogSigner(formatSuccessorName(options.origin, systemClock.now()), privateKey)
-    const signed = await continueLogUnderNewName(options, signer)
+    const signed = await continueTruncatedLogUnderNewName(options, signer)
     if (signed.ok) return ok({ entries: signed.value.checkpoint.size, key: signer.key })
     return fail(signed.fault.kind === 'nothing-to-adopt' ? NOTHING_TO_ADOPT_MESSAGE : formatLedgerFault(signed.fault))
   })
@@ -385,7 +385,7 @@ async function workIn<Value>(
     try {
       const pin = await openLedgerPin(config, dataRoot)
       const place = { ...data, pin: pin.pin }
-      const origin = await resolveLogOrigin(config, place, () => new CheckpointStore(database.sql).latest()?.note)
+      const origin = await chooseLogOrigin(config, place, () => new CheckpointStore(database.sql).latest()?.note)
       const { privateKey } = key.value
       const options = {
         database,

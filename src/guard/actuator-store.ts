@@ -23,7 +23,7 @@ import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { explainAdministrationRefusal, explainEmergencyStopRefusal } from './caller-authority.ts'
-import { redactPersonText } from './secret-detection.ts'
+import { redactSecretsAndTruncate } from './secret-detection.ts'
 import { readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 
@@ -185,7 +185,7 @@ export function createEmergencyStop(options: {
       if (flaw !== undefined) return fail(flaw)
       const state: StopState = {
         by: toCallerKey(by),
-        reason: redactPersonText(reason, MAX_REASON) || 'no reason given',
+        reason: redactSecretsAndTruncate(reason, MAX_REASON) || 'no reason given',
         engagedAtMs: nowMs(),
       }
       // The stop takes effect before it is on the disk: calls that arrive meanwhile are already refused.

@@ -12,8 +12,8 @@ import { addApprovalTexts, areApprovalTextsAltered, readArgumentLeafHashes } fro
 import type { ArgumentLeafHashes, CallBinding } from './call-binding.ts'
 import { differOnlyInAlwaysFreeArguments } from './grant.ts'
 import type { GuardState } from './guard-state.ts'
-import { meetsProposedTerms } from './quorum-round.ts'
-import type { ProposedVotingTerms } from './quorum-round.ts'
+import { meetsProposedTerms } from './quorum-round-terms.ts'
+import type { ProposedVotingTerms } from './quorum-round-terms.ts'
 
 /** How many earlier requests about one exact call are looked at. */
 const MAX_PAST = 20

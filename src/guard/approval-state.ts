@@ -18,10 +18,10 @@ import { findRoleOfPrincipalAt } from './principal-state.ts'
 import {
   QUORUM_DECIDER_NAME,
   openQuorumRound,
-  explainQuorumApprovalFlaw,
+  explainRoundApprovalEntryFlaw,
   explainRoundDenial,
 } from './quorum-round-state.ts'
-import { raiseFinalityLevel } from './quorum-round.ts'
+import { raiseFinalityLevel } from './quorum-round-terms.ts'
 
 export interface ApprovalRecord extends Omit<Approval, 'shown' | 'reason'> {
   readonly askedSeq: number
@@ -131,7 +131,7 @@ export const approvalEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
     )
       return `approval ${approval.id} was given for another caller or tool`
     const round = state.rounds.get(approval.id)
-    const unlawful = round === undefined ? undefined : explainQuorumApprovalFlaw(state, round, entry)
+    const unlawful = round === undefined ? undefined : explainRoundApprovalEntryFlaw(state, round, entry)
     if (unlawful !== undefined) return unlawful
     state.approvals.set(approval.id, {
       ...approval,
@@ -163,7 +163,7 @@ function refuseDecision(state: GuardState, { id, binding }: ApprovalRecord, entr
   const round = state.rounds.get(id)
   if (round !== undefined) {
     if (by !== QUORUM_DECIDER_NAME) return `${by} decided what ${round.need} voters decide`
-    if (entry.kind !== 'approval.denied') return explainQuorumApprovalFlaw(state, round, entry)
+    if (entry.kind !== 'approval.denied') return explainRoundApprovalEntryFlaw(state, round, entry)
     return explainRoundDenial(state, round, readEntryTime(entry)) === undefined
       ? 'no voter stands against it'
       : undefined

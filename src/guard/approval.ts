@@ -14,7 +14,7 @@ import type { CallBinding } from './call-binding.ts'
 import { createRuleRefusalFault } from './guard-faults.ts'
 import { matchesAnyPattern } from './name-pattern.ts'
 import type { ApprovalStatus } from './policy.ts'
-import type { QuorumRoundRecord } from './quorum-round.ts'
+import type { QuorumRoundRecord } from './quorum-round-terms.ts'
 
 export type ApprovalState = 'requested' | 'approved' | 'denied' | 'expired' | 'used'
 

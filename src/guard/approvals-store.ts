@@ -30,14 +30,14 @@ import { addApprovalTexts, isApprovalTextPresent } from './approval-texts.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import { computeJsonSha256 } from './call-binding.ts'
 import type { CallBinding, ArgumentLeafHashes } from './call-binding.ts'
-import { computeCertificateHash, toQuorumEntryFields } from './quorum-round.ts'
-import type { ProposedVotingTerms } from './quorum-round.ts'
+import { computeCertificateHash, toQuorumEntryFields } from './quorum-round-terms.ts'
+import type { ProposedVotingTerms } from './quorum-round-terms.ts'
 import type { QuorumRoundStore } from './quorum-round-store.ts'
 import { QUORUM_DECIDER_NAME } from './quorum-round-state.ts'
 import type { VoteDecision } from './vote.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { GuardState } from './guard-state.ts'
-import { redactPersonText } from './secret-detection.ts'
+import { redactSecretsAndTruncate } from './secret-detection.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { formatIsoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
@@ -246,7 +246,7 @@ export function createApprovalStore(options: {
         // An approval that is taken back counts as a denial for as long as the approval would have held.
         const instead = reached === 'approved' ? { grant: grantId ?? null, expires_at: formatIsoTime(expiresAtMs) } : {}
         const denial = { kind: 'approval.denied', by: toCallerKey(by), ...instead } as const
-        return ok(announce(transaction, approval, denial, { reason: redactPersonText(reason, MAX_REASON) }))
+        return ok(announce(transaction, approval, denial, { reason: redactSecretsAndTruncate(reason, MAX_REASON) }))
       }),
 
     withdraw: (id, by) =>

@@ -16,7 +16,7 @@ import { formatNote, signNote } from '../ledger/signed-note.ts'
 import { LawfulEntryAudit } from '../ledger/projection.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { CosignedCheckpointReader } from './quorum-round-service.ts'
-import type { QuorumRoundRecord } from './quorum-round.ts'
+import type { QuorumRoundRecord } from './quorum-round-terms.ts'
 
 const HOUR_MS = 3_600_000
 const offer = { ...assessedOffer('sensitive', () => ({ target: 'lock:1' })), name: 'test.lock' }

@@ -19,8 +19,8 @@ import { COSIGNATURE_NOTE_SIGNATURE_TYPE, parseVerifierKey } from '../ledger/not
 import { parseNote, verifyNote } from '../ledger/signed-note.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
-import { FINALITY_LEVELS } from './quorum-round.ts'
-import type { QuorumRoundRecord } from './quorum-round.ts'
+import { FINALITY_LEVELS } from './quorum-round-terms.ts'
+import type { QuorumRoundRecord } from './quorum-round-terms.ts'
 
 /** For this long, only the witnesses before one in the drawn order may cosign; then that one may as well. */
 const WITNESS_TURN_MS = 3_600_000

@@ -7,7 +7,7 @@ import { readEntryNumberField, readEntryTextField, readEntryTime, readEntryTimeF
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex, raiseVoteHead, readSignedVote } from './quorum-round-state.ts'
-import type { ForeignQuorumRound } from './quorum-round.ts'
+import type { ForeignQuorumRound } from './quorum-round-terms.ts'
 import { isVoteSignatureValid, parseVote, computeVoteHash } from './vote.ts'
 import type { SignedVote, VoteDecision } from './vote.ts'
 

@@ -24,7 +24,7 @@ import { fromHex } from '../core/bytes.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { LedgerEvent } from '../ledger/entry.ts'
 import type { OwnerRule } from './policy.ts'
-import type { QuorumRoundRecord } from './quorum-round.ts'
+import type { QuorumRoundRecord } from './quorum-round-terms.ts'
 import { FIRST_VOTE_PREVIOUS_HASH, signVote, computeVoterKeyId, deriveVoterPublicKey } from './vote.ts'
 import type { SignedVote, VoteBody } from './vote.ts'
 

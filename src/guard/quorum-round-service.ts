@@ -15,7 +15,7 @@ import { assessCall, EMPTY_CALL_HISTORY_FACTS, evaluatePolicyForCall, findRequir
 import { listEligibleWitnesses } from './finality-state.ts'
 import { createPolicyDenialFault, NOT_UNICODE_FAULT } from './guard-faults.ts'
 import type { CallReservationDependencies } from './call-reservation.ts'
-import type { QuorumRoundRecord, QuorumRoundVoter } from './quorum-round.ts'
+import type { QuorumRoundRecord, QuorumRoundVoter } from './quorum-round-terms.ts'
 import { createVoteFault } from './quorum-round-store.ts'
 import type { QuorumRequirement, QuorumRoundStore } from './quorum-round-store.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'

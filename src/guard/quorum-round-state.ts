@@ -22,8 +22,8 @@ import type { ApprovalRecord } from './approval-state.ts'
 import type { CallBinding } from './call-binding.ts'
 import type { GuardState } from './guard-state.ts'
 import { findRoleOfPrincipalAt, findTokenByName } from './principal-state.ts'
-import { computeCertificateHash, hasVotedTwice, raiseFinalityLevel, computeRoundDigest } from './quorum-round.ts'
-import type { CastVote, QuorumRoundRecord, QuorumRoundTerms, QuorumRoundVoter } from './quorum-round.ts'
+import { computeCertificateHash, hasVotedTwice, raiseFinalityLevel, computeRoundDigest } from './quorum-round-terms.ts'
+import type { CastVote, QuorumRoundRecord, QuorumRoundTerms, QuorumRoundVoter } from './quorum-round-terms.ts'
 import {
   FIRST_VOTE_PREVIOUS_HASH,
   isVoterKey,
@@ -153,7 +153,7 @@ export function explainRoundDenial(state: GuardState, round: QuorumRoundRecord, 
 }
 
 /** Why an `approval.approved` or `approval.used` of a voting round is not valid. */
-export function explainQuorumApprovalFlaw(
+export function explainRoundApprovalEntryFlaw(
   state: GuardState,
   round: QuorumRoundRecord,
   entry: LedgerEntry,

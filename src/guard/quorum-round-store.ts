@@ -13,14 +13,14 @@ import { computeDrawnOrder } from '../ledger/random-draw.ts'
 import type { RandomDrawKey } from '../ledger/random-draw.ts'
 import type { GuardState } from './guard-state.ts'
 import { findRoleOfPrincipalAt } from './principal-state.ts'
-import { computeDefaultQuorum } from './quorum-round.ts'
+import { computeDefaultQuorum } from './quorum-round-terms.ts'
 import type {
   ForeignQuorumRound,
   ProposedVotingTerms,
   QuorumRoundOutcome,
   QuorumRoundRecord,
   QuorumRoundVoter,
-} from './quorum-round.ts'
+} from './quorum-round-terms.ts'
 import {
   explainVoteConflictFlaw,
   listValidYesVotes,
@@ -33,7 +33,7 @@ import {
   MAX_WITNESSES,
 } from './quorum-round-state.ts'
 import type { VoterEligibilityFacts } from './quorum-round-state.ts'
-import { redactPersonText } from './secret-detection.ts'
+import { redactSecretsAndTruncate } from './secret-detection.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
 import { FIRST_VOTE_PREVIOUS_HASH, parseVote, signVote, computeVoterKeyId, deriveVoterPublicKey } from './vote.ts'
 import type { SignedVote, VoteBody, VoteDecision, VoteHead } from './vote.ts'
@@ -208,7 +208,7 @@ export function createQuorumRoundStore({
     if (flaw !== undefined)
       return fail(createVoteFault(nowMs >= round.expiresAtMs ? 'ROUND_CLOSED' : 'NOT_A_VOTER', `${flaw}.`))
     const { body, signature } = vote
-    const kept = redactPersonText(reason, MAX_REASON)
+    const kept = redactSecretsAndTruncate(reason, MAX_REASON)
     record(
       {
         kind: 'consensus.voted',

@@ -22,7 +22,7 @@ import type { Offer } from '../bus/capability.ts'
 import { fromHex, toBase64url } from '../core/bytes.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { OwnerRule } from './policy.ts'
-import type { QuorumRoundRecord } from './quorum-round.ts'
+import type { QuorumRoundRecord } from './quorum-round-terms.ts'
 import { FIRST_VOTE_PREVIOUS_HASH, signVote, computeVoterKeyId, deriveVoterPublicKey, isVoterKey } from './vote.ts'
 import type { SignedVote, VoteBody } from './vote.ts'
 

@@ -16,7 +16,7 @@ import type { Caller, Outcome } from '../bus/call.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fromHex } from '../core/bytes.ts'
 import type { OwnerRule } from './policy.ts'
-import type { QuorumRoundRecord } from './quorum-round.ts'
+import type { QuorumRoundRecord } from './quorum-round-terms.ts'
 import { FIRST_VOTE_PREVIOUS_HASH, signVote, computeVoterKeyId, deriveVoterPublicKey } from './vote.ts'
 import type { SignedVote } from './vote.ts'
 

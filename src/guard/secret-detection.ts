@@ -172,7 +172,7 @@ export function redactText(text: string): string {
 }
 
 /** The words of a person or a model, such as a reason, as they are stored beside the log. */
-export function redactPersonText(text: string, maxLength: number): string {
+export function redactSecretsAndTruncate(text: string, maxLength: number): string {
   return redactText(text.slice(0, maxLength)).toWellFormed()
 }
 

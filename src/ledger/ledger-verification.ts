@@ -19,7 +19,7 @@ import { LawfulEntryAudit } from './projection.ts'
 import { decodeEntry } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
 import { LookupAudit } from './lookup-audit.ts'
-import { auditAppliedEntryCount, auditTail } from './tail-audit.ts'
+import { auditAppliedEntryCount, auditTailSegments } from './tail-audit.ts'
 import { formatBodiesPath, TILE_WIDTH } from './tile.ts'
 import { TreeAudit } from './tree-audit.ts'
 import type { LogToVerify, LogVerificationOptions } from './log-verification.ts'
@@ -227,7 +227,8 @@ export class LedgerVerification {
     const segments = tail()
     auditAppliedEntryCount(segments, { size: tablesSize?.(), newestRow }, this.#findings)
     // This damage was already reported at the beginning, if the log was opened with it.
-    if (segments.damage === undefined || segments.damage !== log.damage) auditTail(log, segments, this.#findings)
+    if (segments.damage === undefined || segments.damage !== log.damage)
+      auditTailSegments(log, segments, this.#findings)
   }
 
   /** An export is as long as its checkpoint says; a log may have entries behind it. */

@@ -17,7 +17,7 @@ import { areBytesEqual, toHex } from '../core/bytes.ts'
 import { randomBytes } from '../core/ids.ts'
 import type { Clock } from '../core/clock.ts'
 import { findAlteredSchema } from '../core/database-schema-store.ts'
-import type { Database, CommitJournal } from '../core/database-store.ts'
+import type { Database, WriteAheadJournal } from '../core/database-store.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
@@ -554,7 +554,7 @@ export class Ledger extends LedgerReader {
     if (isSound) finishInterruptedErasures(this.log)
   }
 
-  readonly #journal: CommitJournal = {
+  readonly #journal: WriteAheadJournal = {
     workBegins: () => {
       this.#inWork = true
       this.#openCalls.workBegins()

@@ -25,7 +25,7 @@ import type { LogSigner } from './note-key.ts'
 export type LogContinuationFault = SigningFault | { readonly kind: 'nothing-to-adopt' }
 
 /** `options` are those of the old log; the signer is named after the new one. */
-export async function continueLogUnderNewName(
+export async function continueTruncatedLogUnderNewName(
   options: LedgerOptions,
   signer: LogSigner,
 ): Promise<Result<SignedCheckpoint, LogContinuationFault>> {

@@ -5,7 +5,7 @@ import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { Ledger } from './ledger.ts'
 import { createLogSigner } from './note-key.ts'
-import { continueLogUnderNewName, formatSuccessorName } from './succession-store.ts'
+import { continueTruncatedLogUnderNewName, formatSuccessorName } from './succession-store.ts'
 
 const NEXT = `${ORIGIN}/20261116T120000Z`
 const { privateKey } = generateKeyPairSync('ed25519')
@@ -92,11 +92,11 @@ describe('the name of the next log', () => {
   })
 })
 
-function options(): Parameters<typeof continueLogUnderNewName>[0] {
+function options(): Parameters<typeof continueTruncatedLogUnderNewName>[0] {
   const { database, signer, lastSignedPath, clock } = fixture
   return { database, signer, lastSignedPath, clock, origin: ORIGIN }
 }
 
-function continued(): ReturnType<typeof continueLogUnderNewName> {
-  return continueLogUnderNewName(options(), createLogSigner(NEXT, privateKey))
+function continued(): ReturnType<typeof continueTruncatedLogUnderNewName> {
+  return continueTruncatedLogUnderNewName(options(), createLogSigner(NEXT, privateKey))
 }

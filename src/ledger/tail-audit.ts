@@ -10,7 +10,7 @@ import type { VerifiableLog } from './log-verification.ts'
 import { countEntriesAppliedToTables } from './tail-reader-store.ts'
 import type { TailContents } from './tail-reader-store.ts'
 
-export function auditTail(
+export function auditTailSegments(
   log: Pick<VerifiableLog, 'entry' | 'size'>,
   { damage, segments, torn }: TailContents,
   findings: LedgerFindings,

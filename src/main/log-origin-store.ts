@@ -18,7 +18,7 @@ import { parseNote } from '../ledger/signed-note.ts'
  * The configured origin, else the one that was signed last, else the pinned one, else one derived from the node's name.
  * `newestNote` reads the newest checkpoint in the database; it is called only if the file has none.
  */
-export async function resolveLogOrigin(
+export async function chooseLogOrigin(
   { ledger, node }: Config,
   { lastSigned, pin }: Pick<DataDirectory, 'lastSigned'> & { readonly pin?: LedgerPin | undefined },
   newestNote: () => string | undefined,

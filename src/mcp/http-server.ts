@@ -99,7 +99,7 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   const answering = { bus, stateSeal: createRequestStateSeal(clock), log }
   const modern = { ...answering, text: createModernResultFormatter(serverInfo), keepAliveMs: limits.keepAliveMs }
   const envelopes = createAcceptedClientMetaCache()
-  const visitors = createOpenRequestTracker()
+  const visitors = createResponsesByPrincipal()
   const resourceListeners: ResourceChangeListeners = new Set()
   const createServer = (connection: McpConnection): Server => createSdkServer(answering, serverInfo, connection)
 
@@ -237,13 +237,13 @@ function standardHeaders(headers: IncomingHttpHeaders) {
 // Open requests: the running requests by principal, so that those of a credential that ends can be closed. To the
 // client this is a disconnection: its streams end and its calls are cancelled.
 
-export interface OpenRequestTracker {
+export interface ResponsesByPrincipal {
   /** Tracks a request until its response is closed. */
   readonly enter: (principal: string, response: ServerResponse) => void
   readonly expel: (principal: string) => void
 }
 
-export function createOpenRequestTracker(): OpenRequestTracker {
+export function createResponsesByPrincipal(): ResponsesByPrincipal {
   const inside = new Map<string, Set<ServerResponse>>()
   return {
     enter: (principal, response) => {

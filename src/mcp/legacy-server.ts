@@ -17,7 +17,7 @@ import type { McpListKind, ResourceChangeListeners } from './change-subscription
 import { createMcpConnection } from './mcp-connection.ts'
 import type { McpConnection } from './mcp-connection.ts'
 import type { FacePrincipal } from './face-bus.ts'
-import { isRequestTooLongToStore, MAX_STORED_REQUEST_CHARACTERS } from './stored-request.ts'
+import { isRequestTooLongToStore, MAX_STORED_REQUEST_CHARACTERS } from './stored-request-limit.ts'
 import { readLegacyRequest, readCancelledRequestId } from './legacy-request.ts'
 import { serveLegacyRequestWithoutSdk } from './legacy-without-sdk-server.ts'
 import type { LegacyRequestDependencies, LegacyRequestSession } from './legacy-without-sdk-server.ts'

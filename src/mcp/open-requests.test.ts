@@ -1,14 +1,14 @@
 import { createServer } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../test/local-port.ts'
-import { createOpenRequestTracker } from './http-server.ts'
+import { createResponsesByPrincipal } from './http-server.ts'
 
 const stops: (() => void)[] = []
 afterEach(() => stops.splice(0).forEach((stop) => stop()))
 
 describe('visitors', () => {
   it('are closed by principal, while listening or being answered; closed ones are forgotten', async () => {
-    const visitors = createOpenRequestTracker()
+    const visitors = createResponsesByPrincipal()
     const server = createServer((request, response) => {
       visitors.enter(request.url ?? '', response)
       response.writeHead(200).flushHeaders()

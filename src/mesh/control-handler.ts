@@ -24,7 +24,7 @@ import { JOIN_REQUEST_NAME, COMMUNITY_MERGE_REQUEST_NAME, SESSION_REQUEST_NAME }
 import type { ControlHandler } from './inbound-calls.ts'
 import { createMeshRefusal } from './mesh-refusal.ts'
 import type { OwnManifest } from './own-manifest.ts'
-import type { ProviderSessions } from './sessions.ts'
+import type { IssuedSessions } from './sessions.ts'
 
 export interface ManifestExchangeMessage {
   readonly manifest: Json
@@ -43,7 +43,7 @@ export type ConsensusGossipHandler = (peer: string, body: JsonObject) => Promise
 
 export interface ControlHandlerDependencies {
   readonly self: string
-  readonly sessions: ProviderSessions
+  readonly sessions: IssuedSessions
   readonly community: () => Community | undefined
   readonly own: () => OwnManifest | undefined
   readonly schemas: (hashes: ReadonlySet<string>) => JsonObject

@@ -14,10 +14,10 @@ import type { MeshOptions } from './mesh-options.ts'
 import { PacketCallServer } from './packets/packet-provider.ts'
 import { PeerRateLimiter } from './peer-rate-limiter.ts'
 import { MAX_NON_MEMBER_REQUESTS_PER_WINDOW, ReplayCache } from './replay-cache.ts'
-import { ProviderSessions } from './sessions.ts'
+import { IssuedSessions } from './sessions.ts'
 
 export interface InboundMeshServices {
-  readonly sessions: ProviderSessions
+  readonly sessions: IssuedSessions
   readonly inbound: InboundCallHandler
   readonly packets: PacketCallServer
 }
@@ -26,7 +26,7 @@ export function createInboundMeshServices(
   { config, identity, store, clock, logger }: MeshOptions,
   { bus, control }: Pick<InboundCallDependencies, 'bus' | 'control'>,
 ): InboundMeshServices {
-  const sessions = new ProviderSessions(identity.id, clock, config.signatures)
+  const sessions = new IssuedSessions(identity.id, clock, config.signatures)
   const gate: MessageGateDependencies = {
     self: identity.id,
     community: () => store.community(),

@@ -37,7 +37,7 @@ import { createInboundMeshServices } from './inbound-services.ts'
 import { OwnManifestIssuer } from './own-manifest.ts'
 import { startPeriodicJob } from '../toolbox/periodic-job.ts'
 import { tryWithTimeLimit } from '../toolbox/time-limit.ts'
-import type { ProviderSessions } from './sessions.ts'
+import type { IssuedSessions } from './sessions.ts'
 
 /** New capabilities come in groups; after this pause they are announced in one manifest. */
 const SETTLE_MS = 20
@@ -57,7 +57,7 @@ export class Mesh {
   readonly #outbound: OutboundCallClient
   readonly #inbound: InboundCallHandler
   readonly #packets: PacketCallServer
-  readonly #sessions: ProviderSessions
+  readonly #sessions: IssuedSessions
   readonly #http: MeshHttpClient
   readonly #nats: BrokeredMeshTransport | undefined
   readonly #tls: TlsIdentity

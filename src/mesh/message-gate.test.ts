@@ -24,7 +24,7 @@ import { createMacProof, createSignatureProof } from './message-proof.ts'
 import { PeerRateLimiter } from './peer-rate-limiter.ts'
 import { readMeshRefusalReason } from './mesh-refusal.ts'
 import { ReplayCache } from './replay-cache.ts'
-import { ProviderSessions, createSessionProposal, completeProposedSession } from './sessions.ts'
+import { IssuedSessions, createSessionProposal, completeProposedSession } from './sessions.ts'
 import type { MeshSession } from './sessions.ts'
 
 const [caller, root, provider, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
@@ -47,7 +47,7 @@ beforeEach(() => {
   parts = {
     self: provider.id,
     community: () => community,
-    sessions: new ProviderSessions(provider.id, clock),
+    sessions: new IssuedSessions(provider.id, clock),
     replay: new ReplayCache(clock.monotonic(), 200),
     strangersReplay: new ReplayCache(clock.monotonic(), 60),
     rate: new PeerRateLimiter({ callsPerSecond: 100, callsPerSecondPerCapability: 10 }),

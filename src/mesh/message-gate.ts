@@ -24,12 +24,12 @@ import type { PeerRateLimiter } from './peer-rate-limiter.ts'
 import { readMeshRefusalReason, createMeshRefusal } from './mesh-refusal.ts'
 import type { MeshRefusalReason } from './mesh-refusal.ts'
 import type { ReplayCache } from './replay-cache.ts'
-import type { ProviderSessions, MeshSession } from './sessions.ts'
+import type { IssuedSessions, MeshSession } from './sessions.ts'
 
 export interface MessageGateDependencies {
   readonly self: string
   readonly community: () => Community | undefined
-  readonly sessions: ProviderSessions
+  readonly sessions: IssuedSessions
   readonly replay: ReplayCache
   /**
    * The ids of messages from nodes that are not members. One sender can claim any number of node ids, so they all share

@@ -18,7 +18,7 @@ import { PeerCandidates } from './peer-candidates.ts'
 import type { PeerCandidate, CandidateAddress } from './peer-candidates.ts'
 import { ManifestFetcher } from './manifest-fetcher-client.ts'
 import { formatPeerAddress, parsePeerAddress, STATIC_PEER_SOURCE_NAME } from './discovery/peer-source.ts'
-import type { PeerSighting } from './discovery/peer-source.ts'
+import type { PeerDiscoveryEvent } from './discovery/peer-source.ts'
 import { parseCommunityDocument } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { COMMUNITY_MERGE_REQUEST_NAME } from './message-gate.ts'
@@ -68,7 +68,7 @@ const MAX_TOLD_PEERS = 64
 /** Beyond this number refusals are logged again, because anybody can send manifests in any node's name. */
 const MAX_TOLD_REFUSALS = 256
 
-type CapabilitiesHint = Extract<PeerSighting, { kind: 'capabilities' }>
+type CapabilitiesHint = Extract<PeerDiscoveryEvent, { kind: 'capabilities' }>
 
 export class PeerSync {
   readonly #parts: PeerSyncDependencies
@@ -97,7 +97,7 @@ export class PeerSync {
     this.#stop.abort()
   }
 
-  hint(hint: PeerSighting, source: string): void {
+  hint(hint: PeerDiscoveryEvent, source: string): void {
     if (this.#stop.signal.aborted) return
     switch (hint.kind) {
       case 'address':

@@ -47,7 +47,7 @@ export interface PacketSessionTokens {
 export type SessionSignatureMode = 'session' | 'none'
 
 /** The provider's sessions. Only members get one, so their number is limited by the community's size. */
-export class ProviderSessions {
+export class IssuedSessions {
   readonly #self: string
   readonly #clock: Clock
   readonly #signatures: SessionSignatureMode

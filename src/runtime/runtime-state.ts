@@ -14,7 +14,7 @@ import type { LedgerEntry } from '../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
 import { SESSION_FINAL_KIND, SESSION_START_KIND } from './trail/session-leaf.ts'
-import { SKILL_CHANGE_KIND } from './skills/skill.ts'
+import { SKILL_CHANGE_KIND } from './skills/skill-document.ts'
 import {
   isTransitionAllowed,
   INITIAL_TASK_STATUS,

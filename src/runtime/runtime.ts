@@ -22,15 +22,15 @@ import type { Guard } from '../guard/guard.ts'
 import type { AttentionSources } from './system/attention.ts'
 import { createBusInspectionTools } from './system/bus-tools.ts'
 import type { InspectionToolsBus } from './system/bus-tools.ts'
-import { createChangeTools } from './system/change-tools.ts'
-import type { ChangeToolsBus, ChangeToolsGuard } from './system/change-tools.ts'
+import { createChangeTools } from './system/ledger-changes-tool.ts'
+import type { ChangeToolsBus, ChangeToolsGuard } from './system/ledger-changes-tool.ts'
 import { checkLedger, findWorstStatus, checkLockQueue, toHealthChecksJson } from './system/health-checks.ts'
 import type { HealthCheck, LockQueueFacts } from './system/health-checks.ts'
 import { gatherLedgerHealthFacts } from './system/ledger-facts.ts'
 import { createExportTools } from './system/export-tools.ts'
 import { createCheckpointProofSource, createLedgerTools } from './system/ledger-tools.ts'
 import { createDatabaseHealthProbe } from './system/probe-store.ts'
-import { createRouterTools } from './system/router-tools.ts'
+import { createBusRouterTools } from './system/router-tools.ts'
 import type { RouterToolsBus } from './system/router-tools.ts'
 import { createServerTools } from './system/server-tools.ts'
 import { createTaskStore } from './tasks/task-store.ts'
@@ -108,7 +108,7 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
     ...createExportTools(ledger),
     ...createChangeTools(records, bus, guard),
     ...createBusInspectionTools(bus, guard),
-    ...createRouterTools(records, bus),
+    ...createBusRouterTools(records, bus),
     ...createRandomTools(vrfSecret),
     ...createConsensusTools(bus, guard, { peers, draws }),
     ...createReputationTools(records, reputation),

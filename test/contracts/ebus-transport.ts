@@ -3,10 +3,10 @@
  */
 import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../src/core/bytes.ts'
-import type { ByteConnection, ByteTransport } from '../../src/ebus/adapter/transport.ts'
+import type { ByteConnection, ByteConnector } from '../../src/ebus/adapter/transport.ts'
 
 export interface FarEnd {
-  readonly transport: ByteTransport
+  readonly transport: ByteConnector
   /** What has arrived there, as hex. */
   readonly received: () => string
   readonly send: (bytes: Uint8Array) => void
@@ -18,7 +18,7 @@ export interface FarEnd {
 export interface TransportContractOptions {
   readonly open: () => Promise<FarEnd>
   /** Leads nowhere. */
-  readonly nowhere: () => ByteTransport
+  readonly nowhere: () => ByteConnector
   /** Whether a far end that hangs up can be noticed. */
   readonly noticesLoss: boolean
 }

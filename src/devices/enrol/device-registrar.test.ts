@@ -5,7 +5,7 @@ import { manualClock } from '../../../test/manual-clock.ts'
 import { Database } from '../../core/database-store.ts'
 import type { OtaRequest, OtaSettings } from '../wire/ota.ts'
 import { VISION_PATH, WEBSOCKET_PATH } from './advertised-addresses.ts'
-import type { DeviceRegistrar } from './enrolment.ts'
+import type { DeviceEnrolmentService } from './enrolment.ts'
 import { deviceToolsMigrations } from '../tools/tool-pin-store.ts'
 import { devicesMigrations, EnrolStore } from './enrol-store.ts'
 import type { RegistrarOptions } from './device-registrar.ts'
@@ -27,7 +27,7 @@ let database: Database
 let voided: string[]
 const clock = manualClock()
 
-function open(options: Partial<RegistrarOptions> = {}): DeviceRegistrar {
+function open(options: Partial<RegistrarOptions> = {}): DeviceEnrolmentService {
   return createRegistrar({
     store: new EnrolStore(database, tableLog(database, clock)),
     signingKey: KEY,
@@ -45,7 +45,10 @@ function open(options: Partial<RegistrarOptions> = {}): DeviceRegistrar {
   })
 }
 
-async function approved(registrar: DeviceRegistrar, transport: 'websocket' | 'mqtt' | 'mqtt-broker' = 'websocket') {
+async function approved(
+  registrar: DeviceEnrolmentService,
+  transport: 'websocket' | 'mqtt' | 'mqtt-broker' = 'websocket',
+) {
   const told = await registrar.ota(REQUEST, ASKED)
   const code = told.kind === 'activation' ? told.activation.code : ''
   return registrar.approve(code, { by: 'Ada', name: 'Kitchen', transport })

@@ -27,7 +27,7 @@ import type {
   DeviceRequestAddresses,
   EnrolmentFault,
   EnrolledDevice,
-  DeviceRegistrar,
+  DeviceEnrolmentService,
 } from './enrolment.ts'
 import type { EnrolStore } from './enrol-store.ts'
 import type { PendingDevicesSettings } from './pending-devices.ts'
@@ -72,12 +72,12 @@ export interface RegistrarOptions {
 
 type Changed = Promise<Result<EnrolledDevice, EnrolmentFault>>
 
-export function createRegistrar(options: RegistrarOptions): DeviceRegistrar {
+export function createRegistrar(options: RegistrarOptions): DeviceEnrolmentService {
   if (options.signingKey.length < 32) throw new RangeError('a signing key has at least 32 bytes')
   return new NodeRegistrar(options)
 }
 
-class NodeRegistrar implements DeviceRegistrar {
+class NodeRegistrar implements DeviceEnrolmentService {
   readonly #options: RegistrarOptions
   readonly #store: EnrolStore
   readonly #clock: Clock
@@ -128,7 +128,7 @@ class NodeRegistrar implements DeviceRegistrar {
     return settings.kind === 'mqtt' ? { ...settings, mqtt: { ...settings.mqtt, password: '' } } : settings
   }
 
-  readonly activate: DeviceRegistrar['activate'] = (request) => {
+  readonly activate: DeviceEnrolmentService['activate'] = (request) => {
     const waiting = this.#waiting.find(request, this.#clock.now())
     if (waiting === undefined) return 'nothing-to-activate'
     // Chips without a serial number send no challenge. A challenge that is sent must belong to this activation and not

@@ -18,7 +18,7 @@ import { acceptWebSocketDevices, joinRepeatedHeaders } from '../session/websocke
 import type { DeviceRefusalListener } from '../session/device-refusal.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
 import { OTA_PATH, VISION_PATH, WEBSOCKET_PATH } from './advertised-addresses.ts'
-import type { DeviceRegistrar } from './enrolment.ts'
+import type { DeviceEnrolmentService } from './enrolment.ts'
 import type { DeviceHttpAnswer, DeviceHttpHandler, DeviceHttpRequest } from './http-exchange.ts'
 import { createDeviceTextAnswer } from './http-exchange.ts'
 import type { OtaEndpointOptions } from './ota-endpoint.ts'
@@ -28,7 +28,7 @@ import type { BackendVisionTargetLookup } from './vision-endpoint.ts'
 import { createVisionHandler } from './vision-endpoint.ts'
 
 export interface DevicesServerOptions {
-  readonly registrar: DeviceRegistrar
+  readonly registrar: DeviceEnrolmentService
   readonly photoUploads: PhotoUploadService
   readonly acceptor: DeviceAcceptor
   /** Ends with a slash; activation is below it. */

@@ -55,7 +55,7 @@ export interface DeviceRequestAddresses {
   readonly localAddress: string | undefined
 }
 
-export interface DeviceRegistrar {
+export interface DeviceEnrolmentService {
   /** The answer to a device's OTA request. The first request of an unknown device creates a code. */
   readonly ota: (request: OtaRequest, asked: DeviceRequestAddresses) => Promise<OtaSettings>
   /** The answer without its consequences: no code is created, and credentials are left blank. */

@@ -29,7 +29,7 @@ import type { AdvertisedAddresses } from './advertised-addresses.ts'
 import { chooseHostForDevice, VISION_PATH, formatVisionUrl, WEBSOCKET_PATH } from './advertised-addresses.ts'
 import type { DevicesServer, DevicesServerOptions } from './devices-server.ts'
 import { createDevicesServer } from './devices-server.ts'
-import type { DeviceRegistrar } from './enrolment.ts'
+import type { DeviceEnrolmentService } from './enrolment.ts'
 import { EnrolStore } from './enrol-store.ts'
 import type { ExternalMqttBroker, RegistrarOptions } from './device-registrar.ts'
 import { createRegistrar } from './device-registrar.ts'
@@ -82,7 +82,7 @@ export interface DeviceGateway {
   /** The relay of each device's voice; `undefined` without a backend. */
   readonly voice: (VoiceRelayService & { readonly codeOf: (deviceId: string) => string | undefined }) | undefined
   readonly fleet: DeviceFleet & DeviceAcceptor
-  readonly registrar: DeviceRegistrar
+  readonly registrar: DeviceEnrolmentService
   readonly httpPort: number
   readonly mqttPort: number | undefined
   readonly udp: UdpAudioServer | undefined

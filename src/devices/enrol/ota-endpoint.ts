@@ -16,12 +16,12 @@ import type { Clock } from '../../core/clock.ts'
 import type { DeviceRefusalListener } from '../session/device-refusal.ts'
 import { decodeActivateRequest, decodeOtaRequest, encodeOtaAnswer } from '../wire/ota.ts'
 import type { VoiceBackendCredentialsClient } from '../voice/backend-credentials-client.ts'
-import type { DeviceRegistrar } from './enrolment.ts'
+import type { DeviceEnrolmentService } from './enrolment.ts'
 import type { DeviceHttpAnswer, DeviceHttpHandler } from './http-exchange.ts'
 import { createDeviceJsonAnswer, createDeviceTextAnswer } from './http-exchange.ts'
 
 export interface OtaEndpointOptions {
-  readonly registrar: DeviceRegistrar
+  readonly registrar: DeviceEnrolmentService
   readonly clock: Clock
   /** Minutes east of UTC at the given moment, for the clock on the device's screen. */
   readonly timezoneMinutes: (nowMs: number) => number

@@ -37,7 +37,7 @@ export interface DeviceWaitRules {
   readonly now: () => number
 }
 
-export interface DeviceToolCall {
+export interface DeviceToolTarget {
   readonly deviceId: string
   readonly slug: string
   readonly tool: DeviceTool
@@ -60,7 +60,7 @@ export class DeviceToolCaller {
     this.#rules = rules
   }
 
-  async call(call: Call, { deviceId, slug, tool, effect }: DeviceToolCall): Promise<Outcome> {
+  async call(call: Call, { deviceId, slug, tool, effect }: DeviceToolTarget): Promise<Outcome> {
     if (call.rehearsal) return fail({ kind: 'unsupported', message: 'A device does not support dry runs.' })
     const away = await this.#wakened(deviceId, slug, call)
     if (away !== undefined) return fail(mapDeviceFaultToBusFault(away, { slug, effect }))

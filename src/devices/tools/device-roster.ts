@@ -17,7 +17,7 @@ import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { matchesAnyPattern } from '../../guard/name-pattern.ts'
-import type { EnrolledDevice, DeviceRegistrar } from '../enrol/enrolment.ts'
+import type { EnrolledDevice, DeviceEnrolmentService } from '../enrol/enrolment.ts'
 import type { FleetDevice, DeviceFleet } from '../session/fleet.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
@@ -53,7 +53,7 @@ export interface DeviceRosterBus {
 
 export interface DeviceRosterDependencies {
   readonly fleet: Pick<DeviceFleet, 'device'>
-  readonly registrar: Pick<DeviceRegistrar, 'device' | 'devices'>
+  readonly registrar: Pick<DeviceEnrolmentService, 'device' | 'devices'>
   readonly store: ToolPinStore
   readonly calls: DeviceToolCaller
   readonly bus: DeviceRosterBus

@@ -45,12 +45,12 @@ import { AdapterPortClient } from './adapter-port-client.ts'
 import type { AdapterPortEvent, AdapterPortProtocol } from './adapter-port.ts'
 import { TelegramSendClient } from './telegram-send-client.ts'
 import type { SharedPortHost, SharedPortClientEvent, SharedPortClient } from './shared-port-client.ts'
-import type { ByteTransport } from './transport.ts'
+import type { ByteConnector } from './transport.ts'
 
 export interface AdapterBusOptions {
   readonly id: string
   readonly transportClass: TransportClass
-  readonly transport: ByteTransport
+  readonly transport: ByteConnector
   readonly newProtocol: () => AdapterPortProtocol
   readonly source: number | 'auto'
   /** How long to listen before an address is chosen. */

@@ -5,13 +5,13 @@ import { systemClock } from '../../core/clock.ts'
 import { ok } from '../../core/result.ts'
 import { createPlainPortProtocol } from './plain-port.ts'
 import { AdapterPortClient } from './adapter-port-client.ts'
-import type { ByteConnection, ByteTransport } from './transport.ts'
+import type { ByteConnection, ByteConnector } from './transport.ts'
 
 /** More than may come at once; the rest is held back. */
 const FLOOD = 400_000
 
 /** An adapter that says this many symbols in one breath, and then nothing. */
-function floodingTransport(): ByteTransport {
+function floodingTransport(): ByteConnector {
   const { promise: closed, resolve: close } = Promise.withResolvers<void>()
   async function* received(): AsyncGenerator<Uint8Array> {
     yield new Uint8Array(FLOOD).fill(0x55)

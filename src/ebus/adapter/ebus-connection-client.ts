@@ -15,7 +15,7 @@ import { createPlainPortProtocol } from './plain-port.ts'
 import type { AdapterPortProtocol } from './adapter-port.ts'
 import { createSerialTransport } from './serial-transport.ts'
 import { createTcpTransport } from './tcp-transport.ts'
-import type { ByteTransport } from './transport.ts'
+import type { ByteConnector } from './transport.ts'
 import { createUdpTransport } from './udp-transport.ts'
 
 export interface EbusConnectionOptions {
@@ -54,7 +54,7 @@ export function openEbusConnection(options: EbusConnectionOptions): EbusConnecti
 
 /** The transport to an adapter, and the meaning of its bytes. */
 export function selectTransport(endpoint: AdapterEndpoint): {
-  readonly transport: ByteTransport
+  readonly transport: ByteConnector
   readonly transportClass: TransportClass
   readonly newProtocol: () => AdapterPortProtocol
 } {

@@ -6,7 +6,7 @@ import { openBonjour } from '../../toolbox/bonjour-client.ts'
 import type { MdnsAdapter } from './mdns-adapter.ts'
 import { ADAPTER_MDNS_SERVICE, chooseMdnsAdapter, parseMdnsAdapter } from './mdns-adapter.ts'
 import { createTcpTransport } from './tcp-transport.ts'
-import type { ByteTransport } from './transport.ts'
+import type { ByteConnector } from './transport.ts'
 
 export interface MdnsTransportOptions {
   /** The adapter's id; `undefined` if there is only one adapter. */
@@ -18,7 +18,7 @@ export interface MdnsTransportOptions {
 /** ebusd waits as long. An adapter with the configured id is used as soon as it is found. */
 const LOOK_MS = 5_000
 
-export function createMdnsDiscoveryTransport({ id, via }: MdnsTransportOptions): ByteTransport {
+export function createMdnsDiscoveryTransport({ id, via }: MdnsTransportOptions): ByteConnector {
   return {
     name: `mdns ${id ?? ''}`.trim(),
     connect: async (signal) => {

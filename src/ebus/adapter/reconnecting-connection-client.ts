@@ -5,10 +5,10 @@
  */
 import type { BackoffSchedule } from '../../core/backoff.ts'
 import { computeBackoffMs } from '../../core/backoff.ts'
-import type { ByteConnection, ByteTransport } from './transport.ts'
+import type { ByteConnection, ByteConnector } from './transport.ts'
 
 export interface ReconnectingConnectionOptions {
-  readonly transport: ByteTransport
+  readonly transport: ByteConnector
   readonly backoff: BackoffSchedule
   readonly random: () => number
   /** Consumes the connection until it ends; resolves to whether anything was received on it. */

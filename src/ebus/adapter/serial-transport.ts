@@ -7,7 +7,7 @@ import type { SerialPort } from 'serialport'
 
 import { fail, ok } from '../../core/result.ts'
 import { createStreamConnection } from './stream-transport.ts'
-import type { ByteTransport } from './transport.ts'
+import type { ByteConnector } from './transport.ts'
 
 export interface SerialOptions {
   readonly path: string
@@ -17,7 +17,7 @@ export interface SerialOptions {
 
 const PRESENCE_MS = 2_000
 
-export function createSerialTransport({ path, baud }: SerialOptions): ByteTransport {
+export function createSerialTransport({ path, baud }: SerialOptions): ByteConnector {
   return {
     name: `serial ${path} at ${baud} Bd`,
     async connect(signal) {

@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { fail, ok } from '../../core/result.ts'
 import { readSystemErrorCode } from '../../core/thrown-error.ts'
 import { createStreamConnection } from './stream-transport.ts'
-import type { ByteTransport } from './transport.ts'
+import type { ByteConnector } from './transport.ts'
 
 export interface TcpOptions {
   readonly host: string
@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT_MS = 10_000
 /** Adapters lose their WiFi without closing the connection; keep-alive detects that. */
 const KEEP_ALIVE_MS = 30_000
 
-export function createTcpTransport({ host, port }: TcpOptions): ByteTransport {
+export function createTcpTransport({ host, port }: TcpOptions): ByteConnector {
   return {
     name: `tcp ${host}:${port}`,
     connect: (signal) =>

@@ -26,7 +26,7 @@ export interface ByteConnection {
   readonly endReason: () => string
 }
 
-export interface ByteTransport {
+export interface ByteConnector {
   /** For logs: `tcp 192.168.1.4:9999`. */
   readonly name: string
   connect(signal: AbortSignal): Promise<Result<ByteConnection, TransportFault>>

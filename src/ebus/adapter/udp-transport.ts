@@ -6,7 +6,7 @@ import { createSocket } from 'node:dgram'
 import { fail, ok } from '../../core/result.ts'
 import { readSystemErrorCode } from '../../core/thrown-error.ts'
 import { BoundedQueue } from './bounded-queue.ts'
-import type { ByteConnection, ByteTransport } from './transport.ts'
+import type { ByteConnection, ByteConnector } from './transport.ts'
 
 export interface UdpOptions {
   readonly host: string
@@ -16,7 +16,7 @@ export interface UdpOptions {
 const MAX_QUEUED = 256
 const NOTHING = new Uint8Array()
 
-export function createUdpTransport({ host, port }: UdpOptions): ByteTransport {
+export function createUdpTransport({ host, port }: UdpOptions): ByteConnector {
   return {
     name: `udp ${host}:${port}`,
     connect: (signal) =>

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { areBytesEqual, toHex } from '../../core/bytes.ts'
-import { decodeErrorCodes, decodeErrorHistoryEntry } from '../semantic/error-codes.ts'
+import { decodeErrorCodes, decodeErrorHistoryEntry } from '../semantic/error-code-decoder.ts'
 import { PAST_ERRORS_SELECTOR, CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS } from '../semantic/read-key.ts'
 import { parseNumberDatatype } from '../wire/datatype-parser.ts'
 import { fromBcd } from '../wire/bcd.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { listeningInstallation } from '../../../test/listening-installation.ts'
 import { fromHex } from '../../core/bytes.ts'
-import type { HeatingInstallation } from '../heating-installation.ts'
+import type { HeatingInstallation } from '../installation-state.ts'
 import { toRegisterReadKey } from './read-key.ts'
 import type { RegulatorRegister } from './register.ts'
 import {

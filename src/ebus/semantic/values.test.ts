@@ -20,7 +20,7 @@ import {
   listEnergySelectors,
   encodeYearSelector,
 } from './energy-selector.ts'
-import { decodeErrorHistoryEntry } from './error-codes.ts'
+import { decodeErrorHistoryEntry } from './error-code-decoder.ts'
 import { HEAT_PUMP_REGISTERS } from './heat-pump-map.ts'
 import { stepPresence } from './presence.ts'
 import {

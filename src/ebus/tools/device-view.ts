@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import type { BusDefinitions } from '../definitions/bus-definitions.ts'
-import type { HeatingInstallation } from '../heating-installation.ts'
+import type { HeatingInstallation } from '../installation-state.ts'
 import { createDefinedPlanes } from '../methods/defined-plane.ts'
 import type { BusDevice, BusDeviceRegistry } from '../registry/device-registry.ts'
 import { DISCOVERY_SOURCES, VERIFICATION_STATES } from '../registry/device-registry.ts'

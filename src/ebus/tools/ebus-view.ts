@@ -6,7 +6,7 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { BusStatus } from '../adapter/ebus-connection.ts'
 import type { AdapterInfo } from '../adapter/adapter-info.ts'
-import type { HeatingInstallation } from '../heating-installation.ts'
+import type { HeatingInstallation } from '../installation-state.ts'
 import { toBusMessagesJson, toPeriodicityJson, toSpecimenJson, toBusSummaryJson } from '../observe/bus-report.ts'
 import { toBusStatusJson } from '../observe/bus-status.ts'
 import { toAdapterInfoJson } from '../semantic/adapter-info.ts'

@@ -8,7 +8,7 @@ import {
   optionalFlag as flag,
   optionalNumber as number,
   optionalText as text,
-} from './plane-field-schemas.ts'
+} from './optional-field-schemas.ts'
 
 /** A meter without a value is null. The older gateway shows zero there, which looks like a cold day. */
 const figure = z.number().nullable().describe('kWh; null while unknown.')

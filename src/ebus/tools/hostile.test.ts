@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { listeningInstallation, situationAt } from '../../../test/listening-installation.ts'
-import type { HeatingInstallation } from '../heating-installation.ts'
+import type { HeatingInstallation } from '../installation-state.ts'
 import type { BusEvent } from '../adapter/ebus-connection.ts'
 import { HEATING_PLANE_NAMES } from '../semantic/planes.ts'
 import { planReads } from '../semantic/read-plan.ts'

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { FM5_MODES } from '../semantic/fm5-module.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { PROGRAM_CHANNELS, WEEKDAYS } from '../semantic/timer-program.ts'
-import { optionalFlag as flag, optionalNumber as number, optionalText as text } from './plane-field-schemas.ts'
+import { optionalFlag as flag, optionalNumber as number, optionalText as text } from './optional-field-schemas.ts'
 import {
   boilerStatusSchema,
   cylinderSchema,

@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { BusRequest } from '../adapter/ebus-connection.ts'
-import type { HeatingInstallation } from '../heating-installation.ts'
+import type { HeatingInstallation } from '../installation-state.ts'
 import { findBoilerRegister } from '../semantic/boiler-map.ts'
 import type { DecodedField, DecodedTelegram } from '../definitions/decoded-telegram.ts'
 import { interpretTelegram } from '../semantic/telegram-meaning.ts'

@@ -16,7 +16,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { formatBusAddress } from '../observe/observation.ts'
 import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
-import { decodeErrorCodes, decodeErrorHistoryEntry } from '../semantic/error-codes.ts'
+import { decodeErrorCodes, decodeErrorHistoryEntry } from '../semantic/error-code-decoder.ts'
 import {
   PAST_ERRORS_SELECTOR,
   CURRENT_ERRORS_SELECTOR,

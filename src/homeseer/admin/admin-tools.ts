@@ -40,7 +40,7 @@ import { isSecurityCriticalOperation } from './security-critical-operation.ts'
 import { createAdminCallRedactor } from './admin-redaction.ts'
 import { ADMIN_ADAPTER_SCRIPT_FILE_NAME } from '../wire/admin-adapter.ts'
 import { executeAdminOperation, type ExecutedAdminOperation } from './admin-execute-client.ts'
-import { readAdminOperationTarget, isAdminChangePlausible } from './admin-observe-client.ts'
+import { readAdminOperationTarget, isAdminChangePlausible } from './admin-target-read-client.ts'
 import {
   createAdminGuardArgumentSchemas,
   omitGuardArguments,

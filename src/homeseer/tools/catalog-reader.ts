@@ -53,7 +53,7 @@ export async function readCatalogWithFreshDevices(
 ): Promise<Result<HomeseerDeviceCatalog, Fault>> {
   const before = await knownHouse(homeseer)
   if (!before.ok) return before
-  const asked = await refreshHomeseerDevices(
+  const asked = await ensureFreshHomeseerDevices(
     homeseer,
     [...new Set([...refs, ...listRefsSharingPhysicalDevice(before.value, refs)])],
     fresh,
@@ -64,7 +64,7 @@ export async function readCatalogWithFreshDevices(
   const features = refs.flatMap((ref) => house.value.byRef.get(ref)?.associatedRefs ?? [])
   const unheard = features.filter((ref) => !house.value.byRef.has(ref))
   if (unheard.length === 0) return house
-  const heard = await refreshHomeseerDevices(homeseer, unheard)
+  const heard = await ensureFreshHomeseerDevices(homeseer, unheard)
   return heard.ok ? knownHouse(homeseer) : heard
 }
 
@@ -86,7 +86,7 @@ export function toUnknownControlsCountJson({ devices }: HomeseerDeviceCatalog): 
 }
 
 /** Makes the state of some devices as fresh as required; devices that are not known at all are requested. */
-export async function refreshHomeseerDevices(
+export async function ensureFreshHomeseerDevices(
   homeseer: HomeseerToolContext,
   refs: readonly number[],
   fresh = false,
@@ -133,7 +133,7 @@ export async function findHomeseerDevice(
   const house = await knownHouse(homeseer)
   if (!house.ok) return house
   // One request before reporting that it does not exist, because it may be newer than the last list.
-  const asked = house.value.byRef.has(ref) ? ok(undefined) : await refreshHomeseerDevices(homeseer, [ref])
+  const asked = house.value.byRef.has(ref) ? ok(undefined) : await ensureFreshHomeseerDevices(homeseer, [ref])
   const weighed = asked.ok ? await readCatalogWithControls(homeseer, [ref]) : asked
   if (!weighed.ok) return weighed
   const device = weighed.value.byRef.get(ref)

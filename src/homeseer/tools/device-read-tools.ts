@@ -27,7 +27,7 @@ import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelop
 import { createHomeseerReadFault, extendHs4Fault } from './faults.ts'
 import {
   toUnknownControlsCountJson,
-  refreshHomeseerDevices,
+  ensureFreshHomeseerDevices,
   readCatalogWithControls,
   readHomeseerDeviceCatalog,
   readCatalogWithFreshDevices,
@@ -88,7 +88,7 @@ function list(homeseer: HomeseerToolContext): Capability {
     })
     if (!page.ok) return page
     // Pushes contain only numbers, so HomeSeer's own fields have to be requested.
-    const fresh = raw ? await refreshHomeseerDevices(homeseer, refsOf(page.value.items), true) : ok(undefined)
+    const fresh = raw ? await ensureFreshHomeseerDevices(homeseer, refsOf(page.value.items), true) : ok(undefined)
     if (!fresh.ok) return fresh
     const shown = pairs ? await withControls(homeseer, page.value.items) : ok(page.value.items)
     if (!shown.ok) return shown
@@ -142,7 +142,7 @@ function get(homeseer: HomeseerToolContext): Capability {
       const resolved = resolveChildren ? listDevicesAndTheirChildren(house.value, requestedRefs) : own
       const shown = resolved.slice(0, limitDeviceCount(homeseer, wanted))
       // Only the shown devices are read again: a root with a hundred features need not cost a hundred reads.
-      const fresh = await refreshHomeseerDevices(homeseer, refsOf(shown), raw)
+      const fresh = await ensureFreshHomeseerDevices(homeseer, refsOf(shown), raw)
       if (!fresh.ok) return fresh
       const told = pairs ? await withControls(homeseer, shown) : ok(shown)
       if (!told.ok) return told

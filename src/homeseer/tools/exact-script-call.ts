@@ -82,7 +82,7 @@ export function isScriptOrPluginCallListed(
 }
 
 /** The name in an entry of a list, without arguments: what may be called at all. */
-export function parseAllowListEntryName(entry: string): string {
+export function toAllowListedCallName(entry: string): string {
   const [name = ''] = entry.split('(')
   return name.trim().toLowerCase()
 }
@@ -91,5 +91,5 @@ function spelling(entry: string): string {
   const inside = /^[^(]*\(([^]*)\)\s*$/.exec(entry)?.[1]
   return inside === undefined
     ? entry.trim().toLowerCase()
-    : exactCall(parseAllowListEntryName(entry), splitArguments(inside)).whole
+    : exactCall(toAllowListedCallName(entry), splitArguments(inside)).whole
 }

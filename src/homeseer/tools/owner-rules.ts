@@ -17,7 +17,7 @@ import {
   createNumberAllowList,
   type AllowListPredicate,
 } from './allow-list.ts'
-import { parseAllowListEntryName } from './exact-script-call.ts'
+import { toAllowListedCallName } from './exact-script-call.ts'
 
 /** Spec 4, Admin Guard: the second word of `hs4.admin.<domain>.*`. */
 export const ADMIN_DOMAINS = ['users', 'plugins', 'interfaces', 'system', 'cameras', 'events', 'config'] as const
@@ -90,8 +90,8 @@ export function readHomeseerOwnerRules(config: HomeseerConfig): HomeseerOwnerRul
     devices: createNumberAllowList(allow.devices),
     events: createNumberAllowList(allow.events),
     cameras: createNumberAllowList(allow.cameras),
-    scripts: createNameAllowList(allow.scripts?.map(parseAllowListEntryName)),
-    pluginFunctions: createNameAllowList(allow.pluginFunctions?.map(parseAllowListEntryName)),
+    scripts: createNameAllowList(allow.scripts?.map(toAllowListedCallName)),
+    pluginFunctions: createNameAllowList(allow.pluginFunctions?.map(toAllowListedCallName)),
     admin: {
       enabled: admin.enabled,
       domains: new Set(ADMIN_DOMAINS.filter((domain) => admin[domain])),

@@ -12,7 +12,7 @@ import {
   stepAsciiSession,
   type AsciiSessionAction,
   type AsciiSessionInput,
-  type AsciiSession,
+  type AsciiSessionState,
 } from './ascii.ts'
 import type { HomeseerCredentials } from './json-client.ts'
 
@@ -36,7 +36,7 @@ export type AsciiConnectionState =
 export class AsciiClient {
   readonly #options: AsciiClientOptions
   #socket: Socket | undefined
-  #session: AsciiSession = INITIAL_ASCII_SESSION
+  #session: AsciiSessionState = INITIAL_ASCII_SESSION
   #rest: PartialAsciiLine = EMPTY_PARTIAL_ASCII_LINE
   #silence: NodeJS.Timeout | undefined
   #retry: NodeJS.Timeout | undefined

@@ -161,7 +161,7 @@ function finiteNumber(text: string | undefined): number | undefined {
 // Login is per address on HomeSeer's side, but it is sent on every connection: a restart forgets it. Without
 // credentials the version is asked for instead; any answer will do, because pushes go to every open connection.
 
-export interface AsciiSession {
+export interface AsciiSessionState {
   readonly phase: 'logging-in' | 'greeting' | 'live' | 'pinging' | 'over'
 }
 
@@ -177,14 +177,14 @@ export type AsciiSessionAction =
   | { readonly kind: 'changed'; readonly changes: readonly AsciiDeviceChange[] }
   | { readonly kind: 'hang-up'; readonly reason: 'refused' | 'silent' }
 
-export const INITIAL_ASCII_SESSION: AsciiSession = { phase: 'greeting' }
+export const INITIAL_ASCII_SESSION: AsciiSessionState = { phase: 'greeting' }
 
 export interface AsciiSessionStep {
-  readonly session: AsciiSession
+  readonly session: AsciiSessionState
   readonly effects: readonly AsciiSessionAction[]
 }
 
-export function stepAsciiSession(session: AsciiSession, input: AsciiSessionInput): AsciiSessionStep {
+export function stepAsciiSession(session: AsciiSessionState, input: AsciiSessionInput): AsciiSessionStep {
   if (session.phase === 'over') return { session, effects: [] }
   switch (input.kind) {
     case 'connected':
@@ -211,7 +211,7 @@ function greet(credentials: HomeseerCredentials | undefined): AsciiSessionStep {
 }
 
 /** A change, or any other line, can arrive before the answer to the login. */
-function hear(session: AsciiSession, lines: readonly string[]): AsciiSessionStep {
+function hear(session: AsciiSessionState, lines: readonly string[]): AsciiSessionStep {
   const heard = lines.map(decodeAsciiLine)
   const changes = heard.filter((line) => line.kind === 'change')
   const effects: AsciiSessionAction[] = changes.length === 0 ? [] : [{ kind: 'changed', changes }]

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../core/json.ts'
 import type { OwnManifest } from '../own-manifest.ts'
 import type { PeerEndpoint } from '../transport.ts'
 
-export type PeerSighting =
+export type PeerDiscoveryEvent =
   /** There may be a node at this address. */
   | { readonly kind: 'address'; readonly host: string; readonly port: number; readonly nodeId?: string | undefined }
   /** A manifest, in either form, and how its author can be reached. */
@@ -16,7 +16,7 @@ export type PeerSighting =
 
 export interface PeerSource {
   readonly name: string
-  readonly start: (hear: (hint: PeerSighting) => void) => Promise<void>
+  readonly start: (hear: (hint: PeerDiscoveryEvent) => void) => Promise<void>
   /** Publishes our own newest manifest, in sources that publish manifests. */
   readonly publish: (own: OwnManifest, community: JsonObject) => void
   /** Called when this machine has new addresses, because others may have new ones, too. */

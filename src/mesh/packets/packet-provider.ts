@@ -23,7 +23,7 @@ import { createMeshRefusal } from '../mesh-refusal.ts'
 import type { MeshSession } from '../sessions.ts'
 import { PendingCallTable } from './pending-call-table.ts'
 import { PacketProcessingQueue } from './packet-processing-queue.ts'
-import { AnswerPacketResendBuffer } from './answer-packet-buffer.ts'
+import { AnswerPacketResendBuffer } from './answer-packet-resend-buffer.ts'
 import {
   encodeProvenPacketHeader,
   decodePacket,

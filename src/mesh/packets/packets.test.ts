@@ -16,7 +16,7 @@ import { InboundCallHandler } from '../inbound-calls.ts'
 import { PeerRateLimiter } from '../peer-rate-limiter.ts'
 import { readMeshRefusalReason } from '../mesh-refusal.ts'
 import { ReplayCache } from '../replay-cache.ts'
-import { ProviderSessions, createSessionProposal, completeProposedSession } from '../sessions.ts'
+import { IssuedSessions, createSessionProposal, completeProposedSession } from '../sessions.ts'
 import type { MeshSession, SessionSignatureMode } from '../sessions.ts'
 import type { PacketConnection } from '../transport.ts'
 import { encodeProvenPacketHeader, encodePacket } from './packet.ts'
@@ -33,7 +33,7 @@ const BY_ROOT = { authority: { self: providerKey, root }, nowMs: NEW_YEAR_MS }
 let clock: ManualClock
 let community: Community
 let bus: CapabilityBus
-let sessions: ProviderSessions
+let sessions: IssuedSessions
 let provider: PacketCallServer
 let caller: PacketCaller
 let session: MeshSession
@@ -274,7 +274,7 @@ describe('packets without signatures', () => {
   })
 
   it('are no way in for a token where proofs are asked for', async () => {
-    const other = sessionBetween('session', new ProviderSessions(providerKey.id, clock, 'none'))
+    const other = sessionBetween('session', new IssuedSessions(providerKey.id, clock, 'none'))
     meddle = (packet) => packet.replace(/ hmac-sha256:\S+/, ` token:${other.id}`)
     expect(await refusedWith(call({}))).toBe('proof')
   })
@@ -291,7 +291,7 @@ function open(mine: SessionSignatureMode, theirs: SessionSignatureMode): void {
   community = grown.value
   bus = node(providerKey.id, { clock })
   bus.registerCapability({ offer: OFFER, handle: echo })
-  sessions = new ProviderSessions(providerKey.id, clock, theirs)
+  sessions = new IssuedSessions(providerKey.id, clock, theirs)
   const gate: MessageGateDependencies = {
     self: providerKey.id,
     community: () => community,
@@ -342,7 +342,7 @@ function open(mine: SessionSignatureMode, theirs: SessionSignatureMode): void {
   }
 }
 
-function sessionBetween(mine: SessionSignatureMode, given: ProviderSessions, told: JsonObject = {}): MeshSession {
+function sessionBetween(mine: SessionSignatureMode, given: IssuedSessions, told: JsonObject = {}): MeshSession {
   const offer = createSessionProposal(mine)
   const answer = given.give(callerKey.id, offer.ephemeral.publicKey, mine)
   const taken =

@@ -15,7 +15,7 @@ import { createRuntimeAnswer, toRuntimeAnswer, readCallOrigin } from '../runtime
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { createRuntimeFault } from '../faults.ts'
 import { runGeneratorToEnd, runGeneratorYielding } from '../generator-runner.ts'
-import { createUnknownSessionFault } from '../trail/session-binding.ts'
+import { createUnknownSessionFault } from '../trail/audit-session-id.ts'
 import { createUnknownTaskFault } from '../trail/thought-recording.ts'
 import type { ThoughtTrailStores } from '../trail/thought-recording.ts'
 import { verifyThoughtTrail } from '../trail/trail-verification.ts'

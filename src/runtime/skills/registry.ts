@@ -9,7 +9,7 @@ import type { StateTableReader } from '../../ledger/projection.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import type { SkillWithSource, SkillScanner, SkillScanResult } from './skill-folder-store.ts'
 import type { RuntimeState, SkillState } from '../runtime-state.ts'
-import { SKILL_CHANGE_KIND } from './skill.ts'
+import { SKILL_CHANGE_KIND } from './skill-document.ts'
 
 export interface SkillRegistry {
   /** Scans, records changes, and returns what is on disk now. Writes nothing when nothing changed. */

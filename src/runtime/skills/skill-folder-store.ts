@@ -12,8 +12,8 @@ import type { Result } from '../../core/result.ts'
 import { readSystemErrorCode } from '../../core/thrown-error.ts'
 import { formatFileStamp, listSkillFiles } from './skill-file-store.ts'
 import type { SkillFileHashCache, SkillFiles } from './skill-file-store.ts'
-import { parseSkill } from './skill.ts'
-import type { Skill } from './skill.ts'
+import { parseSkill } from './skill-document.ts'
+import type { Skill } from './skill-document.ts'
 
 /** A quarter of a mebibyte of Markdown is more than a model reads. The limits on folders bound the cost of one scan. */
 const MAX_SKILL_BYTES = 262_144

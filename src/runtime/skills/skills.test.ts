@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
-import { parseSkill } from './skill.ts'
+import { parseSkill } from './skill-document.ts'
 
 const BLEED =
   '---\nname: bleed-radiators\ndescription: Get the air out\nversion: 1.5\ncapabilities: [read, write]\nowner: Ada\n---\nOpen the valve.\n'

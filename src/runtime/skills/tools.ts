@@ -13,7 +13,7 @@ import { defineRuntimeTool } from '../runtime-tool.ts'
 import { createTextArgument } from '../text-arguments.ts'
 import type { RecordedSkill, SkillRegistry } from './registry.ts'
 import { readSkillFile } from './skill-file-store.ts'
-import { SKILL_CAPABILITIES } from './skill.ts'
+import { SKILL_CAPABILITIES } from './skill-document.ts'
 
 /** Longer than any description that it could be part of in practice. */
 const MAX_SEARCH_LENGTH = 200

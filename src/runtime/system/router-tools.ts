@@ -41,7 +41,7 @@ const MAX_PROVIDERS_LISTED = 500
 /** How many of the latest traces are searched for the call whose provider is needed. */
 const TRACES_SEARCHED = 100
 
-export function createRouterTools(
+export function createBusRouterTools(
   { database, ledger, clock }: RuntimeRecordDependencies,
   bus: RouterToolsBus,
 ): readonly Capability[] {

@@ -1,5 +1,5 @@
 /**
- * Quorum round: an approval that several voters have to give: who votes, how many must agree, and how final the
+ * Quorum round terms: an approval that several voters have to give: who votes, how many must agree, and how final the
  * decision is.
  *
  *   PENDING ─first vote─▶ SOFT ─enough yeses─▶ QUORUM ─drawn witness cosigns─▶ HARD ─dispute window over─▶ ABSOLUTE

@@ -1,5 +1,5 @@
 /**
- * Change tools: ledger_changes lists what was changed in the house, or was requested, by whom, and with which result.
+ * Ledger changes tool: ledger_changes lists what was changed in the house, or was requested, by whom, and with which result.
  *
  * Reads through the ledger.
  */

@@ -6,7 +6,7 @@ import { ALL_ALLOWED, listeningInstallation } from '../../test/listening-install
 import { vectorRows } from '../../test/shared-data.ts'
 import type { RecordedTelegram } from '../../test/shared-data.ts'
 import type { BusEvent } from './adapter/ebus-connection.ts'
-import type { HeatingInstallation } from './heating-installation.ts'
+import type { HeatingInstallation } from './installation-state.ts'
 import { ENERGY_METER_CODES, ENERGY_USE_CODES, encodeDaySelector } from './semantic/energy-selector.ts'
 import { isReadingStale } from './semantic/plane-reader.ts'
 import type { HeatingPlaneName } from './semantic/planes.ts'

@@ -1,5 +1,5 @@
 /**
- * Admin observation: reads the target of a direct administration call from HomeSeer, so that `applied` is based on more
+ * Admin target read: reads the target of a direct administration call from HomeSeer, so that `applied` is based on more
  * than HomeSeer's ok.
  *
  * Does I/O (through the link).

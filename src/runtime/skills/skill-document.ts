@@ -1,5 +1,5 @@
 /**
- * Skill: a SKILL.md file, which tells a model how to do something.
+ * Skill document: a SKILL.md file, which tells a model how to do something.
  *
  *   ---
  *   name: bleed-radiators          frontmatter: YAML

@@ -1,5 +1,5 @@
 /**
- * Config key table: the table of configuration keys in `docs/running.md`, made from the schema.
+ * Config docs table: the table of configuration keys in `docs/running.md`, made from the schema.
  */
 import { z } from 'zod'
 import type { JsonSchema } from '../bus/capability.ts'

@@ -1,5 +1,5 @@
 /**
- * Plane field schemas: the kinds of values that may be absent in a plane.
+ * Optional field schemas: the kinds of values that may be absent in a plane.
  */
 import { z } from 'zod'
 

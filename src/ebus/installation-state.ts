@@ -1,5 +1,5 @@
 /**
- * Heating installation: all that is known about one bus and the heating on it, fed with what happens there.
+ * Installation state: all that is known about one bus and the heating on it, fed with what happens there.
  *
  *   event ▸ observatory (traffic) ▸ registry (devices) ▸ shadow (values) ▸ topology (what there is)
  *     ▸ planes, when asked

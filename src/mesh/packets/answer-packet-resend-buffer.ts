@@ -1,5 +1,5 @@
 /**
- * Answer packet buffer: the latest packets of answers of one session, in case they are lost.
+ * Answer packet resend buffer: the latest packets of answers of one session, in case they are lost.
  *
  * Bounded in number and in size; a request for one that is not kept any more is answered with "forgotten". Packets are
  * kept as they were sent, so that an answer costs nothing until it is requested again, which is rare.

@@ -1,5 +1,5 @@
 /**
- * Stored request: one that stays in memory after it was answered, because it opened a session or a subscription. A body
+ * Stored request limit: one that stays in memory after it was answered, because it opened a session or a subscription. A body
  * may be as long as the listener allows; a stored one must be shorter, or a few clients could fill the memory of a
  * small computer.
  */

@@ -1,5 +1,5 @@
 /**
- * House: simulates what the virtual regulator measures and controls: rooms, water, a boiler, the sun, and a clock.
+ * House physics: simulates what the virtual regulator measures and controls: rooms, water, a boiler, the sun, and a clock.
  *
  *   weather ▸ what the regulator wants ▸ boiler ▸ circuits ▸ rooms and cylinder ▸ meters
  *

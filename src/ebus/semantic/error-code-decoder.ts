@@ -1,5 +1,5 @@
 /**
- * Error codes: the present and past errors of a device, B503.
+ * Error code decoder: the present and past errors of a device, B503.
  *
  *   00 01 ▸ five numbers of two bytes, FFFF where there is none          19 01 FF FF … is error 281
  *   01 01 II ▸ status, minute, hour, day, month, year, number            02 45 13 08 11 24 B7 04: 1207, 8 November 2024, 13:45

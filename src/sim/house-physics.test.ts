@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { createSimulatedHouse } from './house-start.ts'
 import type { SimulatedHouse } from './house-state.ts'
-import { advanceSimulatedHouse } from './house.ts'
+import { advanceSimulatedHouse } from './house-physics.ts'
 
 const HOUR = 3_600
 const MONDAY = Date.UTC(2026, 0, 12)

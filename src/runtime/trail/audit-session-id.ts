@@ -1,5 +1,5 @@
 /**
- * Session binding: the session that a record belongs to. It makes sure that a record is not left out of its session
+ * Audit session id: the session that a record belongs to. It makes sure that a record is not left out of its session
  * unnoticed.
  */
 import type { Fault } from '../../core/fault.ts'

@@ -1,5 +1,5 @@
 /**
- * Change record tools: what happened, and what needs a person. Reads the ledger and the families' health.
+ * Changes and attention tools: what happened, and what needs a person. Reads the ledger and the families' health.
  */
 import { formatIsoTime } from '../toolbox/iso-time.ts'
 import { z } from 'zod'

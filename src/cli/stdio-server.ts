@@ -75,7 +75,7 @@ async function become(
   const served = serveStdio({
     bus: gateway.bus,
     principal,
-    door: { profile, style, node },
+    scope: { profile, style, node },
     streams: { input: process.stdin, output: process.stdout },
     serverInfo: { name: 'hearthbus', title: 'Hearthbus', version },
     log: logger,
@@ -111,11 +111,11 @@ function principalOf({ guard }: Gateway, config: Config, token: string | undefin
   return known.ok && known.value.kind === 'principal' ? known.value : undefined
 }
 
-async function bridge({ dataRoot, token, ...door }: StdioCommandOptions, logger: Logger): Promise<ExitCode> {
+async function bridge({ dataRoot, token, ...scope }: StdioCommandOptions, logger: Logger): Promise<ExitCode> {
   const locate = async (): Promise<URL | undefined> => {
     const running = findRunningGateway(dataRoot)
     if (!running.ok || (await refuseCredentialDisclosure(running.value, token)) !== undefined) return undefined
-    return endpoint(running.value, door)
+    return endpoint(running.value, scope)
   }
   await bridgeStdio({ streams: { input: process.stdin, output: process.stdout }, locate, token, log: logger })
   return EXIT_CODES.ok

@@ -9,6 +9,6 @@ export interface AuthenticatedRequest {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly principal: FacePrincipal
-  readonly door: McpEndpointScope
+  readonly scope: McpEndpointScope
   readonly catalogue: McpCatalogue
 }

@@ -111,35 +111,35 @@ describe('catalogues', () => {
     profiles: {},
     families,
   })
-  const door = { profile: undefined, style: 'dots' } as const
+  const scope = { profile: undefined, style: 'dots' } as const
 
-  it('are made once for each kind of caller and each door, until the offers change', () => {
-    const first = catalogues.find(agent, door)
-    expect(catalogues.find({ ...agent, id: 'another', client: 'x' }, door)).toBe(first)
-    expect(catalogues.find({ ...agent, role: 'observer' }, door)).not.toBe(first)
-    expect(catalogues.find(agent, { ...door, style: 'underscore' })).not.toBe(first)
-    expect(catalogues.find(agent, { ...door, node: 'attic' })).not.toBe(first)
+  it('are made once for each kind of caller and each scope, until the offers change', () => {
+    const first = catalogues.find(agent, scope)
+    expect(catalogues.find({ ...agent, id: 'another', client: 'x' }, scope)).toBe(first)
+    expect(catalogues.find({ ...agent, role: 'observer' }, scope)).not.toBe(first)
+    expect(catalogues.find(agent, { ...scope, style: 'underscore' })).not.toBe(first)
+    expect(catalogues.find(agent, { ...scope, node: 'attic' })).not.toBe(first)
     now = offers.slice(1)
-    expect(catalogues.find(agent, door)).not.toBe(first)
+    expect(catalogues.find(agent, scope)).not.toBe(first)
   })
 
-  it('have a door for each family, also one that sleeps, and none for others', () => {
-    expect(catalogues.find(agent, { ...door, profile: 'plain' })).toBeTypeOf('object')
-    expect(catalogues.find(agent, { ...door, profile: 'sleeping' })).toBeTypeOf('object')
-    expect(catalogues.find(agent, { ...door, profile: 'nobody' })).toBe('no-such-profile')
+  it('exist for each family, also one without offers, and for no other name', () => {
+    expect(catalogues.find(agent, { ...scope, profile: 'plain' })).toBeTypeOf('object')
+    expect(catalogues.find(agent, { ...scope, profile: 'sleeping' })).toBeTypeOf('object')
+    expect(catalogues.find(agent, { ...scope, profile: 'nobody' })).toBe('no-such-profile')
     expect(plainFamily.name).toBe('plain')
   })
 
-  it('show a narrowed token the union of its profiles, and only those doors', () => {
+  it('show a narrowed token the union of its profiles, and only those scopes', () => {
     const narrowed: FacePrincipal = { ...agent, restrictions: { profiles: ['read', 'sleeping'] } }
-    const found = catalogues.find(narrowed, door) as McpCatalogue
+    const found = catalogues.find(narrowed, scope) as McpCatalogue
     expect(found.list('tools/list')).toEqual({ tools: [] })
     expect(found.view.profileName).toBe('read+sleeping')
-    expect(catalogues.find(narrowed, { ...door, profile: 'all' })).toBe('not-for-this-token')
+    expect(catalogues.find(narrowed, { ...scope, profile: 'all' })).toBe('not-for-this-token')
   })
 
-  it('are empty behind a door that has gone', () => {
+  it('are empty for a scope whose profile is gone', () => {
     now = []
-    expect(catalogues.current(agent, { ...door, profile: 'plain' }).list('tools/list')).toEqual({ tools: [] })
+    expect(catalogues.current(agent, { ...scope, profile: 'plain' }).list('tools/list')).toEqual({ tools: [] })
   })
 })

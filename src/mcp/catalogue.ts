@@ -236,10 +236,10 @@ export interface CatalogueCache {
   /** `no-such-profile` and `not-for-this-token` are regular results. */
   readonly find: (
     principal: FacePrincipal,
-    door: McpEndpointScope,
+    scope: McpEndpointScope,
   ) => McpCatalogue | 'no-such-profile' | 'not-for-this-token'
   /** For an open session: if its profile no longer exists, the lists are empty. */
-  readonly current: (principal: FacePrincipal, door: McpEndpointScope) => McpCatalogue
+  readonly current: (principal: FacePrincipal, scope: McpEndpointScope) => McpCatalogue
 }
 
 /** Tokens and their restrictions are few; the limit is for a caller who finds a way to create more. */
@@ -250,19 +250,19 @@ export function createCatalogueCache({ bus, profiles, families }: CatalogueCache
   let knownFamilies: ReadonlySet<string> = new Set()
   const kept = new Map<string, McpCatalogue>()
 
-  const find: CatalogueCache['find'] = (principal, door) => {
+  const find: CatalogueCache['find'] = (principal, scope) => {
     const offers = bus.offers()
     if (offers !== builtFrom) {
       builtFrom = offers
       knownFamilies = new Set([...families, ...offers.map(({ family }) => family.name)])
       kept.clear()
     }
-    const key = keyOf(principal, door)
+    const key = keyOf(principal, scope)
     const ready = kept.get(key)
     if (ready !== undefined) return ready
 
     const allowed = principal.restrictions?.profiles
-    const { profile } = door
+    const { profile } = scope
     if (profile !== undefined && findMcpProfile(profile, profiles, knownFamilies) === undefined)
       return 'no-such-profile'
     if (profile !== undefined && allowed?.includes(profile) === false) return 'not-for-this-token'
@@ -274,13 +274,13 @@ export function createCatalogueCache({ bus, profiles, families }: CatalogueCache
 
     const oldest = kept.keys().next()
     if (kept.size >= MAX_KEPT && oldest.done !== true) kept.delete(oldest.value)
-    const made = buildCatalogue(door.node === undefined ? offers : bus.offers(door.node), {
+    const made = buildCatalogue(scope.node === undefined ? offers : bus.offers(scope.node), {
       principal,
       profileName: names.join('+'),
       isSlim: names.includes('all'),
       profiles: served,
-      style: door.style,
-      ...(door.node === undefined ? { nodesOffering: (name: string) => bus.nodesOffering(name) } : {}),
+      style: scope.style,
+      ...(scope.node === undefined ? { nodesOffering: (name: string) => bus.nodesOffering(name) } : {}),
     })
     kept.set(key, made)
     return made
@@ -288,10 +288,10 @@ export function createCatalogueCache({ bus, profiles, families }: CatalogueCache
 
   return {
     find,
-    current: (principal, door) => {
-      const found = find(principal, door)
+    current: (principal, scope) => {
+      const found = find(principal, scope)
       if (typeof found !== 'string') return found
-      return buildCatalogue([], { principal, profileName: door.profile ?? '', profiles: [], style: door.style })
+      return buildCatalogue([], { principal, profileName: scope.profile ?? '', profiles: [], style: scope.style })
     },
   }
 }
@@ -327,6 +327,6 @@ export function parseMcpEndpoint(
   if (names !== null && names !== 'dots' && names !== 'underscore')
     return fail({ status: 400, message: 'names is "dots" (the default) or "underscore".' })
   if (node !== null && !NODE.test(node)) return fail({ status: 400, message: 'node is the id or the name of a node.' })
-  const door: McpEndpointScope = { profile, style: names ?? 'dots' }
-  return ok(node === null ? door : { ...door, node })
+  const scope: McpEndpointScope = { profile, style: names ?? 'dots' }
+  return ok(node === null ? scope : { ...scope, node })
 }

@@ -79,10 +79,10 @@ beforeAll(async () => {
   const { bus } = recordedBus(...capabilities)
   house = await openHouse(bus)
   const catalogues = createCatalogueCache({ bus, profiles: {}, families: [] })
-  const door = { profile: undefined, style: 'dots' } as const
+  const scope = { profile: undefined, style: 'dots' } as const
   const answering = { bus, stateSeal: createRequestStateSeal(systemClock), log: silentLogger }
   const client = { principal: agent, channel: 'mcp-http', era: 'modern', id: undefined } as const
-  const catalogue = (): McpCatalogue => catalogues.current(agent, door)
+  const catalogue = (): McpCatalogue => catalogues.current(agent, scope)
   referee = await serve(
     createMcpHandler(() => createSdkServer(answering, SERVER_INFO, createMcpConnection({ ...client, catalogue })), {
       legacy: 'reject',

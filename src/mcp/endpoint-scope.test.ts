@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseMcpEndpoint } from './catalogue.ts'
 
-describe('door', () => {
+describe('scope', () => {
   it.each([
     ['/mcp', { profile: undefined, style: 'dots' }],
     ['/mcp/', { profile: undefined, style: 'dots' }],
@@ -11,8 +11,8 @@ describe('door', () => {
     ['/mcp?node=ed25519%3AAAAA-_', { profile: undefined, style: 'dots', node: 'ed25519:AAAA-_' }],
     ['/mcp?node=the+old+attic', { profile: undefined, style: 'dots', node: 'the old attic' }],
     ['/mcp/my-heating', { profile: 'my-heating', style: 'dots' }],
-  ])('%s leads somewhere', (url, door) => {
-    expect(parseMcpEndpoint(url)).toEqual({ ok: true, value: door })
+  ])('%s leads somewhere', (url, scope) => {
+    expect(parseMcpEndpoint(url)).toEqual({ ok: true, value: scope })
   })
 
   it.each([

@@ -99,7 +99,7 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   const answering = { bus, stateSeal: createRequestStateSeal(clock), log }
   const modern = { ...answering, text: createModernResultFormatter(serverInfo), keepAliveMs: limits.keepAliveMs }
   const envelopes = createAcceptedClientMetaCache()
-  const visitors = createResponsesByPrincipal()
+  const openResponses = createResponsesByPrincipal()
   const resourceListeners: ResourceChangeListeners = new Set()
   const createServer = (connection: McpConnection): Server => createSdkServer(answering, serverInfo, connection)
 
@@ -107,15 +107,15 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     ...limits,
     log,
     resourceListeners,
-    createServer: ({ principal, door }) =>
+    createServer: ({ principal, scope }) =>
       createServer(
         createMcpConnection({
           principal,
           channel: 'mcp-http',
           era: 'modern',
           id: undefined,
-          node: door.node,
-          catalogue: () => catalogues.current(principal, door),
+          node: scope.node,
+          catalogue: () => catalogues.current(principal, scope),
         }),
       ),
   })
@@ -139,14 +139,14 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   })
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const door = parseMcpEndpoint(request.url ?? '/')
-    if (!door.ok) return sendHttpRefusal(response, door.fault)
+    const scope = parseMcpEndpoint(request.url ?? '/')
+    if (!scope.ok) return sendHttpRefusal(response, scope.fault)
     const known = await authenticate(request.headers, request.socket.remoteAddress)
     if (!known.ok) return sendHttpRefusal(response, notAuthenticated(known.fault))
     const flood = tooMany(known.value.id)
     if (flood !== undefined) return sendHttpRefusal(response, { status: 429, message: flood })
-    visitors.enter(known.value.id, response)
-    const catalogue = catalogues.find(known.value, door.value)
+    openResponses.enter(known.value.id, response)
+    const catalogue = catalogues.find(known.value, scope.value)
     if (catalogue === 'no-such-profile')
       return sendHttpRefusal(response, {
         status: 404,
@@ -154,28 +154,28 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
       })
     if (catalogue === 'not-for-this-token')
       return sendHttpRefusal(response, { status: 403, message: 'This token is not for this profile.' })
-    const visit: AuthenticatedRequest = { request, response, principal: known.value, door: door.value, catalogue }
-    if (request.method === 'POST') return post(visit)
+    const exchange: AuthenticatedRequest = { request, response, principal: known.value, scope: scope.value, catalogue }
+    if (request.method === 'POST') return post(exchange)
     // The 2025 revisions listen with GET and end a session with DELETE; 2026-07-28 has neither.
     const isOfSessions = request.method === 'GET' || request.method === 'DELETE'
     const isModern = request.headers['mcp-protocol-version'] === MODERN_PROTOCOL_REVISION
-    if (isOfSessions && !isModern) return legacy.serve(visit, undefined)
+    if (isOfSessions && !isModern) return legacy.serve(exchange, undefined)
     const allow = isModern ? 'POST' : 'GET, POST, DELETE'
     sendHttpRefusal(response, { status: 405, message: 'Method not allowed.', headers: { allow } })
   }
 
-  async function post(visit: AuthenticatedRequest): Promise<void> {
-    const read = await readJsonBody(visit.request, limits.maxBodyBytes)
+  async function post(exchange: AuthenticatedRequest): Promise<void> {
+    const read = await readJsonBody(exchange.request, limits.maxBodyBytes)
     if (read === undefined) return
-    if (!read.ok) return sendHttpRefusal(visit.response, read.fault)
+    if (!read.ok) return sendHttpRefusal(exchange.response, read.fault)
     // The client disconnected while it was still sending, so its request is not processed.
-    if (visit.response.destroyed) return
+    if (exchange.response.destroyed) return
     const body = read.value
-    const flood = Array.isArray(body) ? floodIn(body, visit.principal) : undefined
-    if (flood !== undefined) return sendHttpRefusal(visit.response, { status: 429, message: flood })
-    const asked = readModernRequest(visit.request.headers, body, envelopes)
-    if (asked !== undefined && isServedWithoutSdk(asked)) return serveModernRequest(modern, visit, asked)
-    return classified(visit, body)
+    const flood = Array.isArray(body) ? floodIn(body, exchange.principal) : undefined
+    if (flood !== undefined) return sendHttpRefusal(exchange.response, { status: 429, message: flood })
+    const asked = readModernRequest(exchange.request.headers, body, envelopes)
+    if (asked !== undefined && isServedWithoutSdk(asked)) return serveModernRequest(modern, exchange, asked)
+    return classified(exchange, body)
   }
 
   /** A batch counts as many messages as it has; the first was counted when it arrived. */
@@ -187,22 +187,22 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     return undefined
   }
 
-  async function classified(visit: AuthenticatedRequest, body: Json): Promise<void> {
-    const verdict = classifyInboundRequest({ httpMethod: 'POST', ...standardHeaders(visit.request.headers), body })
-    if (verdict.kind === 'legacy') return legacy.serve(visit, body)
+  async function classified(exchange: AuthenticatedRequest, body: Json): Promise<void> {
+    const verdict = classifyInboundRequest({ httpMethod: 'POST', ...standardHeaders(exchange.request.headers), body })
+    if (verdict.kind === 'legacy') return legacy.serve(exchange, body)
     if (verdict.kind === 'modern' && verdict.messageKind === 'request') {
       envelopes.remember(body)
-      const asked = readModernRequest(visit.request.headers, body, envelopes)
-      if (asked !== undefined && isServedWithoutSdk(asked)) return serveModernRequest(modern, visit, asked)
+      const asked = readModernRequest(exchange.request.headers, body, envelopes)
+      if (asked !== undefined && isServedWithoutSdk(asked)) return serveModernRequest(modern, exchange, asked)
     }
-    return sdk.serve(visit, body)
+    return sdk.serve(exchange, body)
   }
 
   return Object.assign(handle, {
     sweep: () => legacy.sweep(),
     forget: (principal: string) => {
       legacy.forget(principal)
-      visitors.expel(principal)
+      openResponses.destroyAll(principal)
     },
     close: async () => {
       stopWatching()
@@ -240,7 +240,7 @@ function standardHeaders(headers: IncomingHttpHeaders) {
 export interface ResponsesByPrincipal {
   /** Tracks a request until its response is closed. */
   readonly enter: (principal: string, response: ServerResponse) => void
-  readonly expel: (principal: string) => void
+  readonly destroyAll: (principal: string) => void
 }
 
 export function createResponsesByPrincipal(): ResponsesByPrincipal {
@@ -256,7 +256,7 @@ export function createResponsesByPrincipal(): ResponsesByPrincipal {
         if (own.size === 0 && inside.get(principal) === own) inside.delete(principal)
       })
     },
-    expel: (principal) => {
+    destroyAll: (principal) => {
       for (const response of inside.get(principal) ?? []) response.destroy()
     },
   }

@@ -74,7 +74,7 @@ describe('a session of the 2025 family', () => {
     ])
   })
 
-  it('belongs to the principal and the door that opened it', async () => {
+  it('belongs to the principal and the scope that opened it', async () => {
     let principal: FacePrincipal = agent
     const { url } = await open([echo], { authenticate: () => ok(principal) })
     const { post, sessionId } = await legacyClient(url)

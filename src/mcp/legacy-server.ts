@@ -31,7 +31,7 @@ import { handleWithWebHandler } from './web-handler-transport.ts'
 export interface LegacyServerOptions {
   readonly answering: RequestHandlingDependencies
   readonly createServer: (connection: McpConnection) => Server
-  readonly catalogue: (principal: FacePrincipal, door: McpEndpointScope) => McpCatalogue
+  readonly catalogue: (principal: FacePrincipal, scope: McpEndpointScope) => McpCatalogue
   readonly clock: Clock
   readonly log: Logger
   readonly maxSessions: number
@@ -44,7 +44,7 @@ export interface LegacyServerOptions {
 
 interface Session extends LegacyRequestSession {
   readonly transport: WebStandardStreamableHTTPServerTransport
-  readonly door: McpEndpointScope
+  readonly scope: McpEndpointScope
   /** Open requests and streams. While there are any, the session is not idle. */
   open: number
   /** How many of the open ones are requests. */
@@ -85,22 +85,22 @@ export class LegacyMcpServer {
   }
 
   /** `body` is `undefined` for GET and DELETE. */
-  async serve(visit: AuthenticatedRequest, body: Json | undefined): Promise<void> {
-    const id = visit.request.headers['mcp-session-id']
-    if (id === undefined && isInitializeRequest(body)) return this.#begin(visit, body)
-    if (typeof id !== 'string') return sendHttpRefusal(visit.response, WHICH_SESSION)
+  async serve(exchange: AuthenticatedRequest, body: Json | undefined): Promise<void> {
+    const id = exchange.request.headers['mcp-session-id']
+    if (id === undefined && isInitializeRequest(body)) return this.#begin(exchange, body)
+    if (typeof id !== 'string') return sendHttpRefusal(exchange.response, WHICH_SESSION)
     const session = this.#sessions.get(id)
     // A caller must not learn that somebody else's session exists.
-    if (session === undefined || !isFor(session, visit)) return sendHttpRefusal(visit.response, NO_SESSION)
+    if (session === undefined || !isFor(session, exchange)) return sendHttpRefusal(exchange.response, NO_SESSION)
     const revision = session.server.getNegotiatedProtocolVersion() ?? ''
-    if (Array.isArray(body) && revision !== '2025-03-26') return sendHttpRefusal(visit.response, NO_BATCH)
-    const plain = readLegacyRequest(visit.request.headers, body, revision)
+    if (Array.isArray(body) && revision !== '2025-03-26') return sendHttpRefusal(exchange.response, NO_BATCH)
+    const plain = readLegacyRequest(exchange.request.headers, body, revision)
     const work = body === undefined ? 0 : 1
     await this.#during(session, work, async () => {
       const done =
         plain !== undefined &&
-        (await serveLegacyRequestWithoutSdk(this.#plain, { ...visit, session, sessionId: id }, plain))
-      if (!done) await this.#pass(session, visit, body)
+        (await serveLegacyRequestWithoutSdk(this.#plain, { ...exchange, session, sessionId: id }, plain))
+      if (!done) await this.#pass(session, exchange, body)
     })
   }
 
@@ -126,9 +126,9 @@ export class LegacyMcpServer {
     await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()))
   }
 
-  async #begin(visit: AuthenticatedRequest, body: Json): Promise<void> {
-    if (isRequestTooLongToStore(body)) return sendHttpRefusal(visit.response, TOO_LONG)
-    if (!this.#makeRoom(visit.principal)) return sendHttpRefusal(visit.response, FULL)
+  async #begin(exchange: AuthenticatedRequest, body: Json): Promise<void> {
+    if (isRequestTooLongToStore(body)) return sendHttpRefusal(exchange.response, TOO_LONG)
+    if (!this.#makeRoom(exchange.principal)) return sendHttpRefusal(exchange.response, FULL)
     const { createServer, catalogue, keepAliveMs, clock, log } = this.#options
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
@@ -138,19 +138,19 @@ export class LegacyMcpServer {
         this.#options.resourceListeners.add(this.#resourceUpdated)
       },
     })
-    const { principal, door } = visit
+    const { principal, scope } = exchange
     const connection = createMcpConnection({
       principal,
       channel: 'mcp-http',
       era: 'legacy',
       id: newUlid(),
-      node: door.node,
-      catalogue: () => catalogue(principal, door),
+      node: scope.node,
+      catalogue: () => catalogue(principal, scope),
     })
     const server = createServer(connection)
     const underWay: Session['underWay'] = new Map()
     const lastSeenMs = clock.monotonic()
-    const session: Session = { server, transport, connection, underWay, door, open: 0, working: 0, lastSeenMs }
+    const session: Session = { server, transport, connection, underWay, scope, open: 0, working: 0, lastSeenMs }
     server.onclose = () => {
       this.#sessions.delete(transport.sessionId ?? '')
       if (this.#sessions.size === 0) this.#options.resourceListeners.delete(this.#resourceUpdated)
@@ -158,7 +158,7 @@ export class LegacyMcpServer {
     }
     server.onerror = (error) => log.debug({ err: error }, 'an MCP session met an error')
     await server.connect(transport)
-    await this.#during(session, 1, () => this.#pass(session, visit, body))
+    await this.#during(session, 1, () => this.#pass(session, exchange, body))
     if (transport.sessionId === undefined) await server.close()
   }
 
@@ -175,10 +175,10 @@ export class LegacyMcpServer {
     }
   }
 
-  async #pass(session: Session, visit: AuthenticatedRequest, body: Json | undefined): Promise<void> {
+  async #pass(session: Session, exchange: AuthenticatedRequest, body: Json | undefined): Promise<void> {
     const withdrawn = readCancelledRequestId(body)
     if (withdrawn !== undefined) session.underWay.get(withdrawn)?.abort()
-    await handleWithWebHandler(visit, (request) => session.transport.handleRequest(request, { parsedBody: body }))
+    await handleWithWebHandler(exchange, (request) => session.transport.handleRequest(request, { parsedBody: body }))
     // The SDK leaves the stream of a cancelled request open for ever.
     if (withdrawn !== undefined) session.transport.closeSSEStream(withdrawn)
   }
@@ -202,9 +202,13 @@ export class LegacyMcpServer {
 }
 
 /** A token whose restrictions changed is another principal: its holder opens a new session. */
-function isFor({ connection: { principal }, door }: Session, visit: AuthenticatedRequest): boolean {
-  const { id, role, restrictions } = visit.principal
+function isFor({ connection: { principal }, scope }: Session, exchange: AuthenticatedRequest): boolean {
+  const { id, role, restrictions } = exchange.principal
   if (principal.id !== id || principal.role !== role) return false
   if (JSON.stringify(principal.restrictions) !== JSON.stringify(restrictions)) return false
-  return door.profile === visit.door.profile && door.style === visit.door.style && door.node === visit.door.node
+  return (
+    scope.profile === exchange.scope.profile &&
+    scope.style === exchange.scope.style &&
+    scope.node === exchange.scope.node
+  )
 }

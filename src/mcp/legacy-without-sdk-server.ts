@@ -45,15 +45,15 @@ const MAX_PLAIN_SECONDS = 60
 /** `false`: the request is not plain after all, and the session's SDK server continues from what is known so far. */
 export async function serveLegacyRequestWithoutSdk(
   serving: LegacyRequestDependencies,
-  visit: AuthenticatedSessionRequest,
+  exchange: AuthenticatedSessionRequest,
   asked: LegacyRequest,
 ): Promise<boolean> {
-  const { session, sessionId, response } = visit
-  if (mayTakeLong(visit, asked)) return false
+  const { session, sessionId, response } = exchange
+  if (mayTakeLong(exchange, asked)) return false
   const withdrawn = new AbortController()
   const said: BufferedNotification[] = []
   session.underWay.set(asked.id, withdrawn)
-  const found = await answered(serving, asked, askerOf(visit, asked, { said, signal: withdrawn.signal }))
+  const found = await answered(serving, asked, askerOf(exchange, asked, { said, signal: withdrawn.signal }))
   if (session.underWay.get(asked.id) === withdrawn) session.underWay.delete(asked.id)
   const reply = createReplyTransport(response, { ...serving, headers: { 'mcp-session-id': sessionId } })
   if (withdrawn.signal.aborted) {

@@ -40,25 +40,25 @@ export function isServedWithoutSdk({ method }: ModernRequest): boolean {
 
 export async function serveModernRequest(
   serving: ModernServerDependencies,
-  visit: AuthenticatedRequest,
+  exchange: AuthenticatedRequest,
   asked: ModernRequest,
 ): Promise<void> {
-  const reply = createReplyTransport(visit.response, serving)
-  const said = await answered(serving, visit, { ...asked, notify: reply.notify })
+  const reply = createReplyTransport(exchange.response, serving)
+  const said = await answered(serving, exchange, { ...asked, notify: reply.notify })
   if ('result' in said) reply.finish(serving.text(asked, said.result))
   else reply.finish(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error: said.error }), toHttpStatus(said.error))
 }
 
 async function answered(
   serving: ModernServerDependencies,
-  visit: AuthenticatedRequest,
+  exchange: AuthenticatedRequest,
   asked: ModernRequest & Pick<ReplyTransport, 'notify'>,
 ): Promise<McpAnswer> {
-  if (asked.method === 'server/discover') return { result: discovered(visit) }
+  if (asked.method === 'server/discover') return { result: discovered(exchange) }
   const parsed = parseMcpRequest(asked.method, asked.params)
   if (!parsed.ok) return { error: parsed.fault }
   const wanted = parsed.value
-  const { principal, door, catalogue, request, response } = visit
+  const { principal, scope, catalogue, request, response } = exchange
   const { traceparent } = request.headers
   const mismatch =
     wanted.method === 'tools/call' ? findHeaderMismatchError(wanted, catalogue, request.headers) : undefined
@@ -69,7 +69,7 @@ async function answered(
     channel: 'mcp-http',
     era: 'modern',
     signal: withdrawal(response),
-    ...readCallMeta(asked.meta, { traceparent, node: door.node }),
+    ...readCallMeta(asked.meta, { traceparent, node: scope.node }),
     interaction: { ...createCallerInteraction(asked), ...asked.asked },
   })
 }

@@ -6,11 +6,11 @@ import { createResponsesByPrincipal } from './http-server.ts'
 const stops: (() => void)[] = []
 afterEach(() => stops.splice(0).forEach((stop) => stop()))
 
-describe('visitors', () => {
+describe('openResponses', () => {
   it('are closed by principal, while listening or being answered; closed ones are forgotten', async () => {
-    const visitors = createResponsesByPrincipal()
+    const openResponses = createResponsesByPrincipal()
     const server = createServer((request, response) => {
-      visitors.enter(request.url ?? '', response)
+      openResponses.enter(request.url ?? '', response)
       response.writeHead(200).flushHeaders()
       if (request.url === '/brief') response.end()
     })
@@ -23,9 +23,9 @@ describe('visitors', () => {
     const body = new ReadableStream({ start: (sender) => sender.enqueue(new Uint8Array([123])) })
     const speaking = await fetch(`${url}/gone`, { method: 'POST', body, duplex: 'half' })
     const [listening, spared] = await Promise.all([fetch(`${url}/gone`), fetch(`${url}/spared`)])
-    visitors.expel('/brief')
-    visitors.expel('/gone')
-    visitors.expel('/never')
+    openResponses.destroyAll('/brief')
+    openResponses.destroyAll('/gone')
+    openResponses.destroyAll('/never')
     await expect(speaking.text()).rejects.toThrow('terminated')
     await expect(listening.text()).rejects.toThrow('terminated')
     const ended = spared.text().then(

@@ -17,7 +17,7 @@ import type { AuthenticatedRequest } from './authenticated-request.ts'
 import { handleWithWebHandler } from './web-handler-transport.ts'
 
 export interface SdkHttpOptions {
-  readonly createServer: (visit: AuthenticatedRequest) => Server
+  readonly createServer: (exchange: AuthenticatedRequest) => Server
   readonly log: Logger
   readonly keepAliveMs: number
   readonly maxSubscriptionsPerPrincipal: number
@@ -26,7 +26,7 @@ export interface SdkHttpOptions {
 }
 
 export interface SdkHttpServer {
-  readonly serve: (visit: AuthenticatedRequest, body: Json) => Promise<void>
+  readonly serve: (exchange: AuthenticatedRequest, body: Json) => Promise<void>
   readonly publish: (event: ServerEvent) => void
   readonly close: () => Promise<void>
 }
@@ -41,21 +41,21 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
     onerror: (error) => options.log.debug({ err: error }, 'an MCP request was refused'),
   })
 
-  function pass(visit: AuthenticatedRequest, body: Json): Promise<void> {
-    const authInfo = authInfoOf(visit)
-    return handleWithWebHandler(visit, (request) => handler.fetch(request, { parsedBody: body, authInfo }))
+  function pass(exchange: AuthenticatedRequest, body: Json): Promise<void> {
+    const authInfo = authInfoOf(exchange)
+    return handleWithWebHandler(exchange, (request) => handler.fetch(request, { parsedBody: body, authInfo }))
   }
 
   function resourceUpdated(uri: string): void {
     events.publish({ kind: 'resource_updated', uri })
   }
 
-  async function listen(visit: AuthenticatedRequest, body: JsonObject): Promise<void> {
-    const { id } = visit.principal
+  async function listen(exchange: AuthenticatedRequest, body: JsonObject): Promise<void> {
+    const { id } = exchange.principal
     const open = subscriptions.get(id) ?? 0
     const refuse = (status: number, error: McpProtocolError): void => {
       const message = JSON.stringify({ jsonrpc: '2.0', id: body['id'] ?? null, error })
-      sendJson(visit.response, { status, message })
+      sendJson(exchange.response, { status, message })
     }
     if (isRequestTooLongToStore(body))
       return refuse(413, {
@@ -67,7 +67,7 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
     subscriptions.set(id, open + 1)
     options.resourceListeners.add(resourceUpdated)
     try {
-      await pass(visit, body)
+      await pass(exchange, body)
     } finally {
       const left = (subscriptions.get(id) ?? 1) - 1
       if (left === 0) subscriptions.delete(id)
@@ -77,10 +77,10 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
   }
 
   return {
-    serve: (visit, body) =>
+    serve: (exchange, body) =>
       isJsonObject(body) && body['method'] === 'subscriptions/listen'
-        ? listen(visit, withVisibleResources(body, visit.catalogue))
-        : pass(visit, body),
+        ? listen(exchange, withVisibleResources(body, exchange.catalogue))
+        : pass(exchange, body),
     publish: (event) => events.publish(event),
     close: () => handler.close(),
   }
@@ -97,12 +97,12 @@ function withVisibleResources(body: JsonObject, catalogue: McpCatalogue): JsonOb
 }
 
 /** The SDK passes this to its factory unchanged; the credential itself is not included. */
-function authInfoOf(visit: AuthenticatedRequest): AuthInfo {
-  return { token: '', clientId: visit.principal.id, scopes: [], extra: { visit } }
+function authInfoOf(exchange: AuthenticatedRequest): AuthInfo {
+  return { token: '', clientId: exchange.principal.id, scopes: [], extra: { exchange } }
 }
 
 function visitIn(info: AuthInfo | undefined): AuthenticatedRequest {
-  const visit = info?.extra?.['visit']
-  if (visit === undefined) throw new TypeError('an MCP request reached the SDK without its visitor')
-  return visit as AuthenticatedRequest
+  const exchange = info?.extra?.['exchange']
+  if (exchange === undefined) throw new TypeError('an MCP request reached the SDK without its exchange')
+  return exchange as AuthenticatedRequest
 }

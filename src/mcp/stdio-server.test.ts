@@ -20,7 +20,7 @@ function connect(bus: FaceBus, profile?: string, style: 'dots' | 'underscore' = 
   const serving = serveStdio({
     bus,
     principal: agent,
-    door: { profile, style },
+    scope: { profile, style },
     streams: { input, output },
     serverInfo: { name: 'hearthbus', title: 'Hearthbus', version: '0.0.0' },
     log: silentLogger,

@@ -21,7 +21,7 @@ import type { StdioStreams } from './stdio-transport.ts'
 export interface McpStdioOptions {
   readonly bus: FaceBus
   readonly principal: FacePrincipal
-  readonly door: McpEndpointScope
+  readonly scope: McpEndpointScope
   readonly streams: StdioStreams
   readonly serverInfo: McpServerInfo
   readonly log: Logger
@@ -38,17 +38,17 @@ export interface McpStdioServer {
 
 /** Returns `undefined` when there is no such profile for this principal. */
 export function serveStdio(options: McpStdioOptions): McpStdioServer | undefined {
-  const { bus, principal, door, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
+  const { bus, principal, scope, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
   const catalogues = createCatalogueCache({ bus, profiles, families })
-  if (typeof catalogues.find(principal, door) === 'string') return undefined
+  if (typeof catalogues.find(principal, scope) === 'string') return undefined
   const answering = { bus, stateSeal: createRequestStateSeal(clock), log }
   const id = newUlid()
   /** A client may try one era and then use the other: the server that was created last is the one in use. */
   let current: { readonly server: Server; readonly connection: McpConnection } | undefined
 
   function createServer(era: McpConnection['era']): Server {
-    const catalogue = (): McpCatalogue => catalogues.current(principal, door)
-    const connection = createMcpConnection({ principal, channel: 'mcp-stdio', era, id, node: door.node, catalogue })
+    const catalogue = (): McpCatalogue => catalogues.current(principal, scope)
+    const connection = createMcpConnection({ principal, channel: 'mcp-stdio', era, id, node: scope.node, catalogue })
     const server = createSdkServer(answering, serverInfo, connection)
     current = { connection, server }
     return server

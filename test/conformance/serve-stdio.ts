@@ -8,7 +8,7 @@ const { gateway, close } = await conformanceGateway({ listen: false })
 const served = serveStdio({
   bus: gateway.bus,
   principal: agent,
-  door: { profile: undefined, style: 'dots' },
+  scope: { profile: undefined, style: 'dots' },
   streams: { input: process.stdin, output: process.stdout },
   serverInfo: { name: 'hearthbus', title: 'Hearthbus', version: '0.0.0' },
   log: silentLogger,

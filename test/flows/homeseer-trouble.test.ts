@@ -130,7 +130,9 @@ describe('a gateway that runs', () => {
     const sentence = '✗ homeseer: Nothing listens at http://127.0.0.1:1.'
     expect(alone).toContain(sentence)
     const gateway = await startGatewayProcess(home)
-    await expect.poll(async () => hearthbus(['doctor'])).toMatchObject({ code: 5, said: expect.stringContaining(sentence) })
+    await expect
+      .poll(async () => hearthbus(['doctor']))
+      .toMatchObject({ code: 5, said: expect.stringContaining(sentence) })
     await gateway.stop()
   })
 

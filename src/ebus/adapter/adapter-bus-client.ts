@@ -63,7 +63,7 @@ export interface AdapterBusOptions {
   readonly random: () => number
 }
 
-const OWN_SEAT: BusClientId = 0
+const OWN_CLIENT: BusClientId = 0
 /** The interval of checks that no symbol triggers: silence, telemetry, the search for an address. */
 const TICK_MS = 250
 /**
@@ -86,12 +86,12 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
   readonly #address: SourceAddressSelector
   readonly #info: AdapterInfoClient
   readonly #events: BusEventFanOut
-  readonly #seats = new Map<BusClientId, (news: SharedPortClientEvent) => void>()
+  readonly #clients = new Map<BusClientId, (news: SharedPortClientEvent) => void>()
   readonly #timer: NodeJS.Timeout
   #signal: 'unknown' | 'present' | 'absent' = 'unknown'
   /** Ticks since the last SYN; the first of them may have come right after it. */
   #silentTicks = 0
-  #nextSeat = OWN_SEAT + 1
+  #nextClient = OWN_CLIENT + 1
   #ready = false
   /** The adapter has neither answered INIT nor sent a symbol. */
   #isUnanswered = false
@@ -110,15 +110,15 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
         this.#sender.pump()
       },
     })
-    addBusClient(this.#access, OWN_SEAT)
+    addBusClient(this.#access, OWN_CLIENT)
     this.#sender = new TelegramSendClient({
       capacity: options.queueCapacity,
       address: () => (this.#ready && this.#signal === 'present' ? this.#address.admitted : undefined),
       excuse: () =>
         this.#address.admitted === undefined ? { kind: 'no-source', state: this.#address.state } : undefined,
-      want: (address) => this.#apply(requestBus(this.#access, OWN_SEAT, address)),
-      cancel: () => this.#apply(cancelBusRequest(this.#access, OWN_SEAT)),
-      say: (symbol) => this.#apply(handleClientSymbol(this.#access, OWN_SEAT, { symbol, expected: undefined })),
+      want: (address) => this.#apply(requestBus(this.#access, OWN_CLIENT, address)),
+      cancel: () => this.#apply(cancelBusRequest(this.#access, OWN_CLIENT)),
+      say: (symbol) => this.#apply(handleClientSymbol(this.#access, OWN_CLIENT, { symbol, expected: undefined })),
     })
     this.#port = new AdapterPortClient({
       ...options,
@@ -164,19 +164,19 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
 
   /** Adds a client that speaks the enhanced protocol to us. */
   share(listen: (news: SharedPortClientEvent) => void): SharedPortClient {
-    const seat = this.#nextSeat++
-    addBusClient(this.#access, seat)
-    this.#seats.set(seat, listen)
+    const client = this.#nextClient++
+    addBusClient(this.#access, client)
+    this.#clients.set(client, listen)
     return {
-      want: (address) => this.#apply(requestBus(this.#access, seat, address)),
-      cancel: () => this.#apply(cancelBusRequest(this.#access, seat)),
+      want: (address) => this.#apply(requestBus(this.#access, client, address)),
+      cancel: () => this.#apply(cancelBusRequest(this.#access, client)),
       say: (symbol) =>
-        this.#apply(handleClientSymbol(this.#access, seat, { symbol, expected: expectedFromTarget(this.#line) })),
+        this.#apply(handleClientSymbol(this.#access, client, { symbol, expected: expectedFromTarget(this.#line) })),
       askInfo: (id, asker) => this.#info.ask(id, asker),
       features: () => this.#info.info.features ?? 0,
       leave: () => {
-        this.#seats.delete(seat)
-        this.#apply(removeBusClient(this.#access, seat))
+        this.#clients.delete(client)
+        this.#apply(removeBusClient(this.#access, client))
       },
     }
   }
@@ -213,8 +213,8 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
           this.#port.send(effect.symbol)
           break
         case 'tell':
-          if (effect.seat === OWN_SEAT) this.#sender.hear(effect.event)
-          else this.#seats.get(effect.seat)?.(effect.event)
+          if (effect.client === OWN_CLIENT) this.#sender.hear(effect.event)
+          else this.#clients.get(effect.client)?.(effect.event)
           break
       }
     }
@@ -236,7 +236,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
     this.#address.onSilence()
     this.#info.forget()
     this.#sender.failAll({ kind: 'disconnected', reason })
-    for (const tell of this.#seats.values()) tell({ kind: 'down' })
+    for (const tell of this.#clients.values()) tell({ kind: 'down' })
     this.#events.emit({ kind: 'disconnected', reason })
   }
 
@@ -261,7 +261,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
         this.#startAfresh()
         this.#sender.failActive({ kind: 'adapter-reset' })
         this.#meet(event.features)
-        for (const tell of this.#seats.values()) tell({ kind: 'reset', features: event.features })
+        for (const tell of this.#clients.values()) tell({ kind: 'reset', features: event.features })
         this.#events.emit({ kind: 'adapter-reset' })
         break
       case 'error':
@@ -287,7 +287,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
 
   #tellHeard(heard: BusLineEvent | undefined, owner: BusAccessState['owner']): void {
     if (heard === undefined) return
-    const own = owner === OWN_SEAT
+    const own = owner === OWN_CLIENT
     if (heard.kind === 'broken') {
       this.#events.emit({ ...heard, own })
       return

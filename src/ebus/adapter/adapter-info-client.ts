@@ -23,7 +23,7 @@ interface InfoOptions {
 
 export class AdapterInfoClient {
   readonly #options: InfoOptions
-  readonly #desk: InfoRequestQueue = newInfoRequestQueue()
+  readonly #queue: InfoRequestQueue = newInfoRequestQueue()
   #telemetryMs = 0
 
   constructor(options: InfoOptions) {
@@ -31,29 +31,29 @@ export class AdapterInfoClient {
   }
 
   get info(): AdapterInfo {
-    return this.#desk.info
+    return this.#queue.info
   }
 
   ask(id: InfoId, asker: InfoRequestCallback): void {
-    queueInfoRequest(this.#desk, id, asker)
+    queueInfoRequest(this.#queue, id, asker)
     this.#pump()
   }
 
   onAnswer(id: InfoId, data: Uint8Array): void {
-    handleInfoAnswer(this.#desk, id, data, this.#options.clock.now())
+    handleInfoAnswer(this.#queue, id, data, this.#options.clock.now())
     this.#pump()
   }
 
   /** It may be another adapter than before, or have other firmware, so everything is read again. */
   meet(features: number | undefined): void {
-    resetInfoRequestQueue(this.#desk, features)
-    for (const id of IDENTITY_INFO_IDS) queueInfoRequest(this.#desk, id, () => undefined)
+    resetInfoRequestQueue(this.#queue, features)
+    for (const id of IDENTITY_INFO_IDS) queueInfoRequest(this.#queue, id, () => undefined)
     this.#telemetryMs = 0
     this.#pump()
   }
 
   forget(): void {
-    resetInfoRequestQueue(this.#desk, undefined)
+    resetInfoRequestQueue(this.#queue, undefined)
   }
 
   tick(): void {
@@ -64,13 +64,13 @@ export class AdapterInfoClient {
 
   #askTelemetry(nowMs: number): void {
     // The version determines which other requests are possible.
-    if (!this.#desk.cache.has(0)) return
+    if (!this.#queue.cache.has(0)) return
     this.#telemetryMs = nowMs
-    for (const id of listTelemetryInfoIds(this.#desk.info)) queueInfoRequest(this.#desk, id, () => undefined)
+    for (const id of listTelemetryInfoIds(this.#queue.info)) queueInfoRequest(this.#queue, id, () => undefined)
   }
 
   #pump(): void {
-    const id = nextInfoRequest(this.#desk, this.#options.clock.monotonic())
+    const id = nextInfoRequest(this.#queue, this.#options.clock.monotonic())
     if (id !== undefined) this.#options.askInfo(id)
   }
 }

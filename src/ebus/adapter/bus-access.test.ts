@@ -16,9 +16,9 @@ import {
   requestBus,
 } from './bus-access.ts'
 
-function seated(...seats: number[]): BusAccessState {
+function withClients(...clients: number[]): BusAccessState {
   const access = newBusAccessState()
-  for (const seat of seats) addBusClient(access, seat)
+  for (const client of clients) addBusClient(access, client)
   return access
 }
 
@@ -30,10 +30,10 @@ const upwards = (effects: readonly BusAccessAction[]): string[] =>
     return effect.kind === 'cancel-start' ? ['cancel'] : []
   })
 
-/** What one seat hears. */
-const toSeat = (seat: number, effects: readonly BusAccessAction[]): string[] =>
+/** What one client hears. */
+const toClient = (client: number, effects: readonly BusAccessAction[]): string[] =>
   effects.flatMap((effect) => {
-    if (effect.kind !== 'tell' || effect.seat !== seat) return []
+    if (effect.kind !== 'tell' || effect.client !== client) return []
     const { event } = effect
     if (event.kind === 'symbol') return [event.symbol.toString(16)]
     return [event.kind === 'started' ? `started ${event.address.toString(16)}` : `failed ${event.winner.toString(16)}`]
@@ -43,40 +43,40 @@ const hear = (access: BusAccessState, symbols: string): BusAccessAction[] =>
   [...fromHex(symbols)].flatMap((symbol) => handleReceivedSymbol(access, symbol))
 
 describe('access', () => {
-  it('asks the adapter for one seat at a time', () => {
-    const access = seated(0, 1)
+  it('asks the adapter for one client at a time', () => {
+    const access = withClients(0, 1)
     expect(upwards(requestBus(access, 0, 0x31))).toEqual(['start 31'])
     expect(upwards(requestBus(access, 1, 0x37))).toEqual([])
   })
 
   it('tells the winner that it started and the others an ordinary symbol', () => {
-    const access = seated(0, 1)
+    const access = withClients(0, 1)
     requestBus(access, 0, 0x31)
     const effects = handleArbitrationWon(access, 0x31)
-    expect(toSeat(0, effects)).toEqual(['started 31'])
-    expect(toSeat(1, effects)).toEqual(['31'])
+    expect(toClient(0, effects)).toEqual(['started 31'])
+    expect(toClient(1, effects)).toEqual(['31'])
   })
 
   it('tells the loser who won and the others an ordinary symbol', () => {
-    const access = seated(0, 1)
+    const access = withClients(0, 1)
     requestBus(access, 0, 0x31)
     const effects = handleArbitrationLost(access, 0x10)
-    expect(toSeat(0, effects)).toEqual(['failed 10'])
-    expect(toSeat(1, effects)).toEqual(['10'])
+    expect(toClient(0, effects)).toEqual(['failed 10'])
+    expect(toClient(1, effects)).toEqual(['10'])
   })
 
-  it('lets only the owner speak, and gives every seat the echo', () => {
-    const access = seated(0, 1)
+  it('lets only the owner speak, and gives every client the echo', () => {
+    const access = withClients(0, 1)
     requestBus(access, 0, 0x31)
     handleArbitrationWon(access, 0x31)
     expect(upwards(handleClientSymbol(access, 0, { symbol: 0x15, expected: undefined }))).toEqual(['send 15'])
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0x55, expected: undefined }))).toEqual([])
     const echo = hear(access, '15')
-    expect([toSeat(0, echo), toSeat(1, echo)]).toEqual([['15'], ['15']])
+    expect([toClient(0, echo), toClient(1, echo)]).toEqual([['15'], ['15']])
   })
 
   it('lets a target behind the shared port answer a stranger’s telegram, but not speak into a quiet bus', () => {
-    const access = seated(0, 1)
+    const access = withClients(0, 1)
     hear(access, 'aa')
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0x00, expected: undefined }))).toEqual([])
     hear(access, '10 36 07 04 00 40')
@@ -88,7 +88,7 @@ describe('access', () => {
 
   it('keeps the rest of a telegram that was cut off out of a stranger’s', () => {
     // As a loaded machine does it: the client is late, the SYN generator cuts it off, a regulator speaks.
-    const access = seated(0, 1)
+    const access = withClients(0, 1)
     requestBus(access, 1, 0x31)
     handleArbitrationWon(access, 0x31)
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0x08, expected: undefined }))).toEqual(['send 8'])
@@ -98,26 +98,26 @@ describe('access', () => {
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0xb5, expected: 'acknowledge' }))).toEqual([])
   })
 
-  it('gives the next seat its turn when the SYN comes', () => {
-    const access = seated(0, 1)
+  it('gives the next client its turn when the SYN comes', () => {
+    const access = withClients(0, 1)
     requestBus(access, 0, 0x31)
     requestBus(access, 1, 0x37)
     handleArbitrationWon(access, 0x31)
     expect(upwards(hear(access, '15 07'))).toEqual([])
     requestBus(access, 0, 0x31)
     expect(upwards(hear(access, 'aa'))).toEqual([])
-    expect(access.asked?.seat).toBe(1)
+    expect(access.asked?.client).toBe(1)
   })
 
-  it('asks for the next seat while the first one is still speaking: a START waits for its SYN anyway', () => {
-    const access = seated(0, 1)
+  it('asks for the next client while the first one is still speaking: a START waits for its SYN anyway', () => {
+    const access = withClients(0, 1)
     requestBus(access, 0, 0x31)
     handleArbitrationWon(access, 0x31)
     expect(upwards(requestBus(access, 1, 0x37))).toEqual(['start 37'])
   })
 
-  it('lets one SYN pass after a seat has spoken, and more after it has lost', () => {
-    const access = seated(0)
+  it('lets one SYN pass after a client has spoken, and more after it has lost', () => {
+    const access = withClients(0)
     requestBus(access, 0, 0x31)
     handleArbitrationWon(access, 0x31)
     requestBus(access, 0, 0x31)
@@ -136,9 +136,9 @@ describe('access', () => {
       hear(access, 'aaaaaaaaaaaa')
       requestBus(access, 0, 0x31)
       handleArbitrationLost(access, winner)
-      return access.seats.get(0)?.lock
+      return access.clients.get(0)?.lock
     }
-    const access = seated(0)
+    const access = withClients(0)
     for (let noise = 0; noise < 256; noise++) if (noise !== 0xaa) lockAfter(access, noise)
     expect(lockAfter(access, 0x10)).toBe(3)
     expect(lockAfter(access, 0xb5)).toBe(1)
@@ -152,33 +152,33 @@ describe('access', () => {
   })
 
   it('does not count a SYN behind a lone address', () => {
-    const access = seated(0)
+    const access = withClients(0)
     requestBus(access, 0, 0x31)
     handleArbitrationLost(access, 0x10)
     requestBus(access, 0, 0x31)
     expect(upwards(hear(access, 'aa'))).toEqual([])
-    expect(access.seats.get(0)?.lock).toBe(3)
+    expect(access.clients.get(0)?.lock).toBe(3)
   })
 
   it('asks again when the adapter let three SYN pass in silence', () => {
-    const access = seated(0)
+    const access = withClients(0)
     requestBus(access, 0, 0x31)
     expect(upwards(hear(access, 'aa aa aa'))).toEqual([])
     expect(upwards(hear(access, 'aa'))).toEqual(['start 31'])
   })
 
   it('withdraws a START, and releases a bus that was won nevertheless', () => {
-    const access = seated(0, 1)
+    const access = withClients(0, 1)
     requestBus(access, 0, 0x31)
     expect(upwards(cancelBusRequest(access, 0))).toEqual(['cancel'])
     const effects = handleArbitrationWon(access, 0x31)
     expect(upwards(effects)).toEqual(['send aa'])
-    expect(toSeat(0, effects)).toEqual(['31'])
+    expect(toClient(0, effects)).toEqual(['31'])
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0x55, expected: undefined }))).toEqual([])
   })
 
   it('continues when the owner leaves in the middle of its telegram', () => {
-    const access = seated(0, 1)
+    const access = withClients(0, 1)
     requestBus(access, 1, 0x37)
     handleArbitrationWon(access, 0x37)
     requestBus(access, 0, 0x31)
@@ -186,23 +186,23 @@ describe('access', () => {
     expect(access.owner).toBe('nobody')
     hear(access, 'aa')
     expect(access.owner).toBeUndefined()
-    expect(toSeat(0, handleArbitrationWon(access, 0x31))).toEqual(['started 31'])
+    expect(toClient(0, handleArbitrationWon(access, 0x31))).toEqual(['started 31'])
   })
 
-  it('serves a greedy seat and a modest one in turns', () => {
-    const access = seated(0, 1)
+  it('serves a greedy client and a modest one in turns', () => {
+    const access = withClients(0, 1)
     const turns: number[] = []
     requestBus(access, 0, 0x31)
     for (let round = 0; round < 20; round++) {
       const { asked } = access
       if (asked !== undefined) {
-        turns.push(asked.seat)
+        turns.push(asked.client)
         handleArbitrationWon(access, asked.address)
       }
       requestBus(access, 0, 0x31)
       requestBus(access, 1, 0x37)
       hear(access, '15 aa')
     }
-    expect(turns.filter((seat) => seat === 1).length).toBeGreaterThanOrEqual(9)
+    expect(turns.filter((client) => client === 1).length).toBeGreaterThanOrEqual(9)
   })
 })

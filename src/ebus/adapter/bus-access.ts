@@ -2,7 +2,7 @@
  * Bus access: whose turn it is at the adapter. The gateway's own initiator and every client of the shared port take
  * turns.
  *
- *   want ▸ (seats take turns, each waits out its lock) ▸ START ▸ started ▸ that client sends ▸ SYN ▸ the next one's turn
+ *   want ▸ (clients take turns, each waits out its lock) ▸ START ▸ started ▸ that client sends ▸ SYN ▸ the next one's turn
  *
  * Each client sees the adapter as if it were its own: it gets `started` or `failed` for itself and plain symbols for
  * what the others send. Only one START is with the adapter at any time, so no client's grant is taken for another's.
@@ -24,7 +24,7 @@ export type BusAccessAction =
   | { readonly kind: 'start'; readonly address: number }
   | { readonly kind: 'cancel-start' }
   | { readonly kind: 'send'; readonly symbol: number }
-  | { readonly kind: 'tell'; readonly seat: BusClientId; readonly event: BusClientEvent }
+  | { readonly kind: 'tell'; readonly client: BusClientId; readonly event: BusClientEvent }
 
 interface Seat {
   wanted: number | undefined
@@ -34,9 +34,9 @@ interface Seat {
 
 export interface BusAccessState {
   /** Clients in the order of their turns, the next one first. */
-  readonly seats: Map<BusClientId, Seat>
+  readonly clients: Map<BusClientId, Seat>
   /** The START that is with the adapter now; `syns` counts the SYN that passed without an answer. */
-  asked: { readonly seat: BusClientId; readonly address: number; syns: number } | undefined
+  asked: { readonly client: BusClientId; readonly address: number; syns: number } | undefined
   /** The client that may send. `nobody` owns a bus that was won for a client that no longer wants it. */
   owner: BusClientId | 'nobody' | undefined
   /** The client that acknowledged a foreign telegram, and may send the answer. */
@@ -56,7 +56,7 @@ const MAX_UNANSWERED_SYNS = 3
 
 export function newBusAccessState(): BusAccessState {
   return {
-    seats: new Map(),
+    clients: new Map(),
     asked: undefined,
     owner: undefined,
     answering: undefined,
@@ -66,27 +66,27 @@ export function newBusAccessState(): BusAccessState {
   }
 }
 
-export function addBusClient(access: BusAccessState, seat: BusClientId): void {
-  access.seats.set(seat, { wanted: undefined, lock: 0 })
+export function addBusClient(access: BusAccessState, client: BusClientId): void {
+  access.clients.set(client, { wanted: undefined, lock: 0 })
 }
 
-export function removeBusClient(access: BusAccessState, seat: BusClientId): BusAccessAction[] {
-  const effects = cancelBusRequest(access, seat)
-  access.seats.delete(seat)
-  if (access.owner === seat) access.owner = 'nobody'
+export function removeBusClient(access: BusAccessState, client: BusClientId): BusAccessAction[] {
+  const effects = cancelBusRequest(access, client)
+  access.clients.delete(client)
+  if (access.owner === client) access.owner = 'nobody'
   return effects
 }
 
-export function requestBus(access: BusAccessState, seat: BusClientId, address: number): BusAccessAction[] {
-  const found = access.seats.get(seat)
+export function requestBus(access: BusAccessState, client: BusClientId, address: number): BusAccessAction[] {
+  const found = access.clients.get(client)
   if (found !== undefined) found.wanted = address
   return askNext(access)
 }
 
-export function cancelBusRequest(access: BusAccessState, seat: BusClientId): BusAccessAction[] {
-  const found = access.seats.get(seat)
+export function cancelBusRequest(access: BusAccessState, client: BusClientId): BusAccessAction[] {
+  const found = access.clients.get(client)
   if (found !== undefined) found.wanted = undefined
-  if (access.asked?.seat !== seat) return []
+  if (access.asked?.client !== client) return []
   access.asked = undefined
   return [{ kind: 'cancel-start' }, ...askNext(access)]
 }
@@ -100,16 +100,16 @@ export type ExpectedFromTarget = 'acknowledge' | 'answer' | undefined
  */
 export function handleClientSymbol(
   access: BusAccessState,
-  seat: BusClientId,
+  client: BusClientId,
   { symbol, expected }: { readonly symbol: number; readonly expected: ExpectedFromTarget },
 ): BusAccessAction[] {
-  if (access.owner === seat) return [{ kind: 'send', symbol }]
+  if (access.owner === client) return [{ kind: 'send', symbol }]
   if (access.owner !== undefined || expected === undefined) return []
   if (expected === 'acknowledge') {
     if (symbol !== ACK && symbol !== NAK) return []
-    access.answering = seat
+    access.answering = client
   }
-  return access.answering === seat ? [{ kind: 'send', symbol }] : []
+  return access.answering === client ? [{ kind: 'send', symbol }] : []
 }
 
 /** Some twenty minutes of a quiet bus; an initiator that was silent for so long is not waited for. */
@@ -133,11 +133,11 @@ export function handleReceivedSymbol(access: BusAccessState, symbol: number): Bu
   const effects = tellAll(access, { kind: 'symbol', symbol })
   if (symbol !== SYN) return effects
   access.syns++
-  const speaker = typeof access.owner === 'number' ? access.seats.get(access.owner) : undefined
+  const speaker = typeof access.owner === 'number' ? access.clients.get(access.owner) : undefined
   if (speaker !== undefined) speaker.lock = LOCK_SYN_COUNT_AFTER_SEND + 1
   access.owner = undefined
   access.answering = undefined
-  if (!loneAddress) for (const seat of access.seats.values()) seat.lock = Math.max(0, seat.lock - 1)
+  if (!loneAddress) for (const client of access.clients.values()) client.lock = Math.max(0, client.lock - 1)
   if (access.asked !== undefined && ++access.asked.syns > MAX_UNANSWERED_SYNS) {
     effects.push({ kind: 'start', address: access.asked.address })
     access.asked.syns = 0
@@ -154,9 +154,13 @@ export function handleArbitrationWon(access: BusAccessState, address: number): B
     access.owner = 'nobody'
     return [...tellAll(access, { kind: 'symbol', symbol: address }), { kind: 'send', symbol: SYN }]
   }
-  access.owner = asked.seat
-  endTurn(access, asked.seat)
-  return tellAll(access, { kind: 'symbol', symbol: address }, { seat: asked.seat, event: { kind: 'started', address } })
+  access.owner = asked.client
+  endTurn(access, asked.client)
+  return tellAll(
+    access,
+    { kind: 'symbol', symbol: address },
+    { client: asked.client, event: { kind: 'started', address } },
+  )
 }
 
 export function handleArbitrationLost(access: BusAccessState, winner: number): BusAccessAction[] {
@@ -164,13 +168,14 @@ export function handleArbitrationLost(access: BusAccessState, winner: number): B
   access.position = 1
   access.asked = undefined
   if (asked === undefined) return tellAll(access, { kind: 'symbol', symbol: winner })
-  endTurn(access, asked.seat)
-  const seat = access.seats.get(asked.seat)
-  if (seat !== undefined) seat.lock = computeLockSynCountAfterLoss(asked.address, winner, listInitiators(access).length)
+  endTurn(access, asked.client)
+  const client = access.clients.get(asked.client)
+  if (client !== undefined)
+    client.lock = computeLockSynCountAfterLoss(asked.address, winner, listInitiators(access).length)
   const effects = tellAll(
     access,
     { kind: 'symbol', symbol: winner },
-    { seat: asked.seat, event: { kind: 'failed', winner } },
+    { client: asked.client, event: { kind: 'failed', winner } },
   )
   return [...effects, ...askNext(access)]
 }
@@ -182,15 +187,15 @@ export function resetBusAccess(access: BusAccessState): void {
   access.answering = undefined
   access.position = 0
   access.initiatorsHeard.clear()
-  for (const seat of access.seats.values()) Object.assign(seat, { wanted: undefined, lock: 0 })
+  for (const client of access.clients.values()) Object.assign(client, { wanted: undefined, lock: 0 })
 }
 
 /** A START only acts on the next SYN, so it may go out one SYN before the lock has run out. */
 function askNext(access: BusAccessState): BusAccessAction[] {
   if (access.asked !== undefined) return []
-  for (const [seat, { wanted, lock }] of access.seats) {
-    if (wanted === undefined || lock > 1 || access.owner === seat) continue
-    access.asked = { seat, address: wanted, syns: 0 }
+  for (const [client, { wanted, lock }] of access.clients) {
+    if (wanted === undefined || lock > 1 || access.owner === client) continue
+    access.asked = { client, address: wanted, syns: 0 }
     return [{ kind: 'start', address: wanted }]
   }
   return []
@@ -198,21 +203,21 @@ function askNext(access: BusAccessState): BusAccessAction[] {
 
 /** Moves a client to the end of the line. */
 function endTurn(access: BusAccessState, id: BusClientId): void {
-  const seat = access.seats.get(id)
-  if (seat === undefined) return
-  seat.wanted = undefined
-  access.seats.delete(id)
-  access.seats.set(id, seat)
+  const client = access.clients.get(id)
+  if (client === undefined) return
+  client.wanted = undefined
+  access.clients.delete(id)
+  access.clients.set(id, client)
 }
 
 function tellAll(
   access: BusAccessState,
   event: BusClientEvent,
-  exception?: { readonly seat: BusClientId; readonly event: BusClientEvent },
+  exception?: { readonly client: BusClientId; readonly event: BusClientEvent },
 ): BusAccessAction[] {
   // A plain loop, because it runs for every symbol and costs a third of mapping the keys.
   const effects: BusAccessAction[] = []
-  for (const seat of access.seats.keys())
-    effects.push({ kind: 'tell', seat, event: exception?.seat === seat ? exception.event : event })
+  for (const client of access.clients.keys())
+    effects.push({ kind: 'tell', client, event: exception?.client === client ? exception.event : event })
   return effects
 }

@@ -29,7 +29,7 @@ export type InitiatorAction =
   | { readonly kind: 'fault'; readonly fault: BusFault }
 
 export interface BusInitiator {
-  errand: InitiatorTransaction | undefined
+  transaction: InitiatorTransaction | undefined
   conversation: TelegramConversation | undefined
   /** How many arbitrations were lost, and to which address the last one. */
   losses: number
@@ -42,11 +42,11 @@ const MAX_COLLISIONS = 3
 const MAX_RETRIES = 2
 
 export function newBusInitiator(): BusInitiator {
-  return { errand: undefined, conversation: undefined, losses: 0, winner: 0, collisions: 0, retries: 0 }
+  return { transaction: undefined, conversation: undefined, losses: 0, winner: 0, collisions: 0, retries: 0 }
 }
 
-export function readTransactionPhase({ errand, conversation }: BusInitiator): SendPhase {
-  if (errand === undefined) return 'queued'
+export function readTransactionPhase({ transaction, conversation }: BusInitiator): SendPhase {
+  if (transaction === undefined) return 'queued'
   return conversation === undefined ? 'arbitrating' : 'talking'
 }
 
@@ -58,57 +58,57 @@ export function createLateTransactionFault(initiator: BusInitiator, afterMs: num
   return { kind: 'timed-out', afterMs, phase }
 }
 
-export function beginTransaction(initiator: BusInitiator, errand: InitiatorTransaction): InitiatorAction[] {
-  if (initiator.errand !== undefined) throw new Error('the initiator is busy')
-  Object.assign(initiator, newBusInitiator(), { errand })
-  return [{ kind: 'want', address: errand.telegram.source }]
+export function beginTransaction(initiator: BusInitiator, transaction: InitiatorTransaction): InitiatorAction[] {
+  if (initiator.transaction !== undefined) throw new Error('the initiator is busy')
+  Object.assign(initiator, newBusInitiator(), { transaction })
+  return [{ kind: 'want', address: transaction.telegram.source }]
 }
 
 /** The caller has gone, or the adapter is gone. In the middle of a telegram the AUTO-SYN ends it. */
 export function cancelTransaction(initiator: BusInitiator): InitiatorAction[] {
-  if (initiator.errand === undefined) return []
+  if (initiator.transaction === undefined) return []
   Object.assign(initiator, newBusInitiator())
   return [{ kind: 'cancel' }]
 }
 
 export function handleBusClientEvent(initiator: BusInitiator, event: BusClientEvent): InitiatorAction[] {
-  const { errand, conversation } = initiator
-  if (errand === undefined) return []
+  const { transaction, conversation } = initiator
+  if (transaction === undefined) return []
   switch (event.kind) {
     case 'started': {
-      const begun = beginTelegramConversation(errand.telegram)
+      const begun = beginTelegramConversation(transaction.telegram)
       initiator.conversation = begun.conversation
-      return take(initiator, errand, begun.turn)
+      return take(initiator, transaction, begun.turn)
     }
     case 'failed':
       // Tried again until the deadline: an initiator with low priority loses often, but still gets its turn.
       initiator.losses++
       initiator.winner = event.winner
-      return [{ kind: 'want', address: errand.telegram.source }]
+      return [{ kind: 'want', address: transaction.telegram.source }]
     case 'symbol':
       return conversation === undefined
         ? []
-        : take(initiator, errand, continueTelegramConversation(conversation, event.symbol))
+        : take(initiator, transaction, continueTelegramConversation(conversation, event.symbol))
   }
 }
 
-function take(initiator: BusInitiator, errand: InitiatorTransaction, turn: ConversationAction): InitiatorAction[] {
+function take(initiator: BusInitiator, transaction: InitiatorTransaction, turn: ConversationAction): InitiatorAction[] {
   if (turn.kind === 'listen') return []
   if (turn.kind === 'say') return [{ kind: 'say', symbol: turn.symbol }]
   initiator.conversation = undefined
   const { outcome } = turn
-  if (outcome.kind === 'fault') return onConversationFault(initiator, errand, outcome.fault)
-  initiator.errand = undefined
+  if (outcome.kind === 'fault') return onConversationFault(initiator, transaction, outcome.fault)
+  initiator.transaction = undefined
   const { telegram, response } = outcome.exchange
   return [{ kind: 'reply', reply: { telegram, response } }]
 }
 
 function onConversationFault(
   initiator: BusInitiator,
-  errand: InitiatorTransaction,
+  transaction: InitiatorTransaction,
   fault: ConversationFault,
 ): InitiatorAction[] {
-  const again: InitiatorAction[] = [{ kind: 'want', address: errand.telegram.source }]
+  const again: InitiatorAction[] = [{ kind: 'want', address: transaction.telegram.source }]
   switch (fault) {
     case 'collision':
       initiator.collisions++
@@ -117,12 +117,12 @@ function onConversationFault(
     case 'refused':
       return end(initiator, { kind: 'refused' })
     default:
-      if (errand.repeatable && initiator.retries++ < MAX_RETRIES) return again
+      if (transaction.repeatable && initiator.retries++ < MAX_RETRIES) return again
       return end(initiator, { kind: fault })
   }
 }
 
 function end(initiator: BusInitiator, fault: BusFault): InitiatorAction[] {
-  initiator.errand = undefined
+  initiator.transaction = undefined
   return [{ kind: 'fault', fault }]
 }

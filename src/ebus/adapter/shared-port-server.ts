@@ -41,18 +41,18 @@ const MAX_UNSENT_BYTES = 65_536
 const LAST_INFO_ID = 7
 
 export class SharedPort {
-  readonly #seats: SharedPortHost
+  readonly #host: SharedPortHost
   readonly #server: Server
   readonly #clients = new Set<Socket>()
   readonly #limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: MAX_CLIENTS })
 
-  private constructor(seats: SharedPortHost) {
-    this.#seats = seats
+  private constructor(host: SharedPortHost) {
+    this.#host = host
     this.#server = createServer({ noDelay: true, keepAlive: true }, (socket) => this.#welcome(socket))
   }
 
-  static async open(seats: SharedPortHost, place: SharedPortOptions): Promise<Result<SharedPort, SharedPortFault>> {
-    const shared = new SharedPort(seats)
+  static async open(host: SharedPortHost, place: SharedPortOptions): Promise<Result<SharedPort, SharedPortFault>> {
+    const shared = new SharedPort(host)
     return startListening(shared.#server, place).then(
       () => ok(shared),
       (error: unknown) => fail({ kind: 'cannot-listen', error }),
@@ -80,18 +80,18 @@ export class SharedPort {
       if (socket.writableLength > MAX_UNSENT_BYTES) socket.destroy()
       else socket.write(encodeAdapterMessage(message))
     }
-    const seat = this.#seats.share((news) => pass(news, tell, socket))
+    const client = this.#host.share((news) => pass(news, tell, socket))
     const parser = newEnhancedParser()
     socket.on('data', (bytes) => {
       this.#limiter.recordActivity(socket)
       const complain = (): void => tell({ event: 'error-host', data: FRAMING_ERROR_CODE })
-      for (const message of parseHostBytes(parser, bytes, complain)) obey(message, seat, tell)
+      for (const message of parseHostBytes(parser, bytes, complain)) obey(message, client, tell)
     })
     // A `close` event follows, which handles a client that vanished.
     socket.on('error', () => undefined)
     socket.once('close', () => {
       this.#clients.delete(socket)
-      seat.leave()
+      client.leave()
     })
   }
 }
@@ -116,21 +116,21 @@ function pass(news: SharedPortClientEvent, tell: (message: AdapterMessage) => vo
   }
 }
 
-function obey({ command, data }: HostMessage, seat: SharedPortClient, tell: (message: AdapterMessage) => void): void {
+function obey({ command, data }: HostMessage, client: SharedPortClient, tell: (message: AdapterMessage) => void): void {
   switch (command) {
     case 'init':
-      tell({ event: 'resetted', data: seat.features() })
+      tell({ event: 'resetted', data: client.features() })
       break
     case 'start':
-      if (data === CANCEL_START_ADDRESS || !isInitiatorAddress(data)) seat.cancel()
-      else seat.want(data)
+      if (data === CANCEL_START_ADDRESS || !isInitiatorAddress(data)) client.cancel()
+      else client.want(data)
       break
     case 'send':
-      seat.say(data)
+      client.say(data)
       break
     case 'info':
       if (data > LAST_INFO_ID) return
-      seat.askInfo(data as InfoId, (answer) => {
+      client.askInfo(data as InfoId, (answer) => {
         for (const byte of answer === undefined ? [] : [answer.length, ...answer]) tell({ event: 'info', data: byte })
       })
       break

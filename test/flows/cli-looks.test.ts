@@ -132,11 +132,11 @@ describe('what is looked at', () => {
       return hearthbus(['ledger', 'verify', '--proof', proof, '--entry', entry, '--policy', path])
     }
     expect(await checkUnder(`log ${vkey}\nquorum none\n`)).toMatchObject({ code: 0 })
-    expect(await checkUnder(`log ${vkey}\nwitness W ${WITNESS}\nquorum W\n`)).toEqual({
+    expect(await checkUnder(`log ${vkey}\nwitness W ${WITNESS}\nquorum W\n`)).toMatchObject({
       code: 5,
       said: 'This does not prove it: too few witnesses have cosigned it.\n',
     })
-    expect(await checkUnder(`log ${vkey}\nquorum W\n`)).toEqual({
+    expect(await checkUnder(`log ${vkey}\nquorum W\n`)).toMatchObject({
       code: 2,
       said: expect.stringContaining('policy, line 2: W is not defined before this line.'),
     })

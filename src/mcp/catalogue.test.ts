@@ -62,7 +62,7 @@ describe('catalogue', () => {
     ['writes', { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }],
     ['sensitive', { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }],
     ['admin', { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }],
-  ] as const)('hints for what %s', (effect, hints) => {
+  ] as const)('derives the MCP hints of a tool from its effect %s', (effect, hints) => {
     expect(toToolAnnotations(effect, false)).toEqual(hints)
   })
 

@@ -410,7 +410,7 @@ describe('a pipeline that throws', () => {
     expect(bus.recentTraces()).toMatchObject([{ result: 'internal_error' }])
   })
 
-  it('or drops the call ticket gives an internal error that names the cause', async () => {
+  it('or drops the call ticket ends the call with an internal error and logs the cause', async () => {
     const logged: { err?: Error }[] = []
     const log = { warn: () => undefined, error: (details: object) => logged.push(details) }
     const bus = node('a', { log, admit: (call, _, proceed) => proceed({ ...call, ticket: undefined }) })

@@ -438,7 +438,7 @@ describe('refusal by the router', () => {
     })
   })
 
-  it('is given for as long as a busy provider requested, and then it is called again', () => {
+  it('is given while a busy provider has requested a pause, and not afterwards', () => {
     const { bus, at } = village({ here: false, there: ['b'] })
     busied(bus, at('b'), 700)
     expect(bus.router.explain(nobody, 0)).toMatchObject({

@@ -81,7 +81,7 @@ describe('actors for whom one peer node calls', () => {
     expect(house.guard.grants.list().map(({ principal }) => principal)).toEqual(['peer:attic', 'peer:attic/claude'])
   })
 
-  it('cannot be named in a grant to a caller that is not a node', async () => {
+  it('cannot share a grant through the node if the request came from a caller that is not a node', async () => {
     using house = openHouse()
     await opens(house, AGENT)
     expect(

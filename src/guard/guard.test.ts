@@ -305,7 +305,7 @@ describe('guard', () => {
     expect(start({ limits: { ...GUARD_CONFIG.limits, calls: { perMinute: -1, burst: 1 } } })).toThrow(/finite/)
   })
 
-  it('answers each of 300 simultaneous calls once and runs each handler once', async () => {
+  it('answers each of 300 simultaneous calls and runs the handler of each allowed one once', async () => {
     using house = openHouse()
     const device = actuator(async () => {
       await new Promise((resolve) => setImmediate(resolve))

@@ -88,7 +88,7 @@ describe('full entry bundle', () => {
         writeFileSync(macs(), Buffer.concat([forged, readFileSync(macs()).subarray(32)]))
       },
     ],
-  ])('replaced by %s makes the ledger refuse new entries and take no decision from the log', async (_, tamper) => {
+  ])('tampered with (%s) makes the ledger refuse, and decides nothing', async (_, tamper) => {
     tamper()
     const ledger = await fixture.open()
     expect(ledger.state()).toMatchObject({ kind: 'refusing', fault: { kind: 'damaged' } })

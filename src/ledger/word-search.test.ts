@@ -61,7 +61,7 @@ describe('human texts in a body', () => {
     ['Ada', JSON.stringify({ text: JSON.stringify({ name: 'x\nAda' }) }), true],
     ['a "quoted" one', JSON.stringify({ text: JSON.stringify({ name: 'a "quoted" one' }) }), true],
     ['小明', '{"name":"\\u5c0f\\u660e"}', true],
-  ])('%j are in %j: %s', (word, text, isThere) => {
+  ])('word %j is found in %j: %s', (word, text, isThere) => {
     expect(createWordPredicate([word])(bytes({ any: [text] }))).toBe(isThere)
   })
 })

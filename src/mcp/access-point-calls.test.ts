@@ -36,7 +36,7 @@ class Conversation {
   }
 }
 
-describe('calls of a voice access point', () => {
+describe('calls from a voice backend', () => {
   it('answer a repeated call with the outcome of the late first one, which runs once', async () => {
     const talk = new Conversation()
     const first = talk.ask(1)

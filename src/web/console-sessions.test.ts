@@ -73,7 +73,7 @@ describe('console sessions', () => {
     expect(sessions.find(session)).toBeUndefined()
   })
 
-  it('are limited to 64: the client with most sessions loses its longest idle one', () => {
+  it('are limited to 64: the principal with most sessions loses its longest idle one', () => {
     const { clock, sessions, session } = signedIn()
     const made = Array.from({ length: 64 }, () => {
       clock.advance(1)

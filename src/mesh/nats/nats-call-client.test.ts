@@ -33,7 +33,7 @@ function emptyBroker(): {
 const TO = { nodeId: provider.id, endpoint: { transport: 'nats' as const } }
 
 describe('a call over NATS', () => {
-  it("fails as offline and not begun, by this node's own fault, while this node is not connected", async () => {
+  it('fails as offline, not begun and caused by this node, while this node is not connected', async () => {
     const link = { connection: undefined, isUp: false, subscribe: () => undefined } as unknown as NatsLink
     const caller = new NatsCallClient({ link, self: identityOf(1).id })
     caller.subscribe(identityOf(3).id)

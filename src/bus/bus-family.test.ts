@@ -11,25 +11,25 @@ const OFFER = offered({
 describe('the listed output schema of a bus capability', () => {
   const holds = new Ajv2020({ strict: false }).compile(busFamily.outputSchema?.(OFFER) ?? {})
 
-  it('admits an answer', () => {
+  it('accepts a successful answer', () => {
     expect(holds({ ok: true, data: { open: true } })).toBe(true)
   })
 
   // The SDK of the 2025 revisions checks failures, too; one that does not fit reaches the model as a complaint about
   // schemas.
-  it('admits a failure', () => {
+  it('accepts a failed answer', () => {
     const { structured } = busFamily.failure({ kind: 'approval-required', message: 'A person has to approve.' }, OFFER)
     expect(holds(structured)).toBe(true)
   })
 
   it.each([{ ok: true }, { ok: false }, { ok: true, data: { open: 'yes' } }, { ok: false, error: 'no' }])(
-    'refuses %j',
+    'rejects %j',
     (answer) => {
       expect(holds(answer)).toBe(false)
     },
   )
 
-  it('keeps definitions where references find them', () => {
+  it('keeps the definitions of the response schema resolvable', () => {
     const recursive = offered({
       name: 'garden.tree.get',
       responseSchema: {

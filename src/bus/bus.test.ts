@@ -4,7 +4,7 @@ import { manualClock } from '../../test/manual-clock.ts'
 import { fail } from '../core/result.ts'
 
 describe('bus', () => {
-  it('calls a capability of its own', async () => {
+  it('calls a capability registered on the same node', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'echo.say' }, echo))
     expect(await bus.call('echo.say', [1, 0], { text: 'hello' }, ME)).toMatchObject(reply({ text: 'hello' }))
@@ -36,7 +36,7 @@ describe('bus', () => {
     ])
   })
 
-  it('shows providers, their state, and only JSON values', async () => {
+  it('lists peers and providers with their state, as plain JSON values', async () => {
     const clock = manualClock()
     const [a, b] = [node('a', { clock }), node('b', { clock })]
     a.registerCapability(answering({ name: 'here.say' }, echo))
@@ -75,7 +75,7 @@ describe('bus', () => {
     expect(a.topologySnapshot()).toMatchObject({ peers: [], capabilitiesRemote: [] })
   })
 
-  it('passes on resource changes until the last listener unsubscribes', () => {
+  it('passes on resource changes until the listener unsubscribes', () => {
     const bus = node('a')
     const heard: string[] = []
     const stop = bus.onResource((uri) => heard.push(uri))
@@ -85,7 +85,7 @@ describe('bus', () => {
     expect(heard).toEqual(['ebus://zones/1'])
   })
 
-  it('finds the provider on the node that was asked for', async () => {
+  it('routes a call to the requested node', async () => {
     const buses = ['a', 'b', 'c'].map((nodeId) => node(nodeId))
     for (const bus of buses)
       bus.registerCapability(answering({ name: 'who.are', anywhere: false }, () => Promise.resolve(reply(bus.nodeId))))
@@ -98,7 +98,7 @@ describe('bus', () => {
     })
   })
 
-  it('says on which node a call waits for a person, and of several the last', async () => {
+  it('names the node on which a call waits for an approval, the last one after forwarding', async () => {
     const waiting = { kind: 'approval-required', message: 'Ask.', details: { how: 'approve 7' } } as const
     const [a, b] = [node('a'), node('b')]
     b.registerCapability(answering({ name: 'door.open' }, () => Promise.resolve(fail(waiting))))
@@ -115,7 +115,7 @@ describe('bus', () => {
     expect(await a.call('gate.open', undefined, {}, ME)).toMatchObject({ fault: passedOn })
   })
 
-  it('says whose records are in trouble, if they are not its own', async () => {
+  it('names the node whose ledger is unavailable if it is another one', async () => {
     const [a, b] = [node('a'), node('b')]
     const trouble = { kind: 'failed', code: 'LEDGER_UNAVAILABLE', message: 'The ledger cannot be written.' } as const
     b.registerCapability(answering({ name: 'door.open' }, () => Promise.resolve(fail(trouble))))
@@ -134,7 +134,7 @@ describe('bus', () => {
     })
   })
 
-  it('does not serve a peer that is not trusted enough', async () => {
+  it('refuses a peer with too low a trust level', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'door.open', trustRequired: 'trusted' }, echo))
     const inbound = callOf('door.open', { caller: { kind: 'peer', id: 'p', level: 'member' }, deadlineMs: 1_000 })

@@ -42,7 +42,7 @@ function ask(bus: CapabilityBus, options = {}): Promise<Outcome> {
 }
 
 describe('a handler that throws', () => {
-  it('because the disk is full reports the full disk', async () => {
+  it('reports that the disk is full if that is the cause', async () => {
     const { bus } = world()
     const database = new DatabaseSync(':memory:')
     database.exec('CREATE TABLE note (text TEXT); PRAGMA max_page_count = 2')
@@ -80,7 +80,7 @@ describe('a handler that throws', () => {
     expect(bus.registry.named('x.boom')[0]).toMatchObject({ inFlight: 0, health: { samples: 1, successRate: 0 } })
   })
 
-  it('counts like one that returns nothing', async () => {
+  it('is treated like one that returns nothing', async () => {
     const { bus, logged } = world()
     bus.registerCapability(answering({ name: 'x.nothing' }, () => Promise.resolve(undefined as never)))
     expect(await bus.call('x.nothing', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'internal' } })
@@ -88,7 +88,7 @@ describe('a handler that throws', () => {
     expect(bus.stats().inFlight).toBe(0)
   })
 
-  it('counts as a failure just as an error that is returned does', async () => {
+  it('counts as a failure of the provider, as a returned fault does', async () => {
     const { bus, entry, worker } = world()
     const asked = ask(bus)
     worker.finish({ ok: false, fault: { kind: 'failed', message: 'the device said no' } })
@@ -105,7 +105,7 @@ describe('a handler that throws', () => {
   })
 })
 
-describe("a caller's fault", () => {
+describe('a fault caused by the caller', () => {
   it.each(['invalid-arguments', 'not-found', 'not-permitted', 'approval-required', 'conflict', 'unsupported'] as const)(
     '%s is not counted against the provider',
     async (kind) => {
@@ -118,8 +118,8 @@ describe("a caller's fault", () => {
   )
 })
 
-describe('a deadline', () => {
-  it("is the caller's or the capability's, whichever comes first", async () => {
+describe('deadline of a call', () => {
+  it("is the earlier of the caller's and the capability's time limit", async () => {
     const { bus, worker } = world({ timeoutSeconds: 2 })
     void ask(bus)
     void ask(bus, { timeoutMs: 500 })
@@ -128,7 +128,7 @@ describe('a deadline', () => {
     expect(worker.calls.map((call) => call.deadlineMs)).toEqual([2_000, 500, 2_000])
   })
 
-  it('aborts the signal of the handler, whose own word then counts', async () => {
+  it('aborts the signal of the handler, whose own answer is then returned', async () => {
     const { bus, worker, pass } = world({ timeoutSeconds: 2 })
     const asked = ask(bus)
     await pass(2_000)
@@ -138,7 +138,7 @@ describe('a deadline', () => {
     expect(await asked).toMatchObject({ fault: { message: 'no answer on the bus for 2 s' } })
   })
 
-  it('is no withdrawal, although a handler that stops at its signal takes it for one', async () => {
+  it('is reported as timed-out, even if the handler reports its aborted signal as cancelled', async () => {
     const { bus, worker, pass, entry } = world({ timeoutSeconds: 2 })
     const asked = ask(bus)
     await pass(2_000)
@@ -153,7 +153,7 @@ describe('a deadline', () => {
     expect(entry.health.successRate).toBe(0)
   })
 
-  it('answers the caller even if the handler ignores its signal', async () => {
+  it('ends the call even if the handler ignores its signal', async () => {
     const { bus, worker, pass, entry } = world({ timeoutSeconds: 2 })
     const asked = ask(bus)
     await pass(2_000)
@@ -164,7 +164,7 @@ describe('a deadline', () => {
     worker.finish(reply('too late'))
   })
 
-  it('leaves open whether a change that was not answered for took effect', async () => {
+  it('leaves the outcome of a change unknown if the handler did not answer', async () => {
     const { bus, pass } = world({ timeoutSeconds: 2, effect: 'writes' })
     const asked = ask(bus)
     await pass(2_000)
@@ -172,7 +172,7 @@ describe('a deadline', () => {
     expect(await asked).toMatchObject({ fault: { kind: 'unknown-outcome', code: 'timeout' } })
   })
 
-  it('that the caller cut short is not held against the provider', async () => {
+  it("that the caller set shorter than the capability's does not count against the provider", async () => {
     const { bus, pass, entry } = world({ timeoutSeconds: 30 })
     const asked = ask(bus, { timeoutMs: 200 })
     await pass(200)
@@ -181,7 +181,7 @@ describe('a deadline', () => {
     expect(entry.health.samples).toBe(0)
   })
 
-  it('that has passed before a provider was found calls no provider', async () => {
+  it('that passes before a provider was chosen ends the call without running a handler', async () => {
     const clock = manualClock()
     const worker = held()
     const bus = node('a', {
@@ -198,8 +198,8 @@ describe('a deadline', () => {
   })
 })
 
-describe('a slot', () => {
-  it('stays taken while a handler that was cut off is still at work', async () => {
+describe('slot of a provider', () => {
+  it('stays taken while a timed-out handler is still running', async () => {
     const { bus, worker, pass, entry } = world({ timeoutSeconds: 2, maxConcurrent: 1 })
     const asked = ask(bus)
     await pass(2_000)
@@ -214,7 +214,7 @@ describe('a slot', () => {
     expect([entry.inFlight, worker.calls[0]?.ticket?.stillWorking]).toEqual([0, undefined])
   })
 
-  it('is free again after five seconds even if the handler never ends', async () => {
+  it('is freed after five seconds even if the handler never ends', async () => {
     const { bus, worker, pass, entry } = world({ timeoutSeconds: 2, maxConcurrent: 1 })
     const asked = ask(bus)
     await pass(2_000)
@@ -227,7 +227,7 @@ describe('a slot', () => {
     expect(entry.inFlight).toBe(0)
   })
 
-  it('is waited for in turn, at most ten seconds', async () => {
+  it('is waited for in order, for ten seconds at most', async () => {
     const { bus, worker, pass, entry } = world({ maxConcurrent: 1 })
     const [first, second, third] = [ask(bus), ask(bus), ask(bus)]
     await settled()
@@ -243,7 +243,7 @@ describe('a slot', () => {
     expect([entry.inFlight, entry.waiting.size]).toEqual([0, 0])
   })
 
-  it('has a queue that is bounded', async () => {
+  it('has a queue of at most 128 calls', async () => {
     const { bus, worker, entry } = world({ maxConcurrent: 1 })
     const asked = Array.from({ length: 130 }, () => ask(bus))
     expect(await asked.at(-1)).toMatchObject({ fault: { kind: 'busy', begun: false } })
@@ -255,7 +255,7 @@ describe('a slot', () => {
     expect(await Promise.all(asked.slice(0, 129))).toEqual(Array.from({ length: 129 }, (_, turn) => reply(turn)))
   })
 
-  it('is not taken by a caller who left the queue', async () => {
+  it('is not taken by a caller that left the queue', async () => {
     const { bus, worker, entry } = world({ maxConcurrent: 1 })
     const controller = new AbortController()
     const first = ask(bus)
@@ -270,8 +270,8 @@ describe('a slot', () => {
   })
 })
 
-describe('cancelling', () => {
-  it('reaches the handler with the reason of the caller', async () => {
+describe('cancelling a call', () => {
+  it("aborts the signal of the handler with the caller's reason", async () => {
     const { bus, worker, pass, entry } = world()
     const controller = new AbortController()
     const asked = ask(bus, { signal: controller.signal })
@@ -286,13 +286,13 @@ describe('cancelling', () => {
     expect(entry.inFlight).toBe(0)
   })
 
-  it('before the call begins calls no provider', async () => {
+  it('before it begins runs no handler', async () => {
     const { bus, worker } = world()
     expect(await ask(bus, { signal: AbortSignal.abort() })).toMatchObject({ fault: { kind: 'cancelled' } })
     expect(worker.calls).toEqual([])
   })
 
-  it('returns the answer of a handler that finished nevertheless', async () => {
+  it('returns the answer of a handler that finished all the same', async () => {
     const { bus, worker } = world({ effect: 'writes' })
     const controller = new AbortController()
     const asked = ask(bus, { signal: controller.signal })
@@ -302,7 +302,7 @@ describe('cancelling', () => {
     expect(await asked).toEqual(reply('done before I heard'))
   })
 
-  it('a rehearsal leaves nothing open, as nothing was to happen', async () => {
+  it('leaves no unknown outcome for a timed-out rehearsal', async () => {
     const clock = manualClock()
     const worker = held()
     const bus = node('a', { clock, admit: (call, _, proceed) => proceed({ ...call, rehearsal: true }) })
@@ -315,7 +315,7 @@ describe('cancelling', () => {
     expect(await asked).toMatchObject({ fault: { kind: 'timed-out' } })
   })
 
-  it('all of them at once ends every call and every stream', async () => {
+  it('on close of the bus ends every call and every stream', async () => {
     const { bus, worker, pass } = world()
     bus.registerCapability(
       streaming({ name: 'x.stream' }, async function* (call) {
@@ -337,8 +337,8 @@ describe('cancelling', () => {
   })
 })
 
-describe('a call of a name that nobody offers', () => {
-  it('still goes through the chain, which records the attempt', async () => {
+describe('a call of an unknown capability', () => {
+  it('still goes through the pipeline, which records the attempt', async () => {
     const seen: unknown[] = []
     const bus = node('a', {
       admit: (call, offer, proceed) => {
@@ -351,15 +351,15 @@ describe('a call of a name that nobody offers', () => {
     expect(bus.recentTraces()).toMatchObject([{ capability: 'no.such', toNode: undefined, result: 'not_found' }])
   })
 
-  it('adds no invented name to the counters', async () => {
+  it('does not add its name to the counters', async () => {
     const bus = node('a')
     for (let count = 0; count < 100; count++) await bus.call(`no.such.${count}`, undefined, {}, ME)
     expect(bus.stats().capabilities).toMatchObject([{ name: 'unknown', calls: 100, errors: { not_found: 100 } }])
   })
 })
 
-describe('a provider that is cut off', () => {
-  it('is counted, and one that answers in time is not', async () => {
+describe('a handler that exceeds its deadline', () => {
+  it('is counted as cut off, and one that answers in time is not', async () => {
     const clock = manualClock()
     const bus = node('a', { clock })
     bus.registerCapability(answering({ name: 'x.y' }, echo))
@@ -377,8 +377,8 @@ describe('a provider that is cut off', () => {
   })
 })
 
-describe('a caller that wants only the end of a stream', () => {
-  it('gets progress in numbers and texts, and nothing else that the frames contain', async () => {
+describe('a unary call of a streaming capability', () => {
+  it('gets progress numbers and texts from the frames, and no other frame data', async () => {
     const bus = node('a')
     bus.registerCapability(
       streaming({ name: 'x.y' }, async function* () {
@@ -402,15 +402,15 @@ describe('a caller that wants only the end of a stream', () => {
   })
 })
 
-describe('a chain that throws', () => {
-  it('is our mistake and ends the call', async () => {
+describe('a pipeline that throws', () => {
+  it('ends the call with an internal error', async () => {
     const bus = node('a', { admit: () => Promise.reject(new Error('disk full')) })
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     expect(await ask(bus)).toMatchObject({ fault: { kind: 'internal' } })
     expect(bus.recentTraces()).toMatchObject([{ result: 'internal_error' }])
   })
 
-  it('and one that drops the ticket get an error that names the cause', async () => {
+  it('or drops the call ticket ends the call with an internal error and logs the cause', async () => {
     const logged: { err?: Error }[] = []
     const log = { warn: () => undefined, error: (details: object) => logged.push(details) }
     const bus = node('a', { log, admit: (call, _, proceed) => proceed({ ...call, ticket: undefined }) })

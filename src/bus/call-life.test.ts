@@ -11,8 +11,8 @@ import { ProviderHealth } from './health.ts'
 import { checkReplySchema } from './schema.ts'
 import { StickySessions } from './sticky-sessions.ts'
 
-describe('what a call leaves behind', () => {
-  it('is no listener on the signal of its caller', async () => {
+describe('state after a call', () => {
+  it('contains no listener on the signal of the caller', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     const { signal } = new AbortController()
@@ -20,7 +20,7 @@ describe('what a call leaves behind', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
-  it('is a trace id of the moment when it began', async () => {
+  it('contains a trace id with the time at which the call began', async () => {
     const clock = manualClock()
     const bus = node('a', { clock })
     bus.registerCapability(answering({ name: 'x.y' }, echo))
@@ -38,7 +38,7 @@ describe('what a call leaves behind', () => {
     expect([timeOf(earlier), timeOf(later)]).toEqual([clock.now() - 32_768, clock.now()])
   })
 
-  it('is one sample of a provider that was probed and is back', () => {
+  it('contains one latency sample for a provider that recovered by a probe', () => {
     const health = new ProviderHealth()
     for (let count = 0; count < 5; count++)
       health.record({ success: false, latencyMs: 1, nowMs: 0, isProbe: false, mayEject: true })
@@ -47,7 +47,7 @@ describe('what a call leaves behind', () => {
     expect([health.samples, health.p50Ms]).toEqual([1, 20])
   })
 
-  it('is a binding that a sweep soon after does not end, on a node that has run for months', () => {
+  it('contains a session binding that a sweep soon afterwards keeps, on a node with a long uptime', () => {
     const sticky = new StickySessions()
     const identity = { nodeId: 'b', instanceId: 'default', isLocal: false, owner: 'b' }
     const entry = new CapabilityEntry({ ...identity, offer: offered({ name: 'llm.chat' }), lastSeenMs: 0 })
@@ -58,7 +58,7 @@ describe('what a call leaves behind', () => {
   })
 })
 
-describe('the end of a call', () => {
+describe('end of a call', () => {
   /** A call, and a listener that writes down with which cause it was told. */
   function opened() {
     const ticket = openCallTicket(undefined, 0)
@@ -84,7 +84,7 @@ describe('the end of a call', () => {
     expect(ticket.signal.reason).toMatchObject({ name: 'AbortError' })
   })
 
-  it('is not reported to a listener that was removed, the first or a later one', () => {
+  it('is not reported to a listener that was removed', () => {
     const { ticket, told, listener } = opened()
     const another = (name: string) => ({ callEnded: (): void => void told.push(name) })
     const [second, third] = [another('second'), another('third')]
@@ -95,7 +95,7 @@ describe('the end of a call', () => {
     expect(told).toEqual(['third'])
   })
 
-  it('because the caller left does not count against a provider that ignored the signal', async () => {
+  it('by cancellation does not count against a provider that ignored the signal', async () => {
     const clock = manualClock()
     const bus = node('a', { clock })
     bus.registerCapability(answering({ name: 'x.y', effect: 'writes' }, () => new Promise(() => undefined)))
@@ -109,7 +109,7 @@ describe('the end of a call', () => {
     expect(bus.registry.named('x.y')[0]?.health.samples).toBe(0)
   })
 
-  it('leaves work behind until the last of several providers has stopped', async () => {
+  it('leaves work running until the last of several providers has stopped', async () => {
     const { ticket } = opened()
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     ticket.linger(first.promise)
@@ -123,8 +123,8 @@ describe('the end of a call', () => {
   })
 })
 
-describe('the reference to the record of a call', () => {
-  it('names only the approval or the grant that the call depended on', () => {
+describe('reference to the ledger record of a call', () => {
+  it('contains only the approval or the grant that the call depended on', () => {
     const record = { traceId: 't', logIndex: 1, endLogIndex: 2 }
     const encoded = { trace_id: 't', log_index: 1, end_log_index: 2 }
     expect(encodeCallRecordReference(record)).toEqual(encoded)
@@ -133,7 +133,7 @@ describe('the reference to the record of a call', () => {
   })
 })
 
-describe('a handler', () => {
+describe('handler of a capability', () => {
   it('gets rehearsal false unless the caller requested a rehearsal', async () => {
     const bus = node('a')
     const seen: unknown[] = []
@@ -161,7 +161,7 @@ describe('a handler', () => {
     expect(bus.recentTraces(1)[0]?.stages['provider']).toBe(7)
   })
 
-  it('answers content blocks only', async () => {
+  it('may return only content blocks as content', async () => {
     const bus = node('a')
     const content = [{ type: 'text', text: 'x' }, 5] as unknown as readonly ContentBlock[]
     bus.registerCapability(answering({ name: 'x.y' }, async () => ({ ok: true, value: { data: {}, content } })))
@@ -170,7 +170,7 @@ describe('a handler', () => {
 })
 
 describe('an answer of another node', () => {
-  it('that contradicts its contract and one that cannot be checked get different faults', () => {
+  it('gets different faults if it contradicts its contract and if it cannot be checked', () => {
     const offer = { ...offered({ name: 'x.y', responseSchema: { type: 'string' } }), isFromPeer: true as const }
     expect(checkReplySchema(offer, { data: 5 })?.message).toMatch(/does not allow/)
     const costly = { ...offer, responseSchema: { uniqueItems: true } }

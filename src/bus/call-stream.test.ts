@@ -91,7 +91,7 @@ describe('a streamed call', () => {
     await stream.return()
   })
 
-  it('is withdrawn when its consumer leaves the loop', async () => {
+  it('is cancelled when its consumer leaves the loop', async () => {
     const { bus, state, entry } = counter()
     for await (const frame of bus.stream('count.up', [1, 0], {}, ME)) if (frame.data === 3) break
     expect(state.letGo).toBe(true)
@@ -101,7 +101,7 @@ describe('a streamed call', () => {
     expect(bus.stats().capabilities[0]?.activeStreams).toBe(0)
   })
 
-  it('is withdrawn at the end of a block that disposes of it', async () => {
+  it('is cancelled at the end of a block that disposes of it', async () => {
     const { bus, entry } = counter()
     {
       await using stream = bus.stream('count.up', [1, 0], {}, ME)
@@ -110,7 +110,7 @@ describe('a streamed call', () => {
     expect(entry?.inFlight).toBe(0)
   })
 
-  it('ends with its deadline when nobody reads it, which does not count against the provider', async () => {
+  it('ends at its deadline when it is not read, which does not count against the provider', async () => {
     const { bus, clock, state, entry } = counter({ timeoutSeconds: 2 })
     const stream = bus.stream('count.up', [1, 0], {}, ME)
     await settled()
@@ -125,7 +125,7 @@ describe('a streamed call', () => {
     expect(await stream.next()).toEqual({ done: true, value: undefined })
   })
 
-  it('of a provider that hangs still ends for its consumer', async () => {
+  it('ends at its deadline for its consumer when the provider hangs', async () => {
     const clock = manualClock()
     const bus = node('a', { clock })
     bus.registerCapability(
@@ -150,7 +150,7 @@ describe('a streamed call', () => {
     expect(bus.stats().inFlight).toBe(0)
   })
 
-  it('does not count the time of its consumer as the time of its provider', async () => {
+  it('does not count the time of its consumer as latency of its provider', async () => {
     const { bus, clock, entry } = counter()
     const stream = bus.stream('count.up', [1, 0], {}, ME)
     for (let taken = 0; taken < 5; taken++) {
@@ -161,7 +161,7 @@ describe('a streamed call', () => {
     expect(entry?.latency.latencyMs).toBeLessThan(1)
   })
 
-  it('of something that does not stream has no frames, only an outcome', async () => {
+  it('of a capability that does not stream has no frames, only an outcome', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     const stream = bus.stream('x.y', [1, 0], { a: 1 }, ME)
@@ -169,7 +169,7 @@ describe('a streamed call', () => {
     expect(await stream.outcome).toMatchObject(reply({ a: 1 }))
   })
 
-  it.each(['here', 'on another node'])('asked for as one answer tells its progress on the way, %s', async (where) => {
+  it.each(['here', 'on another node'])('made as a unary call reports its progress on the way, %s', async (where) => {
     const [bus, other] = [node('a'), node('b')]
     const provider = where === 'here' ? bus : other
     provider.registerCapability(
@@ -190,7 +190,7 @@ describe('a streamed call', () => {
     ])
   })
 
-  it.each(['here', 'on another node'])('asked for as one answer tells a text piece by piece, %s', async (where) => {
+  it.each(['here', 'on another node'])('made as a unary call reports its text piece by piece, %s', async (where) => {
     const [bus, other] = [node('a'), node('b')]
     const provider = where === 'here' ? bus : other
     provider.registerCapability(
@@ -210,7 +210,7 @@ describe('a streamed call', () => {
     ])
   })
 
-  it('is withdrawn when the transport can deliver no more', async () => {
+  it('is cancelled when the transport can deliver no more frames', async () => {
     const { bus, state, entry } = counter()
     let delivered = 0
     const inbound = callOf('count.up', { caller: { kind: 'peer', id: 'p', level: 'member' }, deadlineMs: 10_000 })
@@ -239,7 +239,7 @@ describe('a streamed call', () => {
     expect(await stream.outcome).toMatchObject({ fault: { code: 'schema_mismatch' } })
   })
 
-  it('whose provider throws between frames ends in a fault after the frames that came', async () => {
+  it('ends in a fault after the frames produced so far when the provider throws', async () => {
     const bus = node('a')
     bus.registerCapability(
       streaming({ name: 'x.y' }, async function* (): AsyncGenerator<StreamFrame, ReturnType<typeof reply>> {

@@ -11,11 +11,11 @@ describe('caller key', () => {
     [PEER, 'peer:ed25519:AAAA', 'peer:ed25519:AAAA'],
     [{ ...PEER, actor: 'claude' }, 'peer:ed25519:AAAA/claude', 'peer:ed25519:AAAA'],
     [{ ...PEER, actor: 'peer:ed25519:BBBB/claude' }, 'peer:ed25519:AAAA/peer:ed25519:BBBB/claude', 'peer:ed25519:AAAA'],
-  ])('of %o is %s, for which %s answers', (caller, key, account) => {
+  ])('of %o is %s, with the account key %s', (caller, key, account) => {
     expect([toCallerKey(caller), toAccountKey(caller), toAccountKeyFromCallerKey(key)]).toEqual([key, account, account])
   })
 
-  it('contains the calling node and the caller that it speaks for', () => {
+  it('is parsed into the calling node and the actor that it calls for', () => {
     expect(
       ['claude', 'service:x/y', 'peer:a', 'peer:a/claude', 'peer:a/peer:b/claude'].map(parsePeerCallerKey),
     ).toEqual([

@@ -47,8 +47,8 @@ const dim = (seen: unknown[] = []): Capability =>
     },
   })
 
-describe('a change', () => {
-  it('gives one and the same plan to assess and to act', async () => {
+describe('change definition', () => {
+  it('passes one and the same plan to assess and to act', async () => {
     const seen: unknown[] = []
     const bus = registered(planning(), dim(seen))
     const outcome = await bus.call('lamp.dim', undefined, { level: 7, lamp: 'hall' }, ME)
@@ -58,7 +58,7 @@ describe('a change', () => {
     expect(acted[1]).toBe(assessed[1])
   })
 
-  it('answers with the mistake that its plan found, assessed as something that only reads', async () => {
+  it('returns the argument error found by its plan, and assesses the call as reading', async () => {
     const { offer } = dim()
     const body = { level: 7, lamp: 'none' }
     expect(await offer.plan?.(callOf(offer, body))).toMatchObject({
@@ -69,14 +69,14 @@ describe('a change', () => {
     expect(await bus.call('lamp.dim', undefined, body, ME)).toMatchObject({ fault: { message: 'no lamp' } })
   })
 
-  it('is assessed as the change it is where its family has reasons not to tell the mistake', async () => {
+  it('assesses an argument error as the change itself if the family has reasons against the call', async () => {
     const { offer } = dim()
     expect(await offer.plan?.(callOf(offer, { level: 101, lamp: 'none' }))).toMatchObject({
       assessment: { effect: 'writes', reasons: [{ rule: 'bright' }] },
     })
   })
 
-  it('rehearses instead of acting, or says that it cannot', async () => {
+  it('rehearses instead of acting, or reports that it is unsupported', async () => {
     const seen: unknown[] = []
     const bus = registered(planning({ rehearsal: true }), dim(seen), plain('door.open', 'sensitive'))
     expect(await bus.call('lamp.dim', undefined, { level: 7, lamp: 'x' }, ME)).toEqual(ok({ data: { would: 7 } }))
@@ -84,7 +84,7 @@ describe('a change', () => {
     expect(await bus.call('door.open', undefined, {}, ME)).toMatchObject({ fault: { kind: 'unsupported' } })
   })
 
-  it('is not carried out without a plan, nor with one of another definition', async () => {
+  it('does not act without a plan or with a plan of another definition', async () => {
     const unplanned = registered(node('a', { admit: (call, _, next) => next(call) }), dim())
     expect(await unplanned.call('lamp.dim', undefined, { level: 1, lamp: 'x' }, ME)).toMatchObject({
       fault: { kind: 'internal' },
@@ -98,7 +98,7 @@ describe('a change', () => {
     })
   })
 
-  it('is carried out if its contract was registered again unchanged while the call waited', async () => {
+  it('acts on a plan of an identical contract that was registered again meanwhile', async () => {
     const before = dim()
     const bus = node('a', {
       admit: async (call, _, next) => next({ ...call, planned: await before.offer.plan?.(call) }),
@@ -108,7 +108,7 @@ describe('a change', () => {
     )
   })
 
-  it('may stream', async () => {
+  it('can stream frames', async () => {
     const change = defineChange({
       ...words,
       name: 'blind.move',
@@ -134,7 +134,7 @@ describe('a change', () => {
   })
 })
 
-describe('a registration', () => {
+describe('registration', () => {
   it.each(['writes', 'sensitive', 'admin'] as const)(
     'of a capability that %s is refused without an assessment',
     (effect) => {
@@ -145,7 +145,7 @@ describe('a registration', () => {
     },
   )
 
-  it('of what changes something takes a change that says what it would do; anything else does not compile', () => {
+  it('of a capability that changes something requires defineChange with assess, checked by the compiler', () => {
     // @ts-expect-error what changes something is no tool but a change
     const tool = defineTool({ ...words, name: 'x', input: z.strictObject({}), effect: 'writes' })
     expect(node('a').registerCapability(tool.handledBy(async () => ok({ data: 1 })))).toMatchObject({ ok: false })
@@ -156,8 +156,8 @@ describe('a registration', () => {
   })
 })
 
-describe('a handler that calls on', () => {
-  it('passes on caller, trace, deadline, cancellation, locks, rehearsal and what hops are left', async () => {
+describe('a handler that calls another capability', () => {
+  it('passes on caller, trace, deadline, held locks, rehearsal and remaining hops', async () => {
     const calls: Call[] = []
     const inner = readingTool('in.look', async (_, call) => {
       calls.push(call)
@@ -187,7 +187,7 @@ describe('a handler that calls on', () => {
     })
   })
 
-  it('is not restricted to profiles by a composing tool, but by one that passes calls on', async () => {
+  it('passes the profiles of the caller on, unless its own tool composes others', async () => {
     const restrictions = { profiles: ['voice'], devices: ['device:lamp'], effects: ['reads'] } as const
     const caller = { kind: 'principal', id: 'kitchen', role: 'agent', restrictions } as const
     const callers: Call['caller'][] = []
@@ -206,7 +206,7 @@ describe('a handler that calls on', () => {
     expect(callers).toEqual([{ ...caller, restrictions: rest }, caller])
   })
 
-  it('gives the other call no more time than is left, and takes it along when it is withdrawn', async () => {
+  it('limits the inner call to the remaining time and cancels it with the outer call', async () => {
     let heard: AbortSignal | undefined
     const inner = readingTool('in.wait', (_, call) => {
       heard = call.signal
@@ -223,7 +223,7 @@ describe('a handler that calls on', () => {
     expect(heard?.aborted).toBe(true)
   })
 
-  it('streams on', async () => {
+  it('can stream from the inner call', async () => {
     const inner = streaming({ name: 'in.count' }, async function* () {
       yield { event: 'n', data: 1 }
       return ok({ data: 'done' })
@@ -235,7 +235,7 @@ describe('a handler that calls on', () => {
     expect(await registered(node('a'), outer, inner).call('out.count', undefined, {}, ME)).toEqual(ok({ data: 1 }))
   })
 
-  it('rehearses by calling on, where it changes nothing itself', async () => {
+  it('rehearses by calling on if it changes nothing itself', async () => {
     const rehearsals: boolean[] = []
     const inner = readingTool('in.look', async (_, call) => {
       rehearsals.push(call.rehearsal)

@@ -37,7 +37,7 @@ function effectOf(bus: CapabilityBus, name: string): string | undefined {
   return bus.offer(name)?.effect
 }
 
-describe('a contract', () => {
+describe('capability contract', () => {
   it('is chosen before the call is validated, and only its providers are asked', async () => {
     const { bus, asked, judged, meet } = caller()
     const text = { type: 'object', properties: { value: { type: 'string' } } }
@@ -50,7 +50,7 @@ describe('a contract', () => {
     expect(await bus.call('x.y', [1, 0], { value: 1 }, ME)).toMatchObject({ fault: { kind: 'invalid-arguments' } })
   })
 
-  it('of another effect, time-out, trust, secrets, idempotence or place is another', () => {
+  it('differs by effect, time-out, trust, secrets, idempotence and node binding, but not by params or limits', () => {
     for (const other of [
       { effect: 'writes' },
       { timeoutSeconds: 1 },
@@ -70,7 +70,7 @@ describe('a contract', () => {
     expect(bus.registry.contracts('x.y').contracts.length).toBe(1)
   })
 
-  it('is not retried at a provider of another', async () => {
+  it('is never mixed with another in retries', async () => {
     const asked: string[] = []
     const { bus, meet } = caller({
       remote: {
@@ -88,7 +88,7 @@ describe('a contract', () => {
     expect(asked.length).toBeGreaterThan(1)
   })
 
-  it('of the session stays in use although another one is shown first', async () => {
+  it('of a session stays in use although another contract is listed first', async () => {
     const { bus, asked, meet } = caller()
     meet('b', { name: 'x.y', effect: 'writes' })
     await bus.call('x.y', [1, 0], {}, { ...ME, sessionId: 's' })
@@ -97,7 +97,7 @@ describe('a contract', () => {
     expect(asked).toEqual(['b', 'b'])
   })
 
-  it('with a provider that is there comes before one without', async () => {
+  it('with an available provider is preferred to one without', async () => {
     const { bus, asked, meet } = caller()
     for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'x.y' })
     meet('d', { name: 'x.y', timeoutSeconds: 1 })
@@ -106,7 +106,7 @@ describe('a contract', () => {
     expect(asked).toEqual(['d'])
   })
 
-  it('that a caller on another node means is the one that serves it', async () => {
+  it('meant by a caller on another node is found by its schema hash', async () => {
     const bus = node('a')
     const text = { type: 'object', properties: { v: { type: 'string' } } }
     bus.registerCapability(answering({ name: 'x.y', requestSchema: text, params: { n: 1 } }, async () => reply('text')))
@@ -122,7 +122,7 @@ describe('a contract', () => {
     }
   })
 
-  it('that changed while a call was on its way runs nothing of the new one', async () => {
+  it('that changed during a call runs no handler of the new contract', async () => {
     let ran = 0
     const bus = node('a', {
       admit: (call, _, proceed) => {
@@ -141,7 +141,7 @@ describe('a contract', () => {
     expect(ran).toBe(0)
   })
 
-  it('that changed runs nothing of the new one for a session, either', async () => {
+  it('that changed runs no handler of the new contract in a session either', async () => {
     let [ran, changes] = [0, false]
     const count = async (): Promise<ReturnType<typeof reply>> => {
       ran++
@@ -161,7 +161,7 @@ describe('a contract', () => {
     expect(ran).toBe(1)
   })
 
-  it('of another node that changed while a call was on its way is not asked by the old judgement', async () => {
+  it('of another node that changed during a call is not called under the old assessment', async () => {
     const asked: string[] = []
     const bus = node('a', {
       admit: (call, _, proceed) => {
@@ -185,7 +185,7 @@ describe('a contract', () => {
     expect(asked).toEqual([])
   })
 
-  it('is two where instances that shared one get locks of their own', () => {
+  it('is split in two when its instances get different locks', () => {
     const bus = node('a')
     const facts = (n: number): OfferFacts => ({ name: 'x.y', params: { n }, matches: { n: 'equals' } })
     const lockOf = (n: number): unknown =>
@@ -196,7 +196,7 @@ describe('a contract', () => {
     expect([lockOf(1), lockOf(2), bus.registry.contracts('x.y').contracts.length]).toEqual(['thing:1', 'thing:2', 2])
   })
 
-  it('stays the same when only words or limits of its provider change', async () => {
+  it('stays the same when only texts or limits of its provider change', async () => {
     const bus = node('a', {
       admit: (call, _, proceed) => {
         bus.registerCapability(answering({ name: 'x.y', title: 'Another', maxConcurrent: 3 }, echo))
@@ -207,7 +207,7 @@ describe('a contract', () => {
     expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ ok: true })
   })
 
-  it('has the lock and the assessment of the very instance that runs', () => {
+  it('has the lock and the assessment of the instance that runs', () => {
     const bus = node('a')
     for (const n of [1, 2])
       bus.registerCapability(
@@ -218,8 +218,8 @@ describe('a contract', () => {
   })
 })
 
-describe('the providers of a contract', () => {
-  it('on a node are those of that node alone', () => {
+describe('providers of a contract', () => {
+  it('placed on a node are those of that node only', () => {
     const { bus, meet } = caller()
     meet('b', { name: 'x.y', params: { n: 1 } }, { name: 'x.y', params: { n: 2 } })
     meet('c', { name: 'x.y' })
@@ -228,7 +228,7 @@ describe('the providers of a contract', () => {
     expect([on('b'), on('c'), on('d'), on(undefined)?.length]).toEqual([['b', 'b'], ['c'], [], 3])
   })
 
-  it('lend it the schemas of the first that has shown them', async () => {
+  it('share the schemas of the first provider that announced them', async () => {
     const { bus, asked } = caller()
     const requestSchema = { type: 'object', required: ['value'] }
     const { schemas, ...facts } = describeOwnCapability(offered({ name: 'x.y', requestSchema }))
@@ -249,7 +249,7 @@ describe('the providers of a contract', () => {
   })
 })
 
-describe('an answer of a node whose schemas have not come', () => {
+describe('an answer of a node that has not announced its schemas', () => {
   const answerText: RemoteProviderClient = {
     call: () => Promise.resolve(reply('a text')),
     stream: () => Promise.reject(new Error('not here')),
@@ -267,7 +267,7 @@ describe('an answer of a node whose schemas have not come', () => {
     })
   })
 
-  it('is that node’s failure, though the schemas are our own', async () => {
+  it('counts as a failure of that node, even if the schemas are from this node', async () => {
     const { bus } = caller({ remote: answerText })
     const tool = defineTool({
       name: 'x.y',
@@ -287,8 +287,8 @@ describe('an answer of a node whose schemas have not come', () => {
   })
 })
 
-describe('where providers of one name disagree', () => {
-  it('no node lowers what another node demands', async () => {
+describe('providers of one name with different contracts', () => {
+  it('get the strictest effect and all secrets that any of them requires', async () => {
     const { bus, judged, meet } = caller()
     meet('b', { name: 'lock.open', effect: 'writes', secrets: ['pin'] })
     meet('m', { name: 'lock.open', effect: 'reads' })
@@ -301,7 +301,7 @@ describe('where providers of one name disagree', () => {
     expect(judged).toHaveLength(3)
   })
 
-  it('a demand is lowered neither by secrets alone, nor by an effect alone, nor by naming a secret twice', () => {
+  it('lower a requirement neither by fewer secrets, nor by a weaker effect, nor by duplicate names', () => {
     for (const lax of [
       { effect: 'writes' },
       { effect: 'reads', secrets: ['pin'] },
@@ -318,7 +318,7 @@ describe('where providers of one name disagree', () => {
     }
   })
 
-  it('a changed demand applies to every provider at once', () => {
+  it('all follow a changed requirement at once', () => {
     const { bus, meet } = caller()
     const atM = () => {
       const offer = bus.registry.offer('lock.open', undefined, 'm')
@@ -338,7 +338,7 @@ describe('where providers of one name disagree', () => {
     expect(atM()[1] ?? []).toEqual([])
   })
 
-  it('a contract that became stricter is still evaluated in bounded steps', async () => {
+  it('are still validated in bounded steps when their contract became stricter', async () => {
     const { bus, judged, meet } = caller()
     const list = { type: 'object', properties: { v: { type: 'array', items: { $ref: '#/$defs/a' } } } }
     const a = { anyOf: Array.from({ length: 300 }, (_, at) => ({ const: `${'x'.repeat(9)}${at}` })) }
@@ -351,7 +351,7 @@ describe('where providers of one name disagree', () => {
     expect(outcome).toMatchObject({ fault: { kind: 'invalid-arguments', details: { issues: [{ code: 'cost' }] } } })
   })
 
-  it('a contract that became stricter keeps its offer while nothing changes, and its validators with it', () => {
+  it('keep their offer and its validators when their contract became stricter and nothing else changed', () => {
     const { bus, meet } = caller()
     meet('b', { name: 'x.y' })
     meet('c', { name: 'x.y', effect: 'writes' })
@@ -366,7 +366,7 @@ describe('where providers of one name disagree', () => {
   it.each([
     ['b', 'c'],
     ['c', 'b'],
-  ])('of equally many nodes the stricter contract is shown first, on %s rather than %s', (strict, lax) => {
+  ])('of equally many nodes list the stricter contract first, that of %s before that of %s', (strict, lax) => {
     for (const isStrictFirst of [true, false]) {
       const { bus, meet } = caller()
       if (isStrictFirst) meet(strict, { name: 'x.y', effect: 'sensitive' })
@@ -377,7 +377,7 @@ describe('where providers of one name disagree', () => {
     }
   })
 
-  it('of equal contracts the one whose node comes first by name is shown first, whatever the order of arrival', () => {
+  it('of equal strictness are listed by node name, whatever the order of arrival', () => {
     for (const nodeIds of [
       ['b', 'c'],
       ['c', 'b'],
@@ -389,7 +389,7 @@ describe('where providers of one name disagree', () => {
     }
   })
 
-  it('a wrong answer of our own tool stays our mistake, although another instance made its contract stricter', async () => {
+  it("keep a wrong answer of this node's own tool an internal error when the contract became stricter", async () => {
     const bus = node('a')
     const facts = {
       title: 'Own',
@@ -410,7 +410,7 @@ describe('where providers of one name disagree', () => {
     })
   })
 
-  it('the strictest of this node’s own instances counts', async () => {
+  it('on this node get the strictest effect of its instances', async () => {
     const judged: string[] = []
     const bus = node('a', {
       admit: (call, offer, proceed) => {
@@ -424,7 +424,7 @@ describe('where providers of one name disagree', () => {
     expect(new Set(judged)).toEqual(new Set(['sensitive']))
   })
 
-  it('other nodes do not raise the effect of this node’s own handlers', () => {
+  it("on other nodes do not raise the effect of this node's own handlers", () => {
     const { bus, meet } = caller()
     bus.registerCapability(answering({ name: 'heat.get', anywhere: false }, echo))
     meet('m', { name: 'heat.get', effect: 'admin', anywhere: false })
@@ -432,7 +432,7 @@ describe('where providers of one name disagree', () => {
     expect(bus.registry.offer('heat.get', undefined, 'm')?.effect).toBe('admin')
   })
 
-  it('shows it, and not that there are several versions or instances', () => {
+  it('are listed as a disagreement, unless they only differ by version or instance', () => {
     const { bus, meet } = caller()
     meet('b', { name: 'x.y', effect: 'writes' }, { name: 'x.v' }, { name: 'x.s' }, { name: 'x.p', params: { n: 1 } })
     meet('c', { name: 'x.y' }, { name: 'x.v', version: [1, 1] }, { name: 'x.s', requestSchema: {} }, { name: 'x.p' })
@@ -445,7 +445,7 @@ describe('where providers of one name disagree', () => {
     expect(effectOf(bus, 'x.y')).toBe('writes')
   })
 
-  it('the contract of most nodes is shown, however many instances one of them has', () => {
+  it('are listed by the number of nodes, not of instances', () => {
     const { bus, meet } = caller()
     const many = Array.from({ length: 5 }, (_, n) => ({ name: 'x.y', timeoutSeconds: 1, params: { n } }))
     meet('a1', ...many)
@@ -457,7 +457,7 @@ describe('where providers of one name disagree', () => {
     expect(bus.registry.offer('x.y', undefined, 'nobody')?.timeoutSeconds).toBe(3)
   })
 
-  it('the demand falls to that of the remaining providers when the others leave', () => {
+  it('get the requirement of the remaining ones when the others leave', () => {
     const { bus, meet } = caller()
     meet('b', { name: 'x.y' })
     meet('c', { name: 'x.y', effect: 'admin' })
@@ -467,8 +467,8 @@ describe('where providers of one name disagree', () => {
   })
 })
 
-describe('whose answer', () => {
-  it('requires a node name when several other nodes offer a capability that is bound to its node', async () => {
+describe('node of a call', () => {
+  it('must be named when several other nodes offer a capability that is bound to its node', async () => {
     const { bus, asked, judged, meet } = caller()
     for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'heat.get', anywhere: false })
     expect(await bus.call('heat.get', undefined, {}, ME)).toMatchObject({
@@ -480,7 +480,7 @@ describe('whose answer', () => {
     expect(judged).toHaveLength(2)
   })
 
-  it('requires a node name even if the contracts differ, or only one is bound to its node', async () => {
+  it('must be named even if the contracts differ or only one is bound to its node', async () => {
     for (const other of [{ timeoutSeconds: 5 }, { anywhere: true }]) {
       const { bus, asked, meet } = caller()
       meet('b', { name: 'heat.get', anywhere: false })
@@ -490,7 +490,7 @@ describe('whose answer', () => {
     }
   })
 
-  it('needs no node name when only one node serves the requested version or params', async () => {
+  it('need not be named when only one node serves the requested version or params', async () => {
     for (const [other, body] of [
       [{ version: [2, 0] }, {}],
       [{ params: { zone: 2 }, matches: { zone: 'equals' } }, { params: { zone: 1 } }],
@@ -503,14 +503,14 @@ describe('whose answer', () => {
     }
   })
 
-  it('needs no node name for a capability of any node, although another version is bound to its node', async () => {
+  it('need not be named when only another version is bound to its node', async () => {
     const { bus, meet } = caller()
     for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'x.y' })
     meet('d', { name: 'x.y', version: [2, 0], anywhere: false })
     expect((await bus.call('x.y', [1, 0], {}, ME)).ok).toBe(true)
   })
 
-  it('is the session’s, once it has one', async () => {
+  it('is that of the session once a call of the session has named it', async () => {
     const { bus, asked, meet } = caller()
     for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'heat.get', anywhere: false })
     const session = { ...ME, sessionId: 's' }
@@ -520,7 +520,7 @@ describe('whose answer', () => {
     expect(asked).toEqual(['c', 'c'])
   })
 
-  it('is this node’s own if it has a provider, and none if its instances do not serve the call', async () => {
+  it('is this node if it serves the call, and must be named if none of its instances does', async () => {
     const { bus, asked, meet } = caller()
     const facts = { name: 'heat.get', anywhere: false, params: { zone: 1 }, matches: { zone: 'equals' } } as const
     bus.registerCapability(answering(facts, async () => reply('own')))
@@ -532,7 +532,7 @@ describe('whose answer', () => {
     expect(asked).toEqual([])
   })
 
-  it('is named in every answer of another node, with its device if that is known', async () => {
+  it('is named in every answer of another node, with the device if that is known', async () => {
     const [a, b] = [node('a'), node('b')]
     b.registerCapability(answering({ name: 'x.plain' }, async () => reply(1)))
     b.registerCapability(

@@ -18,7 +18,7 @@ class Bell extends TimerWheelEntry {
 }
 
 describe('deadline wheel', () => {
-  it('rings an alarm once, never early, and at most one spoke late', () => {
+  it('fires an entry once, never early, and less than one slot late', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 500 }), { maxLength: 30 }), (dueTimes) => {
         const wheel = new DeadlineWheel()
@@ -38,7 +38,7 @@ describe('deadline wheel', () => {
     )
   })
 
-  it('forgets an alarm that was cleared, whichever place it had', () => {
+  it('does not fire an entry that was cleared, whatever its position', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }), (keep) => {
         const wheel = new DeadlineWheel()
@@ -51,7 +51,7 @@ describe('deadline wheel', () => {
     )
   })
 
-  it('moves an alarm that is set again', () => {
+  it('moves an entry that is set again', () => {
     const wheel = new DeadlineWheel()
     const bell = new Bell()
     wheel.set(bell, 100)
@@ -62,7 +62,7 @@ describe('deadline wheel', () => {
     expect(bell.rang).toEqual([300])
   })
 
-  it('rings an earlier moment before a later one, whichever was set first', () => {
+  it('fires an earlier entry before a later one, whichever was set first', () => {
     const order: string[] = []
     const wheel = new DeadlineWheel()
     wheel.set(new Bell(() => order.push('later')), 200)
@@ -71,7 +71,7 @@ describe('deadline wheel', () => {
     expect(order).toEqual(['earlier', 'later'])
   })
 
-  it('lets an alarm set itself anew while it rings', () => {
+  it('allows an entry to set itself again while it fires', () => {
     const wheel = new DeadlineWheel()
     const bell: Bell = new Bell(() => wheel.set(bell, 50))
     wheel.set(bell, 10)

@@ -7,7 +7,7 @@ import { offered } from '../../test/bus-village.ts'
 
 const CODES = Object.keys(HTTP_STATUS_BY_ERROR_CODE).filter(isErrorCode)
 
-describe('codes between nodes', () => {
+describe('error codes between nodes', () => {
   // Spec 2 § 6 and CONTRACT § 9.
   it.each<[ErrorCode, number]>([
     ['schema_mismatch', 400],
@@ -21,11 +21,11 @@ describe('codes between nodes', () => {
     ['internal_error', 500],
     ['not_implemented', 501],
     ['partition', 503],
-  ])('%s is %d', (code, status) => {
+  ])('%s has the HTTP status %d', (code, status) => {
     expect(HTTP_STATUS_BY_ERROR_CODE[code]).toBe(status)
   })
 
-  it('name a quarantine as a partition, and a code of a family by its kind', () => {
+  it('are partition for a quarantine and that of the fault kind for a family code', () => {
     expect(toErrorCode({ kind: 'offline', code: 'quarantined', message: '' })).toBe('partition')
     expect(toErrorCode({ kind: 'not-found', code: 'ERR_NO_SUCH_DEVICE', message: '' })).toBe('not_found')
     expect(toErrorCode({ kind: 'busy', code: 'rate_limited', message: '' })).toBe('rate_limited')
@@ -35,7 +35,7 @@ describe('codes between nodes', () => {
     for (const code of CODES) expect(toErrorCode({ kind: toFaultKind(code), code, message: '' })).toBe(code)
   })
 
-  it('keep what makes a second try safe or unsafe, when only the code travels', () => {
+  it('keep the information whether a retry is safe', () => {
     const safe: ReadonlySet<FaultKind> = new Set(['busy', 'offline'])
     const kinds: readonly FaultKind[] = ['busy', 'offline', 'timed-out', 'failed', 'internal', 'unknown-outcome']
     for (const kind of kinds) {
@@ -44,7 +44,7 @@ describe('codes between nodes', () => {
     }
   })
 
-  it('carry the details that the contract names besides the message', () => {
+  it('are sent with message, retry time and details', () => {
     const fault = {
       kind: 'busy',
       code: 'capacity_exceeded',
@@ -60,7 +60,7 @@ describe('codes between nodes', () => {
     })
   })
 
-  it('are a closed set', () => {
+  it('are a closed set of names', () => {
     expect([isErrorCode('toString'), isErrorCode('schema_invalid')]).toEqual([false, false])
   })
 })

@@ -13,14 +13,14 @@ const GARBAGE: readonly (readonly [string, unknown])[] = [
   ['nothing', undefined],
   ['a text', 'done'],
   ['an empty object', {}],
-  ['an ok that is no boolean', { ok: 1, value: { data: 1 } }],
+  ['an object whose ok is not a boolean', { ok: 1, value: { data: 1 } }],
   ['a success without a value', { ok: true }],
   ['a success with null', { ok: true, value: null }],
   ['a success without data', { ok: true, value: {} }],
   ['content that is not a list', { ok: true, value: { data: 1, content: {} } }],
   ['content without a type', { ok: true, value: { data: 1, content: [{}] } }],
   ['usage that is not an object', { ok: true, value: { data: 1, usage: 5 } }],
-  ['a question without questions', { ok: true, value: { data: 1, inputRequired: {} } }],
+  ['a request for input without requests', { ok: true, value: { data: 1, inputRequired: {} } }],
   ['an origin that is not an object', { ok: true, value: { data: 1, from: 'here' } }],
   ['a device that is not a text', { ok: true, value: { data: 1, from: { device: 7 } } }],
   ['a failure without a fault', { ok: false }],
@@ -67,8 +67,8 @@ function slots(bus: CapabilityBus): number {
   return bus.registry.named('x.y')[0]?.inFlight ?? -1
 }
 
-describe('a handler that gives', () => {
-  it.each(GARBAGE)('%s is a mistake inside, and its slot is free again', async (_, given) => {
+describe('outcome of a handler', () => {
+  it.each(GARBAGE)('is an internal error, and the slot is freed, if it is %s', async (_, given) => {
     for (const handle of [() => Promise.resolve(given), () => given]) {
       const bus = bound(handle as UnaryHandler)
       expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject(MISTAKE)
@@ -76,13 +76,13 @@ describe('a handler that gives', () => {
     }
   })
 
-  it('an outcome synchronously is accepted', async () => {
+  it('may be returned synchronously', async () => {
     const bus = bound((() => reply('at once')) as unknown as UnaryHandler)
     expect(await bus.call('x.y', [1, 0], {}, ME)).toEqual(reply('at once'))
     expect(slots(bus)).toBe(0)
   })
 
-  it('an outcome whose members are inherited, hidden or computed has given its members, read once', async () => {
+  it('is read once, including inherited, hidden and computed members', async () => {
     let reads = 0
     class Answer {
       get data(): Json {
@@ -116,7 +116,7 @@ describe('a handler that gives', () => {
     })
   })
 
-  it('a sentence without end, or a time without end, has given as much of it as is recorded', async () => {
+  it('is cut to the recorded length of its message and to a retry time of one day', async () => {
     const fault = { kind: 'busy', message: 'x'.repeat(100_000), retryAfterMs: Infinity }
     const outcome = await answerOf(() => ({ ok: false, fault }))
     expect(outcome).toMatchObject({ ok: false, fault: { kind: 'busy', retryAfterMs: 86_400_000 } })
@@ -124,7 +124,7 @@ describe('a handler that gives', () => {
   })
 
   it.each([-5, NaN, Infinity, '7', 0.5])(
-    '%s for a number of tokens has given none, and metrics still count',
+    'keeps no token count of %s, and the metrics still work',
     async (tokensOut) => {
       const bus = bound((() => ({ ok: true, value: { data: 1, usage: { tokensIn: 3, tokensOut } } })) as never)
       const outcome = await bus.call('x.y', [1, 0], {}, ME)
@@ -133,7 +133,7 @@ describe('a handler that gives', () => {
     },
   )
 
-  it('something that only looks like a promise is a mistake inside', async () => {
+  it('is an internal error if it only resembles a promise', async () => {
     const thenable = new Proxy(
       {},
       {
@@ -147,7 +147,7 @@ describe('a handler that gives', () => {
     expect(slots(bus)).toBe(0)
   })
 
-  it('a fault has begun, unless it says that it did nothing', async () => {
+  it('with a fault counts as begun, unless it says that it did nothing', async () => {
     const fault = { kind: 'offline', message: 'away' } as const
     expect(await bound(async () => ({ ok: false, fault })).call('x.y', [1, 0], {}, ME)).toEqual({
       ok: false,
@@ -164,7 +164,7 @@ describe('a handler that gives', () => {
   })
 })
 
-describe('a stream that', () => {
+describe('stream of a handler', () => {
   async function streamed(handle: unknown, clock = manualClock()): Promise<readonly [Outcome, number]> {
     const bus = node('a', { clock })
     const stream = handle as Parameters<typeof streaming>[1]
@@ -174,7 +174,7 @@ describe('a stream that', () => {
   }
 
   it.each<[string, unknown]>([
-    ['is none', () => undefined],
+    ['is undefined', () => undefined],
     ['is null', () => null],
     [
       'throws at once',
@@ -197,7 +197,7 @@ describe('a stream that', () => {
         },
       }),
     ],
-  ])('%s is a mistake inside', async (_, handle) => {
+  ])('is an internal error if it %s', async (_, handle) => {
     expect(await streamed(handle)).toMatchObject([MISTAKE, 0])
   })
 
@@ -210,7 +210,7 @@ describe('a stream that', () => {
     ['data that JSON cannot say', { event: 'token', data: 5n }],
     ['data that contain themselves', { event: 'token', data: cyclic() }],
     ['data that are a function', { event: 'token', data: () => 1 }],
-  ])('gives %s for a frame has failed, and is closed', async (_, frame) => {
+  ])('fails and is closed if it yields %s as a frame', async (_, frame) => {
     let closed = false
     const handle = async function* () {
       try {
@@ -225,7 +225,7 @@ describe('a stream that', () => {
     expect(closed).toBe(true)
   })
 
-  it('is not async is read as well', async () => {
+  it('may be a synchronous generator', async () => {
     const bus = node('a')
     const handle = function* (): Generator<StreamFrame, Outcome, void> {
       yield { event: 'token', data: 1 }
@@ -237,7 +237,7 @@ describe('a stream that', () => {
     expect(await stream.outcome).toMatchObject(reply('done'))
   })
 
-  it('never waits for anything lets its own deadline come, and everybody else run', async () => {
+  it('that never waits blocks neither its deadline nor other calls', async () => {
     const bus = node('a', { clock: systemClock })
     let ended = false
     bus.registerCapability(
@@ -265,7 +265,7 @@ describe('a stream that', () => {
   })
 })
 
-describe('a call whose time', () => {
+describe('time limit of a call', () => {
   function counting(facts: Partial<Offer> = {}): {
     bus: CapabilityBus
     ran: Call[]
@@ -288,13 +288,13 @@ describe('a call whose time', () => {
     ['is a text', '1000', 'invalid-arguments'],
     ['is null', null, 'invalid-arguments'],
     ['is an object', {}, 'invalid-arguments'],
-    ['is of another type of number', 1_000n, 'invalid-arguments'],
-    ['is nothing, and negative', -0, 'timed-out'],
+    ['is a bigint', 1_000n, 'invalid-arguments'],
+    ['is -0', -0, 'timed-out'],
     ['is negative', -1, 'timed-out'],
-    ['is nothing', 0, 'timed-out'],
-    ['is less than can be told on a wire', 0.0001, 'timed-out'],
-    ['is negative without end', -Infinity, 'timed-out'],
-  ])('%s is refused, on record, and nothing runs', async (_, given, kind) => {
+    ['is 0', 0, 'timed-out'],
+    ['is shorter than the wire format can express', 0.0001, 'timed-out'],
+    ['is -Infinity', -Infinity, 'timed-out'],
+  ])('is refused and recorded, and no handler runs, if it %s', async (_, given, kind) => {
     const { bus, ran } = counting()
     const timeoutMs = given as number
     expect(await bus.call('x.y', [1, 0], {}, { ...ME, timeoutMs })).toMatchObject({ fault: { kind, begun: false } })
@@ -302,7 +302,7 @@ describe('a call whose time', () => {
     expect([ran.length, bus.recentTraces().length]).toEqual([0, 2])
   })
 
-  it('is longer than the contract’s has the contract’s', async () => {
+  it('is at most the limit of the contract', async () => {
     for (const timeoutMs of [1, 31_000, Infinity, undefined]) {
       const { bus, ran, clock } = counting({ timeoutSeconds: 30 })
       await bus.call('x.y', [1, 0], {}, { ...ME, timeoutMs })
@@ -310,7 +310,7 @@ describe('a call whose time', () => {
     }
   })
 
-  it('was over when it came from another node is refused there', async () => {
+  it('that has passed on arrival from another node is refused', async () => {
     const { bus, ran, clock } = counting({ trustRequired: 'member' })
     clock.advance(1_000)
     const caller = { kind: 'peer', id: 'p', level: 'trusted' } as const
@@ -325,7 +325,7 @@ describe('a call whose time', () => {
     expect(await bus.serve({ ...base, ...rest, deadlineMs: clock.monotonic() + 1 }).outcome).toMatchObject({ ok: true })
   })
 
-  it('is over before its timer has rung runs nothing', async () => {
+  it('that has passed before its timer fired runs no handler', async () => {
     const clock = manualClock()
     const ran: Call[] = []
     const bus = node('a', {
@@ -343,7 +343,7 @@ describe('a call whose time', () => {
     expect(ran).toEqual([])
   })
 
-  it('is over while it waits for a slot runs nothing, though the slot comes before the timer', async () => {
+  it('that passes in the queue runs no handler, even if the slot is freed before the timer fires', async () => {
     const clock = manualClock()
     const finish: (() => void)[] = []
     const bus = node('a', { clock })

@@ -24,7 +24,7 @@ function probe(health: ProviderHealth, success: boolean, nowMs: number): HealthC
   return health.record({ success, latencyMs: 20, nowMs, isProbe: true, mayEject: true })
 }
 
-describe('health', () => {
+describe('provider health', () => {
   // test_health_quarantines_at_threshold
   it('health quarantines at threshold', () => {
     const health = new ProviderHealth()
@@ -35,20 +35,20 @@ describe('health', () => {
     expect(health.isQuarantined(60_000)).toBe(false)
   })
 
-  it('quarantines no provider for its first failed call', () => {
+  it('does not quarantine a provider for its first four failed calls', () => {
     const health = new ProviderHealth()
     expect(play(health, '-')).toBeUndefined()
     expect(play(health, '---')).toBeUndefined()
     expect(health.isQuarantined(0)).toBe(false)
   })
 
-  it('quarantines after five failures in a row, however good the past', () => {
+  it('quarantines after five failures in a row, however good the earlier results', () => {
     const health = new ProviderHealth()
     expect(play(health, `${'+'.repeat(95)}----`)).toBeUndefined()
     expect(play(health, '-')).toBe('quarantined')
   })
 
-  it('quarantines no provider when too few others would be left', () => {
+  it('quarantines no provider when too few others would remain', () => {
     expect(play(new ProviderHealth(), '-'.repeat(100), { nowMs: 0, mayEject: false })).toBeUndefined()
   })
 
@@ -63,7 +63,7 @@ describe('health', () => {
     expect(health.isEjected()).toBe(false)
   })
 
-  it('lets exactly one call try again', () => {
+  it('allows exactly one probe after the quarantine', () => {
     const health = new ProviderHealth()
     play(health, '-----')
     health.startProbe()
@@ -73,7 +73,7 @@ describe('health', () => {
     expect(health.isProbeDue(60_000)).toBe(true)
   })
 
-  it('lets no other call end the probe', () => {
+  it('is decided by the probe only, not by other calls during it', () => {
     const health = new ProviderHealth()
     play(health, '-----')
     health.startProbe()
@@ -81,7 +81,7 @@ describe('health', () => {
     expect([health.isProbing, health.isProbeDue(60_000)]).toEqual([true, false])
   })
 
-  it('forgets all that it measured when it is reset', () => {
+  it('is cleared completely by a reset', () => {
     const health = new ProviderHealth()
     play(health, '++')
     expect(health.p50Ms).toBe(20)
@@ -94,7 +94,7 @@ describe('health', () => {
     expect([health.isEjected(), health.isQuarantined(0), health.quarantinedUntilMs]).toEqual([false, false, 0])
   })
 
-  it('goes back into quarantine when the probe fails, longer each time, up to five minutes', () => {
+  it('quarantines again after a failed probe, each time longer, up to five minutes', () => {
     const health = new ProviderHealth()
     play(health, '-----')
     let nowMs = 0
@@ -107,7 +107,7 @@ describe('health', () => {
     expect(lengths).toEqual([60_000, 120_000, 180_000, 240_000, 300_000, 300_000, 300_000])
   })
 
-  it('forgives ejections of long ago', () => {
+  it('shortens the next quarantine again when earlier ones are long ago', () => {
     const health = new ProviderHealth()
     play(health, '-----')
     probe(health, true, 60_000)
@@ -115,7 +115,7 @@ describe('health', () => {
     expect(health.quarantinedUntilMs).toBe(760_000)
   })
 
-  it('does not let a call from before the quarantine decide about it', () => {
+  it('ignores results of calls that began before the quarantine', () => {
     const health = new ProviderHealth()
     play(health, '-----')
     expect(play(health, '+', { nowMs: 10 })).toBeUndefined()
@@ -124,7 +124,7 @@ describe('health', () => {
     expect(health.quarantinedUntilMs).toBe(60_000)
   })
 
-  it('remembers a hundred calls and no more', () => {
+  it('covers the last hundred calls', () => {
     const health = new ProviderHealth()
     play(health, '-'.repeat(60), { nowMs: 0, mayEject: false })
     play(health, '+'.repeat(50))
@@ -133,7 +133,7 @@ describe('health', () => {
     expect(health.successRate).toBe(1)
   })
 
-  it('takes percentiles over successes only, so that failing fast is not being fast', () => {
+  it('takes latency percentiles of successful calls only', () => {
     const health = new ProviderHealth()
     for (let ms = 1; ms <= 100; ms++)
       health.record({ success: true, latencyMs: ms, nowMs: 0, isProbe: false, mayEject: false })
@@ -144,7 +144,7 @@ describe('health', () => {
     expect(health.p50Ms).toBe(0)
   })
 
-  it("counts what is the provider's doing and nothing that is the caller's", () => {
+  it('counts faults of the provider and no faults of the caller', () => {
     const kinds = ['offline', 'timed-out', 'failed', 'unknown-outcome', 'internal'] as const
     expect(kinds.every(isProviderFailure)).toBe(true)
     const callers = [

@@ -8,8 +8,8 @@ import type { Call, Outcome } from './call.ts'
  * A hundred thousand calls and streams, here and on another node, with callers that leave, deadlines that pass and
  * handlers that answer, throw, stop when told or ignore it: in the end every slot is free.
  */
-describe('slots', () => {
-  it('are all free after 100,000 calls that ended in every way', async () => {
+describe('slots of providers', () => {
+  it('are all free after 100,000 calls with every kind of ending', async () => {
     const random = seeded(2_026)
     const clock = manualClock()
     const buses = ['a', 'b'].map((nodeId) => node(nodeId, { clock, random }))

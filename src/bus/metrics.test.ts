@@ -3,8 +3,8 @@ import { answering, echo, introduce, ME, node, reply, settled, streaming } from 
 import { manualClock } from '../../test/manual-clock.ts'
 import { createBusMetrics } from './metrics.ts'
 
-describe('metrics', () => {
-  it('have the counters in Prometheus format', async () => {
+describe('bus metrics', () => {
+  it('contain the counters in Prometheus format', async () => {
     const clock = manualClock()
     const bus = node('a', { clock })
     bus.registerCapability(
@@ -38,7 +38,7 @@ describe('metrics', () => {
     )
   })
 
-  it('return the same text when they are read twice', async () => {
+  it('have the same text when they are read twice', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     await bus.call('x.y', [1, 0], {}, ME)
@@ -47,7 +47,7 @@ describe('metrics', () => {
     expect(await bus.metrics()).toEqual({ text, contentType })
   })
 
-  it('know streams under way, tokens, peers and refusals for load', async () => {
+  it('contain active streams, tokens, online nodes and calls refused for load', async () => {
     const clock = manualClock()
     const [a, b] = [node('a', { clock }), node('b', { clock })]
     a.registerCapability(

@@ -8,7 +8,7 @@ import { canServeSameParams, matchesParams, canServeParams, pickRequestableParam
 import { CapabilityEntry } from './capability-entry.ts'
 import { hasRefusedParams, rememberRefusedParams } from './refused-params.ts'
 
-describe('params', () => {
+describe('capability params', () => {
   it.each([
     ['equals', { ctx: 8 }, { ctx: 8 }, true],
     ['equals', { ctx: 8 }, { ctx: 9 }, false],
@@ -22,19 +22,19 @@ describe('params', () => {
     ['subset', { ctx: ['de', 'en', 'fr'] }, { ctx: ['en', 'de'] }, true],
     ['subset', { ctx: ['de', 'en'] }, { ctx: ['en', 'it'] }, false],
     ['subset', { ctx: ['de'] }, { ctx: [] }, true],
-  ] as const)('%s of %j against %j is %s', (test, has, wants, expected) => {
+  ] as const)('%s: params %j match the requested %j: %s', (test, has, wants, expected) => {
     expect(matchesParams({ ctx: test }, has, wants)).toBe(expected)
   })
 
-  it('does not mind keys that the matcher does not name', () => {
+  it('match requested keys that the matcher does not name', () => {
     expect(matchesParams({ model: 'equals' }, { model: 'a' }, { model: 'a', temperature: 1 })).toBe(true)
   })
 
-  it('does not promise what the instance does not speak of', () => {
+  it('do not match a requested key that the instance lacks', () => {
     expect(matchesParams({ model: 'equals' }, {}, { model: 'a' })).toBe(false)
   })
 
-  it('is not fooled by names that every object has', () => {
+  it('do not match names inherited from Object.prototype', () => {
     const wants = JSON.parse('{"constructor":"x","__proto__":"y"}') as JsonObject
     const matcher: ParamsMatcher = Object.fromEntries([['constructor', 'equals' as const]])
     expect([matchesParams({}, {}, wants), matchesParams(matcher, {}, wants)]).toEqual([true, false])
@@ -44,7 +44,7 @@ describe('params', () => {
     ['throws', (): never => JSON.parse('not JSON') as never],
     ['answers later', async () => true],
     ['answers something else', () => 'yes'],
-  ])('of a predicate that %s are not served, and the call is answered', async (_, matches) => {
+  ])('do not match if the predicate %s, and the call is still answered', async (_, matches) => {
     const bus = node('a')
     const able = (params: JsonObject, facts: Partial<Offer>): void => {
       const instance = { name: 'llm.chat', params, ...facts }
@@ -57,7 +57,7 @@ describe('params', () => {
     expect(await ask('even')).toMatchObject({ ok: true, value: { data: { model: 'even' } } })
   })
 
-  it('without a provider are answered with the params that can be requested', async () => {
+  it('without a provider are refused with the params that are available', async () => {
     const bus = node('a')
     const facts = { name: 'llm.chat', params: { model: 'small', secret: 1 }, matches: { model: 'equals' } } as const
     bus.registerCapability(answering(facts, async () => reply(null)))
@@ -66,7 +66,7 @@ describe('params', () => {
     expect(outcome).toMatchObject({ ok: false, fault: { message, details: { reason: 'params' } } })
   })
 
-  it('can all be asked for where no matcher, or a function, says which ones it tests', () => {
+  it('are all requestable if there is no matcher or if it is a function', () => {
     const params = { model: 'small', ctx: 8 }
     const requestable = (matches: Offer['matches']) =>
       pickRequestableParams(offered({ name: 'x', params, ...(matches === undefined ? {} : { matches }) }))
@@ -77,7 +77,7 @@ describe('params', () => {
     ])
   })
 
-  it('always serves an instance its own params', () => {
+  it('always match the params of the instance itself', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 }), (params) => {
         const matches = Object.fromEntries(Object.keys(params).map((key) => [key, 'equals' as const]))
@@ -101,7 +101,7 @@ describe('params', () => {
     expect(canServeSameParams(offer(other), offer(one))).toBe(expected)
   })
 
-  it('with any value cover every list of values, but no list covers them', () => {
+  it('can be replaced by a provider that serves any value, but not the other way round', () => {
     const [any, some] = [offered({ name: 'x' }), offered({ name: 'x', params: { a: 1 }, matches: { a: 'equals' } })]
     expect([canServeSameParams(any, some), canServeSameParams(some, any), canServeSameParams(any, any)]).toEqual([
       true,
@@ -135,7 +135,7 @@ describe('params', () => {
     ['another node that says no more', false, { kind: 'not-found', message: '' }, false],
     ['another node that failed', false, { kind: 'failed', message: '', details: { reason: 'params' } }, false],
     ['this node', true, { kind: 'not-found', message: '', details: { reason: 'params' } }, false],
-  ])('are remembered as refused after a refusal of %s: %#', (_, isLocal, fault, expected) => {
+  ])('refused by %s are remembered only if it lacks them: %#', (_, isLocal, fault, expected) => {
     const identity = { nodeId: 'b', instanceId: 'default', isLocal, owner: 'b', lastSeenMs: 0 }
     const entry = new CapabilityEntry({ ...identity, offer: offered({ name: 'llm.chat' }) })
     const body = { params: { model: 'small' } }

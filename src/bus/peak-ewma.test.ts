@@ -7,7 +7,7 @@ function answeredOften(latencyMs: number, nowMs = 0) {
   return estimate
 }
 
-describe('peak ewma', () => {
+describe('peak EWMA latency estimate', () => {
   it('adopts a slower response time at once', () => {
     const estimate = answeredOften(10)
     observeLatency(estimate, 200, 1)
@@ -20,17 +20,17 @@ describe('peak ewma', () => {
     expect(estimateProviderCost(estimate, 0, 1_000)).toBeCloseTo(10 + 190 * Math.exp(-0.1), 6)
   })
 
-  it('counts calls in flight', () => {
+  it('multiplies the cost by the calls in flight', () => {
     expect(estimateProviderCost(answeredOften(10), 3, 0)).toBe(40)
   })
 
-  it('tries an unknown provider before a known one', () => {
+  it('ranks a provider without samples before a known one', () => {
     expect(estimateProviderCost(createLatencyEstimate(), 0, 0)).toBeLessThan(
       estimateProviderCost(answeredOften(1), 0, 0),
     )
   })
 
-  it('gives a newcomer one call at a time until it has answered', () => {
+  it('gives a provider without samples one call at a time until it has answered', () => {
     expect(estimateProviderCost(createLatencyEstimate(), 1, 0)).toBe(2 * FAILED_CALL_LATENCY_MS)
     const once = createLatencyEstimate()
     observeLatency(once, 5, 0)
@@ -38,7 +38,7 @@ describe('peak ewma', () => {
     expect(estimateProviderCost(once, 2, 0)).toBe(3 * FAILED_CALL_LATENCY_MS)
   })
 
-  it('lets a bad opinion fade without news', () => {
+  it('decays a high latency over time without new samples', () => {
     expect(estimateProviderCost(answeredOften(FAILED_CALL_LATENCY_MS), 0, 60_000)).toBeLessThan(15)
   })
 })

@@ -40,7 +40,7 @@ describe('registration', () => {
     expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ ok: true, value: { data: 'second' } })
   })
 
-  it('of one instance is removed, and the others and other versions stay', () => {
+  it('of one instance is removed without the other instances and versions', () => {
     const bus = node('a')
     for (const [model, version] of [
       ['one', [1, 0]],
@@ -57,7 +57,7 @@ describe('registration', () => {
     expect(left()).toEqual(['three', 'four'])
   })
 
-  it('of two versions is found by the version that is asked for', () => {
+  it('of two versions is found by the requested version', () => {
     const bus = node('a')
     for (const version of [
       [1, 0],
@@ -69,7 +69,7 @@ describe('registration', () => {
     expect(bus.registry.offer('x.y', [3, 0])).toBeUndefined()
   })
 
-  it('lists nothing for an unknown node, and nothing for one that has left', () => {
+  it('lists no offers of an unknown node or of one that has left', () => {
     const bus = node('a')
     expect(bus.registry.offersOf('b')).toEqual([])
     bus.onPeerAdded(peer('b', [describeOwnCapability(offered({ name: 'x.y' }))]))
@@ -78,7 +78,7 @@ describe('registration', () => {
     expect([bus.registry.offersOf('b'), bus.registry.contracts('x.y').contracts]).toEqual([[], []])
   })
 
-  it('by a peer with other facts counts as a change, and an identical one does not', () => {
+  it('by a peer counts as a change only if its facts differ', () => {
     const { registry } = node('a')
     const said = (facts: object): PeerCapability => describeOwnCapability(offered({ name: 'x.y', ...facts }))
     expect(registry.updateFromPeer(peer('b', [said({})]), 0).added).toHaveLength(1)
@@ -89,13 +89,13 @@ describe('registration', () => {
     expect(registry.named('x.y')).toHaveLength(1)
   })
 
-  it('takes all capabilities of a service or none', () => {
+  it('of a service is done for all its capabilities or for none', () => {
     const bus = node('a')
     expect(bus.registerService(service('llm', ['llm'], ['llm.chat', 'llm.complete', 'rag.query'])).ok).toBe(false)
     expect(bus.offers()).toEqual([])
   })
 
-  it('lets no service take over the name of another', () => {
+  it('of a name that another service offers is refused', () => {
     const bus = node('a')
     bus.registerService(service('llm', ['llm'], ['llm.chat']))
     expect(bus.registerService(service('thief', ['llm'], ['llm.chat']))).toMatchObject({
@@ -103,7 +103,7 @@ describe('registration', () => {
     })
   })
 
-  it('reports no event when the same capability is registered again', async () => {
+  it('of the same capability again reports no event', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     const events = bus.subscribe()
@@ -113,7 +113,7 @@ describe('registration', () => {
     await events.return?.()
   })
 
-  it('changes nothing and reports no event for an identical registration', async () => {
+  it('of an identical capability changes nothing and reports no event', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     const entry = bus.registry.named('x.y')[0]
@@ -126,7 +126,7 @@ describe('registration', () => {
   })
 
   // Its functions may be new, although everything that can be seen of it is as before.
-  it('lists the last registered offer, even if it looks the same', () => {
+  it('replaces the offer even if it looks the same', () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     const [before] = bus.offers()
@@ -154,13 +154,13 @@ describe('registration', () => {
     [[1, 2], [1, 3], false],
     [[2, 0], [1, 0], false],
     [[1, 0], [2, 0], false],
-  ])('%j serves a request for %j: %s', (version, asked, serves) => {
+  ])('of version %j serves a request for version %j: %s', (version, asked, serves) => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y', version }, echo))
     expect(bus.registry.find('x.y', asked)).toHaveLength(serves ? 1 : 0)
   })
 
-  it('shows its own offer before a newer one from elsewhere', () => {
+  it('on this node is listed before a newer version on another', () => {
     const [a, b] = [node('a'), node('b')]
     a.registerCapability(answering({ name: 'x.y', title: 'here' }, echo))
     b.registerCapability(answering({ name: 'x.y', version: [1, 5], title: 'there' }, echo))
@@ -171,11 +171,11 @@ describe('registration', () => {
   })
 })
 
-describe('peers', () => {
+describe('peer capabilities in the registry', () => {
   const chat = describeOwnCapability(offered({ name: 'llm.chat' }))
   const embed = describeOwnCapability(offered({ name: 'embed.text' }))
 
-  it('tells what came, changed and went', () => {
+  it('are reported as added, changed and removed', () => {
     const { registry } = node('a')
     const names = (entries: readonly { readonly offer: { readonly name: string } }[]): readonly string[] =>
       entries.map(({ offer }) => offer.name)
@@ -195,7 +195,7 @@ describe('peers', () => {
     expect(registry.all()).toEqual([])
   })
 
-  it('keeps health, calls in flight and sessions across a refresh', async () => {
+  it('keep health, calls in flight and sessions when they are refreshed', async () => {
     const [a, b] = [node('a'), node('b')]
     b.registerCapability(answering({ name: 'llm.chat' }, echo))
     a.onPeerAdded(manifestOf(b))
@@ -211,7 +211,7 @@ describe('peers', () => {
     expect(a.router.sticky.sessions().get(entry)).toBe(1)
   })
 
-  it('ignores a peer that announces capabilities of this node or of a third one', () => {
+  it('are ignored when they are announced for this node or for a third node', () => {
     const { registry } = node('a')
     expect(registry.updateFromPeer(peer('a', [chat]), 0).added).toEqual([])
     const liar = { nodeId: 'b', endpoint: undefined, manifest: { nodeId: 'c', capabilities: [chat] } }
@@ -220,7 +220,7 @@ describe('peers', () => {
     expect([bus.onPeerAdded(liar).added, bus.stats().peers]).toEqual([[], 0])
   })
 
-  it('shows no resource of a peer under an address of its own, whatever the peer calls it', () => {
+  it('are not listed with a resource URI that this node offers', () => {
     const bus = node('a')
     const face = { kind: 'resource', uri: 'house://state', mimeType: 'text/plain' } as const
     const elsewhere = describeOwnCapability(offered({ name: 'house.there', face: { ...face, uri: 'house://there' } }))
@@ -230,7 +230,7 @@ describe('peers', () => {
     expect(bus.offers().map(({ name }) => name)).toEqual(['house.state', 'house.there'])
   })
 
-  it('still shows its own resource when a peer offers one with the same name and URI', () => {
+  it('do not hide a resource of this node with the same name and URI', () => {
     const bus = node('a')
     const face = { kind: 'resource', uri: 'house://state', mimeType: 'text/plain' } as const
     bus.registerCapability(answering({ name: 'house.state', face, title: 'here' }, echo))
@@ -238,7 +238,7 @@ describe('peers', () => {
     expect(bus.offers().map(({ name, title }) => [name, title])).toEqual([['house.state', 'here']])
   })
 
-  it('leaves out and reports invalid descriptors, and accepts the others', () => {
+  it('are left out and reported if they are invalid, and the others are accepted', () => {
     const { registry } = node('a')
     const broken = describeOwnCapability(offered({ name: 'embed.text', requestSchema: { type: 'objekt' } }))
     const diff = registry.updateFromPeer(peer('b', [chat, broken]), 0)
@@ -246,7 +246,7 @@ describe('peers', () => {
     expect(diff.refused).toMatchObject([{ name: 'embed.text', fault: { code: 'schema_invalid' } }])
   })
 
-  it('refuses schemas that are not those of their hash', () => {
+  it('are refused with schemas that do not match their hash', () => {
     const { registry } = node('a')
     const swapped = { ...chat, schemas: { request: { type: 'object', maxProperties: 0 }, response: {} } }
     expect(registry.updateFromPeer(peer('b', [swapped]), 0).refused).toMatchObject([
@@ -254,7 +254,7 @@ describe('peers', () => {
     ])
   })
 
-  it('takes a capability before its schemas have come, and the schemas when they do', () => {
+  it('are accepted before their schemas arrive', () => {
     const { registry } = node('a')
     const { schemas: _, ...bare } = describeOwnCapability(offered({ name: 'x.y', requestSchema: { maxProperties: 0 } }))
     expect(registry.updateFromPeer(peer('b', [bare]), 0).added).toHaveLength(1)
@@ -264,7 +264,7 @@ describe('peers', () => {
     expect(registry.offer('x.y')?.requestSchema).toEqual({ maxProperties: 0 })
   })
 
-  it('bounds how much one peer can offer', () => {
+  it('are limited to 2,000 per peer', () => {
     const { registry } = node('a')
     const many = Array.from({ length: 2_100 }, (_, index) => {
       const { schemas: _schemas, ...bare } = chat
@@ -274,8 +274,8 @@ describe('peers', () => {
   })
 })
 
-describe('subscription', () => {
-  it('tells a waiting watcher at once', async () => {
+describe('registry subscription', () => {
+  it('delivers an event to a waiting subscriber at once', async () => {
     const bus = node('a')
     const events = bus.subscribe()
     const next = events.next()
@@ -283,7 +283,7 @@ describe('subscription', () => {
     expect(await next).toMatchObject({ done: false, value: { kind: 'added', entry: { nodeId: 'a' } } })
   })
 
-  it('tells a slow watcher the sum of what happened', async () => {
+  it('delivers the combined changes to a slow subscriber', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'stays.put' }, echo))
     const events = bus.subscribe()
@@ -300,7 +300,7 @@ describe('subscription', () => {
     ])
   })
 
-  it('tells a watcher that fell far behind to look at everything again', async () => {
+  it('tells a subscriber that has fallen far behind to resynchronise', async () => {
     const { registry } = node('a')
     const events = registry.events.subscribe()
     const { schemas: _schemas, ...bare } = describeOwnCapability(offered({ name: 'x.y' }))
@@ -315,7 +315,7 @@ describe('subscription', () => {
     expect(await events.next()).toEqual({ done: false, value: { kind: 'resync' } })
   })
 
-  it('ends when the watcher leaves, and when the bus closes', async () => {
+  it('ends when the subscriber leaves, and when the bus closes', async () => {
     const bus = node('a')
     const [left, stayed] = [bus.subscribe(), bus.subscribe()]
     const waiting = stayed.next()

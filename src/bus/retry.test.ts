@@ -53,7 +53,7 @@ function ask(bus: CapabilityBus): Promise<Outcome> {
   return bus.call('x.y', [1, 0], {}, ME)
 }
 
-describe('a second try', () => {
+describe('retry of a call', () => {
   it.each<[FaultKind, boolean, boolean]>([
     ['busy', true, false],
     ['offline', true, false],
@@ -65,7 +65,7 @@ describe('a second try', () => {
     ['not-permitted', false, false],
     ['cancelled', false, false],
     ['conflict', false, false],
-  ])('after %s is safe for an idempotent call: %s, for another: %s', (kind, idempotent, other) => {
+  ])('after %s is safe if the call is idempotent: %s, and if not: %s', (kind, idempotent, other) => {
     const after = { kind, message: '' }
     expect(isSafeToRetry(after, offered({ name: 'x', idempotent: true }))).toBe(idempotent)
     expect(isSafeToRetry(after, offered({ name: 'x', idempotent: false }))).toBe(other)
@@ -84,12 +84,12 @@ describe('a second try', () => {
     ['approval-required', false],
     ['conflict', false],
     ['cancelled', false],
-  ])('after %s from a provider that says it has not begun is safe for any call: %s', (kind, isSafe) => {
+  ])('after %s from a provider that has not begun is safe for any call: %s', (kind, isSafe) => {
     for (const idempotent of [true, false])
       expect(isSafeToRetry({ kind, message: '', begun: false }, offered({ name: 'x', idempotent }))).toBe(isSafe)
   })
 
-  it('after a handler has begun is made for idempotent calls only, whatever the handler says', () => {
+  it('after a handler has begun is safe for idempotent calls only', () => {
     for (const kind of ['busy', 'offline'] as const) {
       const after = { kind, message: '', begun: true }
       expect(isSafeToRetry(after, offered({ name: 'x', idempotent: true }))).toBe(true)
@@ -107,7 +107,7 @@ describe('a second try', () => {
     expect(bus.recentTraces()).toMatchObject([{ attempts: 3, result: 'offline' }])
   })
 
-  it('of a call that must not happen twice is made only if nothing was tried', async () => {
+  it('that is not idempotent happens only if nothing was begun', async () => {
     const { bus, asked, meet } = scripted([fault('offline'), fault('timed-out')], {
       idempotent: false,
       effect: 'writes',
@@ -117,7 +117,7 @@ describe('a second try', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('at the same node comes after a pause, if there is no other provider and nothing was tried', async () => {
+  it('at the same node happens after a pause, if there is no other provider and nothing was begun', async () => {
     const { bus, asked, meet, pass } = scripted([fault('offline')], { anywhere: false })
     meet('b')
     const answer = ask(bus)
@@ -128,7 +128,7 @@ describe('a second try', () => {
     expect(asked).toEqual(['b', 'b'])
   })
 
-  describe('after a node was not reached', () => {
+  describe('after an unreachable node', () => {
     /** `b` has three instances of what `c` has one of; the first call goes to one of b's. */
     function unevenVillage(answers: readonly Outcome[], nodeIds: readonly string[]) {
       const made = scripted(answers)
@@ -142,26 +142,26 @@ describe('a second try', () => {
       return made
     }
 
-    it('is made at another node, even if the first node has more instances', async () => {
+    it('goes to another node, even if the first node has more instances', async () => {
       const { bus, asked } = unevenVillage([fault('offline')], ['c', 'b'])
       expect(await ask(bus)).toMatchObject(reply('at last'))
       expect(asked).toEqual(['b', 'c'])
     })
 
-    it('is made at its other providers when there is no other node', async () => {
+    it('goes to the other providers of the node when there is no other node', async () => {
       const { bus, asked } = unevenVillage([fault('offline'), fault('offline')], ['b'])
       expect(await ask(bus)).toMatchObject(reply('at last'))
       expect([asked, bus.recentTraces(1)[0]?.attempts]).toEqual([['b', 'b', 'b'], 3])
     })
 
-    it('may be made at the next provider of a node that was reached and failed', async () => {
+    it('may go to another provider of a node that was reached and failed', async () => {
       const { bus, asked } = unevenVillage([fault('internal')], ['c', 'b'])
       expect(await ask(bus)).toMatchObject(reply('at last'))
       expect(asked).toEqual(['b', 'b'])
     })
   })
 
-  it('waits as long as the provider asked for', async () => {
+  it('waits as long as the provider requested', async () => {
     const { bus, asked, meet, pass } = scripted([fault('busy', { retryAfterMs: 800 })])
     meet('b')
     const answer = ask(bus)
@@ -171,21 +171,21 @@ describe('a second try', () => {
     expect(await answer).toMatchObject(reply('at last'))
   })
 
-  it('is not waited for beyond the deadline', async () => {
+  it('does not happen if the wait would exceed the deadline', async () => {
     const { bus, asked, meet } = scripted([fault('busy', { retryAfterMs: 20_000 })], { timeoutSeconds: 5 })
     meet('b')
     expect(await ask(bus)).toMatchObject(fault('busy'))
     expect(asked).toEqual(['b'])
   })
 
-  it('of what acts on its own house is never made at another', async () => {
+  it('of a capability bound to its node never goes to another node', async () => {
     const { bus, asked, meet } = scripted([fault('internal')], { anywhere: false })
     meet('b', 'c')
     expect(await bus.call('x.y', [1, 0], {}, { ...ME, node: 'b' })).toMatchObject(fault('internal'))
     expect(asked).toHaveLength(1)
   })
 
-  it('of a stream is made only before its first frame', async () => {
+  it('of a stream happens only before its first frame', async () => {
     const stream = { streamSchema: {} }
     const early = scripted([fault('offline')], stream)
     early.meet('b', 'c')
@@ -198,7 +198,7 @@ describe('a second try', () => {
     expect(late.asked).toHaveLength(1)
   })
 
-  it('is not made when the budget is used up', async () => {
+  it('does not happen when the retry budget is used up', async () => {
     const { bus, meet } = scripted(Array.from({ length: 1_000 }, () => fault('internal')))
     for (let round = 0; round < 200; round++) {
       // Fresh peers: nobody is in quarantine yet, only the budget stands in the way.
@@ -211,8 +211,8 @@ describe('a second try', () => {
   })
 })
 
-describe('the budget', () => {
-  it('is a fifth of the calls and a reserve that comes back', () => {
+describe('retry budget', () => {
+  it('is a fifth of the calls plus a reserve that refills', () => {
     const budget = new RetryBudget()
     let allowed = 0
     while (budget.withdraw(0)) allowed++
@@ -222,7 +222,7 @@ describe('the budget', () => {
     expect([budget.withdraw(1_000), budget.withdraw(1_000)]).toEqual([true, false])
   })
 
-  it('does not grow without end in quiet times', () => {
+  it('does not grow beyond a limit in quiet times', () => {
     const budget = new RetryBudget()
     for (let call = 0; call < 100_000; call++) budget.deposit()
     let allowed = 0
@@ -231,7 +231,7 @@ describe('the budget', () => {
   })
 })
 
-describe('a pause before the next try', () => {
+describe('pause before a retry', () => {
   it('ends when the caller leaves, and no provider is asked again', async () => {
     const { bus, asked, meet } = scripted([fault('busy', { retryAfterMs: 5_000 })])
     meet('b')
@@ -245,7 +245,7 @@ describe('a pause before the next try', () => {
     expect(asked).toEqual(['b'])
   })
 
-  it('leaves nothing behind in the call that waited', async () => {
+  it('leaves no running call behind', async () => {
     const { bus, asked, meet, pass } = scripted([fault('busy', { retryAfterMs: 100 })])
     meet('b')
     const answer = ask(bus)
@@ -256,10 +256,10 @@ describe('a pause before the next try', () => {
   })
 })
 
-describe('a node that was not reached', () => {
+describe('a node that is offline', () => {
   const away = { offline: fault('offline'), busy: fault('busy') }
 
-  it('is not asked for another of its instances while another node is available', async () => {
+  it('is not tried at another of its instances while another node is available', async () => {
     const asked: string[] = []
     const remote: RemoteProviderClient = {
       call: (entry) => {
@@ -280,7 +280,7 @@ describe('a node that was not reached', () => {
     expect(asked.filter((each) => each === 'b').length).toBeLessThanOrEqual(1)
   })
 
-  it('is asked for each of its instances once where there is no other', async () => {
+  it('is tried once at each of its instances when there is no other node', async () => {
     const asked: string[] = []
     const remote: RemoteProviderClient = {
       call: (entry) => {
@@ -298,7 +298,7 @@ describe('a node that was not reached', () => {
     expect([asked.length, new Set(asked).size]).toEqual([2, 2])
   })
 
-  it('is not asked twice at an instance where the call may have begun', async () => {
+  it('is not tried again at an instance where the call may have begun', async () => {
     const asked: string[] = []
     const remote: RemoteProviderClient = {
       call: (entry) => {
@@ -316,7 +316,7 @@ describe('a node that was not reached', () => {
     expect([asked.length, new Set(asked).size]).toEqual([2, 2])
   })
 
-  it('is another one: a device that is offline behind one instance of this node leaves the other instances', async () => {
+  it('does not include other instances of this node when one reports an offline device', async () => {
     const asked: string[] = []
     const remote: RemoteProviderClient = {
       call: (entry) => {
@@ -372,7 +372,7 @@ describe('hedging', () => {
     return { bus, held, meet, pass, clock }
   }
 
-  it('asks a second provider when the first takes unusually long, and takes the first good answer', async () => {
+  it('calls a second provider when the first is unusually slow, and returns the first success', async () => {
     const { bus, held, pass } = await slowVillage(true)
     const answer = ask(bus)
     await pass(10)
@@ -388,7 +388,7 @@ describe('hedging', () => {
     expect(bus.recentTraces(1)).toMatchObject([{ toNode: held[1]?.nodeId, attempts: 2 }])
   })
 
-  it('tries a call again that fails before it is worth a second provider', async () => {
+  it('is not needed when the first provider fails early: the call is retried', async () => {
     const { bus, held } = await slowVillage(true)
     const answer = ask(bus)
     await settled()
@@ -400,7 +400,7 @@ describe('hedging', () => {
     expect(bus.stats()).toMatchObject({ inFlight: 0, hedges: 0, retries: 1 })
   })
 
-  it('tries a call again that fails at both, at neither of them first', async () => {
+  it('is followed by a retry at a third provider when both fail', async () => {
     const { bus, held, meet, pass } = await slowVillage(true)
     const answer = ask(bus)
     await pass(10)
@@ -413,7 +413,7 @@ describe('hedging', () => {
     expect(bus.stats()).toMatchObject({ inFlight: 0, hedges: 1, retries: 1 })
   })
 
-  it('asks neither of the two again when there is no other provider', async () => {
+  it('is followed by no retry at either provider when there is no third one', async () => {
     const { bus, held, pass } = await slowVillage(true)
     const answer = ask(bus)
     await pass(10)
@@ -423,7 +423,7 @@ describe('hedging', () => {
     expect(bus.stats()).toMatchObject({ inFlight: 0, hedges: 1, retries: 0 })
   })
 
-  it('waits for the other one when the quicker answer is a failure', async () => {
+  it('waits for the other provider when the faster answer is a failure', async () => {
     const { bus, held, pass } = await slowVillage(true)
     const answer = ask(bus)
     await pass(10)
@@ -438,7 +438,7 @@ describe('hedging', () => {
   it.each<[string, Partial<Offer>, number]>([
     ['is not idempotent', { idempotent: false }, 80],
     ['was called seldom', {}, 10],
-  ])('asks nobody else where a capability %s', async (_, facts, calls) => {
+  ])('calls no second provider when the capability %s', async (_, facts, calls) => {
     const held: string[] = []
     let isSlow = false
     const remote: RemoteProviderClient = {
@@ -462,7 +462,7 @@ describe('hedging', () => {
     expect((await answer).ok).toBe(false)
   })
 
-  it('asks no other instance of the same node, where the capability belongs to that node', async () => {
+  it('calls no other instance of the node if the capability is bound to its node', async () => {
     const asked: string[] = []
     let isSlow = false
     const remote: RemoteProviderClient = {
@@ -495,7 +495,7 @@ describe('hedging', () => {
     }
   })
 
-  it('asks no second provider for a caller that left before the hedging delay', async () => {
+  it('calls no second provider for a caller that left before the hedging delay', async () => {
     const { bus, held, pass } = await slowVillage(true)
     const controller = new AbortController()
     const answer = bus.call('x.y', [1, 0], {}, { ...ME, signal: controller.signal })
@@ -506,7 +506,7 @@ describe('hedging', () => {
     expect([held.length, bus.stats().hedges]).toEqual([1, 0])
   })
 
-  it('gives back each slot once when both answer in the same turn', async () => {
+  it('frees each slot once when both providers answer in the same turn', async () => {
     const { bus, held, pass } = await slowVillage(true)
     const answer = ask(bus)
     await pass(10)
@@ -517,7 +517,7 @@ describe('hedging', () => {
     expect(bus.registry.named('x.y').map(({ inFlight }) => inFlight)).toEqual([0, 0])
   })
 
-  it('ends both when the caller leaves', async () => {
+  it('ends both calls when the caller leaves', async () => {
     const { bus, held, pass } = await slowVillage(true)
     const controller = new AbortController()
     const answer = bus.call('x.y', [1, 0], {}, { ...ME, signal: controller.signal })
@@ -531,7 +531,7 @@ describe('hedging', () => {
     expect(bus.stats().inFlight).toBe(0)
   })
 
-  it('gives back the slot of a loser that never ends', async () => {
+  it('frees the slot of the slower provider even if it never ends', async () => {
     const { bus, held, pass } = await slowVillage(true)
     const answer = ask(bus)
     await pass(10)
@@ -542,7 +542,7 @@ describe('hedging', () => {
     expect(bus.stats().inFlight).toBe(0)
   })
 
-  it('ends the probe of a provider that lost, so that the next call is one again', async () => {
+  it('ends the probe of the slower provider, so that the next call is a probe again', async () => {
     const { bus, held, meet, pass, clock } = await slowVillage(true)
     const entry = bus.registry.named('x.y').find(({ nodeId }) => nodeId === 'b')
     if (entry === undefined) throw new Error('b is not there')
@@ -560,7 +560,7 @@ describe('hedging', () => {
     expect(entry.health.isProbeDue(clock.monotonic())).toBe(true)
   })
 
-  it('does not end the probe of another call when an attempt that was none loses', async () => {
+  it("does not end another call's probe when its own slower attempt was not a probe", async () => {
     const { bus, held, pass } = await slowVillage(true)
     const lost = ask(bus)
     await pass(10)
@@ -573,7 +573,7 @@ describe('hedging', () => {
     expect(entry.health.isProbing).toBe(true)
   })
 
-  it('is off unless it was asked for', async () => {
+  it('is off by default', async () => {
     const { bus, held, pass } = await slowVillage(false)
     const answer = ask(bus)
     await pass(1_000)
@@ -583,8 +583,8 @@ describe('hedging', () => {
   })
 })
 
-describe('asking all', () => {
-  it('brings the answer of every node, errors included, under one trace', async () => {
+describe('calling all providers', () => {
+  it('returns the answer of every node, faults included, under one trace id', async () => {
     const buses = ['a', 'b', 'c'].map((nodeId) => node(nodeId))
     const say: UnaryHandler = (call) =>
       Promise.resolve(call.caller.kind === 'peer' ? reply('a guest') : reply('family'))
@@ -604,11 +604,11 @@ describe('asking all', () => {
     expect([traces.length, new Set(traces.map(({ traceId }) => traceId)).size]).toEqual([3, 1])
   })
 
-  it('calls no node for a name that none offers', async () => {
+  it('returns nothing for an unknown capability', async () => {
     expect(await node('a').callAll('no.such', undefined, {}, ME)).toEqual([])
   })
 
-  it('asks only those that serve the params', async () => {
+  it('calls only providers that serve the params', async () => {
     const bus = node('a')
     const matches = { corpus: 'equals' } as const
     bus.registerCapability(answering({ name: 'rag.query', params: { corpus: 'x' }, matches }, echo))

@@ -85,13 +85,13 @@ describe.each(['peak-ewma', 'spec'] as const)('router with the %s strategy', (st
     expect(routes(bus)).toEqual({ c: 200 })
   })
 
-  it('skips a node that was silent for a minute', () => {
+  it('skips a node that has been silent for a minute', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'] }, options)
     at('c').lastSeenMs = 30_000
     expect(routes(bus, 200, 60_001)).toEqual({ c: 200 })
   })
 
-  it('gives the first call after a quarantine to the quarantined provider, and only that call', () => {
+  it('gives exactly one call after a quarantine to the quarantined provider', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'] }, { config: { strategy, freshnessSeconds: 3_600 } })
     answered(bus, at('c'), { latencyMs: 1 })
     failed(bus, at('b'), 5)
@@ -116,7 +116,7 @@ describe('the spec strategy', () => {
     expect(routes(bus)).toEqual({ c: 200 })
   })
 
-  it('prefers the more reliable of two with the same score and latency', () => {
+  it('prefers the more reliable of two providers with the same score and latency', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'] }, options)
     // 400 + 0.25 × 1000 = 650, and 400 × (1 + 5/8) = 650.
     answered(bus, at('b'), { latencyMs: 400, times: 3 })
@@ -127,7 +127,7 @@ describe('the spec strategy', () => {
     expect(routes(bus)).toEqual({ c: 200 })
   })
 
-  it('scores as spec 2 § 5.4 says', () => {
+  it('scores providers as spec 2 § 5.4 says', () => {
     const { bus, at } = village({ here: true, there: ['b'], facts: { maxConcurrent: 4 } }, options)
     expect(scoreProviderByLatencyAndLoad(at('a'))).toBe(450)
     answered(bus, at('b'), { latencyMs: 40, times: 8 })
@@ -140,20 +140,20 @@ describe('the spec strategy', () => {
 describe('the peak-ewma strategy', () => {
   const far = { config: { preferLocal: false } }
 
-  it('challenges a known provider with an unknown one', () => {
+  it('tries a provider without samples before a known one', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'] }, far)
     answered(bus, at('b'), { latencyMs: 10 })
     expect(routes(bus)).toEqual({ c: 200 })
   })
 
-  it('shares the calls among equals', () => {
+  it('distributes calls evenly among equal providers', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c', 'd', 'e'] }, far)
     for (const nodeId of ['b', 'c', 'd', 'e']) answered(bus, at(nodeId), { latencyMs: 10 })
     const shares = routes(bus, 1_000)
     for (const nodeId of ['b', 'c', 'd', 'e']) expect(Math.abs((shares[nodeId] ?? 0) - 250)).toBeLessThan(50)
   })
 
-  it('never takes a fast failer for a fast provider', () => {
+  it('does not take a provider that fails fast for a fast one', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c', 'd'] }, far)
     for (const nodeId of ['c', 'd']) answered(bus, at(nodeId), { latencyMs: 300 })
     answered(bus, at('b'), { latencyMs: 1 })
@@ -161,7 +161,7 @@ describe('the peak-ewma strategy', () => {
     expect(routes(bus)['b']).toBeUndefined()
   })
 
-  it('leaves its own provider when that is much worse than the best elsewhere, and comes back', () => {
+  it('leaves its own provider when another is much faster, and returns later', () => {
     const { bus, at } = village({ here: true, there: ['b'] })
     answered(bus, at('a'), { latencyMs: 900 })
     answered(bus, at('b'), { latencyMs: 10 })
@@ -169,14 +169,14 @@ describe('the peak-ewma strategy', () => {
     expect(routes(bus, 200, 40_000)).toEqual({ a: 200 })
   })
 
-  it('leaves its own provider when that fails', () => {
+  it('leaves its own provider when it fails', () => {
     const { bus, at } = village({ here: true, there: ['b'] })
     failed(bus, at('a'), 2)
     answered(bus, at('b'), { latencyMs: 100 })
     expect(routes(bus)).toEqual({ b: 200 })
   })
 
-  it('does not prefer its own provider that fails, however quick it looks', () => {
+  it('does not prefer its own provider while it fails, however fast it is', () => {
     const { bus, at } = village({ here: true, there: ['b'] })
     answered(bus, at('b'), { latencyMs: 1, times: 20 })
     // Too few for a quarantine, and never five in a row.
@@ -191,7 +191,7 @@ describe('the peak-ewma strategy', () => {
     expect(shares['b']).toBeGreaterThan(50)
   })
 
-  it('does not prefer its own provider beyond the load that it may have, however quick it is', () => {
+  it('does not prefer its own provider above its load threshold, however fast it is', () => {
     const { bus, at } = village({ here: true, there: ['b'], facts: { maxConcurrent: 10 } })
     for (const nodeId of ['a', 'b']) answered(bus, at(nodeId), { latencyMs: 0.1, times: 20 })
     at('a').inFlight = 7
@@ -206,21 +206,21 @@ describe('the peak-ewma strategy', () => {
     expect(routes(bus)['b']).toBeGreaterThan(50)
   })
 
-  it('compares many with each other, and not one with itself', () => {
+  it('compares several of many providers, and none with itself', () => {
     const there = Array.from({ length: 64 }, (_, n) => `n${n}`)
     const { bus, at } = village({ here: false, there })
     for (const nodeId of there) answered(bus, at(nodeId), { latencyMs: nodeId === 'n7' ? 1_000 : 1 })
     expect(routes(bus, 2_000)['n7']).toBe(undefined)
   })
 
-  it('finds the only one of many that can take the call', () => {
+  it('finds the only free one of many providers', () => {
     const there = Array.from({ length: 100 }, (_, n) => `n${n}`)
     const { bus, at } = village({ here: false, there, facts: { maxConcurrent: 1 } })
     for (const nodeId of there) at(nodeId).inFlight = nodeId === 'n42' ? 0 : 1
     expect(routes(bus)).toEqual({ n42: 200 })
   })
 
-  it('finds the requested node among many, with its present providers', () => {
+  it('finds the requested node among many, with its current providers', () => {
     const there = Array.from({ length: 64 }, (_, n) => `n${n}`)
     const { bus, at } = village({ here: false, there })
     const asked = (nodeId: string): string | undefined =>
@@ -232,12 +232,12 @@ describe('the peak-ewma strategy', () => {
     expect(asked('n10')).toBe(undefined)
   })
 
-  it('does not treat its own provider as silent', () => {
+  it('never treats its own provider as stale', () => {
     const { bus } = village({ here: true, there: [] })
     expect(bus.router.route(callOf('llm.chat'), 600_000)?.nodeId).toBe('a')
   })
 
-  it('waits for no provider that is in quarantine', () => {
+  it('does not queue at a provider in quarantine', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'], facts: { maxConcurrent: 1 } })
     failed(bus, at('b'), 5)
     for (const nodeId of ['b', 'c']) at(nodeId).inFlight = 1
@@ -245,7 +245,7 @@ describe('the peak-ewma strategy', () => {
     expect(bus.router.queueFor(callOf('llm.chat'), 0)?.nodeId).toBe('c')
   })
 
-  it('does not take the ticket of one call for another that was made out of it', () => {
+  it('ignores the ticket of a call for another capability', () => {
     const { bus } = village({ here: true, there: [] })
     bus.registerCapability(answering({ name: 'x.other' }, echo))
     const call = callOf('llm.chat')
@@ -255,7 +255,7 @@ describe('the peak-ewma strategy', () => {
     expect(bus.router.route({ ...call, ticket }, 0)?.offer.name).toBe('llm.chat')
   })
 
-  it('readmits the provider whose quarantine ends first, when the others have gone', () => {
+  it('readmits the provider whose quarantine ends first when the others have left', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c', 'd', 'e'] })
     failed(bus, at('c'), 5, 0)
     failed(bus, at('b'), 5, 10_000)
@@ -264,7 +264,7 @@ describe('the peak-ewma strategy', () => {
     expect([at('b').health.isEjected(), at('c').health.isEjected()]).toEqual([true, false])
   })
 
-  it('readmits no provider whose probe is running', () => {
+  it('does not readmit a provider whose probe is running', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'] })
     failed(bus, at('b'), 5)
     bus.onPeerRemoved('c')
@@ -274,7 +274,7 @@ describe('the peak-ewma strategy', () => {
     expect(bus.router.route(callOf('llm.chat'), 0)?.nodeId).toBe('b')
   })
 
-  it('says of each provider why it gets no calls', () => {
+  it('explains for each provider why it gets no calls', () => {
     const { bus, at } = village({ here: true, there: ['b', 'c', 'd'], facts: { maxConcurrent: 1 } })
     at('b').inFlight = 1
     failed(bus, at('c'), 5)
@@ -288,17 +288,17 @@ describe('the peak-ewma strategy', () => {
   })
 })
 
-describe('what acts on its own house', () => {
+describe('a capability bound to its node', () => {
   const bound = { anywhere: false, effect: 'writes' } as const
 
-  it('stays here, however busy', () => {
+  it('stays on this node, however busy it is', () => {
     const { bus, at } = village({ here: true, there: ['b'], facts: { ...bound, maxConcurrent: 1 } })
     at('a').inFlight = 1
     expect(bus.router.route(callOf('llm.chat'), 0)).toBeUndefined()
     expect(bus.router.explain(callOf('llm.chat'), 0)).toMatchObject({ kind: 'busy' })
   })
 
-  it('is not sent to one of several others by chance', () => {
+  it('is not routed to one of several other nodes without a node name', () => {
     const { bus } = village({ here: false, there: ['b', 'c'], facts: bound })
     expect(bus.router.route(callOf('llm.chat'), 0)).toBeUndefined()
     expect(bus.router.explain(callOf('llm.chat'), 0)).toMatchObject({
@@ -309,7 +309,7 @@ describe('what acts on its own house', () => {
     expect(bus.router.route(callOf('llm.chat', { node: 'c' }), 0)?.nodeId).toBe('c')
   })
 
-  it('does not wait at one of several others, either, when all of them are full', () => {
+  it('does not queue at one of several full nodes without a node name', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'], facts: { ...bound, maxConcurrent: 1 } })
     for (const nodeId of ['b', 'c']) at(nodeId).inFlight = 1
     expect(bus.router.queueFor(callOf('llm.chat'), 0)).toBeUndefined()
@@ -317,12 +317,12 @@ describe('what acts on its own house', () => {
     expect(bus.router.queueFor(callOf('llm.nobody'), 0)).toBeUndefined()
   })
 
-  it('goes to the only other one without being told', () => {
+  it('is routed to the only other node without a node name', () => {
     const { bus } = village({ here: false, there: ['b'], facts: bound })
     expect(bus.router.route(callOf('llm.chat'), 0)?.nodeId).toBe('b')
   })
 
-  it('is not read of one of several others by chance, either', () => {
+  it('is not routed to one of several nodes even for reading', () => {
     const { bus } = village({ here: false, there: ['b', 'c'], facts: { anywhere: false, effect: 'reads' } })
     expect(bus.router.route(callOf('llm.chat'), 0)).toBe(undefined)
     expect(bus.router.explain(callOf('llm.chat'), 0)).toMatchObject({
@@ -334,7 +334,7 @@ describe('what acts on its own house', () => {
   })
 })
 
-describe('a refusal', () => {
+describe('refusal by the router', () => {
   const nobody = callOf('llm.chat')
 
   it('distinguishes a name without any provider', () => {
@@ -345,7 +345,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('lists the versions that there are', () => {
+  it('lists the available versions', () => {
     const { bus } = village({ here: true, there: ['b'], facts: { version: [2, 1] } })
     expect(bus.router.explain(nobody, 0)).toMatchObject({
       kind: 'not-found',
@@ -389,7 +389,7 @@ describe('a refusal', () => {
     expect(bus.strangeNode('attic')).toBe('No node is called "attic" here; there is a, b.')
   })
 
-  it('takes the node that is here for no other that has its name and is away', () => {
+  it('does not confuse a present node with an absent one of the same name', () => {
     const { bus } = village({ here: true, there: ['b'] })
     bus.onPeerUpdated({ nodeId: 'b', endpoint: bus, displayName: 'attic', manifest: { nodeId: 'b', capabilities: [] } })
     bus.expectPeers(new Map([['b', 'attic']]))
@@ -405,14 +405,14 @@ describe('a refusal', () => {
     expect(bus.router.nodeId('b')).toBe('b')
   })
 
-  it('keeps a call without hops here', () => {
+  it('is given for a call without remaining hops that this node cannot serve', () => {
     const { bus } = village({ here: false, there: ['b'] })
     const call = callOf('llm.chat', { hopBudget: 0 })
     expect(bus.router.route(call, 0)).toBeUndefined()
     expect(bus.router.explain(call, 0)).toMatchObject({ kind: 'not-found', details: { reason: 'node' } })
   })
 
-  it('sends no call back to the peer it came from', () => {
+  it('is given rather than sending a call back to the peer it came from', () => {
     const { bus } = village({ here: false, there: ['b'] })
     const call = callOf('llm.chat', { caller: { kind: 'peer', id: 'b', level: 'anchor' } })
     expect(bus.router.route(call, 0)).toBeUndefined()
@@ -429,7 +429,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('names other free providers to a peer whose call must stay here', () => {
+  it('names other free providers to a peer whose call may not be forwarded', () => {
     const { bus, at } = village({ here: true, there: ['b', 'c'], facts: { maxConcurrent: 1 } })
     for (const nodeId of ['a', 'c']) at(nodeId).inFlight = 1
     expect(bus.router.explain(callOf('llm.chat', { hopBudget: 0 }), 0)).toMatchObject({
@@ -438,7 +438,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('does not call a peer for as long as it requested', () => {
+  it('is given while a busy provider has requested a pause, and not afterwards', () => {
     const { bus, at } = village({ here: false, there: ['b'] })
     busied(bus, at('b'), 700)
     expect(bus.router.explain(nobody, 0)).toMatchObject({
@@ -450,7 +450,7 @@ describe('a refusal', () => {
     expect(at('b').health.samples).toBe(0)
   })
 
-  it('lets another node work while the provider here asked to be left alone, and comes back to it', () => {
+  it("is avoided by using another node while this node's provider is busy", () => {
     const { bus, at } = village({ here: true, there: ['b'] })
     const inSession = callOf('llm.chat', { sessionId: 's' })
     expect([routes(bus), bus.router.route(inSession, 0)?.nodeId]).toEqual([{ a: 200 }, 'a'])
@@ -460,7 +460,7 @@ describe('a refusal', () => {
     expect(routes(bus, 200, 20_000)).toEqual({ a: 200 })
   })
 
-  it('does not delay other calls of a capability that is bound to this node after busy', () => {
+  it('is not given for a node-bound capability of this node after it reported busy', () => {
     const { bus, at } = village({ here: true, there: ['b'], facts: { anywhere: false } })
     busied(bus, at('a'), 700)
     expect(routes(bus)).toEqual({ a: 200 })
@@ -478,7 +478,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('says that every provider is silent', () => {
+  it('states that every provider is stale', () => {
     const { bus } = village({ here: false, there: ['b'] })
     expect(bus.router.explain(nobody, 60_001)).toMatchObject({ kind: 'offline', details: { reason: 'stale' } })
   })
@@ -490,7 +490,7 @@ describe('a refusal', () => {
     ['trusted', 'anchor', true],
     ['anchor', 'trusted', false],
     ['self', 'anchor', false],
-  ] as const)('lets what needs %s be called by a peer that is %s: %s', (trustRequired, level, allowed) => {
+  ] as const)('permits a capability with trust level %s to a peer of level %s: %s', (trustRequired, level, allowed) => {
     const { bus } = village({ here: true, there: [], facts: { trustRequired } })
     const call = callOf('llm.chat', { caller: { kind: 'peer', id: 'p', level } })
     expect(bus.router.route(call, 0) !== undefined).toBe(allowed)
@@ -500,15 +500,15 @@ describe('a refusal', () => {
   })
 })
 
-describe('quarantine', () => {
-  it('takes at most half of the providers', () => {
+describe('quarantine of providers', () => {
+  it('covers at most half of the providers', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c', 'd', 'e', 'f'] })
     for (const nodeId of ['b', 'c', 'd', 'e', 'f']) failed(bus, at(nodeId), 20)
     const ejected = ['b', 'c', 'd', 'e', 'f'].filter((nodeId) => bus.health.isQuarantined(at(nodeId), 0))
     expect(ejected).toEqual(['b', 'c'])
   })
 
-  it('never ejects the only provider, nor one without a replacement', () => {
+  it('never covers the only provider or one without a replacement', () => {
     const alone = village({ here: true, there: [] })
     failed(alone.bus, alone.at('a'), 50)
     expect(routes(alone.bus)).toEqual({ a: 200 })
@@ -517,7 +517,7 @@ describe('quarantine', () => {
     expect(bound.bus.health.isQuarantined(bound.at('b'), 0)).toBe(false)
   })
 
-  it('never takes one whose params, or version, no other serves', () => {
+  it('never covers a provider whose params or version no other serves', () => {
     const bus = node('a')
     const meet = (nodeId: string, facts: Partial<Offer>): CapabilityEntry => {
       const capabilities = [describeOwnCapability(offered({ name: 'llm.chat', ...facts }))]
@@ -543,7 +543,7 @@ describe('quarantine', () => {
   })
 })
 
-describe('the record of an ended call', () => {
+describe('recording the end of a call', () => {
   const NEUTRAL = { ok: false, fault: { kind: 'invalid-arguments', message: 'no' } } as const
   const GOOD = { ok: true, value: { data: null } } as const
   const end = (outcome: typeof NEUTRAL | typeof GOOD, facts: object = {}) =>
@@ -562,7 +562,7 @@ describe('the record of an ended call', () => {
     expect(ejected?.size).toBe(0)
   })
 
-  it('leaves the probe to the call that is the probe', () => {
+  it('ends a probe only with the call that is the probe', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'] })
     const b = at('b')
     failed(bus, b, 5)
@@ -575,7 +575,7 @@ describe('the record of an ended call', () => {
     expect(b.health.isEjected()).toBe(false)
   })
 
-  it('raises the latency estimate of a busy provider, and of one that is slower than its callers wait', () => {
+  it('raises the latency estimate of a busy provider and of one slower than its callers wait', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c'] })
     busied(bus, at('b'), 0)
     expect(at('b').latency.latencyMs).toBe(5_000)
@@ -587,10 +587,10 @@ describe('the record of an ended call', () => {
   })
 })
 
-describe('a choice among many', () => {
+describe('choice among many providers', () => {
   const MANY = Array.from({ length: 40 }, (_, index) => `n${index}`)
 
-  it('compares sixteen, and finds the only free one wherever it is', () => {
+  it('compares sixteen, and still finds the only free one anywhere', () => {
     const { bus, at } = village({ here: false, there: MANY, facts: { maxConcurrent: 1 } }, { random: () => 0 })
     bus.router.route(callOf('llm.chat'), 0)
     const entries = at('n0').contract?.entries ?? []
@@ -604,7 +604,7 @@ describe('a choice among many', () => {
     expect(bus.router.route(callOf('llm.chat'), 0)).toBe(last)
   })
 
-  it('compares no more than sixteen from where it begins', () => {
+  it('compares at most sixteen from its starting point', () => {
     const { bus, at } = village({ here: false, there: MANY }, { random: () => 0.999 })
     bus.router.route(callOf('llm.chat'), 0)
     const entries = at('n0').contract?.entries ?? []
@@ -613,7 +613,7 @@ describe('a choice among many', () => {
     expect(compared).toContain(chosen)
   })
 
-  it('chooses no stale provider, not even to wait for, but one that was heard of just in time', () => {
+  it('excludes a stale provider, also for queueing', () => {
     const { bus, at } = village({ here: false, there: ['b'], facts: { maxConcurrent: 1 } })
     const call = callOf('llm.chat')
     expect(bus.router.route(call, 60_000)).toBe(at('b'))
@@ -623,7 +623,7 @@ describe('a choice among many', () => {
     expect(bus.router.queueFor(call, 60_001)).toBeUndefined()
   })
 
-  it('of several contracts chooses one with an available provider', () => {
+  it('prefers a contract with an available provider', () => {
     const bus = node('a')
     const meet = (nodeId: string, facts: Partial<Offer>): void => {
       const capabilities = [describeOwnCapability(offered({ name: 'llm.chat', ...facts }))]
@@ -657,7 +657,7 @@ describe('a name with several contracts', () => {
   }
   const asking = (name: string) => ({ ...callOf('llm.chat', { body: { params: { model: name } } }), ticket: undefined })
 
-  it('resolves to the first contract with a provider for the params, whatever else that provider serves', () => {
+  it('resolves to the first contract that has an available provider for the params', () => {
     const newer = { version: [1, 1] } as const
     const bus = meeting(['b', model('x', newer)], ['c', model('y', newer)], ['d', model('x')])
     expect(bus.router.resolve(asking('x'), 0)?.offer.version).toEqual([1, 1])
@@ -670,7 +670,7 @@ describe('a name with several contracts', () => {
     expect(bus.router.resolve(asking('x'), 61_000)?.offer.version).toEqual([1, 0])
   })
 
-  it('that belong to their nodes is about none, until a node is named', () => {
+  it('bound to their nodes is ambiguous until a node is named', () => {
     const bound = { anywhere: false } as const
     const bus = meeting(['b', { ...bound, timeoutSeconds: 5 }], ['c', { ...bound, timeoutSeconds: 6 }])
     const call = { ...callOf('llm.chat'), ticket: undefined }
@@ -683,7 +683,7 @@ describe('a name with several contracts', () => {
     expect(bus.router.soleContract('llm.chat')).toBeUndefined()
   })
 
-  it('has a sole contract only where this node alone serves it', () => {
+  it('has a sole contract only if this node alone serves it', () => {
     expect(meeting(['b', {}]).router.soleContract('llm.chat')).toBeUndefined()
     const { bus } = village({ here: true, there: [] })
     expect(bus.router.soleContract('llm.chat')?.localCount).toBe(1)
@@ -691,8 +691,8 @@ describe('a name with several contracts', () => {
   })
 })
 
-describe('a provider of this node', () => {
-  it('is compared with those of other nodes only, and with the calls that they work on', () => {
+describe('provider of this node', () => {
+  it('is compared with other nodes by latency and by their calls in flight', () => {
     const facts = { maxConcurrent: 64 }
     const { bus, at } = village({ here: true, there: ['b'], facts }, { config: { localLoadThreshold: 1 } })
     answered(bus, at('a'), { latencyMs: 100, times: 20 })
@@ -706,11 +706,11 @@ describe('a provider of this node', () => {
   })
 })
 
-describe('the answer where nobody serves a call', () => {
+describe('explanation of a call that cannot be served', () => {
   const why = (bus: CapabilityBus, facts: Parameters<typeof callOf>[1] = {}, nowMs = 0) =>
     bus.router.explain({ ...callOf('llm.chat'), ticket: undefined, ...facts }, nowMs)
 
-  it('names other nodes to a caller whose call may go further, and to no other', () => {
+  it('names other nodes only if the call may be forwarded', () => {
     const { bus } = village({ here: false, there: ['b', 'c'] })
     expect(why(bus, { hopBudget: 0 })).toEqual({
       kind: 'not-found',
@@ -726,7 +726,7 @@ describe('the answer where nobody serves a call', () => {
     expect(elsewhere).toMatchObject({ kind: 'not-found', details: { reason: 'node', alt_nodes: ['b', 'c'] } })
   })
 
-  it('says which trust the provider wants that would serve it', () => {
+  it('names the trust level that the provider requires', () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'llm.chat', trustRequired: 'anchor' }, echo))
     const caller = { kind: 'peer', id: 'p', level: 'member' } as const
@@ -734,7 +734,7 @@ describe('the answer where nobody serves a call', () => {
     expect([fault.kind, fault.message.includes('anchor')]).toEqual(['not-permitted', true])
   })
 
-  it('says when the first of those in quarantine is back', () => {
+  it('gives the time until the first quarantine ends', () => {
     const { bus, at } = village({ here: false, there: ['b', 'c', 'd', 'e'] })
     failed(bus, at('b'), 5, 0)
     failed(bus, at('c'), 5, 10_000)
@@ -742,7 +742,7 @@ describe('the answer where nobody serves a call', () => {
     expect(why(bus, {}, 15_000)).toMatchObject({ code: 'quarantined', retryAfterMs: 45_000 })
   })
 
-  it('names as stand-ins only free providers of the same that may serve it for any node', () => {
+  it('names as alternatives only free providers of the same contract that any node may use', () => {
     const bus = node('a')
     const meet = (nodeId: string, facts: Partial<Offer>): void => {
       const capabilities = [describeOwnCapability(offered({ name: 'llm.chat', maxConcurrent: 1, ...facts }))]

@@ -24,7 +24,7 @@ const SCRIPT = `
 `
 
 describe('schema compiler', () => {
-  it('that could not be loaded once is loaded when it is needed again', () => {
+  it('is loaded at the next use when it could not be loaded before', () => {
     const { stdout, stderr } = spawnSync(
       'sh',
       ['-c', 'ulimit -n 64; exec "$0" --input-type=module -e "$1"', process.execPath, SCRIPT],

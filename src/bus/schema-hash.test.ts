@@ -24,7 +24,7 @@ const { vectors } = JSON.parse(
 ) as { readonly vectors: readonly Vector[] }
 
 describe('schema hash', () => {
-  it.each(vectors)('agrees with the published bytes: $about', ({ contract, canonical, canonicalBytes, hash }) => {
+  it.each(vectors)('agrees with the published vector: $about', ({ contract, canonical, canonicalBytes, hash }) => {
     const descriptor = {
       name: contract.name,
       version: contract.version,
@@ -57,7 +57,7 @@ describe('schema hash', () => {
     expect(new Set([base, ...changed].map(computeSchemaHash)).size).toBe(6)
   })
 
-  it('does not depend on params, trust, limits or timeouts', () => {
+  it('does not depend on params, trust, limits or time-outs', () => {
     const base = offered({ name: 'echo.say' })
     const limits = { params: { model: 'm' }, trustRequired: 'self', maxConcurrent: 1, timeoutSeconds: 1 } as const
     expect(computeSchemaHash(offered({ name: 'echo.say', idempotent: false, ...limits }))).toBe(computeSchemaHash(base))
@@ -73,7 +73,7 @@ describe('schema hash', () => {
     )
   })
 
-  it('reads the params of an instance once, however often it is named', () => {
+  it('reads the params of an instance once for its id', () => {
     let read = 0
     const params = {
       get device() {
@@ -87,7 +87,7 @@ describe('schema hash', () => {
     expect(read).toBe(before)
   })
 
-  it('names instances by their params', () => {
+  it('derives the instance id from the params', () => {
     expect(computeParamsInstanceId({})).toBe('default')
     expect(computeParamsInstanceId({ model: 'a', ctx: 1 })).toBe(computeParamsInstanceId({ ctx: 1, model: 'a' }))
     expect(computeParamsInstanceId({ model: 'a' })).not.toBe(computeParamsInstanceId({ model: 'b' }))

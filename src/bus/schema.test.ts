@@ -34,13 +34,13 @@ function refusalOf(requestSchema: JsonSchema): string | undefined {
 describe('schemas at registration', () => {
   // test_register_local_validates_descriptor
   it.each<[string, Partial<Offer>]>([
-    ['a request schema that is none', { requestSchema: { type: 'objekt' } }],
-    ['a response schema that is none', { responseSchema: { required: 'a' } }],
-    ['a stream schema that is none', { streamSchema: { properties: [] } }],
+    ['an invalid request schema', { requestSchema: { type: 'objekt' } }],
+    ['an invalid response schema', { responseSchema: { required: 'a' } }],
+    ['an invalid stream schema', { streamSchema: { properties: [] } }],
     ['a name with a space in it', { name: 'echo say' }],
     ['a version below zero', { version: [-1, 0] }],
     ['a limit of no calls', { maxConcurrent: 0 }],
-    ['no time at all', { timeoutSeconds: 0 }],
+    ['a time-out of zero', { timeoutSeconds: 0 }],
     ['params beyond measure', { params: { blob: 'x'.repeat(20_000) } }],
   ])('register local validates descriptor: %s', (_, facts) => {
     const result = node('a').registerCapability(answering({ name: 'echo.say', ...facts }, echo))
@@ -48,16 +48,16 @@ describe('schemas at registration', () => {
   })
 
   it.each<[string, JsonSchema, RegExp]>([
-    ['deeper than anybody needs', nested(60), /nested deeper/],
-    ['larger than anybody needs', { enum: Array.from({ length: 5_000 }, (_, index) => index) }, /more than 4000 parts/],
-    ['wordier than anybody needs', { description: 'x'.repeat(200_000) }, /characters of text/],
-    ['in a dialect we do not speak', { $schema: 'http://json-schema.org/draft-03/schema#' }, /dialect/],
-    ['referring to the world', { $ref: 'https://example.org/schema.json' }, /leads nowhere/],
-    ['referring to nothing', { $ref: '#/$defs/nothing' }, /leads nowhere/],
-    ['referring to a broken pointer', { $ref: '#/%E0%A4%A' }, /leads nowhere/],
-    ['with a second identity inside', { $defs: { a: { $id: 'https://example.org/a' } } }, /\$id of its own/],
-    ['with a pattern that is none', { pattern: '(' }, /not a regular expression/],
-    ['with a property pattern that is none', { patternProperties: { '[': {} } }, /not a regular expression/],
+    ['nested too deeply', nested(60), /nested deeper/],
+    ['with too many parts', { enum: Array.from({ length: 5_000 }, (_, index) => index) }, /more than 4000 parts/],
+    ['with too much text', { description: 'x'.repeat(200_000) }, /characters of text/],
+    ['in an unknown dialect', { $schema: 'http://json-schema.org/draft-03/schema#' }, /dialect/],
+    ['with a reference to a URL', { $ref: 'https://example.org/schema.json' }, /leads nowhere/],
+    ['with a reference to a missing definition', { $ref: '#/$defs/nothing' }, /leads nowhere/],
+    ['with a reference that is a broken pointer', { $ref: '#/%E0%A4%A' }, /leads nowhere/],
+    ['with a second $id inside', { $defs: { a: { $id: 'https://example.org/a' } } }, /\$id of its own/],
+    ['with an invalid pattern', { pattern: '(' }, /not a regular expression/],
+    ['with an invalid property pattern', { patternProperties: { '[': {} } }, /not a regular expression/],
   ])('refuses a schema %s', (_, schema, why) => {
     expect(refusalOf(schema)).toMatch(why)
   })
@@ -70,7 +70,7 @@ describe('schemas at registration', () => {
     ['with data that looks like keywords', { const: { $ref: 'anything', pattern: '(' } }],
     ['with properties named like keywords', { properties: { pattern: { type: 'string' }, $ref: { type: 'string' } } }],
     ['with words of its own', { 'x-device': { unit: '°C' } }],
-  ])('takes a schema %s', (_, schema) => {
+  ])('accepts a schema %s', (_, schema) => {
     expect(refusalOf(schema)).toBeUndefined()
   })
 
@@ -89,7 +89,7 @@ describe('schemas at registration', () => {
     )
   })
 
-  it('does not check schemas of another node again that were rebuilt on arrival', () => {
+  it('are not checked again if they come from another node and were rebuilt on arrival', () => {
     const unbounded = offered({ name: 'x.y', requestSchema: { type: 'objekt' } })
     expect([checkOfferSchemas(unbounded).ok, checkOfferSchemas({ ...unbounded, isFromPeer: true }).ok]).toEqual([
       false,
@@ -97,7 +97,7 @@ describe('schemas at registration', () => {
     ])
   })
 
-  it('accepts schemas of the same name from two devices', () => {
+  it('may have the same $id for two devices', () => {
     const bus = node('a')
     for (const name of ['x.one', 'x.two']) {
       const requestSchema = { $id: 'https://example.org/same', type: 'object', required: [name] }
@@ -108,16 +108,16 @@ describe('schemas at registration', () => {
   })
 })
 
-describe('requests', () => {
+describe('request validation', () => {
   const offer = offered({ name: 'math.add', requestSchema: ADD })
 
-  it('passes a body that fits unchanged', () => {
+  it('returns a valid body unchanged', () => {
     const body = { a: 1, b: 2 }
     const result = validateRequest(offer, body)
     expect(result.ok && result.value).toBe(body)
   })
 
-  it('says all that is wrong at once, and which contract it would have to fit', () => {
+  it('lists all issues at once, with the expected schema hash', () => {
     expect(validateRequest(offer, { a: 'one', c: 1 })).toEqual({
       ok: false,
       fault: {
@@ -136,38 +136,38 @@ describe('requests', () => {
     })
   })
 
-  it('names no more than twenty issues', () => {
+  it('lists at most twenty issues', () => {
     const list = offered({ name: 'x', requestSchema: { properties: { list: { items: { type: 'number' } } } } })
     const result = validateRequest(list, { list: Array.from({ length: 100 }, () => 'x') })
     expect(result.ok ? [] : result.fault.details?.['issues']).toHaveLength(20)
   })
 
-  it('explains a large body with its first mistake only', () => {
+  it('lists only the first issue of a large body', () => {
     const list = offered({ name: 'y', requestSchema: { properties: { list: { items: { type: 'number' } } } } })
     const result = validateRequest(list, { list: Array.from({ length: 30_000 }, () => 'x') })
     expect(result.ok ? [] : result.fault.details?.['issues']).toHaveLength(1)
   })
 
-  it('refuses a body that is nested too deep for a schema that refers to itself', () => {
+  it('refuses a body nested too deeply for a recursive schema', () => {
     const tree = offered({ name: 'tree', requestSchema: { type: 'object', properties: { child: { $ref: '#' } } } })
     let body = {}
     for (let depth = 0; depth < 200_000; depth++) body = { child: body }
     expect(validateRequest(tree, body)).toMatchObject({ ok: false, fault: { code: 'schema_mismatch' } })
   })
 
-  it('does not hang on a pattern made to hang', () => {
+  it('does not hang on a pattern with exponential run time', () => {
     const trap = offered({ name: 'trap', requestSchema: { properties: { text: { pattern: '^(a+)+$' } } } })
     expect(validateRequest(trap, { text: `${'a'.repeat(60)}!` }).ok).toBe(true)
   })
 
-  it('keeps the patterns of strangers apart', () => {
+  it('keeps the patterns of different offers apart', () => {
     const letters = offered({ name: 'letters', requestSchema: { properties: { text: { pattern: '^[a-z]+$' } } } })
     const digits = offered({ name: 'digits', requestSchema: { properties: { text: { pattern: '^[0-9]+$' } } } })
     expect([letters, digits].map((offer) => validateRequest(offer, { text: 'abc' }).ok)).toEqual([true, false])
     expect([letters, digits].map((offer) => validateRequest(offer, { text: '123' }).ok)).toEqual([false, true])
   })
 
-  it('takes null for what may be left out as left out, where the contract knows no null', () => {
+  it('treats null as omitted for an optional argument that does not allow null', () => {
     expect(validateRequest(offer, { a: 1, b: 2, note: null })).toEqual({ ok: true, value: { a: 1, b: 2 } })
     const { offer: own } = defineTool({
       name: 'own.nulls',
@@ -209,14 +209,14 @@ describe('requests', () => {
     expect(validateRequest(strict, body)).toMatchObject({ ok: false, fault: { details: { issues } } })
   })
 
-  it('keeps a null that the contract knows, though something inside of the argument is missed', () => {
+  it('keeps an allowed null when the error is inside another argument', () => {
     const missed = { path: ['slot', 'from'], message: 'is missed in this mode', code: 'custom' }
     const accept = (body: JsonObject) =>
       'slot' in body ? ({ ok: false, fault: [missed] } as const) : ({ ok: true, value: body } as const)
     expect(validateWithoutNullArguments(accept, { mode: 'day', slot: null })).toEqual({ ok: false, fault: [missed] })
   })
 
-  it('asks an offer of our own itself, which fills in defaults', () => {
+  it('uses the own parser of a local tool, which fills in defaults', () => {
     const { offer: own } = defineTool({
       name: 'own.tool',
       title: 'Own',
@@ -236,7 +236,7 @@ describe('requests', () => {
   })
 })
 
-describe('validators', () => {
+describe('schema validators', () => {
   /** A schema that counts how often it is read, which compiling it does once. */
   function countedSchema(required: readonly string[]) {
     let reads = 0
@@ -279,7 +279,7 @@ describe('validators', () => {
     expect(compiles).toEqual([1, 0])
   })
 
-  it('of the 2,048 contracts that were met last are kept', () => {
+  it('are kept for the 2,048 contracts used last', () => {
     const compilesAnew = (): number => {
       const counted = countedSchema(['once'])
       return countCompiles(offered({ name: 'kept.contract', requestSchema: counted.schema }), counted, [fits])
@@ -296,7 +296,7 @@ describe('validators', () => {
     expect(compilesAnew()).toBe(1)
   })
 
-  it('that find every mistake are kept apart from those that stop at the first', () => {
+  it('that list all issues are cached apart from those that stop at the first', () => {
     const requestSchema = { properties: { list: { items: { type: 'number' } } } }
     const issuesFor = (name: string, length: number): unknown => {
       const result = validateRequest(offered({ name, requestSchema }), { list: Array.from({ length }, () => 'x') })
@@ -307,12 +307,12 @@ describe('validators', () => {
   })
 })
 
-describe('answers', () => {
-  it('a frame is not judged where there is no stream schema', () => {
+describe('answer validation', () => {
+  it('does not check a frame without a stream schema', () => {
     expect(checkFrameSchema(offered({ name: 'x.y' }), { event: 'token', data: 1 })).toBeUndefined()
   })
 
-  it('an invalid answer of another node counts as its failure', async () => {
+  it('counts an invalid answer of another handler as its failure', async () => {
     const bus = node('a')
     bus.registerCapability(
       answering({ name: 'x.y', responseSchema: { type: 'number' } }, () => Promise.resolve(reply('seven'))),
@@ -323,7 +323,7 @@ describe('answers', () => {
     expect(bus.registry.named('x.y')[0]?.health.successRate).toBe(0)
   })
 
-  it('a tool of our own that does so is our mistake', () => {
+  it('treats an invalid answer of a local tool as an internal error', () => {
     const { offer } = defineTool({
       name: 'own.wrong',
       title: 'Own',
@@ -340,12 +340,12 @@ describe('answers', () => {
     })
   })
 
-  it('a question back is not an answer yet', () => {
+  it('does not check a request for input as an answer', () => {
     const offer = offered({ name: 'x.y', responseSchema: { type: 'number' } })
     expect(checkReplySchema(offer, { data: null, inputRequired: { requests: {} } })).toBeUndefined()
   })
 
-  it('a frame that does not fit ends the stream, and the provider with it', async () => {
+  it('ends the stream and its generator at an invalid frame', async () => {
     const bus = node('a')
     let cleanedUp = false
     const streamSchema = { properties: { event: { const: 'token' }, data: { type: 'string' } } }

@@ -50,7 +50,7 @@ describe('sticky sessions', () => {
     expect(await servedBy(caller, 's')).toBe(second)
   })
 
-  it('move on when their provider cannot take them, and stay there', async () => {
+  it('move to another provider when theirs is full, and stay there', async () => {
     const { caller } = threeNodes()
     const first = await servedBy(caller, 's')
     const bound = caller.registry.named('llm.chat').find(({ nodeId }) => nodeId === first)
@@ -61,7 +61,7 @@ describe('sticky sessions', () => {
     expect(await servedBy(caller, 's')).toBe(second)
   })
 
-  it('are let go when asked, and no others whose names begin alike', async () => {
+  it('are released by name, without others whose names begin alike', async () => {
     const { caller } = threeNodes()
     await servedBy(caller, 's')
     const other = await servedBy(caller, 's2')
@@ -75,7 +75,7 @@ describe('sticky sessions', () => {
     expect(caller.stats().sessions).toBe(0)
   })
 
-  it('end after ten minutes without a call, removed by a periodic job', async () => {
+  it('end after ten minutes without a call, when the periodic sweep runs', async () => {
     const { caller, clock, buses } = threeNodes()
     await servedBy(caller, 's')
     clock.advance(STICKY_SESSION_IDLE_TIMEOUT_MS)
@@ -87,7 +87,7 @@ describe('sticky sessions', () => {
     expect(caller.stats().sessions).toBe(0)
   })
 
-  it('stay for ten minutes after their last use', () => {
+  it('last for ten minutes after their last use', () => {
     const sticky = new StickySessions()
     const bound = entry('b')
     sticky.bind('s', bound, 0)
@@ -96,7 +96,7 @@ describe('sticky sessions', () => {
     expect(sticky.bound('s', 'llm.chat', 300_001 + STICKY_SESSION_IDLE_TIMEOUT_MS)).toBeUndefined()
   })
 
-  it('are swept away with a provider that has gone', () => {
+  it('are swept when their provider has gone', () => {
     const sticky = new StickySessions()
     const [gone, there] = [entry('b'), entry('c')]
     sticky.bind('s', gone, 0)
@@ -106,7 +106,7 @@ describe('sticky sessions', () => {
     expect([sticky.size, sticky.bound('t', 'llm.chat', 1)]).toEqual([1, there])
   })
 
-  it('are counted for each provider', () => {
+  it('are counted per provider', () => {
     const sticky = new StickySessions()
     const [one, other] = [entry('b'), entry('c')]
     for (const session of ['s', 't', 'u']) sticky.bind(session, one, 0)
@@ -117,13 +117,13 @@ describe('sticky sessions', () => {
     ])
   })
 
-  it('are bound for one capability only', () => {
+  it('are bound per capability', () => {
     const sticky = new StickySessions()
     sticky.bind('s', entry('b'), 0)
     expect(sticky.bound('s', 'embed.text', 0)).toBeUndefined()
   })
 
-  it('are bounded in number, and the longest silent goes first', () => {
+  it('are limited to 10,000, and the longest idle one is dropped first', () => {
     const sticky = new StickySessions()
     const bound = entry('b')
     for (let session = 0; session < 10_000; session++) sticky.bind(`s${session}`, bound, session)

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { reply } from '../../test/bus-village.ts'
 import { DURATION_BUCKETS_MS, CallTally, UNKNOWN_CAPABILITY_LABEL } from './trace.ts'
 
-describe('tally', () => {
-  it('puts a duration into the bucket whose bound it does not exceed', () => {
+describe('call tally', () => {
+  it('counts a duration in the first bucket whose bound it does not exceed', () => {
     const counted = new CallTally().of('x.y')
     for (const ms of [0, ...DURATION_BUCKETS_MS, 5_000.1, 1e9]) counted.count(reply(null), ms)
     expect([...counted.durations]).toEqual([2, ...DURATION_BUCKETS_MS.slice(1).map(() => 1), 2])
   })
 
-  it('tells a bounded number of names and models apart', () => {
+  it('tracks at most 5,000 capability names and 1,000 models', () => {
     const tally = new CallTally()
     for (let count = 0; count < 6_000; count++) {
       tally.of(`x.n${count}`).count(reply(null), 1)

@@ -11,8 +11,8 @@ class Bell extends TimerWheelEntry {
   }
 }
 
-describe('the timer behind the wheel', () => {
-  it('fires by itself, and not early', async () => {
+describe('timer wheel driver', () => {
+  it('fires entries by itself, and not early', async () => {
     const timer = new TimerWheelDriver(new DeadlineWheel(), systemClock)
     const startedMs = systemClock.monotonic()
     const [late, soon] = [new Bell(), new Bell()]
@@ -22,7 +22,7 @@ describe('the timer behind the wheel', () => {
     expect(await late.rang.promise).toBeGreaterThanOrEqual(startedMs + 60)
   })
 
-  it('ends a call whose handler never does', async () => {
+  it('ends a call whose handler never ends', async () => {
     const bus = node('a', { clock: systemClock })
     bus.registerCapability(answering({ name: 'x.never' }, () => new Promise(() => undefined)))
     expect(await bus.call('x.never', [1, 0], {}, { ...ME, timeoutMs: 10 })).toMatchObject({
@@ -30,7 +30,7 @@ describe('the timer behind the wheel', () => {
     })
   })
 
-  it('lets a handler that waits for its signal end by itself', async () => {
+  it('lets a handler that observes its signal end with its own answer', async () => {
     const bus = node('a', { clock: systemClock })
     bus.registerCapability(
       answering(

@@ -22,7 +22,7 @@ const counting = defineTool({
   anywhere: true,
 })
 
-describe('a tool of our own', () => {
+describe('a locally defined tool', () => {
   // First in this file: whatever runs before it might have loaded the compiler.
   it('is registered without loading a schema compiler', () => {
     expect(node('a').registerCapability(counting.streamedBy(countUp))).toEqual({ ok: true, value: undefined })
@@ -37,7 +37,7 @@ describe('a tool of our own', () => {
     expect(await stream.outcome).toMatchObject(reply({ counted: 3 }))
   })
 
-  it('has its purpose in its offer', () => {
+  it('has its definition in its offer', () => {
     expect(counting.offer).toMatchObject({
       trustRequired: 'member',
       idempotent: true,
@@ -48,11 +48,11 @@ describe('a tool of our own', () => {
     })
   })
 
-  it('counts as well-formed itself; a copy is examined like a stranger', () => {
+  it('is trusted as well-formed, but a copy of its offer is not', () => {
     expect([isLocallyDefinedOffer(counting.offer), isLocallyDefinedOffer({ ...counting.offer })]).toEqual([true, false])
   })
 
-  it('that changes something is for trusted nodes, and not repeated', () => {
+  it('that changes something requires trusted peers and is not idempotent', () => {
     const { offer } = defineChange({
       name: 'door.open',
       title: 'Open',

@@ -5,8 +5,8 @@ import { isUlid } from '../core/ids.ts'
 import { requireCallTicket } from './call-ticket.ts'
 import { TraceBuffer, TRACE_BUFFER_CAPACITY } from './trace.ts'
 
-describe('trace', () => {
-  it('keeps the last ten thousand calls, newest first', () => {
+describe('trace buffer', () => {
+  it('keeps the last 10,000 calls, newest first', () => {
     const trace = new TraceBuffer('a', manualClock())
     for (let count = 0; count < TRACE_BUFFER_CAPACITY + 500; count++) {
       const call = callOf('x.y', { traceId: `t${count}` })
@@ -19,7 +19,7 @@ describe('trace', () => {
     expect(trace.recent(-1)).toEqual([])
   })
 
-  it('gives every call a new ULID, or keeps the one that it came with', async () => {
+  it('gives every call a new ULID, or keeps the trace id of the caller', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     await bus.call('x.y', [1, 0], {}, ME)
@@ -30,7 +30,7 @@ describe('trace', () => {
     expect([new Set(ids).size, ids[0]]).toEqual([3, '01K9Z3N8QK6R3M0V6V5A8B4C2D'])
   })
 
-  it('shows the time of each stage, whichever copy of the call it was marked on', async () => {
+  it('records the time of each stage, whichever copy of the call it was marked on', async () => {
     const clock = manualClock()
     const bus = node('a', {
       clock,
@@ -56,7 +56,7 @@ describe('trace', () => {
     ])
   })
 
-  it('shows a call that the chain refused, with no node it went to', async () => {
+  it('records a call that the pipeline refused, without a node', async () => {
     const refused = { ok: false, fault: { kind: 'not-permitted', message: 'read-only' } } as const
     const bus = node('a', { admit: () => Promise.resolve(refused) })
     bus.registerCapability({ offer: offered({ name: 'x.y' }), handle: echo })
@@ -64,7 +64,7 @@ describe('trace', () => {
     expect(bus.recentTraces()).toMatchObject([{ result: 'not-permitted', toNode: undefined, attempts: 0, stages: {} }])
   })
 
-  it('keeps no body and no secret', async () => {
+  it('keeps no arguments and no secrets', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))
     await bus.call('x.y', [1, 0], { password: 'hunter2' }, ME)

@@ -6,13 +6,13 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { compileBoundedValidator } from './bounded-validator.ts'
 import { rebuildUntrustedSchema } from './untrusted-schema.ts'
 
-describe('a schema that is meant to hurt', () => {
+describe('hostile schema', () => {
   const refused = HURTFUL_SCHEMAS.flatMap(({ kind, schema, refused: why }) =>
     why === undefined ? [] : [{ kind, schema, why }],
   )
   const taken = HURTFUL_SCHEMAS.filter(({ refused: why }) => why === undefined)
 
-  it('is of more than sixty kinds', () => {
+  it('is tested in more than sixty kinds', () => {
     expect(new Set(HURTFUL_SCHEMAS.map(({ kind }) => kind)).size).toBeGreaterThan(60)
   })
 
@@ -21,7 +21,7 @@ describe('a schema that is meant to hurt', () => {
     expect(rebuilt.ok ? 'taken' : rebuilt.fault).toMatch(why)
   })
 
-  it.each(taken)('$kind: is taken, and checked within its steps', ({ schema, answer }) => {
+  it.each(taken)('$kind: is accepted, and validation stays within its step limit', ({ schema, answer }) => {
     const rebuilt = rebuildUntrustedSchema(schema)
     if (!rebuilt.ok) throw new Error(rebuilt.fault)
     expect(JSON.stringify(rebuilt.value)).not.toContain('$async')
@@ -29,9 +29,9 @@ describe('a schema that is meant to hurt', () => {
   })
 })
 
-describe('a bounded validator', () => {
+describe('bounded validator', () => {
   it.each(['propertyNames', 'patternProperties', 'maxProperties', 'minProperties', 'additionalProperties'])(
-    'lists the members of an object once, however many alternatives look at them (%s)',
+    'lists the members of an object once for all alternatives (%s)',
     (keyword) => {
       const never = { propertyNames: false, patternProperties: { a: false }, maxProperties: 0, minProperties: 9 }
       const alternative = { additionalProperties: false, ...never }[keyword as keyof typeof never] as Json
@@ -45,8 +45,8 @@ describe('a bounded validator', () => {
   )
 })
 
-describe('a rebuilt schema', () => {
-  it('keeps known keywords, cleans texts for people, and drops the rest', () => {
+describe('rebuilt schema', () => {
+  it('keeps known keywords, cleans texts and drops the rest', () => {
     const rebuilt = rebuildUntrustedSchema({
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       $id: 'https://example.test/x',
@@ -78,7 +78,7 @@ describe('a rebuilt schema', () => {
     })
   })
 
-  it('may be recursive as any JSON value is', () => {
+  it('may be recursive like the schema of any JSON value', () => {
     // What Zod 4 writes for z.json().
     const json = {
       $ref: '#/$defs/json',
@@ -101,8 +101,8 @@ describe('a rebuilt schema', () => {
   })
 })
 
-describe('the bounded check', () => {
-  it('reports mistakes with their paths', () => {
+describe('bounded validation', () => {
+  it('reports issues with their paths', () => {
     const check = compileBoundedValidator({
       type: 'object',
       properties: { zone: { type: 'integer', minimum: 0 }, slots: { items: { required: ['start'] } } },
@@ -119,14 +119,14 @@ describe('the bounded check', () => {
     })
   })
 
-  it('is neither yes nor no when its steps are used up', () => {
+  it('is neither valid nor invalid when its steps are used up', () => {
     const check = compileBoundedValidator({ not: { items: { type: 'string' } } }, 100)
     expect(check(Array.from({ length: 1_000 }, () => 'x'))).toMatchObject({ kind: 'too-costly' })
     expect(check(['x', 5])).toEqual({ kind: 'valid' })
   })
 
   // Ajv is the other implementation: whatever schema and value, both say the same.
-  it('agrees with Ajv about every schema that it takes', () => {
+  it('agrees with Ajv for every accepted schema', () => {
     const ajv = new Ajv2020({ strict: false, ownProperties: true, validateFormats: false, validateSchema: false })
     fc.assert(
       fc.property(schemasOf(2), fc.array(values, { minLength: 1, maxLength: 8 }), (schema, given) => {
@@ -141,7 +141,7 @@ describe('the bounded check', () => {
     )
   })
 
-  it('finds nothing in an empty list, also beside prefixItems', () => {
+  it('finds no contained item in an empty list, also beside prefixItems', () => {
     for (const prefixItems of [[true], [false], [{ type: 'null' }]])
       expect(compileBoundedValidator({ contains: true, prefixItems })([])).toMatchObject({ kind: 'invalid' })
   })

@@ -45,8 +45,8 @@ function refused(kind: Fault['kind'], facts: Partial<Fault> = {}): Outcome {
   return { ok: false, fault: { kind, message: kind, begun: false, ...facts } }
 }
 
-describe('a full provider on another node', () => {
-  it('serves twelve calls at once with a limit of two', async () => {
+describe('a busy provider on another node', () => {
+  it('with a limit of two serves twelve simultaneous calls', async () => {
     const [a, b] = [node('a'), node('b')]
     let [running, most] = [0, 0]
     b.registerCapability(
@@ -63,7 +63,7 @@ describe('a full provider on another node', () => {
     expect([entryAt(a, 'b').inFlight, entryAt(a, 'b').waiting.size]).toEqual([0, 0])
   })
 
-  it('that asked to be left alone is waited for, and not beyond the deadline', async () => {
+  it('that requested a pause is waited for, but not beyond the deadline', async () => {
     const { bus, asked, pass } = village({ b: () => reply('served') })
     entryAt(bus, 'b').busyUntilMs = 500
     const answer = bus.call('x.y', [1, 0], {}, ME)
@@ -80,7 +80,7 @@ describe('a full provider on another node', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('that asked to be left alone is waited for until the caller leaves, which then gets cancelled and not a deadline', async () => {
+  it('that requested a pause is not waited for after the caller has cancelled', async () => {
     const { bus, asked, pass } = village({ b: () => reply('served') })
     entryAt(bus, 'b').busyUntilMs = 500
     const leaving = new AbortController()
@@ -92,7 +92,7 @@ describe('a full provider on another node', () => {
     expect(asked).toEqual([])
   })
 
-  it('that was waited for over there is not waited for once more', async () => {
+  it('that already let the call wait is not waited for again', async () => {
     const { bus, asked, clock } = village({
       b: () => {
         clock.advance(10_000)
@@ -103,7 +103,7 @@ describe('a full provider on another node', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('is waited for where the fewest wait', async () => {
+  it('is waited for where the queue is shortest', async () => {
     const { bus } = village({ b: () => reply(1), c: () => reply(1) }, { maxConcurrent: 2 })
     for (const nodeId of ['b', 'c']) entryAt(bus, nodeId).inFlight = 2
     const open = Array.from({ length: 6 }, () => bus.call('x.y', [1, 0], {}, ME))
@@ -116,7 +116,7 @@ describe('a full provider on another node', () => {
   })
 })
 
-describe('the queue of a provider', () => {
+describe('queue of a provider', () => {
   it('lets callers take turns', async () => {
     const clock = manualClock()
     const bus = node('a', { clock })
@@ -141,7 +141,7 @@ describe('the queue of a provider', () => {
     expect(order).toEqual(['loop', 'loop', 'owner', 'loop', 'loop'])
   })
 
-  it('obeys a limit that was lowered, and one that was raised', async () => {
+  it('follows a lowered and a raised limit', async () => {
     const bus = node('a')
     const finish: (() => void)[] = []
     const offerLimit = (maxConcurrent: number): void => {
@@ -172,7 +172,7 @@ describe('the queue of a provider', () => {
     expect((await Promise.all(calls)).every(({ ok }) => ok)).toBe(true)
   })
 
-  it('gives its slot to the next one when the first in it changed its mind, or its provider did', async () => {
+  it('frees the slot when the contract of the waiting call has changed', async () => {
     const bus = node('a')
     const finish: (() => void)[] = []
     const handle = (): Promise<Outcome> => new Promise((resolve) => finish.push(() => resolve(reply(1))))
@@ -189,9 +189,9 @@ describe('the queue of a provider', () => {
   })
 })
 
-describe('a node that refuses', () => {
+describe('a node that refuses a call', () => {
   it.each(['not-found', 'not-permitted', 'unsupported'] as const)(
-    'with %s is asked once, and others instead',
+    'with %s is tried once, and then other nodes are used',
     async (kind) => {
       const { bus, asked } = village({ b: () => refused(kind), c: () => reply('served') }, { idempotent: false })
       const outcomes = []
@@ -202,7 +202,7 @@ describe('a node that refuses', () => {
     },
   )
 
-  it('certain params is asked for others', async () => {
+  it('for certain params is still called for others', async () => {
     const { bus, asked } = village({
       b: () => refused('not-found', { details: { reason: 'params' } }),
       c: () => reply('served'),
@@ -215,7 +215,7 @@ describe('a node that refuses', () => {
     expect(asked.filter((nodeId) => nodeId === 'b')).toHaveLength(2)
   })
 
-  it('certain params is asked again after a minute, or at once if there is no other node', async () => {
+  it('for certain params is called again after a minute, or at once if there is no other node', async () => {
     const { bus, asked, clock } = village({ b: () => refused('not-found', { details: { reason: 'params' } }) })
     await bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)
     await bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)
@@ -229,7 +229,7 @@ describe('a node that refuses', () => {
     clock.advance(0)
   })
 
-  it('uses up nothing that others need for their second try', async () => {
+  it('uses up no retry budget', async () => {
     const { bus, asked } = village({ b: () => refused('not-permitted'), c: () => reply('served') })
     const record = (): void => {
       const capabilities = [describeOwnCapability(offered({ name: 'x.y' }))]
@@ -245,7 +245,7 @@ describe('a node that refuses', () => {
     expect(asked.filter((nodeId) => nodeId === 'b').length).toBeGreaterThan(60)
   })
 
-  it('certain params like everybody else is still asked', async () => {
+  it('for certain params is still called if all nodes refuse them', async () => {
     const nobody = refused('not-found', { details: { reason: 'params' } })
     const { bus, asked } = village({ b: () => nobody, c: () => nobody })
     for (let call = 0; call < 3; call++)
@@ -253,7 +253,7 @@ describe('a node that refuses', () => {
     expect(asked).toHaveLength(6)
   })
 
-  it('many params is not remembered for all of them', async () => {
+  it('has at most 64 refused params remembered', async () => {
     const { bus } = village({ b: () => refused('not-found', { details: { reason: 'params' } }), c: () => reply(1) })
     for (let model = 0; model < 200; model++) {
       entryAt(bus, 'c').inFlight = 7
@@ -262,7 +262,7 @@ describe('a node that refuses', () => {
     expect(entryAt(bus, 'b').refusedParams?.size).toBe(64)
   })
 
-  it('the same params again is remembered for longer than for params that were not requested since', async () => {
+  it('keeps recently refused params in memory and drops the oldest', async () => {
     const { bus } = village({ b: () => refused('not-found', { details: { reason: 'params' } }) })
     for (const model of [...Array.from({ length: 64 }, (_, n) => n), 0, 64])
       await bus.call('x.y', [1, 0], { params: { model } }, ME)
@@ -270,7 +270,7 @@ describe('a node that refuses', () => {
     expect([known.includes('{"model":0}'), known.includes('{"model":1}'), known.length]).toEqual([true, false, 64])
   })
 
-  it('after a handler has begun has answered: no other node is asked', async () => {
+  it('after its handler has begun ends the call without trying another node', async () => {
     for (const begun of [true, undefined]) {
       const answer: Outcome = {
         ok: false,
@@ -282,7 +282,7 @@ describe('a node that refuses', () => {
     }
   })
 
-  it('like all others is believed in the end, and that costs no budget', async () => {
+  it('like all others ends the call after nine attempts, without using retry budget', async () => {
     const nodes = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`n${n}`, () => refused('not-permitted')]))
     const { bus, asked } = village(nodes)
     expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'not-permitted', begun: false } })
@@ -294,8 +294,8 @@ describe('a node that refuses', () => {
   })
 })
 
-describe('a change that its handler has begun', () => {
-  it.each(['busy', 'offline'] as const)('is not tried again after %s, here or elsewhere', async (kind) => {
+describe('a change whose handler has begun', () => {
+  it.each(['busy', 'offline'] as const)('is not retried after %s, on this node or another', async (kind) => {
     let runs = 0
     const buses = ['a', 'b', 'c'].map((nodeId) => node(nodeId))
     for (const bus of buses)
@@ -312,7 +312,7 @@ describe('a change that its handler has begun', () => {
     expect(runs).toBe(3)
   })
 
-  it('is not tried at another instance of the same house, which may be another device', async () => {
+  it('is not retried at another instance bound to the node', async () => {
     const ran: number[] = []
     const bus = node('a')
     for (const n of [1, 2])
@@ -326,7 +326,7 @@ describe('a change that its handler has begun', () => {
     expect(ran).toHaveLength(1)
   })
 
-  it('is tried elsewhere where its handler says that it did nothing', async () => {
+  it('is retried elsewhere if its handler says that it did nothing', async () => {
     const ran: string[] = []
     const buses = ['a', 'b', 'c'].map((nodeId) => node(nodeId))
     for (const bus of buses.slice(1))
@@ -343,7 +343,7 @@ describe('a change that its handler has begun', () => {
   })
 })
 
-describe('a quarantine', () => {
+describe('quarantine of a provider', () => {
   function ejected(): ReturnType<typeof village> {
     const made = village({ b: () => reply('b'), c: () => reply('c') })
     const outcome = { ok: false, fault: { kind: 'internal', message: 'no' } } as const
@@ -359,7 +359,7 @@ describe('a quarantine', () => {
     return made
   }
 
-  it('ends for a provider that became the only one, because the others left or fell silent', async () => {
+  it('ends when it became the only provider, because others left or fell silent', async () => {
     const left = ejected()
     left.bus.onPeerRemoved('c')
     expect(await left.bus.call('x.y', [1, 0], {}, ME)).toMatchObject(reply('b'))
@@ -370,7 +370,7 @@ describe('a quarantine', () => {
     expect(entryAt(silent.bus, 'b').health.isEjected()).toBe(false)
   })
 
-  it('does not end while there is another provider', async () => {
+  it('does not end while another provider is available', async () => {
     const { bus, asked } = ejected()
     expect(await bus.call('x.y', [1, 0], {}, { ...ME, node: 'b' })).toMatchObject({
       fault: { code: 'quarantined', begun: false },
@@ -401,7 +401,7 @@ describe('a quarantine', () => {
     expect([entryAt(bus, b).health.isEjected(), bus.stats().quarantines]).toEqual([false, 1])
   })
 
-  it('does not apply to a provider that this node cannot reach because of its own connection', async () => {
+  it("is not applied when this node's own connection is the cause", async () => {
     const { bus } = village({
       b: () => refused('offline', { ownSide: true }),
       c: () => refused('offline', { ownSide: true }),
@@ -411,7 +411,7 @@ describe('a quarantine', () => {
     expect(bus.stats().quarantines).toBe(0)
   })
 
-  it('has one probe, which ends however the probe call ends', async () => {
+  it('is ended by one probe, which is released even if its call is cancelled', async () => {
     const { bus, clock, asked } = ejected()
     clock.advance(60_000)
     for (const nodeId of ['b', 'c']) entryAt(bus, nodeId).lastSeenMs = clock.monotonic()
@@ -425,8 +425,8 @@ describe('a quarantine', () => {
   })
 })
 
-describe('an answer', () => {
-  it('of another node says that it is there', async () => {
+describe('answer of a provider', () => {
+  it('of another node counts as a sign of life', async () => {
     const { bus, clock } = village({ b: () => reply(1) })
     clock.advance(50_000)
     await bus.call('x.y', [1, 0], {}, ME)
@@ -436,7 +436,7 @@ describe('an answer', () => {
     expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { details: { reason: 'stale' } } })
   })
 
-  it('to a probe makes a newcomer of the provider', () => {
+  it('to a probe resets its latency estimate', () => {
     const { bus } = village({ b: () => reply(1), c: () => reply(1) })
     const entry = entryAt(bus, 'b')
     const ending = { latencyMs: 5, nowMs: 0, isCallersDoing: false }
@@ -446,7 +446,7 @@ describe('an answer', () => {
     expect([entry.latency.answers, entry.latency.latencyMs]).toEqual([1, 5])
   })
 
-  it('that fails is followed by another provider’s, also within a session', async () => {
+  it('that is a failure is followed by a retry at another provider, also within a session', async () => {
     const { bus, asked } = village({
       b: () => ({ ok: false, fault: { kind: 'internal', message: 'no' } }),
       c: () => reply('c'),
@@ -458,7 +458,7 @@ describe('an answer', () => {
   })
 })
 
-describe('a call that runs', () => {
+describe('a running call', () => {
   it('is listed as running until it has ended', async () => {
     const clock = manualClock()
     const bus = node('a', { clock })

@@ -95,8 +95,8 @@ function offerOf(effect: Effect, lock?: string): Offer {
   return plainOffer({ name: 'test.tool', effect, lock })
 }
 
-describe('chain', () => {
-  it('has the five stages of spec 5, in its order', () => {
+describe('call chain', () => {
+  it('has the five stages of spec 5, in that order', () => {
     expect(listCallStages(chainWithDiary().parts).map(({ name }) => name)).toEqual([
       'lock',
       'validate',
@@ -106,7 +106,7 @@ describe('chain', () => {
     ])
   })
 
-  it('has a change on record before it is made, and answers after its end is on the disk', async () => {
+  it('stores the enter entry of a change before its handler runs, and answers after the exit entry is stored', async () => {
     const { diary, run } = chainWithDiary()
     expect(await run(offerOf('writes'), { a: 1 })).toMatchObject(
       ok({ data: 1, record: { logIndex: 0, endLogIndex: 1 } }),
@@ -122,14 +122,14 @@ describe('chain', () => {
     ])
   })
 
-  it('does not keep a read waiting for its enter', async () => {
+  it('does not delay a read until its enter entry is stored', async () => {
     const { diary, run } = chainWithDiary()
     await run(offerOf('reads'))
     expect(diary.indexOf('guard')).toBeLessThan(diary.indexOf('call.enter durable'))
     expect(diary.at(-1)).toBe('call.exit durable')
   })
 
-  it('audits arguments that do not fit, and neither guard nor handler sees them', async () => {
+  it('audits invalid arguments, without calling guard or handler', async () => {
     const { diary, run } = chainWithDiary()
     expect(await run(offerOf('writes'), { bad: true })).toMatchObject({
       ok: false,
@@ -138,7 +138,7 @@ describe('chain', () => {
     expect(diary).toEqual(['validate', 'call.enter', 'call.enter durable', 'call.exit error', 'call.exit durable'])
   })
 
-  describe('of a call that lacks nothing but claims', () => {
+  describe('for a call in which only claims are missing', () => {
     const issues = [{ path: ['why'], message: 'is missing', code: 'required' }]
     const claims = {
       accept: (body: JsonObject) => (body['why'] === undefined ? fail(issues) : ok(body)),
@@ -153,7 +153,7 @@ describe('chain', () => {
       return outcome.ok ? expect.unreachable() : outcome.fault
     }
 
-    it('shows the complete call, but not if anything else is missing', async () => {
+    it('returns the completed call, unless anything else is missing', async () => {
       const fault = await refused(claims)
       expect(fault).toMatchObject({ kind: 'invalid-arguments', message: 'why is missing' })
       expect(fault.details).toEqual({ issues, next: { tool: 'test.tool', arguments: { ref: 1, why: 'because' } } })
@@ -161,7 +161,7 @@ describe('chain', () => {
       expect((await refused({})).details).toEqual({ issues })
     })
 
-    it('answers with the refusal and the issues if the policy would refuse the call anyway', async () => {
+    it('returns the refusal together with the issues if the policy would refuse the call anyway', async () => {
       const denial: Fault = { kind: 'not-permitted', message: 'Not you.', details: { rule: 'role' } }
       expect(await refused(claims, denial)).toMatchObject({
         kind: 'not-permitted',
@@ -172,7 +172,7 @@ describe('chain', () => {
     })
   })
 
-  it('audits a call that was refused in advance, and no handler sees it', async () => {
+  it('audits a call that was refused in advance, without running its handler', async () => {
     const { diary, parts } = chainWithDiary()
     const refusal: Fault = { kind: 'not-permitted', code: 'invalid_signature', message: 'Sign it.' }
     const outcome = await createCallChain(parts)(
@@ -186,7 +186,7 @@ describe('chain', () => {
     expect(diary).toEqual(['call.enter', 'call.enter durable', 'call.exit denied', 'call.exit durable'])
   })
 
-  it('audits arguments that make a lock or a schema throw, and reports the error to the log only', async () => {
+  it('audits arguments on which a lock or a schema throws, and reports the error to the log only', async () => {
     const lock = (): never => {
       throw new Error('tripped')
     }
@@ -208,7 +208,7 @@ describe('chain', () => {
     }
   })
 
-  it('records very long names of a caller and a tool, cut to the size of an entry', async () => {
+  it('records very long names of a client and a tool, cut to the size of an entry', async () => {
     const events: AuditEvent[] = []
     const { parts } = chainWithDiary()
     const log = { record: async (make: () => AuditEvent): Promise<void> => void events.push(make()) }
@@ -218,13 +218,13 @@ describe('chain', () => {
     expect(events[0]?.event).toMatchObject({ tool: 'half \ufffd', client: 'n'.repeat(256) })
   })
 
-  it('records a denial as denied', async () => {
+  it('records a refusal by the guard as denied', async () => {
     const { diary, run } = chainWithDiary({ denial: { kind: 'not-permitted', message: 'no' } })
     expect((await run(offerOf('writes'))).ok).toBe(false)
     expect(diary).toContain('call.exit denied')
   })
 
-  it('keeps the rules of a refusal in the entry, and their sentences beside it', async () => {
+  it('records the rules of a refusal in the entry, and their messages in its body', async () => {
     const events: AuditEvent[] = []
     const reasons = [{ rule: 'role', message: 'The role observer does not cover the effect writes.' }]
     const { parts } = chainWithDiary({ denial: { kind: 'not-permitted', message: 'no', reasons } })
@@ -242,7 +242,7 @@ describe('chain', () => {
     })
   })
 
-  it('says at the end what the guard took a call for, and keeps what people call their things beside it', async () => {
+  it('records how the guard classified a call in the exit entry, and the label of its target in the body', async () => {
     const events: AuditEvent[] = []
     const { parts } = chainWithDiary()
     const log: AuditLog = {
@@ -280,7 +280,7 @@ describe('chain', () => {
     expect([same?.event['effect'], read?.event['target'], read?.body]).toEqual([undefined, undefined, undefined])
   })
 
-  it('audits a call of a name that no provider offers', async () => {
+  it('audits a call of an unknown capability', async () => {
     const { diary, run } = chainWithDiary()
     await run(undefined, {}, async () => fail({ kind: 'not-found', message: 'nobody' }))
     expect(diary.filter((word) => word.startsWith('call.') && !word.endsWith('durable'))).toEqual([
@@ -289,13 +289,13 @@ describe('chain', () => {
     ])
   })
 
-  it('does nothing when it cannot be recorded that something is about to be done', async () => {
+  it('runs no handler when the enter entry cannot be recorded', async () => {
     const { diary, run } = chainWithDiary({ logFails: (kind) => kind === 'call.enter' })
     expect(await run(offerOf('writes'))).toMatchObject({ ok: false, fault: { code: 'LEDGER_UNAVAILABLE' } })
     expect(diary).toEqual(['validate'])
   })
 
-  it('does not claim success when the end could not be recorded', async () => {
+  it('returns an error for a completed change whose exit entry cannot be recorded', async () => {
     const { run } = chainWithDiary({ logFails: (kind) => kind === 'call.exit' })
     const outcome = await run(offerOf('writes'))
     expect(outcome).toMatchObject({ ok: false, fault: { code: 'LEDGER_UNAVAILABLE' } })
@@ -307,7 +307,7 @@ describe('chain', () => {
     ['waits for a person', { kind: 'approval-required', message: 'ask' }, 'Nothing was done.'],
     ['never reached its device', { kind: 'offline', message: 'away' }, 'Nothing was done.'],
     ['was begun', { kind: 'unknown-outcome', message: 'lost' }, 'The outcome of test.tool could not be recorded'],
-  ])('does not call a change carried out that %s, when its end could not be recorded', async (_, denial, sentence) => {
+  ])('never reports a change that %s as carried out if its end cannot be recorded', async (_, denial, sentence) => {
     const { run } = chainWithDiary({ logFails: (kind) => kind === 'call.exit', denial })
     const outcome = await run(offerOf('writes'))
     expect(outcome).toMatchObject({ ok: false, fault: { code: 'LEDGER_UNAVAILABLE' } })
@@ -315,7 +315,7 @@ describe('chain', () => {
     expect(outcome.ok ? '' : outcome.fault.message).not.toContain('was carried out')
   })
 
-  it('has an end on record for an answer that JSON cannot express, and for an error code without end', async () => {
+  it('records an exit entry for an answer that is not valid JSON and for an excessively long error code', async () => {
     const loop: Record<string, unknown> = {}
     loop['again'] = loop
     let deep: Json = null
@@ -338,7 +338,7 @@ describe('chain', () => {
     expect(events[1]?.event).toMatchObject({ outcome: 'error', error_code: 'c'.repeat(256) })
   })
 
-  it('sends exactly what is recorded, even if the answer is not plain data', async () => {
+  it("returns exactly the recorded answer, even if the handler's value is not plain data", async () => {
     const { run } = chainWithDiary()
     const answer = async (data: unknown): Promise<Outcome> =>
       run(offerOf('writes'), {}, async () => ok({ data: data as Json }))
@@ -349,12 +349,12 @@ describe('chain', () => {
     expect(JSON.stringify(outcome)).toBe(JSON.stringify(outcome))
   })
 
-  it('withholds a read whose enter could not be recorded', async () => {
+  it('returns an error for a read whose enter entry cannot be recorded', async () => {
     const { run } = chainWithDiary({ logFails: (kind) => kind === 'call.enter' })
     expect(await run(offerOf('reads'))).toMatchObject({ ok: false, fault: { code: 'LEDGER_UNAVAILABLE' } })
   })
 
-  it('never lets two handlers with one lock overlap, and audits refused calls', async () => {
+  it('never runs two handlers with the same lock at once, and audits calls refused because of the lock', async () => {
     const { diary, run } = chainWithDiary()
     let inside = 0
     let most = 0
@@ -370,7 +370,7 @@ describe('chain', () => {
     expect(diary.filter((word) => word === 'call.exit error')).toHaveLength(1)
   })
 
-  it('lets the owner through to a thing that a looping caller asks for without end', async () => {
+  it('gives another caller its turn at a lock that one caller requests continuously', async () => {
     const { parts } = chainWithDiary()
     const chain = createCallChain({ ...parts, lock: createKeyedLock(3) })
     const ask = async (id: string): Promise<string> => {
@@ -388,7 +388,7 @@ describe('chain', () => {
     ])
   })
 
-  it('gives the lock back when a handler throws', async () => {
+  it('releases the lock when a handler throws', async () => {
     const { run } = chainWithDiary()
     await expect(run(offerOf('reads', 'house'), {}, () => Promise.reject(new Error('bug')))).rejects.toThrow('bug')
     expect((await run(offerOf('writes', 'house'))).ok).toBe(true)

@@ -30,18 +30,18 @@ function createDatabase(name: string, rows: number, isDefective: boolean): strin
 
 // 40,000 rows are more than two megabytes.
 describe.each([4, 40_000])('a database of %i rows', (rows) => {
-  it('is sound', async () => {
+  it('without damage has no defects', async () => {
     expect(await findDatabaseDefects(createDatabase(`sound-${rows}.db`, rows, false))).toEqual([])
   })
 
-  it('is not when its index lists something else than its table', async () => {
+  it('has a defect when an index does not match its table', async () => {
     const defects = await findDatabaseDefects(createDatabase(`other-${rows}.db`, rows, true))
     expect(defects).toContain('row 1 missing from index by_one')
     expect(defects.length).toBeLessThanOrEqual(64)
   })
 })
 
-it('what is no database is refused with the reason', async () => {
+it('a file that is not a database is refused with the reason', async () => {
   const path = join(folder, 'text.db')
   writeFileSync(path, 'These are no pages. '.repeat(100))
   await expect(findDatabaseDefects(path)).rejects.toThrow('file is not a database')

@@ -20,7 +20,7 @@ function isRefused(path: string): boolean {
   }
 }
 
-describe('the schema of a database', () => {
+describe('database schema check', () => {
   it.each<[string, readonly string[]]>([
     ['SELECT 1', []],
     ['INSERT INTO b DEFAULT VALUES; ANALYZE', []],
@@ -33,7 +33,7 @@ describe('the schema of a database', () => {
     ['ALTER TABLE a ADD COLUMN w TEXT', ['a']],
     ['DROP TABLE b', ['b']],
     [`UPDATE room_version SET version = 1 WHERE room = 'one'`, ['a_x']],
-  ])('after %j differs in %j', (sql, names) => {
+  ])('after %j reports the objects %j', (sql, names) => {
     const folder = mkdtempSync(join(tmpdir(), 'hearthbus-schema-'))
     const path = join(folder, 'a.db')
     try {
@@ -48,7 +48,7 @@ describe('the schema of a database', () => {
     }
   })
 
-  it('of a file that was not brought up to date yet is held against the steps that it had', () => {
+  it('compares a database with pending migrations with the steps it already has', () => {
     const sql = new DatabaseSync(':memory:')
     sql.exec(`CREATE TABLE room_version (room TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT;
       INSERT INTO room_version VALUES ('one', 1); CREATE TABLE a (x TEXT) STRICT`)

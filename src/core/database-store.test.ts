@@ -33,7 +33,7 @@ function syncedDescriptor(file: string): number {
 }
 
 describe('database', () => {
-  it('answers every caller of a group and keeps their order', async () => {
+  it('answers all transactions of a group in their order', async () => {
     const database = new Database({ path, migrations })
     const insert = (name: string): Promise<unknown> =>
       database.commit((sql) => sql.prepare('INSERT INTO item (name) VALUES (?)').run(name).lastInsertRowid)
@@ -44,7 +44,7 @@ describe('database', () => {
     again.close()
   })
 
-  it.each(['with the folder that it is in', 'alone'])('that was removed %s records nothing more', async (how) => {
+  it.each(['with the folder that it is in', 'alone'])('removed %s refuses transactions', async (how) => {
     const database = new Database({ path, migrations })
     rmSync(how === 'alone' ? path : folder, { recursive: true })
     const written = database.commit((sql) => sql.prepare('INSERT INTO item (name) VALUES (?)').run('a'))
@@ -53,7 +53,7 @@ describe('database', () => {
     expect(() => database.close()).toThrow('was removed')
   })
 
-  it('answers a reader only when what it read is on the disk, even if the reader wrote nothing', async () => {
+  it('answers a read only after the rows it read are stored on disk', async () => {
     const database = new Database({ path, migrations })
     const order: string[] = []
     for (let round = 0; round < 20; round++) {
@@ -76,7 +76,7 @@ describe('database', () => {
     database.close()
   })
 
-  it('undoes only the work that throws', async () => {
+  it('rolls back only the transaction that throws', async () => {
     const database = new Database({ path, migrations })
     const undone: string[] = []
     database.useJournal({
@@ -100,7 +100,7 @@ describe('database', () => {
     database.close()
   })
 
-  it('rejects every work of the group when the disk is full, and continues when there is room again', async () => {
+  it('rejects all transactions of the group when the disk is full, and continues when there is room again', async () => {
     const database = new Database({ path, migrations })
     const pages = Number(database.sql.prepare('PRAGMA page_count').get()?.['page_count'])
     database.sql.exec(`PRAGMA max_page_count = ${pages + 2}`)
@@ -118,7 +118,7 @@ describe('database', () => {
   })
 
   it.runIf(existsSync('/proc/self/fd'))(
-    'promises nothing after a sync that failed, to those who waited either',
+    'acknowledges no transaction after a failed sync, not even waiting ones',
     async () => {
       const database = new Database({ path, migrations })
       const insert = (name: string): Promise<unknown> =>
@@ -140,14 +140,14 @@ describe('database', () => {
     },
   )
 
-  it('refuses a file that a newer program wrote', () => {
+  it('refuses a file written by a newer program', () => {
     new Database({ path, migrations: [{ room: 'test', steps: ['CREATE TABLE a (x)', 'CREATE TABLE b (x)'] }] }).close()
     expect(() => new Database({ path, migrations: [{ room: 'test', steps: ['CREATE TABLE a (x)'] }] })).toThrow(
       DatabaseTooNewError,
     )
   })
 
-  it('leaves nothing behind when a migration fails', () => {
+  it('rolls back completely when a migration fails', () => {
     const broken = [{ room: 'test', steps: ['CREATE TABLE a (x)', 'CREATE TABLE'] }]
     expect(() => new Database({ path, migrations: broken })).toThrow('incomplete input')
     const database = new Database({ path, migrations })
@@ -155,7 +155,7 @@ describe('database', () => {
     database.close()
   })
 
-  it('refuses work after it was closed', async () => {
+  it('refuses a transaction after it was closed', async () => {
     const database = new Database({ path, migrations })
     database.close()
     await expect(database.commit(() => 1)).rejects.toThrow('closed')
@@ -184,7 +184,7 @@ class QuickJournal implements WriteAheadJournal {
   })
 }
 
-describe('the sync of the journal', () => {
+describe('journal sync', () => {
   const append = (database: Database): Promise<void> => database.commit(() => undefined, { tables: false })
 
   /** A busy machine is not quick every time: as many groups as it takes. */
@@ -193,7 +193,7 @@ describe('the sync of the journal', () => {
     while (journal.syncs.at(-1) !== 'now')
   }
 
-  it('leaves the event loop after a slow one, and comes back when its share is used up', async () => {
+  it('moves off the event loop after a slow sync, and back later', async () => {
     const database = new Database({ path, migrations })
     const journal = new QuickJournal()
     database.useJournal(journal)
@@ -209,7 +209,7 @@ describe('the sync of the journal', () => {
     database.close()
   })
 
-  it('that fails on the event loop is heard of, and nothing is promised after it', async () => {
+  it('that fails on the event loop rejects that transaction and all later ones', async () => {
     const database = new Database({ path, migrations })
     const journal = new QuickJournal()
     database.useJournal(journal)

@@ -7,22 +7,22 @@ import {
   removeFromFairQueue,
 } from './fair-queue.ts'
 
-describe('turns', () => {
-  it('are taken by callers one after the other, by each in its own order', () => {
+describe('fair queue', () => {
+  it('returns items of callers in turn, and of each caller in order', () => {
     const turns = createFairQueue<string>(10)
     for (const item of ['a1', 'a2', 'a3']) enqueueInFairQueue(turns, 'a', item)
     enqueueInFairQueue(turns, 'b', 'b1')
     expect([1, 2, 3, 4, 5].map(() => dequeueFromFairQueue(turns))).toEqual(['a1', 'b1', 'a2', 'a3', undefined])
   })
 
-  it('are not given to more than there are places for', () => {
+  it('refuses an item when it is full', () => {
     const turns = createFairQueue<number>(2)
     expect([1, 2, 3].map((item) => enqueueInFairQueue(turns, '', item))).toEqual([undefined, undefined, 3])
     dequeueFromFairQueue(turns)
     expect(enqueueInFairQueue(turns, '', 3)).toBeUndefined()
   })
 
-  it('are taken, newest first, from the caller with the most, until others have as many', () => {
+  it('drops the newest item of the caller with the most items when it is full', () => {
     const turns = createFairQueue<string>(4)
     for (const item of ['a1', 'a2', 'a3', 'a4']) enqueueInFairQueue(turns, 'a', item)
     expect(['b1', 'b2', 'b3', 'c1', 'd1'].map((item) => enqueueInFairQueue(turns, item.charAt(0), item))).toEqual([
@@ -37,7 +37,7 @@ describe('turns', () => {
     expect(drainFairQueue(turns)).toEqual(['a1', 'b1', 'c1', 'd1'])
   })
 
-  it('are forgotten when they are withdrawn, once', () => {
+  it('removes a withdrawn item once', () => {
     const turns = createFairQueue<string>(10)
     enqueueInFairQueue(turns, 'a', 'a1')
     enqueueInFairQueue(turns, 'b', 'b1')

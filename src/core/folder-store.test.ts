@@ -10,21 +10,21 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true }))
 
-describe('folder', () => {
-  it('is created with its parents, for its owner only, and left unchanged if it exists', () => {
+describe('private folder', () => {
+  it('is created with its parents for its owner only, and left unchanged if it exists', () => {
     const path = join(root, 'a', 'b', 'c')
     createPrivateFolder(path)
     createPrivateFolder(path)
     expect((statSync(path).mode & 0o777).toString(8)).toBe('700')
   })
 
-  it('is refused where a file is in its place or on the way', () => {
+  it('is refused if a file is at its path or above it', () => {
     writeFileSync(join(root, 'file'), '')
     expect(() => createPrivateFolder(join(root, 'file'))).toThrow('EEXIST')
     expect(() => createPrivateFolder(join(root, 'file', 'below'))).toThrow('EEXIST')
   })
 
-  it.runIf(process.platform === 'linux')('is refused instead of retried for ever if it cannot be created', () => {
+  it.runIf(process.platform === 'linux')('that cannot be created is refused without endless retries', () => {
     expect(() => createPrivateFolder('/proc/1/hearthbus/keys')).toThrow(/ENOENT|EACCES|EPERM/)
   })
 })

@@ -3,18 +3,18 @@ import { describe, expect, it } from 'vitest'
 import { isUlid, traceIdToUlid, newUlid, ulidToTraceId } from './ids.ts'
 
 describe('ulid', () => {
-  it('sorts in the order of minting, also within one millisecond', () => {
+  it('sorts in order of creation, also within one millisecond', () => {
     const minted = Array.from({ length: 5_000 }, () => newUlid(1_800_000_000_000))
     expect(minted.toSorted()).toEqual(minted)
     expect(new Set(minted).size).toBe(5_000)
   })
 
-  it('never sorts before an earlier one when the clock goes back', () => {
+  it('never sorts before an earlier one when the clock is set back', () => {
     const first = newUlid(1_900_000_000_000)
     expect(newUlid(1_000_000_000_000) > first).toBe(true)
   })
 
-  it('is the 128 bits of a W3C trace id, both ways', () => {
+  it('converts to a W3C trace id of 128 bits and back', () => {
     expect(ulidToTraceId('7ZZZZZZZZZZZZZZZZZZZZZZZZZ')).toBe('f'.repeat(32))
     expect(traceIdToUlid('0'.repeat(31) + '1')).toBe('00000000000000000000000001')
     fc.assert(
@@ -27,7 +27,7 @@ describe('ulid', () => {
     )
   })
 
-  it('refuses letters that Crockford leaves out', () => {
+  it("is invalid with letters outside Crockford's base 32 or above 128 bits", () => {
     expect(isUlid('01ARZ3NDEKTSV4RRFFQ69G5FAV')).toBe(true)
     expect(isUlid('01ARZ3NDEKTSV4RRFFQ69G5FAI')).toBe(false)
     expect(isUlid('81ARZ3NDEKTSV4RRFFQ69G5FAV')).toBe(false)

@@ -12,13 +12,13 @@ import {
 import type { Json } from './json.ts'
 
 describe('canonical JSON', () => {
-  it('orders names after an object with more names than are remembered', () => {
+  it('sorts the names of objects beyond the size of its cache of sorted names', () => {
     const many = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`k${99 - index}`, index]))
     expect(canonicalJson(many).slice(0, 9)).toBe('{"k35":64')
     for (let index = 0; index < 40; index++)
       expect(canonicalJson({ [`b${index}`]: 1, [`a${index}`]: 2 })).toBe(`{"a${index}":2,"b${index}":1}`)
   })
-  it('is RFC 8785: sorted by UTF-16 unit, shortest numbers, no white space', () => {
+  it('follows RFC 8785: names sorted by UTF-16 unit, shortest numbers, no white space', () => {
     const value = { '\u20ac': 1, '\r': 2, '\ufb33': 3, '1': 4, '\ud83d\ude00': 5, '\u0080': 6, '\u00f6': 7 }
     expect(canonicalJson(value)).toBe('{"\\r":2,"1":4,"\u0080":6,"\u00f6":7,"\u20ac":1,"\ud83d\ude00":5,"\ufb33":3}')
     expect(canonicalJson([1e21, 1.1, -0, 333_333_333.333_333_3, 1e-7])).toBe('[1e+21,1.1,0,333333333.3333333,1e-7]')
@@ -69,13 +69,13 @@ describe('canonical JSON', () => {
     )
   })
 
-  it('throws on what JSON cannot say', () => {
+  it('throws on values that JSON cannot express', () => {
     expect(() => canonicalJson(Number.NaN)).toThrow('NaN')
     expect(() => canonicalJson(undefined)).toThrow('undefined')
     expect(() => canonicalJson('\uD800')).toThrow('surrogate')
   })
 
-  it('is that of the plain value that goes with it', () => {
+  it('belongs to the plain value that is returned with it', () => {
     const plain = { b: [1, { a: null }], 10: 'x' }
     expect(toJsonWithCanonicalText(plain).value).toBe(plain)
     expect(toJsonWithCanonicalText({ at: new Date(0), b: 1 })).toEqual({
@@ -129,7 +129,7 @@ describe('canonical JSON', () => {
     )
   })
 
-  it('orders deep values and finds loops like the reference', () => {
+  it('sorts deeply nested values and detects cycles as the reference implementation does', () => {
     const deep = Array.from({ length: 100 }).reduce<unknown>((inner) => ({ b: 1, a: [inner] }), 0)
     expect(canonicalJson(deep)).toBe(canonicalize(deep))
     const loop: Record<string, unknown> = {}
@@ -140,8 +140,8 @@ describe('canonical JSON', () => {
   })
 })
 
-describe('received JSON', () => {
-  it('is what JSON says, as long as its characters are whole', () => {
+describe('parsing received JSON', () => {
+  it('returns the same value as JSON.parse if all surrogates are paired', () => {
     expect(parseJsonReplacingLoneSurrogates(String.raw`{"a":"\ud83d\ude00 \u00e4 \\ud83d 😀"}`)).toEqual({
       a: '😀 ä \\ud83d 😀',
     })
@@ -156,11 +156,11 @@ describe('received JSON', () => {
     [String.raw`"\\\ud83d\n"`, '\\\ufffd\n'],
     [String.raw`"\ud83d\\ude00"`, '\ufffd\\ude00'],
     ['"\ud83d"', '\ufffd'],
-  ])('has a mark where half a character was: %s', (text, read) => {
+  ])('replaces a lone surrogate by U+FFFD: %s', (text, read) => {
     expect(parseJsonReplacingLoneSurrogates(text)).toBe(read)
   })
 
-  it('has a mark in names of members, too', () => {
+  it('replaces lone surrogates in member names too', () => {
     expect(parseJsonReplacingLoneSurrogates(String.raw`{"\ud83d":[{"x":"\ude00"}]}`)).toEqual({
       '\ufffd': [{ x: '\ufffd' }],
     })

@@ -4,7 +4,7 @@ import { createKeyedLock } from './fair-queue.ts'
 const never = new AbortController().signal
 
 describe('keyed lock', () => {
-  it('serves waiters of one caller and key in the order they came', async () => {
+  it('serves waiters of one caller and key in order of arrival', async () => {
     const lock = createKeyedLock(10)
     const order: number[] = []
     const work = async (index: number): Promise<void> => {
@@ -19,13 +19,13 @@ describe('keyed lock', () => {
     expect(order).toEqual([0, 0, 1, 1, 2, 2])
   })
 
-  it('lets different keys overlap', async () => {
+  it('allows different keys at the same time', async () => {
     const lock = createKeyedLock(10)
     await lock.acquire('a', 'agent', never)
     expect((await lock.acquire('b', 'agent', never)).ok).toBe(true)
   })
 
-  it('refuses when the queue is full', async () => {
+  it('refuses a waiter when the queue is full', async () => {
     const lock = createKeyedLock(1)
     await lock.acquire('a', 'agent', never)
     void lock.acquire('a', 'agent', never)
@@ -50,7 +50,7 @@ describe('keyed lock', () => {
     expect(lock.waiting()).toBe(0)
   })
 
-  it('lets a waiter leave, and the next one still gets its turn', async () => {
+  it('lets a waiter leave without losing the next one', async () => {
     const lock = createKeyedLock(10)
     const first = await lock.acquire('a', 'agent', never)
     const impatient = new AbortController()
@@ -63,7 +63,7 @@ describe('keyed lock', () => {
     expect(lock.waiting()).toBe(0)
   })
 
-  it('ignores a second release of the same hold', async () => {
+  it('ignores a second release by the same holder', async () => {
     const lock = createKeyedLock(10)
     const first = await lock.acquire('a', 'agent', never)
     const second = lock.acquire('a', 'agent', never)
@@ -79,7 +79,7 @@ describe('keyed lock', () => {
     expect(thirdHolds).toBe(false)
   })
 
-  it('does not admit a caller that has already gone', async () => {
+  it('refuses a caller that has already left', async () => {
     expect(await createKeyedLock(1).acquire('a', 'agent', AbortSignal.abort())).toEqual({ ok: false, fault: 'aborted' })
   })
 })

@@ -23,8 +23,8 @@ async function isReached(port: number): Promise<boolean> {
   return socket.destroy().destroyed
 }
 
-describe('listen', () => {
-  it('says which port was given out', async () => {
+describe('listening on a port', () => {
+  it('resolves to the port that was assigned', async () => {
     const port = await startListening(server(), { host: HOST, port: 0 })
     expect(await isReached(port)).toBe(true)
   })
@@ -34,7 +34,7 @@ describe('listen', () => {
     await expect(startListening(server(), { host: HOST, port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
   })
 
-  it('continues after a connection could not be accepted', async () => {
+  it('continues after an accept error', async () => {
     const busy = server()
     const port = await startListening(busy, { host: HOST, port: 0 })
     // What Node says when the system has no room for another connection.

@@ -14,7 +14,7 @@ const TALKER = `
 `
 
 describe('logger', () => {
-  it('continues when its reader has left', async () => {
+  it('continues when the reader of its output has left', async () => {
     const script = `
       import { createLogger } from ${JSON.stringify(LOGGER)}
       const logger = createLogger('info')
@@ -29,7 +29,7 @@ describe('logger', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  it('does not wait for its reader, and reports later how many lines were dropped', async () => {
+  it('does not block on a slow reader, and later logs how many lines were dropped', async () => {
     const child = spawn(process.execPath, ['--input-type=module', '-e', TALKER], { stdio: 'pipe' })
     await once(child.stdout, 'data')
     let log = ''

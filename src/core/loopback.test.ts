@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { isLoopback } from './loopback.ts'
 
-describe('loopback', () => {
+describe('loopback host', () => {
   it.each(['127.0.0.1', '127.8.9.1', '::1', '[::1]', '::ffff:127.0.0.1', '[::ffff:7f00:1]', 'localhost', 'LOCALHOST'])(
-    'is %s',
+    'includes %s',
     (host) => {
       expect(isLoopback(host)).toBe(true)
     },
@@ -21,7 +21,7 @@ describe('loopback', () => {
     '127.0.0.1.evil',
     'localhost.example',
     '',
-  ])('is not %s', (host) => {
+  ])('does not include %s', (host) => {
     expect(isLoopback(host)).toBe(false)
   })
 })

@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 describe('process lock', () => {
-  it('is held by one at a time and can be given back', () => {
+  it('can be held by one process at a time and be released', () => {
     const path = join(folder, 'gateway.lock')
     const first = takeProcessLock(path)
     expect(first).toBeDefined()
@@ -26,7 +26,7 @@ describe('process lock', () => {
     second?.release()
   })
 
-  it('notices that its file is no longer under its name', () => {
+  it('notices that its file was moved', () => {
     const path = join(folder, 'gateway.lock')
     const first = takeProcessLock(path)
     expect(first?.isInPlace()).toBe(true)
@@ -38,7 +38,7 @@ describe('process lock', () => {
     for (const lock of [first, second]) lock?.release()
   })
 
-  it('is free again when its holder was killed', async () => {
+  it('is free again after its holder was killed', async () => {
     const path = join(folder, 'gateway.lock')
     const module = new URL('./process-lock-store.ts', import.meta.url).href
     const script = `import { isProcessLockHeld, takeProcessLock } from '${module}'; globalThis.lock = takeProcessLock('${path}'); console.log('held'); setInterval(() => {}, 1000)`
@@ -56,7 +56,7 @@ describe('process lock', () => {
     lock?.release()
   })
 
-  it('is not held without a file, or if the file is something else', () => {
+  it('is not held if its file is missing or is not a lock file', () => {
     expect(isProcessLockHeld(join(folder, 'gateway.lock'))).toBe(false)
     writeFileSync(join(folder, 'note.txt'), 'not a lock, only a text that is long enough')
     expect(isProcessLockHeld(join(folder, 'note.txt'))).toBe(false)

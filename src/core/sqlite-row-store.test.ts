@@ -2,8 +2,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { isUnsafeIntegerError, readAllRows } from './sqlite-row-store.ts'
 
-describe('rows with a number beyond 2^53', () => {
-  it('are read, and the next ones as usual', () => {
+describe('rows with an integer beyond 2^53', () => {
+  it('are read with the integer rounded, and later reads are unaffected', () => {
     const sql = new DatabaseSync(':memory:')
     sql.exec('CREATE TABLE t (a INTEGER, b TEXT) STRICT; INSERT INTO t VALUES (1, NULL), (9007199254740993, 2)')
     const all = sql.prepare('SELECT * FROM t')

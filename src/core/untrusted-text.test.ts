@@ -4,18 +4,18 @@ import { anyText } from '../../test/any-text.ts'
 import type { Json, JsonObject } from './json.ts'
 import { sanitizeJson, sanitizeLine } from './untrusted-text.ts'
 
-describe('a stranger’s text', () => {
-  it('loses what cannot be seen', () => {
+describe('untrusted text shown as one line', () => {
+  it('loses invisible and control characters', () => {
     const hidden = 'turn\u200Bs \u202Eon\u2066 the\u0007 lamp\u{E0041}\u{E0042}\uFE0F\u{E0101}\uE000\uD800'
     expect(sanitizeLine(hidden, 100)).toBe('turns on the lamp')
     expect(sanitizeLine('one\r\ntwo\u2028three\u3164\ttabs   end ', 100)).toBe('one two three tabs end')
   })
 
-  it('keeps every script that people write in', () => {
+  it('keeps letters of every script', () => {
     expect(sanitizeLine('设置音量 · громкость · जल', 100)).toBe('设置音量 · громкость · जल')
   })
 
-  it('is cut at whole characters', () => {
+  it('is truncated at whole characters', () => {
     expect(sanitizeLine('😀😀😀😀', 3)).toBe('😀😀…')
   })
 
@@ -30,33 +30,33 @@ describe('a stranger’s text', () => {
     )
   })
 
-  it('keeps no pile of marks on a letter', () => {
+  it('keeps at most four combining marks on a letter', () => {
     expect(sanitizeLine(`Z${'\u0301'.repeat(40)}algo`, 100)).toBe(`Z${'\u0301'.repeat(4)}algo`)
   })
 
-  it('is read only so far that padding hides what comes after it', () => {
+  it('is truncated before text that follows long invisible padding', () => {
     expect(sanitizeLine(`shown${'\u200B'.repeat(1_000)}hidden`, 20)).toBe('shown…')
   })
 })
 
-describe('a stranger’s answer', () => {
-  it('keeps its lines and loses what cannot be seen, in texts and in names', () => {
+describe('untrusted JSON answer', () => {
+  it('keeps line breaks and loses invisible characters, in values and in names', () => {
     const answer = { 'na\u200Bme': ['one\n\ttwo\u202E', { deep: 'tag\u{E0041}s' }], count: 3, none: null, yes: true }
     expect(sanitizeJson(answer)).toEqual({ name: ['one\n\ttwo', { deep: 'tags' }], count: 3, none: null, yes: true })
   })
 
-  it('is cleaned in one pass, however deep the invisible is', () => {
+  it('is sanitized in one pass at any depth', () => {
     let answer: Json = 'hid\u200Bden'
     for (let level = 0; level < 64; level++) answer = { before: 1, inner: answer, after: [answer === '' ? 1 : 2] }
     expect(JSON.stringify(sanitizeJson(answer))).toContain('"inner":"hidden"')
   })
 
-  it('is the same object where there is nothing to clean', () => {
+  it('is returned as the same object if there is nothing to sanitize', () => {
     const answer = { zone: 'Küche', values: [20.5, '21 °C'], text: 'two\nlines' }
     expect(sanitizeJson(answer)).toBe(answer)
   })
 
-  it('may name a member as JavaScript names a prototype', () => {
+  it('may have a member named __proto__', () => {
     const answer = JSON.parse('{"__proto__":{"x":"\\u200b"},"constructor":1}') as JsonObject
     const shown = sanitizeJson(answer)
     expect(JSON.stringify(shown)).toBe('{"__proto__":{"x":""},"constructor":1}')

@@ -8,8 +8,8 @@ import type { OwnerTokenHashLog } from './owner-token-store.ts'
 import { isAccessToken, mintAccessToken } from './access-token.ts'
 import type { AccessTokenRequest } from './access-token.ts'
 
-describe('token store', () => {
-  it('shows a token once and keeps only its hash', async () => {
+describe('access token store', () => {
+  it('returns a token once and stores only its hash', async () => {
     using house = openHouse({}, undefined, [])
     const made = await house.guard.tokens.create(ADMIN, { name: 'claude', role: 'agent' })
     if (!made.ok) throw new Error(made.fault.message)
@@ -19,7 +19,7 @@ describe('token store', () => {
     expect(house.events()).toMatchObject([{ kind: 'token.created', name: 'claude', role: 'agent', by: 'owner' }])
   })
 
-  it('knows its tokens after a restart, and no others', async () => {
+  it('finds its tokens after a restart, and refuses any other text', async () => {
     using house = openHouse({}, undefined, [])
     const made = await house.guard.tokens.create(ADMIN, {
       name: 'tv',
@@ -34,7 +34,7 @@ describe('token store', () => {
     expect(tokens.find(token.slice(0, -1) + last)).toBeUndefined()
   })
 
-  it('refuses a token from the moment that it is revoked or over', async () => {
+  it('refuses a token as soon as it is revoked or expired', async () => {
     using house = openHouse({}, undefined, [])
     const { tokens } = house.guard
     const short = await tokens.create(ADMIN, { name: 'guest', role: 'observer', ttlMs: 60_000 })
@@ -50,7 +50,7 @@ describe('token store', () => {
     expect(house.events('token.revoked')).toHaveLength(1)
   })
 
-  it('gives the place of an expired token away when a thousand are kept, and of no other', async () => {
+  it('replaces the token that expired first when 1,000 are stored, and never a live one', async () => {
     using house = openHouse({}, undefined, [])
     const { tokens } = house.guard
     const make = (name: string, ttlMs?: number) =>
@@ -85,7 +85,7 @@ describe('token store', () => {
     expect(ended).toEqual(['claude', 'guest', 'guest'])
   })
 
-  it('gives one name to one live token at a time', async () => {
+  it('allows one live token per name', async () => {
     using house = openHouse({}, undefined, [])
     const { tokens } = house.guard
     const first = await tokens.create(ADMIN, { name: 'claude', role: 'agent', ttlMs: 1_000 })
@@ -99,7 +99,7 @@ describe('token store', () => {
     ])
   })
 
-  it('takes with it what its holder asked for, was granted and had prepared', async () => {
+  it('ends the approvals, grants and prepared changes of a revoked token', async () => {
     using house = openHouse()
     const { tokens, approvals, grants, services } = house.guard
     await tokens.create(ADMIN, { name: 'claude', role: 'agent' })
@@ -141,7 +141,7 @@ describe('token store', () => {
     expect(house.guard.tokens.list()).toEqual([])
   })
 
-  it('refuses text that is not a token', async () => {
+  it('refuses an invalid name, role, lifetime or restriction', async () => {
     using house = openHouse({}, undefined, [])
     const bad: AccessTokenRequest[] = [
       { name: 'local', role: 'agent' },
@@ -164,7 +164,7 @@ describe('token store', () => {
       expect(await house.guard.tokens.create(ADMIN, token)).toMatchObject({ fault: { kind: 'invalid-arguments' } })
   })
 
-  it('writes down when a token was last used, now and then', async () => {
+  it('records the last use of a token at most once a minute', async () => {
     using house = openHouse({}, undefined, [])
     const made = await house.guard.tokens.create(ADMIN, { name: 'claude', role: 'agent' })
     if (!made.ok) throw new Error(made.fault.message)
@@ -185,7 +185,7 @@ describe('token store', () => {
 })
 
 describe('owner token', () => {
-  it('is made once, for the owner’s eyes only, and on record before it is there', async () => {
+  it('is created once, readable by the owner only, after its hash was recorded', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'hearthbus-owner-'))
     try {
       const path = join(directory, 'keys', 'owner.token')
@@ -202,7 +202,7 @@ describe('owner token', () => {
     }
   })
 
-  it('is not accepted from a file that others can read, or that holds something else', async () => {
+  it('is refused from a file that others may read or that contains another text', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'hearthbus-owner-'))
     try {
       const path = join(directory, 'owner.token')

@@ -38,8 +38,8 @@ function asked(house: GuardHouse): string {
   return house.guard.approvals.list({ state: 'requested' })[0]?.id ?? 'nobody was asked'
 }
 
-describe('those for whom one node calls', () => {
-  it('have questions and approvals of their own', async () => {
+describe('actors for whom one peer node calls', () => {
+  it('have separate approval requests and approvals', async () => {
     using house = openHouse()
     expect(await opens(house, CLAUDE)).toBe('approval-required')
     const claudes = asked(house)
@@ -52,7 +52,7 @@ describe('those for whom one node calls', () => {
     expect(house.events('approval.used')).toMatchObject([{ principal: 'peer:attic/claude', approval: claudes }])
   })
 
-  it('have noes of their own, and share one to the node itself', async () => {
+  it('have separate denials, and share a denial of the node itself', async () => {
     using house = openHouse()
     await opens(house, CLAUDE)
     await house.guard.approvals.deny(asked(house), APPROVER, 'not today')
@@ -65,7 +65,7 @@ describe('those for whom one node calls', () => {
     expect(await opens(house, { ...NODE, id: 'cellar', actor: 'claude' }, { wing: 'west' })).toBe('approval-required')
   })
 
-  it('have grants of their own, and share one to the node', async () => {
+  it('have separate grants, and share a grant to the node', async () => {
     using house = openHouse()
     await opens(house, CLAUDE)
     await house.guard.approvals.approve(asked(house), APPROVER, { grant: GRANT })
@@ -81,7 +81,7 @@ describe('those for whom one node calls', () => {
     expect(house.guard.grants.list().map(({ principal }) => principal)).toEqual(['peer:attic', 'peer:attic/claude'])
   })
 
-  it('exist for nodes only', async () => {
+  it('cannot share a grant through the node if the request came from a caller that is not a node', async () => {
     using house = openHouse()
     await opens(house, AGENT)
     expect(
@@ -89,14 +89,14 @@ describe('those for whom one node calls', () => {
     ).toMatchObject({ fault: { kind: 'invalid-arguments', message: 'Not a grant: no other node asked.' } })
   })
 
-  it('keep a grant that the node was given before it said for whom it calls', async () => {
+  it('can use a grant that the node was given without an actor', async () => {
     using house = openHouse()
     await opens(house, NODE)
     await house.guard.approvals.approve(asked(house), APPROVER, { grant: GRANT })
     expect([await opens(house, CLAUDE), await opens(house, GPT)]).toEqual(['acts', 'acts'])
   })
 
-  it('use up their own grant before the one of the node', async () => {
+  it('use their own grant before the one of the node', async () => {
     using house = openHouse()
     const within = (min: number, max: number): GrantRequest => ({ ...GRANT, bounds: { step: { min, max } } })
     await opens(house, NODE, { step: 1 })
@@ -110,7 +110,7 @@ describe('those for whom one node calls', () => {
     ])
   })
 
-  it('have idempotency keys of their own, except for calls of the node itself', async () => {
+  it('have separate idempotency keys, but replay those of the node itself', async () => {
     using house = openHouse()
     expect([await writes(house, CLAUDE, 'k'), await writes(house, GPT, 'k')]).toEqual(['acts', 'acts'])
     expect([await writes(house, CLAUDE, 'k'), await writes(house, GPT, 'k')]).toEqual(['replayed', 'replayed'])
@@ -118,7 +118,7 @@ describe('those for whom one node calls', () => {
     expect(await writes(house, CLAUDE, 'old')).toBe('replayed')
   })
 
-  it('have change tokens of their own', async () => {
+  it('have separate change tokens', async () => {
     using house = openHouse()
     const { changes } = house.guard.services
     const prepared = await changes.prepare({
@@ -136,7 +136,7 @@ describe('those for whom one node calls', () => {
     expect(changes.peek(token, 'peer:attic/claude')).toMatchObject({ ok: true })
   })
 
-  it('share the budget of the node, however many names it makes up', async () => {
+  it('share the rate limit of the node, however many names it uses', async () => {
     const calls = { perMinute: 3, burst: 3 }
     using house = openHouse({ limits: { ...GUARD_CONFIG.limits, calls } })
     const named = (actor: string): Promise<string> => writes(house, { ...NODE, actor }, actor)
@@ -149,7 +149,7 @@ describe('those for whom one node calls', () => {
     expect(await writes(house, { ...NODE, id: 'cellar' }, 'k')).toBe('acts')
   })
 
-  it('share the room for open questions', async () => {
+  it('share the limit on open approval requests', async () => {
     using house = openHouse({ approvals: { ...GUARD_CONFIG.approvals, maxOpenPerPrincipal: 2 } })
     const named = (actor: string): Promise<string> => opens(house, { ...NODE, actor })
     expect([await named('a'), await named('b'), await named('c')]).toEqual([
@@ -161,7 +161,7 @@ describe('those for whom one node calls', () => {
     expect(await opens(house, { ...NODE, id: 'attic0' })).toBe('approval-required')
   })
 
-  it('share the room for keys, and a caller that needs room loses its own oldest keys first', async () => {
+  it('share the limit on keys, and a caller loses its own oldest keys first', async () => {
     using house = openHouse({ keys: { ...GUARD_CONFIG.keys, maxKeysPerPrincipal: 3 } })
     const kept = (): number => house.state.keys.size
     await writes(house, GPT, 'precious')
@@ -172,7 +172,7 @@ describe('those for whom one node calls', () => {
     expect(kept()).toBe(3)
   })
 
-  it('share the room for prepared changes', async () => {
+  it('share the limit on prepared changes', async () => {
     using house = openHouse({ changes: { ...GUARD_CONFIG.changes, maxPreparedPerPrincipal: 3 } })
     const { changes } = house.guard.services
     const prepare = async (principal: string): Promise<string> => {
@@ -188,7 +188,7 @@ describe('those for whom one node calls', () => {
     expect(house.state.changes.size).toBe(3)
   })
 
-  it('may not do more than the node may', async () => {
+  it('have no more rights than the node', async () => {
     using house = openHouse()
     expect(await opens(house, { kind: 'peer', id: 'attic', level: 'member', actor: 'owner' })).toBe('not-permitted')
   })

@@ -27,8 +27,8 @@ function laterVerdict(house: GuardHouse, wallMs: number): string {
   return verdict.ok ? 'ok' : verdict.reasons.map(({ rule }) => rule).join()
 }
 
-describe('actuator store', () => {
-  it('keeps the changes of a day through a power cut', async () => {
+describe('actuator usage store', () => {
+  it('keeps the changes of the last day through a power cut', async () => {
     using house = openHouse({ limits })
     expect(await change(house)).toBe('done')
     house.clock.advance(2_000)
@@ -38,7 +38,7 @@ describe('actuator store', () => {
     expect(await change(restarted.afterPowerCut())).toBe('actuator-day')
   })
 
-  it('has the change on the disk before it is made', async () => {
+  it('records a change on disk before it is made', async () => {
     using house = openHouse({ limits })
     const rows: unknown[] = []
     const device = actuator(() => {
@@ -49,7 +49,7 @@ describe('actuator store', () => {
     expect(rows).toMatchObject([{ kind: 'actuator.used', target: 'homeseer:ref:101' }])
   })
 
-  it('dates what an earlier process did by the wall clock', async () => {
+  it('dates the changes of an earlier process by the wall clock', async () => {
     using house = openHouse({ limits })
     await change(house)
     expect(laterVerdict(house, house.clock.now() + 500)).toBe('actuator-rest')
@@ -60,7 +60,7 @@ describe('actuator store', () => {
     expect(laterVerdict(house, house.clock.now() + 26 * HOUR_MS)).toBe('ok')
   })
 
-  it('takes what is dated ahead of the clock for now, and lets it lapse a day later', async () => {
+  it('treats a change dated in the future as made now, until it expires a day later', async () => {
     using house = openHouse({ limits })
     await change(house)
     house.clock.advance(400 * 24 * HOUR_MS)

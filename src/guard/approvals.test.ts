@@ -89,7 +89,7 @@ describe('approval', () => {
     ])
   })
 
-  it('is given back when the node that would have acted asks a person of its own first', async () => {
+  it('is restored when the executing node requires an approval of its own', async () => {
     using house = openHouse()
     const offer = lockOffer()
     const waits = fail({ kind: 'approval-required' as const, message: 'A person has to approve this over there.' })
@@ -110,7 +110,7 @@ describe('approval', () => {
     ])
   })
 
-  it('tells how to get it', async () => {
+  it('is requested with an error that names the approval id, its expiry and the command to approve it', async () => {
     using house = openHouse()
     const offer = lockOffer()
     const fault = faultOf(await around(house.guard, callOf(offer), offer, neverCalled))
@@ -178,7 +178,7 @@ describe('approval', () => {
     expect(restarted.everything()).not.toMatch(/CODE-(4711|0815)/)
   })
 
-  it('is asked for once, however often the call is repeated', async () => {
+  it('is requested once, however often the call is repeated', async () => {
     using house = openHouse()
     const offer = lockOffer()
     const ids = await Promise.all(Array.from({ length: 20 }, () => ask(house, offer)))
@@ -186,7 +186,7 @@ describe('approval', () => {
     expect(house.guard.approvals.list({ state: 'requested' })).toHaveLength(1)
   })
 
-  it('acts once for a hundred calls at the same moment', async () => {
+  it('lets one of a hundred simultaneous calls act', async () => {
     using house = openHouse()
     const offer = lockOffer()
     const lock = actuator()
@@ -199,7 +199,7 @@ describe('approval', () => {
     expect(house.events('approval.used')).toHaveLength(1)
   })
 
-  it('is given with another credential that may decide', async () => {
+  it('is given only by another credential with the right to decide', async () => {
     using house = openHouse()
     const self: Caller = { kind: 'principal', id: 'boss', role: 'admin' }
     const offer = lockOffer()
@@ -231,7 +231,7 @@ describe('approval', () => {
     })
   })
 
-  it('and a denial at the same moment are a denial, whichever came first', async () => {
+  it('loses against a denial at the same moment, whichever came first', async () => {
     using house = openHouse()
     const { approvals } = house.guard
     const [first, second] = [await ask(house, lockOffer()), await ask(house, lockOffer(), { ref: 2 })]
@@ -244,7 +244,7 @@ describe('approval', () => {
     expect([known(house, first), known(house, second)]).toMatchObject([{ state: 'denied' }, { state: 'denied' }])
   })
 
-  it('is taken back until the call is made, for as long as it would have held', async () => {
+  it('can be revoked before the call is made, together with its grant', async () => {
     using house = openHouse()
     const { approvals, grants } = house.guard
     const offer = lockOffer()
@@ -262,7 +262,7 @@ describe('approval', () => {
     })
   })
 
-  it('is not taken back once the call was made', async () => {
+  it('cannot be revoked after the call was made', async () => {
     using house = openHouse()
     const offer = lockOffer()
     const id = await ask(house, offer)
@@ -272,7 +272,7 @@ describe('approval', () => {
     expect(late).toMatchObject({ fault: { kind: 'conflict', message: `Approval ${id} is already used.` } })
   })
 
-  it('denied, refuses with the reason until the question would have lapsed', async () => {
+  it('that was denied refuses the call with the reason until the request would have expired', async () => {
     using house = openHouse()
     const offer = lockOffer()
     const id = await ask(house, offer)
@@ -286,7 +286,7 @@ describe('approval', () => {
     expect(await ask(house, offer)).not.toBe(id)
   })
 
-  it('denied, is not asked for again in other words', async () => {
+  it('that was denied is not requested again with another reason text', async () => {
     using house = openHouse()
     const offer = lockOffer()
     const asking = (reason: string, to = 'open') => ({ to, reason, intent: `${reason} indeed` })
@@ -301,7 +301,7 @@ describe('approval', () => {
     await ask(house, offer, asking('please'), { caller: { kind: 'principal', id: 'other', role: 'agent' } })
   })
 
-  it('denied, holds for the call in any words after somebody changed what was asked', async () => {
+  it('that was denied refuses reworded calls even after the stored request was altered', async () => {
     using house = openHouse()
     const offer = lockOffer()
     await house.guard.approvals.deny(await ask(house, offer, { to: 'open', reason: 'it is cold' }), APPROVER, 'never')
@@ -311,7 +311,7 @@ describe('approval', () => {
     expect(refused.reasons?.map(({ rule }) => rule)).toEqual(['approval-denied'])
   })
 
-  it('is refused for a call whose text was erased', async () => {
+  it('cannot be given when the stored request was altered', async () => {
     using house = openHouse()
     const offer = lockOffer()
     const id = await ask(house, offer, { to: 'open' })
@@ -333,7 +333,7 @@ describe('approval', () => {
     expect(faultOf(await around(house.guard, made, offer, neverCalled)).kind).toBe('approval-required')
   })
 
-  it('does not care in which order arguments are written', async () => {
+  it('holds for arguments in another order', async () => {
     using house = openHouse()
     const offer = lockOffer()
     await house.guard.approvals.approve(await ask(house, offer, { to: 'open', ref: 1 }), APPROVER)
@@ -343,7 +343,7 @@ describe('approval', () => {
     })
   })
 
-  it('is void when the tool, the promise or the rules are no longer what was approved', async () => {
+  it('is void after a change of the tool, of the preview, of the device or of the rules', async () => {
     using house = openHouse()
     const offer = lockOffer()
     const body = { to: 'open' }
@@ -382,7 +382,7 @@ describe('approval', () => {
     expect(await around(house.guard, callOf(offer), offer, lock.proceed)).toMatchObject({ ok: true })
   })
 
-  it('lapses, unanswered or unused, and that is on record', async () => {
+  it('expires when nobody answers or when it is not used, which is recorded', async () => {
     using house = openHouse()
     const heard: ApprovalEvent[] = []
     house.guard.approvals.subscribe((event) => heard.push(event))
@@ -409,7 +409,7 @@ describe('approval', () => {
     expect(house.events('approval.expired')).toHaveLength(2)
   })
 
-  it('that has lapsed is not used, even before anybody swept', async () => {
+  it('that has expired is not used, even before the sweep', async () => {
     using house = openHouse()
     const offer = lockOffer()
     await house.guard.approvals.approve(await ask(house, offer), APPROVER)
@@ -417,7 +417,7 @@ describe('approval', () => {
     expect(faultOf(await around(house.guard, callOf(offer), offer, neverCalled)).kind).toBe('approval-required')
   })
 
-  it('that seems to come from the future is not used', async () => {
+  it('that is dated in the future is not used', async () => {
     using house = openHouse()
     const offer = lockOffer()
     await house.guard.approvals.approve(await ask(house, offer), APPROVER)
@@ -426,7 +426,7 @@ describe('approval', () => {
     expect(house.events('approval.expired')).toHaveLength(1)
   })
 
-  it('survives the power going out: open stays open, given stays given, used stays used', async () => {
+  it('keeps its state through a power cut: open, approved or used', async () => {
     using house = openHouse()
     const offer = lockOffer()
     const open = await ask(house, offer, { ref: 1 })
@@ -443,7 +443,7 @@ describe('approval', () => {
     expect(lock.calls).toHaveLength(2)
   })
 
-  it('was used before the act began, so that a crash in between does not act twice', async () => {
+  it('is recorded as used before the handler runs, so that a crash does not let it act twice', async () => {
     using house = openHouse()
     const offer = lockOffer()
     await house.guard.approvals.approve(await ask(house, offer), APPROVER)
@@ -459,7 +459,7 @@ describe('approval', () => {
     await ask(found, offer)
   })
 
-  it('keeps the queue short for all and for each', async () => {
+  it('has a limit on open requests in total and per caller', async () => {
     using house = openHouse({ approvals: { ...GUARD_CONFIG.approvals, maxOpen: 4, maxOpenPerPrincipal: 3 } })
     const offer = lockOffer()
     for (const ref of [1, 2, 3]) await ask(house, offer, { ref })
@@ -499,7 +499,7 @@ describe('approval', () => {
     expect(heard).toEqual(['requested', 'approved'])
   })
 
-  it('is not asked for when the owner trusts, and is when the owner wants to be asked', async () => {
+  it('is not required where the owner trusts, and is required where the owner wants to be asked', async () => {
     using house = openHouse({
       ownerRules: [
         { target: 'lock:7', says: 'trust' },

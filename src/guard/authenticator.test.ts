@@ -34,8 +34,8 @@ const sources: CredentialSources = {
 const authenticate = createAuthenticator(sources)
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-describe('authenticate', () => {
-  it('takes the token that the configuration names for an agent, and no other text', () => {
+describe('authenticator', () => {
+  it('accepts the configured token as an agent, and no other text', () => {
     const configured = createAuthenticator({
       ...sources,
       anonymous: 'off',
@@ -49,19 +49,19 @@ describe('authenticate', () => {
     expect(configured({}, HERE)).toMatchObject({ ok: false, fault: { status: 401 } })
   })
 
-  it('treats a program on this machine as the local agent, with its own client name', () => {
+  it('treats a program on this machine as the local agent, with its client name', () => {
     expect(authenticate({}, HERE, { client: 'inspector' })).toEqual({
       ok: true,
       value: { kind: 'principal', id: 'local', role: 'agent', client: 'inspector' },
     })
   })
 
-  it('asks everybody else for a token', () => {
+  it('requires a token from every other address', () => {
     for (const address of [ELSEWHERE, '::ffff:192.168.1.20', 'fe80::1', '', undefined])
       expect(authenticate({}, address)).toMatchObject({ ok: false, fault: { status: 401 } })
   })
 
-  it('asks for a token here, too, when the owner wants it so', () => {
+  it('requires a token from this machine too when anonymous access is off', () => {
     const strict = createAuthenticator({ ...sources, anonymous: 'off' })
     expect(strict({}, HERE)).toMatchObject({ ok: false, fault: { status: 401 } })
     const observer = createAuthenticator({ ...sources, anonymous: 'observer' })
@@ -70,12 +70,12 @@ describe('authenticate', () => {
     expect(unknown({}, HERE)).toMatchObject({ ok: false, fault: { status: 401 } })
   })
 
-  it('does not take what a proxy on this machine forwards for something from here', () => {
+  it('does not treat a request forwarded by a local proxy as local', () => {
     for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'])
       expect(authenticate({ [name]: ELSEWHERE }, HERE)).toMatchObject({ ok: false, fault: { status: 401 } })
   })
 
-  it('knows the holder of a token, from anywhere', () => {
+  it('recognises the holder of a token from any address', () => {
     const claude = { ok: true, value: { kind: 'principal', id: 'claude', role: 'agent' } }
     expect(authenticate(bearer(agentToken), ELSEWHERE)).toEqual(claude)
     expect(authenticate({ authorization: `bearer  ${agentToken}` }, undefined)).toEqual(claude)
@@ -83,7 +83,7 @@ describe('authenticate', () => {
     expect(authenticate(bearer(ownerToken), ELSEWHERE)).toEqual({ ok: true, value: OWNER_PRINCIPAL })
   })
 
-  it('refuses a bad token even where no token is required', () => {
+  it('refuses an invalid token even where no token is required', () => {
     for (const authorization of [
       `Bearer ${mintAccessToken()}`,
       `Bearer ${agentToken}x`,
@@ -96,7 +96,7 @@ describe('authenticate', () => {
       expect(authenticate({ authorization }, HERE)).toMatchObject({ ok: false, fault: { status: 403 } })
   })
 
-  it('keeps a narrowed token to its profiles', () => {
+  it('restricts a narrowed token to its profiles', () => {
     expect(authenticate(bearer(narrowToken), HERE, { profile: 'read' })).toMatchObject({
       ok: true,
       value: { id: 'tv', restrictions: { profiles: ['read'] } },
@@ -107,7 +107,7 @@ describe('authenticate', () => {
     })
   })
 
-  it('uses the console’s session, unless there is a token', () => {
+  it('uses the console session unless there is a token', () => {
     const anna: Caller = { kind: 'principal', id: 'anna', role: 'approver' }
     const signedIn = createAuthenticator({ ...sources, findSession: () => anna })
     expect(signedIn({ cookie: 's=1' }, ELSEWHERE)).toEqual({ ok: true, value: anna })

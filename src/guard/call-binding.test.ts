@@ -11,8 +11,8 @@ import {
 const KEY = new Uint8Array(32).fill(1)
 const OTHER = new Uint8Array(32).fill(2)
 
-describe('binding', () => {
-  it('hashes arguments under a key that differs from house to house, so that no table of codes fits', async () => {
+describe('call binding', () => {
+  it('hashes arguments under a key of the node, so that hashes cannot be looked up in a table', async () => {
     expect(computeArgumentsHash(KEY, { code: '1234' })).toBe(
       'f8a19b6eaf54ff69e6d7240e329a0fa2706fe15d03a12c6032ffd1b9146b4cde',
     )
@@ -34,7 +34,7 @@ describe('binding', () => {
     expect(computeArgumentsHash(KEY, { a: '\ud800' })).toBeUndefined()
   })
 
-  it('knows a tool by everything that a model or an approver is told about it', () => {
+  it('includes everything about a tool that a model or an approver sees in the definition hash', () => {
     const offer = offerOf('sensitive')
     const changed = [
       { description: 'other' },
@@ -52,13 +52,13 @@ describe('binding', () => {
     expect(new Set(hashes).size).toBe(changed.length + 1)
   })
 
-  it('leaves the present state out of the promise', () => {
+  it('excludes the present state from the preview hash', () => {
     expect(computePreviewHash(KEY, { before: 1, after: 2 })).toBe(computePreviewHash(KEY, { before: 7, after: 2 }))
     expect(computePreviewHash(KEY, { before: 1, after: 2 })).not.toBe(computePreviewHash(KEY, { before: 1, after: 3 }))
     expect(computePreviewHash(KEY, undefined)).toBe(computePreviewHash(KEY, {}))
   })
 
-  it('names up to 256 arguments, with pointers of up to 256 characters', () => {
+  it('covers at most 256 arguments with pointers of at most 256 characters', () => {
     const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, 1]))
     expect(Object.keys(hashArgumentLeaves(KEY, many(256)) ?? {})).toHaveLength(256)
     expect(hashArgumentLeaves(KEY, many(257))).toBeUndefined()
@@ -66,7 +66,7 @@ describe('binding', () => {
     expect(hashArgumentLeaves(KEY, { ['a'.repeat(256)]: 1 })).toBeUndefined()
   })
 
-  it('names arguments by pointer and takes lists whole', () => {
+  it('names arguments by JSON pointer and hashes lists as a whole', () => {
     expect(listArgumentLeaves({ a: { 'b/c': 1, 'd~': {} }, e: [{ f: 1 }] })).toEqual([
       ['/a/b~1c', 1],
       ['/a/d~0', {}],

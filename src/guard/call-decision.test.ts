@@ -26,7 +26,7 @@ function assessed(
   }
 }
 
-describe('the decision about a call', () => {
+describe('decision about a call', () => {
   it('records a call with the declared effect if its own effect is unknown', async () => {
     using house = openHouse()
     const offer = assessedOffer('writes', () => ({ effect: 'explodes' as Effect }))
@@ -37,7 +37,7 @@ describe('the decision about a call', () => {
     expect(createCallClassification(planned.value, authorization).effect).toBe('writes')
   })
 
-  it('leaves no listener on the signal of its caller', async () => {
+  it('leaves no listener on the signal of the caller', async () => {
     using house = openHouse()
     const { signal } = new AbortController()
     const offer = offerOf('writes')
@@ -48,7 +48,7 @@ describe('the decision about a call', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
-  it('needs a key of the caller, and a change, for an idempotency key to be kept', () => {
+  it('keeps an idempotency key only for a change whose caller gave one', () => {
     const key = { idempotencyKey: 'k' }
     expect([
       hasIdempotencyKey(assessed('writes', key)),
@@ -57,16 +57,16 @@ describe('the decision about a call', () => {
     ]).toEqual([true, false, false])
   })
 
-  it('takes nothing but a refusal for a refusal', () => {
+  it('throws when a refusal is made from a verdict other than deny', () => {
     expect(() => createPolicyRefusal(assessed('sensitive'), { verdict: 'approval-required', reasons: [] })).toThrow(
       'approval-required is not a refusal',
     )
   })
 
   it.each([
-    ['offers the completed call where only claims are missed', undefined, { reason: 'owner asked' }],
+    ['offers the completed call when only claims are missing', undefined, { reason: 'owner asked' }],
     [
-      'offers no call where the arguments are wrong as well',
+      'offers no call when the arguments are invalid as well',
       { kind: 'invalid-arguments', message: 'no such zone' },
       undefined,
     ],

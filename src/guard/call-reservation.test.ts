@@ -55,8 +55,8 @@ async function fate(house: GuardHouse, offer: Offer, more: Partial<Call> = {}): 
   return outcome.ok ? 'acts' : `${outcome.fault.kind} ${outcome.fault.reasons?.map(({ rule }) => rule).join() ?? ''}`
 }
 
-describe('a change of an actuator that rests', () => {
-  it('waits for the rest and acts', async () => {
+describe('a change of a resting actuator', () => {
+  it('waits for the end of the rest and acts', async () => {
     const { naps, sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
     expect(await fate(house, lamp)).toBe('acts')
@@ -64,7 +64,7 @@ describe('a change of an actuator that rests', () => {
     expect(naps).toEqual([REST_MS])
   })
 
-  it('waits together with others, and every one of them acts, a rest apart', async () => {
+  it('waits in a queue, and each change acts one rest interval after the other', async () => {
     const { naps, sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
     const all = await Promise.all(Array.from({ length: 6 }, () => fate(house, lamp)))
@@ -73,7 +73,7 @@ describe('a change of an actuator that rests', () => {
     expect(house.clock.monotonic()).toBe(5 * REST_MS)
   })
 
-  it('waits for the rest of the actuators that it sets in motion, and starts their rest, too', async () => {
+  it('waits for the rest of actuators that it triggers, and starts their rest too', async () => {
     const { naps, sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
     const chain = assessedOffer('writes', () => ({ target: 'switch:1', touches: ['lamp:1', 'lamp:2'] }))
@@ -88,7 +88,7 @@ describe('a change of an actuator that rests', () => {
     ])
   })
 
-  it('is refused where what it sets in motion was changed as often as a day allows, also after a restart', async () => {
+  it('is refused when an actuator that it triggers reached its daily limit, also after a restart', async () => {
     using house = openHouse({ limits: { ...limits, actuator: { minIntervalMs: 0, writesPerDay: 2 } } })
     const chain = assessedOffer('writes', () => ({ target: 'switch:1', touches: ['lamp:1'] }))
     const other = assessedOffer('writes', () => ({ target: 'switch:2', touches: ['lamp:1'] }))
@@ -98,7 +98,7 @@ describe('a change of an actuator that rests', () => {
     expect(await fate(house.afterPowerCut(), third)).toBe('busy actuator-day')
   })
 
-  it('takes turns with other callers', async () => {
+  it('takes turns with the changes of other callers', async () => {
     const { sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
     const order: string[] = []
@@ -119,7 +119,7 @@ describe('a change of an actuator that rests', () => {
     expect(order).toHaveLength(6)
   })
 
-  it('goes before a call that comes when its rest is over', async () => {
+  it('acts before a call that arrives when the rest is over', async () => {
     const order: string[] = []
     let newcomer: Promise<unknown> = Promise.resolve()
     const act = (house: GuardHouse, who: string): Promise<unknown> =>
@@ -140,7 +140,7 @@ describe('a change of an actuator that rests', () => {
     expect(order).toEqual(['first', 'waiter', 'newcomer'])
   })
 
-  it('is refused at once where the rest ends after the wait that the owner allows', async () => {
+  it('is refused at once when the rest is longer than the owner allows to wait', async () => {
     const { naps, sleep } = sleeping()
     using house = openHouse({ limits: { ...limits, maxRestWaitMs: REST_MS } }, sleep)
     await fate(house, lamp)
@@ -151,7 +151,7 @@ describe('a change of an actuator that rests', () => {
     expect(await fate(patient, lamp)).toBe('acts')
   })
 
-  it('is refused at once where the rest ends after its deadline', async () => {
+  it('is refused at once when the rest ends after the deadline of the call', async () => {
     const { naps, sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
     await fate(house, lamp)
@@ -160,7 +160,7 @@ describe('a change of an actuator that rests', () => {
     expect(naps).toEqual([REST_MS])
   })
 
-  it('says how long the rest takes, when it is refused', async () => {
+  it('is refused with the remaining rest as retry time', async () => {
     using house = openHouse({ limits: { ...limits, maxRestWaitMs: 0 } })
     await fate(house, lamp)
     house.clock.advance(100)
@@ -168,7 +168,7 @@ describe('a change of an actuator that rests', () => {
     expect(outcome).toMatchObject({ fault: { kind: 'busy', retryAfterMs: 150 } })
   })
 
-  it('does not act once its caller has left', async () => {
+  it('does not act after its caller has left', async () => {
     const leaving = new AbortController()
     using house = openHouse({ limits }, async (ms, clock) => {
       leaving.abort()
@@ -180,7 +180,7 @@ describe('a change of an actuator that rests', () => {
     expect(house.events('actuator')).toHaveLength(1)
   })
 
-  it('is refused at once where too many wait, and told for what: by its label, or else by the tool', async () => {
+  it('is refused at once when too many wait, with the label of the actuator or the tool name', async () => {
     for (const [label, said] of [
       ['Hall lamp', 'Hall lamp'],
       [undefined, 'test.writes'],
@@ -208,7 +208,7 @@ describe('a change of an actuator that rests', () => {
     }
   })
 
-  it('gives its turn back, whatever becomes of it', async () => {
+  it('releases its turn, whatever its outcome is', async () => {
     const { sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
     await fate(house, lamp)
@@ -217,7 +217,7 @@ describe('a change of an actuator that rests', () => {
     expect(await fate(house, lamp, { caller: OTHER })).toBe('acts')
   })
 
-  it('does not wait for a budget: that would keep what others need', async () => {
+  it('is refused at once when the rate limit is exceeded as well', async () => {
     const { naps, sleep } = sleeping()
     const effects = { writes: { perMinute: 600, burst: 1 } }
     using house = openHouse({ limits: { ...limits, effects } }, sleep)
@@ -226,7 +226,7 @@ describe('a change of an actuator that rests', () => {
     expect(naps).toEqual([])
   })
 
-  it('does not wait for another day', async () => {
+  it('is refused at once when the daily limit is reached', async () => {
     const { naps, sleep } = sleeping()
     using house = openHouse({ limits: { ...limits, actuator: { minIntervalMs: 0, writesPerDay: 1 } } }, sleep)
     await fate(house, lamp)
@@ -235,8 +235,8 @@ describe('a change of an actuator that rests', () => {
   })
 })
 
-describe('a rest', () => {
-  it('is one of the actuator, not of the whole device', async () => {
+describe('rest of an actuator', () => {
+  it('applies to one actuator, not to the whole device', async () => {
     const { naps, sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
     const part = (name: string): Offer =>
@@ -247,14 +247,14 @@ describe('a rest', () => {
     expect(naps).toEqual([REST_MS])
   })
 
-  it('is as long as the owner says for the device that the actuator is a part of', async () => {
+  it('has the length that the owner configured for the device of the actuator', async () => {
     const eeprom = [{ target: 'device:eeprom*', minIntervalMs: 60_000, writesPerDay: 10 }]
     using house = openHouse({ limits: { ...limits, actuators: eeprom } })
     const part = assessedOffer('writes', () => ({ target: 'device:eeprom', actuator: 'eeprom-part' }))
     expect([await fate(house, part), await fate(house, part)]).toEqual(['acts', 'busy actuator-rest'])
   })
 
-  it('costs nothing that cannot act: mistakes, refusals, dry runs and questions', async () => {
+  it('is neither started nor awaited by mistakes, refusals, dry runs and approval requests', async () => {
     const { naps, sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
     const mistake: Fault = { kind: 'not-found', message: 'There is no lamp 9.' }
@@ -276,7 +276,7 @@ describe('a rest', () => {
     expect(naps).toEqual([])
   })
 
-  it('is waited for by a call that a person approved, which keeps its yes meanwhile', async () => {
+  it('is awaited by an approved call, which keeps its approval meanwhile', async () => {
     const { naps, sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
     const lock = assessedOffer('sensitive', () => ({ target: 'lock:1' }))
@@ -291,7 +291,7 @@ describe('a rest', () => {
   })
 })
 
-describe('an idempotency key', () => {
+describe('idempotency key of a call', () => {
   const keyed = (key: string, more: Partial<CallAssessment> = {}): Offer =>
     assessedOffer('writes', () => ({ idempotencyKey: key, ...more }))
   const keys = (house: GuardHouse): number => house.state.keys.size
@@ -303,7 +303,7 @@ describe('an idempotency key', () => {
     expect(await fate(house, keyed('k'.repeat(512)))).toBe('acts')
   })
 
-  it('is not kept for a call that turns out to read', async () => {
+  it('is not stored for a call that only reads', async () => {
     using house = openHouse()
     const offer = keyed('k', { effect: 'reads' })
     const device = actuator()
@@ -311,7 +311,7 @@ describe('an idempotency key', () => {
     expect([device.calls.length, keys(house)]).toEqual([2, 0])
   })
 
-  it('that was used for another call is reported as such, even while the actuator rests', async () => {
+  it('is refused for another call, even while the actuator rests', async () => {
     using house = openHouse({ limits: { ...limits, maxRestWaitMs: 0 } })
     const offer = keyed('k', { target: 'lamp:1' })
     const call = (body: JsonObject) => around(house.guard, callOf(offer, body), offer, actuator().proceed)
@@ -320,14 +320,14 @@ describe('an idempotency key', () => {
   })
 })
 
-describe('a decision', () => {
-  it('asks a person about a device that the call only touches, where the owner wants that', async () => {
+describe('decision on a call', () => {
+  it('requires an approval for a device that the call only triggers, if a rule says so', async () => {
     using house = openHouse({ ownerRules: [{ target: 'lamp:2', says: 'ask' }] })
     const event = assessedOffer('writes', () => ({ target: 'event:1', touches: ['lamp:2'] }))
     expect(await fate(house, event)).toBe('approval-required approval')
   })
 
-  it('does not take a yes that was given under other rules, also before those are swept away', async () => {
+  it('does not accept an approval given under other rules, even before the sweep', async () => {
     using house = openHouse()
     const door = assessedOffer('sensitive', () => ({ target: 'door:1' }))
     await fate(house, door)
@@ -343,7 +343,7 @@ describe('a decision', () => {
     })
   })
 
-  it('passes the same plan that was decided about to the handler', async () => {
+  it('passes the plan it evaluated to the handler', async () => {
     using house = openHouse()
     const plan = ok({ from: 1, to: 2 })
     const offer: Offer = plainOffer({
@@ -356,14 +356,14 @@ describe('a decision', () => {
     expect(device.calls[0]?.planned?.plan).toBe(plan)
   })
 
-  it('counts no calls of our own services', async () => {
+  it('does not count calls of our own services', async () => {
     const calls = { perMinute: 1, burst: 1 }
     using house = openHouse({ limits: { ...GUARD_CONFIG.limits, calls } })
     const caller: Caller = { kind: 'service', id: 'sampler' }
     for (let time = 0; time < 3; time++) expect(await fate(house, offerOf('reads'), { caller })).toBe('acts')
   })
 
-  it('about an unplanned call uses nothing of the call that it is made for', async () => {
+  it('previews an inner call without the plan of the outer call', async () => {
     using house = openHouse()
     const outer = withMistake(offerOf('writes'), { kind: 'not-found', message: 'x' })
     const planned = await outer.plan?.(callOf(outer))
@@ -372,7 +372,7 @@ describe('a decision', () => {
     expect(await house.guard.services.previewDecision(call, reads)).toMatchObject({ value: { mistake: undefined } })
   })
 
-  it('says of a refusal what the family adds, and nothing of the family in place of what the guard says', async () => {
+  it("adds the family's details to a refusal, but never replaces those of the guard", async () => {
     using house = openHouse()
     const refusal = { envelope: 'x', approval_id: 'forged' }
     const door = assessedOffer('sensitive', () => ({ target: 'door:1', refusal }))
@@ -381,7 +381,7 @@ describe('a decision', () => {
     expect(outcome).toMatchObject({ fault: { details: { envelope: 'x', approval_id: request?.id } } })
   })
 
-  it('is on record with the approval or the grant that it depends on', () => {
+  it('is recorded with the approval or the grant that it depends on', () => {
     const offer = offerOf('sensitive')
     const assessment: CallAssessment = {
       effect: 'sensitive',
@@ -412,10 +412,10 @@ describe('a decision', () => {
   })
 })
 
-describe('a mistake that the plan found', () => {
+describe('an argument error found by the plan', () => {
   const mistake: Fault = { kind: 'not-found', message: 'There is no lamp 9.' }
 
-  it('is the answer, and nothing is tried, recorded or asked', async () => {
+  it('is returned, and nothing is tried, recorded or requested', async () => {
     using house = openHouse({ ownerRules: [{ tool: 'test.sensitive', says: 'ask' }] })
     const device = actuator()
     const offer = withMistake(offerOf('sensitive'), mistake)
@@ -425,12 +425,12 @@ describe('a mistake that the plan found', () => {
     expect(house.events()).toEqual([])
   })
 
-  it('is not told to a caller that may not make the call', async () => {
+  it('is hidden from a caller that may not make the call', async () => {
     using house = openHouse({ ownerRules: [{ tool: 'test.*', says: 'forbid' }] })
     expect(await fate(house, withMistake(offerOf('writes'), mistake))).toBe('not-permitted owner')
   })
 
-  it('is also reported to a caller that would have to wait', async () => {
+  it('is returned before a rate limit is reported', async () => {
     const effects = { admin: { perMinute: 1, burst: 1 } }
     using house = openHouse({ limits: { ...GUARD_CONFIG.limits, effects } })
     const [good, bad] = [offerOf('admin'), withMistake(offerOf('admin'), mistake)]
@@ -449,8 +449,8 @@ function withMistake({ name, effect }: Offer, fault: Fault): Offer {
   return offer
 }
 
-describe('a caller that leaves', () => {
-  it('while others are before it gets cancelled, and not busy', async () => {
+describe('a caller that leaves while it waits for its turn', () => {
+  it('gets cancelled, not busy', async () => {
     const { sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
     const { promise, resolve } = Promise.withResolvers<Outcome>()
@@ -465,7 +465,7 @@ describe('a caller that leaves', () => {
 })
 
 describe('an approval', () => {
-  it('is used up by a call that was tried and failed', async () => {
+  it('is used up by a call that was begun and failed', async () => {
     using house = openHouse()
     const door = assessedOffer('sensitive', () => ({ target: 'door:1' }))
     await fate(house, door)
@@ -477,8 +477,8 @@ describe('an approval', () => {
   })
 })
 
-describe('a change without a key', () => {
-  it('is made as often as it is requested', async () => {
+describe('a change without an idempotency key', () => {
+  it('is made each time it is requested', async () => {
     const { sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
     const acts = actuator()

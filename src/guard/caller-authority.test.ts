@@ -16,7 +16,7 @@ function principal(role: PrincipalRole, restrictions?: CredentialRestrictions): 
   return { kind: 'principal', id: 'ada', role, ...(restrictions === undefined ? {} : { restrictions }) }
 }
 
-describe('authority', () => {
+describe('caller authority', () => {
   it.each<[string, Caller, boolean, boolean]>([
     ['an admin', principal('admin'), true, true],
     [
@@ -30,7 +30,7 @@ describe('authority', () => {
     ['an admin narrowed to a profile', principal('admin', { profiles: ['ebus'] }), false, false],
     ['an agent', principal('agent'), false, false],
     ['a service', { kind: 'service', id: 'console' }, false, false],
-  ])('%s administers the house, or lets others in at the console, only un-narrowed', (_, by, administers, letsIn) => {
+  ])('decides whether %s may administer the node and create a console link', (_, by, administers, letsIn) => {
     expect([explainAdministrationRefusal(by) === undefined, explainConsoleLinkRefusal(by) === undefined]).toEqual([
       administers,
       letsIn,
@@ -50,7 +50,7 @@ describe('authority', () => {
     [{ devices: ['device:lamp'] }, { devices: ['device:lamp*'] }, false],
     [{ devices: ['device:lamp*'] }, { devices: ['*'] }, false],
     [{ profiles: ['ebus'] }, { profiles: ['ebus', 'homeseer'] }, false],
-  ])('an admin narrowed to %j makes a token narrowed to %j: %s', (own, token, may) => {
+  ])('an admin narrowed to %j may create a token narrowed to %j: %s', (own, token, may) => {
     expect(explainTokenAdministrationRefusal(principal('admin', own), token) === undefined).toBe(may)
   })
 
@@ -66,11 +66,11 @@ describe('authority', () => {
     ['an admin narrowed to one family', principal('admin', { profiles: ['ebus'] }), false],
     ['another node', { kind: 'peer', id: 'n', level: 'anchor' }, false],
     ['a service', { kind: 'service', id: 's' }, true],
-  ])('%s stops the house or does not', (_, by, may) => {
+  ])('decides whether %s may engage the emergency stop', (_, by, may) => {
     expect(explainEmergencyStopRefusal(by) === undefined).toBe(may)
   })
 
-  it('refuses reading and signing to credentials that do not cover it', () => {
+  it('refuses reading the status and signing records to credentials that do not cover it', () => {
     expect([mayViewStatus(principal('admin', { effects: [] })), mayViewStatus(principal('observer'))]).toEqual([
       false,
       true,
@@ -97,12 +97,12 @@ describe('authority', () => {
     ['an agent of that device', principal('agent', { devices: ['device:lo*'] }), false, true],
     ['an agent of another device', principal('agent', { devices: ['device:lamp'] }), false, false],
     ['an admin of another device', principal('admin', { devices: ['device:lamp'] }), false, false],
-  ])('%s reads what another caller asked, and what it did', (_, by, asked, did) => {
+  ])('decides whether %s may read the requests and the acts of another caller', (_, by, asked, did) => {
     expect([mayReadRecord(by, reading), mayReadRecord(by, unlocking)]).toEqual([asked, did])
     expect(mayReadRecord(by, { ...reading, principal: 'ada' })).toBe(true)
   })
 
-  it('hides from an agent what others asked and noted, unless it is about a device', () => {
+  it('hides from an agent what other callers read and recorded, unless it concerns a device', () => {
     const agent = principal('agent')
     const shown = (effect: Effect | undefined, target?: string) => mayReadRecord(agent, { ...reading, effect, target })
     expect([undefined, 'reads', 'records', 'writes'].map((effect) => shown(effect as Effect))).toEqual([
@@ -118,7 +118,7 @@ describe('authority', () => {
     ])
   })
 
-  it('allows creating a token within the same profiles', () => {
+  it('allows an admin narrowed to profiles to create a token within the same profiles', () => {
     const admin = principal('admin', { profiles: ['ebus', 'homeseer'] })
     expect(explainTokenAdministrationRefusal(admin, { profiles: ['ebus'] })).toBeUndefined()
     expect(explainTokenAdministrationRefusal(admin, { profiles: ['ebus', 'devices'] })).toBeDefined()
@@ -126,7 +126,7 @@ describe('authority', () => {
     expect(hasRestrictedCredential({ kind: 'service', id: 's' })).toBe(false)
   })
 
-  it('hides records of tools outside of the reader’s profiles', () => {
+  it("hides records of tools outside the reader's profiles", () => {
     expect(mayReadRecord(principal('admin', { profiles: ['ebus'] }), { ...unlocking, inProfile: false })).toBe(false)
   })
 })

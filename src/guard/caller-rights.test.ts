@@ -11,15 +11,15 @@ function rules(caller: Caller, effect: Effect, target?: string): readonly string
   )
 }
 
-describe('a credential that is narrowed to devices', () => {
-  it('covers what names no device only where nothing is acted on', () => {
+describe('a credential narrowed to devices', () => {
+  it('covers a call that names no device only if it reads or records', () => {
     expect(rules(narrowed, 'reads')).toEqual([])
     expect(rules(narrowed, 'records')).toEqual([])
     for (const effect of ['writes', 'sensitive', 'admin'] as const)
       expect(rules(narrowed, effect)).toEqual(['token-devices'])
   })
 
-  it('does not cover another device that a call to a covered device reaches', () => {
+  it('does not cover other devices that a call to a covered device reaches', () => {
     const standing = { effect: 'writes', trustRequired: 'member', target: 'lamp:1', inProfile: true } as const
     expect(explainCallerRefusal(narrowed, { ...standing, reached: ['lamp:2'] })).toEqual([])
     expect(explainCallerRefusal(narrowed, { ...standing, reached: ['lamp:2', 'lock:1'] })).toEqual([
@@ -33,7 +33,7 @@ describe('a credential that is narrowed to devices', () => {
   })
 })
 
-describe('a capability for this node alone', () => {
+describe('a capability with trust level self', () => {
   it('is refused to every peer with that reason', () => {
     const anchor: Caller = { kind: 'peer', id: 'node-b', level: 'anchor' }
     const facts = { effect: 'reads', trustRequired: 'self', target: undefined, inProfile: true } as const
@@ -43,9 +43,9 @@ describe('a capability for this node alone', () => {
   })
 })
 
-describe('a peer that is trusted too little', () => {
+describe('a peer with too low a trust level', () => {
   // The order of the levels is that of docs/protocols/capability-bus.md: unknown, member, trusted, anchor.
-  it('hears which level it would need: the higher one of what the tool and what its effect demand', () => {
+  it('is told the level it needs: the higher one required by the tool and by its effect', () => {
     const peer: Caller = { kind: 'peer', id: 'node-b', level: 'unknown' }
     const said = (effect: Effect, trustRequired: 'member' | 'trusted' | 'anchor'): readonly string[] =>
       explainCallerRefusal(peer, { effect, trustRequired, target: undefined, inProfile: true }).map(

@@ -46,7 +46,7 @@ describe('change token', () => {
     ])
   })
 
-  it('has one taker of a hundred', async () => {
+  it('is taken by one of a hundred simultaneous callers', async () => {
     using house = openHouse()
     const token = await prepared(house)
     const takes = await Promise.all(
@@ -55,7 +55,7 @@ describe('change token', () => {
     expect(takes.filter((take) => take.ok)).toHaveLength(1)
   })
 
-  it('is unchanged after a commit that was refused before anything was tried, and is then taken once', async () => {
+  it('can be taken once again after its commit was released before anything was tried', async () => {
     using house = openHouse()
     const { changes } = house.guard.services
     const token = await prepared(house)
@@ -77,7 +77,7 @@ describe('change token', () => {
     expect(releasedSeq).toBe(house.events('change')[2]?.seq)
   })
 
-  it('that was released lapses when it would have lapsed', async () => {
+  it('expires at its original time even if it was released after a commit', async () => {
     using house = openHouse()
     const { changes } = house.guard.services
     const token = await prepared(house)
@@ -87,7 +87,7 @@ describe('change token', () => {
     expect(await changes.take(token, 'claude')).toMatchObject({ fault: { kind: 'not-found' } })
   })
 
-  it('of another caller is answered like one that does not exist', async () => {
+  it('of another caller gets the same answer as one that does not exist', async () => {
     using house = openHouse()
     const { changes } = house.guard.services
     const token = await prepared(house)
@@ -104,7 +104,7 @@ describe('change token', () => {
     expect(await changes.take(token, 'claude')).toMatchObject({ ok: true })
   })
 
-  it('and its secrets are not in the database, though the change can be committed after a restart', async () => {
+  it('and its secrets are not stored in clear text, yet it can be committed after a restart', async () => {
     using house = openHouse()
     const token = await prepared(house)
     expect(house.everything()).not.toContain(token)
@@ -114,7 +114,7 @@ describe('change token', () => {
     expect(await next.guard.services.changes.take(token, 'claude')).toMatchObject({ value: { args: request.args } })
   })
 
-  it('lapses', async () => {
+  it('cannot be taken after it has expired', async () => {
     using house = openHouse()
     const token = await prepared(house)
     house.clock.advance(300_000)
@@ -123,7 +123,7 @@ describe('change token', () => {
     expect(house.state.changes.size).toBe(1)
   })
 
-  it('that was taken before a power cut is never taken again: its outcome is unknown', async () => {
+  it('taken before a power cut is never taken again, and its outcome is unknown', async () => {
     using house = openHouse()
     const token = await prepared(house)
     await house.guard.services.changes.take(token, 'claude')
@@ -137,7 +137,7 @@ describe('change token', () => {
     expect(await next.guard.recover()).toMatchObject({ unknownChanges: 0 })
   })
 
-  it('that failed or has an unknown outcome reports that', async () => {
+  it('reports a failed or unknown outcome when it is taken again', async () => {
     using house = openHouse()
     const { changes } = house.guard.services
     for (const end of ['failed', 'unknown'] as const) {
@@ -149,14 +149,14 @@ describe('change token', () => {
     }
   })
 
-  it('cannot be finished without being taken', async () => {
+  it('cannot be finished before it was taken', async () => {
     using house = openHouse()
     const token = await prepared(house)
     await expect(house.guard.services.changes.finish(token, 'committed')).rejects.toThrow(/not being committed/)
     expect(house.events('change.committed')).toEqual([])
   })
 
-  it('of a caller that prepares endlessly replaces its own oldest, and no other caller’s', async () => {
+  it('replaces the oldest of the same caller when that caller has too many', async () => {
     using house = openHouse({ changes: { ...GUARD_CONFIG.changes, maxPrepared: 5, maxPreparedPerPrincipal: 3 } })
     const { changes } = house.guard.services
     const others = await prepared(house, { principal: 'other' })
@@ -171,7 +171,7 @@ describe('change token', () => {
     expect(await changes.prepare({ ...request, principal: 'fourth' })).toMatchObject({ fault: { kind: 'busy' } })
   })
 
-  it('is not made for text that is no Unicode', async () => {
+  it('is refused for arguments that are not valid Unicode', async () => {
     using house = openHouse()
     expect(await house.guard.services.changes.prepare({ ...request, args: { name: '\ud800' } })).toMatchObject({
       fault: { kind: 'invalid-arguments' },
@@ -179,8 +179,8 @@ describe('change token', () => {
   })
 })
 
-describe('sealed arguments', () => {
-  it('open with their own token only, and not when a byte has changed', () => {
+describe('encrypted arguments of a prepared change', () => {
+  it('can be decrypted only with their own token, and not after any change', () => {
     const token = `chg_${'A'.repeat(43)}`
     const sealed = encryptChangeArguments(token, { code: '1234' })
     expect(decryptChangeArguments(token, sealed)).toEqual({ code: '1234' })

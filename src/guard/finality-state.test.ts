@@ -79,8 +79,8 @@ function expectedOrder(at: GuardHouse, { id, epoch }: QuorumRoundRecord): readon
   return VKEYS.toSorted((left, right) => (rank(left) < rank(right) ? -1 : 1))
 }
 
-describe('the witness of a quorum', () => {
-  it('is drawn, and no other makes it HARD', async () => {
+describe('witness of a quorum', () => {
+  it('is drawn at random, and only its cosignature makes the round HARD', async () => {
     using at = house()
     const round = await reachQuorum(at)
     await at.guard.quorums.finalize(NOTHING)
@@ -94,7 +94,7 @@ describe('the witness of a quorum', () => {
     expect(roundOf(at.afterPowerCut(), round.id)).toMatchObject({ level: 'HARD', hardWitness: first })
   })
 
-  it('is the next one after an hour, and at once where the first was revoked', async () => {
+  it('is replaced by the next one after an hour, or at once if it was revoked', async () => {
     using at = house()
     const round = await reachQuorum(at)
     await at.guard.quorums.finalize(NOTHING)
@@ -120,7 +120,7 @@ describe('the witness of a quorum', () => {
     expect(roundOf(other, again.id)).toMatchObject({ level: 'HARD', hardWitness: next })
   })
 
-  it('cannot be claimed: every other entry is refused when it is appended', async () => {
+  it('cannot be forged: a wrong draw or cosignature is refused when it is appended', async () => {
     using at = house()
     const round = await reachQuorum(at)
     const append = (event: { readonly kind: string }): Promise<unknown> =>
@@ -152,7 +152,7 @@ describe('the witness of a quorum', () => {
     expect(roundOf(at, round.id).level).toBe('QUORUM')
   })
 
-  it('is checked by its proof when the log is verified', async () => {
+  it('is checked by the proof of its draw when the log is verified', async () => {
     using at = house()
     await reachQuorum(at)
     await at.guard.quorums.finalize(NOTHING)

@@ -15,7 +15,7 @@ const body: fc.Arbitrary<JsonObject> = fc.dictionary(
 )
 
 describe('grant', () => {
-  it('covers nothing that differs in an argument that was not loosened', () => {
+  it('covers no call that differs in an argument that was not loosened', () => {
     const loosened = fc.subarray(['/celsius', '/zone', '/a~1b/x'])
     const found = fc.check(
       fc.property(body, body, loosened, loosened, (approved, made, free, bounded) => {
@@ -39,7 +39,7 @@ describe('grant', () => {
     expect(found.counterexample).toBeNull()
   })
 
-  it('covers the very call that it was given for, when its numbers are within bounds', () => {
+  it('covers the approved call itself, for the same device and complete arguments', () => {
     const made = { zone: 1, celsius: 20, nested: { deep: [1, { x: 2 }] } }
     const leaves = hashArgumentLeaves(KEY, made) ?? {}
     const bounds = { '/celsius': { min: 18, max: 22 } }
@@ -50,7 +50,7 @@ describe('grant', () => {
     expect(isCallCoveredByGrant(grant, { target: 'zone:1', body: made, leaves: undefined })).toBe(false)
   })
 
-  it('takes a name for a pointer to the top', () => {
+  it('treats a plain argument name as a pointer to a top-level argument', () => {
     expect([toJsonPointer('celsius'), toJsonPointer('/params/value'), toJsonPointer('a~b')]).toEqual([
       '/celsius',
       '/params/value',
@@ -78,7 +78,7 @@ describe('grant', () => {
     [{ bounds: { a1: { min: 3, max: 2 } } }, false],
     [{ caller: 'anybody' as never }, false],
     [{ target: 'all' as never }, false],
-  ])('of %j can be given: %s', (request, can) => {
+  ])('with the terms %j is allowed: %s', (request, can) => {
     const plain: GrantRequest = { maxUses: 5, durationMs: 60_000, bounds: {}, free: [], target: 'same' }
     expect(explainGrantFlaw({ ...plain, ...request }, leaves) === undefined).toBe(can)
   })

@@ -40,7 +40,7 @@ describe('grant', () => {
     return outcome.ok ? 'acts' : outcome.fault.kind
   }
 
-  it('covers numbers within its bounds, prose that varies, and nothing else', async () => {
+  it('covers numbers within its bounds and varying reason texts, and nothing else', async () => {
     using house = openHouse()
     await grantOf(house, { maxUses: 10 })
     expect(await tries(house, { celsius: 22, reason: 'still cold' })).toBe('acts')
@@ -60,7 +60,7 @@ describe('grant', () => {
     )
   })
 
-  it('is used up, also by a hundred at once', async () => {
+  it('is used up after its number of uses, even by simultaneous calls', async () => {
     using house = openHouse()
     await grantOf(house, { maxUses: 3 })
     const stove = actuator()
@@ -76,7 +76,7 @@ describe('grant', () => {
     expect(house.events('grant.ended')).toMatchObject([{ because: 'used up' }])
   })
 
-  it('leaves the approved call itself one use of its own', async () => {
+  it('leaves the approved call one use in addition to its own', async () => {
     using house = openHouse()
     await grantOf(house, { maxUses: 1 })
     expect(await tries(house, {})).toBe('acts')
@@ -87,7 +87,7 @@ describe('grant', () => {
     expect(await tries(house, {})).toBe('approval-required')
   })
 
-  it('does not override a person’s denial of this exact call', async () => {
+  it('does not override a denial of the exact call', async () => {
     using house = openHouse()
     const asked = await around(house.guard, callOf(heat, { ...body, celsius: 21 }), heat, neverCalled)
     expect(asked).toMatchObject({ fault: { kind: 'approval-required' } })
@@ -98,7 +98,7 @@ describe('grant', () => {
     expect(await tries(house, { celsius: 21 })).toBe('not-permitted')
   })
 
-  it('is given back a use when the node that would have acted asks a person of its own first', async () => {
+  it('gets a use back when the executing node requires an approval of its own', async () => {
     using house = openHouse()
     await grantOf(house, { maxUses: 1 })
     const waits = fail({ kind: 'approval-required' as const, message: 'A person has to approve this over there.' })
@@ -124,7 +124,7 @@ describe('grant', () => {
     ])
   })
 
-  it('is not good for longer because a use was given back', async () => {
+  it('is not extended when a use is given back after it was revoked', async () => {
     using house = openHouse()
     await grantOf(house, { maxUses: 1, durationMs: 400_000 })
     const waits = fail({ kind: 'approval-required' as const, message: 'A person has to approve this over there.' })
@@ -138,7 +138,7 @@ describe('grant', () => {
     expect(await tries(house, { celsius: 21 })).toBe('approval-required')
   })
 
-  it('ends with its time, with changed rules, with a changed tool, and when it is revoked', async () => {
+  it('ends at its expiry, with changed rules, with a changed tool, and when it is revoked', async () => {
     using house = openHouse()
     await grantOf(house, { maxUses: 10, durationMs: 400_000 })
     expect(await tries(house, { celsius: 19 })).toBe('acts')
@@ -162,14 +162,14 @@ describe('grant', () => {
     expect(await tries(house, { celsius: 20.5 })).toBe('approval-required')
   })
 
-  it('can be for any device of the tool, if the approver loosens what names it', async () => {
+  it('can cover any device of the tool if the approver loosens the argument that names it', async () => {
     using house = openHouse()
     await grantOf(house, { target: 'any', free: ['zone'], maxUses: 5 })
     expect(await tries(house, { zone: 2, celsius: 19 })).toBe('acts')
     expect(await tries(house, { zone: 3, celsius: 30 })).toBe('approval-required')
   })
 
-  it('is for no more devices than its giver may decide about', async () => {
+  it('covers no more devices than its giver may decide about', async () => {
     using house = openHouse()
     const narrow: Caller = { kind: 'principal', id: 'narrow', role: 'approver', restrictions: { devices: ['zone:1'] } }
     const id = await ask(house)
@@ -185,13 +185,13 @@ describe('grant', () => {
     expect(await house.guard.grants.end(grant?.id ?? '', narrow)).toMatchObject({ ok: true })
   })
 
-  it('with the same device, is not stretched by loosening the name', async () => {
+  it('for the same device does not cover others if the argument that names it is loosened', async () => {
     using house = openHouse()
     await grantOf(house, { target: 'same', free: ['zone'], maxUses: 5 })
     expect(await tries(house, { zone: 2, celsius: 19 })).toBe('approval-required')
   })
 
-  it('is not given for a call with more arguments than a person can review', async () => {
+  it('is refused for a call with more than 256 arguments', async () => {
     using house = openHouse()
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`a${index}`, index]))
     await around(house.guard, callOf(heat, many), heat, neverCalled)
@@ -202,7 +202,7 @@ describe('grant', () => {
     expect(await house.guard.approvals.approve(id, APPROVER)).toMatchObject({ ok: true })
   })
 
-  it('bounds what lies inside an argument, by its pointer', async () => {
+  it('can bound a nested argument by its pointer', async () => {
     using house = openHouse()
     const deep = (value: number) => callOf(heat, { zone: 1, params: { 'a/b': { value }, unit: 'K' } })
     await around(house.guard, deep(1), heat, neverCalled)
@@ -215,7 +215,7 @@ describe('grant', () => {
     })
   })
 
-  it('is refused when it means nothing, and then nothing is approved', async () => {
+  it('is refused with invalid terms, and then the call is not approved either', async () => {
     using house = openHouse()
     const id = await ask(house)
     const flawed: Partial<GrantRequest>[] = [

@@ -83,15 +83,15 @@ const wait = (minutes: number): LedgerEvent[] =>
   Array.from({ length: minutes }, () => ({ kind: 'session.start', principal: 'nobody' }))
 const people = [token('anna', 'approver'), token('claude', 'agent')]
 
-describe('a lawful log', () => {
+describe('guard entries in the log', () => {
   it.each<[string, readonly LedgerEvent[]]>([
-    ['a call that was asked about, allowed and made', [...people, asked, approved('anna'), used('t')]],
+    ['a call that was requested, approved and made', [...people, asked, approved('anna'), used('t')]],
     [
-      'a yes that was given back and used once more',
+      'an approval that was given back and used once more',
       [...people, asked, approved('anna'), used('t'), approved('x', { by: undefined, given_back_by: 't' }), used('u')],
     ],
     [
-      'a grant that is used as often as was said',
+      'a grant that is used as often as it allows',
       [...people, asked, granted, approved('anna', { grant: 'G' }), grantUsed(1)],
     ],
     [
@@ -110,7 +110,7 @@ describe('a lawful log', () => {
       ],
     ],
     [
-      'calls of those who were let in',
+      'calls of known callers',
       [
         ...people,
         { kind: 'call.enter', principal: 'claude' },
@@ -121,7 +121,7 @@ describe('a lawful log', () => {
       ],
     ],
     [
-      'a console that was given a link',
+      'a console sign-in with a link',
       [
         { kind: 'console.link', role: 'approver', by: 'owner' },
         { kind: 'console.signed-in', principal: 'console-approver', role: 'approver' },
@@ -129,17 +129,17 @@ describe('a lawful log', () => {
         approved('console-approver'),
       ],
     ],
-  ])('is %s', (_, events) => {
+  ])('are lawful: %s', (_, events) => {
     expect(read(events).unlawful).toEqual([])
   })
 })
 
-describe('an unlawful entry', () => {
+describe('an unlawful guard entry', () => {
   it.each<[string, readonly LedgerEvent[], string]>([
-    ['a use that nobody allowed', [...people, asked, used('t')], '3: approval A is requested, not approved'],
+    ['a use without an approval', [...people, asked, used('t')], '3: approval A is requested, not approved'],
     ['a second use', [...people, asked, approved('anna'), used('t'), used('u')], '5: approval A is used, not approved'],
     [
-      'a use after its time',
+      'a use after its expiry',
       [...people, asked, approved('anna', { expires_at: at(5) }), ...wait(3), used('t')],
       '7: approval A had lapsed',
     ],
@@ -148,54 +148,54 @@ describe('an unlawful entry', () => {
       [...people, asked, approved('anna'), { ...used('t'), principal: 'gpt' }],
       '4: approval A was given for another caller or tool',
     ],
-    ['a use of nothing', [used('t')], '0: nobody asked for such an approval'],
+    ['a use of an unknown approval', [used('t')], '0: nobody asked for such an approval'],
     [
-      'a yes to one’s own call',
+      "an approval of the approver's own call",
       [token('claude', 'admin'), asked, approved('claude')],
       '2: claude decided about a call of its own',
     ],
     [
-      'a yes of an agent',
+      'an approval by an agent',
       [...people, token('gpt', 'agent'), asked, approved('gpt')],
       '4: gpt was not an approver at that time',
     ],
     [
-      'a yes of somebody who was never let in',
+      'an approval by an unknown credential',
       [asked, approved('mallory')],
       '1: mallory was not an approver at that time',
     ],
     [
-      'a yes with a token that was revoked',
+      'an approval with a revoked token',
       [...people, asked, { kind: 'token.revoked', name: 'anna', by: 'owner' }, approved('anna')],
       '4: anna was not an approver at that time',
     ],
     [
-      'a yes with a token that had expired',
+      'an approval with an expired token',
       [token('anna', 'approver', { expires_at: at(2) }), asked, approved('anna')],
       '2: anna was not an approver at that time',
     ],
     [
-      'a yes that comes too late',
+      'an approval of an expired request',
       [...people, { ...asked, expires_at: at(3) }, approved('anna')],
       '3: approval A had lapsed',
     ],
     [
-      'a yes to what was refused',
+      'an approval of a denied request',
       [...people, asked, { kind: 'approval.denied', ...call, by: 'anna' }, approved('anna')],
       '4: approval A is denied, not requested',
     ],
     [
-      'giving back what another call used',
+      'an approval given back by another call',
       [...people, asked, approved('anna'), used('t'), approved('x', { given_back_by: 'u' })],
       '5: another call used approval A',
     ],
     [
-      'a yes from the console without a link',
+      'an approval from the console without a link',
       [asked, approved('console')],
       '1: console was not an approver at that time',
     ],
     [
-      'signing in at the console without a link',
+      'a console sign-in without a link',
       [{ kind: 'console.signed-in', principal: 'console', role: 'admin' }],
       '0: nobody made a link for the role admin',
     ],
@@ -205,7 +205,7 @@ describe('an unlawful entry', () => {
       '6: grant G was used 1 of 1 times, and this is not the next',
     ],
     [
-      'a grant that was not used by whoever gives it back',
+      'a grant given back by a call that did not use it',
       [
         ...people,
         asked,
@@ -216,9 +216,9 @@ describe('an unlawful entry', () => {
       ],
       '6: that call did not use grant G',
     ],
-    ['a grant from nothing', [...people, granted], '2: grant G comes from no open question'],
+    ['a grant without a request', [...people, granted], '2: grant G comes from no open question'],
     [
-      'a grant to oneself',
+      'a grant to its own giver',
       [token('claude', 'admin'), asked, { ...granted, by: 'claude' }],
       '2: claude gave a grant to itself',
     ],
@@ -228,7 +228,7 @@ describe('an unlawful entry', () => {
       '2: claude was not an admin at that time',
     ],
     [
-      'a token made by a token that does not exist',
+      'a token created by an unknown token',
       [token('gpt', 'admin', { by: 'mallory' })],
       '0: mallory was not an admin at that time',
     ],
@@ -245,13 +245,13 @@ describe('an unlawful entry', () => {
       '1: no such change was being committed',
     ],
     [
-      'a change that is taken too late',
+      'a change that is taken after its expiry',
       [{ ...prepared, expires_at: at(1) }, ...wait(1), taken()],
       '2: change c had lapsed',
     ],
     ['a key that is used twice', [reserved, reserved], '1: this key was used before'],
     [
-      'a key whose end nobody knows, set free',
+      'a key with an unknown outcome, released',
       [reserved, { kind: 'key.unknown', key: 'k', expires_at: at(9) }, { kind: 'key.freed', key: 'k' }],
       '2: no such key is reserved',
     ],
@@ -268,11 +268,7 @@ describe('an unlawful entry', () => {
       ],
       '1: the guard had another secret before',
     ],
-    [
-      'a call of somebody who was never let in',
-      [{ kind: 'call.enter', principal: 'mallory' }],
-      '0: nobody let mallory in',
-    ],
+    ['a call of an unknown caller', [{ kind: 'call.enter', principal: 'mallory' }], '0: nobody let mallory in'],
     [
       'a call long after its token was revoked',
       [
@@ -283,7 +279,7 @@ describe('an unlawful entry', () => {
       ],
       '5: nobody let claude in',
     ],
-  ])('is %s', (_, events, why) => {
+  ])('is found: %s', (_, events, why) => {
     expect(read(events).unlawful).toContain(why)
   })
 
@@ -301,7 +297,7 @@ describe('an unlawful entry', () => {
     expect(state.stop.size).toBe(1)
   })
 
-  it('still takes power away', () => {
+  it('still takes effect if it removes rights', () => {
     const { state, unlawful } = read([
       ...people,
       asked,

@@ -44,7 +44,7 @@ async function fates(house: GuardHouse, caller: Caller): Promise<Readonly<Record
 }
 
 describe('guard', () => {
-  it('lets each role do what it may', async () => {
+  it('allows each role and trust level the effects it covers', async () => {
     using house = openHouse()
     const no = 'not-permitted'
     const looks = { reads: 'acts', records: no, writes: no, sensitive: no, admin: no }
@@ -72,7 +72,7 @@ describe('guard', () => {
       expect(await fates(house, caller)).toEqual({ reads: 'acts', records: no, writes: no, sensitive: no, admin: no })
   })
 
-  it('rehearses a dry run without touching approvals, keys, budgets or the ledger', async () => {
+  it('rehearses a dry run without touching approvals, keys, limits or the ledger', async () => {
     using house = openHouse({
       limits: { ...GUARD_CONFIG.limits, actuator: { minIntervalMs: 60_000, writesPerDay: 1 } },
     })
@@ -86,7 +86,7 @@ describe('guard', () => {
     expect([await fate(house, real), await fate(house, real)]).toEqual(['acts', 'busy'])
   })
 
-  it('refuses the rehearsal of a tool that knows nothing of rehearsals', async () => {
+  it('refuses the rehearsal of a tool that does not support rehearsals', async () => {
     using house = openHouse()
     expect(await fate(house, offerOf('writes'), { rehearsal: true })).toBe('not-permitted')
     const knows = offerOf('writes', {
@@ -121,7 +121,7 @@ describe('guard', () => {
     ).toBe(expected)
   })
 
-  it('keeps a narrowed credential to its effects, devices and profiles', async () => {
+  it('restricts a narrowed credential to its effects, devices and profiles', async () => {
     using house = openHouse({
       profileHolds: (profile, offer) => profile === 'heating' && offer.name.startsWith('heat.'),
     })
@@ -141,7 +141,7 @@ describe('guard', () => {
     expect(await fate(house, offerOf('reads'), holder({ devices: [] }))).toBe('acts')
   })
 
-  it('holds back a flood and says how long', async () => {
+  it('limits the rate of calls and returns the retry time', async () => {
     using house = openHouse({ limits: { ...GUARD_CONFIG.limits, calls: { perMinute: 60, burst: 2 } } })
     const offer = offerOf('reads')
     expect([await fate(house, offer), await fate(house, offer)]).toEqual(['acts', 'acts'])
@@ -153,7 +153,7 @@ describe('guard', () => {
     expect(await fate(house, offer)).toBe('acts')
   })
 
-  it('charges no budget for refused calls', async () => {
+  it('charges no rate budget for refused calls', async () => {
     using house = openHouse({
       limits: { ...GUARD_CONFIG.limits, effects: { writes: { perMinute: 1, burst: 1 } } },
     })
@@ -178,7 +178,7 @@ describe('guard', () => {
     expect(await fate(house, offerOf('explodes' as Effect))).toBe('not-permitted')
   })
 
-  it('does not wait for an assessment when the caller has left', async () => {
+  it('stops waiting for an assessment when the caller has left', async () => {
     using house = openHouse()
     const leaving = new AbortController()
     const offer = offerOf('writes', { assess: () => new Promise(() => undefined) })
@@ -188,7 +188,7 @@ describe('guard', () => {
     expect(await fate(house, offer, { signal: AbortSignal.abort(), deadlineMs: 0 })).toBe('timed-out')
   })
 
-  it('uses up nothing for a caller that has left', async () => {
+  it('uses up no approval for a caller that has left', async () => {
     using house = openHouse()
     const offer = offerOf('sensitive')
     await fate(house, offer)
@@ -209,7 +209,7 @@ describe('guard', () => {
     ['reads', 'timed-out', 'timed-out'],
     ['reads', 'cancelled', 'cancelled'],
     ['records', 'timed-out', 'timed-out'],
-  ])('hears that %s %s and says %s', async (effect, kind, said) => {
+  ])('reports a call that %s and fails as %s with the fault %s', async (effect, kind, said) => {
     using house = openHouse()
     const offer = offerOf(effect)
     const silent = actuator(() => fail({ kind, message: 'no answer', retryAfterMs: 5 }))
@@ -220,14 +220,14 @@ describe('guard', () => {
     expect(outcome).not.toMatchObject({ fault: { retryAfterMs: 5 } })
   })
 
-  it('passes on what a reader throws', async () => {
+  it('rethrows what the handler of a reading call throws', async () => {
     using house = openHouse()
     const offer = offerOf('reads')
     const broken = () => Promise.reject<Outcome>(new Error('a bug'))
     await expect(around(house.guard, callOf(offer), offer, broken)).rejects.toThrow('a bug')
   })
 
-  it('does not act if planning the call fails, and reports the error to the node’s log', async () => {
+  it('runs no handler if the plan fails, and logs the error on the node only', async () => {
     using house = openHouse()
     const { database, log, clock } = house
     const errors: unknown[] = []
@@ -244,7 +244,7 @@ describe('guard', () => {
     expect(errors).toEqual([[{ err: bug }, 'planning test.writes failed']])
   })
 
-  it('does not act when it cannot write down beforehand that it will', async () => {
+  it('runs no handler if it cannot record the call beforehand', async () => {
     const database = new Database({ path: ':memory:', migrations: [guardMigrations] })
     const refusing = {
       appendIn: () => {
@@ -270,7 +270,7 @@ describe('guard', () => {
     expect(lock.calls).toEqual([])
   })
 
-  it('previews the decision about a staged call, without using anything up or asking a person', async () => {
+  it('previews the decision about a call without using or requesting anything', async () => {
     using house = openHouse()
     const { previewDecision } = house.guard.services
     const lock = assessedOffer('sensitive', () => ({ target: 'lock:1', idempotencyKey: 'k' }))
@@ -284,7 +284,7 @@ describe('guard', () => {
     expect(house.guard.approvals.list()).toEqual([])
   })
 
-  it('shows a tool to every caller that could ever use it', () => {
+  it('lists a tool for every caller that could ever be allowed to call it', () => {
     using house = openHouse({ mode: 'readonly', ownerRules: [{ tool: 'test.writes', says: 'forbid' }] })
     const seen = (caller: Caller) => EFFECTS.filter((effect) => house.guard.visible(caller, offerOf(effect)))
     expect(seen(AGENT)).toEqual(EFFECTS)
@@ -296,7 +296,7 @@ describe('guard', () => {
     expect(seen({ ...AGENT, restrictions: { profiles: ['x'] } })).toEqual([])
   })
 
-  it('does not start with rules that leave open what is allowed', () => {
+  it('refuses to start with an ambiguous or invalid configuration', () => {
     const start = (config: object) => () => openHouse(config)
     expect(start({ mode: 'read-only' })).toThrow(/not a mode/)
     expect(start({ ownerRules: [{ tool: '*', says: 'trust' }] })).toThrow(/trusts everything/)
@@ -305,7 +305,7 @@ describe('guard', () => {
     expect(start({ limits: { ...GUARD_CONFIG.limits, calls: { perMinute: -1, burst: 1 } } })).toThrow(/finite/)
   })
 
-  it('gives a caller one answer and one act for every call, whatever comes at once', async () => {
+  it('answers each of 300 simultaneous calls and runs the handler of each allowed one once', async () => {
     using house = openHouse()
     const device = actuator(async () => {
       await new Promise((resolve) => setImmediate(resolve))

@@ -86,8 +86,8 @@ async function play(happening: readonly Happening[]): Promise<Told> {
   return { acts: device.calls.map(({ body }) => JSON.stringify(body)), approvals }
 }
 
-describe('guard, whatever happens', () => {
-  it('acts no more often than people approved, and once per key, through crashes and time', async () => {
+describe('guard under random calls, crashes and time', () => {
+  it('runs no more handlers than were approved, and one per idempotency key', async () => {
     let acted = 0
     const found = await fc.check(
       fc.asyncProperty(happenings, async (events) => {

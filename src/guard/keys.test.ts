@@ -27,7 +27,7 @@ function replayOf(first: Outcome): Outcome {
 }
 
 describe('idempotency key', () => {
-  it('acts once for a hundred calls at the same moment', async () => {
+  it('lets one of a hundred simultaneous calls act', async () => {
     using house = openHouse()
     const valve = actuator()
     const outcomes = await Promise.all(Array.from({ length: 100 }, () => send(house, valve, { key: 'k1', open: 40 })))
@@ -39,7 +39,7 @@ describe('idempotency key', () => {
     )
   })
 
-  it('replays the answer marked as a replay, also after a restart', async () => {
+  it('replays the answer, marked as a replay, also after a restart', async () => {
     using house = openHouse()
     const valve = actuator(() => ok({ data: { open: 40 }, content: [{ type: 'text', text: 'done' }] }))
     const first = await send(house, valve, { key: 'k1', open: 40 })
@@ -50,7 +50,7 @@ describe('idempotency key', () => {
     expect(valve.calls).toHaveLength(1)
   })
 
-  it('is not free while its call is under way, although the clock was set by more than its time', async () => {
+  it('stays reserved while its call runs, even if the clock is set forward', async () => {
     using house = openHouse()
     const again: Outcome[] = []
     const valve = actuator(async () => {
@@ -64,7 +64,7 @@ describe('idempotency key', () => {
     expect(valve.calls).toHaveLength(1)
   })
 
-  it('is refused for another call', async () => {
+  it('is refused with other arguments', async () => {
     using house = openHouse()
     const valve = actuator()
     await send(house, valve, { key: 'k1', open: 40 })
@@ -74,7 +74,7 @@ describe('idempotency key', () => {
     expect(valve.calls).toHaveLength(1)
   })
 
-  it('holds for the change where a tool says what that is, however else the call was put', async () => {
+  it('covers only the arguments that the tool declares as the change', async () => {
     using house = openHouse()
     const valve = actuator()
     const patient = assessedOffer('writes', ({ open = 0 }) => ({ idempotencyKey: 'k1', keyedChange: { open } }))
@@ -106,7 +106,7 @@ describe('idempotency key', () => {
     ['cancelled', 'is unknown'],
     ['internal', 'is unknown'],
     ['unknown-outcome', 'is unknown'],
-  ])('after %s %s', async (kind, then) => {
+  ])('after the fault %s a repeated call %s', async (kind, then) => {
     using house = openHouse()
     const valve = actuator(() => fail({ kind, message: 'x' }))
     await send(house, valve, { key: 'k1' })
@@ -118,7 +118,7 @@ describe('idempotency key', () => {
     expect(again.fault.reasons?.[0]?.rule).toBe(then === 'is unknown' ? 'key-unknown' : undefined)
   })
 
-  it('that was under way when the power went out is unknown from then on, and never acts again', async () => {
+  it('in use during a power cut is unknown afterwards, and never acts again', async () => {
     using house = openHouse()
     let found: GuardHouse | undefined
     const valve = actuator(() => {
@@ -132,7 +132,7 @@ describe('idempotency key', () => {
     expect(valve.calls).toHaveLength(1)
   })
 
-  it('is unknown after a handler threw in the middle', async () => {
+  it('is unknown after the handler threw an error', async () => {
     using house = openHouse()
     const valve = actuator(() => {
       throw new Error('a bug')
@@ -144,7 +144,7 @@ describe('idempotency key', () => {
     expect(valve.calls).toHaveLength(1)
   })
 
-  it('is not touched by a rehearsal, a refusal, or a question to a person', async () => {
+  it('is not stored for a rehearsal, a refusal or an approval request', async () => {
     using house = openHouse()
     const valve = actuator()
     expect(await send(house, valve, { key: 'k1', dryRun: true })).toMatchObject({ ok: true })
@@ -156,7 +156,7 @@ describe('idempotency key', () => {
     expect(house.state.keys.size).toBe(0)
   })
 
-  it('replays a sensitive call without a second approval', async () => {
+  it('replays the answer of a sensitive call without a second approval', async () => {
     using house = openHouse()
     const sensitive = keyed('sensitive')
     const valve = actuator()
@@ -171,7 +171,7 @@ describe('idempotency key', () => {
     expect(house.guard.approvals.list()).toHaveLength(1)
   })
 
-  it('replays without a budget, and not in read-only mode', async () => {
+  it('replays an answer regardless of limits, but not in read-only mode', async () => {
     using house = openHouse({
       limits: { ...GUARD_CONFIG.limits, actuator: { minIntervalMs: 60_000, writesPerDay: 1 } },
     })
@@ -183,7 +183,7 @@ describe('idempotency key', () => {
     expect(await send(readonly, valve, { key: 'k1' })).toMatchObject({ fault: { reasons: [{ rule: 'mode' }] } })
   })
 
-  it('is given back when the caller leaves before anything was tried', async () => {
+  it('is released when the caller leaves before anything was tried', async () => {
     using house = openHouse()
     const valve = actuator()
     const leaving = new AbortController()
@@ -194,7 +194,7 @@ describe('idempotency key', () => {
     expect(await send(house, valve, { key: 'k1' })).toMatchObject({ ok: true })
   })
 
-  it('is given back when the caller leaves between the step and the act', async () => {
+  it('is released when the caller leaves between the reservation and the handler', async () => {
     using house = openHouse()
     const valve = actuator()
     const leaving = new AbortController()
@@ -210,7 +210,7 @@ describe('idempotency key', () => {
     expect(await send(house, valve, { key: 'k1' })).toMatchObject({ ok: true })
   })
 
-  it('is forgotten after its time', async () => {
+  it('is deleted after its lifetime', async () => {
     using house = openHouse({ keys: { ...GUARD_CONFIG.keys, ttlMs: 60_000 } })
     const valve = actuator()
     await send(house, valve, { key: 'k1' })
@@ -225,7 +225,7 @@ describe('idempotency key', () => {
     expect([...house.state.keys.values()]).toHaveLength(1)
   })
 
-  it('lasts its time and no longer although the clock was set forward, before its call ended or after', async () => {
+  it('keeps its lifetime although the clock is set forward before or after the call ends', async () => {
     using house = openHouse({ keys: { ...GUARD_CONFIG.keys, ttlMs: 600_000 } })
     const year = 31_536_000_000
     await send(house, actuator(), { key: 'k0' })
@@ -249,7 +249,7 @@ describe('idempotency key', () => {
     expect(house.state.keys.size).toBe(1)
   })
 
-  it('says that a long answer was not kept, and hides secrets in the others', async () => {
+  it('replays no answer that is too long, and replays others with secrets redacted', async () => {
     using house = openHouse()
     const long = actuator(() => ok({ data: 'x'.repeat(5_000) }))
     await send(house, long, { key: 'k1' })
@@ -262,7 +262,7 @@ describe('idempotency key', () => {
     expect(await send(house, secret, { key: 'k2' })).toMatchObject({ value: { data: { password: '[redacted]' } } })
   })
 
-  it('of a caller with many replaces its own oldest answers, and keeps unknown outcomes', async () => {
+  it('replaces the oldest answers of a caller with too many keys, but keeps unknown outcomes', async () => {
     using house = openHouse({ keys: { ...GUARD_CONFIG.keys, maxKeys: 5, maxKeysPerPrincipal: 3 } })
     const { keys } = house.guard.services
     const use = (principal: string, key: string): IdempotencyKeyUse => ({
@@ -286,7 +286,7 @@ describe('idempotency key', () => {
     expect(await keys.reserve(use('c', '7'))).toEqual({ state: 'full' })
   })
 
-  it.each(['', 'k'.repeat(513)])('of no or endless length is refused', async (key) => {
+  it.each(['', 'k'.repeat(513)])('of length zero or above 512 is refused', async (key) => {
     using house = openHouse()
     const valve = actuator()
     expect(await send(house, valve, { key })).toMatchObject({ fault: { kind: 'invalid-arguments' } })

@@ -20,8 +20,8 @@ const config: GuardLimitsConfig = {
 
 const HOUR_MS = 3_600_000
 
-describe('day count', () => {
-  it('counts a day in at most 25 numbers and forgets an act between 24 and 25 hours later', () => {
+describe('hourly act counts', () => {
+  it('need at most 25 numbers, and forget an act after 24 to 25 hours', () => {
     let day: HourlyActCounts = []
     for (let minute = 0; minute < 60 * 48; minute++) day = addActToHourlyCounts(day, minute * 60_000)
     expect(day.length).toBeLessThanOrEqual(25)
@@ -32,8 +32,8 @@ describe('day count', () => {
   })
 })
 
-describe('limits', () => {
-  it('charge no budget to our own services for any change', () => {
+describe('guard limits', () => {
+  it('charge no budget to our own services for changes', () => {
     const limits = createGuardLimiter(config, manualClock().monotonic)
     const act = { caller: undefined, effect: 'writes', target: undefined, actuator: undefined, touches: [] } as const
     for (let count = 0; count < 5; count++) {
@@ -44,7 +44,7 @@ describe('limits', () => {
     expect(limits.peek(ours)).toEqual({ ok: true })
   })
 
-  it('name a resting actuator by its label, or by its id where it has none', () => {
+  it('name a resting actuator by its label, or else by its id', () => {
     const limits = createGuardLimiter(config, manualClock().monotonic)
     const act = {
       caller: 'a',
@@ -64,7 +64,7 @@ describe('limits', () => {
     expect([named.includes('The valve'), byName.includes('set in motion by The valve')]).toEqual([true, true])
   })
 
-  it('count every call of a caller, and none of our own services', () => {
+  it('count every call of a caller, but none of our own services', () => {
     const clock = manualClock()
     const limits = createGuardLimiter(config, clock.monotonic)
     expect([1, 2, 3].map(() => limits.arrive('a').ok)).toEqual([true, true, true])
@@ -79,7 +79,7 @@ describe('limits', () => {
     expect(limits.arrive('a').ok).toBe(true)
   })
 
-  it('count acts per caller and effect; looking counts nothing', () => {
+  it('count acts per caller and effect, and a peek does not count', () => {
     const limits = createGuardLimiter(config, manualClock().monotonic)
     const act = { caller: 'a', effect: 'writes', target: undefined } as const
     for (let index = 0; index < 10; index++) expect(limits.peek(act).ok).toBe(true)
@@ -90,7 +90,7 @@ describe('limits', () => {
     expect(limits.peek({ ...act, caller: 'b' }).ok).toBe(true)
   })
 
-  it('make a device rest between changes of all callers, and limit its changes per day', () => {
+  it('enforce a rest between changes of a device by any caller, and a limit per day', () => {
     const clock = manualClock()
     const limits = createGuardLimiter(config, clock.monotonic)
     const by = (caller: string) => ({ caller, effect: 'sensitive', target: 'lamp:1' }) as const
@@ -110,7 +110,7 @@ describe('limits', () => {
     expect(limits.peek(by('b')).ok).toBe(true)
   })
 
-  it('give a device that is named its own limits', () => {
+  it('apply the limits configured for a named device', () => {
     const clock = manualClock()
     const limits = createGuardLimiter(config, clock.monotonic)
     const act = { caller: undefined, effect: 'writes', target: 'eeprom:7' } as const
@@ -121,7 +121,7 @@ describe('limits', () => {
     expect(limits.peek(act)).toMatchObject({ reasons: [{ rule: 'actuator-day' }] })
   })
 
-  it('refuse the first change of a device that may not be changed at all', () => {
+  it('refuse the first change of a device with a daily limit of zero', () => {
     const never = { ...config, actuator: { minIntervalMs: 0, writesPerDay: 0 } }
     const limits = createGuardLimiter(never, manualClock().monotonic)
     expect(limits.peek({ caller: 'a', effect: 'sensitive', target: 'lamp:1' })).toMatchObject({
@@ -130,7 +130,7 @@ describe('limits', () => {
     })
   })
 
-  it('give the longer wait where two limits refuse an act', () => {
+  it('return the longer wait when two limits refuse an act', () => {
     const clock = manualClock()
     const limits = createGuardLimiter(config, clock.monotonic)
     const act = { caller: 'a', effect: 'writes', target: 'lamp:1' } as const
@@ -154,7 +154,7 @@ describe('limits', () => {
     expect(limits.peek(act(100))).toEqual({ ok: true })
   })
 
-  it('forget a budget that is full again, also where it is not the oldest', () => {
+  it('forget a budget that is full again, even if it is not the oldest', () => {
     const clock = manualClock()
     const limits = createGuardLimiter({ ...config, maxTracked: 2 }, clock.monotonic)
     const write = { caller: 'a', effect: 'writes', target: undefined } as const
@@ -166,14 +166,14 @@ describe('limits', () => {
     expect(limits.arrive('c')).toEqual({ ok: true })
   })
 
-  it('do not count a record of the gateway itself as a device', () => {
+  it('do not count a gateway record about a device as a change of the device', () => {
     const limits = createGuardLimiter(config, manualClock().monotonic)
     const act = { caller: 'a', effect: 'records', target: 'lamp:1' } as const
     limits.take(act)
     expect(limits.peek(act)).toEqual({ ok: true })
   })
 
-  it('mark a rest, which passes by itself, apart from every other refusal', () => {
+  it('tell a refusal by rest alone from every other refusal', () => {
     const [rest, rate] = [
       { rule: 'actuator-rest', message: '' },
       { rule: 'rate-writes', message: '' },
@@ -183,14 +183,14 @@ describe('limits', () => {
     ).toEqual([true, true, false, false, false, false])
   })
 
-  it('never hold back what only reads a device', () => {
+  it('never limit reads of a device', () => {
     const limits = createGuardLimiter(config, manualClock().monotonic)
     const act = { caller: 'a', effect: 'reads', target: 'eeprom:7' } as const
     for (let index = 0; index < 5; index++) limits.take(act)
     expect(limits.peek(act).ok).toBe(true)
   })
 
-  it('refuse a stranger rather than forget a busy caller, and forget an idle one', () => {
+  it('refuse a new caller when all tracked callers are busy, and forget an idle one', () => {
     const clock = manualClock()
     const limits = createGuardLimiter(config, clock.monotonic)
     for (const caller of ['a', 'b', 'c']) limits.arrive(caller)
@@ -200,7 +200,7 @@ describe('limits', () => {
     expect(limits.arrive('a').ok).toBe(true)
   })
 
-  it('refuse one more device rather than forget what another was put through', () => {
+  it('refuse a new device when all tracked devices still count', () => {
     const clock = manualClock()
     const limits = createGuardLimiter(config, clock.monotonic)
     const act = (target: string) => ({ caller: undefined, effect: 'writes', target }) as const

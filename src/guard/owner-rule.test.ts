@@ -4,7 +4,7 @@ import { explainOwnerRuleFlaw, findOwnerRuleDecision, findOwnerRuleQuorum } from
 import type { OwnerRule } from './policy.ts'
 
 describe('owner rule', () => {
-  it('lets the strictest word win, in whatever order the rules stand', () => {
+  it('with the strictest verdict wins, whatever the order of the rules', () => {
     const rules: OwnerRule[] = [
       { tool: 'a.*', says: 'trust' },
       { target: 'lock:1', says: 'forbid' },
@@ -22,21 +22,21 @@ describe('owner rule', () => {
     expect(findOwnerRuleDecision([{ says: 'trust' }], { tool: 'a', target: 'lock:1' })).toBeUndefined()
   })
 
-  it('about an argument finds it in lists, and only it', () => {
+  it('about an argument matches it inside lists, and matches no other argument', () => {
     const rules: OwnerRule[] = [{ tool: 'a', arguments: { scene: 'party' }, says: 'forbid' }]
     const said = (body: JsonObject) => findOwnerRuleDecision(rules, { tool: 'a', target: undefined, body })
     expect(said({ steps: [{ wait: 1 }, { scene: ['calm', ' Party'] }] })).toBe('forbid')
     expect(said({ steps: [{ wait: 'party' }, { scene: ['calm'] }] })).toBeUndefined()
   })
 
-  it('needs both tool and target to fit where both are named', () => {
+  it('with both tool and target applies only if both match', () => {
     const rules: OwnerRule[] = [{ tool: 'a', target: 'lock:1', says: 'trust' }]
     expect(findOwnerRuleDecision(rules, { tool: 'a', target: 'lock:2' })).toBeUndefined()
     expect(findOwnerRuleDecision(rules, { tool: 'a', target: undefined })).toBeUndefined()
     expect(findOwnerRuleDecision(rules, { tool: 'a', target: 'lock:1' })).toBe('trust')
   })
 
-  it('holds for devices that a call reaches beside its target; trust in them does not', () => {
+  it('applies to devices that a call triggers, except for the verdict trust', () => {
     const rules: OwnerRule[] = [
       { target: 'lamp:1', says: 'trust' },
       { target: 'lamp:2', says: 'ask' },
@@ -52,7 +52,7 @@ describe('owner rule', () => {
     expect(findOwnerRuleDecision(trusted, { tool: 'run', target: 'event:7', touches: ['lamp:2'] })).toBe('ask')
   })
 
-  it('looks for an argument under its own name, at any depth, and under no other', () => {
+  it('about an argument matches its name at any depth, and no other name', () => {
     const rules: OwnerRule[] = [{ tool: 'a', arguments: { mode: 'off' }, says: 'forbid' }]
     const decided = (body: JsonObject) => findOwnerRuleDecision(rules, { tool: 'a', target: undefined, body })
     expect(decided({ mode: 'off' })).toBe('forbid')
@@ -64,7 +64,7 @@ describe('owner rule', () => {
   })
 
   // docs/running.md: with `quorum`, `veto` means that one no is a no. A second rule takes nothing of that away.
-  it('keeps the veto that one of several quorum rules gives, and gives none that no rule gives', () => {
+  it('for a quorum has a veto if any of several matching rules has one', () => {
     const quorum = (target: string, voters: readonly string[], veto?: boolean): OwnerRule => ({
       target,
       says: 'quorum',
@@ -81,13 +81,13 @@ describe('owner rule', () => {
     expect(asked()?.veto).toBe(false)
   })
 
-  it('treats an unknown verdict as a refusal', () => {
+  it('with an unknown verdict counts as forbid', () => {
     expect(findOwnerRuleDecision([{ tool: 'a', says: 'allow' as 'trust' }], { tool: 'a', target: undefined })).toBe(
       'forbid',
     )
   })
 
-  it('finds fault with rules that say nothing or give everything away', () => {
+  it('is reported as flawed when it names nothing, trusts everything or has an impossible quorum', () => {
     const quorum = { tool: 'a', says: 'quorum', voters: ['anna', 'ben'] } as const
     expect(explainOwnerRuleFlaw({ ...quorum, need: 1 })).toBeUndefined()
     expect(explainOwnerRuleFlaw({ ...quorum, need: 2 })).toBeUndefined()

@@ -32,14 +32,14 @@ function rules(decision: PolicyDecision): readonly string[] {
 }
 
 describe('policy', () => {
-  it('allows an agent to read, record and write, and asks a person about what is sensitive', () => {
+  it('allows an agent to read, record and write, and requires an approval for sensitive calls', () => {
     const verdicts = (['reads', 'records', 'writes', 'sensitive', 'admin'] as const).map(
       (effect) => evaluatePolicy(input(effect)).verdict,
     )
     expect(verdicts).toEqual(['allow', 'allow', 'allow', 'approval-required', 'allow'])
   })
 
-  it('takes for the name of a device only what a row and a ledger entry can hold', () => {
+  it('refuses a device name that is longer than 512 characters or not valid Unicode', () => {
     const named = (target: string) =>
       rules(evaluatePolicy(input('writes', { assessment: { effect: 'writes', target, reasons: [] } })))
     expect(named('x'.repeat(512))).toEqual([])
@@ -47,7 +47,7 @@ describe('policy', () => {
     expect(named('lamp:\ud800')).toEqual(['target'])
   })
 
-  it('says which promise of a tool a call would break', () => {
+  it('names the declared effect that a call would violate', () => {
     const said = (declared: Effect, assessed: string) => {
       const offer = { name: 'test.tool', effect: declared, trustRequired: 'member' } as const
       const decision = evaluatePolicy(
@@ -60,7 +60,7 @@ describe('policy', () => {
     expect(said('reads', 'burns')).toEqual(['It is not known what this call would do.'])
   })
 
-  it('says who has to approve', () => {
+  it('states whether one person or several have to approve', () => {
     const said = (more: Partial<PolicyInput>) => {
       const decision = evaluatePolicy(input('sensitive', more))
       return decision.verdict === 'approval-required' ? decision.reasons[0]?.message : decision.verdict
@@ -70,7 +70,7 @@ describe('policy', () => {
     expect(said({ proposed: false })).toBe('A person has to approve test.tool first.')
   })
 
-  it('refuses a rehearsal whose arguments are not those of a dry run', () => {
+  it('refuses a dry-run flag that is not a boolean', () => {
     const dry = (dryRun: unknown) => {
       const assessment = { effect: 'writes', reasons: [], dryRun } as unknown as PolicyInput['assessment']
       return evaluatePolicy(input('writes', { assessment }))
@@ -79,7 +79,7 @@ describe('policy', () => {
     expect([dry(true).verdict, dry(false).verdict]).toEqual(['rehearse', 'allow'])
   })
 
-  it('gives every reason at once', () => {
+  it('returns all reasons at once', () => {
     const decision = evaluatePolicy(
       input('writes', {
         assessment: {
@@ -118,7 +118,7 @@ describe('policy', () => {
     expect(decision).not.toHaveProperty('retryAfterMs')
   })
 
-  it('gives a retry time only if waiting alone is sufficient', () => {
+  it('returns a retry time only if waiting alone is sufficient', () => {
     const limits: LimitVerdict = {
       ok: false,
       reasons: [{ rule: 'actuator-rest', message: 'rests' }],
@@ -131,13 +131,13 @@ describe('policy', () => {
     })
   })
 
-  it('plans for a device that rests', () => {
+  it('allows a dry run while the device rests', () => {
     const limits: LimitVerdict = { ok: false, reasons: [{ rule: 'actuator-rest', message: 'm' }], retryAfterMs: 250 }
     const dry = { effect: 'writes', dryRun: true, reasons: [] } as const
     expect(evaluatePolicy(input('writes', { limits, assessment: dry })).verdict).toBe('rehearse')
   })
 
-  it('plans in read-only mode and during an emergency stop, and changes nothing there', () => {
+  it('allows a dry run in read-only mode and during an emergency stop, but no change', () => {
     const dry = { effect: 'writes', dryRun: true, reasons: [] } as const
     expect(evaluatePolicy(input('writes', { mode: 'readonly', assessment: dry })).verdict).toBe('rehearse')
     expect(evaluatePolicy(input('writes', { stopped: 'fire', assessment: dry })).verdict).toBe('rehearse')
@@ -145,14 +145,14 @@ describe('policy', () => {
     expect(rules(evaluatePolicy(input('records', { stopped: 'fire' })))).toEqual(['emergency-stop'])
   })
 
-  it('refuses a rehearsal of what does not support dry runs', () => {
+  it('refuses the rehearsal of a tool that does not support dry runs', () => {
     expect(rules(evaluatePolicy(input('writes', { rehearsal: true })))).toEqual(['rehearsal'])
     const claim = { effect: 'reads', reasons: [] } as const
     expect(rules(evaluatePolicy(input('admin', { rehearsal: true, assessment: claim })))).toEqual(['rehearsal'])
     expect(evaluatePolicy(input('reads', { rehearsal: true })).verdict).toBe('allow')
   })
 
-  it('applies the family’s reasons to a dry run, too', () => {
+  it('applies the reasons of the family to a dry run', () => {
     const assessment = {
       effect: 'writes',
       dryRun: true,
@@ -161,7 +161,7 @@ describe('policy', () => {
     expect(rules(evaluatePolicy(input('writes', { assessment })))).toEqual(['allow-list'])
   })
 
-  it('lets neither an observer nor an approver act, not even for a plan', () => {
+  it('allows neither an observer nor an approver to act, not even in a dry run', () => {
     for (const role of ['observer', 'approver'] as const) {
       const caller: Caller = { kind: 'principal', id: 'x', role }
       expect(evaluatePolicy(input('reads', { caller })).verdict).toBe('allow')
@@ -193,7 +193,7 @@ describe('policy', () => {
     expect(verdict('anchor', 'reads', 'sovereign')).toBe('deny')
   })
 
-  it('keeps the effect of an admin tool and of a reading tool, even if a call claims another one', () => {
+  it('keeps the declared effect of admin tools and of reading tools', () => {
     expect(resolveEffectiveEffect('admin', 'reads')).toBe('admin')
     expect(resolveEffectiveEffect('admin', 'writes')).toBe('admin')
     expect(resolveEffectiveEffect('admin', 'sensitive')).toBe('sensitive')
@@ -205,7 +205,7 @@ describe('policy', () => {
     expect(rules(evaluatePolicy(input('reads', { offer, assessment })))).toEqual(['effect'])
   })
 
-  it('lets the owner lower, raise and forbid', () => {
+  it('applies owner rules that trust, ask and forbid', () => {
     const verdict = (effect: Effect, ownerRules: readonly OwnerRule[], target = 'lock:1') =>
       evaluatePolicy(input(effect, { ownerRules, assessment: { effect, target, reasons: [] } })).verdict
     expect(verdict('sensitive', [{ target: 'lock:1', says: 'trust' }])).toBe('allow')
@@ -222,7 +222,7 @@ describe('policy', () => {
     ).toBe('approval-required')
   })
 
-  it('refuses a denied call until the denial lapses', () => {
+  it('refuses a denied call with the reason of the denial', () => {
     const approval: ApprovalStatus = { state: 'denied', id: 'a', why: 'not at night' }
     expect(evaluatePolicy(input('sensitive', { approval }))).toEqual({
       verdict: 'deny',
@@ -230,7 +230,7 @@ describe('policy', () => {
     })
   })
 
-  it('asks a repeat for neither approval nor budget', () => {
+  it('requires neither approval nor budget for a repeated call', () => {
     const limits: LimitVerdict = { ok: false, reasons: [{ rule: 'rate-writes', message: 'x' }], retryAfterMs: 1 }
     expect(evaluatePolicy(input('sensitive', { repeat: true, limits }))).toEqual({
       verdict: 'allow',
@@ -348,20 +348,20 @@ function allowedWrongly(holds: (given: PolicyInput, effect: Effect) => boolean):
   return counterexample((given, decision) => decision.verdict !== 'allow' || holds(given, decision.effect))
 }
 
-describe('policy, whatever it is given', () => {
-  it('is given inputs that reach every verdict often', () => {
+describe('policy for arbitrary input', () => {
+  it('is tested with inputs that reach every verdict often', () => {
     const verdicts = fc.sample(inputs, { ...RUNS, seed: 1 }).map((given) => evaluatePolicy(given).verdict)
     const count = (wanted: string) => verdicts.filter((verdict) => verdict === wanted).length
     for (const verdict of ['allow', 'rehearse', 'deny', 'approval-required']) expect(count(verdict)).toBeGreaterThan(50)
   })
 
-  it('never allows a change in read-only mode, in an unknown mode, or during a stop', () => {
+  it('never allows a change in read-only mode, in an unknown mode, or during an emergency stop', () => {
     expect(
       allowedWrongly(({ mode, stopped }, effect) => effect === 'reads' || (mode === 'full' && stopped === undefined)),
     ).toBeUndefined()
   })
 
-  it('never allows, and never rehearses, what the family refuses', () => {
+  it('never allows or rehearses what the family refuses', () => {
     expect(
       counterexample(
         ({ assessment }, { verdict }) =>
@@ -370,7 +370,7 @@ describe('policy, whatever it is given', () => {
     ).toBeUndefined()
   })
 
-  it('never allows a sensitive call that nobody approved, unless the owner trusts it', () => {
+  it('never allows a sensitive call without an approval, unless the owner trusts it', () => {
     expect(
       allowedWrongly(
         ({ approval, ownerRules, repeat }, effect) =>
@@ -383,7 +383,7 @@ describe('policy, whatever it is given', () => {
     ).toBeUndefined()
   })
 
-  it('never allows an act by an observer, an approver, or a role, level or kind that it does not know', () => {
+  it('never allows an act by an observer, an approver, or an unknown role, level or kind', () => {
     expect(
       allowedWrongly(({ caller }, effect) => {
         if (caller.kind === 'principal')
@@ -394,7 +394,7 @@ describe('policy, whatever it is given', () => {
     ).toBeUndefined()
   })
 
-  it('never allows what a credential was narrowed away from', () => {
+  it('never allows what is outside the restrictions of a credential', () => {
     expect(
       allowedWrongly(({ caller, assessment, inProfile }, effect) => {
         const { effects, devices, profiles } = (caller.kind === 'principal' ? caller.restrictions : undefined) ?? {}
@@ -406,7 +406,7 @@ describe('policy, whatever it is given', () => {
     ).toBeUndefined()
   })
 
-  it('never acts on a dry run or inside a rehearsal, and never rehearses what was not asked to be', () => {
+  it('never acts in a dry run or a rehearsal, and rehearses only when a dry run was requested', () => {
     expect(
       counterexample((given, decision) => {
         if (decision.verdict === 'rehearse') return given.assessment.dryRun === true
@@ -416,7 +416,7 @@ describe('policy, whatever it is given', () => {
     ).toBeUndefined()
   })
 
-  it('never allows a forbidden tool, an effect that it does not know, or more than the limits', () => {
+  it('never allows a forbidden tool, an unknown effect, or more than the limits', () => {
     const known = new Set<string>(['reads', 'records', 'writes', 'sensitive', 'admin'])
     expect(
       allowedWrongly(({ ownerRules, assessment, offer, limits, repeat }) => {
@@ -429,7 +429,7 @@ describe('policy, whatever it is given', () => {
     ).toBeUndefined()
   })
 
-  it('always says why it refuses', () => {
+  it('always gives a reason for a refusal', () => {
     expect(counterexample((_, decision) => !('reasons' in decision) || decision.reasons.length > 0)).toBeUndefined()
   })
 })

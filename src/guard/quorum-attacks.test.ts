@@ -300,12 +300,12 @@ const NOTHING: Outcome = { acted: 0, isApproved: false, level: 'SOFT' }
 
 const house = () => openHouse({ ownerRules: [rule] }, undefined, ['anna', 'ben', 'cara', 'narrow'])
 
-describe('nobody reaches a quorum without the voters', () => {
-  it('tries at least sixty ways', () => {
+describe('a quorum with too few voters', () => {
+  it('is attacked in at least sixty ways', () => {
     expect(Object.keys(FORGERIES).length + Object.keys(ATTEMPTS).length).toBeGreaterThanOrEqual(60)
   })
 
-  it.each(Object.keys(FORGERIES))('by %s, in the log or from another node', async (name) => {
+  it.each(Object.keys(FORGERIES))('is not reached by %s, in the log or from another node', async (name) => {
     using at = house()
     const scene = await begin(at)
     const { voter, vote } = FORGERIES[name]?.(scene) ?? { voter: '', vote: scene.cast }
@@ -314,14 +314,14 @@ describe('nobody reaches a quorum without the voters', () => {
     expect(await attempted(scene)).toEqual(NOTHING)
   })
 
-  it.each(Object.keys(ATTEMPTS))('by %s', async (name) => {
+  it.each(Object.keys(ATTEMPTS))('is not reached by %s', async (name) => {
     using at = house()
     const scene = await begin(at)
     await ATTEMPTS[name]?.(scene)
     expect(await attempted(scene)).toEqual(NOTHING)
   })
 
-  it('but does with one more voter: what fails above fails for its own reason', async () => {
+  it('is reached with one more valid vote, so that the attacks fail for their own reasons', async () => {
     using at = house()
     const scene = await begin(at)
     await take(scene, 'ben', signVote(body(scene), BENS()))

@@ -107,7 +107,7 @@ const OTHER_CALLS: Readonly<Record<string, (at: GuardHouse) => Promise<number>>>
   },
 }
 
-describe('a quorum for one call', () => {
+describe('quorum for one call', () => {
   it('lets no other call through, however similar', async () => {
     using at = openHouse({ ownerRules: [rule, { tool: 'test.lock2', says: 'ask' }] }, undefined, PEOPLE)
     const round = await ask(at)
@@ -124,7 +124,7 @@ describe('a quorum for one call', () => {
     expect([await moves(at, same), await moves(at, same), await moves(at)]).toEqual([1, 0, 0])
   })
 
-  it('acts once of twenty calls at once', async () => {
+  it('lets one of twenty simultaneous calls act', async () => {
     using at = openHouse({ ownerRules: [rule] }, undefined, PEOPLE)
     const round = await ask(at)
     for (const id of ['anna', 'ben', 'cara']) await say(at, round, person(id))
@@ -134,7 +134,7 @@ describe('a quorum for one call', () => {
     expect(at.events('approval.used')).toHaveLength(1)
   })
 
-  it('does not hold under other rules, which ask again', async () => {
+  it('does not hold under other rules', async () => {
     using at = openHouse({ ownerRules: [rule] }, undefined, PEOPLE)
     const round = await ask(at)
     for (const id of ['anna', 'ben']) await say(at, round, person(id))
@@ -149,8 +149,8 @@ describe('a quorum for one call', () => {
   })
 })
 
-describe('a vote', () => {
-  it('ends with its credential: a later one of that name does not bring it back', async () => {
+describe('vote of a person', () => {
+  it('ends with its credential, and a later credential of the same name does not restore it', async () => {
     for (const next of [{ role: 'approver' }, { role: 'admin' }] as const) {
       using at = openHouse({ ownerRules: [rule] }, undefined, PEOPLE)
       const round = await ask(at)
@@ -165,7 +165,7 @@ describe('a vote', () => {
     }
   })
 
-  it('is not asked of a person whose credential does not cover the device, and the others are enough or are too few', async () => {
+  it('is not requested from a person whose credential does not cover the device', async () => {
     using at = openHouse({ ownerRules: [{ ...rule, voters: ['anna', 'ben', 'nora'] }] }, undefined, PEOPLE)
     await at.guard.tokens.create(ADMIN, { name: 'nora', role: 'approver', restrictions: { devices: ['lamp:1'] } })
     const round = await ask(at)
@@ -182,7 +182,7 @@ describe('a vote', () => {
     )
   })
 
-  it('of a person with a node’s name, or of a node with a person’s name, does not count', async () => {
+  it('does not count if a person has the name of a node, or a node the name of a person', async () => {
     using at = openHouse({ ownerRules: [{ ...rule, voters: ['anna', MEMBER], need: 2 }] }, undefined, PEOPLE)
     const round = await ask(at)
     await say(at, round, person('anna'))
@@ -224,7 +224,7 @@ describe('a vote', () => {
     expect(await moves(at)).toBe(0)
   })
 
-  it('of a closed round is refused, also the opposite of an earlier one: nothing more is signed', async () => {
+  it('for a closed round is refused, even if it contradicts an earlier vote', async () => {
     using at = openHouse({ ownerRules: [rule] }, undefined, PEOPLE)
     const round = await ask(at)
     for (const id of ['anna', 'ben']) await say(at, round, person(id))
@@ -240,7 +240,7 @@ describe('a vote', () => {
   })
 })
 
-describe('the votes of a node', () => {
+describe('vote of a node', () => {
   const nodeRule: OwnerRule = { ...rule, voters: ['anna', MEMBER], need: 2 }
   const seed = fromHex(MEMBER_SEED)
 
@@ -264,7 +264,7 @@ describe('the votes of a node', () => {
     )
   }
 
-  it('count in any order of arrival, each number once', async () => {
+  it('counts in any order of arrival, and each number once', async () => {
     using at = openHouse({ ownerRules: [nodeRule] }, undefined, PEOPLE)
     const rounds = [await ask(at, { x: 1 }), await ask(at, { x: 2 }), await ask(at, { x: 3 })] as const
     const taken: boolean[] = []
@@ -284,7 +284,7 @@ describe('the votes of a node', () => {
     expect([await moves(at, { x: 1 }), await moves(at, { x: 2 }), await moves(at, { x: 3 })]).toEqual([1, 1, 1])
   })
 
-  it('are none of a thief’s, in whatever encoding of key, point and scalar', async () => {
+  it('is refused with a forged signature in any encoding of point and scalar', async () => {
     using at = openHouse({ ownerRules: [nodeRule] }, undefined, PEOPLE)
     const round = await ask(at)
     await say(at, round, person('anna'))
@@ -315,7 +315,7 @@ describe('the votes of a node', () => {
     expect(await moves(at)).toBe(1)
   })
 
-  it('are none where its id is a point of small order, or not the one encoding of its point', () => {
+  it('is impossible for a node id with a point of small order or a non-canonical encoding', () => {
     for (const each of UNUSABLE_POINTS) expect([each, isVoterKey(each)]).toEqual([each, false])
     const odd = `node:ed25519:${toBase64url(fromHex(UNUSABLE_POINTS[0] ?? ''))}`
     const voting = { ...TEST_VOTING, member: (which: string) => which }
@@ -323,7 +323,7 @@ describe('the votes of a node', () => {
     return expect(ask(at)).rejects.toThrow('no round was opened')
   })
 
-  it('leave out the node that asks, also where the rule calls it by its name', async () => {
+  it('is not requested from the node that makes the call, even if the rule uses its name', async () => {
     const voting = {
       ...TEST_VOTING,
       member: (which: string) => (which === 'attic' ? nodeIdOf(MEMBER_SEED) : TEST_VOTING.member(which)),

@@ -18,7 +18,7 @@ describe('secret name', () => {
     expect(secrets.split(' ').filter((name) => !isSecretName(name))).toEqual([])
   })
 
-  it('leaves alone what only sounds like one', () => {
+  it('ignores names that only resemble one', () => {
     const harmless =
       'tokens max_tokens token_count tokensIn pinned ping spin opinion author authority errorCode statusCode ' +
       'language_code key idempotency_key idempotencyKey keyboard compass bypass_mode passage secretary reason intent ' +
@@ -27,7 +27,7 @@ describe('secret name', () => {
   })
 })
 
-describe('secret place', () => {
+describe('secret in a pair of name and value', () => {
   it.each([
     [
       { key: 'gSMTPPassword', value: 'NEW-1' },
@@ -75,7 +75,7 @@ describe('secret place', () => {
       { keys: 'password', values: [1] },
       { keys: 'password', values: [1] },
     ],
-  ])('%j is kept as %j', (given, kept) => {
+  ])('is redacted from %j to %j', (given, kept) => {
     expect(redactArguments(given)).toEqual(kept)
     expect(redactJson([given])).toEqual([kept])
     expect(hideSecretsInJson({ deep: given })).toEqual({ deep: kept })
@@ -83,7 +83,7 @@ describe('secret place', () => {
     expect(redactJson(given, [], 'approver')).toEqual(kept)
   })
 
-  it('stores no positional arguments or results of code, and shows them to the approver', () => {
+  it('in positional arguments or results of code is not stored, but shown to the approver', () => {
     const call = { plugin: 'Lock', functionName: 'SetUserCode', params: [1, 'CODE-4711'], raw: { said: 'CODE-4711' } }
     const kept = { plugin: 'Lock', functionName: 'SetUserCode', params: '[redacted]', raw: '[redacted]' }
     expect(redactArguments(call)).toEqual(kept)
@@ -92,7 +92,7 @@ describe('secret place', () => {
     expect(redactJson({ data: call }, [], 'approver')).toEqual({ data: call })
   })
 
-  it('leaves alone what has names of its own, and lists that are no call', () => {
+  it('is not assumed in named parameters, and in lists that are not a call', () => {
     const harmless = [
       { method: 'ping', params: {} },
       { method: 'set', params: { ref: 1 }, raw: 'ok' },
@@ -103,8 +103,8 @@ describe('secret place', () => {
   })
 })
 
-describe('redact', () => {
-  it('replaces secrets at any depth, whole', () => {
+describe('redaction', () => {
+  it('replaces secrets at any depth as a whole', () => {
     expect(
       redactArguments({
         ref: 4711,
@@ -118,7 +118,7 @@ describe('redact', () => {
     })
   })
 
-  it('replaces what the offer names, and what the schema marks', () => {
+  it('replaces arguments named by the offer and those marked by the schema', () => {
     const requestSchema = {
       type: 'object',
       properties: {
@@ -141,7 +141,7 @@ describe('redact', () => {
     })
   })
 
-  it('finds credentials inside running text', () => {
+  it('finds credentials in running text', () => {
     const token = `hb_${'A'.repeat(43)}`
     expect(redactText(`use ${token} or Bearer abcdefgh12345678 at http://anna:secret@10.0.0.5/x?user=a&pass=b#c`)).toBe(
       'use [redacted] or Bearer [redacted] at http://[redacted]@10.0.0.5/x?user=a&pass=[redacted]#c',
@@ -164,7 +164,7 @@ describe('redact', () => {
     ['"password": "never closed', '"password": "[redacted]"'],
     ['announce.vb("dinner", 20)', 'announce.vb("dinner", 20)'],
     ['The password: nobody knows it, "they" say; a = b', 'The password: nobody knows it, "they" say; a = b'],
-  ])('hides what follows the name of a secret in text: %s', (text, kept) => {
+  ])('hides the value after a secret name in text: %s', (text, kept) => {
     expect(redactText(text)).toBe(kept)
     expect(redactText(kept)).toBe(kept)
     // Code that somebody allows is code that they have read.
@@ -177,7 +177,7 @@ describe('redact', () => {
     'hs.WriteLog("a","b"&key=hs.ShutDown)',
     "x = 1 'basic\nhs.ShutDown",
     'x = Basic +hs.ShutDown',
-  ])('hides no statement from who has to say yes: %s', (command) => {
+  ])('hides no statement of code from the approver: %s', (command) => {
     expect(redactJson({ command }, [], 'approver')).toEqual({ command })
   })
 
@@ -193,14 +193,14 @@ describe('redact', () => {
     expect(redactArguments({ code: 'x' })).toEqual({ code: '[redacted]' })
   })
 
-  it('treats a key called __proto__ as a key', () => {
+  it('treats a key named __proto__ as an ordinary key', () => {
     const body = JSON.parse('{"__proto__": {"password": "x", "admin": true}}') as JsonObject
     const kept = redactArguments(body)
     expect(JSON.stringify(kept)).toBe('{"__proto__":{"password":"[redacted]","admin":true}}')
     expect(Object.getPrototypeOf(kept)).toBe(Object.prototype)
   })
 
-  it('cuts to a size that can be kept, and says that it did', () => {
+  it('truncates to a size that can be stored, and marks it', () => {
     const long = redactArguments({ text: 'x'.repeat(100_000) })
     expect(long['text']).toMatch(/^x{4096}\[cut\]$/)
     const wide = redactArguments({ list: Array.from({ length: 1_000 }, (_, index) => index) })
@@ -212,18 +212,18 @@ describe('redact', () => {
     expect(JSON.stringify(redactArguments(deep))).toContain('[cut]')
   })
 
-  it('does not cut a credential in half', () => {
+  it('does not leave half a credential when it truncates', () => {
     const url = `http://anna:${'s3cr3t'.repeat(20)}@10.0.0.5/`
     for (let before = 4_050; before < 4_110; before += 7)
       expect(redactArguments({ text: `${'x'.repeat(before)} ${url}` })['text']).not.toContain('s3cr3t')
   })
 
-  it('cuts nothing where an answer must come back whole', () => {
+  it('truncates nothing in an answer that must come back whole', () => {
     const data = { text: 'x'.repeat(100_000), token: 'abc' }
     expect(hideSecretsInJson(data)).toEqual({ text: data.text, token: '[redacted]' })
   })
 
-  it('hides everything rather than follow a schema without end', () => {
+  it('hides everything when a schema refers to itself without end', () => {
     const requestSchema = {
       $defs: { Knot: { anyOf: [{ $ref: '#/$defs/Knot' }, { $ref: '#/$defs/Knot' }, { $ref: '#/$defs/Knot' }] } },
       properties: { a: { $ref: '#/$defs/Knot' }, hidden: { writeOnly: true } },
@@ -234,7 +234,7 @@ describe('redact', () => {
     })
   })
 
-  it('never keeps a secret, never throws, and always gives canonical JSON, whatever it is given', () => {
+  it('never keeps a secret, never throws, and always returns canonical JSON', () => {
     const body = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 6 }) as fc.Arbitrary<JsonObject>
     const secret = 's3cr3t-s3cr3t'
     const place = fc.constantFrom('password', 'apiKey', 'lock_code', 'x-auth-token', 'PIN')

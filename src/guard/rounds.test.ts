@@ -64,7 +64,7 @@ async function vote(
   return cast.ok ? 'signed' : (cast.fault.code ?? cast.fault.kind)
 }
 
-describe('a round', () => {
+describe('quorum round', () => {
   it('lets the call run exactly once, after enough yes votes and not before', async () => {
     using at = house()
     const lock = actuator()
@@ -82,7 +82,7 @@ describe('a round', () => {
     expect(await vote(at, round, 'cara')).toBe('ROUND_CLOSED')
   })
 
-  it('records a person’s answer as a vote, and shows all votes', async () => {
+  it('records an approval as a vote and lists all votes', async () => {
     using at = house()
     const round = await begin(at, actuator())
     expect(await at.guard.approvals.approve(round.id, person('anna'))).toMatchObject({
@@ -96,7 +96,7 @@ describe('a round', () => {
     })
   })
 
-  it('is denied when too few yes votes are still possible, or by one no if the rule says so', async () => {
+  it('is denied when a quorum has become impossible, or by one no vote if the rule gives a veto', async () => {
     using at = house()
     const round = await begin(at, actuator())
     await vote(at, round, 'anna', 'deny')
@@ -114,7 +114,7 @@ describe('a round', () => {
     expect(roundOf(strict, second.id).level).toBe('QUORUM')
   })
 
-  it('keeps both contradictory votes of a voter, and counts neither', async () => {
+  it('keeps both contradictory votes of a voter and counts neither', async () => {
     using at = house()
     const lock = actuator()
     const round = await begin(at, lock)
@@ -130,7 +130,7 @@ describe('a round', () => {
     expect(lock.calls).toHaveLength(1)
   })
 
-  it('lapses, and survives a power cut before and after a vote', async () => {
+  it('survives a power cut before and after a vote, and expires', async () => {
     using at = house()
     const lock = actuator()
     const round = await begin(at, lock)
@@ -149,7 +149,7 @@ describe('a round', () => {
     expect(lock.calls).toHaveLength(1)
   })
 
-  it('counts no yes of a credential that ended since, before or after the quorum', async () => {
+  it('does not count a yes vote of a credential revoked before or after the quorum', async () => {
     using at = house()
     const lock = actuator()
     const round = await begin(at, lock)
@@ -164,7 +164,7 @@ describe('a round', () => {
     expect(lock.calls).toHaveLength(0)
   })
 
-  it('takes the votes of nodes, which are revoked with them', async () => {
+  it('counts the vote of a node until the node is revoked', async () => {
     const member = nodeIdOf(MEMBER_SEED)
     const voters = ['anna', 'ben', `node:${member}`]
     using at = house([{ ...rule, voters, need: 2 }])
@@ -181,7 +181,7 @@ describe('a round', () => {
     expect(lock.calls).toHaveLength(0)
   })
 
-  it('can be proposed for a call that needs no approval, and holds it back until there is a quorum', async () => {
+  it('can be proposed for a call that needs no approval, and then holds it back until the quorum', async () => {
     using at = house([])
     const write = { ...assessedOffer('writes', () => ({ target: 'lamp:1' })), name: 'test.lamp' }
     const lamp = actuator()
@@ -200,7 +200,7 @@ describe('a round', () => {
     expect(lamp.calls).toHaveLength(2)
   })
 
-  it('becomes HARD with a cosigned checkpoint and ABSOLUTE after the dispute window, and no level goes down', async () => {
+  it('becomes HARD with a cosigned checkpoint and ABSOLUTE after the dispute window', async () => {
     using at = house()
     const round = await begin(at, actuator())
     await vote(at, round, 'anna')
@@ -218,7 +218,7 @@ describe('a round', () => {
     expect(roundOf(at.afterPowerCut(), round.id).level).toBe('ABSOLUTE')
   })
 
-  it('ends the same for any order of the votes (1,000 orders)', async () => {
+  it('has the same result for any order of the votes', async () => {
     const said = fc.record({
       who: fc.constantFrom(...PEOPLE, 'node', 'stranger'),
       decision: fc.constantFrom('allow' as const, 'deny' as const),

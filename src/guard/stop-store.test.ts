@@ -12,7 +12,7 @@ import {
 } from '../../test/guard-house.ts'
 
 describe('emergency stop', () => {
-  it('refuses every change at once, through a restart, until an admin releases it', async () => {
+  it('refuses every change at once, also after a restart, until an admin releases it', async () => {
     using house = openHouse()
     const lamp = actuator()
     const offer = offerOf('writes')
@@ -38,14 +38,14 @@ describe('emergency stop', () => {
     expect(next.events('stop').map(({ kind }) => kind)).toEqual(['stop.engaged', 'stop.released'])
   })
 
-  it('is not for observers and peers to pull', async () => {
+  it('cannot be engaged by observers and peers', async () => {
     using house = openHouse()
     for (const by of [OBSERVER, { kind: 'peer', id: 'attic', level: 'anchor' } as const])
       expect(await house.guard.stop.engage(by, 'fun')).toMatchObject({ fault: { kind: 'not-permitted' } })
     expect(house.guard.stop.state()).toBeUndefined()
   })
 
-  it('keeps the first reason when pulled twice, and stays when pulled while being released', async () => {
+  it('keeps its first reason, and stays engaged when it is engaged again during a release', async () => {
     using house = openHouse()
     await house.guard.stop.engage(AGENT, 'first')
     await house.guard.stop.engage(ADMIN, 'second')

@@ -36,7 +36,7 @@ describe('vote', () => {
     expect(isVoteSignatureValid({ body, signature }, publicKey)).toBe(true)
   })
 
-  it('has one spelling: no other order, no unknown field, no blank, no large number as text', () => {
+  it('has one valid encoding: no other key order, unknown field, white space or type', () => {
     const parsed = JSON.parse(first.body) as Record<string, unknown>
     const spellings = [
       JSON.stringify(Object.fromEntries(Object.entries(parsed).toReversed())),
@@ -54,7 +54,7 @@ describe('vote', () => {
     )
   })
 
-  it('cannot be another voter’s, and no bit of it can be changed', () => {
+  it("is not valid under another voter's key or with any bit changed", () => {
     expect(isVoteSignatureValid(first, second.publicKey)).toBe(false)
     for (let index = 0; index < 64; index++) {
       const bytes = fromHex(first.signature)
@@ -69,7 +69,7 @@ describe('vote', () => {
     )
   })
 
-  it('takes no key of small order, none that is no point, and no signature with such a point', () => {
+  it('is not valid with a key or signature point of small order, or with bytes that are not a point', () => {
     const identity = `01${'00'.repeat(31)}`
     const anything = { body: first.body, signature: `${identity}${'00'.repeat(32)}` }
     for (const key of [...ED25519_TORSION_SUBGROUP, `02${'00'.repeat(31)}`, `ee${'ff'.repeat(30)}7f`, '', 'zz']) {

@@ -49,8 +49,8 @@ function edit(path: string, from: string, to: string): void {
   writeFileSync(path, text.replace(from, to), 'latin1')
 }
 
-describe('a full bundle', () => {
-  it('is read when it is the one that was signed, with its authenticator and without', async () => {
+describe('full entry bundle', () => {
+  it('is accepted when it is unchanged, with or without the file of authenticators', async () => {
     const ledger = await fixture.open()
     expect([ledger.state().kind, [...ledger.projections.state(guests)]]).toEqual(['sound', []])
     fixture.database.close()
@@ -88,7 +88,7 @@ describe('a full bundle', () => {
         writeFileSync(macs(), Buffer.concat([forged, readFileSync(macs()).subarray(32)]))
       },
     ],
-  ])('with %s ends in a refusal, and decides nothing', async (_, tamper) => {
+  ])('tampered with (%s) makes the ledger refuse, and decides nothing', async (_, tamper) => {
     tamper()
     const ledger = await fixture.open()
     expect(ledger.state()).toMatchObject({ kind: 'refusing', fault: { kind: 'damaged' } })
@@ -96,7 +96,7 @@ describe('a full bundle', () => {
     expect((await ledger.verify()).findings).not.toEqual([])
   })
 
-  it('that is changed while the node runs is not shown', async () => {
+  it('altered while the node runs is not returned', async () => {
     fixture.projections = []
     const ledger = await fixture.open()
     const kept = readFileSync(bundle(3))
@@ -107,7 +107,7 @@ describe('a full bundle', () => {
   })
 })
 
-describe('the authenticator of a bundle', () => {
+describe('authenticator of a bundle', () => {
   it('is HMAC-SHA-256 over its index and its bytes, with a key that depends on the name of the log', () => {
     const key = deriveBundleMacKey(fixture.signer)
     const input = Buffer.concat([Buffer.from('0000000000000007', 'hex'), Buffer.from('bundle')])

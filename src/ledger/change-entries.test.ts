@@ -23,8 +23,8 @@ async function enter(effect?: string): Promise<void> {
   await ledger.append({ kind: 'call.enter', tool: 'a', effect })
 }
 
-describe('the changes of a ledger', () => {
-  it('are calls that may change something, with what ended them, and what people did', async () => {
+describe('changes in the ledger', () => {
+  it('are calls with a changing effect, with their end, and administrative events', async () => {
     for (const effect of ['reads', 'records', 'writes', 'sensitive', 'admin', undefined]) await enter(effect)
     await ledger.append({ kind: 'token.created', name: 'tablet' })
     await ledger.append({ kind: 'approval.requested', effect: 'sensitive' })
@@ -34,7 +34,7 @@ describe('the changes of a ledger', () => {
     expect(ledger.changes(ALL)[1]).not.toHaveProperty('end')
   })
 
-  it('are found by time also where the clock was wrong for a while', async () => {
+  it('are selected by time even if the clock was wrong for a while', async () => {
     const { clock } = fixture
     const beganMs = clock.now()
     const at = (ms: number): string => new Date(beganMs + ms).toISOString()

@@ -24,20 +24,20 @@ const refusal = () => {
   return state.kind === 'refusing' ? state.fault : undefined
 }
 
-describe('signing', () => {
-  it('keeps the checkpoint in the file before anybody sees it', async () => {
+describe('signing a checkpoint', () => {
+  it('writes the checkpoint to the last-signed file before it returns', async () => {
     const signed = await fixture.checkpoint()
     expect(readFileSync(fixture.lastSignedPath, 'utf8')).toBe(formatSignedCheckpoint(signed))
   })
 
-  it('gives the last checkpoint again after a restart', async () => {
+  it('returns the last checkpoint again after a restart', async () => {
     const signed = await fixture.checkpoint()
     await fixture.reopen()
     expect(fixture.ledger.latestCheckpoint()).toEqual(signed)
     expect(await fixture.checkpoint()).toEqual(signed)
   })
 
-  it('takes the file for its own after a stop between file and database', async () => {
+  it('accepts its own file after a crash between writing the file and the database', async () => {
     const signed = await fixture.checkpoint()
     await fixture.reopen((sql) => sql.exec('DELETE FROM ledger_checkpoint'))
     expect(fixture.ledger.state()).toEqual({ kind: 'sound' })
@@ -45,7 +45,7 @@ describe('signing', () => {
     expect((await fixture.ledger.verify()).findings).toEqual([])
   })
 
-  it('goes on when the file is older than the database', async () => {
+  it('continues when the file is older than the database', async () => {
     await fixture.checkpoint()
     const old = readFileSync(fixture.lastSignedPath)
     await fixture.fill(310)
@@ -57,7 +57,7 @@ describe('signing', () => {
     expect((await fixture.checkpoint()).checkpoint.size).toBe(320)
   })
 
-  it('says that it cannot write the file, and still records', async () => {
+  it('reports that the file cannot be written, and still appends entries', async () => {
     const { database, signer, clock, log: directory } = fixture
     const lastSignedPath = join(fixture.directory, 'nowhere', 'last-signed')
     const ledger = await Ledger.open({ database, signer, clock, origin: ORIGIN, lastSignedPath, directory })
@@ -67,15 +67,15 @@ describe('signing', () => {
     expect((await ledger.append({ kind: 'test' })).seq).toBe(300)
   })
 
-  it('refuses a signer that is not named after the log', async () => {
+  it('refuses a signer whose name differs from the origin of the log', async () => {
     const { database, lastSignedPath, clock } = fixture
     const signer = createLogSigner('another.name', generateKeyPairSync('ed25519').privateKey)
     await expect(Ledger.open({ database, signer, clock, origin: ORIGIN, lastSignedPath })).rejects.toThrow('is named')
   })
 })
 
-describe('a database that is not the one last signed', () => {
-  it('is noticed when an old copy was put back: no entry, no signature, and a sentence that says what to do', async () => {
+describe('a database that differs from the last signed checkpoint', () => {
+  it('is refused when it is an older copy: no entry, no signature, and a message with the remedy', async () => {
     await fixture.checkpoint()
     const putBack = await fixture.backup()
     await fixture.fill(310)
@@ -96,7 +96,7 @@ describe('a database that is not the one last signed', () => {
     ])
   })
 
-  it('is noticed when a past event was rewritten and every hash made anew', async () => {
+  it('is refused when an entry was rewritten with all hashes recomputed', async () => {
     await fixture.checkpoint()
     await fixture.rewrite((entries) => entries.map((entry) => edited(entry, 'agent-7', 'agent-8')))
     expect(refusal()).toEqual({ kind: 'diverged', size: 300, signedSize: 300, source: 'file' })
@@ -104,7 +104,7 @@ describe('a database that is not the one last signed', () => {
     expect(await fixture.ledger.proofText(3)).toMatchObject({ ok: false, fault: { kind: 'diverged' } })
   })
 
-  it('is noticed by its own checkpoints when the file was put back with it', async () => {
+  it('is detected by the checkpoints in the database when the file was restored as well', async () => {
     await fixture.checkpoint()
     const file = readFileSync(fixture.lastSignedPath)
     await fixture.fill(310)
@@ -114,7 +114,7 @@ describe('a database that is not the one last signed', () => {
     expect(refusal()).toEqual({ kind: 'truncated', size: 305, signedSize: 310, source: 'database' })
   })
 
-  it('is noticed before the next signature when the file changes under a running process', async () => {
+  it('is refused at the next signature when the file changes while the node runs', async () => {
     await fixture.checkpoint()
     const text = `${ORIGIN}\n400\n${Buffer.alloc(32).toString('base64')}\n`
     await fixture.fill(310)
@@ -126,7 +126,7 @@ describe('a database that is not the one last signed', () => {
     await expect(fixture.ledger.append({ kind: 'test' })).rejects.toThrow(LedgerRefusalError)
   })
 
-  it('is noticed when a tile is gone that the tail no longer covers', async () => {
+  it('is refused when a tile is missing that the tail no longer covers', async () => {
     fixture.segmentEntries = 50
     await fixture.reopen()
     await fixture.fill(900)
@@ -141,10 +141,10 @@ describe('a database that is not the one last signed', () => {
   })
 })
 
-describe('the file of the last checkpoint', () => {
+describe('last-signed file', () => {
   beforeEach(() => fixture.checkpoint())
 
-  it('is missed, until a person adopts what the database says, which is recorded', async () => {
+  it('is reported as missing until a person adopts the database, which is recorded', async () => {
     rmSync(fixture.lastSignedPath)
     await fixture.reopen()
     expect(refusal()).toMatchObject({ kind: 'last-signed-missing', signedSize: 300 })
@@ -155,7 +155,7 @@ describe('the file of the last checkpoint', () => {
     expect((await fixture.ledger.verify()).findings).toEqual([])
   })
 
-  it('is written again by a process that knows what it signed, also after its folder was away', async () => {
+  it('is written again by the running process, also after its folder was unavailable', async () => {
     rmSync(fixture.lastSignedPath)
     await fixture.fill(310)
     expect(await fixture.ledger.checkpoint()).toMatchObject({ ok: true, value: { checkpoint: { size: 310 } } })
@@ -168,7 +168,7 @@ describe('the file of the last checkpoint', () => {
     expect(await fixture.ledger.checkpoint()).toMatchObject({ ok: true, value: { checkpoint: { size: 320 } } })
   })
 
-  it('that was exchanged under a running process stops it', async () => {
+  it('replaced while the node runs makes the ledger refuse', async () => {
     const text = readFileSync(fixture.lastSignedPath, 'utf8')
     writeFileSync(fixture.lastSignedPath, text.replace('\n300\n', '\n299\n'))
     await fixture.fill(310)
@@ -180,7 +180,7 @@ describe('the file of the last checkpoint', () => {
     ['cut short', (text: string) => text.slice(0, 40), 'it cannot be read'],
     ['with another size', (text: string) => text.replace('\n300\n', '\n299\n'), 'signature of hearthbus.test/ledger'],
     ['empty', () => '', 'it cannot be read'],
-  ])('is not believed %s', async (_, change, reason) => {
+  ])('is refused when it is %s', async (_, change, reason) => {
     writeFileSync(fixture.lastSignedPath, change(readFileSync(fixture.lastSignedPath, 'utf8')))
     await fixture.reopen()
     expect(refusal()).toMatchObject({ kind: 'last-signed-invalid' })
@@ -188,7 +188,7 @@ describe('the file of the last checkpoint', () => {
     expect(await fixture.ledger.adopt()).toMatchObject({ ok: true })
   })
 
-  it('is not accepted if another key signed it', async () => {
+  it('is refused when another key signed it', async () => {
     fixture.database.close()
     const stranger = new LedgerFixture(fixture.directory)
     await stranger.open()
@@ -202,7 +202,7 @@ describe('the file of the last checkpoint', () => {
 describe('cosignatures', () => {
   const witness = createCosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000)
 
-  it('are kept with their checkpoint, and proofs prefer it', async () => {
+  it('are stored with their checkpoint, which later proofs use', async () => {
     const signed = await fixture.checkpoint()
     const verified = verifyNote(signNote(signed.note.text, [witness]), [witness.key])
     if (!verified.ok) throw new Error('not cosigned')
@@ -219,7 +219,7 @@ describe('cosignatures', () => {
     expect((await fixture.ledger.verify()).findings).toEqual([])
   })
 
-  it('are kept up to as many as a note can be read with, those of the first to come', async () => {
+  it('are stored up to the limit of a readable note, the first ones first', async () => {
     const many = Array.from({ length: 120 }, (_, count) =>
       createCosigner(`witness.test/${count}`, generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000),
     )
@@ -242,7 +242,7 @@ describe('cosignatures', () => {
     expect((await fixture.ledger.verify()).findings).toEqual([])
   })
 
-  it('are not kept when they are of something else', async () => {
+  it('of another text are refused', async () => {
     const signed = await fixture.checkpoint()
     const verified = verifyNote(signNote('something else\n', [witness]), [witness.key])
     if (!verified.ok) throw new Error('not cosigned')

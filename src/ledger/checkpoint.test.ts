@@ -12,12 +12,12 @@ const checkpoint = { origin: 'example.com/behind-the-sofa', size: 20_852_163, ro
 const signer = createLogSigner('example.com/behind-the-sofa', generateKeyPairSync('ed25519').privateKey)
 
 describe('checkpoint', () => {
-  it('is three lines', () => {
+  it('consists of three lines: origin, size and root', () => {
     expect(formatCheckpoint(checkpoint)).toBe(TEXT)
     expect(parseCheckpoint(TEXT)).toEqual({ ok: true, value: checkpoint })
   })
 
-  it('keeps extension lines, which the signature covers', () => {
+  it('accepts extension lines', () => {
     expect(parseCheckpoint(`${TEXT}more\n`)).toMatchObject({ ok: true, value: { extensions: ['more'] } })
   })
 
@@ -35,12 +35,12 @@ describe('checkpoint', () => {
     expect(parseCheckpoint(text)).toMatchObject({ ok: false, fault: { kind: 'malformed-checkpoint' } })
   })
 
-  it('is accepted if the log that it names signed it', () => {
+  it('is accepted if it is signed by the log that it names', () => {
     const signed = { checkpoint, note: signNote(TEXT, [signer]) }
     expect(verifyAndParseCheckpoint(formatSignedCheckpoint(signed), signer.key)).toEqual({ ok: true, value: signed })
   })
 
-  it('is refused if another log than the one that it names signed it', () => {
+  it('is refused if it is signed by a log other than the one it names', () => {
     const other = createLogSigner('example.com/other', generateKeyPairSync('ed25519').privateKey)
     const note = formatSignedCheckpoint({ checkpoint, note: signNote(TEXT, [other]) })
     expect(verifyAndParseCheckpoint(note, other.key)).toEqual({

@@ -30,7 +30,7 @@ describe('ECVRF', () => {
     expect(toHex(verifyVrfProof(fromHex(pk), fromHex(alpha), proof) ?? new Uint8Array())).toBe(beta)
   })
 
-  it('refuses a proof with any bit of any byte changed, and one of another length', () => {
+  it('refuses a proof with one changed bit or another length', () => {
     const [key, alpha, proof] = [fromHex(first.pk), fromHex(first.alpha), fromHex(first.pi)]
     for (let index = 0; index < proof.length; index++) {
       const changed = proof.slice()
@@ -42,13 +42,13 @@ describe('ECVRF', () => {
     expect(verifyVrfProof(key, Uint8Array.of(1), proof)).toBeUndefined()
   })
 
-  it('refuses the proof of an older draft, whose challenge left the key out', () => {
+  it('refuses the proof of the older draft, whose challenge does not include the key', () => {
     // Example 16 as repositories have it under the RFC's name: the same point, another challenge.
     const old = `${first.pi.slice(0, 64)}5e8bd1839b41${first.pi.slice(76)}`
     expect(verifyVrfProof(fromHex(first.pk), fromHex(first.alpha), fromHex(old))).toBeUndefined()
   })
 
-  it('refuses s + q, which would prove the same a second time', () => {
+  it('refuses a proof with s + q, a second encoding of the same proof', () => {
     const proof = fromHex(first.pi)
     const s = [...proof.subarray(48)].reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
     const more = s + ed25519.Point.Fn.ORDER
@@ -58,7 +58,7 @@ describe('ECVRF', () => {
     ).toBeUndefined()
   })
 
-  it('refuses keys of small order, encodings that are not canonical, and bytes that are no point', () => {
+  it('refuses keys of small order, non-canonical encodings and bytes that are not a curve point', () => {
     for (const key of ED25519_TORSION_SUBGROUP) expect([key, isVrfPublicKey(fromHex(key))]).toEqual([key, false])
     // y = p + 1 means the identity a second time (RFC 8032 § 5.1.3 refuses it).
     expect(isVrfPublicKey(fromHex(`ee${'ff'.repeat(30)}7f`))).toBe(false)

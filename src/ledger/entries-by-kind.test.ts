@@ -30,16 +30,16 @@ describe('entries by kind', () => {
     expect(seqsOfKinds(logOf(entry(0, 'token-made')), 'token.made')).toEqual([])
   })
 
-  it('does not take the field of a nested object for the kind of its entry', () => {
+  it('ignores a kind field in a nested object', () => {
     const log = logOf(entry(0, 'call.enter', '"note":{"kind":"token.made"},'))
     expect(seqsOfKinds(log, 'token.made')).toEqual([])
   })
 
-  it('finds an entry whose other fields are in any script', () => {
+  it('finds an entry whose other fields contain non-ASCII text', () => {
     expect(seqsOfKinds(logOf(entry(0, 'token.made', '"name":"Küche 厨房",')), 'token.made')).toEqual([0])
   })
 
-  it('leaves out what is not canonical JSON', () => {
+  it('skips entries that are not canonical JSON', () => {
     expect(seqsOfKinds(logOf('{"kind":"token.made", "v":1}'), 'token.made')).toEqual([])
   })
 })

@@ -35,8 +35,8 @@ const content = {
 const place = { at: 0, first: 0, previousMac: NO_MAC, key: createSecretKey(fromHex(KEY)) }
 const encoded = () => Buffer.from(encodeEntryGroup(content, place.key, NO_MAC).record)
 
-describe('a group', () => {
-  it('is the bytes that the document says', () => {
+describe('entry group', () => {
+  it('is encoded to the documented bytes', () => {
     const { record, mac } = encodeEntryGroup(content, place.key, NO_MAC)
     expect(toHex(record.subarray(0, 24))).toBe('484247310000026900000000000000000000000200000000')
     expect([record.length, hash('sha256', record)]).toEqual([
@@ -48,7 +48,7 @@ describe('a group', () => {
     expect(toHex(root)).toBe('9ed3c246c5850fb17108c3d778c889035a4bf5e515da851dad1433804939f623')
   })
 
-  it('has a key that is derived from the node’s', () => {
+  it('has a MAC key derived from the node key', () => {
     const d = Buffer.from(fromHex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'))
     const x = Buffer.from(fromHex('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'))
     const jwk = { kty: 'OKP', crv: 'Ed25519', d: d.toString('base64url'), x: x.toString('base64url') }
@@ -56,7 +56,7 @@ describe('a group', () => {
     expect(deriveTailMacKey(signer).export().toString('hex')).toBe(KEY)
   })
 
-  it('is read back with its entries and bodies', () => {
+  it('decodes to its entries and bodies', () => {
     const record = encoded()
     const group = decodeEntryGroup(record, place)
     expect(group).toMatchObject({ ok: true, value: { first: 0, changedRows: false, end: record.length } })
@@ -64,20 +64,20 @@ describe('a group', () => {
     expect(group.ok && areGroupBodiesCommitted(record, group.value)).toBe(true)
   })
 
-  it('is torn at any byte where it ends too early', () => {
+  it('is reported as torn when it is cut at any byte', () => {
     const record = encoded()
     for (let length = 0; length < record.length; length += 7)
       expect(decodeEntryGroup(record.subarray(0, length), place)).toEqual({ ok: false, fault: { kind: 'torn' } })
   })
 
-  it('is torn where its end was not written, and its beginning was', () => {
+  it('fails the check of its bodies when its end was not written', () => {
     const record = encoded()
     record.fill(0, record.length - 20)
     const group = decodeEntryGroup(record, place)
     expect(group.ok && areGroupBodiesCommitted(record, group.value)).toBe(false)
   })
 
-  it('is forged with another key, in another place, and behind another group', () => {
+  it('is reported as forged under another key, at another position, or after another group', () => {
     const record = encoded()
     const forged = { ok: false, fault: { kind: 'forged' } }
     expect(decodeEntryGroup(record, { ...place, key: createSecretKey(new Uint8Array(32)) })).toEqual(forged)

@@ -8,7 +8,7 @@ const place = { seq: 57, at: '2026-01-01T00:00:00.000Z', bodyHash: undefined }
 const BYTES = '{"at":"2026-01-01T00:00:00.000Z","kind":"call.enter","seq":57,"tool":"task_list","v":1}'
 
 describe('entry', () => {
-  it('is canonical JSON with the place that the ledger gave it', () => {
+  it('is canonical JSON with the sequence number and time from the ledger', () => {
     expect(fromUtf8(encodeEntry({ kind: 'call.enter', tool: 'task_list', reason: undefined }, place))).toBe(BYTES)
     expect(decodeEntry(toUtf8(BYTES))).toEqual({
       ok: true,
@@ -16,7 +16,7 @@ describe('entry', () => {
     })
   })
 
-  it('reads back any event that was written', () => {
+  it('decodes to the fields of the event, for any event', () => {
     const event = fc.dictionary(
       fc.string().filter((key) => !['v', 'seq', 'at', 'kind', 'body_hash'].includes(key)),
       fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>,
@@ -50,19 +50,19 @@ describe('entry', () => {
     expect(decodeEntry(toUtf8(text))).toMatchObject({ ok: false, fault: { kind } })
   })
 
-  it('refuses bytes that are not UTF-8, and more of them than a bundle can hold', () => {
+  it('refuses bytes that are not UTF-8 or longer than a bundle allows', () => {
     expect(decodeEntry(Uint8Array.of(0x7b, 0xff))).toEqual({ ok: false, fault: { kind: 'not-utf8' } })
     expect(decodeEntry(new Uint8Array(MAX_ENTRY_BYTES + 1))).toMatchObject({ fault: { kind: 'too-long' } })
   })
 
-  it('throws on what only a programmer can get wrong', () => {
+  it('throws on an invalid kind, on a reserved field and on an event that is too long', () => {
     expect(() => encodeEntry({ kind: 'Call' }, place)).toThrow('not dotted lower case')
     expect(() => encodeEntry({ kind: 'a', seq: 3 }, place)).toThrow("field seq is the ledger's")
     expect(() => encodeEntry({ kind: 'a', body_hash: 'x' }, place)).toThrow("field body_hash is the ledger's")
     expect(() => encodeEntry({ kind: 'a', text: 'x'.repeat(MAX_ENTRY_BYTES) }, place)).toThrow('65535 allowed')
   })
 
-  it('is exactly as long as a bundle allows when an event fills it', () => {
+  it('may be exactly as long as a bundle allows', () => {
     const empty = encodeEntry({ kind: 'a', text: '' }, place).length
     expect(encodeEntry({ kind: 'a', text: 'x'.repeat(MAX_ENTRY_BYTES - empty) }, place)).toHaveLength(MAX_ENTRY_BYTES)
   })

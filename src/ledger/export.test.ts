@@ -32,8 +32,8 @@ function filesIn(root: string): string[] {
 
 const verified = () => verifyLedgerExport(directory, fixture.ledger.verifierKey)
 
-describe('export', () => {
-  it('lays out the files of the specification', async () => {
+describe('ledger export', () => {
+  it('writes the files of the tlog-tiles specification', async () => {
     await fixture.fill(600)
     expect(await exported()).toEqual({ size: 600, files: 8 })
     expect(filesIn(directory)).toEqual([
@@ -51,13 +51,13 @@ describe('export', () => {
     expect(readFileSync(join(directory, 'checkpoint'), 'utf8')).toBe(signed && formatSignedCheckpoint(signed))
   })
 
-  it.each([0, 1, 255, 256, 257, 600])('of %i entries verifies with no database', async (size) => {
+  it.each([0, 1, 255, 256, 257, 600])('of %i entries can be verified without the database', async (size) => {
     await fixture.fill(size)
     await exported()
     expect(await verified()).toMatchObject({ size, findings: [], signed: { checkpoint: { size } } })
   })
 
-  it('goes on where the last one ended and removes the partial tiles it outgrew', async () => {
+  it('continues an earlier export and removes its outgrown partial tiles', async () => {
     await fixture.fill(300)
     await exported()
     const full = statSync(join(directory, 'tile/0/000')).ino
@@ -70,7 +70,7 @@ describe('export', () => {
     expect(await verified()).toMatchObject({ size: 520, findings: [] })
   })
 
-  it('verifies with an older checkpoint, for which full tiles begin with the partial ones that are gone', async () => {
+  it('can be verified with an older checkpoint after its partial tiles were replaced by full ones', async () => {
     await fixture.fill(300)
     await exported()
     const checkpoint = readFileSync(join(directory, 'checkpoint'))
@@ -81,14 +81,14 @@ describe('export', () => {
     expect(await verified()).toMatchObject({ size: 300, findings: [] })
   })
 
-  it('ignores a tail file that was put into the export', async () => {
+  it('is verified without regard to a tail file that was added to it', async () => {
     await fixture.fill(300)
     await exported()
     cpSync(join(fixture.log, 'tail'), join(directory, 'tail'), { recursive: true })
     expect(await verified()).toMatchObject({ size: 300, findings: [], unchecked: expect.arrayContaining(['tail']) })
   })
 
-  it('does not touch a directory that holds something else', async () => {
+  it('refuses a directory with the export of another log and leaves it unchanged', async () => {
     await fixture.fill(300)
     await exported()
     const stranger = await LedgerFixture.open()
@@ -98,7 +98,7 @@ describe('export', () => {
     expect(await verified()).toMatchObject({ size: 300, findings: [] })
   })
 
-  it.runIf(process.platform === 'linux')('says so where nothing can be made, and does not try for ever', async () => {
+  it.runIf(process.platform === 'linux')('reports a directory that cannot be created, without retrying', async () => {
     await fixture.fill(3)
     expect(await fixture.ledger.exportTo('/proc/1/hearthbus/export')).toMatchObject({
       ok: false,
@@ -106,7 +106,7 @@ describe('export', () => {
     })
   })
 
-  it('does not verify against the key of another', async () => {
+  it('is not verified by the key of another log', async () => {
     await fixture.fill(3)
     await exported()
     const stranger = await LedgerFixture.open()
@@ -116,7 +116,7 @@ describe('export', () => {
   })
 })
 
-describe('an exported copy', () => {
+describe('an altered export', () => {
   let sound: LedgerFixture
   let copy: string
 
@@ -140,7 +140,7 @@ describe('an exported copy', () => {
     return (await verifyLedgerExport(copy, sound.ledger.verifierKey)).findings
   }
 
-  it('with any one byte changed does not verify', async () => {
+  it('with any one byte changed is not verified', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), fc.nat(), fc.integer({ min: 1, max: 255 }), async (pick, at, flip) => {
         const findings = await after((file) => {
@@ -154,7 +154,7 @@ describe('an exported copy', () => {
     )
   })
 
-  it('with any file missing or cut short does not verify', async () => {
+  it('with any file missing or truncated is not verified', async () => {
     for (let pick = 0; pick < 8; pick++) {
       expect(await after((file) => rmSync(file), pick)).not.toEqual([])
       expect(await after((file) => writeFileSync(file, readFileSync(file).subarray(0, -1)), pick)).not.toEqual([])

@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }))
 
 describe('key store', () => {
-  it('makes a key that only its owner may read, and finds it again', async () => {
+  it('creates a key that only its owner may read, and loads it again', async () => {
     const made = await loadOrCreateNodeKey(path)
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(readdirSync(directory)).toEqual(['node.key'])
@@ -25,18 +25,18 @@ describe('key store', () => {
     expect(made.ok && made.value.id).toMatch(/^ed25519:[A-Za-z0-9_-]{43}$/)
   })
 
-  it('is one key, though two processes start at once', async () => {
+  it('creates one key when several processes start at once', async () => {
     const keys = await Promise.all(Array.from({ length: 5 }, () => loadOrCreateNodeKey(path)))
     expect(new Set(keys.map((key) => key.ok && key.value.id)).size).toBe(1)
     expect(readdirSync(directory)).toEqual(['node.key'])
   })
 
-  it('does not make one when asked only to load', async () => {
+  it('does not create a key when only asked to load one', async () => {
     expect(await loadExistingNodeKey(path)).toEqual({ ok: false, fault: { kind: 'key-missing', path } })
     expect(readdirSync(directory)).toEqual([])
   })
 
-  it('refuses a key that others may read, and says what to type', async () => {
+  it('refuses a key file that others may read, and names the chmod command', async () => {
     await loadOrCreateNodeKey(path)
     chmodSync(path, 0o640)
     const refused = await loadOrCreateNodeKey(path)
@@ -52,7 +52,7 @@ describe('key store', () => {
       'a key of another kind',
       generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     ],
-  ])('refuses a file that holds %s, and leaves it alone', async (_, content) => {
+  ])('refuses a file that contains %s, and leaves it unchanged', async (_, content) => {
     writeFileSync(path, content, { mode: 0o600 })
     const refused = await loadOrCreateNodeKey(path)
     expect(refused).toMatchObject({ ok: false, fault: { kind: 'key-invalid' } })
@@ -60,7 +60,7 @@ describe('key store', () => {
     expect(readFileSync(path, 'utf8')).toBe(content)
   })
 
-  it('reports that it cannot create a key where there is no directory', async () => {
+  it('reports that it cannot create a key in a missing directory', async () => {
     const refused = await loadOrCreateNodeKey(join(directory, 'nowhere', 'node.key'))
     expect(refused).toMatchObject({ ok: false, fault: { kind: 'key-unreachable' } })
   })

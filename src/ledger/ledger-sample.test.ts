@@ -37,8 +37,8 @@ function expectedEntries(beta: Uint8Array, size: bigint): readonly number[] {
   return [...drawn].toSorted((left, right) => left - right)
 }
 
-describe('a sample', () => {
-  it('is of entries that the proof for the size of the checkpoint draws, and is on record', async () => {
+describe('random sample of ledger entries', () => {
+  it('consists of the entries drawn by the proof for the checkpoint size, and is recorded', async () => {
     const answer = await rig.data('ledger_verify', { sample: true })
     expect(answer).toMatchObject({ valid: true, findings: [] })
     const { alpha_hex, public_key_hex, proof_hex, output_hex, entries } = answer['draw'] as Drawn
@@ -52,14 +52,14 @@ describe('a sample', () => {
     expect(recorded).toMatchObject({ size: answer['size'], proof: proof_hex, output: output_hex, entries, findings: 0 })
   })
 
-  it('is shown but not recorded for a caller that may add no records', async () => {
+  it('is returned but not recorded for a caller that may not write records', async () => {
     await rig.data('ledger_checkpoint')
     const looks = { caller: { kind: 'principal', id: 'eye', role: 'observer' } } as const
     expect(await rig.data('ledger_verify', { sample: true }, looks)).toMatchObject({ valid: true })
     expect(rig.entries('ledger.sampled')).toEqual([])
   })
 
-  it('finds a changed byte in what was drawn', async () => {
+  it('finds a changed byte in a drawn entry', async () => {
     await rig.data('ledger_checkpoint')
     rig.tamperLog('tester', 'tosser')
     // Every entry of a call was changed, so whatever is drawn shows it.
@@ -68,7 +68,7 @@ describe('a sample', () => {
     expect(answer['findings']).not.toEqual([])
   })
 
-  it('that names other entries than were drawn is unlawful when the log is verified', async () => {
+  it('is reported as unlawful by an audit when it names entries that were not drawn', async () => {
     const { draw } = (await rig.data('ledger_verify', { sample: true })) as unknown as { draw: Drawn }
     const [entry] = rig.entries('ledger.sampled') as unknown as readonly LedgerEntry[]
     const start = { v: 1, seq: 0, at: '2026-01-01T00:00:00.000Z', kind: 'node.start', node: 'rig' } as const

@@ -18,18 +18,18 @@ beforeEach(async () => {
 afterEach(() => fixture.remove())
 
 describe('appending', () => {
-  it('begins with the root of the empty tree', () => {
+  it('starts with the root of the empty tree', () => {
     expect(ledger.size()).toBe(0)
     expect(ledger.root()).toEqual(EMPTY_TREE_ROOT)
   })
 
-  it('numbers events in the order they were given', async () => {
+  it('numbers events in the order they were appended', async () => {
     const appended = await Promise.all([1, 2, 3].map((value) => ledger.append({ kind: 'test', value })))
     expect(appended.map(({ seq }) => seq)).toEqual([0, 1, 2])
     expect(appended[0]?.at).toBe('2026-01-01T00:00:00.000Z')
   })
 
-  it('keeps exactly the bytes that are the leaf', async () => {
+  it('stores exactly the bytes that are hashed as the leaf', async () => {
     const appended = await ledger.append({ kind: 'test.bytes', text: 'é' })
     const stored = ledger.entry(0)
     expect(Buffer.from(stored?.bytes ?? []).toString()).toBe(
@@ -38,7 +38,7 @@ describe('appending', () => {
     expect(computeLeafHash(stored?.bytes ?? new Uint8Array(0))).toEqual(appended.leafHash)
   })
 
-  it('forgets the events of a work that is undone and goes on with the others', async () => {
+  it('discards the events of a rolled-back transaction and keeps the others of its group', async () => {
     const write = (name: string) =>
       fixture.database.commit((sql) => {
         const appended = ledger.appendIn({ kind: 'named', name })
@@ -53,7 +53,7 @@ describe('appending', () => {
     expect([ledger.size(), toHex(ledger.root())]).toEqual([2, toHex(root)])
   })
 
-  it('forgets the tiles of an undone work, too', async () => {
+  it('discards the tiles of a rolled-back transaction', async () => {
     await fixture.fill(200)
     const root = ledger.root()
     const undone = fixture.database.commit(() => {
@@ -66,7 +66,7 @@ describe('appending', () => {
     expect((await ledger.verify()).findings).toEqual([])
   })
 
-  it('forgets a whole group that the disk refused', async () => {
+  it('discards a whole group that could not be written to disk', async () => {
     await fixture.fill(3)
     const root = ledger.root()
     const first = ledger.append({ kind: 'lost' })
@@ -81,11 +81,11 @@ describe('appending', () => {
     expect((await ledger.verify()).findings).toEqual([])
   })
 
-  it('is refused outside a transaction', () => {
+  it('is refused outside a database transaction', () => {
     expect(() => ledger.appendIn({ kind: 'test' })).toThrow('inside Database.commit')
   })
 
-  it('continues the same tree after a restart, at every size around a tile', async () => {
+  it('continues the same tree after a restart, at sizes around a tile boundary', async () => {
     for (const size of [1, 255, 256, 257, 512, 600]) {
       await fixture.fill(size)
       const root = ledger.root()
@@ -95,7 +95,7 @@ describe('appending', () => {
     expect((await ledger.verify()).findings).toEqual([])
   })
 
-  it('lists entries in order, from anywhere', async () => {
+  it('lists entries in order from any index', async () => {
     await fixture.fill(10)
     expect(ledger.entries(7, 5).map(({ entry }) => entry.seq)).toEqual([7, 8, 9])
     expect(ledger.entry(10)).toBeUndefined()
@@ -105,7 +105,7 @@ describe('appending', () => {
 describe('calls', () => {
   const listed = () => ledger.listed(Number.MAX_SAFE_INTEGER, 100).toReversed()
 
-  it('are listed from enter to exit', async () => {
+  it('are listed with their enter and exit entries', async () => {
     const enter = { kind: 'call.enter', tool: 'task_list', principal: 'agent-7', trace_id: 't1', args_hash: 'a' }
     const { seq } = await ledger.append(enter)
     expect(listed()).toMatchObject([{ seq: 0, entry: enter }])
@@ -118,7 +118,7 @@ describe('calls', () => {
     ])
   })
 
-  it('left open by a crash are aborted at the next start, once', async () => {
+  it('left open by a crash are aborted once at the next start', async () => {
     await ledger.append({ kind: 'call.enter', tool: 'a' })
     await ledger.append({ kind: 'call.enter', tool: 'b' })
     await ledger.append({ kind: 'call.exit', call: 0, outcome: 'ok' })
@@ -129,7 +129,7 @@ describe('calls', () => {
     expect(ledger.entry(3)?.entry).toMatchObject({ kind: 'call.aborted', call: 1 })
   })
 
-  it('end once, and only those that began', async () => {
+  it('can end only once, and only after they began', async () => {
     await ledger.append({ kind: 'call.enter', tool: 'a' })
     await ledger.append({ kind: 'call.exit', call: 0, outcome: 'ok' })
     await expect(ledger.append({ kind: 'call.exit', call: 0, outcome: 'ok' })).rejects.toThrow('call 0 is not open')
@@ -140,20 +140,20 @@ describe('calls', () => {
 })
 
 describe('bodies', () => {
-  it('stand beside the entry, which commits to them', async () => {
+  it('are stored beside the entry, which commits to them by hash', async () => {
     await ledger.append({ kind: 'thought' }, { text: 'a secret' })
     expect(ledger.body(0)).toEqual({ kind: 'kept', body: { text: 'a secret' } })
     expect(ledger.entry(0)?.entry['body_hash']).toMatch(/^[0-9a-f]{64}$/)
     expect(Buffer.from(ledger.entry(0)?.bytes ?? []).toString()).not.toContain('secret')
   })
 
-  it('of equal content have unequal commitments', async () => {
+  it('of equal content have different commitments', async () => {
     await ledger.append({ kind: 'thought' }, 'same')
     await ledger.append({ kind: 'thought' }, 'same')
     expect(ledger.entry(0)?.entry['body_hash']).not.toBe(ledger.entry(1)?.entry['body_hash'])
   })
 
-  it('can be erased, which is an event, and every proof stays valid', async () => {
+  it('can be erased with an erasure entry, and all proofs stay valid', async () => {
     await ledger.append({ kind: 'thought' }, { text: 'a secret that was told' })
     const before = await ledger.proofText(0)
     expect(await ledger.eraseBody(0)).toMatchObject({ ok: true, value: { seq: 1, blanked: [], also: [] } })
@@ -166,13 +166,13 @@ describe('bodies', () => {
     expect((await ledger.verify()).findings).toEqual([])
   })
 
-  it('leave no trace in the files once erased', async () => {
+  it('leave no trace in the files after they were erased', async () => {
     await ledger.append({ kind: 'thought' }, { text: 'FIND-ME-'.repeat(2_000) })
     await ledger.eraseBody(0)
     expect(fixture.bytesOnDisk().includes('FIND-ME-')).toBe(false)
   })
 
-  it('may be any JSON but not without bound', async () => {
+  it('may be any JSON value up to a size limit', async () => {
     for (const body of [null, false, 0, '', [], {}]) await ledger.append({ kind: 'thought' }, body)
     expect(ledger.body(0)).toEqual({ kind: 'kept', body: null })
     await expect(ledger.append({ kind: 'thought' }, 'x'.repeat(8_388_608))).rejects.toThrow('8388608 allowed')
@@ -188,7 +188,7 @@ describe('checkpoints and proofs', () => {
     expect(note.text.split('\n').slice(0, 2)).toEqual([ORIGIN, '3'])
   })
 
-  it('are the same again while nothing new came', async () => {
+  it('are reused until a new entry is appended', async () => {
     await fixture.fill(3)
     const first = await fixture.checkpoint()
     expect(await fixture.checkpoint()).toBe(first)
@@ -197,7 +197,7 @@ describe('checkpoints and proofs', () => {
     expect(ledger.latestCheckpoint()?.checkpoint.size).toBe(4)
   })
 
-  it('cover what was appended before they were asked for, however many ask', async () => {
+  it('cover every entry appended before the checkpoint was requested, with many requests at once', async () => {
     const sizes = await Promise.all(
       Array.from({ length: 20 }, async () => {
         const { seq } = await ledger.append({ kind: 'test' })
@@ -207,7 +207,7 @@ describe('checkpoints and proofs', () => {
     expect(sizes).not.toContain(false)
   })
 
-  it('prove every entry at every size', async () => {
+  it('verify for every entry at every size', async () => {
     await fixture.fill(600)
     for (const size of [1, 2, 255, 256, 257, 512, 513, 600])
       for (let seq = 0; seq < size; seq += 37) {
@@ -227,7 +227,7 @@ describe('checkpoints and proofs', () => {
     }
   })
 
-  it('refuse entries that the ledger does not have', async () => {
+  it('are refused for entries and sizes beyond the ledger', async () => {
     await fixture.fill(3)
     expect(ledger.inclusion(3)).toEqual({ ok: false, fault: { kind: 'no-such-entry', seq: 3, size: 3 } })
     expect(ledger.inclusion(-1)).toMatchObject({ fault: { kind: 'no-such-entry' } })
@@ -238,7 +238,7 @@ describe('checkpoints and proofs', () => {
     expect(await ledger.proofText(3)).toMatchObject({ fault: { kind: 'no-such-entry' } })
   })
 
-  it('travel as one text that verifies without the ledger', async () => {
+  it('are one text that can be verified without the ledger', async () => {
     await fixture.fill(300)
     const text = await ledger.proofText(123)
     const bytes = ledger.entry(123)?.bytes ?? new Uint8Array(0)
@@ -251,7 +251,7 @@ describe('checkpoints and proofs', () => {
     )
   })
 
-  it('are few in the database: the newest of each 256 entries', async () => {
+  it('are thinned out in the database to the newest of each 256 entries', async () => {
     for (let size = 1; size <= 520; size += 3) {
       await fixture.fill(size)
       await fixture.checkpoint()

@@ -27,7 +27,7 @@ async function fill(fixture: LedgerFixture): Promise<void> {
   await fixture.checkpoint()
 }
 
-describe('verify', () => {
+describe('ledger verification', () => {
   let fixture: LedgerFixture
 
   beforeEach(async () => {
@@ -47,7 +47,7 @@ describe('verify', () => {
     return (await fixture.ledger.verify()).findings
   }
 
-  it('finds nothing wrong with a sound ledger, and says what it saw', async () => {
+  it('reports no findings for an intact ledger, with size, root and counts', async () => {
     const report = await fixture.ledger.verify()
     expect(report).toEqual({
       from: 0,
@@ -62,13 +62,13 @@ describe('verify', () => {
     })
   })
 
-  it('finds an empty ledger sound', async () => {
+  it('reports no findings for an empty ledger', async () => {
     const empty = await LedgerFixture.open()
     expect(await empty.ledger.verify()).toMatchObject({ size: 0, findings: [] })
     empty.remove()
   })
 
-  it('finds a cut-off tail', async () => {
+  it('finds a truncated tail', async () => {
     expect(await afterRewrite((entries) => entries.slice(0, 297))).toEqual([
       { kind: 'file-missing', path: 'tile/entries/001.p/44' },
       { kind: 'file-missing', path: 'tile/0/001.p/44' },
@@ -78,7 +78,7 @@ describe('verify', () => {
     ])
   })
 
-  it('finds a missing bundle, and goes on behind it', async () => {
+  it('finds a missing bundle and continues after it', async () => {
     const findings = await afterRewrite((entries) => entries)
     expect(findings).toEqual([])
     fixture.segmentEntries = 10
@@ -91,7 +91,7 @@ describe('verify', () => {
     expect(report).toMatchObject({ size: 900, root: undefined })
   })
 
-  it('finds a whole chain of events deleted and the rest moved up', async () => {
+  it('finds a deleted chain of entries even if the later ones were renumbered', async () => {
     const findings = await afterRewrite((entries) =>
       entries.filter(({ bytes }) => !Buffer.from(bytes).includes('"kind":"thought"')),
     )
@@ -99,7 +99,7 @@ describe('verify', () => {
     expect(findings).toContainEqual({ kind: 'entry-misplaced', seq: 3, claims: 4 })
   })
 
-  it('finds two entries that changed places', async () => {
+  it('finds two swapped entries', async () => {
     const findings = await afterRewrite((entries) => entries.with(3, entries[9]!).with(9, entries[3]!))
     expect(findings).toContainEqual({ kind: 'entry-misplaced', seq: 3, claims: 9 })
     expect(findings).toContainEqual({ kind: 'root-differs', where: 'file', signed: 300 })
@@ -107,7 +107,7 @@ describe('verify', () => {
 
   const rewritten = (entries: readonly EntryToAppend[]) => entries.map((entry) => edited(entry, 'agent-7', 'agent-8'))
 
-  it('finds a rewritten agent after every hash and every authenticator was made anew, by what was signed', async () => {
+  it('finds an entry rewritten with recomputed hashes, by comparison with the signed checkpoints', async () => {
     expect(await afterRewrite(rewritten)).toEqual([
       { kind: 'root-differs', where: 'database 290', signed: 290 },
       { kind: 'root-differs', where: 'export', signed: 300 },
@@ -116,7 +116,7 @@ describe('verify', () => {
     ])
   })
 
-  it('finds it even with every local checkpoint removed, by one that was kept elsewhere', async () => {
+  it('finds a rewritten entry by a checkpoint kept elsewhere when all local ones were removed', async () => {
     const kept = fixture.ledger.latestCheckpoint()
     rmSync(fixture.lastSignedPath)
     await fixture.rewrite(rewritten)
@@ -156,7 +156,7 @@ describe('verify', () => {
     expect(findings.map(formatLedgerFinding).join(' ')).not.toContain('undefined')
   })
 
-  it('has an erased body that was put back erased again by the next start', async () => {
+  it('reports nothing for a restored erased body, because the start erases it again', async () => {
     expect(await afterRewrite((entries) => put(entries, 20, entries[0]?.body))).toEqual([])
     expect(fixture.ledger.body(20)).toEqual({ kind: 'erased' })
   })
@@ -184,7 +184,7 @@ describe('verify', () => {
     expect((await fixture.ledger.verify()).findings).toContainEqual(finding)
   })
 
-  it('finds a cache of lookups that says something else', async () => {
+  it('finds a lookup cache that differs from the log', async () => {
     const lookup = (change: string): void => {
       const sql = new DatabaseSync(join(fixture.log, 'lookup.db'))
       sql.exec(change)
@@ -196,7 +196,7 @@ describe('verify', () => {
     expect((await fixture.ledger.verify()).findings).toEqual([{ kind: 'lookup-differs', seq: 0 }])
   })
 
-  it('finds what happens to the files of a running node', async () => {
+  it('finds changed files of a running node, which stays writable', async () => {
     const path = join(fixture.log, 'tile/0/000')
     const tile = readFileSync(path)
     flipInFile(path, 40, 1)
@@ -213,13 +213,13 @@ describe('verify', () => {
     expect((await fixture.ledger.verify()).findings).toMatchObject([{ kind: 'unreadable' }])
   })
 
-  it('lists the first twenty findings of a kind and counts the others', async () => {
+  it('lists the first 20 findings of a kind and counts the others', async () => {
     await fixture.rewrite((entries) => entries.map(({ bytes }) => ({ bytes })))
     const { findings, more } = await fixture.ledger.verify()
     expect([findings.filter(({ kind }) => kind === 'body-missing').length, more]).toEqual([20, 38])
   })
 
-  it('reads only what came since the last time, when asked', async () => {
+  it('reads only entries since the last verification when it is incremental', async () => {
     expect(await fixture.ledger.verify({ incremental: true })).toMatchObject({ from: 0, findings: [] })
     await fixture.fill(600)
     await fixture.ledger.eraseBody(25)
@@ -229,14 +229,14 @@ describe('verify', () => {
     expect(await fixture.ledger.verify({ incremental: true })).toMatchObject({ from: 512, findings: [] })
   })
 
-  it('finds a tree that ends before the checkpoint it was given', async () => {
+  it('finds a tree that is smaller than the given checkpoint', async () => {
     const since = fixture.ledger.latestCheckpoint()
     await fixture.rewrite((entries) => entries.slice(0, 100))
     const { findings } = await fixture.ledger.verify({ since })
     expect(findings).toContainEqual({ kind: 'tail-missing', where: 'given', size: 100, signed: 300 })
   })
 
-  it('goes on while others write, erase, sign and cosign', async () => {
+  it('reports no findings while other calls append, erase, sign and cosign', async () => {
     await fixture.fill(3_000)
     const work = { done: false }
     const verified = fixture.ledger.verify().finally(() => {
@@ -254,7 +254,7 @@ describe('verify', () => {
     expect(report.size).toBeGreaterThan(3_000)
   })
 
-  it('tells how far it is and stops when told', async () => {
+  it('reports its progress and stops when it is aborted', async () => {
     await fixture.fill(2_000)
     const progress: number[] = []
     await fixture.ledger.verify({ onProgress: (checked) => progress.push(checked) })
@@ -265,7 +265,7 @@ describe('verify', () => {
   })
 })
 
-describe('any one byte', () => {
+describe('one changed byte', () => {
   let pristine: LedgerFixture
   let copies: string
 
@@ -307,7 +307,7 @@ describe('any one byte', () => {
     ['ledger_witness', 'vkey'],
   ] as const
 
-  it('changed in any column of any table is found', async () => {
+  it('in any column of any table is found', async () => {
     const change = fc.record({
       column: fc.constantFrom(...COLUMNS),
       row: fc.nat(),
@@ -330,7 +330,7 @@ describe('any one byte', () => {
     )
   })
 
-  it('changed in any file of the log is found, unless it is made anew from what is sound', async () => {
+  it('in any file of the log is found, unless the file is rebuilt from intact data', async () => {
     const files = readdirSync(pristine.log, { recursive: true, withFileTypes: true })
       .filter((file) => file.isFile() && !/^(?:lookup|nodes|bundle-macs)/.test(file.name))
       .map((file) => relative(pristine.log, join(file.parentPath, file.name)))
@@ -350,7 +350,7 @@ describe('any one byte', () => {
     )
   })
 
-  it('changed in the file of the last checkpoint is found', async () => {
+  it('in the last-signed file is found', async () => {
     const length = readFileSync(pristine.lastSignedPath).length
     await fc.assert(
       fc.asyncProperty(fc.nat(length - 1), fc.integer({ min: 1, max: 255 }), async (at, flip) => {

@@ -29,8 +29,8 @@ function round(from = fixture.log, nowMs = Date.now()): Promise<MonitorRoundResu
   return checkMonitoredLog({ published, key: fixture.signer.key, folder, silenceMs: 60_000 }, nowMs)
 }
 
-describe('a monitor', () => {
-  it('follows a log as it grows, and has a copy of it that verifies', async () => {
+describe('log monitor', () => {
+  it('follows a growing log and keeps a copy that verifies', async () => {
     expect(await round()).toEqual({ kind: 'grown', from: 0, size: 300 })
     expect(await round()).toEqual({ kind: 'unchanged', size: 300 })
     await fixture.fill(700)
@@ -39,7 +39,7 @@ describe('a monitor', () => {
     expect((await verifyLedgerExport(folder, fixture.signer.key)).findings).toEqual([])
   })
 
-  it('raises an alarm on a rollback, and keeps what it had', async () => {
+  it('raises an alarm on a rollback and keeps its copy', async () => {
     const older = mkdtempSync(join(tmpdir(), 'ledger-older-'))
     cpSync(fixture.log, older, { recursive: true })
     await fixture.fill(400)
@@ -50,7 +50,7 @@ describe('a monitor', () => {
     rmSync(older, { recursive: true })
   })
 
-  it('raises an alarm on a fork, of the same size and of a larger one', async () => {
+  it('raises an alarm on a fork of the same size and of a larger size', async () => {
     await round()
     // The node's own key signs another history: everything local of before was removed.
     rmSync(fixture.lastSignedPath)
@@ -67,7 +67,7 @@ describe('a monitor', () => {
     expect((await readFileIfPresent(join(folder, 'checkpoint')))?.toString()).not.toContain('600')
   })
 
-  it('raises an alarm on a bundle and its tile that agree with each other, but not with the signed root', async () => {
+  it('raises an alarm on a bundle and tile that match each other but not the signed root', async () => {
     await fixture.fill(600)
     await fixture.checkpoint()
     const shown = mkdtempSync(join(tmpdir(), 'ledger-shown-'))
@@ -79,7 +79,7 @@ describe('a monitor', () => {
     rmSync(shown, { recursive: true })
   })
 
-  it('takes a log that cannot be reached for longer than it may be silent as silent', async () => {
+  it('raises an alarm of silence when the log is unreachable for longer than allowed', async () => {
     await round()
     const published = (): Promise<undefined> => Promise.reject(new Error('unreachable'))
     const log = { published, key: fixture.signer.key, folder, silenceMs: 60_000 }
@@ -88,7 +88,7 @@ describe('a monitor', () => {
     expect(await checkMonitoredLog(log, Date.now())).toMatchObject({ kind: 'alarm', alarm: 'silence' })
   })
 
-  it('raises an alarm on a tile of another length', async () => {
+  it('raises an alarm on a tile of the wrong length', async () => {
     const shown = mkdtempSync(join(tmpdir(), 'ledger-shown-'))
     cpSync(fixture.log, shown, { recursive: true })
     for (const length of [31, 8_191, 100_000]) {
@@ -98,7 +98,7 @@ describe('a monitor', () => {
     rmSync(shown, { recursive: true })
   })
 
-  it('raises an alarm on a tile that is not shown, an entry that is another, and silence', async () => {
+  it('raises an alarm on a missing tile, on a changed entry and on silence', async () => {
     await round()
     await fixture.fill(600)
     await fixture.checkpoint()

@@ -29,14 +29,14 @@ function plant(name: string): string {
   return path
 }
 
-describe('a planted link', () => {
-  it('is not written through by a record file', () => {
+describe('a symbolic link planted in the log folder', () => {
+  it('is not followed when a record file is written', () => {
     const file = new FixedSizeRecordFileStore({ path: plant('nodes'), recordBytes: 4, isWritable: true })
     expect(() => file.write(0, new Uint8Array(4))).toThrow(/ELOOP/)
     expect(readFileSync(outside, 'utf8')).toBe('precious')
   })
 
-  it('is not written through by bodies and tiles', () => {
+  it('is not followed when bodies and tiles are written', () => {
     const tiles = new TileStore(join(folder, 'log'), true)
     plant(formatBodiesPath(0))
     const body = { index: 0, salt: new Uint8Array(32), body: new Uint8Array(2) }
@@ -49,7 +49,7 @@ describe('a planted link', () => {
     tiles.close()
   })
 
-  it('gives way to a new segment of the tail', () => {
+  it('is replaced by a new tail segment', () => {
     const directory = join(folder, 'log', 'tail')
     mkdirSync(directory)
     const key = createSecretKey(new Uint8Array(32))

@@ -28,8 +28,8 @@ afterEach(() => fixture.remove())
 
 const moved = (name: string, by: number) => ({ kind: 'account.moved', name, by })
 
-describe('a projection', () => {
-  it('follows the log, and is the same when it is read again', async () => {
+describe('projection', () => {
+  it('follows the log, and has the same state after a restart', async () => {
     const state = fixture.ledger.projections.state(accounts)
     await fixture.ledger.append(moved('ada', 5))
     await fixture.ledger.append(moved('bob', 2))
@@ -39,7 +39,7 @@ describe('a projection', () => {
     expect(state.get('ada')).toBe(2)
   })
 
-  it('refuses an entry that could not follow, with the whole of its transaction', async () => {
+  it('refuses an entry that violates its rules, together with the whole transaction', async () => {
     const state = fixture.ledger.projections.state(accounts)
     await fixture.ledger.append(moved('ada', 1))
     const work = fixture.database.commit(() => {
@@ -50,7 +50,7 @@ describe('a projection', () => {
     expect([fixture.ledger.size(), state.get('ada'), state.get('bob')]).toEqual([1, 1, undefined])
   })
 
-  it('goes back with a work that is undone, and keeps what others of its group did', async () => {
+  it('reverts the entries of a rolled-back transaction and keeps those of others', async () => {
     const state = fixture.ledger.projections.state(accounts)
     const works = [
       fixture.database.commit(() => fixture.ledger.appendIn(moved('ada', 1))),
@@ -65,7 +65,7 @@ describe('a projection', () => {
     expect([...state.entries()]).toEqual([['ada', 3]])
   })
 
-  it('gives an unlawful entry of the log no effect, and names it at every start', async () => {
+  it('ignores an unlawful entry in the log and reports it', async () => {
     // Written by a program that knew no rules.
     await fixture.ledger.append(moved('ada', 1))
     await fixture.ledger.append(moved('ada', -9))
@@ -75,7 +75,7 @@ describe('a projection', () => {
     expect(projections.unlawful).toEqual([{ seq: 1, kind: 'account.moved', why: 'ada has only 1' }])
   })
 
-  it('reads entries by their bytes, whatever words they hold', async () => {
+  it('finds its entries by kind even if other entries contain the same text', async () => {
     await fixture.ledger.append(moved('ada', 4))
     await fixture.ledger.append({ kind: 'call.enter', tool: 'x', args: { kind: 'account.moved' } })
     const ledger = await fixture.reopen()

@@ -6,15 +6,15 @@ import { encodeRandomDrawInput, computeDrawnOrder, computeDrawnIndices } from '.
 
 const bytes = fc.uint8Array({ minLength: 64, maxLength: 64 })
 
-describe('a draw', () => {
-  it('is over data that was fixed before', () => {
+describe('random draw', () => {
+  it('has an input of fixed fields: node, epoch, purpose and number', () => {
     const alpha = encodeRandomDrawInput({ house: 'ed25519:x', epoch: 3, purpose: 'witness', number: 9 })
     expect(fromUtf8(alpha)).toBe(
       '{"draw":"hearthbus/vrf/v1","epoch":3,"house":"ed25519:x","number":9,"purpose":"witness"}',
     )
   })
 
-  it('puts members into the same order from any order, by the smallest hash', () => {
+  it('orders members by their hashes, whatever order they are given in', () => {
     fc.assert(
       fc.property(bytes, fc.uniqueArray(fc.string(), { minLength: 1 }), (beta, members) => {
         const rank = (member: string): string => createHash('sha256').update(beta).update(member).digest('hex')
@@ -27,7 +27,7 @@ describe('a draw', () => {
     expect(computeDrawnOrder(new Uint8Array(64), [])).toEqual([])
   })
 
-  it('chooses different entries within the log, all of a small one', () => {
+  it('draws distinct entries within the log, and all entries of a small log', () => {
     fc.assert(
       fc.property(bytes, fc.integer({ min: 0, max: 10_000 }), fc.integer({ min: 1, max: 16 }), (beta, size, count) => {
         const drawn = computeDrawnIndices(beta, size, count)

@@ -56,8 +56,8 @@ const segmentOf = ({ log }: LedgerFixture): string => {
   return join(log, 'tail', segment)
 }
 
-describe('after a crash', () => {
-  it('everything that was acknowledged is there, every open call is ended, and all of it verifies', async () => {
+describe('recovery after a crash', () => {
+  it('keeps every acknowledged entry, ends every open call, and leaves a log that verifies', async () => {
     const { ledger } = fixture
     const acknowledged: number[] = []
     const working = { on: true }
@@ -98,7 +98,7 @@ describe('after a crash', () => {
     expect(crashes.at(-1)?.acknowledged).toBeGreaterThan(0)
   })
 
-  it('of a tail that was not written to its end, whole groups are left, and it is noticed if more had been signed', async () => {
+  it('keeps whole groups of a truncated tail and reports it if more had been signed', async () => {
     for (let size = 40; size <= 400; size += 40) {
       await fixture.fill(size)
       if (size <= 320) await fixture.checkpoint()
@@ -124,7 +124,7 @@ describe('after a crash', () => {
     )
   })
 
-  it('a last group of which some sectors never reached the disk is cut off whole, and is no finding', async () => {
+  it('drops a last group with unwritten sectors completely and reports nothing', async () => {
     await fixture.fill(20)
     const start = groupsEnd(fixture)
     await fixture.ledger.append({ kind: 'call.enter', tool: 'a' }, { words: 'of the first page '.repeat(300) })
@@ -143,7 +143,7 @@ describe('after a crash', () => {
     }
   })
 
-  it('zeros that no group has come to are neither torn nor left behind by a clean stop', async () => {
+  it('does not treat preallocated zeros as torn, and a clean stop removes them', async () => {
     await fixture.fill(20)
     const end = groupsEnd(fixture)
     expect(readFileSync(segmentOf(fixture)).length).toBeGreaterThan(end)
@@ -151,7 +151,7 @@ describe('after a crash', () => {
     await fixture.reopen(() => expect(readFileSync(segmentOf(fixture)).length).toBe(end))
   })
 
-  it('a whole group behind zeros is damage', async () => {
+  it('reports a whole group after a gap of zeros as damage', async () => {
     await fixture.fill(20)
     const copy = cut('gap')
     const bytes = readFileSync(segmentOf(copy))
@@ -163,7 +163,7 @@ describe('after a crash', () => {
   })
 
   it.each([16_320, 16_332, 8_192, 100])(
-    'nodes that were lost in the cache of the tree, from byte %i of a tile on, are no fork',
+    'does not take nodes missing from the tree cache, from byte %i of a tile on, for a fork',
     async (from) => {
       await fixture.fill(600)
       await fixture.checkpoint()
@@ -184,7 +184,7 @@ describe('after a crash', () => {
     },
   )
 
-  it('the start says how long the unsigned tail was, and what was in it', async () => {
+  it('reports the length and content of the unsigned tail at start', async () => {
     await fixture.ledger.append({ kind: 'node.start' })
     await fixture.checkpoint()
     await fixture.ledger.append({ kind: 'call.enter', tool: 'a' })
@@ -204,7 +204,7 @@ describe('after a crash', () => {
     copy.remove()
   })
 
-  it('a group that its tables never committed is cut off, and one without tables is not', async () => {
+  it('drops a group whose database transaction was not committed, and keeps one without database rows', async () => {
     const { database, ledger } = fixture
     await ledger.append({ kind: 'first' })
     const before = cut('before')
@@ -229,7 +229,7 @@ describe('after a crash', () => {
   })
 })
 
-describe('nothing that this node did not write counts', () => {
+describe('a log altered from outside', () => {
   const forgery = (seq: number): Uint8Array =>
     Buffer.from(`{"at":"2026-01-01T00:00:00.000Z","by":"owner","kind":"approval.approved","seq":${seq},"v":1}`)
 
@@ -241,14 +241,14 @@ describe('nothing that this node did not write counts', () => {
     appendFileSync(path, encodeEntryGroup(content, key, mac).record)
   }
 
-  it('a canonical entry that somebody appended without the key is refused at the start', async () => {
+  it('is refused at start when an entry was appended without the key', async () => {
     await fixture.ledger.append({ kind: 'node.start' })
     await fixture.reopen(() => append(segmentOf(fixture), 1, createSecretKey(new Uint8Array(32))))
     expect(fixture.ledger.state()).toMatchObject({ kind: 'refusing', fault: { kind: 'damaged' } })
     await expect(fixture.ledger.append({ kind: 'test' })).rejects.toThrow('that this node did not write')
   })
 
-  it('after a stop nothing is accepted, even with the key', async () => {
+  it('accepts no entry after a clean stop, even one appended with the key', async () => {
     await fixture.ledger.append({ kind: 'call.enter', tool: 'a' })
     expect(await fixture.ledger.stop({ kind: 'node.stop' })).toMatchObject({ value: { checkpoint: { size: 3 } } })
     expect(fixture.ledger.entry(1)?.entry).toMatchObject({ kind: 'call.aborted', call: 0 })
@@ -263,7 +263,7 @@ describe('nothing that this node did not write counts', () => {
     })
   })
 
-  it('a group changed in the middle of the tail is damage, not a torn end', async () => {
+  it('is refused as damaged when a group in the middle of the tail was changed', async () => {
     for (const kind of ['first', 'second', 'third']) await fixture.ledger.append({ kind })
     await fixture.reopen(() => {
       const bytes = readFileSync(segmentOf(fixture))
@@ -273,7 +273,7 @@ describe('nothing that this node did not write counts', () => {
     expect(fixture.ledger.state()).toMatchObject({ kind: 'refusing', fault: { kind: 'damaged' } })
   })
 
-  it('entries between the last signature and the tail are refused', async () => {
+  it('is refused when entries between the last signature and the tail are missing', async () => {
     fixture.segmentEntries = 50
     await fixture.reopen()
     await fixture.fill(600)

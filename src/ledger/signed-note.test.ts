@@ -31,7 +31,7 @@ describe('signed note', () => {
     expect(formatNote(parsed(NOTE))).toBe(NOTE)
   })
 
-  it('refuses the example with one letter of the text changed', () => {
+  it('refuses the example of the specification with one changed letter', () => {
     const changed = parsed(NOTE.replace('example message', 'Example message'))
     expect(verifyNote(changed, [known(VKEY)])).toEqual({
       ok: false,
@@ -39,7 +39,7 @@ describe('signed note', () => {
     })
   })
 
-  it('signs the key of RFC 8032 test 1 as everybody does', () => {
+  it('signs with the key of RFC 8032 test 1', () => {
     const seed = fromHex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60')
     const publicKey = fromHex('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a')
     const jwk = { kty: 'OKP', crv: 'Ed25519', d: toBase64url(seed), x: toBase64url(publicKey) }
@@ -48,13 +48,13 @@ describe('signed note', () => {
     expect(verifyNote(signNote('text\n', [signer]), [signer.key])).toMatchObject({ ok: true })
   })
 
-  it('divides at the last empty line, for text may have empty lines of its own', () => {
+  it('separates text and signatures at the last empty line', () => {
     const note = signNote('one\n\ntwo\n', [log])
     expect(parsed(formatNote(note)).text).toBe('one\n\ntwo\n')
     expect(verifyNote(parsed(toUtf8(formatNote(note))), [log.key])).toMatchObject({ ok: true })
   })
 
-  it('passes over keys it does not know, even with the name of one it knows', () => {
+  it('ignores unknown keys, even under the name of a known key', () => {
     const other = createLogSigner('log.example/1', generateKeyPairSync('ed25519').privateKey)
     const note = signNote('text\n', [other, log])
     expect(verifyNote(note, [log.key])).toMatchObject({ ok: true, value: [{ key: { name: 'log.example/1' } }] })
@@ -64,7 +64,7 @@ describe('signed note', () => {
     })
   })
 
-  it('is spoiled by one bad signature of a known key among good ones', () => {
+  it('is refused if one signature of a known key is invalid', () => {
     const note = signNote('text\n', [log])
     const bad = signNote('other text\n', [witness]).signatures
     expect(verifyNote(addSignaturesToNote(note, bad), [log.key, witness.key])).toMatchObject({
@@ -73,14 +73,14 @@ describe('signed note', () => {
     })
   })
 
-  it('counts a key once, however many lines it signs', () => {
+  it('counts a key once, however many signatures it has', () => {
     const later = createCosigner('witness.example/w', generateKeyPairSync('ed25519').privateKey, () => 0)
     const note = signNote('text\n', [later, later, later])
     const verified = verifyNote(note, [later.key])
     expect(verified.ok && verified.value).toHaveLength(1)
   })
 
-  it('keeps one signature of a key that signs again, the newer', () => {
+  it('keeps only the newer signature of a key that signs again', () => {
     let seconds = 100
     const timed = createCosigner('w', generateKeyPairSync('ed25519').privateKey, () => seconds * 1_000)
     const first = addSignaturesToNote(signNote('text\n', [log]), signNote('text\n', [timed]).signatures)
@@ -90,7 +90,7 @@ describe('signed note', () => {
     expect(verifyNote(second, [timed.key])).toMatchObject({ ok: true, value: [{ atSeconds: 200 }] })
   })
 
-  it('carries the time of a cosignature, and signs it', () => {
+  it('contains the time of a cosignature and covers it by the signature', () => {
     const note = signNote('text\n', [witness])
     expect(verifyNote(note, [witness.key])).toMatchObject({ ok: true, value: [{ atSeconds: 1_679_315_147 }] })
     const [signature] = note.signatures
@@ -101,7 +101,7 @@ describe('signed note', () => {
     expect(verifyNote(moved, [witness.key])).toMatchObject({ ok: false, fault: { kind: 'bad-signature' } })
   })
 
-  it('does not take a cosignature for a signature of the same key', () => {
+  it('does not accept a cosignature as a plain signature of the same key', () => {
     const { privateKey } = generateKeyPairSync('ed25519')
     const plain = createLogSigner('both', privateKey)
     const timed = createCosigner('both', privateKey, () => 0)
@@ -125,7 +125,7 @@ describe('signed note', () => {
     expect(parseNote(text)).toMatchObject({ ok: false, fault: { kind: 'malformed-note' } })
   })
 
-  it('accepts a hundred signatures and refuses bytes that are not UTF-8', () => {
+  it('accepts 100 signatures and refuses bytes that are not UTF-8', () => {
     expect(parseNote(`text\n\n${'— a AAAAAAAA\n'.repeat(100)}`)).toMatchObject({ ok: true })
     expect(parseNote(new Uint8Array([...toUtf8('text\n\n— a AAAAAAAA'), 0xff, 0x0a]))).toMatchObject({ ok: false })
   })
@@ -138,14 +138,14 @@ describe('signed note', () => {
     )
   })
 
-  it('throws on text of ours that is no note', () => {
+  it('throws when the text to sign is not a valid note', () => {
     expect(() => signNote('no newline', [log])).toThrow('ends in a newline')
     expect(() => signNote('a\tb\n', [log])).toThrow('without control characters')
   })
 })
 
 describe('verifier key', () => {
-  it('is written as it was read', () => {
+  it('is formatted to the text it was parsed from', () => {
     expect(formatVerifierKey(known(VKEY))).toBe(VKEY)
     expect(formatVerifierKey(known(formatVerifierKey(witness.key)))).toBe(formatVerifierKey(witness.key))
   })
@@ -162,7 +162,7 @@ describe('verifier key', () => {
     expect(parseVerifierKey(text)).toMatchObject({ ok: false, fault: { kind: 'bad-verifier-key' } })
   })
 
-  it('cannot be made with a name that could not be written', () => {
+  it('cannot be created with a name or length that cannot be encoded', () => {
     expect(() => createNoteVerifier('a+b', 1, new Uint8Array(32))).toThrow('cannot be a key name')
     expect(() => createNoteVerifier('a', 1, new Uint8Array(31))).toThrow('31 bytes')
   })

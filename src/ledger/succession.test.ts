@@ -28,8 +28,8 @@ beforeEach(async () => {
 })
 afterEach(() => fixture.remove())
 
-describe('an older copy that was put back with its file', () => {
-  it('is sound until a witness shows what was signed, and refuses from then on, also when it is opened again', async () => {
+describe('an older copy of the ledger restored with its last-signed file', () => {
+  it('is accepted until a witness shows a larger checkpoint, and then refused, also after a restart', async () => {
     expect(fixture.ledger.state()).toEqual({ kind: 'sound' })
     expect(await fixture.ledger.confront(kept)).toMatchObject({ kind: 'truncated', source: 'witness' })
     await fixture.reopen()
@@ -42,7 +42,7 @@ describe('an older copy that was put back with its file', () => {
     ])
   })
 
-  it('goes on under another name, and says where it parted from the old log', async () => {
+  it('can continue under a new name, with an entry that names the point of departure', async () => {
     await fixture.ledger.confront(kept)
     const root = Buffer.from(fixture.ledger.root()).toString('hex')
     expect(await continued()).toMatchObject({ ok: true, value: { checkpoint: { origin: NEXT, size: 301 } } })
@@ -61,14 +61,14 @@ describe('an older copy that was put back with its file', () => {
     expect(readFileSync(`${fixture.lastSignedPath}.310`, 'utf8')).toMatch(`${ORIGIN}\n310\n`)
   })
 
-  it('goes on after it was stopped half-way', async () => {
+  it('can continue under a new name after the first attempt was interrupted', async () => {
     await fixture.ledger.confront(kept)
     await fixture.reopen((sql) => sql.exec('DELETE FROM ledger_checkpoint'))
     expect(fixture.ledger.state()).toMatchObject({ kind: 'refusing', fault: { kind: 'truncated' } })
     expect(await continued()).toMatchObject({ ok: true })
   })
 
-  it('does not where something else is wrong with it', async () => {
+  it('cannot continue under a new name if the log is damaged otherwise', async () => {
     await fixture.ledger.confront(kept)
     await fixture.rewrite((entries) => entries.map((entry, seq) => (seq === 10 ? { bytes: entry.bytes } : entry)))
     expect(await continued()).toEqual({
@@ -77,13 +77,13 @@ describe('an older copy that was put back with its file', () => {
     })
   })
 
-  it('is refused while there is no evidence of a newer log', async () => {
+  it('cannot continue under a new name without evidence of a larger log', async () => {
     expect(await continued()).toEqual({ ok: false, fault: { kind: 'nothing-to-adopt' } })
   })
 })
 
-describe('the name of the next log', () => {
-  it('has the time at its end, once', () => {
+describe('successor log name', () => {
+  it('ends in one timestamp, which replaces an earlier one', () => {
     const noon = Date.UTC(2026, 10, 16, 12)
     expect(formatSuccessorName('hearthbus.local/attic', noon)).toBe('hearthbus.local/attic/20261116T120000Z')
     expect(formatSuccessorName('hearthbus.local/attic/20250101T000000Z', noon)).toBe(

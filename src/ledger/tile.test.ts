@@ -14,7 +14,7 @@ describe('tile', () => {
     expect(formatTilePath(name)).toBe(path)
   })
 
-  it('cuts a tree of 70,000 as the specification does', () => {
+  it('divides a tree of 70,000 entries as the specification does', () => {
     const tiles = [...listTiles(70_000)]
     const full = (level: number) => tiles.filter((tile) => tile.level === level && tile.width === 256).length
     expect([full(0), full(1), full(2)]).toEqual([273, 1, 0])
@@ -25,7 +25,7 @@ describe('tile', () => {
     ])
   })
 
-  it('has a full tile and one hash above it for 256 leaves, and nothing for none', () => {
+  it('lists a full tile and one hash above it for 256 leaves, and no tile for none', () => {
     expect([...listTiles(256)]).toEqual([
       { level: 0, index: 0, width: 256 },
       { level: 1, index: 0, width: 1 },
@@ -33,7 +33,7 @@ describe('tile', () => {
     expect([...listTiles(0)]).toEqual([])
   })
 
-  it('computes the nodes that its hashes complete', () => {
+  it('computes the inner nodes that its hashes complete', () => {
     const leaves = [1, 2, 3].map((value) => computeLeafHash(Uint8Array.of(value)))
     const nodes = expandTile(Buffer.concat(leaves))
     const [first, second, third] = leaves as [Uint8Array, Uint8Array, Uint8Array]
@@ -42,7 +42,7 @@ describe('tile', () => {
     expect(readTileNode(nodes, 1, 1)).toEqual(new Uint8Array(32))
   })
 
-  it('bundles entries behind their lengths', () => {
+  it('encodes entries in a bundle with length prefixes', () => {
     const bundle = encodeEntryBundle([fromHex('aa'), new Uint8Array(0), fromHex('bb cc')])
     expect(toHex(bundle)).toBe('0001aa00000002bbcc')
     expect(decodeEntryBundle(bundle, 3)).toMatchObject({ ok: true, value: { length: 3 } })

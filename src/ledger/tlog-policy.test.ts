@@ -34,8 +34,8 @@ function policyOf(text: string): WitnessPolicy {
   return policy.value
 }
 
-describe('policy', () => {
-  it('reads logs, witnesses, groups and the quorum', () => {
+describe('witness policy', () => {
+  it('parses logs, witnesses, groups and the quorum', () => {
     const policy = policyOf(POLICY)
     expect(policy.logs.map(({ key, url }) => [key.name, url])).toEqual([['log.example', 'https://log.example/']])
     expect(policy.witnesses.map(({ name }) => name)).toEqual(['X1', 'X2', 'X3', 'Y1', 'Y2', 'Y3'])
@@ -82,7 +82,7 @@ describe('policy', () => {
     expect(!policy.ok && policy.fault.reason).toContain(reason)
   })
 
-  it('bears 32 witnesses and groups', () => {
+  it('accepts 32 witnesses and groups', () => {
     const lines = Array.from({ length: 32 }, (_, index) => {
       const key = createCosigner(`w${index}`, generateKeyPairSync('ed25519').privateKey, () => 0).key
       return `witness W${index} ${formatVerifierKey(key)}\ngroup G${index} any W${index}\n`
@@ -90,7 +90,7 @@ describe('policy', () => {
     expect(policyOf(`${lines.join('')}quorum G31\n`).groups).toHaveLength(32)
   })
 
-  it('does not throw, and takes nothing without a quorum, whatever a stranger writes', () => {
+  it('is never valid without a quorum line, and parsing never throws', () => {
     const words = fc.constantFrom('log', 'witness', 'group', 'quorum', 'none', 'any', '2', '\n', 'W', x1 ?? '')
     fc.assert(
       fc.property(fc.array(words), (parts) => {

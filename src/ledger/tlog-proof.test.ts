@@ -32,21 +32,21 @@ const witnessed: WitnessPolicy = {
 }
 
 describe('tlog-proof', () => {
-  it('is the lines that the specification gives', () => {
+  it('is formatted as the specification says', () => {
     const lines = text.split('\n')
     expect(lines.slice(0, 2)).toEqual(['c2sp.org/tlog-proof@v1', 'index 1'])
     expect(lines.slice(4, 7)).toEqual(['', 'log.example', '3'])
     expect(parseTlogProof(text)).toMatchObject({ ok: true, value: { index: 1, extra: undefined, path: [h0, h2] } })
   })
 
-  it('carries extra data that no signature covers', () => {
+  it('carries extra data, which no signature covers', () => {
     const proof = { ...createTlogProof(1, [h0, h2], signed), extra: fromHex('00ff') }
     const again = parseTlogProof(formatTlogProof(proof))
     expect(again).toEqual({ ok: true, value: proof })
     expect(formatTlogProof(proof)).toContain('\nextra AP8=\nindex 1\n')
   })
 
-  it('verifies offline against the log alone, and with a witness', () => {
+  it('can be verified offline with the log key alone and with a witness', () => {
     expect(verifyTlogProof(text, entry, createLogOnlyPolicy(log.key))).toMatchObject({
       ok: true,
       value: { cosignatures: [] },
@@ -57,7 +57,7 @@ describe('tlog-proof', () => {
     })
   })
 
-  it('does not verify another entry, another place or another log', () => {
+  it('is refused for another entry, another index or another log key', () => {
     expect(verifyTlogProof(text, toUtf8('two'), witnessed)).toEqual({ ok: false, fault: { kind: 'not-included' } })
     expect(verifyTlogProof(text.replace('index 1', 'index 0'), entry, witnessed)).toMatchObject({
       fault: { kind: 'not-included' },
@@ -68,7 +68,7 @@ describe('tlog-proof', () => {
     })
   })
 
-  it('demands the quorum', () => {
+  it('is refused if the quorum of the policy is not met', () => {
     expect(verifyTlogProof(text, entry, { ...witnessed, quorum: 'both' })).toEqual({
       ok: false,
       fault: { kind: 'quorum-not-met', cosigned: ['w1.example'] },
@@ -77,7 +77,7 @@ describe('tlog-proof', () => {
     expect(verifyTlogProof(plain, entry, witnessed)).toMatchObject({ fault: { kind: 'quorum-not-met', cosigned: [] } })
   })
 
-  it('is spoiled by a bad cosignature of a trusted witness', () => {
+  it('is refused because of an invalid cosignature of a trusted witness', () => {
     const forged = { checkpoint, note: addSignaturesToNote(signed.note, signNote('other\n', [w1]).signatures) }
     expect(verifyTlogProof(formatTlogProof(createTlogProof(1, [h0, h2], forged)), entry, witnessed)).toMatchObject({
       fault: { kind: 'untrusted-checkpoint' },

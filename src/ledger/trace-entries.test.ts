@@ -22,8 +22,8 @@ function seqsOf(traceId: string): readonly number[] {
   return ledger.entriesOfTrace(traceId).map(({ seq }) => seq)
 }
 
-describe('the entries under a trace id', () => {
-  it('are those that bear it and what ended their calls, whatever the id looks like and however late they came', async () => {
+describe('entries of a trace id', () => {
+  it('include those with the id and the ends of their calls, for any form of the id', async () => {
     await ledger.append({ kind: 'call.enter', tool: 'a', trace_id: CHOSEN })
     await ledger.append({ kind: 'call.enter', tool: 'b', trace_id: 'another' })
     await ledger.append({ kind: 'approval.used', trace_id: CHOSEN })
@@ -35,13 +35,13 @@ describe('the entries under a trace id', () => {
     expect([seqsOf(CHOSEN), seqsOf('another'), seqsOf('nobody’s')]).toEqual([[0, 2, 4], [1, 3], []])
   })
 
-  it('are the newest two hundred, where a client does everything under one', async () => {
+  it('are limited to the newest 200', async () => {
     for (let count = 0; count < 300; count++) await ledger.append({ kind: 'test', trace_id: CHOSEN })
     const seqs = seqsOf(CHOSEN)
     expect([seqs.length, seqs[0], seqs.at(-1)]).toEqual([200, 100, 299])
   })
 
-  it('are only those that bear it themselves, whatever somebody wrote into the cache of lookups', async () => {
+  it('exclude entries that were only assigned to it in the lookup cache', async () => {
     await ledger.append({ kind: 'call.enter', tool: 'a', trace_id: CHOSEN })
     await ledger.append({ kind: 'call.exit', call: 0, outcome: 'ok' })
     await ledger.append({ kind: 'call.enter', tool: 'b', trace_id: 'another' })
@@ -55,7 +55,7 @@ describe('the entries under a trace id', () => {
     expect(seqsOf(CHOSEN)).toEqual([0])
   })
 
-  it('are found again after the cache of lookups was lost', async () => {
+  it('are found again after the lookup cache was deleted', async () => {
     await ledger.append({ kind: 'call.enter', tool: 'a', trace_id: CHOSEN })
     await ledger.append({ kind: 'call.exit', call: 0, outcome: 'ok' })
     await ledger.append({ kind: 'call.enter', tool: 'b', trace_id: CHOSEN })

@@ -19,8 +19,8 @@ function plainRoot(size: number): Uint8Array {
   return computeFrontierRoot(frontier)
 }
 
-describe('edge', () => {
-  it('hands over each tile when it fills, with the root that the level above takes', () => {
+describe('right edge of the tree', () => {
+  it('emits each completed tile, whose root is a hash of the level above', () => {
     const { edge, tiles } = grow(70_000)
     expect(tiles.filter(({ level }) => level === 0)).toHaveLength(273)
     expect(tiles.filter(({ level }) => level === 1)).toHaveLength(1)
@@ -33,7 +33,7 @@ describe('edge', () => {
   })
 
   it.each([0, 1, 255, 256, 257, 511, 65_535, 65_536, 65_537, 66_000])(
-    'is the same edge when read back at %i',
+    'restored at size %i has the same root and continues identically',
     (size) => {
       const { edge, tiles } = grow(size)
       const read = (level: number, from: number, count: number) =>
@@ -56,7 +56,7 @@ describe('edge', () => {
     },
   )
 
-  it('has no node whose leaves are not all there', () => {
+  it('has no node for incomplete subtrees and for full tiles', () => {
     const { edge } = grow(363)
     expect(edge.node(0, 362)).toEqual(leaf(362))
     expect(edge.node(0, 363)).toBeUndefined()
@@ -66,7 +66,7 @@ describe('edge', () => {
     expect(edge.node(0, 255)).toBeUndefined()
   })
 
-  it('refuses to stand on a level with hashes missing', () => {
+  it('throws when hashes of a level are missing', () => {
     const short = () => new Uint8Array(32)
     expect(() => MerkleTreeRightEdge.at(3, short, () => undefined)).toThrow('level 0 of the tree is not all there')
   })

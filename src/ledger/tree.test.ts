@@ -78,13 +78,13 @@ function grow(leaves: readonly Uint8Array[]): { readonly root: () => Uint8Array;
 
 const leavesOf = (size: number) => Array.from({ length: size }, (_, index) => Uint8Array.of(index, index >> 8))
 
-describe('tree', () => {
-  it('has the roots of the Certificate Transparency vectors', () => {
+describe('Merkle tree', () => {
+  it('computes the roots of the Certificate Transparency vectors', () => {
     for (let size = 0; size <= 8; size++)
       expect(toHex(grow(CT_LEAVES.slice(0, size).map(fromHex)).root())).toBe(CT_ROOTS[size])
   })
 
-  it('proves inclusion and consistency as the Certificate Transparency vectors do', () => {
+  it('computes the inclusion and consistency proofs of the Certificate Transparency vectors', () => {
     const { node } = grow(CT_LEAVES.map(fromHex))
     expect(computeInclusionPath(5, 8, node).map(toHex)).toEqual([BC1A, CA85, CT_ROOTS[4]])
     expect(computeConsistencyPath(6, 8, node).map(toHex)).toEqual([
@@ -98,7 +98,7 @@ describe('tree', () => {
     ])
   })
 
-  it('agrees with the recursive definitions for every leaf and every pair of sizes up to 64', () => {
+  it('agrees with the recursive definitions of RFC 6962 for all sizes up to 64', () => {
     const leaves = leavesOf(64)
     const { node } = grow(leaves)
     const roots = leaves.map((_, index) => naiveRoot(leaves.slice(0, index + 1)))
@@ -120,7 +120,7 @@ describe('tree', () => {
     }
   })
 
-  it('refuses a proof with any one byte of it changed', () => {
+  it('refuses a proof with one changed byte', () => {
     const leaves = leavesOf(50)
     const { node } = grow(leaves)
     const byte = fc.record({
@@ -147,7 +147,7 @@ describe('tree', () => {
     )
   })
 
-  it('carries on from a frontier that was read back', () => {
+  it('continues from a restored frontier', () => {
     const leaves = leavesOf(40)
     const { node } = grow(leaves)
     for (let size = 0; size < 40; size++) {
@@ -157,7 +157,7 @@ describe('tree', () => {
     }
   })
 
-  it('counts past 2^32 without losing bits', () => {
+  it('handles indices beyond 2^32', () => {
     // All leaves are equal but one, so a node depends on its height alone and the tree needs no memory.
     const equal = [computeLeafHash(Uint8Array.of(7))]
     const plain = (height: number): Uint8Array =>
@@ -192,7 +192,7 @@ describe('tree', () => {
     }
   })
 
-  it('takes every tree for an extension of the empty one, given no proof and the right empty root', () => {
+  it('accepts an empty consistency proof from the empty tree, and only with the correct root', () => {
     const toRoot = fromHex(CT_ROOTS[3] ?? '')
     expect(verifyConsistency({ from: 0, to: 3, fromRoot: EMPTY_TREE_ROOT, toRoot, path: [] })).toBe(true)
     expect(verifyConsistency({ from: 0, to: 3, fromRoot: EMPTY_TREE_ROOT, toRoot, path: [toRoot] })).toBe(false)
@@ -202,7 +202,7 @@ describe('tree', () => {
     )
   })
 
-  it('throws when asked for a proof of an entry that does not exist', () => {
+  it('throws for a proof of a leaf or a size that does not exist', () => {
     const { node } = grow(leavesOf(3))
     expect(() => computeInclusionPath(3, 3, node)).toThrow('no leaf 3 in a tree of 3')
     expect(() => computeConsistencyPath(4, 3, node)).toThrow('a tree of 3 does not extend one of 4')
@@ -226,8 +226,8 @@ type ProofRow = { readonly path: readonly string[]; readonly valid: boolean; rea
     }
 )
 
-describe('proofs that another program computed', () => {
-  it('are accepted and refused as their rows say', () => {
+describe('213 published proof vectors', () => {
+  it('are accepted or refused as each row says', () => {
     const rows = vectorRows('merkle-proofs') as readonly ProofRow[]
     expect(rows).toHaveLength(213)
     const differing = rows.filter((row) => {
@@ -259,7 +259,7 @@ interface Vector {
 
 describe('196 proof vectors of transparency-dev/merkle', () => {
   const text = sharedData('merkle-proof-vectors.jsonl')
-  it.skipIf(text === undefined)('agree in every row', () => {
+  it.skipIf(text === undefined)('are accepted or refused as each row says', () => {
     const vectors = (text ?? '')
       .trimEnd()
       .split('\n')

@@ -54,7 +54,7 @@ async function request(oldSize: number): Promise<string> {
 const post = (body: string | Uint8Array<ArrayBuffer>) => fetch(`${server.url}/add-checkpoint`, { method: 'POST', body })
 
 describe('witness server', () => {
-  it('cosigns while hundreds of connections are silent, and holds only so many of them', async () => {
+  it('limits idle connections and still cosigns', async () => {
     const { hostname, port } = new URL(server.url)
     const silent = Array.from({ length: 300 }, () => connect(Number(port), hostname).on('error', () => undefined))
     await expect.poll(() => silent.filter(({ destroyed }) => destroyed).length).toBeGreaterThanOrEqual(44)
@@ -63,7 +63,7 @@ describe('witness server', () => {
     for (const socket of silent) socket.destroy()
   })
 
-  it('answers a cosignature with its time, and shows the checkpoint to monitors', async () => {
+  it('answers with a timestamped cosignature and publishes the checkpoint for monitors', async () => {
     await fixture.fill(5)
     const response = await post(await request(0))
     expect(response.status).toBe(200)
@@ -75,7 +75,7 @@ describe('witness server', () => {
     expect(shown).toBe((signed && formatSignedCheckpoint(signed)) + line)
   })
 
-  it('answers 409 with the size it remembers, as its type says', async () => {
+  it('answers 409 with the size it knows and the content type for it', async () => {
     await fixture.fill(5)
     await post(await request(0))
     await fixture.fill(9)
@@ -85,7 +85,7 @@ describe('witness server', () => {
     expect(await response.text()).toBe('5\n')
   })
 
-  it('remembers of a checkpoint what the log signed, not what strangers wrote under it', async () => {
+  it('stores only the signature of the log, not other signatures of the request', async () => {
     await fixture.fill(5)
     const body = await request(0)
     // As many lines as a note may have: with its own the witness could not read it any more.
@@ -96,7 +96,7 @@ describe('witness server', () => {
     expect((await post(await request(5))).status).toBe(200)
   })
 
-  it('remembers after a restart', async () => {
+  it('knows the last checkpoint after a restart', async () => {
     await fixture.fill(5)
     await post(await request(0))
     await stop()
@@ -135,7 +135,7 @@ describe('witness server', () => {
     expect((await fetch(server.url + path, { method })).status).toBe(status)
   })
 
-  it('answers bad requests and goes on', async () => {
+  it('answers bad requests with an error and continues', async () => {
     expect((await post('nonsense')).status).toBe(400)
     expect((await post(new Uint8Array([0xff, 0xfe]))).status).toBe(400)
     expect((await post('old 0\n'.repeat(20_000))).status).toBe(413)
@@ -143,7 +143,7 @@ describe('witness server', () => {
     expect((await post(await request(0))).status).toBe(200)
   })
 
-  it('gives no cosignature that it could not store', async () => {
+  it('returns no cosignature if it could not store the checkpoint', async () => {
     await fixture.fill(5)
     const body = await request(0)
     database.close()
@@ -152,7 +152,7 @@ describe('witness server', () => {
 })
 
 describe('witness client', () => {
-  it('collects a cosignature that makes a proof stand before a policy', async () => {
+  it('collects a cosignature with which a proof satisfies a policy', async () => {
     await fixture.fill(300)
     const round = await cosignNewestCheckpoint(fixture.ledger, [client()])
     expect(round).toMatchObject({ ok: true, value: { cosigned: ['witness.test/w'], faults: [] } })
@@ -169,7 +169,7 @@ describe('witness client', () => {
     expect((await fixture.ledger.verify()).findings).toEqual([])
   })
 
-  it('tries again from the size that the witness remembers', async () => {
+  it('retries from the size that the witness knows', async () => {
     await fixture.fill(5)
     await cosignNewestCheckpoint(fixture.ledger, [client()])
     await fixture.fill(300)
@@ -180,7 +180,7 @@ describe('witness client', () => {
     expect(await cosignNewestCheckpoint(fixture.ledger, [again])).toMatchObject({ ok: true, value: { faults: [] } })
   })
 
-  it('may be asked about the same checkpoint for ever', async () => {
+  it('can request the same checkpoint any number of times', async () => {
     await fixture.fill(5)
     const asked = client()
     for (let round = 0; round < 110; round++) await cosignNewestCheckpoint(fixture.ledger, [asked])
@@ -188,7 +188,7 @@ describe('witness client', () => {
     expect((await fixture.ledger.verify()).findings).toEqual([])
   })
 
-  it('keeps what good witnesses say when others fail', async () => {
+  it('keeps the cosignatures of reachable witnesses when others fail', async () => {
     await fixture.fill(5)
     const gone = client('http://127.0.0.1:9')
     const stranger = createCosigner('witness.test/x', generateKeyPairSync('ed25519').privateKey, Date.now)
@@ -202,7 +202,7 @@ describe('witness client', () => {
     })
   })
 
-  it('learns from the witness that this node was put back, even with the file beside the database', async () => {
+  it('learns from the witness that the ledger was restored from an older copy, and refuses', async () => {
     await fixture.fill(300)
     await cosignNewestCheckpoint(fixture.ledger, [client()])
     const putBack = await fixture.backup()
@@ -220,7 +220,7 @@ describe('witness client', () => {
     await expect(fixture.ledger.append({ kind: 'test' })).rejects.toThrow('as a witness can show')
   })
 
-  it('learns the same when the other history has already grown past what the witness saw', async () => {
+  it('learns of a restored ledger even if it has outgrown the cosigned size', async () => {
     await fixture.fill(300)
     const putBack = await fixture.backup()
     await fixture.fill(320)

@@ -46,8 +46,8 @@ function request(signer: NoteSigner, entry: string): string {
   })
 }
 
-describe('two logs of one name, of two nodes', () => {
-  it('are remembered each by itself, and neither takes the place of the other', async () => {
+describe('two logs of the same name from two nodes', () => {
+  it('are stored separately, and a fork of either is refused', async () => {
     expect(await storeOf('attic', attic).addCheckpoint(request(attic, 'a'))).toMatchObject({ ok: true })
     expect(await storeOf('cellar', cellar).addCheckpoint(request(cellar, 'b'))).toMatchObject({ ok: true })
     const shown = [storeOf('attic', attic).latest(ORIGIN), storeOf('cellar', cellar).latest(ORIGIN)]
@@ -64,7 +64,7 @@ describe('two logs of one name, of two nodes', () => {
     })
   })
 
-  it('are known by their keys, not by which of them comes first after a restart', async () => {
+  it('are distinguished by key, whichever comes first after a restart', async () => {
     await storeOf('attic', attic).addCheckpoint(request(attic, 'a'))
     await storeOf('cellar', cellar).addCheckpoint(request(cellar, 'b'))
     expect(await storeOf('cellar', cellar).addCheckpoint(request(cellar, 'c'))).toMatchObject({ ok: false })

@@ -62,22 +62,22 @@ function answer(
 }
 
 describe('witness', () => {
-  it('cosigns the first checkpoint of a log, and every extension of the last', () => {
+  it('cosigns the first checkpoint of a log and every extension of the last one', () => {
     expect(answer(0, sign(head(7)), undefined)).toBe(200)
     for (let from = 1; from <= 20; from++)
       for (let to = from; to <= 20; to++) expect(answer(from, sign(head(to)), from)).toBe(200)
   })
 
-  it('cosigns the empty tree, and the same tree again', () => {
+  it('cosigns the empty tree, and the same checkpoint again', () => {
     expect(answer(0, sign(head(0, EMPTY_TREE_ROOT)), undefined)).toBe(200)
     expect(answer(7, sign(head(7)), 7)).toBe(200)
   })
 
-  it('answers 400 to an old size above the new one', () => {
+  it('answers 400 to an old size above the new size', () => {
     expect(answer(8, sign(head(7)), 8, [])).toBe(400)
   })
 
-  it('answers 403 if no trusted key signed', () => {
+  it('answers 403 if no trusted key signed the checkpoint', () => {
     expect(answer(0, sign(head(7), stranger), undefined)).toBe(403)
     const changed = formatAddCheckpointRequest({ oldSize: 0, proof: [], signed: sign(head(7)) }).replace(
       '\n7\n',
@@ -91,13 +91,13 @@ describe('witness', () => {
     expect(answer(0, sign(checkpoint, unknown), undefined)).toBe(404)
   })
 
-  it('answers 409 and its own size to another old size', () => {
+  it('answers 409 with the size it knows to another old size', () => {
     expect(answer(0, sign(head(9)), 7)).toEqual([409, 7])
     expect(answer(8, sign(head(9)), 7)).toEqual([409, 7])
     expect(answer(3, sign(head(9)), undefined)).toEqual([409, 0])
   })
 
-  it('answers 422 to a proof that does not prove', () => {
+  it('answers 422 to an invalid consistency proof', () => {
     const other = computeLeafHash(toUtf8('other'))
     expect(answer(7, sign(head(9)), 7, [])).toBe(422)
     expect(answer(7, sign(head(9, other)), 7)).toBe(422)
@@ -125,7 +125,7 @@ describe('witness', () => {
     expect(parseAddCheckpointRequest(body, logs)).toMatchObject({ ok: false, fault: { status: 400 } })
   })
 
-  it('answers no request 200 in which one character was changed', () => {
+  it('never accepts a request in which one character was changed', () => {
     fc.assert(
       fc.property(fc.nat(good.length - 1), fc.constantFrom('A', '1', '\n', ' '), (at, character) => {
         fc.pre(good[at] !== character)
@@ -135,7 +135,7 @@ describe('witness', () => {
     )
   })
 
-  it('is monitored under the hash of the origin', () => {
+  it('publishes a log under the hash of its origin', () => {
     expect(formatCosignedCheckpointPath('example.com/log42')).toMatch(/^\/[0-9a-f]{64}\/checkpoint$/)
   })
 })

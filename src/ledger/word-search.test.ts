@@ -6,8 +6,8 @@ import { createWordPredicate, listHumanTextsInBody } from './word-search.ts'
 
 const bytes = (value: Json): Uint8Array => toUtf8(canonicalJson(value))
 
-describe('the words of a body', () => {
-  it('are what people wrote, in any script, with or without spaces', () => {
+describe('human texts in a body', () => {
+  it('are words in any script, but not ids, hashes, times and numbers', () => {
     const body = {
       title: 'Call Ada',
       assignee: 'ada@example.org',
@@ -23,7 +23,7 @@ describe('the words of a body', () => {
     )
   })
 
-  it('are also in JSON that is a string, one character of a script without spaces, and a telephone number', () => {
+  it('are also found in JSON inside a string, as one Chinese character and as a telephone number', () => {
     const answer = { content: [{ text: JSON.stringify({ title: 'Call Ada', by: ['李'] }) }], phone: '+491701234567' }
     expect(listHumanTextsInBody(bytes(answer)).toSorted()).toEqual(['+491701234567', 'Call Ada', '李'].toSorted())
     expect(listHumanTextsInBody(bytes(['21.5', '-3', '07:30:00', '2026-01-01', '1.2.3', 'x', 'On', 'done']))).toEqual(
@@ -61,7 +61,7 @@ describe('the words of a body', () => {
     ['Ada', JSON.stringify({ text: JSON.stringify({ name: 'x\nAda' }) }), true],
     ['a "quoted" one', JSON.stringify({ text: JSON.stringify({ name: 'a "quoted" one' }) }), true],
     ['小明', '{"name":"\\u5c0f\\u660e"}', true],
-  ])('%j are in %j: %s', (word, text, isThere) => {
+  ])('word %j is found in %j: %s', (word, text, isThere) => {
     expect(createWordPredicate([word])(bytes({ any: [text] }))).toBe(isThere)
   })
 })

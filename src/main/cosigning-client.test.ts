@@ -16,8 +16,8 @@ beforeEach(async () => {
 })
 afterEach(() => fixture.remove())
 
-describe('cosigning', () => {
-  it('signs in its next round what was recorded while a witness was asked', async () => {
+describe('witness cosigning job', () => {
+  it('signs an entry appended during a round in the next round', async () => {
     const { ledger, clock } = fixture
     let meanwhile: Promise<unknown> | undefined
     const signer = createCosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => {
@@ -40,7 +40,7 @@ describe('cosigning', () => {
     database.close()
   })
 
-  it('logs once that a witness cannot be reached, however often it is asked', async () => {
+  it('logs an unreachable witness once, however often it is tried', async () => {
     const { key } = createCosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 0)
     // Nobody listens at port 1.
     const witnesses = [{ vkey: formatVerifierKey(key), url: 'http://127.0.0.1:1' }]
@@ -55,7 +55,7 @@ describe('cosigning', () => {
     expect(warnings).toEqual(['a witness did not cosign; it is asked again each time'])
   })
 
-  it('refuses the key of a log in the place of a witness, which could never cosign', () => {
+  it('refuses the key of a log as the key of a witness', () => {
     const vkey = formatVerifierKey(fixture.signer.key)
     const config = configSchema.parse({ ledger: { witnesses: [{ vkey, url: 'http://192.0.2.1' }] } })
     expect(createWitnessCosigningJob(config, fixture.ledger, silentLogger)).toMatchObject({
@@ -64,7 +64,7 @@ describe('cosigning', () => {
     })
   })
 
-  it('refuses a text that is not a key', () => {
+  it('refuses a witness key that is not a key', () => {
     const config = configSchema.parse({ ledger: { witnesses: [{ vkey: 'none', url: 'http://192.0.2.1' }] } })
     expect(createWitnessCosigningJob(config, fixture.ledger, silentLogger)).toMatchObject({
       ok: false,

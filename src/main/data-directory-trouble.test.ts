@@ -15,8 +15,8 @@ function troubleOf(act: () => unknown): string | undefined {
   }
 }
 
-describe('data trouble', () => {
-  it('is a sentence about the directory, about what is in it and about what it is in', () => {
+describe('explanation of a data directory error', () => {
+  it('covers the directory, the paths in it and the path to it', () => {
     for (const path of ['/data/home', '/data/home/keys', '/data'])
       expect(explainDataDirectoryTrouble(errorWith({ code: 'EROFS', path }), '/data/home')).toContain(
         'mounted read-only',
@@ -26,20 +26,20 @@ describe('data trouble', () => {
     ).toContain('a file in its place')
   })
 
-  it('is a sentence even if no remedy is known', () => {
+  it('is given even if no remedy is known', () => {
     const unknown = errorWith({ code: 'EXDEV', path: '/data/home' })
     expect(explainDataDirectoryTrouble(unknown, '/data/home')).toBe('/data/home cannot be used (the system says so).')
   })
 
   // `node -e "fs.writeFileSync(fd, …)"` on a full tmpfs: code ENOSPC, syscall write, no path.
-  it('says that the disk is full also where the system names no file', () => {
+  it('says that the disk is full, also when the error names no path', () => {
     const full = errorWith({ code: 'ENOSPC', errno: -28, syscall: 'write' })
     expect(explainDataDirectoryTrouble(full, '/data/home')).toContain('is full')
     const database = errorWith({ code: 'ERR_SQLITE_ERROR', errcode: 13 })
     expect(explainDataDirectoryTrouble(database, '/data/home')).toContain('is full')
   })
 
-  it('says that a file is no database, whatever extended code SQLite gives', () => {
+  it('says that a file is not a database, for every extended SQLite code', () => {
     for (const errcode of [26, 11, 11 | (3 << 8)])
       expect(explainDataDirectoryTrouble(errorWith({ code: 'ERR_SQLITE_ERROR', errcode }), '/data/home')).toContain(
         'from a backup',
@@ -49,7 +49,7 @@ describe('data trouble', () => {
     )
   })
 
-  it('says so of a number that another program wrote, which node:sqlite does not read', () => {
+  it('covers a number in a database that node:sqlite cannot read', () => {
     const file = new DatabaseSync(':memory:')
     file.exec('CREATE TABLE t (n INTEGER PRIMARY KEY); INSERT INTO t VALUES (9007199254740993)')
     const read = (): unknown => file.prepare('SELECT n FROM t').all()
@@ -58,7 +58,7 @@ describe('data trouble', () => {
     expect(explainDataDirectoryTrouble(new RangeError('too large'), '/data/home')).toBeUndefined()
   })
 
-  it('does not explain programming errors and errors of other paths', () => {
+  it('is not given for programming errors and for errors of other paths', () => {
     expect(explainDataDirectoryTrouble(new TypeError('x is undefined'), '/data/home')).toBeUndefined()
     expect(
       explainDataDirectoryTrouble(errorWith({ code: 'EACCES', path: '/data/homestead' }), '/data/home'),

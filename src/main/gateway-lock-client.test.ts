@@ -47,8 +47,8 @@ async function isTaken(): Promise<boolean> {
   return lock.ok
 }
 
-describe('the lock of a data directory whose file was moved away', () => {
-  it('is refused while the gateway that its note names answers', async () => {
+describe('data directory lock whose file was moved away', () => {
+  it('is refused while the gateway in the note answers', async () => {
     write({})
     expect(await takeGatewayLock(data)).toMatchObject({
       ok: false,
@@ -59,7 +59,7 @@ describe('the lock of a data directory whose file was moved away', () => {
     expect(await isTaken()).toBe(true)
   })
 
-  it('is taken where the note outlived its gateway, or no gateway wrote it', async () => {
+  it('is taken when the gateway in the note has ended or the note is not authentic', async () => {
     write({ pid: process.pid })
     expect(await isTaken()).toBe(true)
     write({}, mintAccessToken())

@@ -14,7 +14,7 @@ afterEach(() => rmSync(root, { recursive: true }))
 
 describe('key files', () => {
   it.each(['node.key', 'owner.token', 'console.link', 'community.key', 'community.key.1a2b3c4d'])(
-    'that others may read are found: %s',
+    'readable by others are reported: %s',
     (name) => {
       const path = join(root, 'keys', name)
       writeFileSync(path, 'secret', { mode: 0o600 })

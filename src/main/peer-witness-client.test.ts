@@ -59,14 +59,14 @@ function tamper(sql: string): void {
 
 const statusOf = async (node: string): Promise<number> => (await witness.service.addCheckpoint(node, '')).status
 
-describe('a peer witness', () => {
-  it('serves nodes whose ledgers have the same name', async () => {
+describe('peer witness', () => {
+  it('serves two nodes whose ledgers have the same name', async () => {
     origins = { [attic]: 'hearthbus.local/home', [cellar]: 'hearthbus.local/home' }
     // What they send is no checkpoint; a log that is not served would be 404.
     expect([await statusOf(attic), await statusOf(cellar)]).toEqual([400, 400])
   })
 
-  it('remembers eight names of the ledger of one node, and takes no ninth', async () => {
+  it('accepts eight ledger names of one node and refuses a ninth', async () => {
     const statuses: number[] = []
     for (let number = 1; number <= 9; number++) {
       origins = { [attic]: `hearthbus.local/${number}` }
@@ -75,7 +75,7 @@ describe('a peer witness', () => {
     expect(statuses).toEqual([400, 400, 400, 400, 400, 400, 400, 400, 404])
   })
 
-  it('cosigns no fork after its table was emptied, while it runs or after a stop', async () => {
+  it('refuses a fork after its table was emptied, also after a restart', async () => {
     expect(await addTree('a')).toBe('cosigned')
     tamper('DELETE FROM witness_checkpoint')
     // C2SP tlog-witness: a conflict answers with the size that is remembered.
@@ -85,7 +85,7 @@ describe('a peer witness', () => {
     expect(await addTree('b')).toBe('409 1')
   })
 
-  it('has on record what it cosigned, and once an hour what it cosigned since', async () => {
+  it('records once in its own ledger what it cosigned', async () => {
     expect(await addTree('a')).toBe('cosigned')
     await witness.cosign()
     await witness.cosign()
@@ -96,7 +96,7 @@ describe('a peer witness', () => {
     ])
   })
 
-  it('does not believe a row that it did not sign itself', async () => {
+  it('refuses a stored checkpoint without its own signature', async () => {
     expect(await addTree('a')).toBe('cosigned')
     tamper('UPDATE witness_checkpoint SET note = substr(note, 1, instr(note, char(10) || char(10)) + 1)')
     await expect(addTree('b')).rejects.toThrow('cannot be read')

@@ -4,8 +4,8 @@ import { formatRunningGatewayNote, parseRunningGatewayNote } from './running-gat
 
 const NOTE = { url: 'http://127.0.0.1:8123', pid: 7, version: '1.0.0' }
 
-describe('the note of a running gateway', () => {
-  it('is authenticated with the owner’s token', () => {
+describe('note of a running gateway', () => {
+  it('has a MAC under the owner token', () => {
     const text = '{"pid":7,"url":"http://127.0.0.1:8123","version":"1.0.0"}'
     const mac = createHmac('sha256', 'hb_owner').update(`hearthbus gateway note v1\n${text}`).digest('hex')
     expect(JSON.parse(formatRunningGatewayNote(NOTE, 'hb_owner'))).toEqual({ ...NOTE, mac })
@@ -17,12 +17,12 @@ describe('the note of a running gateway', () => {
     ['another process', { pid: 8 }],
     ['no authenticator', { mac: undefined }],
     ['an authenticator that is not a text', { mac: 7 }],
-  ])('with %s is not believed by a command that would show that token', (_, change) => {
+  ])('with %s is refused by a reader that has the owner token', (_, change) => {
     const text = JSON.stringify({ ...JSON.parse(formatRunningGatewayNote(NOTE, 'hb_owner')), ...change })
     expect(parseRunningGatewayNote(text, 'hb_owner')).toBeUndefined()
   })
 
-  it('is read by a caller that has no credential of the owner’s to lose', () => {
+  it('is read without its MAC by a caller that has no owner token', () => {
     expect(parseRunningGatewayNote(JSON.stringify(NOTE), undefined)).toEqual(NOTE)
     expect(parseRunningGatewayNote('{"url":', undefined)).toBeUndefined()
   })

@@ -6,7 +6,7 @@ import { createServiceProbe } from './service-probe.ts'
 const health = (status: ServiceHealth['status']): ServiceHealth => ({ status, details: {} })
 
 describe('service probe', () => {
-  it('names services whose test fails or throws, and tests no others', async () => {
+  it('returns the services whose probe fails or throws, and probes no others', async () => {
     const failing = createServiceProbe(
       [
         { name: 'sound', probe: async () => health('ok') },
@@ -20,7 +20,7 @@ describe('service probe', () => {
     expect(await failing()).toEqual(['broken', 'confused'])
   })
 
-  it('runs one test for all requests within a few seconds', async () => {
+  it('runs one probe for all requests within five seconds', async () => {
     const clock = manualClock()
     let looks = 0
     let status: ServiceHealth['status'] = 'ok'

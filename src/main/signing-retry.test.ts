@@ -37,7 +37,7 @@ function allowSignature(): void {
 }
 
 describe('a checkpoint that cannot be stored', () => {
-  it('is recorded once, is retried, and its end is recorded', async () => {
+  it('is recorded once, retried, and recorded again when signing resumes', async () => {
     await retry()
     expect(rig.entries('signing.failed')).toEqual([])
     const signed = rig.ledger.latestCheckpoint()?.checkpoint.size
@@ -54,7 +54,7 @@ describe('a checkpoint that cannot be stored', () => {
     expect(rig.ledger.signingOutage()).toBeUndefined()
   })
 
-  it('is in the health of the node and a finding, while it lasts', async () => {
+  it('is reported in the health of the node and as a finding until signing resumes', async () => {
     await preventSignature()
     const health = (): string => JSON.stringify(rig.service.health())
     expect(health()).toContain('entries are not signed')
@@ -66,7 +66,7 @@ describe('a checkpoint that cannot be stored', () => {
     expect(await rig.data('ledger_verify', { full: true })).toMatchObject({ valid: true, findings: [] })
   })
 
-  it('stops changes after ten minutes, but neither reads nor records', async () => {
+  it('makes the node refuse changes after ten minutes, but neither reads nor records', async () => {
     await preventSignature()
     rig.clock.advance(9 * 60_000)
     expect(await rig.through('light.set')).toMatchObject({ ok: true })
@@ -83,7 +83,7 @@ describe('a checkpoint that cannot be stored', () => {
     expect(await rig.through('light.set')).toMatchObject({ ok: true })
   })
 
-  it('stops changes after ten thousand entries', async () => {
+  it('makes the node refuse changes after 10,000 unsigned entries', async () => {
     await preventSignature()
     await Promise.all(Array.from({ length: 10_001 }, () => rig.ledger.append({ kind: 'test' })))
     expect(await rig.through('light.set')).toMatchObject({ ok: false })

@@ -36,8 +36,8 @@ class Conversation {
   }
 }
 
-describe('calls of a voice backend', () => {
-  it('answer a call that is asked again after it was late with the outcome of the first, and run it once', async () => {
+describe('calls from a voice backend', () => {
+  it('answer a repeated call with the outcome of the late first one, which runs once', async () => {
     const talk = new Conversation()
     const first = talk.ask(1)
     await talk.endPatience()
@@ -53,7 +53,7 @@ describe('calls of a voice backend', () => {
     expect(talk.runs).toBe(2)
   })
 
-  it('keep the outcome of a late call for a minute, and for no other arguments', async () => {
+  it('keep the outcome of a late call for one minute, and only for the same arguments', async () => {
     const talk = new Conversation()
     const first = talk.ask(1)
     await talk.endPatience()
@@ -68,7 +68,7 @@ describe('calls of a voice backend', () => {
     expect(await evening).toContain('in the evening')
   })
 
-  it('run the same call twice where both are asked at once, and withdraw all of one id', async () => {
+  it('run two simultaneous calls with one id separately, and cancel both by that id', async () => {
     const talk = new Conversation()
     void talk.ask(1)
     void talk.ask(1)
@@ -77,7 +77,7 @@ describe('calls of a voice backend', () => {
     expect(talk.signals.map(({ aborted }) => aborted)).toEqual([true, true])
   })
 
-  it('are sixteen at most', async () => {
+  it('are limited to sixteen at the same time', async () => {
     const talk = new Conversation()
     for (let id = 0; id < 16; id++) void talk.ask(id, `scene ${id}`)
     expect(await talk.ask(16, 'one more')).toContain('Too much is going on')

@@ -28,7 +28,7 @@ function catalogue(style: 'dots' | 'underscore' = 'dots'): McpCatalogue {
 }
 
 describe('catalogue', () => {
-  it('lists a tool with its schemas and with hints that follow from its effect', () => {
+  it('lists a tool with its schemas and with hints derived from its effect', () => {
     const { tools } = catalogue().list('tools/list') as unknown as { tools: readonly object[] }
     expect(tools).toHaveLength(2)
     expect(tools[0]).toEqual({
@@ -41,7 +41,7 @@ describe('catalogue', () => {
     })
   })
 
-  it('shows a tool as the same object for as long as its offer, its name and its nodes are the same', () => {
+  it('lists the identical object for a tool until its offer, its name or its nodes change', () => {
     const toolsOf = (...wanted: readonly Offer[]) =>
       buildCatalogue(wanted, { ...catalogue().view, nodesOffering: () => nodes }).list('tools/list')[
         'tools'
@@ -62,11 +62,11 @@ describe('catalogue', () => {
     ['writes', { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }],
     ['sensitive', { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }],
     ['admin', { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }],
-  ] as const)('hints for what %s', (effect, hints) => {
+  ] as const)('derives the MCP hints of a tool from its effect %s', (effect, hints) => {
     expect(toToolAnnotations(effect, false)).toEqual(hints)
   })
 
-  it('lists resources, templates and prompts, and no services', () => {
+  it('lists resources, templates and prompts, but no services', () => {
     const dots = catalogue()
     expect(dots.list('resources/list')).toMatchObject({
       resources: [{ uri: 'r://one', name: 'one', mimeType: 'text/plain' }],
@@ -78,7 +78,7 @@ describe('catalogue', () => {
     expect(JSON.stringify(dots.list('tools/list'))).not.toContain('inner')
   })
 
-  it('lists everything else where a template of another node is not understood', () => {
+  it('leaves out a resource template that it cannot parse, and lists the rest', () => {
     const strange = offer({ name: 'x', face: { kind: 'resource', uri: 'x://{x*}', mimeType: 'text/plain' } })
     const view = { principal: agent, profileName: 'all', profiles: [everything], style: 'dots' } as const
     const built = buildCatalogue([...offers, strange], view)
@@ -87,7 +87,7 @@ describe('catalogue', () => {
     expect(built.resource('x://1')).toBeUndefined()
   })
 
-  it('finds tools and prompts under either spelling, and a resource before a template', () => {
+  it('finds tools and prompts under either spelling, and resources before templates', () => {
     const underscore = catalogue('underscore')
     expect(underscore.list('tools/list')).toMatchObject({ tools: [{ name: 'a_read' }, { name: 'a_write' }] })
     expect(underscore.canonicalTool('a_read')).toBe('a.read')
@@ -98,12 +98,12 @@ describe('catalogue', () => {
     expect(underscore.resource('x://two')).toBeUndefined()
   })
 
-  it('knows which arguments of a tool are repeated in headers', () => {
+  it('knows which arguments of a tool are mirrored in headers', () => {
     expect(catalogue().tool('a.read')?.headers).toEqual([{ path: ['x'], name: 'X', type: 'string' }])
   })
 })
 
-describe('catalogues', () => {
+describe('catalogue cache', () => {
   let now: readonly Offer[] = offers
   const families = ['sleeping']
   const catalogues = createCatalogueCache({
@@ -113,7 +113,7 @@ describe('catalogues', () => {
   })
   const scope = { profile: undefined, style: 'dots' } as const
 
-  it('are made once for each kind of caller and each scope, until the offers change', () => {
+  it('builds one catalogue per role and scope until the offers change', () => {
     const first = catalogues.find(agent, scope)
     expect(catalogues.find({ ...agent, id: 'another', client: 'x' }, scope)).toBe(first)
     expect(catalogues.find({ ...agent, role: 'observer' }, scope)).not.toBe(first)
@@ -123,14 +123,14 @@ describe('catalogues', () => {
     expect(catalogues.find(agent, scope)).not.toBe(first)
   })
 
-  it('exist for each family, also one without offers, and for no other name', () => {
+  it('has a profile for each family, even without offers, and for no other name', () => {
     expect(catalogues.find(agent, { ...scope, profile: 'plain' })).toBeTypeOf('object')
     expect(catalogues.find(agent, { ...scope, profile: 'sleeping' })).toBeTypeOf('object')
     expect(catalogues.find(agent, { ...scope, profile: 'nobody' })).toBe('no-such-profile')
     expect(plainFamily.name).toBe('plain')
   })
 
-  it('show a narrowed token the union of its profiles, and only those scopes', () => {
+  it('gives a narrowed token the union of its profiles, and refuses other profiles', () => {
     const narrowed: FacePrincipal = { ...agent, restrictions: { profiles: ['read', 'sleeping'] } }
     const found = catalogues.find(narrowed, scope) as McpCatalogue
     expect(found.list('tools/list')).toEqual({ tools: [] })
@@ -138,7 +138,7 @@ describe('catalogues', () => {
     expect(catalogues.find(narrowed, { ...scope, profile: 'all' })).toBe('not-for-this-token')
   })
 
-  it('are empty for a scope whose profile is gone', () => {
+  it('returns an empty catalogue for a profile that no longer exists', () => {
     now = []
     expect(catalogues.current(agent, { ...scope, profile: 'plain' }).list('tools/list')).toEqual({ tools: [] })
   })

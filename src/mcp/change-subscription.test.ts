@@ -12,8 +12,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('changes', () => {
-  it('tell which list changed, once for what happens at once, until stopped', async () => {
+describe('change subscription', () => {
+  it('reports which list changed, once for simultaneous changes, until it is stopped', async () => {
     const { bus } = recordedBus()
     const heard: string[] = []
     const stop = subscribeToChanges(bus, { onList: (kind) => heard.push(kind), onResource: (uri) => heard.push(uri) })
@@ -30,7 +30,7 @@ describe('changes', () => {
     expect(heard).toEqual(['tool', 'prompt', 'a://b'])
   })
 
-  it('tell of a thousand tools that come one by one a few times, and of the last one, too', async () => {
+  it('reports a thousand consecutive registrations in a few notifications, including the last', async () => {
     const { bus } = recordedBus()
     const heard: number[] = []
     const stop = subscribeToChanges(bus, { onList: () => heard.push(bus.offers().length), onResource: () => undefined })
@@ -43,7 +43,7 @@ describe('changes', () => {
     stop()
   })
 
-  it('tell twice a second of devices that come back one by one, at once of the first and at last of the last', async () => {
+  it('reports the first change at once and later ones at most twice per second', async () => {
     vi.useFakeTimers()
     const { bus } = recordedBus()
     const heard: number[] = []
@@ -57,7 +57,7 @@ describe('changes', () => {
     stop()
   })
 
-  it('tell when another node offers a tool as well: its list shows how to say which', async () => {
+  it('reports when another node offers or withdraws a tool, because the schema then names the nodes', async () => {
     const { bus } = recordedBus()
     bus.registerCapability(tool)
     const heard: string[] = []

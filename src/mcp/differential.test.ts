@@ -172,33 +172,36 @@ describe('the gateway and the MCP SDK give the same answer to', () => {
     ['a tool with a name beyond ASCII', call('naïve.café')],
     ['a tool without arguments', call('echo')],
     ['a tool that fails', call('broken')],
-    ['a tool with a picture', call('image')],
-    ['a tool that nobody offers', call('nothing')],
-    ['a tool called like a property', call('constructor')],
-    ['a tool that speaks to nobody', call('noisy')],
+    ['a tool that returns an image', call('image')],
+    ['an unknown tool', call('nothing')],
+    ['a tool named like an object property', call('constructor')],
+    ['a tool that logs to a client that asked for no logs', call('noisy')],
     ['progress', call('noisy', {}, { ...META, progressToken: 'p' })],
     ['progress by number', call('noisy', {}, { ...META, progressToken: 0 })],
     ['logs', call('noisy', {}, { ...META, [LOG_LEVEL]: 'warning' })],
-    ['all of it', call('noisy', {}, { ...META, progressToken: 7, [LOG_LEVEL]: 'debug' })],
-    ['a question', call('asking')],
-    ['a question to a client without forms', call('asking', {}, { ...META, [CAPABILITIES]: {} })],
+    ['progress and logs together', call('noisy', {}, { ...META, progressToken: 7, [LOG_LEVEL]: 'debug' })],
+    ['an elicitation', call('asking')],
+    ['an elicitation of a client that cannot answer it', call('asking', {}, { ...META, [CAPABILITIES]: {} })],
     [
-      'a question to a client with links only',
+      'an elicitation by a client that supports URLs only',
       call('asking', {}, { ...META, [CAPABILITIES]: { elicitation: { url: {} } } }),
     ],
-    ['an answer', asked('tools/call', { name: 'asking', inputResponses: { name: { action: 'accept' } } })],
     [
-      'a wrapped answer',
+      'a retry with an input response',
+      asked('tools/call', { name: 'asking', inputResponses: { name: { action: 'accept' } } }),
+    ],
+    [
+      'a retry with a wrapped input response',
       asked('tools/call', { name: 'asking', inputResponses: { name: { method: 'x', result: {} } } }),
     ],
-    ['a state that nobody sealed', asked('tools/call', { name: 'asking', requestState: 'x' })],
-    ['a state that is not a text', asked('tools/call', { name: 'asking', requestState: 7 })],
-    ['answers that are none', asked('tools/call', { name: 'asking', inputResponses: 7 })],
-    ['the tools', asked('tools/list')],
-    ['the resources', asked('resources/list')],
-    ['the templates', asked('resources/templates/list')],
-    ['the prompts', asked('prompts/list')],
-    ['a page that does not exist', asked('tools/list', { cursor: 'next' })],
+    ['a request state without a seal', asked('tools/call', { name: 'asking', requestState: 'x' })],
+    ['a request state that is not a string', asked('tools/call', { name: 'asking', requestState: 7 })],
+    ['input responses that are not an object', asked('tools/call', { name: 'asking', inputResponses: 7 })],
+    ['a list of tools', asked('tools/list')],
+    ['a list of resources', asked('resources/list')],
+    ['a list of resource templates', asked('resources/templates/list')],
+    ['a list of prompts', asked('prompts/list')],
+    ['a list with an unknown cursor', asked('tools/list', { cursor: 'next' })],
     ['a resource', asked('resources/read', { uri: 'test://things/7' })],
     ['a resource that does not exist', asked('resources/read', { uri: 'test://nothing' })],
     ['a resource that may not be read', asked('resources/read', { uri: 'test://secret' })],
@@ -215,12 +218,15 @@ describe('the gateway and the MCP SDK give the same answer to', () => {
       'a completion of a template',
       asked('completion/complete', { ref: { type: 'ref/resource', uri: 'x' }, argument: { name: 'a', value: '' } }),
     ],
-    ['a trace', call('echo', {}, { ...META, traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' })],
-    ['space around a header', withHeaders(call('echo'), { 'mcp-name': '  echo ' })],
-    ['a name in a sentinel', withHeaders(call('echo'), { 'mcp-name': '=?base64?ZWNobw==?=' })],
-    ['a charset', withHeaders(call('echo'), { 'content-type': 'application/json; charset=utf-8' })],
-    ['an id of text', { ...call('echo'), body: { ...(call('echo').body as object), id: 'abc' } }],
-    ['an id of nought', { ...call('echo'), body: { ...(call('echo').body as object), id: 0 } }],
+    [
+      'a call with a traceparent',
+      call('echo', {}, { ...META, traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' }),
+    ],
+    ['white space around a header value', withHeaders(call('echo'), { 'mcp-name': '  echo ' })],
+    ['a name in Base64 in a header', withHeaders(call('echo'), { 'mcp-name': '=?base64?ZWNobw==?=' })],
+    ['a charset in the content type', withHeaders(call('echo'), { 'content-type': 'application/json; charset=utf-8' })],
+    ['a request id that is a string', { ...call('echo'), body: { ...(call('echo').body as object), id: 'abc' } }],
+    ['a request id of 0', { ...call('echo'), body: { ...(call('echo').body as object), id: 0 } }],
   ])('%s', async (_, probe) => {
     const { ours, theirs } = await both(probe)
     expect(ours).toEqual(theirs)
@@ -299,7 +305,7 @@ describe('the gateway and the MCP SDK refuse in the same way', () => {
     expect(ours).toEqual(theirs)
   })
 
-  it('to answer a notification, which they take', async () => {
+  it('and accept a notification in the same way', async () => {
     const { ours, theirs } = await both({
       headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'notifications/cancelled' },
       body: { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } },
@@ -308,15 +314,15 @@ describe('the gateway and the MCP SDK refuse in the same way', () => {
   })
 })
 
-describe('the gateway and the MCP SDK treat alike', () => {
-  it('not a key that would replace a prototype, which only the SDK lets pass', async () => {
+describe('a malformed request to the gateway and to the MCP SDK', () => {
+  it('gets a parse error from the gateway for a __proto__ key, which the SDK accepts as JSON', async () => {
     const body = { jsonrpc: { ['__proto__']: '' }, id: 1, method: 'tools/call', params: { name: 'echo', _meta: META } }
     const { ours, theirs } = await both({ headers: call('echo').headers ?? {}, body })
     expect(ours).toMatchObject({ status: 400, messages: [{ error: { code: -32_700 } }] })
     expect(theirs).toMatchObject({ status: 400, messages: [{ error: { code: -32_600 } }] })
   })
 
-  it('any good request with one part replaced', async () => {
+  it('gets the same answer from both for any valid request with one part replaced', async () => {
     const part = fc.constantFrom(
       'jsonrpc',
       'id',
@@ -345,7 +351,7 @@ describe('the gateway and the MCP SDK treat alike', () => {
   })
 })
 
-describe('arguments repeated in headers, to the gateway and to the MCP SDK,', () => {
+describe('arguments mirrored in headers, checked by the gateway and by the MCP SDK:', () => {
   let strict: typeof referee
   beforeAll(async () => {
     const inputSchema = z.object({
@@ -395,7 +401,7 @@ describe('arguments repeated in headers, to the gateway and to the MCP SDK,', ()
     expect(await codes(house.url, probe)).toEqual(expected)
   })
 
-  it('are compared on the way through the SDK, too', async () => {
+  it('are also compared when the SDK serves the request', async () => {
     // Answers that are none make a request odd, and the SDK serves it.
     const odd = asked('tools/call', { name: 'regional', arguments: { region: 'eu' }, inputResponses: 7 })
     expect(await codes(house.url, withHeaders(odd, { 'mcp-param-region': 'eu' }))).toEqual([200, undefined])

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseMcpEndpoint } from './catalogue.ts'
 
-describe('scope', () => {
+describe('MCP endpoint scope', () => {
   it.each([
     ['/mcp', { profile: undefined, style: 'dots' }],
     ['/mcp/', { profile: undefined, style: 'dots' }],
@@ -11,7 +11,7 @@ describe('scope', () => {
     ['/mcp?node=ed25519%3AAAAA-_', { profile: undefined, style: 'dots', node: 'ed25519:AAAA-_' }],
     ['/mcp?node=the+old+attic', { profile: undefined, style: 'dots', node: 'the old attic' }],
     ['/mcp/my-heating', { profile: 'my-heating', style: 'dots' }],
-  ])('%s leads somewhere', (url, scope) => {
+  ])('is parsed from %s', (url, scope) => {
     expect(parseMcpEndpoint(url)).toEqual({ ok: true, value: scope })
   })
 
@@ -24,7 +24,7 @@ describe('scope', () => {
     ['/mcp?node=', 400],
     ['/mcp?node=%0A', 400],
     [`/mcp?node=${'x'.repeat(129)}`, 400],
-  ])('%s leads nowhere', (url, status) => {
+  ])('is refused for %s', (url, status) => {
     expect(parseMcpEndpoint(url)).toMatchObject({ ok: false, fault: { status } })
   })
 })

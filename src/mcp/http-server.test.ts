@@ -44,7 +44,7 @@ function names({ messages: [message] }: Awaited<ReturnType<typeof hear>>): reado
 }
 
 describe('a tool called over HTTP', () => {
-  it('answers with structured content, its text and who answered', async () => {
+  it('answers with structured content, its text and the node that answered', async () => {
     const { url, bus } = await open([echo])
     const { status, messages } = await hear(
       url,
@@ -70,7 +70,7 @@ describe('a tool called over HTTP', () => {
     ])
   })
 
-  it('reaches the bus with who asks, through what, and in which trace', async () => {
+  it('passes caller, channel and trace on to the bus', async () => {
     const { url, calls } = await open([echo])
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
     await hear(url, modernRequest('tools/call', { name: 'test.echo' }, { traceparent }))
@@ -89,7 +89,7 @@ describe('a tool called over HTTP', () => {
     expect(calls.map((call: Call) => call.capability)).toEqual(['no.such'])
   })
 
-  it('gets suggestions for a misspelt name, in either spelling', async () => {
+  it('is answered with suggestions for a misspelt name, in either spelling', async () => {
     const { url } = await open([echo])
     for (const name of ['test.ecko', 'test_ecko', 'echo']) {
       const { messages } = await hear(url, modernRequest('tools/call', { name }))
@@ -97,7 +97,7 @@ describe('a tool called over HTTP', () => {
     }
   })
 
-  it('is refused when the endpoint’s node does not exist', async () => {
+  it('is refused when the node in the endpoint does not exist', async () => {
     const { url } = await open([echo])
     const message = 'No node is called "attik" here; there is test-node.'
     for (const request of [modernRequest('tools/list'), modernRequest('tools/call', { name: 'test.echo' })]) {
@@ -108,7 +108,7 @@ describe('a tool called over HTTP', () => {
     expect(messages[0]).toMatchObject({ result: { tools: [{ name: 'test.echo' }] } })
   })
 
-  it('cannot be something on the bus that is no tool, nor a name without end', async () => {
+  it('is refused when the name belongs to a service or resource, or is too long', async () => {
     let ran = false
     const run = () => {
       ran = true
@@ -124,7 +124,7 @@ describe('a tool called over HTTP', () => {
     expect(ran).toBe(false)
   })
 
-  it('is withdrawn when the client closes the response', async () => {
+  it('is cancelled when the client closes the response', async () => {
     const { endless, begun, withdrawn } = endlessCapability()
     const { url } = await open([endless])
     const leave = new AbortController()
@@ -135,7 +135,7 @@ describe('a tool called over HTTP', () => {
     await withdrawn
   })
 
-  it('streams progress and wanted logs before its result', async () => {
+  it('streams progress and requested logs before its result', async () => {
     const noisy = capability({ name: 'noisy' }, ({ interaction }) => {
       interaction?.progress?.(1, 3)
       interaction?.progress?.(1, 3)
@@ -154,7 +154,7 @@ describe('a tool called over HTTP', () => {
     ])
   })
 
-  it('becomes a stream when its answer takes long', async () => {
+  it('is answered as a stream when it takes long', async () => {
     let finish: () => void = () => undefined
     const slow = capability(
       { name: 'slow' },
@@ -167,7 +167,7 @@ describe('a tool called over HTTP', () => {
     expect(await events(response)()).toMatchObject({ id: 1, result: { structuredContent: { data: 'at last' } } })
   })
 
-  it('reveals no internals when a handler throws', async () => {
+  it('reveals no internal error text when the handler throws', async () => {
     const { url } = await open([
       capability({ name: 'bug' }, () => {
         throw new Error('secret path /etc')
@@ -180,13 +180,13 @@ describe('a tool called over HTTP', () => {
 })
 
 describe('lists over HTTP', () => {
-  it('may be kept by the asker for a minute', async () => {
+  it('may be cached by the client for a minute', async () => {
     const { url } = await open([echo])
     const { messages } = await hear(url, modernRequest('tools/list'))
     expect(messages[0]).toMatchObject({ result: { ttlMs: 60_000, cacheScope: 'private', resultType: 'complete' } })
   })
 
-  it('are spelt with underscores on request, and either spelling is called', async () => {
+  it('use underscores on request, and tools can be called by either name', async () => {
     const { url, calls } = await open([echo])
     expect(names(await hear(`${url}?names=underscore`, modernRequest('tools/list')))).toEqual(['test_echo'])
     await hear(url, modernRequest('tools/call', { name: 'test_echo' }))
@@ -207,7 +207,7 @@ describe('lists over HTTP', () => {
     expect(calls.map((call: Call) => call.capability)).toEqual(['test.write@read'])
   })
 
-  it('hold what the role and the token allow, and a narrowed token stays in its profiles', async () => {
+  it('contain what the role and the token allow, within the profiles of a narrowed token', async () => {
     let principal: FacePrincipal = { ...agent, role: 'observer' }
     const { url } = await open([echo, write], { authenticate: () => ok(principal) })
     expect(names(await hear(url, modernRequest('tools/list')))).toEqual(['test.echo'])
@@ -218,7 +218,7 @@ describe('lists over HTTP', () => {
     expect(messages[0]).toMatchObject({ error: { code: -32_602, message: 'Unknown tool: test.write' } })
   })
 
-  it('are new as soon as something is registered', async () => {
+  it('are updated as soon as a capability is registered', async () => {
     const { url, bus } = await open([echo])
     await hear(url, modernRequest('tools/list'))
     bus.registerCapability(write)
@@ -231,7 +231,7 @@ describe('subscriptions over HTTP', () => {
     return fetch(url, { ...modernRequest('subscriptions/listen', { notifications }), signal: signal ?? null })
   }
 
-  it('hear of lists and resources that they asked for', async () => {
+  it('receive the list and resource changes that they requested', async () => {
     const { url, bus } = await open([echo, resource])
     const next = events(await subscribe(url, { toolsListChanged: true, resourceSubscriptions: ['test://a'] }))
     expect(await next()).toMatchObject({ method: 'notifications/subscriptions/acknowledged' })
@@ -241,13 +241,13 @@ describe('subscriptions over HTTP', () => {
     expect(await next()).toMatchObject({ method: 'notifications/tools/list_changed' })
   })
 
-  it('do not hear of resources that they could not read', async () => {
+  it('receive no changes of resources outside their catalogue', async () => {
     const { url } = await open([echo, resource])
     const next = events(await subscribe(`${url}/read`, { toolsListChanged: true, resourceSubscriptions: ['test://b'] }))
     expect(await next()).toMatchObject({ params: { notifications: { toolsListChanged: true } } })
   })
 
-  it('are bounded for each principal, and one that ends makes room', async () => {
+  it('are limited per principal, and one that ends makes room', async () => {
     const { url } = await open([echo], { limits: { maxSubscriptionsPerPrincipal: 1 } })
     const leave = new AbortController()
     await events(await subscribe(url, { toolsListChanged: true }, leave.signal))()
@@ -267,8 +267,8 @@ describe('subscriptions over HTTP', () => {
   })
 })
 
-describe('requests that are not let in', () => {
-  it('get an answer that names the missing credential', async () => {
+describe('a refused HTTP request', () => {
+  it('is answered with status 401 and a challenge when a credential is missing', async () => {
     const challenge = 'Bearer realm="hearthbus"'
     const { url, calls } = await open([echo], {
       authenticate: () => fail({ status: 401, message: 'A token is needed.', challenge }),
@@ -284,14 +284,14 @@ describe('requests that are not let in', () => {
     ['no JSON', '{"jsonrpc"', 'The text is not valid JSON.'],
     ['nesting without end', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'deeper than 64 levels'],
     ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'not valid UTF-8'],
-  ])('are told what is wrong with their JSON: %s', async (_, body, reason) => {
+  ])('is told what is wrong with its JSON: %s', async (_, body, reason) => {
     const { url } = await open([echo])
     const { status, messages } = await hear(url, { ...modernRequest('tools/list'), body })
     expect([status, messages[0]]).toMatchObject([400, { id: null, error: { code: -32_700 } }])
     expect(JSON.stringify(messages)).toContain(reason.replaceAll('"', String.raw`\"`))
   })
 
-  it('are told how much is too much, however much it is', async () => {
+  it('is told the size limit, with or without a content length', async () => {
     const { url } = await open([echo], { limits: { maxBodyBytes: 1_000 } })
     const body = JSON.stringify({ long: 'x'.repeat(5_000_000) })
     const announced = await hear(url, { ...modernRequest('tools/list'), body })
@@ -307,14 +307,14 @@ describe('requests that are not let in', () => {
     ['DELETE', '2026-07-28', 405, 'POST'],
     ['PUT', '2025-11-25', 405, 'GET, POST, DELETE'],
     ['GET', '2025-11-25', 400, null],
-  ])('%s in %s gets %i', async (method, revision, status, allow) => {
+  ])('%s in revision %s is answered with %i', async (method, revision, status, allow) => {
     const { url } = await open([echo])
     const headers = { 'mcp-protocol-version': revision, accept: 'text/event-stream' }
     const heard = await hear(url, { method, headers })
     expect([heard.status, heard.headers.get('allow')]).toEqual([status, allow])
   })
 
-  it('get 404 for a path that is no profile of /mcp', async () => {
+  it('is answered with 404 for an unknown path and 400 for an unknown name style', async () => {
     const { url } = await open([echo])
     expect((await hear(`${url}/a/b`, modernRequest('tools/list'))).status).toBe(404)
     expect((await hear(`${url}?names=camels`, modernRequest('tools/list'))).status).toBe(400)
@@ -339,10 +339,10 @@ function unannounced(url: string, body: string): Promise<number | undefined> {
   })
 }
 
-describe('a request that would stay in memory after its answer', () => {
+describe('an HTTP request with very long client metadata', () => {
   const longWinded = { experimental: { essay: { text: 'x'.repeat(70_000) } } }
 
-  it('opens neither a session nor a subscription when it is very long', async () => {
+  it('is refused when it opens a session or a subscription', async () => {
     const { url } = await open([echo])
     const clientInfo = { name: 't', version: '1' }
     const initialize = { protocolVersion: '2025-11-25', capabilities: longWinded, clientInfo }
@@ -358,7 +358,7 @@ describe('a request that would stay in memory after its answer', () => {
     expect(await listening.json()).toMatchObject({ error: { code: -32_602 } })
   })
 
-  it('is remembered as an envelope only when it is short, and served in either case', () => {
+  it('is accepted, but cached only if it is short', () => {
     const envelopes = createAcceptedClientMetaCache()
     const [capabilities, client] = ['io.modelcontextprotocol/clientCapabilities', 'io.modelcontextprotocol/clientInfo']
     for (const [said, kept] of [

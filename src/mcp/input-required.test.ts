@@ -8,7 +8,7 @@ const model = { method: 'sampling/createMessage', params: { messages: [] } }
 const tools = { method: 'sampling/createMessage', params: { messages: [], tools: [] } }
 const roots = { method: 'roots/list' }
 
-describe('input required', () => {
+describe('input-required result', () => {
   it.each<[string, JsonObject, JsonObject | undefined, JsonObject | undefined]>([
     ['a form, and nothing declared', form, undefined, { elicitation: { form: {} } }],
     ['a form, and elicitation of any kind', form, { elicitation: {} }, undefined],
@@ -20,11 +20,11 @@ describe('input required', () => {
     ['a model with tools, and a model', tools, { sampling: {} }, { sampling: { tools: {} } }],
     ['roots, and none', roots, {}, { roots: {} }],
     ['roots, and roots', roots, { roots: {} }, undefined],
-  ])('asks only for what the client can do: %s', (_, request, declared, missing) => {
+  ])('requires the client capability that a request needs (request, declared): %s', (_, request, declared, missing) => {
     expect(findMissingClientCapability({ key: request }, declared)?.required).toEqual(missing)
   })
 
-  it('holds requests, state, or both', () => {
+  it('contains input requests, request state, or both', () => {
     expect(createInputRequiredResult({ requests: { a: form } }, 's')).toEqual({
       resultType: 'input_required',
       inputRequests: { a: form },

@@ -33,8 +33,8 @@ const echo = capability({ name: 'test.echo' }, ({ body }) => ok({ data: body }))
 const other = capability({ name: 'test.other' }, () => ok({ data: 1 }))
 const callEcho = { id: 1, method: 'tools/call', params: { name: 'test_echo', arguments: { a: 1 } } }
 
-describe('a session of the 2025 family', () => {
-  it.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])('is opened in %s', async (revision) => {
+describe('MCP session of the 2025 revisions', () => {
+  it.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])('is opened in revision %s', async (revision) => {
     const { url, calls } = await open([echo])
     const { post, sessionId } = await legacyClient(url, revision)
     expect(sessionId).toMatch(/^[\u0021-\u007e]{16,}$/)
@@ -43,7 +43,7 @@ describe('a session of the 2025 family', () => {
     expect(calls[0]).toMatchObject({ caller: { ...agent, client: 'an old test' }, channel: 'mcp-http' })
   })
 
-  it('names its connection to the router, and not by the secret that opens it', async () => {
+  it('gives the router a session id that differs from its secret', async () => {
     const { url, calls } = await open([echo])
     const { post, sessionId } = await legacyClient(url)
     await post(callEcho)
@@ -53,7 +53,7 @@ describe('a session of the 2025 family', () => {
     expect(calls[0]?.sessionId).not.toBe(sessionId)
   })
 
-  it('answers ping, tells what it can, and lets a level be set', async () => {
+  it('answers ping and accepts a log level', async () => {
     const { url } = await open([echo])
     const { post } = await legacyClient(url)
     expect((await post({ id: 1, method: 'ping' })).messages).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }])
@@ -65,7 +65,7 @@ describe('a session of the 2025 family', () => {
     ['logging/setLevel', { level: 'loud' }, '"level" is one of debug, info, notice, '],
     ['resources/subscribe', { uri: 7 }, '"uri" must be a string'],
     ['resources/unsubscribe', {}, '"uri" must be a string'],
-  ])('says of %s what its parameters are', async (method, params, shape) => {
+  ])('rejects invalid parameters of %s and names the expected form', async (method, params, shape) => {
     const { url } = await open([echo])
     const { post } = await legacyClient(url)
     const message = expect.stringContaining(`Invalid params for ${method}: ${shape}`)
@@ -74,7 +74,7 @@ describe('a session of the 2025 family', () => {
     ])
   })
 
-  it('belongs to the principal and the scope that opened it', async () => {
+  it('belongs to the principal, the restrictions and the scope that opened it', async () => {
     let principal: FacePrincipal = agent
     const { url } = await open([echo], { authenticate: () => ok(principal) })
     const { post, sessionId } = await legacyClient(url)
@@ -89,14 +89,14 @@ describe('a session of the 2025 family', () => {
     expect(await elsewhere.post(callEcho, { 'mcp-session-id': sessionId })).toMatchObject(gone)
   })
 
-  it('ends with DELETE, and is not found afterwards', async () => {
+  it('ends with DELETE and is then answered with 404', async () => {
     const { url } = await open([echo])
     const { post, sessionId } = await legacyClient(url)
     const { status } = await hear(url, { method: 'DELETE', headers: { 'mcp-session-id': sessionId } })
     expect([status, (await post(callEcho)).status]).toEqual([200, 404])
   })
 
-  it('ends when it was idle for too long', async () => {
+  it('ends when it is idle for too long', async () => {
     const clock = manualClock()
     const { url, house } = await open([echo], { clock, limits: { sessionIdleMs: 60_000 } })
     const { post } = await legacyClient(url)
@@ -108,7 +108,7 @@ describe('a session of the 2025 family', () => {
     expect((await post(callEcho)).status).toBe(404)
   })
 
-  it('stays while its client listens', async () => {
+  it('stays open while its client listens for notifications', async () => {
     const clock = manualClock()
     const { url, house } = await open([echo], { clock, limits: { sessionIdleMs: 60_000 } })
     const { post, listen } = await legacyClient(url)
@@ -118,7 +118,7 @@ describe('a session of the 2025 family', () => {
     expect((await post(callEcho)).status).toBe(200)
   })
 
-  it('makes room for another of the same client by ending its own oldest', async () => {
+  it('is ended when it is the oldest and its client opens another beyond its limit', async () => {
     const clock = manualClock()
     const { url } = await open([echo], { clock, limits: { maxSessionsPerPrincipal: 2 } })
     const first = await legacyClient(url)
@@ -130,7 +130,7 @@ describe('a session of the 2025 family', () => {
     expect(statuses).toEqual([404, 200, 200])
   })
 
-  it('makes room, where all of them listen, by ending the one that asked for nothing for longest', async () => {
+  it('is ended when all sessions of the client are listening and it was idle for longest', async () => {
     const clock = manualClock()
     const { endless, begun } = endlessCapability()
     const { url } = await open([echo, endless], { clock, limits: { maxSessionsPerPrincipal: 3 } })
@@ -156,7 +156,7 @@ describe('a session of the 2025 family', () => {
     await work
   })
 
-  it('is left for others, however few sessions there may be', async () => {
+  it('is available to another principal when one principal holds all sessions', async () => {
     let principal: FacePrincipal = agent
     const { url } = await open([echo], { authenticate: () => ok(principal), limits: { maxSessions: 2 } })
     await legacyClient(url)
@@ -166,7 +166,7 @@ describe('a session of the 2025 family', () => {
     expect((await post(callEcho)).status).toBe(200)
   })
 
-  it('is refused when the sessions of others fill the house', async () => {
+  it('is refused with 503 when other principals hold all sessions', async () => {
     let principal: FacePrincipal = agent
     const { url } = await open([echo], { authenticate: () => ok(principal), limits: { maxSessions: 1 } })
     await legacyClient(url)
@@ -180,7 +180,7 @@ describe('a session of the 2025 family', () => {
     expect([status, headers.get('retry-after')]).toEqual([503, '60'])
   })
 
-  it('is asked for when the header is missing', async () => {
+  it('is required: a call without the session header is answered with 400', async () => {
     const { url } = await open([echo])
     const { postText } = await legacyClient(url)
     const { status } = await hear(url, {
@@ -192,7 +192,7 @@ describe('a session of the 2025 family', () => {
     expect((await postText('{"jsonrpc":"2.0","id":1}')).status).toBe(400)
   })
 
-  it('takes batches in 2025-03-26 and in no later revision', async () => {
+  it('accepts batches in 2025-03-26 and in no later revision', async () => {
     const { url } = await open([echo])
     const batch = JSON.stringify([1, 2].map((id) => ({ jsonrpc: '2.0', ...callEcho, id })))
     const { messages } = await (await legacyClient(url, '2025-03-26')).postText(batch)
@@ -201,7 +201,7 @@ describe('a session of the 2025 family', () => {
     expect(refused).toMatchObject({ status: 400, messages: [{ error: { code: -32_600 } }] })
   })
 
-  it('counts each message of a batch, and begins none of a batch that has too many', async () => {
+  it('counts each message of a batch against the rate limit, and runs none if there are too many', async () => {
     let left = 5
     const tooMany = (): string | undefined => (left-- > 0 ? undefined : 'Too many requests.')
     const { url, calls } = await open([echo], { tooMany })
@@ -216,7 +216,7 @@ describe('a session of the 2025 family', () => {
     expect([calls.length, left]).toEqual([3, 0])
   })
 
-  it('does not keep a subscription to a resource whose address has no end', async () => {
+  it('refuses a subscription to a resource with a very long URI', async () => {
     const face = { kind: 'resource', uri: 'test://{name}', mimeType: 'text/plain' } as const
     const { url } = await open([capability({ name: 'test.any', face }, () => ok({ data: 'a' }))])
     const { post } = await legacyClient(url)
@@ -228,7 +228,7 @@ describe('a session of the 2025 family', () => {
     ])
   })
 
-  it('says when lists change and when a subscribed resource does', async () => {
+  it('notifies of changed lists and of changed subscribed resources', async () => {
     const face = { kind: 'resource', uri: 'test://a', mimeType: 'text/plain' } as const
     const { url, bus } = await open([echo, capability({ name: 'test.a', face }, () => ok({ data: 'a' }))])
     const { post, listen } = await legacyClient(url)
@@ -247,7 +247,7 @@ describe('a session of the 2025 family', () => {
     expect(missing.messages).toMatchObject([{ error: { code: -32_602 } }])
   })
 
-  it('cancels a call on request of the client', async () => {
+  it('cancels a call at the request of the client', async () => {
     const { endless, begun, withdrawn } = endlessCapability()
     const { url } = await open([endless])
     const { post } = await legacyClient(url)
@@ -258,7 +258,7 @@ describe('a session of the 2025 family', () => {
     await withdrawn
   })
 
-  it('ends the response of a call that was withdrawn, without an answer', async () => {
+  it('ends the response of a cancelled call without an answer', async () => {
     let begun: () => void = () => undefined
     const endless = (name: string, timeoutSeconds: number): Capability =>
       capability({ name, timeoutSeconds }, ({ signal }) => {
@@ -278,7 +278,7 @@ describe('a session of the 2025 family', () => {
     }
   })
 
-  it('gets a plain answer to a plain request, and a stream when the handler logs', async () => {
+  it('answers in JSON, or as a stream when the handler logs', async () => {
     const chatty = capability({ name: 'chatty' }, ({ interaction }) => {
       interaction?.log?.('info', 'working')
       interaction?.log?.('error', 'worried')
@@ -297,7 +297,7 @@ describe('a session of the 2025 family', () => {
     expect(await heard()).toEqual(['worried', 2])
   })
 
-  it('gets requested progress as it happens', async () => {
+  it('streams requested progress before the result', async () => {
     const steps = capability({ name: 'steps' }, ({ interaction }) => {
       interaction?.progress?.(1, 2)
       return ok({ data: 'done' })
@@ -309,7 +309,7 @@ describe('a session of the 2025 family', () => {
     expect(messages).toMatchObject([{ params: { progressToken: 'p', progress: 1, total: 2 } }, { id: 1 }])
   })
 
-  it('is asked back once for each question, and the handler is asked again with the answer', async () => {
+  it('sends each elicitation once and calls the handler again with the answer', async () => {
     const asking = capability({ name: 'asking' }, ({ interaction }) => {
       interaction?.log?.('info', 'asked')
       if (interaction?.inputResponses !== undefined)
@@ -332,7 +332,7 @@ describe('a session of the 2025 family', () => {
     await client.close()
   })
 
-  it('reports invalid parameters and unknown resources', async () => {
+  it('answers invalid parameters and unknown names with an error code', async () => {
     const { url } = await open([echo])
     const { post } = await legacyClient(url)
     const codes = await Promise.all(

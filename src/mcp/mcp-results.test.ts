@@ -7,14 +7,14 @@ import { createPromptResult, createResourceResult, createToolResult } from './mc
 const tool = offer({ name: 'a' })
 
 describe('a tool result', () => {
-  it('holds the envelope of its family and mirrors it as text', () => {
+  it('contains the envelope of its family, also as text', () => {
     expect(createToolResult(ok({ data: 1 }), tool)).toEqual({
       content: [{ type: 'text', text: '{"ok":true,"data":1}' }],
       structuredContent: { ok: true, data: 1 },
     })
   })
 
-  it('holds content instead of the mirror when the handler gave some', () => {
+  it('contains the content that the handler returned instead of the text', () => {
     const content: ContentBlock[] = [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }]
     expect(createToolResult(ok({ data: 1, content }), tool)).toEqual({
       content,
@@ -22,7 +22,7 @@ describe('a tool result', () => {
     })
   })
 
-  it('says that it is an error when the family does', () => {
+  it('is marked as an error when the family does so', () => {
     expect(createToolResult(fail({ kind: 'offline', message: 'Nobody home.' }), tool)).toEqual({
       content: [{ type: 'text', text: '{"ok":false,"kind":"offline","message":"Nobody home."}' }],
       structuredContent: { ok: false, kind: 'offline', message: 'Nobody home.' },
@@ -37,14 +37,14 @@ describe('a tool result', () => {
     ['a link without a name', { type: 'resource_link', uri: 'a://b' }],
     ['a resource without contents', { type: 'resource', resource: { uri: 'a://b' } }],
     ['a kind that nobody knows', { type: 'smell', data: 'roses' }],
-  ])('shows as text what a strict client would choke on: %s', (_, block) => {
+  ])('contains as text what a strict client would reject: %s', (_, block) => {
     const result = createToolResult(ok({ data: 1, content: [block] }), tool)
     expect(result['content']).toEqual([{ type: 'text', text: JSON.stringify(block) }])
   })
 })
 
-describe('a resource', () => {
-  it('is its data without an envelope, or its text', () => {
+describe('a resource result', () => {
+  it('contains the data as JSON without an envelope, or the text', () => {
     expect(createResourceResult({ data: { a: 1 } }, 'a://b', 'application/json')).toEqual({
       contents: [{ uri: 'a://b', mimeType: 'application/json', text: '{"a":1}' }],
     })
@@ -53,15 +53,15 @@ describe('a resource', () => {
     })
   })
 
-  it('is the bytes that the handler gave', () => {
+  it('contains the bytes that the handler returned', () => {
     const resource = { uri: 'a://b', mimeType: 'image/png', blob: 'AAAA' }
     const content: ContentBlock[] = [{ type: 'resource', resource }]
     expect(createResourceResult({ data: null, content }, 'a://b', 'image/png')).toEqual({ contents: [resource] })
   })
 })
 
-describe('a prompt', () => {
-  it('is handed on as it is, and is a mistake of ours when it has no messages', () => {
+describe('a prompt result', () => {
+  it('is the data of the handler, and it is an error if that has no messages', () => {
     const data = { messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }] }
     expect(createPromptResult({ data }, tool)).toBe(data)
     expect(() => createPromptResult({ data: {} }, tool)).toThrow('a gave no messages')

@@ -5,26 +5,26 @@ const open = { type: 'object', properties: { x: {} } } as const
 const own = { type: 'object', properties: { _node: { type: 'integer' } } } as const
 
 describe('node pin', () => {
-  it('is taken out of the arguments, and goes before what the connection says', () => {
+  it('is removed from the arguments and takes precedence over the node of the connection', () => {
     expect(extractNodePin({ x: 1, _node: 'attic' }, open, 'shed')).toEqual({ node: 'attic', body: { x: 1 } })
     expect(extractNodePin({ x: 1 }, open, 'shed')).toEqual({ node: 'shed', body: { x: 1 } })
     expect(readPinnedNode({ 'io.hearthbus/node': 'attic' }, 'shed')).toBe('attic')
     expect(readPinnedNode({}, 'shed')).toBe('shed')
   })
 
-  it('leaves a tool’s own argument of that name alone', () => {
+  it("leaves a tool's own argument of that name alone", () => {
     expect(extractNodePin({ _node: 7 }, own, 'shed')).toEqual({ node: 'shed', body: { _node: 7 } })
     expect(addNodePinToSchema(own, ['here', 'attic'])).toBe(own)
   })
 
-  it('is never dropped because it makes no sense', () => {
+  it('is converted to text rather than dropped when it is not a valid name', () => {
     expect(extractNodePin({ _node: null }, open, undefined)).toEqual({ node: 'null', body: {} })
     expect(extractNodePin({ _node: { a: 1 } }, open, 'shed').node).toBe('{"a":1}')
     expect(readPinnedNode({ 'io.hearthbus/node': 7 }, 'shed')).toBe('7')
     expect(readPinnedNode({ 'io.hearthbus/node': 'x'.repeat(1_000) }, undefined)).toHaveLength(128)
   })
 
-  it('is listed if there is more than one node to choose from', () => {
+  it('is added to the schema only if several nodes offer the tool', () => {
     expect(addNodePinToSchema(open, ['here'])).toBe(open)
     expect(addNodePinToSchema(open, ['here', 'attic'])).toEqual({
       type: 'object',

@@ -10,7 +10,7 @@ function effectsSeenBy(standing: ViewerRights): readonly Effect[] {
   return EFFECTS.filter((effect) => isOfferVisible(offer({ name: 'a', effect }), standing))
 }
 
-describe('visibility', () => {
+describe('offer visibility', () => {
   it('shows each role only the tools that it could be allowed to call', () => {
     expect(effectsSeenBy({ role: 'observer' })).toEqual(['reads'])
     expect(effectsSeenBy({ role: 'approver' })).toEqual(['reads'])
@@ -18,7 +18,7 @@ describe('visibility', () => {
     expect(effectsSeenBy({ role: 'admin' })).toEqual(EFFECTS)
   })
 
-  it('shows a narrowed token only the tools that it was narrowed to', () => {
+  it('shows a narrowed token only the tools with its effects', () => {
     expect(effectsSeenBy({ role: 'agent', restrictions: { effects: ['reads', 'writes'] } })).toEqual([
       'reads',
       'writes',
@@ -26,7 +26,7 @@ describe('visibility', () => {
     expect(effectsSeenBy({ role: 'observer', restrictions: { effects: ['writes'] } })).toEqual([])
   })
 
-  it('shows the tools of the devices that a token names, and tools that name their device in each call', () => {
+  it('shows a token for devices their tools, and tools that name the device in each call', () => {
     const lamp = offer({ name: 'lamp.on', effect: 'writes', params: { device: 'lamp' } })
     const door = offer({ name: 'door.open', effect: 'writes', params: { device: 'door' } })
     const control = offer({ name: 'control', effect: 'writes' })
@@ -34,7 +34,7 @@ describe('visibility', () => {
     expect([lamp, door, control].map((each) => isOfferVisible(each, standing))).toEqual([true, false, true])
   })
 
-  it('hides user-only tools from all but an administrator and a token for that very device', () => {
+  it('hides user-only tools from all but an admin and a token for that device', () => {
     const reboot = offer({ name: 'reboot', effect: 'sensitive', params: { device: 'lamp', userOnly: true } })
     const seen = (standing: ViewerRights): boolean => isOfferVisible(reboot, standing)
     expect(seen({ role: 'agent' })).toBe(false)

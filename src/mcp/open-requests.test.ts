@@ -6,8 +6,8 @@ import { createResponsesByPrincipal } from './http-server.ts'
 const stops: (() => void)[] = []
 afterEach(() => stops.splice(0).forEach((stop) => stop()))
 
-describe('openResponses', () => {
-  it('are closed by principal, while listening or being answered; closed ones are forgotten', async () => {
+describe('responses by principal', () => {
+  it('are destroyed for one principal, also while its request body is still arriving', async () => {
     const openResponses = createResponsesByPrincipal()
     const server = createServer((request, response) => {
       openResponses.enter(request.url ?? '', response)

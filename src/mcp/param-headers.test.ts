@@ -15,7 +15,7 @@ const schema = {
 describe('parameter headers', () => {
   const declared = listParamMirrorHeaders(schema)
 
-  it('are declared on primitives that a chain of properties leads to', () => {
+  it('are declared on primitive properties at any depth', () => {
     expect(declared).toEqual([
       { path: ['region'], name: 'Region', type: 'string' },
       { path: ['where', 'zone'], name: 'Zone', type: 'integer' },
@@ -23,7 +23,7 @@ describe('parameter headers', () => {
     expect([listParamMirrorHeaders(undefined), listParamMirrorHeaders(true)]).toEqual([[], []])
   })
 
-  it('agree, or say which of them does not', () => {
+  it('match the arguments, or the mismatch is described', () => {
     const args = { region: 'eu', where: { zone: 2 } }
     expect(findParamHeaderMismatch(declared, args, { 'mcp-param-region': 'eu', 'mcp-param-zone': '2' })).toBeUndefined()
     expect(findParamHeaderMismatch(declared, args, { 'mcp-param-region': 'eu', 'mcp-param-zone': '3' })).toEqual({
@@ -34,7 +34,7 @@ describe('parameter headers', () => {
     expect(findParamHeaderMismatch(declared, { region: ['eu'] }, {})).toBeUndefined()
   })
 
-  it('decode text that is not plain ASCII', () => {
+  it('decode Base64 values', () => {
     expect(decodeHeaderValue('=?base64?w6Q=?=')).toBe('ä')
     expect(decodeHeaderValue('=?base64?w6Q?=')).toBeUndefined()
     expect(decodeHeaderValue('=?base64?/w==?=')).toBeUndefined()

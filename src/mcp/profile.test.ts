@@ -23,19 +23,19 @@ function namesIn(profile: string): readonly string[] | undefined {
     : offers.filter((each) => isOfferInProfile(each, found)).map(({ name }) => name)
 }
 
-describe('profile', () => {
-  it('holds everything, or what reads, or one family', () => {
+describe('MCP profile', () => {
+  it('contains all tools, the reading ones, or those of one family', () => {
     expect(namesIn('all')).toEqual(['heat.get', 'heat.set', 'light.get'])
     expect(namesIn('read')).toEqual(['heat.get', 'light.get'])
     expect(namesIn('heating')).toEqual(['heat.get', 'heat.set'])
   })
 
-  it('holds what the configuration includes, without what it excludes', () => {
+  it('contains the configured inclusions without the exclusions', () => {
     expect(namesIn('warm')).toEqual(['heat.get', 'light.get'])
     expect(namesIn('careful')).toEqual(['heat.get', 'light.get'])
   })
 
-  it('is unknown under any other name, also one that objects have', () => {
+  it('is unknown under any other name, including names of object properties', () => {
     expect(['cold', 'constructor', '__proto__', ''].map(namesIn)).toEqual([undefined, undefined, undefined, undefined])
   })
 })

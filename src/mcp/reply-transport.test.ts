@@ -32,14 +32,14 @@ async function handedOver(
   return { perTurn, texts: await Promise.all(answers) }
 }
 
-it('hands long lists over one at a time, so that nobody waits for all clients that ask at once', async () => {
+it('sends long lists one per event loop turn, so that simultaneous requests do not block the loop', async () => {
   const list = 'x'.repeat(300_000)
   const { perTurn, texts } = await handedOver([Buffer.from('['), Buffer.from(list), Buffer.from(']')])
   expect(perTurn).toEqual([0, 1, 1, 1, 1, 1])
   expect(texts).toEqual(Array.from({ length: 5 }, () => `[${list}]`))
 })
 
-it('answers at once with everything else', async () => {
+it('sends any other answer at once', async () => {
   expect((await handedOver('{"ok":true}')).perTurn).toEqual([5])
   server.close()
   expect((await handedOver([Buffer.from('[]')])).perTurn).toEqual([5])

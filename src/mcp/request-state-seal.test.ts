@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../test/manual-clock.ts'
 import { createRequestStateSeal } from './request-state-seal.ts'
 
-describe('state seal', () => {
-  it('opens once, for the call that it was made for', () => {
+describe('request state seal', () => {
+  it('opens once, and only for the call it was made for', () => {
     const seal = createRequestStateSeal(manualClock())
     const sealed = seal.seal('round 2', 'alice tools/call lock')
     expect(seal.open(sealed, 'bob tools/call lock')).toBeUndefined()
@@ -22,12 +22,12 @@ describe('state seal', () => {
     expect(seal.open(late, 'x')).toBeUndefined()
   })
 
-  it('does not open with another key', () => {
+  it('does not open with the key of another process', () => {
     const clock = manualClock()
     expect(createRequestStateSeal(clock).open(createRequestStateSeal(clock).seal('a', 'x'), 'x')).toBeUndefined()
   })
 
-  it('does not open when any character of it was changed', () => {
+  it('does not open when any character was changed', () => {
     const seal = createRequestStateSeal(manualClock())
     const sealed = seal.seal('a', 'x')
     fc.assert(
@@ -39,7 +39,7 @@ describe('state seal', () => {
     expect(seal.open(sealed, 'x')).toBe('a')
   })
 
-  it('yields nothing for arbitrary text', () => {
+  it('does not open for arbitrary text', () => {
     const seal = createRequestStateSeal(manualClock())
     fc.assert(fc.property(fc.string(), (text) => seal.open(text, 'x') === undefined))
     expect(['', 'v1', 'v1..', 'v1.e30.', 'v2.e30.AAAA'].map((text) => seal.open(text, 'x'))).toEqual(

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createResultFormatter } from './mcp-results.ts'
 
-describe('the text of a result', () => {
-  it('is made once for a list, and all who ask for it are sent the same bytes', () => {
+describe('result text', () => {
+  it('is formatted once for a list, and every request gets the same bytes', () => {
     let made = 0
     const text = createResultFormatter((_, result) => {
       made += 1
@@ -18,7 +18,7 @@ describe('the text of a result', () => {
     expect(Buffer.concat(second).toString()).toBe('{"jsonrpc":"2.0","id":"b","result":{"tools":[{"name":"küche"}]}}')
   })
 
-  it('shares the items of a list between the revisions', () => {
+  it('shares the bytes of list items between protocol revisions', () => {
     const [plain, marked] = [
       createResultFormatter((_, result) => result),
       createResultFormatter((_, result) => ({ ...result, ttlMs: 1 })),
@@ -32,7 +32,7 @@ describe('the text of a result', () => {
     )
   })
 
-  it('of a list in which one item changed is written anew for that item only', () => {
+  it('formats only the new item when one item of a list has changed', () => {
     const text = createResultFormatter((_, result) => result)
     let written = 0
     const item = (name: string): { readonly name: string } => ({
@@ -50,7 +50,7 @@ describe('the text of a result', () => {
     )
   })
 
-  it('is that of JSON.stringify, also where there is nothing in a list', () => {
+  it('equals the output of JSON.stringify for any list', () => {
     const text = createResultFormatter((_, result) => result)
     for (const list of [{}, { tools: [] }, { a: 1, tools: [null, 'x', [1], {}], b: { c: 'ü' } }])
       expect(Buffer.concat(text({ id: 1, method: 'x/list' }, list) as Uint8Array[]).toString()).toBe(
@@ -58,7 +58,7 @@ describe('the text of a result', () => {
       )
   })
 
-  it('is one text for everything else', () => {
+  it('is a single string for any other result', () => {
     const text = createResultFormatter((method, result) => ({ ...result, method }))
     expect(text({ id: 2, method: 'tools/call' }, { content: [] })).toBe(
       '{"jsonrpc":"2.0","id":2,"result":{"content":[],"method":"tools/call"}}',

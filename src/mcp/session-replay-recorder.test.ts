@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createSessionReplayRecorder, isBridgeRequestId } from './session-replay-recorder.ts'
 
-describe('bridge session', () => {
-  it('tells again what lasts, in order and under ids of its own, and nothing else', () => {
+describe('session replay recorder', () => {
+  it('replays initialisation, log level and current subscriptions, in order and under its own ids', () => {
     const session = createSessionReplayRecorder()
     expect(session.again()).toEqual([])
     const greeting = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } } as const

@@ -18,8 +18,8 @@ const complete = {
   additionalProperties: false,
 }
 
-describe('a slim schema', () => {
-  it('says which arguments there are and which words they take, and no more', () => {
+describe('shortened schema', () => {
+  it('keeps only argument names, types, enumerated values and required arguments', () => {
     expect(shortenInputSchema(complete)).toEqual({
       type: 'object',
       properties: {
@@ -32,7 +32,7 @@ describe('a slim schema', () => {
     })
   })
 
-  it('accepts whatever the complete one accepts', () => {
+  it('accepts every value that the complete schema accepts', () => {
     const ajv = new Ajv2020({ strict: false })
     for (const value of [{ ref: 1 }, { ref: 2, to: 'x', mode: 'off', slots: [{ from: 'xy' }] }, { ref: 3, to: 4 }]) {
       expect(ajv.validate(complete, value)).toBe(true)
@@ -42,8 +42,8 @@ describe('a slim schema', () => {
   })
 })
 
-describe('a short description', () => {
-  it('is the first sentence and what fits after it', () => {
+describe('shortened description', () => {
+  it('is at most 90 characters: the first sentence and what fits after it', () => {
     expect(shortenDescription('Tells it. The device says: go.')).toBe('Tells it. The device says: go.')
     const long = `${'A sentence of some length. '.repeat(9)}End.`
     expect(shortenDescription(long).length).toBeLessThanOrEqual(90)

@@ -47,7 +47,7 @@ const INITIALIZE = {
 const echo = capability({ name: 'test.echo' }, ({ body }) => ok({ data: body }))
 
 describe('MCP over stdio', () => {
-  it('serves a client of the 2025 family', async () => {
+  it('serves a client of the 2025 revisions', async () => {
     const { say, hear } = connect(recordedBus(echo).bus)
     say(INITIALIZE)
     expect(await hear()).toMatchObject({ id: 0, result: { protocolVersion: '2025-11-25' } })
@@ -56,7 +56,7 @@ describe('MCP over stdio', () => {
     expect(await hear()).toMatchObject({ id: 1, result: { structuredContent: { ok: true, data: { a: 1 } } } })
   })
 
-  it('tells a client of part of the tools, or of names with underscores, that it is one', async () => {
+  it('mentions the profile and the underscore names in its instructions', async () => {
     const told = async (profile?: string, style?: 'dots' | 'underscore'): Promise<string> => {
       const { say, hear } = connect(recordedBus(echo).bus, profile, style)
       say(INITIALIZE)
@@ -76,7 +76,7 @@ describe('MCP over stdio', () => {
     })
   })
 
-  it('answers what is not a message and goes on', async () => {
+  it('answers an invalid message with an error and continues', async () => {
     const { say, hear, input } = connect(recordedBus(echo).bus)
     input.write('{"jsonrpc":\n')
     expect(await hear()).toMatchObject({ id: null, error: { code: -32_700 } })
@@ -98,7 +98,7 @@ describe('MCP over stdio', () => {
     expect(await hear()).toMatchObject({ id: 0, result: { serverInfo: { name: 'hearthbus' } } })
   })
 
-  it('answers what is under way when the input ends, then ends', async () => {
+  it('answers calls in progress when the input ends, and then ends', async () => {
     const slow = capability({ name: 'slow' }, async () => {
       await new Promise((resolve) => setTimeout(resolve, 20))
       return ok({ data: 'done' })
@@ -110,7 +110,7 @@ describe('MCP over stdio', () => {
     await serving?.ended
   })
 
-  it.each(['2025 family', '2026-07-28'])('cancels a call on request of the client, in the %s', async (era) => {
+  it.each(['2025 family', '2026-07-28'])('cancels a call at the request of the client, in the %s', async (era) => {
     const { endless, begun, withdrawn } = endlessCapability()
     const { say, hear } = connect(recordedBus(endless).bus)
     const _meta = era === '2026-07-28' ? { _meta: META } : {}
@@ -124,7 +124,7 @@ describe('MCP over stdio', () => {
     expect(await hear()).toMatchObject({ id: 2 })
   })
 
-  it('stops listening to a client that does not read', async () => {
+  it('stops reading from a client that does not read its answers', async () => {
     const big = capability({ name: 'big' }, () => ok({ data: 'x'.repeat(100_000) }))
     const { bus, calls } = recordedBus(big)
     const { say, hear, input } = connect(bus)
@@ -136,7 +136,7 @@ describe('MCP over stdio', () => {
     expect(input.isPaused()).toBe(false)
   })
 
-  it('says when tools come and go', async () => {
+  it('notifies of a changed list of tools', async () => {
     const { bus } = recordedBus(echo)
     const { say, hear } = connect(bus)
     say(INITIALIZE)
@@ -146,7 +146,7 @@ describe('MCP over stdio', () => {
     expect(await hear()).toEqual({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
   })
 
-  it('tells a subscriber of 2026-07-28 about the resources it asked for, and of nothing else', async () => {
+  it('notifies a subscriber of 2026-07-28 of the resources it requested, and of nothing else', async () => {
     const face = { kind: 'resource', uri: 'test://a', mimeType: 'application/json' } as const
     const { bus } = recordedBus(
       echo,
@@ -165,7 +165,7 @@ describe('MCP over stdio', () => {
     expect(await hear()).toMatchObject({ method: 'notifications/resources/updated', params: { uri: 'test://a' } })
   })
 
-  it('does not begin with a profile that does not exist', () => {
+  it('does not start with an unknown profile', () => {
     expect(connect(recordedBus(echo).bus, 'nothing').serving).toBeUndefined()
   })
 })

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createToolNameMap } from './tool-name-map.ts'
 
-describe('names', () => {
-  it('lists dots or underscores and understands both', () => {
+describe('tool name map', () => {
+  it('lists names with dots or underscores and resolves both', () => {
     const book = createToolNameMap(['ebus.v1.zones.get', 'task_create'])
     expect(book.listed('ebus.v1.zones.get', 'dots')).toBe('ebus.v1.zones.get')
     expect(book.listed('ebus.v1.zones.get', 'underscore')).toBe('ebus_v1_zones_get')
@@ -12,26 +12,26 @@ describe('names', () => {
     expect(book.listed('task_create', 'underscore')).toBe('task_create')
   })
 
-  it('does not resolve a name without a provider', () => {
+  it('does not resolve an unknown name', () => {
     expect(createToolNameMap(['a.b']).canonical('a.c')).toBeUndefined()
     expect(createToolNameMap(['a.b']).canonical('constructor')).toBeUndefined()
   })
 
-  it('marks every name of a collision and lets none of them have the plain spelling', () => {
+  it('adds a hash to all names that collide with underscores, and resolves none without it', () => {
     const book = createToolNameMap(['a.b_c', 'a_b.c'])
     expect(book.canonical('a_b_c')).toBeUndefined()
     expect(book.listed('a.b_c', 'underscore')).toMatch(/^a_b_c_[0-9a-f]{6}$/)
     expect(book.listed('a.b_c', 'underscore')).not.toBe(book.listed('a_b.c', 'underscore'))
   })
 
-  it('gives a plain spelling to the tool that is really called so', () => {
+  it('resolves a name to the tool that has exactly that name', () => {
     const book = createToolNameMap(['a.b', 'a_b'])
     expect(book.canonical('a_b')).toBe('a_b')
     expect(book.listed('a.b', 'underscore')).not.toBe('a_b')
     expect(book.canonical(book.listed('a.b', 'underscore'))).toBe('a.b')
   })
 
-  it('finds every tool again under each spelling, and keeps to what strict clients accept', () => {
+  it('resolves every listed name to its tool, within the limits of strict clients', () => {
     const name = fc.string({ unit: fc.constantFrom('a', 'b', '.', '_', '-', '/'), minLength: 1, maxLength: 90 })
     fc.assert(
       fc.property(fc.uniqueArray(name), (names) => {

@@ -19,21 +19,21 @@ function health(facts: Partial<MeshHealthFacts>): ReturnType<typeof computeMeshH
 }
 
 describe('the health of the mesh', () => {
-  it('is good where every member is reached', () => {
+  it('is ok when every member is reached', () => {
     expect(health({})).toEqual({
       status: 'ok',
       details: { community: 'village', members: 2, reached: 2, nats: 'up' },
     })
   })
 
-  it('says so where others do not hear of everything that this node offers', () => {
+  it('is degraded when this node offers more capabilities than other nodes accept', () => {
     const told = health({ untold: 3_280 })
     expect(told).toMatchObject({ status: 'degraded', details: { reached: 2 } })
     expect(told.details['advice']).toMatch(/^This node offers more than others take of one: they hear nothing of 3280 /)
     expect(told.details['away']).toBe(undefined)
   })
 
-  it('says which offers of another node are not taken, and why', () => {
+  it('names the offers of another node that are refused, with the reason', () => {
     const told = health({
       refused: [{ node: 'attic', count: 2, why: 'x.y is not taken: it refers to itself without end.' }],
     })
@@ -52,7 +52,7 @@ describe('the health of the mesh', () => {
     expect(health({ reached: new Set() }).details).toMatchObject({ away: true, reached: 0 })
   })
 
-  it('says that NATS is there without its registry', () => {
+  it('reports that NATS is reachable but its peer registry cannot be opened', () => {
     const shut = health({ nats: { ...NATS, isShut: true } })
     expect(shut).toMatchObject({ status: 'degraded', details: { away: true, nats: 'up', reached: 2 } })
     expect(shut.details['advice']).toBe(
@@ -60,7 +60,7 @@ describe('the health of the mesh', () => {
     )
   })
 
-  it('says since when NATS is down, also while members are reached otherwise', () => {
+  it('reports since when NATS is down, even while members are reached by another transport', () => {
     const down = { ...NATS, downSinceMs: Date.UTC(2026, 0, 2, 3, 4, 5) }
     expect(health({ nats: down })).toEqual({
       status: 'degraded',
@@ -76,7 +76,7 @@ describe('the health of the mesh', () => {
     })
   })
 
-  it('says that the node was revoked', () => {
+  it('reports that the community has revoked this node', () => {
     const revoked = { ...village, revoked: new Map([['cellar', '2026-01-01T00:00:00.000Z']]) }
     expect(health({ community: revoked }).details).toMatchObject({
       away: true,
@@ -84,14 +84,14 @@ describe('the health of the mesh', () => {
     })
   })
 
-  it('says that there is no community yet', () => {
+  it('is degraded while this node belongs to no community', () => {
     expect(health({ community: undefined })).toMatchObject({
       status: 'degraded',
       details: { community: null, advice: expect.stringContaining('hearthbus mesh init') },
     })
   })
 
-  it('is good in a community of one', () => {
+  it('is ok in a community with one member', () => {
     const alone = { ...village, members: new Map([['cellar', { name: 'cellar' }]]) }
     expect(health({ community: alone, reached: new Set(), nats: undefined })).toEqual({
       status: 'ok',

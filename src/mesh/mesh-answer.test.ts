@@ -4,7 +4,7 @@ import { fail, ok } from '../core/result.ts'
 import { decodeFault, decodeReplyBody, encodeFaultBody, encodeReplyBody } from './mesh-answer.ts'
 import { createMeshRefusal } from './mesh-refusal.ts'
 
-describe('answer', () => {
+describe('answer between nodes', () => {
   it.each<[string, Outcome]>([
     ['a success', ok({ data: { open: 40 } })],
     ['a replayed success', ok({ data: null, replayed: true })],
@@ -13,14 +13,14 @@ describe('answer', () => {
     ['a fault of what was begun', fail({ kind: 'busy', code: 'capacity_exceeded', message: 'm', begun: true })],
     ['a fault of what was not begun', fail({ kind: 'offline', code: 'partition', message: 'm', begun: false })],
     ['a replayed refusal', fail({ kind: 'failed', code: 'internal_error', message: 'm', replayed: true })],
-  ])('brings %s to the other node as it was', (_, outcome) => {
+  ])('decodes %s as it was encoded', (_, outcome) => {
     const there = outcome.ok
       ? decodeReplyBody(encodeReplyBody(outcome.value))
       : fail(decodeFault(encodeFaultBody(outcome.fault)))
     expect(there).toEqual(outcome)
   })
 
-  it('accepts only the provider’s own statement that it has begun, and no claim about the answering node', () => {
+  it('takes "begun" only from the provider, and ignores claims about the answering node', () => {
     expect(decodeFault({ error: 'partition', message: 'm', begun: 'no' })).not.toHaveProperty('begun')
     expect(decodeFault({ error: 'partition', message: 'm' })).not.toHaveProperty('begun')
     // It is about this node's own connection, which no other node can know.
@@ -33,11 +33,11 @@ describe('answer', () => {
     })
   })
 
-  it('says of whoever is refused at the gate that nothing was begun', () => {
+  it('says that nothing was begun when the message gate refuses the call', () => {
     expect(encodeFaultBody(createMeshRefusal('expired', 'skew', 'Too late.'))).toMatchObject({ begun: false })
   })
 
-  it('takes nothing but true for a replay', () => {
+  it('accepts only the value true for "replayed"', () => {
     expect(decodeReplyBody({ ok: true, data: 1, replayed: 'yes' })).toEqual(ok({ data: 1 }))
     expect(decodeFault({ error: 'internal_error', message: 'm', replayed: 1 })).not.toHaveProperty('replayed')
   })

@@ -56,20 +56,20 @@ beforeEach(() => {
   session = newSession()
 })
 
-describe('envelope', () => {
-  it('is covered by the published text, which is canonical JSON', () => {
+describe('mesh envelope', () => {
+  it('is signed over the published text, which is canonical JSON', () => {
     const { envelope, body, text, body_sha256: hash } = vectors.call
     expect(formatCallTextToSign(envelope, computeBodyHash(body))).toBe(text)
     expect(computeBodyHash(body)).toBe(hash)
     expect(canonicalJson(JSON.parse(text))).toBe(text)
   })
 
-  it('reads back as it was written', () => {
+  it('decodes to the same fields', () => {
     const read = parseMeshEnvelope((name) => vectors.call.envelope[name])
     expect(read.ok && toEnvelopeFields(read.value)).toEqual(vectors.call.envelope)
   })
 
-  it('says for whom it is, before everything else that is covered, where it says so', () => {
+  it('covers the actor in the signed text when it names one', () => {
     const { actor, text, signature, mac } = vectors.call_for_somebody
     const fields = { actor, ...vectors.call.envelope }
     expect(formatCallTextToSign(fields, computeBodyHash(vectors.call.body))).toBe(text)
@@ -83,14 +83,14 @@ describe('envelope', () => {
     expect(createHeaderFieldReader(headers)('actor')).toBe('claude')
   })
 
-  it('is invalid with an actor of another form', () => {
+  it('is invalid with a malformed actor', () => {
     for (const actor of ['', 'a b', '/claude', 'claude, gpt', 'x'.repeat(129), '<b>', 'J\u00fcrgen', 'a\n']) {
       const read = parseMeshEnvelope((name) => (name === 'actor' ? actor : vectors.call.envelope[name]))
       expect(!read.ok && read.fault.message).toBe('These fields of the envelope are missing or malformed: actor.')
     }
   })
 
-  it('is proven under a session key as the published vector says', () => {
+  it('has the published MAC under a derived session key', () => {
     const key = deriveSessionKey(ephemeralOf(4), vectors.session.providerKey, vectors.session)
     const same = deriveSessionKey(ephemeralOf(5), vectors.session.callerKey, vectors.session)
     if (key === undefined || same === undefined) throw new Error('no key')
@@ -98,7 +98,7 @@ describe('envelope', () => {
     expect(computeTextMac(key, vectors.call.text)).toBe(vectors.session.mac_of_call)
   })
 
-  it('is answered under the published text', () => {
+  it('is answered with the published text to sign', () => {
     const { body, text } = vectors.answer
     const requestId = vectors.call.envelope['request_id'] ?? ''
     expect(formatAnswerTextToSign({ requestId, from: provider.id, status: 200, bodyHash: computeBodyHash(body) })).toBe(
@@ -108,8 +108,8 @@ describe('envelope', () => {
   })
 })
 
-describe('gate', () => {
-  it('lets a member in, by session key and by signature', () => {
+describe('message gate', () => {
+  it('admits a member by session key and by signature', () => {
     expect(knock({})).toBe('trusted')
     expect(knock({}, { sign: true })).toBe('trusted')
   })
@@ -134,18 +134,18 @@ describe('gate', () => {
     }
   })
 
-  it('refuses what is meant for another node or another community', () => {
+  it('refuses a message addressed to another node or another community', () => {
     expect(knock({ to: stranger.id })).toBe('invalid_signature wrong-recipient')
     expect(knock({ community: stranger.id })).toBe('unauthorized foreign-community')
   })
 
-  it('refuses what is more than a minute old or early', () => {
+  it('refuses a message whose timestamp is more than a minute off', () => {
     expect(knock({ timestamp: formatMeshTime(NEW_YEAR_MS - 61_000) })).toBe('expired skew')
     expect(knock({ timestamp: formatMeshTime(NEW_YEAR_MS + 61_000) })).toBe('expired skew')
     expect(knock({ timestamp: formatMeshTime(NEW_YEAR_MS - 59_000) })).toBe('trusted')
   })
 
-  it('refuses a replay for as long as its time would still pass', () => {
+  it('refuses a replay for as long as its timestamp would still be valid', () => {
     const requestId = '01JGFJJZ00BAA6K3XEY2QKD4AA'
     const timestamp = formatMeshTime(NEW_YEAR_MS + 60_000)
     expect(knock({ requestId, timestamp })).toBe('trusted')
@@ -157,7 +157,7 @@ describe('gate', () => {
     expect(knock({ requestId, timestamp })).toBe('expired skew')
   })
 
-  it('refuses strangers and the revoked', () => {
+  it('refuses a node that is not a member and a node that was revoked', () => {
     expect(knock({ from: stranger.id }, { sign: true, by: stranger })).toBe('unauthorized stranger')
     const revoked = revokeMember(community, caller.id, { authority: { self: provider, root }, nowMs: NEW_YEAR_MS })
     if (!revoked.ok) throw new Error(revoked.fault.kind)
@@ -165,20 +165,20 @@ describe('gate', () => {
     expect(knock({})).toBe('revoked revoked')
   })
 
-  it('refuses a session key that it never gave, another member’s, or a lapsed one', () => {
+  it('refuses an unknown, a missing and an expired session key', () => {
     expect(knock({ keyId: 'unheard-of' }, { sign: true })).toBe('invalid_signature unknown-session')
     expect(knock({ keyId: undefined }, { sign: true })).toBe('invalid_signature unknown-session')
     clock.advance(3_600_000)
     expect(knock({ timestamp: formatMeshTime(clock.now()) })).toBe('invalid_signature unknown-session')
   })
 
-  it('lets a stranger in at one door only, signed', () => {
+  it('admits a non-member only for mesh.join, and only with a signature', () => {
     const joining = { from: stranger.id, capability: 'mesh.join', keyId: undefined }
     expect(knock(joining, { sign: true, by: stranger })).toBe('unknown')
     expect(knock(joining, { proof: '' })).toBe('invalid_signature proof')
   })
 
-  it('answers calls beyond the budget with when to come back', () => {
+  it('refuses calls beyond the rate limit until the budget refills', () => {
     for (let count = 0; count < 50; count++) expect(knock({})).toBe('trusted')
     expect(knock({})).toBe('rate_limited rate')
     // Another capability has a budget of its own.
@@ -188,33 +188,33 @@ describe('gate', () => {
   })
 })
 
-describe('strangers at the gate', () => {
+describe('non-members at the message gate', () => {
   const join = (number: number, requestId?: string): string => {
     const by = identityOf(100 + number)
     const change = { from: by.id, capability: 'mesh.join', keyId: undefined, timestamp: formatMeshTime(clock.now()) }
     return knock(requestId === undefined ? change : { ...change, requestId }, { sign: true, by })
   }
 
-  it('have one budget, however many they are, and leave a member its own', () => {
+  it('share one rate budget, which does not reduce the budget of a member', () => {
     const verdicts = Array.from({ length: 60 }, (_, number) => join(number))
     expect([verdicts.indexOf('rate_limited rate'), new Set(verdicts.slice(50)).size]).toEqual([50, 1])
     expect(knock({ capability: 'mesh.join' })).toBe('trusted')
   })
 
-  it('fill nothing that a member needs', () => {
+  it('cannot fill the replay cache of members', () => {
     parts = { ...parts, rate: new PeerRateLimiter({ callsPerSecond: 1_000, callsPerSecondPerCapability: 1_000 }) }
     const verdicts = Array.from({ length: 100 }, (_, number) => join(number))
     expect(verdicts.indexOf('rate_limited rate')).toBe(60)
     for (let count = 0; count < 200; count++) expect(knock({})).toBe('trusted')
   })
 
-  it('are refused a replay', () => {
+  it('are refused when they replay a request', () => {
     const requestId = '01JGFJJZ00BAA6K3XEY2QKD4AA'
     expect([join(1, requestId), join(1, requestId)]).toEqual(['unknown', 'expired replayed'])
   })
 })
 
-describe('rate budget', () => {
+describe('peer rate limiter', () => {
   it('forgets a peer whose budget is full again', () => {
     const budget = new PeerRateLimiter({ callsPerSecond: 10, callsPerSecondPerCapability: 1 })
     for (let peer = 0; peer < 1_000; peer++) budget.take(`early ${peer}`, 'test.echo', 0)
@@ -228,7 +228,7 @@ describe('rate budget', () => {
 })
 
 describe('replay cache', () => {
-  it('refuses when it is full instead of forgetting', () => {
+  it('refuses new ids when it is full instead of forgetting old ones', () => {
     const cache = new ReplayCache(0, 2)
     expect(['a', 'b', 'c', 'a'].map((id) => cache.see('n', id, 0))).toEqual(['new', 'new', 'full', 'replayed'])
   })

@@ -38,7 +38,7 @@ function why(screened: ScreenedOffers): readonly string[] {
 }
 
 describe('offers of another node', () => {
-  it('say whose they are, in words that one can see', () => {
+  it('are labelled with their node and stripped of invisible characters', () => {
     const [tool] = screen([
       saying({
         name: 'garden.water',
@@ -52,7 +52,7 @@ describe('offers of another node', () => {
     expect(tool?.description).not.toMatch(/\p{C}/u)
   })
 
-  it('of the same name as one here are of its effect at least', () => {
+  it("have at least the effect of this node's offer of the same name", () => {
     const { offered: taken } = screen([
       saying({ name: 'hs4.devices.set', effect: 'reads' }),
       saying({ name: 'hs4.devices.get', effect: 'sensitive' }),
@@ -73,7 +73,7 @@ describe('offers of another node', () => {
     'task-list',
     'device.den.self.lamp.on',
     'device_den_self',
-  ])('do not take a name of this node: %s', (name) => {
+  ])('are refused under a name of this node: %s', (name) => {
     const screened = screen([saying({ name, effect: 'reads' })])
     expect(screened.offered).toEqual([])
     expect(why(screened)).toEqual([
@@ -82,20 +82,20 @@ describe('offers of another node', () => {
   })
 
   it.each(['hs4x.devices', 'device.kitchen.self.lamp.on', 'task_list_of_garden', 'garden.hs4.x'])(
-    'may be called what this node has nothing of: %s',
+    'are accepted under a name that this node does not use: %s',
     (name) => {
       expect(screen([saying({ name })]).offered).toHaveLength(1)
     },
   )
 
-  it('of a family that this node had wait for a person, who may say that it has moved', () => {
+  it('of a family that this node used to have are withheld until a person accepts them', () => {
     const moved = saying({ name: 'ebus.v1.semantic.zones.get' })
     const before = screen([moved], { pins: new Map() })
     expect(before).toMatchObject({ offered: [], unpinned: [], withheld: [{ why: 'had-here' }] })
     expect(screen([moved]).offered).toHaveLength(1)
   })
 
-  it('are pinned when they are first seen, and withheld when they are described otherwise', () => {
+  it('are pinned when first seen, and withheld when their definition changes', () => {
     const first = saying({ name: 'garden.water', description: 'Waters the garden.' })
     expect(screen([first], { pins: new Map() })).toMatchObject({
       offered: [],
@@ -119,13 +119,13 @@ describe('offers of another node', () => {
     }
   })
 
-  it('are the same while a device of theirs sleeps', () => {
+  it('keep their definition hash while their device is asleep', () => {
     const awake = saying({ name: 'device.a.b', description: 'On the device "a" (a). The device says: x' })
     const asleep = saying({ name: 'device.a.b', description: 'On the device "a" (a). Offline now. The device says: x' })
     expect(toOfferDefinitionHash(asleep)).toEqual(toOfferDefinitionHash(awake))
   })
 
-  it('are at most so many, beside those that this node has as well', () => {
+  it('are limited in number, apart from those that this node also offers', () => {
     const many = Array.from({ length: 10 }, (_, index) => saying({ name: `garden.bed${index}` }))
     const screened = screen([...many, saying({ name: 'task_list' })], { maxOffers: 4 })
     expect(screened.offered.map(({ name }) => name)).toEqual([
@@ -147,7 +147,7 @@ describe('offers of another node', () => {
     ['hs4://devices/{ref}', /addresses with hs4: belong to resources of this node/],
     ['HS4://devices', /belong to resources of this node/],
     ['x://a\u200Bb', /not a URI with a scheme/],
-  ])('have addresses of their own: not %s', (uri, reason) => {
+  ])('are refused with the invalid or reserved address %s', (uri, reason) => {
     const screened = screen([saying({ name: 'garden.map', face: { kind: 'resource', uri, mimeType: 'text/plain' } })])
     expect(screened.offered).toEqual([])
     expect(why(screened)[0]).toMatch(reason)

@@ -11,7 +11,7 @@ const many = (text: string): Json => Object.fromEntries(Array.from({ length: 3_0
 const nested = (levels: number, end: Json): Json => (levels === 0 ? end : { x: nested(levels - 1, end) })
 
 describe('an answer of another node', () => {
-  it('is cleaned at once where it is small: nobody waits for a turn', () => {
+  it('is sanitized synchronously when it is small', () => {
     expect(sanitizeOutcome(ok({ data: { name: `a${HIDDEN}b` } }), new EventLoopYieldQueue())).toEqual(
       ok({ data: { name: 'ab' } }),
     )
@@ -19,7 +19,7 @@ describe('an answer of another node', () => {
     expect(sanitizeStreamFrame(frame, new EventLoopYieldQueue())).toEqual({ event: 'token', data: { text: 'ab' } })
   })
 
-  it('is cleaned just the same where it is large, in turns of the event loop that no other answer gets', async () => {
+  it('is sanitized in event loop turns of its own when it is large, with the same result', async () => {
     let turn = 0
     let isOver = false
     const count = (): void => {
@@ -46,7 +46,7 @@ describe('an answer of another node', () => {
     })
   })
 
-  it('is refused where it is nested deeper than 64 levels, however large', () => {
+  it('fails when it is nested deeper than 64 levels, whatever its size', () => {
     const deep = { ok: true, value: { data: [nested(70, 1), many('ab')] } } as const
     expect(sanitizeOutcome(deep, new EventLoopYieldQueue())).toMatchObject({
       fault: { kind: 'failed', message: 'The peer answered something that is nested deeper than 64 levels.' },

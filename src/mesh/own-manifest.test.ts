@@ -28,17 +28,17 @@ function told(description: string, names: readonly string[]) {
   }
 }
 
-describe('what a node says of itself', () => {
+describe('manifest of this node', () => {
   const names = Array.from({ length: 2_100 }, (_, each) => `device.panel-${each}.set`)
 
-  it('is believed also where it offers more than others take: they hear of what was there first', () => {
+  it('lists the first 2,000 capabilities when the node offers more', () => {
     const { read, untold } = told('', names)
     if (!read.ok) throw new Error(JSON.stringify(read.fault))
     expect(read.value.capabilities?.map(({ name }) => name)).toEqual(names.slice(0, 2_000))
     expect(untold).toBe(100)
   })
 
-  it('fits into the largest answer between nodes, however much its tools have to say', () => {
+  it('stays below 1 MiB by leaving out capabilities, however long their descriptions are', () => {
     const { read, bytes, untold } = told('ü'.repeat(1_000), names)
     if (!read.ok) throw new Error(JSON.stringify(read.fault))
     expect(read.value.capabilities).toHaveLength(2_100 - untold)

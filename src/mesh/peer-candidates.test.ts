@@ -16,19 +16,19 @@ function full(knocks: number, source: string): PeerCandidates {
 
 const somebody = { host: '192.0.2.2', port: 1, source: 'mdns' }
 
-describe('candidates', () => {
-  it('give up an address where nobody answered for minutes before they miss a new one', () => {
+describe('peer candidates', () => {
+  it('replace an address that failed nine probes by a new one when the table is full', () => {
     const candidates = full(9, 'mdns')
     expect(candidates.add(somebody)).toMatchObject(somebody)
     expect(candidates.due(Number.POSITIVE_INFINITY)).toHaveLength(ROOM)
     expect(candidates.add({ host: '192.0.2.1', port: 1, source: 'mdns' })).toBeDefined()
   })
 
-  it('give up none that was only just heard of', () => {
+  it('keep an address with fewer than nine failed probes when the table is full', () => {
     expect(full(8, 'mdns').add(somebody)).toBeUndefined()
   })
 
-  it('give up none that the owner named', () => {
+  it('keep an address from the configuration, however often its probes failed', () => {
     expect(full(50, 'static').add(somebody)).toBeUndefined()
   })
 })

@@ -31,7 +31,7 @@ beforeEach(() => {
 })
 
 describe('peer directory', () => {
-  it('puts a proven member on the bus, with contracts it has heard of', () => {
+  it('registers a proven member on the bus with the schemas it already holds', () => {
     directory.schemas.keep(echoing, echoing.schemas ?? { request: {} })
     const heard = hear(full({ sequence: 1 }))
     directory.publish(peerIn(heard))
@@ -39,7 +39,7 @@ describe('peer directory', () => {
     expect(bus.stats().peers).toBe(1)
   })
 
-  it('asks for capabilities of a hash that it does not know, and only then', () => {
+  it('requests the capabilities of a manifest only if it does not know their hash', () => {
     expect(hear(omitManifestCapabilities(full({ sequence: 1 })))).toMatchObject({
       kind: 'heard',
       wantsCapabilities: true,
@@ -51,7 +51,7 @@ describe('peer directory', () => {
     })
   })
 
-  it('asks for no more contracts of a peer that has told of more than anybody needs', () => {
+  it('requests no more schemas from a peer whose schemas exceed the size limit', () => {
     const filler = 'x'.repeat(250_000)
     const wordy = Array.from({ length: 40 }, (_, index) =>
       describeOwnCapability(offered({ name: `test.wordy${index}`, requestSchema: { $comment: filler } })),
@@ -66,7 +66,7 @@ describe('peer directory', () => {
     expect(directory.missingSchemas(heard)).toEqual([])
   })
 
-  it('keeps no contract that is longer than any, nor more than there is room for', () => {
+  it('refuses a schema that is too long, and discards the oldest ones when it is full', () => {
     const of = (name: string, length: number): PeerCapability =>
       describeOwnCapability(offered({ name, requestSchema: { $comment: 'x'.repeat(length) } }))
     const keep = (capability: PeerCapability): boolean =>
@@ -77,7 +77,7 @@ describe('peer directory', () => {
     expect(many.filter(({ schemaHash }) => directory.schemas.find(schemaHash) !== undefined)).toEqual(many.slice(-67))
   })
 
-  it('calls a member what it calls itself, unless that is no name or the community gave it to another', () => {
+  it('uses the display name of a member unless it is invalid or belongs to another member', () => {
     const called = (displayName: string, sequence: number): string | undefined => {
       directory.publish(peerIn(hear(full({ displayName, sequence }))))
       return bus.nodeName(peer.id)
@@ -88,13 +88,13 @@ describe('peer directory', () => {
     expect(called('\u001b[31mred', 4)).toBe('peer')
   })
 
-  it('does not go back to an older manifest', () => {
+  it('ignores a manifest with a lower sequence number', () => {
     hear(full({ sequence: 5 }))
     expect(hear(full({ sequence: 4, capabilities: [] })).kind).toBe('old')
     expect(hear(omitManifestCapabilities(full({ sequence: 5 }))).kind).toBe('old')
   })
 
-  it('believes a node that was put back to an older copy, by its own answer of just now', () => {
+  it('accepts the lower sequence number of a restored node in its own live answer', () => {
     hear(full({ sequence: 5_000_000_007 }))
     const back = full({ sequence: 5_000_000_001, capabilities: [], nowMs: NEW_YEAR_MS + 2_000 })
     expect(hear(back).kind).toBe('old')
@@ -109,7 +109,7 @@ describe('peer directory', () => {
     })
   })
 
-  it('looks for a node that has moved where it says that it is, and no more where it was reached', () => {
+  it('tries the announced address of a node that moved, and drops only announced old addresses', () => {
     const at = (host: string): Pick<ManifestInput, 'endpoints'> => ({
       endpoints: [{ transport: 'http', host, port: 7080 }],
     })
@@ -122,7 +122,7 @@ describe('peer directory', () => {
     expect(directory.placesOf(heard)).toEqual(['attic.example:7080', '192.0.2.88:7080'])
   })
 
-  it('refuses strangers, the revoked, other communities and itself', () => {
+  it('refuses a non-member, a revoked node, another community and itself', () => {
     const why = (heard: PeerManifestUpdateResult): unknown => (heard.kind === 'refused' ? heard.why.kind : heard.kind)
     expect(why(hear(full({}, stranger)))).toBe('stranger')
     expect(why(hear(full({}, us)))).toBe('ourselves')
@@ -132,7 +132,7 @@ describe('peer directory', () => {
     expect(why(hear(full({ sequence: 9 })))).toBe('revoked')
   })
 
-  it('keeps health and calls in flight across a refresh', () => {
+  it('keeps health and calls in flight when a manifest is refreshed', () => {
     const heard = peerIn(hear(full({ sequence: 1 })))
     directory.publish(heard)
     const [entry] = bus.registry.named('test.echo')
@@ -144,7 +144,7 @@ describe('peer directory', () => {
     expect(entry.inFlight).toBe(3)
   })
 
-  it('forgets who is silent for 90 s, who says goodbye, and who does not answer three times', () => {
+  it('removes a peer after 90 s of silence, after a goodbye, and after three failed requests', () => {
     directory.publish(peerIn(hear(full({ sequence: 1 }))))
     expect(directory.sweep(community, 90_000)).toEqual([])
     expect(directory.sweep(community, 90_001)).toEqual([peer.id])
@@ -156,12 +156,12 @@ describe('peer directory', () => {
     expect(directory.departed(peer.id)?.endpoints).toEqual([{ transport: 'http', host: '192.0.2.9', port: 7080 }])
   })
 
-  it('does not keep a contract under a hash that is not its own', () => {
+  it('refuses a schema under a hash that does not match it', () => {
     expect(directory.schemas.keep(echoing, { request: { type: 'string' } })).toBe(false)
     expect(directory.missingSchemas(peerIn(hear(full({}))))).toHaveLength(1)
   })
 
-  it('holds two hundred nodes', () => {
+  it('holds 200 nodes', () => {
     let grown = community
     const others = Array.from({ length: 200 }, (_, index) => identityOf(index + 20))
     for (const other of others) {
@@ -178,8 +178,8 @@ describe('peer directory', () => {
   })
 })
 
-describe('announcement', () => {
-  it('is understood by nodes of the same community only', () => {
+describe('mDNS announcement', () => {
+  it('is understood only by nodes of the same community', () => {
     const text = createAnnouncementTxtRecord(peer.id, root.id)
     expect(text).toMatchObject({ v: '1', contract: '1.0' })
     expect(JSON.stringify(text)).not.toContain(root.id.slice(8))
@@ -191,8 +191,8 @@ describe('announcement', () => {
   })
 })
 
-describe('address', () => {
-  it('is a host and a port, in brackets where the host has colons', () => {
+describe('peer address', () => {
+  it('is a host and a port, with brackets around an IPv6 address', () => {
     const texts = ['192.0.2.1:7080', 'cellar.local:1', '[2001:db8::1]:7080', '[fe80::1%eth0]:7080']
     const parsed = texts.map(parsePeerAddress)
     expect(parsed.map((address) => address && formatPeerAddress(address.host, address.port))).toEqual(texts)

@@ -14,8 +14,8 @@ import { createUnreachableFault } from './transport.ts'
 
 const [us, root, other] = [identityOf(21), identityOf(22), identityOf(23)]
 
-describe('a neighbour that only a registry tells of', () => {
-  it('is on the bus without being asked what it offers, however its news is ordered', () => {
+describe('a peer known only from the registry', () => {
+  it('is on the bus in either order of messages, and is queried only if its manifest came first', () => {
     for (const order of ['capabilities first', 'manifest first'] as const) {
       const { bus, hear, asked } = house()
       const told = order === 'capabilities first' ? ['capabilities', 'manifest'] : ['manifest', 'capabilities']
@@ -25,7 +25,7 @@ describe('a neighbour that only a registry tells of', () => {
     }
   })
 
-  it('is believed only what its manifest names', () => {
+  it('gets only the capabilities that its manifest names', () => {
     const { bus, hear } = house()
     hear('capabilities', ['test.other'], 1)
     hear('manifest', ['test.one'], 1)
@@ -36,8 +36,8 @@ describe('a neighbour that only a registry tells of', () => {
   })
 })
 
-describe('a neighbour whose manifests are refused', () => {
-  it('is in the log once, and once more after it was heard again', () => {
+describe('a peer whose manifests are refused', () => {
+  it('is logged once, and once more after a valid manifest', () => {
     const { clock, warnings, peerSync, manifest } = house()
     const say = (sequence: number): void =>
       peerSync.hint(
@@ -60,8 +60,8 @@ describe('a neighbour whose manifests are refused', () => {
   })
 })
 
-describe('a neighbour that is asked for what it offers', () => {
-  it('is asked once more when there was news of it meanwhile', async () => {
+describe('a peer whose manifest is being fetched', () => {
+  it('is queried again when a newer manifest arrives during the query', async () => {
     const { bus, hear, asked, answer, manifest } = house()
     hear('manifest', ['test.one'], 1)
     // What comes back is what it was asked for, and old by now.
@@ -74,7 +74,7 @@ describe('a neighbour that is asked for what it offers', () => {
     expect(bus.offer('test.one')?.name).toBe('test.one')
   })
 
-  it('is asked under its new entry when it has gone and come back meanwhile', async () => {
+  it('is queried under its new entry when it left and returned during the query', async () => {
     const { bus, hear, asked, answer, manifest, leave } = house()
     hear('manifest', ['test.one'], 1)
     leave()
@@ -86,7 +86,7 @@ describe('a neighbour that is asked for what it offers', () => {
     expect(asked).toEqual(['mesh.manifest', 'mesh.manifest'])
   })
 
-  it('is asked once more, at once, when something of ours changed meanwhile', async () => {
+  it("gets one more exchange at once when this node's offers changed during an exchange", async () => {
     const { peerSync, hear, asked, answer } = house()
     hear('capabilities', ['test.one'], 1)
     hear('manifest', ['test.one'], 1)

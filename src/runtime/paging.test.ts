@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { cutPage, readCursor } from './paging.ts'
 
 describe('page', () => {
-  it('says that there is more only when there is', () => {
+  it('has a next cursor only if there are more rows', () => {
     expect(cutPage([1, 2, 3], 2, String)).toEqual({ rows: [1, 2], next_cursor: '2' })
     expect(cutPage([1, 2], 2, String)).toEqual({ rows: [1, 2] })
     expect(cutPage([], 2, String)).toEqual({ rows: [] })
@@ -10,7 +10,7 @@ describe('page', () => {
 })
 
 describe('cursor argument', () => {
-  it('is a mistake of the caller when it is no cursor of this list', () => {
+  it('is refused as an invalid argument when it does not belong to this list', () => {
     expect(readCursor('nonsense', 'tasks:1', 1)).toMatchObject({ ok: false, fault: { kind: 'invalid-arguments' } })
     expect(readCursor(undefined, 'tasks:1', 1)).toEqual({ ok: true, value: undefined })
   })

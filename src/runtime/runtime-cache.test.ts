@@ -42,8 +42,8 @@ function tables(): string {
   return JSON.stringify(names.map((name) => rig.database.sql.prepare(`SELECT * FROM ${name} ORDER BY 1, 2`).all()))
 }
 
-describe('the tables of the runtime', () => {
-  it('are what the log says after a long honest history, also with a clock that goes back', async () => {
+describe('runtime tables', () => {
+  it('agree with the ledger after a long history, even if the clock was set back', async () => {
     await history()
     for (let count = 0; count < 450; count++) await create({ title: `Task ${count}` })
     const late = await create()
@@ -77,7 +77,7 @@ describe('the tables of the runtime', () => {
     ['a session removed', `DELETE FROM audit_sessions`, /^The session .* was removed/],
     ['a root', `UPDATE merkle_roots SET root = '00'`, /^The seal .*: root\.$/],
     ['a seal removed', `DELETE FROM merkle_roots`, /^The seal .* was removed/],
-  ])('are found out by %s, and right again once they are rebuilt', async (_, sql, sentence) => {
+  ])('that were altered (%s) are reported by ledger_verify and repaired by a rebuild', async (_, sql, sentence) => {
     await history()
     const before = tables()
     rig.tamper(sql)
@@ -89,7 +89,7 @@ describe('the tables of the runtime', () => {
     expect(await findings()).toEqual([])
   })
 
-  it('decide nothing: a task goes on from where the log has it', async () => {
+  it('are ignored after tampering: a task continues from its state in the ledger', async () => {
     const id = await create()
     rig.tamper(`UPDATE tasks SET status = 'VERIFY', version = 6, verify_index = 0`)
     expect(await rig.data('task_get', { id })).toMatchObject({ status: 'INIT', version: 1 })
@@ -102,7 +102,7 @@ describe('the tables of the runtime', () => {
     expect(await findings()).toHaveLength(1)
   })
 
-  it('decide nothing: a row that somebody added is no task, a session that was sealed stays sealed', async () => {
+  it('are ignored after tampering: an added task does not exist and a sealed session stays sealed', async () => {
     const session = await startSession()
     await plantTasks(rig, 'T-1')
     await think('T-1', { session_id: session })
@@ -118,7 +118,7 @@ describe('the tables of the runtime', () => {
     expect(await rig.data('task_list')).toMatchObject({ tasks: [{ id: 'T-1' }] })
   })
 
-  it('are the same whether words were erased before they were rebuilt or after', async () => {
+  it('are equal whether bodies were erased before or after a rebuild', async () => {
     const id = await history()
     const created = rig.entries('task.created').find(({ task_id: task }) => task === id)
     expect(await rig.ledger.eraseBody(Number(created?.['seq']))).toMatchObject({
@@ -142,7 +142,7 @@ describe('the tables of the runtime', () => {
     expect(await findings()).toHaveLength(1)
   })
 
-  it('leave no trace of erased words in the files', async () => {
+  it('leave no erased text in the files', async () => {
     const id = await create({ title: 'Quokka has a fever' })
     await rig.data('task_update', { id, patch: { status: 'cancelled', reason: 'The wombat has recovered' } })
     for (const kind of ['task.created', 'task.transition'])

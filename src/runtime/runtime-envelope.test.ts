@@ -32,11 +32,11 @@ function offer(name: string): Offer {
 }
 
 describe('runtime envelope', () => {
-  it('wraps a success in ok and data', () => {
+  it('wraps a success as { ok, data }', () => {
     expect(runtimeFamily.success({ id: 'x' }, offer('task_get'))).toEqual({ ok: true, data: { id: 'x' } })
   })
 
-  it.each(RETURNING)('returns the domain errors of %s as values', (name) => {
+  it.each(RETURNING)('returns the domain errors of %s as values (failure pattern B)', (name) => {
     const refused = createRuntimeFault('ERR_INVALID_TRANSITION', 'no', { from: 'INIT', to: 'DONE' })
     expect(runtimeFamily.failure(refused, offer(name))).toEqual({
       structured: {
@@ -47,7 +47,7 @@ describe('runtime envelope', () => {
     })
   })
 
-  it.each(THROWING)('throws the domain errors of %s', (name) => {
+  it.each(THROWING)('returns the domain errors of %s as tool errors (failure pattern A)', (name) => {
     expect(
       runtimeFamily.failure(createRuntimeFault('ERR_SESSION_CLOSED', 'no', { session_id: 's' }), offer(name)),
     ).toEqual({
@@ -63,7 +63,7 @@ describe('runtime envelope', () => {
     })
   })
 
-  it.each([...RETURNING, ...THROWING])('is pattern A for what the chain refuses of %s', (name) => {
+  it.each([...RETURNING, ...THROWING])('returns refusals of the call chain as failure pattern A, for %s', (name) => {
     const refusals: readonly [Fault, string][] = [
       [{ kind: 'invalid-arguments', message: 'm', details: { issues: [] } }, 'INVALID_PARAMS'],
       [{ kind: 'internal', message: 'm' }, 'HANDLER_ERROR'],
@@ -78,7 +78,7 @@ describe('runtime envelope', () => {
       })
   })
 
-  it('keeps every reason and when to come back', () => {
+  it('keeps all reasons of a refusal and its retry time', () => {
     const denied: Fault = {
       kind: 'not-permitted',
       message: 'Not now.',
@@ -98,7 +98,7 @@ describe('runtime envelope', () => {
     })
   })
 
-  it('has an output schema whose root is an object and whose references still point at something', () => {
+  it('has an output schema with an object root and resolvable references', () => {
     const recursive = {
       name: 'server_ping',
       responseSchema: { $ref: '#/$defs/tree', $defs: { tree: { type: 'object' } } },

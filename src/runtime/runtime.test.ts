@@ -77,8 +77,8 @@ function offers() {
   return rig.service.capabilities().map(({ offer }) => offer)
 }
 
-describe('the runtime', () => {
-  it('offers the fourteen tools of spec 5 and the views beside them', () => {
+describe('runtime service', () => {
+  it('offers the fourteen tools of spec 5 and the additional ones', () => {
     expect(
       offers()
         .map(({ name }) => name)
@@ -86,7 +86,7 @@ describe('the runtime', () => {
     ).toEqual([...FOURTEEN, ...BEYOND].toSorted())
   })
 
-  it('says truly which tools change its records', () => {
+  it('declares the effect records for exactly the tools that write records', () => {
     const records = offers().filter(({ effect }) => effect === 'records')
     expect(records.map(({ name }) => name).toSorted()).toEqual(RECORDS)
     const others = offers().filter(({ effect, name }) => effect !== 'reads' && !RECORDS.includes(name))
@@ -96,7 +96,7 @@ describe('the runtime', () => {
     ])
   })
 
-  it('lets no two of its handlers overlap, but for the one that calls others and the one that reads for long', () => {
+  it('gives all handlers one lock, except router_call and ledger_verify', () => {
     expect(
       offers()
         .filter(({ lock }) => lock !== 'runtime')
@@ -116,8 +116,8 @@ describe('the runtime', () => {
   })
 })
 
-describe('a call of the runtime through the chain', () => {
-  it('leaves an enter, an exit and its own event, joined by its number', async () => {
+describe('a runtime call through the call chain', () => {
+  it('records an enter entry, its own event and an exit entry', async () => {
     await rig.through('task_create', { title: 'x' })
     await rig.through('task_get', { id: 'nobody' })
     await rig.through('task_get', { id: 7 })
@@ -131,7 +131,7 @@ describe('a call of the runtime through the chain', () => {
     expect(rig.ledger.entries(0, 3).map(({ entry }) => entry.kind)).toEqual(['call.enter', 'task.created', 'call.exit'])
   })
 
-  it('does not overlap with another, and a burst of them leaves no gap in the sequence', async () => {
+  it('does not overlap with another one, and concurrent calls keep their entries together', async () => {
     await plantTasks(rig, 'T')
     const calls = Array.from({ length: 40 }, (_, index) =>
       index % 2 === 0
@@ -148,7 +148,7 @@ describe('a call of the runtime through the chain', () => {
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: true, record_count: 20 })
   })
 
-  it('does not keep the words of a thought a second time among the arguments of the call', async () => {
+  it('records the content of a thought once, and redacts it in the arguments of the call', async () => {
     const content = 'The key is under the mat.'
     await plantTasks(rig, 'T')
     await rig.through('thought_record', { type: 'plan', task_id: 'T', agent_id: 'ada', content })
@@ -156,7 +156,7 @@ describe('a call of the runtime through the chain', () => {
     expect(rig.ledger.body(2)).toEqual({ kind: 'kept', body: { content } })
   })
 
-  it('changes nothing but the audit in read-only mode', async () => {
+  it('changes nothing except the audit entries in read-only mode', async () => {
     const readonly = await runtimeRig({ config: { mode: 'readonly' } })
     const args: Record<string, Record<string, string>> = {
       task_create: { title: 'x' },
@@ -178,7 +178,7 @@ describe('a call of the runtime through the chain', () => {
     readonly.close()
   })
 
-  it('lets an observer read and record nothing', async () => {
+  it('lets an observer read, but not write records', async () => {
     const caller: Caller = { kind: 'principal', id: 'screen', role: 'observer' }
     expect(await rig.through('task_list', {}, { caller })).toMatchObject({ ok: true })
     expect(await rig.through('task_create', { title: 'x' }, { caller })).toMatchObject({
@@ -187,7 +187,7 @@ describe('a call of the runtime through the chain', () => {
     })
   })
 
-  it('answers within the schema that MCP clients check it against', async () => {
+  it('answers within the published output schema', async () => {
     const { id } = await rig.data('task_create', { title: 'x' })
     for (const [name, args] of [
       ['task_get', { id: String(id) }],

@@ -11,15 +11,15 @@ const FACTS: ClientSnippetInput = {
 }
 const OPEN: ClientSnippetInput = { ...FACTS, listen: { host: '0.0.0.0', anonymous: 'agent' } }
 
-describe('what a client is told', () => {
-  it('has no token where programs on this machine need none', () => {
+describe('client snippet', () => {
+  it('contains no token if programs on this machine need none', () => {
     expect(createClientSnippet('other', FACTS)).toMatchObject({
       what: 'http://127.0.0.1:7420/mcp\nhearthbus mcp --names underscore',
       hasToken: false,
     })
   })
 
-  it('has a token, and says whose address, where other machines come in', () => {
+  it('contains a token and explains the address if other machines may connect', () => {
     expect(createClientSnippet('claude-code', OPEN)).toEqual({
       where:
         'On another machine, write this machine’s address instead of 127.0.0.1; on this machine the token can be left out. In a terminal:',
@@ -33,13 +33,13 @@ describe('what a client is told', () => {
     expect(createClientSnippet('claude-desktop', there).what).toContain('HEARTHBUS_TOKEN')
   })
 
-  it('has no style of names where no name has a dot', () => {
+  it('sets no name style for a profile whose tool names have no dots', () => {
     expect(createClientSnippet('other', { ...FACTS, profile: 'home' }).what).toBe(
       'http://127.0.0.1:7420/mcp/home\nhearthbus mcp --profile home',
     )
   })
 
-  it('names the house it is to serve', () => {
+  it('contains the data and config options of the running command', () => {
     const settings = resolveDataAndConfigOptions(
       ['connect', 'other', '--data', 'house'],
       { HEARTHBUS_CONFIG: '/etc/h.yaml' },

@@ -15,15 +15,15 @@ function signedIn() {
   return { clock, sessions, session }
 }
 
-describe('sessions', () => {
-  it('take a code once', () => {
+describe('console sessions', () => {
+  it('accept a sign-in code once', () => {
     const sessions = createConsoleSessions(manualClock(), LIMITS)
     const { code } = sessions.issueCode('approver')
     expect(sessions.redeem(code, BROWSER)?.principal).toEqual(createConsolePrincipal('approver'))
     expect(sessions.redeem(code, BROWSER)).toBeUndefined()
   })
 
-  it('take a code for fifteen minutes', () => {
+  it('accept a sign-in code for fifteen minutes', () => {
     const clock = manualClock()
     const sessions = createConsoleSessions(clock, LIMITS)
     const { code } = sessions.issueCode('admin')
@@ -31,7 +31,7 @@ describe('sessions', () => {
     expect(sessions.redeem(code, BROWSER)).toBeUndefined()
   })
 
-  it('open to both halves and to neither alone', () => {
+  it('require both the cookie and the key', () => {
     const { sessions, session } = signedIn()
     const { cookie, key } = session
     expect(sessions.find({ cookie, key })?.principal.id).toBe('console')
@@ -41,7 +41,7 @@ describe('sessions', () => {
     expect(sessions.find({ cookie: `${session.id}.${key}`, key })).toBeUndefined()
   })
 
-  it('end after twelve quiet hours, and after a week however busy', () => {
+  it('end after twelve idle hours, and after a week in any case', () => {
     const quiet = signedIn()
     quiet.clock.advance(IDLE_MS)
     expect(quiet.sessions.find(quiet.session)).toBeUndefined()
@@ -55,7 +55,7 @@ describe('sessions', () => {
     expect(busy.sessions.find(busy.session)).toBeUndefined()
   })
 
-  it('end when the credential behind them does', () => {
+  it('end when the credential behind them is revoked', () => {
     const sessions = createConsoleSessions(manualClock(), LIMITS)
     let revoked = false
     const anna = { kind: 'principal', id: 'anna', role: 'approver' } as const
@@ -73,7 +73,7 @@ describe('sessions', () => {
     expect(sessions.find(session)).toBeUndefined()
   })
 
-  it('are bounded: whoever has most makes room, with the quietest of theirs', () => {
+  it('are limited to 64: the principal with most sessions loses its longest idle one', () => {
     const { clock, sessions, session } = signedIn()
     const made = Array.from({ length: 64 }, () => {
       clock.advance(1)

@@ -18,8 +18,8 @@ function told(...disagreements: readonly ContractDisagreement[]): readonly strin
   return formatContractDisagreements({ ourNodeId: 'a', peers, disagreements })
 }
 
-describe('nodes that do not agree', () => {
-  it('are named, with what they say and what counts', () => {
+describe('contract disagreements between nodes', () => {
+  it('name the nodes, the differences and the value that applies', () => {
     expect(told({ name: 'lock.open', effects: ['reads', 'writes'], schemas: 1, nodeIds: ['a', 'b', 'c'] })).toEqual([
       'this node, attic, c do not agree on lock.open: its effect (reads, writes; on other nodes it counts as writes). Do they run the same version, and belong here?',
     ])
@@ -28,7 +28,7 @@ describe('nodes that do not agree', () => {
     )
   })
 
-  it('on very much fill no page', () => {
+  it('are limited to 20 lines and a count of the others', () => {
     const many = Array.from({ length: 50 }, (_, n) => ({ name: `x.${n}`, effects: [], schemas: 2, nodeIds: ['b'] }))
     expect(told(...many)).toHaveLength(21)
     expect(told(...many).at(-1)).toContain('30 more capabilities')

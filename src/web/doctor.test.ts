@@ -21,14 +21,14 @@ function about(name: string, facts: Partial<DoctorFacts>): unknown {
 }
 
 describe('doctor', () => {
-  it('does not call a ledger new if it could not be checked', () => {
+  it('reports a ledger that could not be checked as not checked, not as new', () => {
     expect(about('ledger', { ledger: undefined })).toMatchObject([{ level: 'ok', sentence: 'not begun yet.' }])
     expect(about('ledger', { ledger: 'unknown' })).toMatchObject([
       { level: 'warn', sentence: expect.stringMatching(/^not checked/) },
     ])
   })
 
-  it('asks after witnesses that do not cosign', () => {
+  it('warns of witnesses that do not cosign', () => {
     const cosigning = { witnesses: 2, cosignatures: 1, everySeconds: 60 }
     expect(about('witnesses', { cosigning })).toMatchObject([
       { level: 'warn', sentence: expect.stringMatching(/^1 of 2 witnesses .*hearthbus ledger key/) },
@@ -37,7 +37,7 @@ describe('doctor', () => {
     expect(about('witnesses', { cosigning: { ...cosigning, witnesses: 0 } })).toEqual([])
   })
 
-  it('warns of rules and profiles that hold for nothing, and knows what was meant', () => {
+  it('warns of rules and profiles that match nothing, and suggests the closest name', () => {
     const offered = ['hs4.scripts.run', 'hs4.devices.list']
     const rules = [
       { tool: 'hs4.script.run', says: 'forbid' },

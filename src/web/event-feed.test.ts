@@ -8,8 +8,8 @@ function publishLedger(feed: ReturnType<typeof createEventFeed>, sizes: readonly
 const sizesOf = (events: readonly { readonly data: string }[] | undefined): readonly number[] | undefined =>
   events?.map(({ data }) => (JSON.parse(data) as { size: number }).size)
 
-describe('feed', () => {
-  it('continues after the event that was heard last', () => {
+describe('event feed', () => {
+  it('continues after the last received event', () => {
     const feed = createEventFeed('run')
     publishLedger(feed, [1, 2, 3])
     expect(sizesOf(feed.since('run-1'))).toEqual([2, 3])
@@ -17,7 +17,7 @@ describe('feed', () => {
     expect(sizesOf(feed.since('run-0'))).toEqual([1, 2, 3])
   })
 
-  it('does not continue from an event that it no longer has', () => {
+  it('does not continue from an event that it no longer holds or never had', () => {
     const feed = createEventFeed('run', 2)
     publishLedger(feed, [1, 2, 3])
     expect(feed.since('run-0')).toBeUndefined()
@@ -26,7 +26,7 @@ describe('feed', () => {
       expect(feed.since(strange)).toBeUndefined()
   })
 
-  it('tells everybody who listens until they leave', () => {
+  it('delivers events to a subscriber until it unsubscribes', () => {
     const feed = createEventFeed('run')
     const heard: string[] = []
     const leave = feed.subscribe(({ id }) => heard.push(id))

@@ -28,13 +28,13 @@ function ask(path: string, init: RequestInit = {}): Promise<Response> {
   return fetch(`${listener.url}${path}`, init)
 }
 
-describe('listener', () => {
-  it('passes a request to the handler of its path, the longest path first', async () => {
+describe('HTTP listener', () => {
+  it('passes a request to the handler with the longest matching path prefix', async () => {
     expect(await (await ask('/mcp/read?names=dots')).text()).toBe('mcp')
     expect(await (await ask('/mcpx')).text()).toBe('page')
   })
 
-  it('tells a page that the owner named that it may read the answer, also when its browser asks first', async () => {
+  it('sends CORS headers to a page of an allowed origin, also on a preflight request', async () => {
     const preflight = await ask('/mcp', { method: 'OPTIONS', headers: { origin: FRIEND } })
     expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, FRIEND])
     expect(preflight.headers.get('access-control-allow-headers')).toContain('mcp-protocol-version')
@@ -48,12 +48,12 @@ describe('listener', () => {
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([403, null])
   })
 
-  it('answers a mistake of ours with a sentence and goes on', async () => {
+  it('answers 500 when a handler throws, and serves the next request', async () => {
     expect((await ask('/broken')).status).toBe(500)
     expect((await ask('/mcp')).status).toBe(200)
   })
 
-  it('does not wait for ever for the rest of a request, and says so unless it is speaking already', async () => {
+  it('times out an incomplete request, with status 408 unless an answer has begun', async () => {
     const impatient = await startHttpListener({
       host: '127.0.0.1',
       port: 0,
@@ -93,7 +93,7 @@ describe('listener', () => {
     await impatient.stop()
   })
 
-  it('answers newcomers when silent connections have all places, and goes on answering whom it answers', async () => {
+  it('closes an idle connection for a new one when all places are taken, and keeps answering requests', async () => {
     const answering: ServerResponse[] = []
     const sitters: Socket[] = []
     let unfinished = 0
@@ -130,7 +130,7 @@ describe('listener', () => {
     await crowded.stop()
   })
 
-  it('hangs up on a client that sends requests without waiting for answers, and answers one that waits', async () => {
+  it('closes a connection that pipelines requests, and serves one that waits for answers', async () => {
     const get = 'GET /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'
     const pipelined = await said(listener, get.repeat(500))
     expect(pipelined.split('HTTP/1.1 200').length).toBeLessThan(3)
@@ -142,7 +142,7 @@ describe('listener', () => {
     waiting.destroy()
   })
 
-  it('answers invalid requests and endless headers', async () => {
+  it('answers 400 to an invalid request and 431 to headers that are too long', async () => {
     expect(await said(listener, 'GET / NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 [^]*not an HTTP request/)
     expect(await said(listener, `GET / HTTP/1.1\r\nx: ${'y'.repeat(100_000)}`)).toMatch(/^HTTP\/1\.1 431 /)
   })

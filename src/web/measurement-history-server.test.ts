@@ -6,8 +6,8 @@ import { createMeasurementHistory } from './measurement-history.ts'
 import { startMeasurementSampling } from './measurement-history-server.ts'
 import { MEASUREMENT_PROBES } from './measurements.ts'
 
-describe('sampling', () => {
-  it('asks this node alone, also where only another one offers what it would ask', async () => {
+describe('measurement sampling', () => {
+  it('calls tools of this node only, even if another node offers them too', async () => {
     const [here, there] = [node('here'), node('there')]
     const asked: string[] = []
     const [shared, foreign] = MEASUREMENT_PROBES.map(({ tool }) => tool)

@@ -5,7 +5,7 @@ import { MEASUREMENT_PROBES } from './measurements.ts'
 const probe = (tool: string, data: Json) => MEASUREMENT_PROBES.find((known) => known.tool === tool)?.measurements(data)
 
 describe('measurements', () => {
-  it('reads rooms, water, boiler and weather out of an eBUS snapshot', () => {
+  it('reads rooms, hot water, boiler and weather from a live eBUS snapshot', () => {
     const planes = {
       zones: [
         { id: 'zone-1', state: { current_temp_c: 20.5, current_humidity_pct: 44 }, config: { target_temp_c: 21 } },

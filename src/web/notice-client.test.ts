@@ -12,8 +12,8 @@ function place(url: string, more: Partial<NoticeDestination> = {}): NoticeDestin
   return { url, host, format: 'json', names: false, token: undefined, link: undefined, ...more }
 }
 
-describe('a notice on its way', () => {
-  it('is an object for a web hook', async () => {
+describe('posting a notice', () => {
+  it('sends a JSON object to a web hook', async () => {
     await using inbox = await openInbox()
     const link = 'http://home.example/'
     expect(await postNotice(NOTICE, place(`${inbox.url}/k3x9`, { token: 'tk_1', link }))).toBeUndefined()
@@ -31,7 +31,7 @@ describe('a notice on its way', () => {
     })
   })
 
-  it('is a text with headers for ntfy', async () => {
+  it('sends a text with headers to ntfy', async () => {
     await using inbox = await openInbox()
     expect(await postNotice(NOTICE, place(inbox.url, { format: 'ntfy', link: 'http://home.example/' }))).toBeUndefined()
     const [letter] = inbox.letters
@@ -46,7 +46,7 @@ describe('a notice on its way', () => {
     expect(letter?.headers).not.toHaveProperty('authorization')
   })
 
-  it('is not taken where the answer says so', async () => {
+  it('reports the status when the destination does not accept it', async () => {
     await using inbox = await openInbox()
     inbox.answer(403)
     expect(await postNotice(NOTICE, place(inbox.url))).toBe('it answered 403')
@@ -62,14 +62,14 @@ describe('a notice on its way', () => {
     expect(elsewhere.letters).toEqual([])
   })
 
-  it('says that nobody is there, and neither where nor with what', async () => {
+  it('reports an unreachable destination without its address or token', async () => {
     const url = `http://127.0.0.1:${await freePort()}/k3x9`
     expect(await postNotice(NOTICE, place(url, { token: 'tk_1' }))).toBe('it cannot be reached (ECONNREFUSED)')
     // What fetch complains of in its own words, with the header in them.
     expect(await postNotice(NOTICE, place(url, { token: 'tk_1\nx' }))).toBe('it cannot be reached')
   })
 
-  it('is given up when it is to stop', async () => {
+  it('is aborted by its signal', async () => {
     await using inbox = await openInbox()
     expect(await postNotice(NOTICE, place(inbox.url), AbortSignal.abort())).toBe('it cannot be reached')
     expect(inbox.letters).toEqual([])

@@ -3,8 +3,8 @@ import { examineNotifyDestinations, explainUndeliveredNotices, resolveNoticeDest
 
 const DESTINATION = { url: 'https://ntfy.example/k3x9', format: 'ntfy', names: false } as const
 
-describe('a place', () => {
-  it('has the token that the variable holds, and none where none is named', () => {
+describe('notice destination', () => {
+  it('takes its token from the named environment variable, or has none', () => {
     const wanted = { ...DESTINATION, tokenVariable: 'NTFY_TOKEN' }
     expect(resolveNoticeDestination(wanted, { NTFY_TOKEN: 'tk_1' })).toEqual({
       ok: true,
@@ -16,7 +16,7 @@ describe('a place', () => {
     })
   })
 
-  it('is not used without its token', () => {
+  it('is unusable without the token of its environment variable', () => {
     const wanted = { ...DESTINATION, tokenVariable: 'NTFY_TOKEN' }
     const unset = 'the environment variable NTFY_TOKEN, which should hold its token, is not set'
     for (const environment of [{}, { NTFY_TOKEN: '' }])
@@ -33,21 +33,21 @@ describe('a place', () => {
     })
   })
 
-  it('has a link that fits into a header', () => {
+  it('has a link in ASCII, which fits into a header', () => {
     expect(resolveNoticeDestination({ ...DESTINATION, link: 'https://häuschen.example/küche' }, {})).toMatchObject({
       value: { link: 'https://xn--huschen-5wa.example/k%C3%BCche' },
     })
   })
 
-  it('is named by its host when people are not told there', () => {
+  it('is named by its host in a delivery problem', () => {
     expect(explainUndeliveredNotices([{ host: 'ntfy.example', trouble: 'it answered 403' }])).toBe(
       'Notices about waiting calls do not reach ntfy.example: it answered 403.',
     )
   })
 })
 
-describe('the doctor, of places where people are told', () => {
-  it('names a variable that is not set, and sends nothing', () => {
+describe('doctor check of notice destinations', () => {
+  it('names an environment variable that is not set, and sends nothing', () => {
     const wanted = { ...DESTINATION, tokenVariable: 'NTFY_TOKEN' }
     expect(examineNotifyDestinations([DESTINATION, wanted], {})).toEqual([
       {

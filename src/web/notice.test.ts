@@ -36,7 +36,7 @@ function asked({ shown, binding, ...rest }: Asked = {}): ApprovalView {
 
 const lineOf = (view: ApprovalView): string => createApprovalNotice([view], PLAIN).text
 
-describe('a notice', () => {
+describe('notice of waiting approvals', () => {
   it('names the tool, the caller and the time limit, but not the arguments', () => {
     expect(createApprovalNotice([asked()], PLAIN)).toEqual({
       title: 'home: a call waits for a person',
@@ -66,7 +66,7 @@ describe('a notice', () => {
     expect(JSON.stringify(facts)).not.toMatch(/4711|plumber|Unlock/)
   })
 
-  it('names five, lists a hundred for programs, and counts the rest', () => {
+  it('names five calls in its text, lists a hundred as data, and counts the rest', () => {
     const { title, text, facts } = createApprovalNotice(
       Array.from({ length: 107 }, () => asked()),
       PLAIN,
@@ -78,7 +78,7 @@ describe('a notice', () => {
     expect(facts['waiting']).toHaveLength(100)
   })
 
-  it('takes a node at its word only as such', () => {
+  it('marks the actor as a claim of the calling node', () => {
     const binding = { principal: 'peer:ed25519:AAAA/owner' }
     expect(lineOf(asked({ binding, askedBy: 'attic', askedFor: 'owner' }))).toContain(
       'asked by owner, says the node attic.',
@@ -86,7 +86,7 @@ describe('a notice', () => {
     expect(lineOf(asked({ binding, askedBy: 'owner' }))).toContain('asked by the node owner.')
   })
 
-  it('lets strangers begin no line, turn none around, lead nowhere and fill no screen', () => {
+  it('removes line breaks, direction marks, links and excess length from names', () => {
     const title = 'x\n\u202EAll is well.\u0007 Tap http://evil.example'
     expect(lineOf(asked({ shown: { title } }))).toBe(
       'x All is well. Tap http evil.example: hs4.devices.set, asked by claude. Answer within 14 min.',
@@ -94,7 +94,7 @@ describe('a notice', () => {
     expect(lineOf(asked({ shown: { title: 'y'.repeat(300) } }))).toContain(`${'y'.repeat(59)}…: hs4`)
   })
 
-  it('stays a text for ntfy, which takes 4,096 bytes, whatever things are called', () => {
+  it('stays below the 4,096 bytes of an ntfy message, however long names are', () => {
     const long = '🔥'.repeat(300)
     const one = asked({
       shown: { title: long, label: long },

@@ -67,8 +67,8 @@ function told(path = '/'): readonly (readonly string[])[] {
     .map(({ body }) => (JSON.parse(body) as { waiting: { what: string }[] }).waiting.map(({ what }) => what))
 }
 
-describe('people who are to be told', () => {
-  it('are notified once at every destination of all waiting requests', async () => {
+describe('notifications of waiting approvals', () => {
+  it('are sent once to every destination, with all waiting requests', async () => {
     notify([here('/a'), here('/b')])
     await ask(1)
     await ask(1)
@@ -81,7 +81,7 @@ describe('people who are to be told', () => {
     await expect.poll(() => told('/b').flat()).toEqual(['Door 1', 'Door 2', 'Door 3'])
   })
 
-  it('are not notified of a request that was answered before the notice was sent', async () => {
+  it('leave out a request that was decided before the notice was sent', async () => {
     inbox.answer(503)
     const { reporter } = notify([here()])
     const answered = await ask(1)
@@ -94,7 +94,7 @@ describe('people who are to be told', () => {
     expect(told().at(-1)).toEqual(['Door 2'])
   })
 
-  it('are not told of what has lapsed, also where the guard has not looked yet', async () => {
+  it('leave out an expired request, even before the guard has swept it', async () => {
     notify([here('/late')], { clock: manualClock(house.clock.now() + HOUR_MS) })
     notify([here('/in-time')])
     await ask(1)
@@ -102,7 +102,7 @@ describe('people who are to be told', () => {
     expect(told('/late')).toEqual([])
   })
 
-  it('get the notice repeated until a destination accepts it, which is logged once', async () => {
+  it('are retried until the destination accepts them, and the failure is logged once', async () => {
     const lines: string[] = []
     const say = (_: object, message: string): void => void lines.push(message)
     const logger: Logger = { ...silentLogger, info: say, warn: say }
@@ -127,7 +127,7 @@ describe('people who are to be told', () => {
     ])
   })
 
-  it('have a rest between two notices', async () => {
+  it('have a minimum interval per destination', async () => {
     notify([here('/resting')], { pace: { ...QUICK, restMs: HOUR_MS } })
     await ask(1)
     await expect.poll(() => told('/resting')).toEqual([['Door 1']])
@@ -137,7 +137,7 @@ describe('people who are to be told', () => {
     expect(told('/resting')).toEqual([['Door 1']])
   })
 
-  it('are notified after a restart of requests that still wait', async () => {
+  it('are sent after a restart for requests that still wait', async () => {
     const before = notify([here('/before')])
     await house.guard.approvals.deny(await ask(9), APPROVER, 'no')
     await ask(1)
@@ -147,7 +147,7 @@ describe('people who are to be told', () => {
     await expect.poll(() => told('/after')).toEqual([['Door 1']])
   })
 
-  it('get no more notices from a gateway that stops', async () => {
+  it('are not sent any more after the notifier was stopped', async () => {
     const stopping = notify([here('/stopping')])
     await ask(1)
     stopping.stop()
@@ -157,7 +157,7 @@ describe('people who are to be told', () => {
     expect(told('/stopping')).toEqual([])
   })
 
-  it('are told nothing at a place whose token is missing, and elsewhere all the same', async () => {
+  it('are not sent to a destination without its token, but to the others', async () => {
     const { reporter } = notify([{ ...here('/token'), tokenVariable: 'NTFY_TOKEN' }, here('/free')])
     await ask(1)
     await expect.poll(() => told('/free')).toEqual([['Door 1']])
@@ -168,7 +168,7 @@ describe('people who are to be told', () => {
     })
   })
 
-  it('are not notified unless the owner configured a destination', () => {
+  it('are not started unless the owner configured a destination', () => {
     expect(() => notify([])).toThrow('nobody is to be told')
   })
 })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { formatTokenRestrictions } from './token-restrictions.ts'
 
-describe('what a token is narrowed to', () => {
-  it('is said in words', () => {
+describe('token restrictions', () => {
+  it('are formatted as text', () => {
     const devices = ['device:desk-lamp', 'homeseer:ref:141']
     expect(formatTokenRestrictions({ effects: ['reads', 'records'], devices })).toBe(
       'reads, records · device:desk-lamp, homeseer:ref:141',
@@ -11,7 +11,7 @@ describe('what a token is narrowed to', () => {
     expect(formatTokenRestrictions({ effects: [] })).toBe('nothing')
   })
 
-  it('is nothing to speak of where the role says it all', () => {
+  it('have no text if there are none', () => {
     expect(formatTokenRestrictions(undefined)).toBeUndefined()
   })
 })

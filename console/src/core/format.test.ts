@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ageText, askerOf, browserText, leftText, tookText } from './format.ts'
 
-describe('a browser', () => {
+describe('browser name', () => {
   it.each([
     ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox 140 on Linux'],
     [
@@ -13,13 +13,13 @@ describe('a browser', () => {
       'Safari 18 on iPhone',
     ],
     ['curl/8.5.0', undefined],
-  ])('%s is said in a few words', (userAgent, words) => {
+  ])('for %s is %s', (userAgent, words) => {
     expect(browserText(userAgent)).toBe(words)
   })
 })
 
-describe('who asks', () => {
-  it('is a principal, a node, or somebody for whom a node says that it asks', () => {
+describe('caller of a waiting request', () => {
+  it('is shown as a principal, as a node, or as an actor named by a node', () => {
     const asked = (principal: string, more = {}): string =>
       askerOf({ binding: { principal, tool: 'test.door' }, ...more })
     expect(asked('claude')).toBe('claude')
@@ -30,8 +30,8 @@ describe('who asks', () => {
   })
 })
 
-describe('times', () => {
-  it('are as coarse as they are old', () => {
+describe('times and durations', () => {
+  it('are rounded according to their age', () => {
     expect([1_000, 30_000, 600_000, 7_200_000, 400_000_000].map(ageText)).toEqual([
       'just now',
       '30 s ago',

@@ -13,15 +13,15 @@ function parse(chunks: readonly string[]): readonly EventFrame[] {
   return frames
 }
 
-describe('frames', () => {
-  it('are read one by one; comments are not heard and what is not ended waits', () => {
+describe('event stream frames', () => {
+  it('are parsed one by one, without comments and without an incomplete last frame', () => {
     expect(parse([TEXT])).toEqual([
       { id: 'r-1', event: 'calls', data: '{"a":"x: y"}' },
       { id: 'r-2', event: 'ledger', data: '{}' },
     ])
   })
 
-  it('are the same however the network cuts them', () => {
+  it('are the same however the network splits the stream', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(TEXT.length), { maxLength: 12 }), (cuts) => {
         const edges = [0, ...cuts.toSorted((left, right) => left - right), TEXT.length]

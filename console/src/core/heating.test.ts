@@ -5,8 +5,8 @@ import { timesOf } from './times.ts'
 
 afterEach(() => vi.unstubAllGlobals())
 
-describe('heating', () => {
-  it('reads the planes that are there and leaves the others open', () => {
+describe('heating overview', () => {
+  it('reads the planes that are present and lists the missing ones', () => {
     const planes = {
       zones: [{ id: 'zone-2', name: 'Upstairs', state: { current_temp_c: 19.5 }, config: { target_temp_c: 20 } }],
       boiler_status: { state: { flame_active: false } },
@@ -17,7 +17,7 @@ describe('heating', () => {
     expect(heatingOf(null, () => 0).rooms).toEqual([])
   })
 
-  it('says of each value when that one was measured', () => {
+  it('gives the time of measurement for each value', () => {
     const field = (second: number): object => ({ observed_at: `2026-01-05T10:00:0${second}Z` })
     const { fieldAtMs } = timesOf({
       meta: {
@@ -40,7 +40,7 @@ describe('heating', () => {
     expect(atMs).toMatchObject({ outside: at(6), pressure: at(7), flame: at(1) })
   })
 
-  describe('the target of a room', () => {
+  describe('target temperature of a room', () => {
     const [room] = heatingOf({ planes: { zones: [{ id: 'zone-2', name: 'Upstairs' }] } }, () => 0).rooms
     if (room === undefined) throw new Error('there is one')
     const setting = (path: string, minimum: number): Json => ({
@@ -54,7 +54,7 @@ describe('heating', () => {
       },
     })
 
-    it('is set as the regulator says, within what that room takes', () => {
+    it('is set with the limits and the arguments of the setting for that room', () => {
       const settings = [setting('zone-1.config.target_temp_c', 5), setting('zone-2.config.target_temp_c', 15)]
       const found = targetSetting(room, [{ name: 'get_ext_register' }, { name: 'set_ext_register', settings }])
       expect(found).toMatchObject({ minimum: 15, maximum: 30 })
@@ -64,13 +64,13 @@ describe('heating', () => {
       expect(sent['idempotency_key']).not.toBe(targetArguments(found, 21.5)['idempotency_key'])
     })
 
-    it('can be set from a phone, whose browser keeps randomUUID from a page over plain HTTP', () => {
+    it('can be set in a browser without crypto.randomUUID, as on a page over plain HTTP', () => {
       vi.stubGlobal('crypto', { getRandomValues: crypto.getRandomValues.bind(crypto) })
       const sent = targetArguments({ minimum: 15, maximum: 30, call: {} }, 21.5)
       expect(sent['idempotency_key']).toMatch(/^console-[0-9a-f]{32}$/)
     })
 
-    it('has no limits if the bus provides none', () => {
+    it('cannot be set if the bus offers no setting for the room', () => {
       const elsewhere = [{ name: 'set_ext_register', settings: [setting('zone-1.config.target_temp_c', 5)] }]
       expect([targetSetting(room, elsewhere), targetSetting(room, null)]).toEqual([undefined, undefined])
     })

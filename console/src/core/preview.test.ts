@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { previewOf } from './preview.ts'
 
-describe('what a call would change', () => {
-  it('shows the states of a lock in words, beside the numbers', () => {
+describe('preview of a change', () => {
+  it('shows the status of a lock as text, beside the number', () => {
     const after = { path: 'control', value: 0, label: 'Unlock', movesHardware: true }
     expect(previewOf({ value: 255, status: 'Locked' }, after)).toEqual({
       changes: [
@@ -16,7 +16,7 @@ describe('what a call would change', () => {
     })
   })
 
-  it('says of what only one side speaks which that is, instead of leaving a gap', () => {
+  it('marks a value that is known only before or only after the change', () => {
     expect(previewOf({ mode: 'auto', since: 7 }, { mode: 'off', until: 9 })).toEqual({
       changes: [{ name: 'mode', was: 'auto', will: 'off' }],
       beside: [
@@ -26,7 +26,7 @@ describe('what a call would change', () => {
     })
   })
 
-  it('can be two values', () => {
+  it('can consist of two plain values', () => {
     expect(previewOf(20.5, 21)).toEqual({ changes: [{ name: 'value', was: '20.5', will: '21' }], beside: [] })
   })
 })

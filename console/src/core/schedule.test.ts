@@ -14,8 +14,8 @@ const PROGRAM = programOf({
   ],
 })
 
-describe('schedule', () => {
-  it('reads a program, and knows which days were not read yet', () => {
+describe('heating schedule', () => {
+  it('parses a program and leaves days that were not read undefined', () => {
     expect(PROGRAM.days[1]).toEqual([slot(390, 1_440, 21.5)])
     expect(PROGRAM.days[0]).toBeUndefined()
     expect(writerOf(PROGRAM)).toBe('ebus.v1.semantic.schedules.set_zone_time_program')
@@ -23,7 +23,7 @@ describe('schedule', () => {
     expect(programOf({ zone: 255, hc: 'circulation' }).editable).toBe(false)
   })
 
-  it('writes a day in order, with 24:00 as its end', () => {
+  it('sends the slots of a day sorted, with 24:00 as the end', () => {
     expect(writeArguments(PROGRAM, 1, [slot(960, 1_440, 20), slot(390, 480, 21)])).toEqual({
       zone: 1,
       weekday: 1,
@@ -34,7 +34,7 @@ describe('schedule', () => {
     })
   })
 
-  it('finds what a regulator would refuse', () => {
+  it('reports slots that a regulator would refuse', () => {
     expect(dayFlaw([slot(0, 60, 20), slot(60, 120, 20)], PROGRAM)).toBeUndefined()
     expect(dayFlaw([slot(60, 60, 20)], PROGRAM)).toContain('begins after it ends')
     expect(dayFlaw([slot(0, 61, 20), slot(60, 120, 20)], PROGRAM)).toContain('before the one before it ends')
@@ -42,7 +42,7 @@ describe('schedule', () => {
     expect(dayFlaw([slot(0, 1, 20), slot(2, 3, 20), slot(4, 5, 20)], PROGRAM)).toContain('2 times')
   })
 
-  it('reads times as people write them', () => {
+  it('parses times of day and refuses invalid ones', () => {
     expect([readTime('6:30'), readTime('24:00'), readTime('24:01'), readTime('12:60'), readTime('noon')]).toEqual([
       390,
       1_440,

@@ -16,8 +16,8 @@ const SCHEMA = {
   $defs: { pin: { type: 'string', format: 'password' } },
 }
 
-describe('schema', () => {
-  it('becomes fields, with what has a default not needed', () => {
+describe('form from a schema', () => {
+  it('has a field per property, and a property with a default is not required', () => {
     const fields = fieldsOf(SCHEMA)
     expect(fields.map(({ name, kind, required }) => [name, kind, required])).toEqual([
       ['ref', 'integer', true],
@@ -47,13 +47,13 @@ describe('schema', () => {
     expect(readDraft(fields, { ref: '1', mode: '3', slots: '[' })).toEqual({ ok: false, flaw: 'slots is not JSON.' })
   })
 
-  it('survives being filled in beforehand', () => {
+  it('returns the same arguments it was filled in with', () => {
     const fields = fieldsOf(SCHEMA)
     const body = { ref: 7, mode: 'auto', ready: true, slots: [{ a: 1 }] }
     expect(readDraft(fields, draftOf(fields, body))).toEqual({ ok: true, body })
   })
 
-  it('that is nonsense has no fields', () => {
+  it('has no fields for an invalid schema', () => {
     for (const strange of [{}, { properties: 7 }, { properties: null }, { properties: [] }])
       expect(fieldsOf(strange)).toEqual([])
     expect(fieldsOf({ properties: { a: 'x' } })[0]?.kind).toBe('json')

@@ -12,8 +12,8 @@ const heard = {
   secondary: 0x24,
 }
 
-describe('a telegram', () => {
-  it('with a definition is shown with its values and their units', () => {
+describe('display of a telegram', () => {
+  it('with a definition shows its values and their units', () => {
     const telegram = telegramOf({
       ...heard,
       known: true,
@@ -29,7 +29,7 @@ describe('a telegram', () => {
     expect([telegram.from, telegram.to, telegram.request]).toEqual(['10', '15', '10 15 b5 24 06 02 00 03 00'])
   })
 
-  it('with several values names each of them, and says which has none', () => {
+  it('with several values names each of them, and shows which has none', () => {
     const fields = [
       { name: 'flow', value: 41.5, unit: '°C' },
       { name: 'return', value: null, unit: '°C' },
@@ -39,18 +39,18 @@ describe('a telegram', () => {
     expect(saidText(telegram)).toBe('flow 41.5 °C, return no value, flame yes')
   })
 
-  it('without a definition is shown with its service and its bytes', () => {
+  it('without a definition shows its service and its bytes', () => {
     const telegram = telegramOf({ ...heard, primary: 0xb5, secondary: 0x13, known: false, request_hex: '1015b513' })
     expect([telegram.known, telegram.about, telegram.request]).toEqual([false, 'service b5 13', '10 15 b5 13'])
   })
 
-  it('that broke off before its addresses is shown without them', () => {
+  it('without addresses shows placeholders for them', () => {
     expect(telegramOf({ outcome: 'error' })).toMatchObject({ from: '??', to: '??', known: undefined, about: '' })
   })
 })
 
-describe('hex', () => {
-  it('is cut into bytes', () => {
+describe('hex text', () => {
+  it('is separated into bytes', () => {
     expect(hexText('aa0Bff')).toBe('aa 0B ff')
     expect(hexText('')).toBe('')
   })

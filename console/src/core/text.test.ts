@@ -3,22 +3,22 @@ import { describe, expect, it } from 'vitest'
 import { anyText } from '../../../test/any-text.ts'
 import { firstSentence, line, nameText, plain, textOf, valueText } from './text.ts'
 
-describe('text', () => {
-  it('loses what reorders, hides or moves other text', () => {
+describe('untrusted text in the console', () => {
+  it('has characters that reorder, hide or move text replaced by U+FFFD', () => {
     expect(plain('a\u202Eb\u200Bc\u001B[2Jd\u2028e')).toBe('a\uFFFDb\uFFFDc\uFFFD[2Jd\uFFFDe')
     expect(plain('two\nlines\tstay')).toBe('two\nlines\tstay')
   })
 
-  it('keeps marks that scripts use and drops towers of them', () => {
+  it('keeps at most four combining marks on a letter', () => {
     expect(plain('é\u0302')).toBe('é\u0302')
     expect(plain(`Z${'\u0301'.repeat(40)}`)).toBe(`Z${'\u0301'.repeat(4)}`)
   })
 
-  it('is cut where it is too long', () => {
+  it('is truncated at its length limit', () => {
     expect(plain('x'.repeat(30), 10)).toBe(`${'x'.repeat(10)}…`)
   })
 
-  it('never lets a control or format character through, whatever comes', () => {
+  it('never contains a control or format character, for any input', () => {
     fc.assert(
       fc.property(anyText({ maxLength: 200 }), (text) => {
         expect(line(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u)
@@ -26,7 +26,7 @@ describe('text', () => {
     )
   })
 
-  it('has names and values in words for whoever decides', () => {
+  it('has identifiers and JSON values formatted as words', () => {
     expect(['movesHardware', 'target_value', 'path', 'OPTimeout'].map(nameText)).toEqual([
       'moves hardware',
       'target value',
@@ -44,7 +44,7 @@ describe('text', () => {
     expect(valueText(['a\u202Eb'])).toBe('a\uFFFDb')
   })
 
-  it('makes one line, or one sentence, of many', () => {
+  it('can be reduced to one line or to its first sentence', () => {
     expect(line('  a \n b ')).toBe('a b')
     expect(firstSentence('Opens a door. Then it waits.')).toBe('Opens a door.')
     expect(textOf(undefined)).toBe('–')

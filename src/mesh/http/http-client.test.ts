@@ -15,8 +15,8 @@ const [here, there] = [identityOf(21), identityOf(22)]
 const client = new MeshHttpClient({ tls: createTlsIdentity(here), maxAnswerBytes: 1_024 })
 afterEach(() => client.close())
 
-describe('HTTP client', () => {
-  it('does not say that nothing was sent when the first try went out and the second could not', async () => {
+describe('mesh HTTP client', () => {
+  it('reports an unknown outcome when the first attempt was sent and the retry could not connect', async () => {
     let heard = 0
     const server = createServer(
       {
@@ -48,8 +48,8 @@ describe('HTTP client', () => {
   })
 })
 
-describe('an answer that is none', () => {
-  it('ends the call also where the far end switches to another protocol', async () => {
+describe('an invalid HTTP answer', () => {
+  it('ends the call with an unknown outcome when the server switches protocols', async () => {
     const server = createServer(
       {
         cert: createTlsIdentity(there).certificate,
@@ -68,23 +68,23 @@ describe('an answer that is none', () => {
   })
 })
 
-describe('a change whose kept connection breaks before its answer', () => {
-  it('is made once, and its outcome is reported as unknown', async () => {
+describe('a change whose keep-alive connection breaks before the answer', () => {
+  it('runs once, and its outcome is reported as unknown', async () => {
     expect(await broken({})).toEqual(['ok', 'unknown-outcome', 2])
   })
 
-  it('is made once also when the provider has restarted meanwhile', async () => {
+  it('runs once even if the provider has lost its sessions meanwhile', async () => {
     const meanwhile = (pair: MeshPair): void => pair.forgetSessions()
     expect(await broken({ meanwhile })).toEqual(['ok', 'unknown-outcome', 2])
     expect(await broken({ meanwhile, streams: true })).toEqual(['ok', 'unknown-outcome', 2])
   })
 
-  it('is made again after a restart where it may happen twice', async () => {
+  it('is retried after the provider has lost its sessions if it is idempotent', async () => {
     const meanwhile = (pair: MeshPair): void => pair.forgetSessions()
     expect(await broken({ meanwhile, idempotent: true })).toEqual(['ok', 'ok', 3])
   })
 
-  it('is not said to have been refused when there are too many', async () => {
+  it('is reported as unknown, not as refused, when the retry exceeds the rate limit', async () => {
     // Two at once, of each kind.
     const rate = { callsPerSecond: 100, callsPerSecondPerCapability: 0.4 }
     expect(await broken({ rate })).toEqual(['ok', 'unknown-outcome', 2])

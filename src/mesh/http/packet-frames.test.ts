@@ -16,14 +16,14 @@ function fedIn(sizes: (at: number) => number, bytes = BYTES): readonly string[] 
   return packets
 }
 
-describe('packets on a stream', () => {
-  it('come out as they went in, however the stream is cut', () => {
+describe('packet frames on a byte stream', () => {
+  it('decode to the same packets, however the stream is split', () => {
     for (let size = 1; size <= BYTES.length; size++) expect(fedIn(() => size)).toEqual([ONE, OTHER, ONE])
     for (let cut = 1; cut < BYTES.length; cut++)
       expect(fedIn((at) => (at === 0 ? cut : BYTES.length))).toEqual([ONE, OTHER, ONE])
   })
 
-  it('do not change what a reader holds when the buffer they came in is used again', () => {
+  it('are unaffected when the buffer they arrived in is overwritten', () => {
     const reader = new PacketFrameReader(100)
     const buffer = Buffer.from(encodePacketFrame(ONE))
     expect(reader.feed(buffer.subarray(0, 20))).toEqual([])
@@ -32,7 +32,7 @@ describe('packets on a stream', () => {
     expect(reader.feed(rest)).toEqual([ONE])
   })
 
-  it('may be as large as was said and not a byte larger, at once or byte by byte', () => {
+  it('are accepted up to the size limit and refused one byte above it, in chunks of any size', () => {
     const largest = Buffer.from(encodePacketFrame(`hbp2 answer k token:t\n${'x'.repeat(78)}`))
     expect(largest.length).toBe(101)
     const tooLarge = Buffer.from(`x${largest.toString()}`)
@@ -42,12 +42,12 @@ describe('packets on a stream', () => {
     }
   })
 
-  it('that are no text are no packets', () => {
+  it('decode to an empty packet when they are not valid UTF-8', () => {
     const reader = new PacketFrameReader(100)
     expect(reader.feed(Buffer.from([0x68, 0x0a, 0xff, 0x0a]))).toEqual([''])
   })
 
-  it('cost a large one no more than a small one for each of its bytes', () => {
+  it('are parsed in linear time when a large packet arrives byte by byte', () => {
     // Joined anew for every byte this would be half a terabyte of copies, and longer than a test may take.
     const letters = Buffer.from('x'.repeat(1_000_000))
     const reader = new PacketFrameReader(1_000_100)

@@ -6,13 +6,13 @@ import { encodeSseEndEvent, encodeSseFrame, SseParser } from './sse.ts'
 const END = { status: 200, text: '{"ok":true,"data":1}', proof: 'hmac-sha256:AA' }
 
 describe('server-sent events', () => {
-  it('are an event and one line of data each, with one end', () => {
+  it('encode an event name and one line of data each, and the end event carries status and proof', () => {
     expect(encodeSseFrame({ event: 'token', data: { text: 'a\nb' } })).toBe('event: token\ndata: {"text":"a\\nb"}\n\n')
     expect(encodeSseEndEvent(END)).toBe(': 200 hmac-sha256:AA\nevent: done\ndata: {"ok":true,"data":1}\n\n')
     expect(encodeSseEndEvent({ ...END, status: 500 })).toContain('event: error\n')
   })
 
-  it('come out whole however they were cut up', () => {
+  it('are parsed completely, however the stream is split', () => {
     const frames = [
       { event: 'token', data: { text: 'ü\n' } },
       { event: 'chunk', data: [1, null] },
@@ -31,27 +31,27 @@ describe('server-sent events', () => {
     )
   })
 
-  it('cost no more for coming byte by byte, without an end', () => {
+  it('are parsed in linear time when they arrive byte by byte', () => {
     // Looked through anew for each of them, it would be half a million millions.
     const parser = new SseParser(1_048_576)
     for (let count = 0; count < 1_000_000; count++) parser.feed('x')
     expect(parser.feed('\n\nevent: chunk\ndata: 1\n\n')).toMatchObject({ value: [{ frame: { data: 1 } }] })
   })
 
-  it('end where a frame does not', () => {
+  it('fail when a frame exceeds the size limit', () => {
     const parser = new SseParser(100)
     expect(parser.feed(`data: ${'x'.repeat(200)}`)).toEqual({ ok: false, fault: 'a frame is too large' })
   })
 
-  it('refuse a name that would break the line, and what is no JSON', () => {
+  it('reject an event name with a line feed, the reserved name done, and data that is not JSON', () => {
     expect(() => encodeSseFrame({ event: 'a\nevent: done', data: 1 })).toThrow(TypeError)
     expect(() => encodeSseFrame({ event: 'done', data: 1 })).toThrow(TypeError)
     expect(new SseParser(100).feed('event: chunk\ndata: {\n\n')).toMatchObject({ ok: false })
   })
 })
 
-describe('headers', () => {
-  it('carry the envelope there and back, whatever a session is called', () => {
+describe('envelope headers', () => {
+  it('decode to the same fields, even with special characters in the session name', () => {
     const fields = { capability: 'test.echo', session: 'ü b\r\nX-Evil: 1', stream: '1', traceparent: '00-a-b-01' }
     const headers = encodeEnvelopeHeaders(fields, 'ed25519:AA')
     expect(headers['x-hearthnet-session']).toBe('%C3%BC%20b%0D%0AX-Evil%3A%201')
@@ -60,7 +60,7 @@ describe('headers', () => {
     expect(Object.fromEntries(Object.keys(fields).map((field) => [field, read(field)]))).toEqual(fields)
   })
 
-  it('give nothing for a header that came twice or is garbled', () => {
+  it('read as undefined when a header is repeated or malformed', () => {
     const read = createHeaderFieldReader({ 'x-hearthnet-from': ['a', 'b'], 'x-hearthnet-session': '%zz' })
     expect([read('from'), read('session'), read('unheard-of')]).toEqual([undefined, undefined, undefined])
   })

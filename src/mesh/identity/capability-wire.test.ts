@@ -31,17 +31,17 @@ const everything: Announced = {
 }
 
 describe('capability on the wire', () => {
-  it('loses nothing on its way', () => {
+  it('decodes to the same capability', () => {
     expect(overTheWire(everything)).toEqual(everything)
   })
 
-  it('says nothing of secrets where there are none, so that its hash stays what it was', () => {
+  it('omits secrets when there are none, so that its hash does not change', () => {
     const plain = describeOwnCapability(offered({ name: 'light.read' }))
     expect(encodeCapability(plain)).not.toHaveProperty('secrets')
     expect(encodeCapability({ ...plain, secrets: [] })).toEqual(encodeCapability(plain))
   })
 
-  it('may have members of a later version, which are left out and hashed all the same', () => {
+  it('ignores unknown members of a later version but includes them in the hash', () => {
     const later = [{ ...encodeCapability(everything), colour: 'brass' }]
     expect(parseAnnouncedCapabilities(later, computeCapabilitiesHash(later))).toEqual([everything])
   })
@@ -50,7 +50,7 @@ describe('capability on the wire', () => {
     ['too many', Array.from({ length: 65 }, () => 'pin')],
     ['too long', ['p'.repeat(129)]],
     ['no names', [7]],
-  ])('does not take secrets that are %s', (_, secrets) => {
+  ])('refuses secrets that are %s', (_, secrets) => {
     expect(wireCapabilitySchema.safeParse({ ...encodeCapability(everything), secrets }).success).toBe(false)
   })
 })

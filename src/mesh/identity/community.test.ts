@@ -25,7 +25,7 @@ const bySecond = { authority: { self: second, root: undefined }, nowMs }
 const village = createCommunity({ name: 'village', root, founder: { nodeId: founder.id, name: 'cellar' }, nowMs })
 
 describe('community', () => {
-  it('is founded as the published vector says', () => {
+  it('matches the published vector when it is created', () => {
     expect(village.document['records']).toEqual([vectors.community.document])
     expect([...village.records.keys()]).toEqual([vectors.community.digest])
     expect(village.id).toBe(root.id)
@@ -35,7 +35,7 @@ describe('community', () => {
     expect(value(parseCommunityDocument(vectors.community.document, root.id)).digest).toBe(village.digest)
   })
 
-  it('grows by what an anchor signs', () => {
+  it('admits members whom an anchor signed', () => {
     const grown = added(added(village, second.id, 'anchor'), third.id, 'member', bySecond)
     expect(grown.revision).toBe(3)
     const read = value(parseCommunityDocument(grown.document, root.id))
@@ -43,7 +43,7 @@ describe('community', () => {
     expect(read.digest).toBe(grown.digest)
   })
 
-  it('refuses what a plain member signs, here and elsewhere', () => {
+  it('refuses an admission signed by a plain member, made here or received', () => {
     const grown = added(village, second.id, 'trusted')
     expect(admitMember(grown, memberOf(third.id, 'member'), bySecond)).toMatchObject({
       fault: { kind: 'no-authority' },
@@ -52,7 +52,7 @@ describe('community', () => {
     expect(parseCommunityDocument(forged, root.id)).toMatchObject({ fault: { kind: 'no-authority' } })
   })
 
-  it('has no anchor that the root did not name', () => {
+  it('accepts anchors only if the root admitted them', () => {
     const grown = added(village, second.id, 'anchor')
     expect(admitMember(grown, memberOf(third.id, 'anchor'), bySecond)).toMatchObject({
       fault: { kind: 'no-authority' },
@@ -61,7 +61,7 @@ describe('community', () => {
     expect(parseCommunityDocument(forged, root.id)).toMatchObject({ fault: { kind: 'bad-signature' } })
   })
 
-  it('belongs to the one id that it has, and takes no record with a changed word', () => {
+  it('refuses a document with another community id, and a record with a changed field', () => {
     expect(parseCommunityDocument(village.document, second.id)).toMatchObject({ fault: { kind: 'foreign' } })
     const [founding] = village.document['records'] as JsonObject[]
     for (const changed of [
@@ -71,7 +71,7 @@ describe('community', () => {
       expect(parseCommunityDocument({ ...village.document, records: [changed] }, root.id).ok).toBe(false)
   })
 
-  it('keeps a revocation for ever, whatever comes before or after it', () => {
+  it('keeps a revocation permanently, in any order of merging', () => {
     const grown = added(added(village, second.id, 'anchor'), third.id, 'member')
     const revoked = value(revokeMember(grown, third.id, byRoot))
     const again = added(grown, third.id, 'trusted', bySecond)
@@ -79,7 +79,7 @@ describe('community', () => {
       expect(findMemberStanding(merged, third.id)).toEqual({ kind: 'revoked' })
   })
 
-  it('takes nothing that an anchor signed after the root revoked it, and keeps what it had signed before', () => {
+  it('ignores what a revoked anchor signed after its revocation and keeps what it signed before', () => {
     const grown = added(added(village, second.id, 'anchor'), third.id, 'member', bySecond)
     const revoked = value(revokeMember(grown, second.id, byRoot))
     let coup = added(grown, identityOf(5).id, 'member', bySecond)
@@ -90,7 +90,7 @@ describe('community', () => {
     }
   })
 
-  it('lets neither a revoked anchor vouch for itself nor two of them for each other', () => {
+  it('ignores admissions by a revoked anchor, even if it or a second revoked anchor vouches for it', () => {
     const base = added(added(village, second.id, 'anchor'), third.id, 'anchor')
     let out = value(revokeMember(base, second.id, byFounder))
     out = value(revokeMember(out, third.id, byFounder))
@@ -101,7 +101,7 @@ describe('community', () => {
     expect(findMemberStanding(merge(out, each), identityOf(6).id).kind).toBe('stranger')
   })
 
-  it('names an anchor that was put back to an older copy, loses nobody, and ends the second use of an invitation', () => {
+  it('detects a signer restored from an older copy and revokes the second user of one invitation', () => {
     const invitation = 'only-once'
     const used = value(admitMember(village, { ...memberOf(second.id, 'member'), invitation }, byRoot))
     const later = { ...byRoot, nowMs: nowMs + 60_000 }
@@ -117,7 +117,7 @@ describe('community', () => {
     expect(revokeMembersByReusedInvitation(merged, bySecond)).toBe(merged)
   })
 
-  it('is the same from any order of merging, and shrinks by revocations only', () => {
+  it('merges to the same result in any order, and loses members by revocation only', () => {
     const people = [3, 4, 5, 6, 7, 8].map(identityOf)
     const anchored = added(added(village, second.id, 'anchor'), third.id, 'anchor')
     const deciders = [byRoot, bySecond, { authority: { self: third, root: undefined }, nowMs }]

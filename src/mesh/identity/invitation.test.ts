@@ -25,12 +25,12 @@ const invitation: Invitation = {
 const SEAL_KEY = new Uint8Array(32)
 
 describe('invitation', () => {
-  it('is the published line of text, and reads back', () => {
+  it('matches the published text and decodes to the same invitation', () => {
     expect(encodeSignedInvitation(invitation, issuer)).toBe(vectors.invitation)
     expect(decodeSignedInvitation(vectors.invitation, nowMs)).toEqual({ ok: true, value: invitation })
   })
 
-  it('notices every character that was changed on its way', () => {
+  it('does not decode when any one character was changed', () => {
     const unnoticed = Array.from(vectors.invitation, (character, at) => {
       const changed = character === 'A' ? 'B' : 'A'
       return vectors.invitation.slice(0, at) + changed + vectors.invitation.slice(at + 1)
@@ -38,7 +38,7 @@ describe('invitation', () => {
     expect(unnoticed).toEqual([])
   })
 
-  it('lapses', () => {
+  it('does not decode after it has expired', () => {
     expect(decodeSignedInvitation(vectors.invitation, nowMs + 3_700_000)).toEqual({
       ok: false,
       fault: { kind: 'expired' },
@@ -64,7 +64,7 @@ describe('mesh store', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('admits one node per invitation, and answers the same node again', async () => {
+  it('admits one node per invitation, and gives the same answer when that node asks again', async () => {
     const [first, again] = [await store.admitJoiner(request(), context), await store.admitJoiner(request(), context)]
     expect(first.ok && first.value.members.get(joiner.id)?.level).toBe('trusted')
     expect(again).toEqual(first)
@@ -72,7 +72,7 @@ describe('mesh store', () => {
     expect(await store.admitJoiner(late, context)).toMatchObject({ fault: { kind: 'used-invitation' } })
   })
 
-  it('refuses a joiner without the secret, and one with another key than the proof’s', async () => {
+  it('refuses a joiner without the secret, and a proof that was made for another node key', async () => {
     const guessed = read(
       createJoinRequest({ ...invitation, secret: new Uint8Array(32) }, { identity: thief, name: 'attic' }),
     )
@@ -83,7 +83,7 @@ describe('mesh store', () => {
     expect(await store.admitJoiner(grafted, context)).toMatchObject({ fault: { kind: 'wrong-proof' } })
   })
 
-  it('refuses an invitation that lapsed, one it never gave, and a name that is taken', async () => {
+  it('refuses an expired invitation, an unknown invitation, and a node name that is taken', async () => {
     const late = { ...context, nowMs: nowMs + 3_600_001 }
     expect(await store.admitJoiner(request(), late)).toMatchObject({ fault: { kind: 'expired-invitation' } })
     const unknown = read(
@@ -94,7 +94,7 @@ describe('mesh store', () => {
     expect(await store.admitJoiner(namesake, context)).toMatchObject({ fault: { kind: 'name-taken' } })
   })
 
-  it('keeps open invitations when a longer one is given, and forgets those that lapsed a day ago', async () => {
+  it('keeps unexpired invitations when another is added, and deletes those expired a day ago', async () => {
     const day = 86_400_000
     await store.invitations.add({ ...invitation, id: 'for two days', expiresAtMs: nowMs + 2 * day }, nowMs)
     expect((await store.admitJoiner(request(), context)).ok).toBe(true)
@@ -102,7 +102,7 @@ describe('mesh store', () => {
     expect(await store.admitJoiner(request(), context)).toMatchObject({ fault: { kind: 'unknown-invitation' } })
   })
 
-  it('sees what another process decided, and builds upon it', async () => {
+  it('sees changes that another process wrote, and adds to them', async () => {
     const beside = new MeshStore(join(folder, 'mesh.db'), { sealKey: SEAL_KEY })
     await beside.decide((held) => admitMember(held, { nodeId: thief.id, name: 'shed', level: 'member' }, context))
     beside.close()
@@ -114,7 +114,7 @@ describe('mesh store', () => {
     )
   })
 
-  it('hands no sequence number out twice, restart or not, after however many years', async () => {
+  it('never reuses a sequence number, even after a restart', async () => {
     const before = await store.reserveSequence()
     store.close()
     store = new MeshStore(join(folder, 'mesh.db'), { sealKey: SEAL_KEY })
@@ -124,7 +124,7 @@ describe('mesh store', () => {
     expect(next).toBe(before + 1_000_000_000)
   })
 
-  it('remembers where others were', async () => {
+  it('stores the last known addresses of peers', async () => {
     const peers = [{ nodeId: joiner.id, addresses: ['192.0.2.9:7080'], name: 'barn' }]
     await store.peers.save(peers, nowMs)
     expect(store.peers.list()).toEqual(peers)

@@ -29,7 +29,7 @@ const village = [
 
 const SEAL_KEY = new Uint8Array(32)
 
-describe('a member list that comes from elsewhere', () => {
+describe('merging a member list from another node', () => {
   let folder: string
   const stores: MeshStore[] = []
 
@@ -61,7 +61,7 @@ describe('a member list that comes from elsewhere', () => {
     return store
   }
 
-  it('of a revoked anchor changes nothing, and the root’s revocation reaches whoever took it', async () => {
+  it('ignores changes by a revoked anchor, and passes the revocation on to a node that accepted them', async () => {
     const [home, other] = [await holding('home', village), await holding('other', village)]
     const coup = value(revokeMember(village, member.id, as(traitor)))
     value(await other.merge(coup, as(member)))
@@ -74,7 +74,7 @@ describe('a member list that comes from elsewhere', () => {
     }
   })
 
-  it('is held as a union, and the store can be read again', async () => {
+  it('keeps the union of both lists, also after the store is reopened', async () => {
     const store = await holding('home', village)
     const theirs = value(admitMember(village, { nodeId: identityOf(6).id, name: 'barn', level: 'member' }, as(anchor)))
     value(await store.decide((held) => revokeMember(held, member.id, asRoot)))
@@ -90,7 +90,7 @@ describe('a member list that comes from elsewhere', () => {
     expect(again.community()?.digest).toBe(merged.digest)
   })
 
-  it('admits no node with an invitation that the members know to be used, even after a restore', async () => {
+  it('makes a restored store refuse an invitation that the other node knows to be used', async () => {
     const [home, attic] = [await inviting(), await holding('attic', village)]
     value(await attic.accept(value(await home.admitJoiner(request(identityOf(6), 'barn'), asRoot))))
     const restored = new MeshStore(join(folder, 'copy.db'), { sealKey: SEAL_KEY })

@@ -13,19 +13,19 @@ describe('node key', () => {
     expect(formatShortId(node.id)).toBe('ed25519:RKEO-HXLU-BHYZ-L7KS')
   })
 
-  it('knows one spelling of an id and no other', () => {
+  it('accepts exactly one spelling of a node id', () => {
     expect(isNodeId(vectors.node.id)).toBe(true)
     // The last character carries two bits that no key has.
     const wrong = ['', 'ed25519:', `${vectors.node.id}=`, vectors.node.id.replace(/w$/, 'x'), formatShortId(node.id)]
     expect(wrong.filter(isNodeId)).toEqual([])
   })
 
-  it('signs as the published vector says', () => {
+  it('signs as the published vector does', () => {
     expect(signText(node, vectors.call.text)).toBe(vectors.call.signature)
     expect(verifyText(node.id, vectors.call.text, vectors.call.signature)).toBe(true)
   })
 
-  it('refuses another text, another key and a damaged signature', () => {
+  it('does not verify another text, another key or a damaged signature', () => {
     expect(verifyText(node.id, `${vectors.call.text} `, vectors.call.signature)).toBe(false)
     expect(verifyText(identityOf(2).id, vectors.call.text, vectors.call.signature)).toBe(false)
     fc.assert(
@@ -36,14 +36,14 @@ describe('node key', () => {
     )
   })
 
-  it('spells base 32 as RFC 4648 does', () => {
+  it('encodes base32 as RFC 4648 does', () => {
     const spelt = ['', 'f', 'fo', 'foo', 'foob', 'fooba', 'foobar'].map((text) => encodeBase32(Buffer.from(text)))
     expect(spelt).toEqual(['', 'MY', 'MZXQ', 'MZXW6', 'MZXW6YQ', 'MZXW6YTB', 'MZXW6YTBOI'])
   })
 })
 
-describe('certificate', () => {
-  it('is the same bytes for the same key', () => {
+describe('node certificate', () => {
+  it('has the same bytes whenever it is made from the same key', () => {
     expect(createNodeCertificate(node)).toBe(vectors.node.certificate)
   })
 

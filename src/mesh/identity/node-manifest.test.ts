@@ -21,7 +21,7 @@ const facts: ManifestInput = {
 }
 
 describe('node manifest', () => {
-  it('reads the published one, and signs the same text', () => {
+  it('parses the published manifest and computes the same text to sign', () => {
     const read = parseNodeManifest(published, NEW_YEAR_MS)
     if (!read.ok) throw new Error(JSON.stringify(read.fault))
     expect(read.value).toMatchObject({ nodeId: node.id, sequence: 7, displayName: 'cellar' })
@@ -29,20 +29,20 @@ describe('node manifest', () => {
     expect(encodeTextToSign(published, ['capabilities'])).toBe(vectors.manifest.signed_text)
   })
 
-  it('holds without its capabilities, which its hash stands for', () => {
+  it('is valid without its capabilities, because the signature covers their hash', () => {
     expect(parseNodeManifest(omitManifestCapabilities(published), NEW_YEAR_MS)).toMatchObject({
       ok: true,
       value: { capabilities: undefined },
     })
   })
 
-  it('does not hold with other capabilities', () => {
+  it('is invalid when its capabilities were changed', () => {
     const [first] = published['capabilities'] as JsonObject[]
     const forged = { ...published, capabilities: [{ ...first, trust_required: 'anchor' }] }
     expect(parseNodeManifest(forged, NEW_YEAR_MS)).toMatchObject({ fault: { kind: 'bad-signature' } })
   })
 
-  it('does not hold with any other field changed', () => {
+  it('is invalid when any other field was changed', () => {
     const fields = Object.keys(published).filter((field) => !['capabilities', 'signature'].includes(field))
     fc.assert(
       fc.property(fc.constantFrom(...fields), fc.jsonValue(), (field, value) => {
@@ -52,7 +52,7 @@ describe('node manifest', () => {
     )
   })
 
-  it('is accepted from clocks that differ by a minute, and not by two', () => {
+  it('is accepted with a clock difference of one minute, and refused above that', () => {
     const issued = issueManifest(facts, node)
     const readAt = (offsetMs: number): string | undefined => {
       const read = parseNodeManifest(issued, NEW_YEAR_MS + offsetMs)
@@ -61,12 +61,12 @@ describe('node manifest', () => {
     expect([-61_000, -60_000, 0, 90_000, 91_000].map(readAt)).toEqual(['from-the-future', 'ok', 'ok', 'ok', 'expired'])
   })
 
-  it('says goodbye with no life at all', () => {
+  it('with a lifetime of zero is a goodbye', () => {
     const read = parseNodeManifest(issueManifest({ ...facts, lifeMs: 0 }, node), NEW_YEAR_MS)
     expect(read.ok && isGoodbyeManifest(read.value)).toBe(true)
   })
 
-  it('makes a fault of whatever is no manifest', () => {
+  it('returns a fault for any value that is not a manifest', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         expect(parseNodeManifest(value, NEW_YEAR_MS).ok).toBe(false)

@@ -33,7 +33,7 @@ function emptyBroker(): {
 const TO = { nodeId: provider.id, endpoint: { transport: 'nats' as const } }
 
 describe('a call over NATS', () => {
-  it('while this node is not connected is no fault of the other node, and was not begun', async () => {
+  it('fails as offline, not begun and caused by this node, while this node is not connected', async () => {
     const link = { connection: undefined, isUp: false, subscribe: () => undefined } as unknown as NatsLink
     const caller = new NatsCallClient({ link, self: identityOf(1).id })
     caller.subscribe(identityOf(3).id)
@@ -43,7 +43,7 @@ describe('a call over NATS', () => {
     caller.close()
   })
 
-  it('cannot be answered or cancelled by a node that was called before', async () => {
+  it('ignores an answer sent to the reply subject of an earlier call', async () => {
     const { link, sent, hear } = emptyBroker()
     const caller = new NatsCallClient({ link, self: identityOf(1).id })
     caller.subscribe(identityOf(3).id)
@@ -63,7 +63,7 @@ describe('a call over NATS', () => {
     caller.close()
   })
 
-  it('is cancelled when frames arrive without credit', async () => {
+  it('is cancelled when the provider sends more frames than its credit allows', async () => {
     const { link, sent, hear } = emptyBroker()
     const caller = new NatsCallClient({ link, self: identityOf(1).id })
     caller.subscribe(identityOf(3).id)
@@ -93,11 +93,11 @@ function stuck(taken: unknown[]): (frame: unknown) => Promise<void> {
   }
 }
 
-describe('a call over NATS that is not answered', () => {
+describe('a call over NATS without an answer', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('never came only by a word that was given after it was asked about', async () => {
+  it('counts as never received only after a signed statement that answers a fresh query', async () => {
     const { link, sent, hear } = emptyBroker()
     const caller = new NatsCallClient({ link, self: identityOf(1).id })
     caller.subscribe(identityOf(3).id)

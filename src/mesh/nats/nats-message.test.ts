@@ -7,7 +7,7 @@ import { createServiceVerbAnswer, listServiceVerbSubjects } from './service-verb
 import { formatBucketName, formatCallSubject, readLastSubjectToken, formatReplyPrefix } from './subject.ts'
 import { identityOf } from '../../../test/mesh-keys.ts'
 
-describe('message', () => {
+describe('NATS message', () => {
   it('is a line of JSON, a line feed and the body', () => {
     const bytes = encodeNatsMessage({ t: 'frame', n: 1, e: 'token' }, '{"text":"ü\\n"}')
     expect(Buffer.from(bytes).toString()).toBe('{"t":"frame","n":1,"e":"token"}\n{"text":"ü\\n"}')
@@ -17,7 +17,7 @@ describe('message', () => {
     })
   })
 
-  it('is refused when it is anything else', () => {
+  it('is refused when it has any other form', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         expect(decodeNatsMessageToNode(bytes).ok).toBe(false)
@@ -36,8 +36,8 @@ describe('message', () => {
   })
 })
 
-describe('credit', () => {
-  it('lets a window of frames go and then waits for the reader', async () => {
+describe('stream frame credit', () => {
+  it('lets one window of frames through and then waits for the reader', async () => {
     const credit = new StreamFrameCredit(2)
     await credit.ready()
     credit.next()
@@ -52,7 +52,7 @@ describe('credit', () => {
     expect(went).toBe(true)
   })
 
-  it('does not believe in frames that were never sent', () => {
+  it('ignores an acknowledgement of frames that were never sent', () => {
     const credit = new StreamFrameCredit(1)
     credit.next()
     void credit.ready()
@@ -60,7 +60,7 @@ describe('credit', () => {
     expect(credit.isWaiting).toBe(true)
   })
 
-  it('wakes a waiting writer when the reader has gone', async () => {
+  it('rejects a waiting writer when the reader has gone', async () => {
     const credit = new StreamFrameCredit(1)
     credit.next()
     const waiting = credit.ready()
@@ -69,8 +69,8 @@ describe('credit', () => {
   })
 })
 
-describe('subject', () => {
-  it('names community, node, process and call, in tokens that NATS allows', () => {
+describe('NATS subject', () => {
+  it('names community, node, process and call in valid NATS tokens', () => {
     const [community, node] = [identityOf(2).id, identityOf(1).id]
     expect(formatCallSubject(community, node)).toBe(
       'hb.SHgRC8SglYZ048Qf.call.iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w',
@@ -80,8 +80,8 @@ describe('subject', () => {
   })
 })
 
-describe('service verbs', () => {
-  it('answer what ADR-32 asks for', () => {
+describe('NATS service verbs', () => {
+  it('answer PING, INFO and STATS as ADR-32 specifies', () => {
     const facts = {
       id: 'n1',
       version: '0.1.0',

@@ -5,7 +5,7 @@ import { toUtf8 } from '../../core/bytes.ts'
 import { computeCrc16, signServerNonce, encodeUserNkey } from './nkey.ts'
 
 describe('nkey', () => {
-  it('is the node key in NATS’ spelling, as the NATS library reads it', () => {
+  it('encodes the node key in the NATS format that the NATS library verifies', () => {
     const nkey = encodeUserNkey(identityOf(1).publicKey)
     expect(nkey).toMatch(/^U[A-Z2-7]{55}$/)
     const signature = signServerNonce(identityOf(1), 'jS8kOp_x-12')
@@ -16,7 +16,7 @@ describe('nkey', () => {
     expect(verifies).toBe(true)
   })
 
-  it('signs nothing that could be anything but a nonce', () => {
+  it('signs only text that has the form of a server nonce', () => {
     const disguised = [
       vectors.call.text,
       vectors.manifest.signed_text,
@@ -29,7 +29,7 @@ describe('nkey', () => {
     expect(disguised.map((nonce) => signServerNonce(identityOf(1), nonce))).toEqual(disguised.map(() => undefined))
   })
 
-  it('has the check sum of the standard’s example', () => {
+  it("computes the CRC-16 of the standard's example", () => {
     expect(computeCrc16(toUtf8('123456789'))).toBe(0x31c3)
   })
 })

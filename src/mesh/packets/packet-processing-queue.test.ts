@@ -12,15 +12,15 @@ beforeEach(() => {
   })
 })
 
-describe('what comes in together', () => {
-  it('is taken one after the other, each when everything that follows from the one before is done', async () => {
+describe('packets that arrive in one read', () => {
+  it('are processed in order, each after all promises of the one before have settled', async () => {
     for (const name of ['a', 'b', 'c']) inTurn.add(name)
     expect(seen).toEqual(['a'])
     await turn()
     expect(seen).toEqual(['a', 'a 1', 'a 2', 'a 3', 'b', 'b 1', 'b 2', 'b 3', 'c', 'c 1', 'c 2', 'c 3'])
   })
 
-  it('is all taken before the loop turns', async () => {
+  it('are all processed before the next turn of the event loop', async () => {
     const turned = turn().then(() => seen.push('turn'))
     for (const name of ['a', 'b']) inTurn.add(name)
     await turned
@@ -28,7 +28,7 @@ describe('what comes in together', () => {
     expect(seen).toContain('b 3')
   })
 
-  it('is taken at once again when nothing is left', async () => {
+  it('are processed at once when the queue is empty again', async () => {
     inTurn.add('a')
     inTurn.add('b')
     await turn()
@@ -37,7 +37,7 @@ describe('what comes in together', () => {
     expect(seen).toEqual(['c'])
   })
 
-  it('waits for what came before it, also when it comes while that is taken', async () => {
+  it('wait for earlier ones, also when they are added while one is processed', async () => {
     const nested: PacketProcessingQueue<string> = new PacketProcessingQueue((name) => {
       seen.push(name)
       if (name === 'a') nested.add('c')

@@ -13,7 +13,7 @@ import { SequenceWindow } from './sequence-window.ts'
 const KEY_ID = 'AAAAAAAAAAAAAAAAAAAAAA'
 
 describe('packet', () => {
-  it('is a line of words, a line feed and the calls', () => {
+  it('is a header line followed by the calls as JSON', () => {
     const covered = encodeProvenPacketHeader({ kind: 'call', keyId: KEY_ID, first: 7, count: 2 })
     const packet = encodePacket(covered, 'token:x', '[1,[],[]]')
     expect(packet).toBe(`hbp2 call ${KEY_ID} 7 2 token:x\n[1,[],[]]`)
@@ -25,14 +25,14 @@ describe('packet', () => {
     })
   })
 
-  it('reads back whatever it is about', () => {
+  it('decodes to the same header for every kind of control packet', () => {
     for (const kind of ['cancel', 'again', 'forgotten', 'unknown'] as const) {
       const packet = encodePacket(encodeProvenPacketHeader({ kind, keyId: KEY_ID, number: 3 }))
       expect([isPacket(toUtf8(packet)), decodePacket(packet)?.head]).toEqual([true, { kind, keyId: KEY_ID, number: 3 }])
     }
   })
 
-  it('is refused when it is anything else', () => {
+  it('is refused when it has any other form', () => {
     fc.assert(fc.property(anyText(), (text) => decodePacket(text) === undefined))
     const odd = [
       'hbp2 call',
@@ -71,11 +71,11 @@ describe('packet call', () => {
     body: { x: 1 },
   }
 
-  it('is a list of seven', () => {
+  it('is a list of seven members', () => {
     expect(decodePacketCall(right, undefined)).toEqual(decoded)
   })
 
-  it('is a list of eight where it says for whom it is', () => {
+  it('has an eighth member that names the actor, which the next call does not inherit', () => {
     expect(decodePacketCall([...right, 'claude'], undefined)).toEqual({ ...decoded, actor: 'claude' })
     for (const actor of [null, '', 7, {}, 'a b', 'x'.repeat(129)])
       expect(decodePacketCall([...right, actor], undefined)).toBeUndefined()
@@ -85,18 +85,18 @@ describe('packet call', () => {
     expect(decodePacketCall([null, ...right.slice(1)], before)?.actor).toBeUndefined()
   })
 
-  it('is for the same as the one before it where it does not say for what', () => {
+  it('inherits the contract of the preceding call when its own is null', () => {
     const before = decodePacketCall(right, undefined)
     expect(decodePacketCall([null, ...right.slice(1, 6), { x: 2 }], before)).toEqual({ ...decoded, body: { x: 2 } })
     expect(decodePacketCall([null, ...right.slice(1)], undefined)).toBeUndefined()
   })
 
-  it('says for what it is only where that changes', () => {
+  it('is encoded with null for a contract that equals the preceding one', () => {
     const texts = ['["a"]', '["a"]', '["b"]', '["a"]'].map((text, rest) => ({ contract: text, rest: `${rest}` }))
     expect(encodePacketCallList(texts)).toBe(',[["a"],0],[null,1],[["b"],2],[["a"],3]')
   })
 
-  it('is refused when any part of it is wrong', () => {
+  it('is refused when any member is invalid', () => {
     const wrong: readonly unknown[] = [null, 1e12, 99, 'x', 'x', 7, [1]]
     for (const [index, value] of wrong.entries())
       expect(decodePacketCall(right.with(index, value as never), undefined)).toBeUndefined()
@@ -107,7 +107,7 @@ describe('packet call', () => {
     expect(decodePacketCall({}, undefined)).toBeUndefined()
   })
 
-  it('is refused when its body is deeper than anybody walks', () => {
+  it('is refused when its body is nested deeper than 128 levels', () => {
     const nested = (levels: number): unknown => JSON.parse(`${'{"x":'.repeat(levels)}1${'}'.repeat(levels)}`)
     const deep = (levels: number): unknown => decodePacketCall(right.with(6, nested(levels) as never), undefined)
     expect(deep(128)).toBeDefined()
@@ -116,7 +116,7 @@ describe('packet call', () => {
 })
 
 describe('sequence window', () => {
-  it('takes each number once, in any order within the window', () => {
+  it('accepts each number once, in any order within the window', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 16_000 }), { maxLength: 200 }), (numbers) => {
         const [window, seen] = [new SequenceWindow(), new Set<number>()]
@@ -128,13 +128,13 @@ describe('sequence window', () => {
     )
   })
 
-  it('takes nothing that is further back than it remembers', () => {
+  it('refuses numbers that lie before the window', () => {
     const window = new SequenceWindow()
     window.see(20_000)
     expect([window.see(3_616), window.see(3_617), window.has(1)]).toEqual([false, true, true])
   })
 
-  it('forgets nothing of what it remembers when numbers jump', () => {
+  it('still knows the numbers within the window after a jump', () => {
     const window = new SequenceWindow()
     for (const number of [1, 2, 40, 16_384, 16_385, 1_000_000, 1_000_001]) expect(window.see(number)).toBe(true)
     expect([1_000_000, 1_000_001, 999_999, 16_385].map((number) => window.has(number))).toEqual([
@@ -158,7 +158,7 @@ describe('packet proof', () => {
     tokens: undefined,
   }
 
-  it('is the HMAC of the word packet, the head and the payload under the key in hex, whatever is in it', () => {
+  it('is the HMAC over the kind, the header and the payload, for any payload', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (payload) => {
         const covered = encodeProvenPacketHeader({ kind: 'answer', keyId: KEY_ID })
@@ -171,7 +171,7 @@ describe('packet proof', () => {
     )
   })
 
-  it('holds for nothing else', () => {
+  it('does not verify with another payload, header, proof or key', () => {
     const covered = encodeProvenPacketHeader({ kind: 'answer', keyId: KEY_ID })
     const proof = createPacketProof('answer', covered, '[]', session)
     const other = { ...session, key: createSecretKey(Buffer.alloc(32, 0x0c)) }
@@ -186,11 +186,11 @@ describe('packet proof', () => {
   })
 })
 
-describe('kept answers', () => {
+describe('buffer of sent answers', () => {
   const answersOf = (payload: string): string =>
     encodePacket(encodeProvenPacketHeader({ kind: 'answer', keyId: KEY_ID }), 'token:x', payload)
 
-  it('finds the newest by number, and nothing that was never said', () => {
+  it('finds an answer by its call number, and nothing for a number without an answer', () => {
     const kept = new AnswerPacketResendBuffer()
     kept.keep(answersOf('[[1,200,{"data":"[2,"}],[3,200,{}]]'))
     kept.keep(answersOf('[[4,500,{}]]'))
@@ -202,7 +202,7 @@ describe('kept answers', () => {
     ])
   })
 
-  it('is bounded', () => {
+  it('discards the oldest answers when it is full', () => {
     const kept = new AnswerPacketResendBuffer()
     for (let number = 1; number <= 1_000; number++) kept.keep(answersOf(`[[${number},200,"${'x'.repeat(10_000)}"]]`))
     expect([1, 800, 1_000].map((number) => kept.find(number) !== undefined)).toEqual([false, false, true])
@@ -210,7 +210,7 @@ describe('kept answers', () => {
 })
 
 describe('packet frames', () => {
-  it('come out whole however the bytes are cut', () => {
+  it('decode to the same packets, however the bytes are split', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: 'grapheme', maxLength: 8 }), { maxLength: 8 }),
@@ -228,12 +228,12 @@ describe('packet frames', () => {
     )
   })
 
-  it('are empty where they are no text', () => {
+  it('decode to an empty packet when they are not valid UTF-8', () => {
     const bytes = Buffer.concat([Buffer.of(0x41, 0xff, 0x0a, 0x42, 0x0a), Buffer.from('\uFFFD\n\n')])
     expect(new PacketFrameReader(64).feed(bytes)).toEqual(['', '\uFFFD\n'])
   })
 
-  it('are refused when they are too long, ended or not', () => {
+  it('are refused above the size limit, whether they are complete or not', () => {
     const long = 'x'.repeat(65)
     expect(new PacketFrameReader(64).feed(Buffer.from(long))).toBeUndefined()
     expect(new PacketFrameReader(64).feed(Buffer.from(`hbp2\n${long}\n`))).toBeUndefined()

@@ -47,7 +47,7 @@ let wire: PacketConnection
 beforeEach(() => open('session', 'session'))
 
 describe('packets', () => {
-  it('carry the calls of one moment together, and their answers; only the first of them goes at once', async () => {
+  it('carry all calls of one moment after the first, which is sent at once, and all their answers', async () => {
     const outcomes = await Promise.all([1, 2, 3].map((x) => call({ x })))
     expect(outcomes).toEqual([1, 2, 3].map((x) => ok({ data: { x } })))
     expect(sent.map((packet) => packet.split(' ').slice(1, 5).join(' '))).toEqual([
@@ -56,7 +56,7 @@ describe('packets', () => {
     ])
   })
 
-  it('hold thirty-two, and half of what is under way where that is more, up to sixty-four', async () => {
+  it('hold 32 calls, or half of the calls in flight if that is more, at most 64', async () => {
     await Promise.all(Array.from({ length: 41 }, (_, x) => call({ x })))
     expect(sent.map((packet) => packet.split(' ')[4])).toEqual(['1', '32', '8'])
     open('session', 'session')
@@ -64,14 +64,14 @@ describe('packets', () => {
     expect(sent.map((packet) => packet.split(' ')[4])).toEqual(['1', '32', '33', '64', '64', '64', '42'])
   })
 
-  it('carry together what follows from answers that came together', async () => {
+  it('carry together the calls that follow from answers that came together', async () => {
     const eight = (): Promise<unknown> => Promise.all(Array.from({ length: 8 }, (_, x) => call({ x })))
     await eight()
     await eight()
     expect(sent.map((packet) => packet.split(' ')[4])).toEqual(['1', '7', '8'])
   })
 
-  it('are read one after the other: the first is answered before the second is read', async () => {
+  it('are processed one after the other: the first is answered before the second is read', async () => {
     wire = { ...wire, send: (packet) => sent.push(packet) > 0 }
     for (const x of [1, 2]) void call({ x })
     await moment()
@@ -82,23 +82,23 @@ describe('packets', () => {
     expect(answers).toEqual(['[[1,200,{"ok":true,"data":{"x":1}}]]', '[[2,200,{"ok":true,"data":{"x":2}}]]'])
   })
 
-  it('hold no more than thirty-two for a node that does not say how many it reads', async () => {
+  it('hold at most 32 calls for a node that states no limit', async () => {
     session = sessionBetween('session', sessions, { packet_calls: null })
     await Promise.all(Array.from({ length: 300 }, (_, x) => call({ x })))
     expect(Math.max(...sent.map((packet) => Number(packet.split(' ')[4])))).toBe(32)
   })
 
-  it('are refused when they were changed on the way', async () => {
+  it('are refused when they were altered in transit', async () => {
     meddle = (packet) => packet.replace('"x":1', '"x":2')
     expect(await refusedWith(call({ x: 1 }))).toBe('proof')
   })
 
-  it('are refused under another node’s connection', async () => {
+  it('are refused on a connection that belongs to another node', async () => {
     source = { ...source, shownBy: stranger.id }
     expect(await refusedWith(call({}))).toBe('proof')
   })
 
-  it('are not asked after by another node, nor by anybody who cannot prove to be their caller', async () => {
+  it('of kind "again" are ignored from another node or with an invalid proof', async () => {
     const answers: string[] = []
     const broker = { ...source, shownBy: undefined, mayLose: true, answer: (text: string) => void answers.push(text) }
     for (const number of [1, 2, 999_999_999_999_999]) {
@@ -116,7 +116,7 @@ describe('packets', () => {
     expect(await Promise.all([call({ x: 1 }), call({ x: 2 })])).toEqual([1, 2].map((x) => ok({ data: { x } })))
   })
 
-  it('are not withdrawn by another node, nor by anybody who cannot prove to be their caller', async () => {
+  it('of kind "cancel" are ignored from another node or without a valid proof', async () => {
     bus.registerCapability(
       answering({ name: 'test.slow' }, async ({ signal }) => (await moment(), reply(signal.aborted))),
     )
@@ -132,7 +132,7 @@ describe('packets', () => {
     expect(await slow).toEqual(reply(false))
   })
 
-  it('go another way when their numbers were there before, if they may happen twice', async () => {
+  it('whose numbers were seen before are sent another way if idempotent, and else fail with an unknown outcome', async () => {
     meddle = (packet) => {
       // Somebody on the wire says it first.
       provider.receive(packet, { ...source, answer: () => undefined })
@@ -142,7 +142,7 @@ describe('packets', () => {
     expect(kindOf(await call({ x: 1 }, OFFER, false))).toBe('unknown-outcome')
   })
 
-  it('are refused when they come a second time', async () => {
+  it('are refused when they are received a second time', async () => {
     await Promise.all([1, 2, 3].map((x) => call({ x })))
     provider.receive(sent[1] ?? '', source)
     await moment()
@@ -153,7 +153,7 @@ describe('packets', () => {
     ])
   })
 
-  it('are refused when they are a minute off', async () => {
+  it('are refused when the clock of their sender differs by more than a minute', async () => {
     meddle = (packet) => {
       clock.advance(61_000)
       return packet
@@ -161,21 +161,21 @@ describe('packets', () => {
     expect(await refusedWith(call({}))).toBe('skew')
   })
 
-  it('are refused of the revoked', async () => {
+  it('are refused when their sender was revoked', async () => {
     const without = revokeMember(community, callerKey.id, BY_ROOT)
     if (!without.ok) throw new Error(without.fault.kind)
     community = without.value
     expect(await refusedWith(call({}))).toBe('revoked')
   })
 
-  it('go another way when the session is forgotten, or nothing can be sent', async () => {
+  it('are sent another way when the provider has lost the session or the connection cannot send', async () => {
     sessions.forget(callerKey.id)
     expect(await call({})).toEqual(ok({ data: 'stale' }))
     isCut = true
     expect(await call({})).toEqual(ok({ data: 'unsent' }))
   })
 
-  it('refuse one call without the others', async () => {
+  it('can have one call refused and the others answered', async () => {
     bus.registerCapability(answering({ name: 'test.write', effect: 'writes' }, echo))
     const [first, second] = await Promise.all([
       call({ x: 1 }),
@@ -185,7 +185,7 @@ describe('packets', () => {
     expect(second.ok ? '' : readMeshRefusalReason(second.fault)).toBe('needs-signature')
   })
 
-  it('never say of a call that was seen that it never came', async () => {
+  it('of a call that was reported as never received are refused when they arrive later', async () => {
     wire = { ...wire, mayLose: true }
     source = { ...source, mayLose: true }
     meddle = () => ''
@@ -201,7 +201,7 @@ describe('packets', () => {
     expect(lastAnswer).toContain('"reason":"replayed"')
   })
 
-  it('bring an answer again that got lost', async () => {
+  it('bring a lost answer again when the caller asks for it', async () => {
     wire = { ...wire, mayLose: true }
     source = { ...source, mayLose: true }
     const hear = source.answer
@@ -214,7 +214,7 @@ describe('packets', () => {
     expect(await late).toEqual(ok({ data: { x: 1 } }))
   })
 
-  it('end with the wire, honestly', async () => {
+  it('that are unanswered when the connection breaks fail, with an unknown outcome if not idempotent', async () => {
     source = { ...source, answer: () => undefined }
     const [safe, unsafe] = [call({}), call({}, OFFER, false)]
     await moment()
@@ -223,7 +223,7 @@ describe('packets', () => {
     expect(wire.inFlight).toBe(0)
   })
 
-  it('tell the handler when a call is withdrawn', async () => {
+  it('abort the signal of the handler when the caller cancels', async () => {
     let isAborted = false
     bus.registerCapability(
       answering(
@@ -248,13 +248,13 @@ describe('packets', () => {
 })
 
 describe('packets without signatures', () => {
-  it('carry a token where both nodes leave signatures out', async () => {
+  it('carry a token if both nodes agree to leave out signatures', async () => {
     open('none', 'none')
     expect(await call({ x: 1 })).toEqual(ok({ data: { x: 1 } }))
     expect(sent[0]).toMatch(/ token:[\w-]{43}\n/)
   })
 
-  it('carry a MAC where either insists', async () => {
+  it('carry a MAC if either node requires signatures', async () => {
     for (const [mine, theirs] of [
       ['session', 'none'],
       ['none', 'session'],
@@ -265,7 +265,7 @@ describe('packets without signatures', () => {
     }
   })
 
-  it('are refused under any other token, the answers’ too', async () => {
+  it('are refused with a missing or wrong token, also that of an answer', async () => {
     open('none', 'none')
     for (const token of ['', 'token:x', session.tokens?.answer ?? '']) {
       meddle = (packet) => packet.replace(/ token:\S+/, ` ${token}`)
@@ -273,7 +273,7 @@ describe('packets without signatures', () => {
     }
   })
 
-  it('are no way in for a token where proofs are asked for', async () => {
+  it('are refused with a token if the session requires proofs', async () => {
     const other = sessionBetween('session', new IssuedSessions(providerKey.id, clock, 'none'))
     meddle = (packet) => packet.replace(/ hmac-sha256:\S+/, ` token:${other.id}`)
     expect(await refusedWith(call({}))).toBe('proof')

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { PendingCallTable } from './pending-call-table.ts'
 
-describe('ByNumber', () => {
-  it('finds what is there, and nothing else', () => {
+describe('pending call table', () => {
+  it('finds the numbers it holds, and no others', () => {
     const calls = new PendingCallTable<string>()
     calls.set(1, 'one')
     calls.set(2, 'two')
@@ -14,7 +14,7 @@ describe('ByNumber', () => {
     expect(calls.size).toBe(2)
   })
 
-  it('keeps one that lasts while thousands come and go', () => {
+  it('keeps a long-lived entry while thousands are added and removed', () => {
     const calls = new PendingCallTable<number>()
     calls.set(7, 7)
     for (let number = 8; number < 10_000; number++) {
@@ -25,7 +25,7 @@ describe('ByNumber', () => {
     expect(calls.values()).toEqual([7])
   })
 
-  it('lets whoever walks it take out what it finds', () => {
+  it('allows entries to be deleted while they are iterated', () => {
     const calls = new PendingCallTable<number>()
     for (let number = 1; number <= 3_000; number++) calls.set(number, number)
     for (const number of calls.values()) calls.delete(number)
@@ -33,7 +33,7 @@ describe('ByNumber', () => {
     expect(calls.values()).toEqual([])
   })
 
-  it('does what a map does', () => {
+  it('behaves like a Map for any sequence of set and delete', () => {
     const step = fc.record({ isSet: fc.boolean(), number: fc.integer({ min: 1, max: 5_000 }) })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 2_000, size: 'max' }), (steps) => {

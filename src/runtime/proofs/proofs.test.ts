@@ -31,7 +31,7 @@ function sha256(...parts: readonly (string | Buffer)[]): Buffer {
 }
 
 describe('audit_session_start', () => {
-  it('mints the id and records the start', async () => {
+  it('creates the session id and records the start in the ledger', async () => {
     const session = await rig.data('audit_session_start', { intent: 'bleed the radiators', task_id: 'T-1' })
     expect(session).toEqual({
       session_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -43,7 +43,7 @@ describe('audit_session_start', () => {
     expect(rig.entries('session.start')).toMatchObject([{ session_id: session['session_id'], task_id: 'T-1' }])
   })
 
-  it('refuses an id that the caller chose, whether it is taken or free', async () => {
+  it('refuses a session id given by the caller, whether it is in use or not', async () => {
     const taken = await startSession()
     expect(await rig.answer('audit_session_start', { intent: 'x', session_id: taken })).toMatchObject({
       isError: false,
@@ -85,7 +85,7 @@ describe('merkle_finalize', () => {
     expect(entry?.entry).toMatchObject({ kind: 'session.final', root, record_count: 3, first_index: 3, last_index: 5 })
   })
 
-  it('says what it cannot seal: an unknown, an empty, a finalized session', async () => {
+  it('returns an error for an unknown session, an empty session and a finalized session', async () => {
     expect(await rig.error('merkle_finalize', { session_id: 'mine' })).toMatchObject({ code: 'ERR_SESSION_NOT_FOUND' })
     const session = await startSession()
     expect(await rig.error('merkle_finalize', { session_id: session })).toMatchObject({ code: 'ERR_NO_RECORDS' })
@@ -98,7 +98,7 @@ describe('merkle_finalize', () => {
     expect(rig.entries('session.final')).toHaveLength(1)
   })
 
-  it('seals once when asked twice at the same moment', async () => {
+  it('seals a session once when it is called three times at the same moment', async () => {
     const session = await startSession()
     await think(session)
     const answers = await Promise.all([1, 2, 3].map(() => rig.answer('merkle_finalize', { session_id: session })))
@@ -111,7 +111,7 @@ describe('merkle_finalize', () => {
     ['a record was deleted', 'DELETE FROM thought_records WHERE log_index = 4'],
     ['every record was deleted', 'DELETE FROM thought_records'],
     ['a record was moved out of the session', 'UPDATE thought_records SET session_id = NULL WHERE log_index = 4'],
-  ])('verifies first, and seals nothing when %s', async (_, sql) => {
+  ])('verifies the records first and seals nothing when %s', async (_, sql) => {
     const session = await startSession()
     await think(session)
     await think(session)
@@ -120,7 +120,7 @@ describe('merkle_finalize', () => {
     expect(await rig.error('merkle_root', { session_id: session })).toMatchObject({ code: 'ERR_NOT_FINALIZED' })
   })
 
-  it('checks only its own records: another session is no obstacle', async () => {
+  it('verifies only the records of its own session', async () => {
     const other = await startSession()
     await think(other)
     rig.tamper(`UPDATE thought_records SET agent_id = 'mallory'`)
@@ -129,7 +129,7 @@ describe('merkle_finalize', () => {
     expect(await rig.data('merkle_finalize', { session_id: session })).toMatchObject({ record_count: 1 })
   })
 
-  it('survives a restart', async () => {
+  it('stores the root so that merkle_root returns it after a restart', async () => {
     const session = await startSession()
     await think(session)
     const {
@@ -147,7 +147,7 @@ describe('merkle_finalize', () => {
 })
 
 describe('merkle_root', () => {
-  it('answers for sealed sessions only', async () => {
+  it('returns an error for a session that is open or unknown', async () => {
     const session = await startSession()
     expect(await rig.error('merkle_root', { session_id: session })).toMatchObject({ code: 'ERR_NOT_FINALIZED' })
     expect(await rig.error('merkle_root', { session_id: 'mine' })).toMatchObject({ code: 'ERR_SESSION_NOT_FOUND' })
@@ -155,7 +155,7 @@ describe('merkle_root', () => {
 })
 
 describe('a sealed root', () => {
-  it('is not returned after somebody replaced it in the table', async () => {
+  it('is not returned after it was altered in the table', async () => {
     const session = await startSession()
     await think(session)
     await rig.data('merkle_finalize', { session_id: session })
@@ -175,7 +175,7 @@ describe('session root', () => {
     )
   })
 
-  it('lets no interior node pass for a record', () => {
+  it('differs from the root over interior nodes used as records', () => {
     const records = ['11', '22', '33', '44'].map((byte) => byte.repeat(32))
     const pairs = [records.slice(0, 2), records.slice(2)].map(computeAuditSessionRoot)
     expect(computeAuditSessionRoot(pairs)).not.toBe(computeAuditSessionRoot(records))
@@ -183,7 +183,7 @@ describe('session root', () => {
 })
 
 describe('audit_session_list', () => {
-  it('lists open and sealed sessions, newest first, with roots that the ledger confirms', async () => {
+  it('lists open and sealed sessions, newest first, with roots checked against the ledger', async () => {
     const sealed = await startSession()
     await think(sealed)
     const { root } = await rig.data('merkle_finalize', { session_id: sealed })
@@ -205,7 +205,7 @@ describe('audit_session_list', () => {
     })
   })
 
-  it('finds the sessions of a task, begun for it or with a record about it', async () => {
+  it('filters by task, for sessions started for the task or holding a record about it', async () => {
     await startSession()
     const about = await startSession()
     await think(about)
@@ -214,7 +214,7 @@ describe('audit_session_list', () => {
     expect((listed['sessions'] as { session_id: string }[]).map(({ session_id: id }) => id)).toEqual([begun, about])
   })
 
-  it('continues where the last page ended', async () => {
+  it('continues at the cursor where the last page ended', async () => {
     const ids = [await startSession(), await startSession(), await startSession()]
     const first = await rig.data('audit_session_list', { limit: 2 })
     const rest = await rig.data('audit_session_list', { limit: 2, cursor: String(first['next_cursor']) })

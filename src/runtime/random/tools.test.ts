@@ -30,7 +30,7 @@ const verify = (change: JsonObject): Promise<unknown> =>
   ask('vrf_verify', { public_key_hex: PK, alpha_hex: '', proof_hex: PI, ...change })
 
 describe('vrf_verify', () => {
-  it('takes the published example, in letters of either case', async () => {
+  it('accepts the published example, in upper-case and lower-case hex', async () => {
     const valid = { valid: true, output_hex: BETA }
     expect(await verify({})).toEqual(valid)
     expect(await verify({ public_key_hex: PK.toUpperCase(), proof_hex: PI.toUpperCase() })).toEqual(valid)
@@ -80,7 +80,7 @@ describe('vrf_verify', () => {
 })
 
 describe('vrf_eval', () => {
-  it('evaluates no input of a draw, so that nobody foresees what the node draws', async () => {
+  it("refuses an input of a random draw, so that no caller can predict the node's draws", async () => {
     const draw = encodeRandomDrawInput({ house: 'ed25519:AA', epoch: 0, purpose: 'sample', number: 7 })
     expect(await ask('vrf_eval', { alpha_hex: toHex(draw) })).toBe('invalid-arguments')
     expect(await ask('vrf_eval', { alpha_hex: toHex(toUtf8('whose turn it is')) })).toMatchObject({

@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => rig.close())
 
 describe('reputation tools', () => {
-  it('answer in the original’s shape, with the size, the epoch and the hash of the formula', async () => {
+  it('answer in the shape of the original server, with the ledger size, the epoch and the formula hash', async () => {
     await rig.through('task_create', { title: 'x' })
     const asOf = { epoch: 20_454, as_of_size: 3, formula_hash: expect.stringMatching(/^[0-9a-f]{64}$/) }
     // 2026-01-01 is day 20454 since 1970 (date -d 2026-01-01 +%s, by 86400).
@@ -62,7 +62,7 @@ describe('reputation tools', () => {
     })
   })
 
-  it('check a caller’s epoch against the ledger’s', async () => {
+  it('refuse a current_epoch that differs from the epoch of the ledger', async () => {
     await rig.through('task_create', { title: 'x' })
     for (const [tool, args] of [
       ['reputation_get', { node_id: 'agent:tester' }],
@@ -94,14 +94,14 @@ describe('reputation tools', () => {
     ['reputation_history', { node_id: 'x', domain: 'social', offset: -1 }],
     ['reputation_leaderboard', { domain: 'social', limit: 1_001 }],
     ['reputation_check_gates', { node_id: 'x', colour: 'red' }],
-  ])('refuse %s with %o as pattern A', async (tool, args) => {
+  ])('refuse %s with the arguments %o as failure pattern A', async (tool, args) => {
     expect(await rig.answer(tool, args)).toMatchObject({
       isError: true,
       structured: { error: { code: 'INVALID_PARAMS' } },
     })
   })
 
-  it('count what erasing leaves, and nothing of the words', async () => {
+  it('report the same events after the bodies of the entries were erased', async () => {
     await rig.through('task_create', { title: 'x' })
     const before = await rig.data('reputation_history', { node_id: 'agent:tester', domain: 'execution' })
     for (const seq of [0, 1, 2]) await rig.ledger.eraseBody(seq)
@@ -110,8 +110,8 @@ describe('reputation tools', () => {
   })
 })
 
-describe('a score', () => {
-  it('gains a limited amount in an epoch, and loses without a limit', () => {
+describe('reputation score', () => {
+  it('has a limited gain per epoch and an unlimited loss', () => {
     let score = createNeutralScore(7)
     for (let count = 0; count < 9; count++)
       score = applyReputationChange(score, { rule: 'call-done', domain: 'execution', delta: 100, epoch: 7 }).after
@@ -126,7 +126,7 @@ describe('a score', () => {
     ).toBe(5_480)
   })
 
-  it('comes back to neutral from both sides, and stays there', () => {
+  it('decays to neutral from above and from below', () => {
     for (const score of [0, 10_000]) {
       const old = { ...createNeutralScore(0), score }
       expect(computeDecayedScore(old, 'governance', 100_000)).toBe(REPUTATION_FORMULA.neutral)
@@ -134,7 +134,7 @@ describe('a score', () => {
     }
   })
 
-  it('keeps a permanent scar after fraud', () => {
+  it('keeps a permanent scar after one fraud, which limits it to half', () => {
     const { after } = applyReputationChange(createNeutralScore(3), {
       rule: 'equivocated',
       domain: 'arbitration',
@@ -148,7 +148,7 @@ describe('a score', () => {
     expect(score.score).toBe(5_000)
   })
 
-  it('stays at zero for ever after a second fraud', () => {
+  it('stays at zero permanently after a second fraud', () => {
     const fraud = { rule: 'equivocated', domain: 'arbitration', delta: -10_000 } as const
     const once = applyReputationChange(createNeutralScore(3), { ...fraud, epoch: 3 }).after
     const twice = applyReputationChange(once, { ...fraud, epoch: 4 }).after
@@ -157,7 +157,7 @@ describe('a score', () => {
     expect(computeDecayedScore(once, 'arbitration', 100_000)).toBe(5_000)
   })
 
-  it('is not raised by an approval that a call gives back', () => {
+  it('does not rise with an approval that a call gave back unused', () => {
     const reader = new ReputationEvidenceReader()
     const given = {
       v: 1,

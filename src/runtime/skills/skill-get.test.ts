@@ -30,7 +30,7 @@ afterEach(() => {
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 describe('skill_get', () => {
-  it('gives the instructions and lists the files beside them, links and large ones left out', async () => {
+  it('returns the instructions and lists the files beside them, without links and large files', async () => {
     expect(await rig.data('skill_get', { name: 'bleed-radiators', content_hash: sha256(SKILL) })).toMatchObject({
       name: 'bleed-radiators',
       body: 'Open the valve.\n',
@@ -79,7 +79,7 @@ describe('skill_get', () => {
     ['a file was added', () => writeFileSync(join(root, 'bleed', 'new.txt'), 'x')],
     ['a file was removed', () => rmSync(join(root, 'bleed', 'picture.png'))],
     ['it was removed', () => rmSync(join(root, 'bleed', 'SKILL.md'))],
-  ])('refuses when %s, until that is recorded', async (_, change) => {
+  ])('refuses when %s, until skill_list has recorded the change', async (_, change) => {
     change()
     for (const [name, args] of [
       ['skill_get', {}],
@@ -96,7 +96,7 @@ describe('skill_get', () => {
     expect(rig.entries('skill.change')).toHaveLength(recorded + 1)
   })
 
-  it('refuses other content than the one that was asked for, and unknown names', async () => {
+  it('refuses a content hash that does not match, and unknown skill names', async () => {
     expect(await rig.error('skill_get', { name: 'bleed-radiators', content_hash: sha256('x') })).toMatchObject({
       message: expect.stringMatching(/^ERR_SKILL_CHANGED: /),
       details: { content_hash: sha256(SKILL) },

@@ -33,7 +33,7 @@ function list(args: Record<string, string | boolean> = {}): Promise<Record<strin
 }
 
 describe('skill_list', () => {
-  it('reads SKILL.md folders and keeps what it does not know', async () => {
+  it('reads SKILL.md in each folder and keeps unknown frontmatter fields', async () => {
     const path = write('bleed', BLEED)
     expect(await list()).toEqual({
       skills: [
@@ -74,7 +74,7 @@ describe('skill_list', () => {
     expect(await list()).toMatchObject({ skills: [{ version }] })
   })
 
-  it('searches names and descriptions in any case, and capabilities exactly', async () => {
+  it('searches names and descriptions ignoring case, and capabilities exactly', async () => {
     write('bleed', BLEED)
     write('vent', '---\nname: vent\ndescription: Open the windows\ncapabilities: [audit]\n---\n')
     const names = async (args: Record<string, string>): Promise<unknown> =>
@@ -110,7 +110,7 @@ describe('skill_list', () => {
     expect(await list({ include_body: true })).toMatchObject({ skills: [{ body: 'Open the VALVE.\n' }] })
   })
 
-  it('notices at the start what changed while nobody looked', async () => {
+  it('notices at start what changed while the gateway was stopped', async () => {
     write('bleed', BLEED)
     await list()
     rig.database.close()
@@ -120,7 +120,7 @@ describe('skill_list', () => {
     again.close()
   })
 
-  it('is noticed when it changes behind the node’s back, from what the log says it was', async () => {
+  it('records a change against the last hash in the ledger, which refuses another previous hash', async () => {
     write('bleed', BLEED)
     await list()
     write('bleed', BLEED.replace('Open', 'Break'))
@@ -130,7 +130,7 @@ describe('skill_list', () => {
     await expect(rig.ledger.append(forged)).rejects.toThrow('skill bleed-radiators was another before')
   })
 
-  it('skips a bad file with the reason and keeps the good ones', async () => {
+  it('skips an invalid file with a reason and lists the valid ones', async () => {
     write('bleed', BLEED)
     const bad = {
       'a-name': '---\nname: X\ndescription: d\n---\n',
@@ -162,13 +162,13 @@ describe('skill_list', () => {
     ])
   })
 
-  it('does not read a device that never ends', async () => {
+  it('skips a SKILL.md that links to an endless device', async () => {
     mkdirSync(join(root, 'endless'))
     symlinkSync('/dev/zero', join(root, 'endless', 'SKILL.md'))
     expect(await list()).toMatchObject({ skills: [], skipped: [{ reason: 'is not a file' }] })
   })
 
-  it('follows a link to a skill that lives elsewhere', async () => {
+  it('follows a link to a skill folder outside the root', async () => {
     const elsewhere = mkdtempSync(join(tmpdir(), 'hearthbus-skill-'))
     writeFileSync(join(elsewhere, 'SKILL.md'), BLEED)
     symlinkSync(elsewhere, join(root, 'linked'))
@@ -184,7 +184,7 @@ describe('skill_list', () => {
 })
 
 describe('frontmatter', () => {
-  it('is read with any line ends and a byte order mark', () => {
+  it('is parsed with CRLF line ends and a byte order mark', () => {
     const bytes = Buffer.from(`\uFEFF${BLEED.replaceAll('\n', '\r\n')}`)
     expect(parseSkill(bytes)).toMatchObject({
       ok: true,
@@ -192,13 +192,13 @@ describe('frontmatter', () => {
     })
   })
 
-  it('does not expand a YAML alias bomb', () => {
+  it('with a YAML alias bomb is refused', () => {
     const layers = Array.from({ length: 9 }, (_, depth) => `l${depth + 1}: &l${depth + 1} [${`*l${depth},`.repeat(9)}]`)
     const text = `---\nname: bomb\ndescription: d\nl0: &l0 [boom]\n${layers.join('\n')}\n---\n`
     expect(parseSkill(Buffer.from(text))).toMatchObject({ ok: false, fault: expect.stringContaining('alias') })
   })
 
-  it('takes any bytes without throwing', () => {
+  it('never makes the parser throw, whatever the bytes are', () => {
     fc.assert(
       fc.property(
         fc.oneof(

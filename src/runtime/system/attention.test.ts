@@ -23,14 +23,14 @@ async function told(): Promise<unknown> {
   return (attention as { about: string }[]).filter(({ about }) => about !== 'disk')
 }
 
-describe('what needs a person', () => {
-  it('is nothing in a house that is well', async () => {
+describe('attention list of server_health', () => {
+  it('is empty when everything is well', async () => {
     reporters = [{ name: 'homeseer', health: () => ({ status: 'ok', details: { devices: 7 } }) }]
     await rig.guard.tokens.create(ADMIN, { name: 'tablet', role: 'observer' })
     expect(await told()).toEqual([])
   })
 
-  it('is what each part of the house advises, also where it is well enough to work', async () => {
+  it('contains the advice of every reporter, even of one whose status is ok', async () => {
     reporters = [
       { name: 'ebus', health: () => ({ status: 'degraded', details: { advice: 'The adapter is away.' } }) },
       { name: 'devices', health: () => ({ status: 'ok', details: { advice: '1 waiting to be let in.' } }) },
@@ -41,7 +41,7 @@ describe('what needs a person', () => {
     ])
   })
 
-  it('is a call that waits, until somebody has said yes or no', async () => {
+  it('contains the number of calls that wait for an approval, until they are decided', async () => {
     rig.bus.registerCapability(answering({ name: 'door.open', effect: 'sensitive' }, echo))
     for (const door of [1, 2]) await rig.through('door.open', { door })
     expect(await told()).toEqual([{ about: 'approvals', sentence: '2 calls wait for a person: hearthbus approvals.' }])
@@ -49,14 +49,14 @@ describe('what needs a person', () => {
     expect(await told()).toEqual([])
   })
 
-  it('is the emergency stop', async () => {
+  it('contains the emergency stop', async () => {
     await rig.guard.stop.engage(ADMIN, 'Smoke.')
     expect(await told()).toEqual([
       { about: 'stop', sentence: 'Everything is stopped; every change is refused until an admin lifts the stop.' },
     ])
   })
 
-  it('is a token in its last week, without its name', async () => {
+  it('contains the number of tokens that expire within a week, without their names', async () => {
     await rig.guard.tokens.create(ADMIN, { name: 'tablet', role: 'observer', ttlMs: 8 * DAY_MS })
     await rig.guard.tokens.create(ADMIN, { name: 'phone', role: 'observer', ttlMs: 2 * DAY_MS })
     const soon = [{ about: 'tokens', sentence: '1 token ends within a week: hearthbus token list.' }]
@@ -70,14 +70,14 @@ describe('what needs a person', () => {
     expect(await told()).not.toContainEqual(expect.objectContaining({ about: 'tokens' }))
   })
 
-  it('includes what a check of the node itself found', async () => {
+  it("contains the findings of the node's own checks", async () => {
     waiting = 32
     expect(await told()).toEqual([
       { about: 'queue', sentence: 'Many calls wait for their turn; some may be turned away.' },
     ])
   })
 
-  it('is not told to another node', async () => {
+  it('is left out for another node', async () => {
     const caller = { kind: 'peer', id: 'ed25519:kitchen', level: 'trusted' } as const
     expect(await rig.data('server_health', {}, { caller })).not.toHaveProperty('attention')
   })

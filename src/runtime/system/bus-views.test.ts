@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => rig.close())
 
 describe('bus_topology', () => {
-  it('shows what is on the bus, in spec 2’s spelling', async () => {
+  it('lists the capabilities of the node with the field names of spec 2', async () => {
     rig.bus.registerCapability(answering({ name: 'light.read', params: { lampId: 7 } }, echo))
     await rig.through('light.read')
     expect(await rig.data('bus_topology', { prefix: 'light.' })).toMatchObject({
@@ -50,11 +50,11 @@ describe('bus_topology', () => {
   })
 })
 
-describe('bus_topology of many nodes', () => {
+describe('bus_topology with many nodes', () => {
   const names = ({ capabilities_local: local, capabilities_remote: remote }: Record<string, unknown>): unknown[] =>
     [local, remote].map((entries) => (entries as { name: string }[]).map(({ name }) => name))
 
-  it('is told page by page, with all who offer a name on one page', async () => {
+  it('is paged by name, with all providers of one name on one page', async () => {
     const attic = node('attic')
     for (const name of ['light.a', 'light.b', 'light.d']) attic.registerCapability(answering({ name }, echo))
     for (const name of ['light.c', 'light.b']) rig.bus.registerCapability(answering({ name }, echo))
@@ -68,7 +68,7 @@ describe('bus_topology of many nodes', () => {
     expect(last).not.toHaveProperty('next_after')
   })
 
-  it('stays short where there are thousands', async () => {
+  it('lists at most 250 of thousands of capabilities and gives a cursor', async () => {
     for (let count = 0; count < 2_000; count++)
       rig.bus.registerCapability(answering({ name: `light.n${String(count).padStart(4, '0')}` }, echo))
     const all = await rig.data('bus_topology')
@@ -78,7 +78,7 @@ describe('bus_topology of many nodes', () => {
 })
 
 describe('bus_traces', () => {
-  it('shows the last calls, newest first, and filters them', async () => {
+  it('lists the last calls, newest first, and filters them', async () => {
     rig.bus.registerCapability(answering({ name: 'light.read' }, echo))
     await rig.through('light.read', {}, { traceId: '01K9Z3N8QK6R3M0V6V5A8B4C2E' })
     await rig.through('light.nowhere')
@@ -96,8 +96,8 @@ describe('bus_traces', () => {
   })
 })
 
-describe('a trace', () => {
-  it('shows times to the microsecond, and no finer', async () => {
+describe('bus_traces entry', () => {
+  it('gives times in microsecond precision', async () => {
     const slow = async (call: Call) => {
       rig.clock.advance(12.345_678_9)
       return echo(call)
@@ -125,7 +125,7 @@ describe('bus_stats', () => {
 })
 
 describe('router_score', () => {
-  it('names the provider that the next call goes to', async () => {
+  it('names the provider that the router chooses for the next call', async () => {
     for (const size of [1, 2])
       rig.bus.registerCapability(
         answering({ name: 'light.read', params: { size }, matches: { size: 'equals' } }, () =>
@@ -147,7 +147,7 @@ describe('router_score', () => {
     expect(await rig.through('light.read', { params: { size: 2 } })).toMatchObject(reply(2))
   })
 
-  it('does not call a provider viable that the router leaves out, and says why', async () => {
+  it('marks a stale or busy provider as not viable, with the reason', async () => {
     const [far, busy] = [node('far'), node('busy')]
     for (const bus of [far, busy]) bus.registerCapability(answering({ name: 'light.read' }, echo))
     rig.bus.onPeerAdded(manifestOf(far))
@@ -168,7 +168,7 @@ describe('router_score', () => {
     })
   })
 
-  it('knows a node by its name, as a call does', async () => {
+  it('accepts the display name of a node, as a call does', async () => {
     const far = node('far')
     far.registerCapability(answering({ name: 'light.read', anywhere: true }, echo))
     rig.bus.onPeerAdded({ ...manifestOf(far), displayName: 'attic' })
@@ -182,7 +182,7 @@ describe('router_score', () => {
     })
   })
 
-  it('knows a capability by the name that strict clients list', async () => {
+  it('accepts a capability name with underscores for dots', async () => {
     rig.bus.registerCapability(answering({ name: 'light.read' }, echo))
     expect(await rig.data('router_score', { capability: 'light_read' })).toMatchObject({
       capability: 'light.read',
@@ -221,7 +221,7 @@ describe('router_score', () => {
 })
 
 describe('router_call', () => {
-  it('calls through the whole chain, in the name of whoever asked', async () => {
+  it('makes the inner call through the whole chain as the same caller, under one trace id', async () => {
     const outcome = await rig.through('router_call', { capability: 'task_create', arguments: { title: 'x' } })
     expect(outcome).toMatchObject({
       ok: true,
@@ -235,7 +235,7 @@ describe('router_call', () => {
     expect(inner?.['trace_id']).toBe(outer?.['trace_id'])
   })
 
-  it('gives a caller no further rights', async () => {
+  it('gives the caller no more rights than a direct call', async () => {
     const args = { capability: 'task_create', arguments: { title: 'x' } }
     const denied = await rig.through('router_call', args, { caller: OBSERVER })
     expect(denied).toMatchObject({ ok: false, fault: { kind: 'not-permitted', reasons: [{ rule: 'role' }] } })
@@ -246,7 +246,7 @@ describe('router_call', () => {
     expect(rig.entries('task.created')).toEqual([])
   })
 
-  it('does not hold what the call it makes has to wait for', async () => {
+  it('holds no lock that the inner call waits for', async () => {
     const calls = Array.from({ length: 8 }, (_, index) =>
       index % 2 === 0
         ? rig.through('router_call', { capability: 'task_create', arguments: { title: `${index}` } })
@@ -256,7 +256,7 @@ describe('router_call', () => {
     expect(await rig.data('task_list')).toMatchObject({ total: 8 })
   })
 
-  it('passes on what the callee says is wrong', async () => {
+  it('passes on the error of the inner call', async () => {
     expect(await rig.error('router_call', { capability: 'task_get', arguments: { id: 'nobody' } })).toEqual({
       code: 'HANDLER_ERROR',
       message: 'ERR_NOT_FOUND: There is no task nobody.',
@@ -273,7 +273,7 @@ describe('router_call', () => {
     expect(await rig.error('router_call', { capability: 'router_call' })).toMatchObject({ code: 'INVALID_PARAMS' })
   })
 
-  it('keeps the arguments out of its own record: the call it makes records them as they may be', async () => {
+  it('redacts the arguments in its own entry; the entry of the inner call redacts its secrets', async () => {
     rig.bus.registerCapability(answering({ name: 'light.read', secrets: ['combination'] }, echo))
     await rig.through('router_call', { capability: 'light.read', arguments: { combination: '1-2-3' } })
     const [outer, inner] = rig.entries('call.enter').map(({ seq }) => rig.ledger.body(Number(seq)))
@@ -286,7 +286,7 @@ describe('router_call', () => {
     )
   })
 
-  it('hands over the time that is left and the caller’s withdrawal', async () => {
+  it('passes the remaining time and the cancellation on to the inner call', async () => {
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<Call>()
     rig.bus.registerCapability(
       answering({ name: 'light.wait' }, (call) => {
@@ -338,7 +338,7 @@ describe('router_fallback', () => {
     expect(await rig.data('router_stats')).toMatchObject({ quarantined: 1, quarantines: 1, providers_remote: 0 })
   })
 
-  it('forgets on request, on record', async () => {
+  it('resets quarantines on request and records the reset', async () => {
     await ejectOne()
     expect(await rig.data('router_fallback', { capability: 'light.read', reset: true })).toMatchObject({
       providers: [{ state: 'trusted' }, { state: 'trusted' }],
@@ -349,7 +349,7 @@ describe('router_fallback', () => {
     ])
   })
 
-  it('lets an observer look and nothing else', async () => {
+  it('lets an observer read but not reset', async () => {
     expect(await rig.through('router_fallback', {}, { caller: OBSERVER })).toMatchObject({ ok: true })
     expect(await rig.through('router_fallback', { reset: true }, { caller: OBSERVER })).toMatchObject({
       ok: false,

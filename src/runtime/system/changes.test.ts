@@ -78,7 +78,7 @@ async function approvalId(door?: number): Promise<string> {
 }
 
 describe('ledger_changes', () => {
-  it('tells what became known after the call, which keeps its own end', async () => {
+  it('reports a late outcome of a call in addition to its recorded end', async () => {
     await rig.through('light.set', { broken: true }, { caller: CLAUDE })
     expect(await changes()).toMatchObject([{ result: 'failed', code: 'BULB' }])
     expect(await late?.({ outcome: 'reached', source: 'push', observed: { on: true }, message: 'It glows.' })).toBe(
@@ -97,7 +97,7 @@ describe('ledger_changes', () => {
     expect((await rig.ledger.verify()).findings.filter(({ kind }) => kind !== 'entry-unlawful')).toEqual([])
   })
 
-  it('finds what was done for a task, and in a session', async () => {
+  it('filters by task and by session', async () => {
     const asked = (work: TaskOrSessionReference) => rig.through('light.set', {}, { caller: CLAUDE, work })
     await asked({ taskId: 'a', sessionId: 's' })
     await asked({ taskId: 'b', sessionId: 's' })
@@ -109,7 +109,7 @@ describe('ledger_changes', () => {
     expect(await changes()).toHaveLength(3)
   })
 
-  it('takes no word about a call that has not ended, or that is none', async () => {
+  it('refuses an outcome entry for a call that has not ended or does not exist', async () => {
     const record = (event: LedgerEvent): Promise<unknown> => rig.ledger.append(event)
     await expect(record({ kind: 'call.outcome', call: 0, outcome: 'reached' })).rejects.toThrow(
       'no call that has ended',
@@ -122,7 +122,7 @@ describe('ledger_changes', () => {
     await expect(record({ kind: 'call.outcome', call: 1e9, outcome: 'reached' })).rejects.toThrow('has ended')
   })
 
-  it('says when, who, what, on what and what became of it, with where the ledger has it', async () => {
+  it('lists time, caller, tool, target, values before and after, result and ledger index', async () => {
     rig.clock.advance(1_000)
     await rig.through(
       'light.set',
@@ -156,7 +156,7 @@ describe('ledger_changes', () => {
     })
   })
 
-  it('tells a short answer where nothing says more, and no long one', async () => {
+  it('includes a short answer without before and after values, but not a long one', async () => {
     const answers = [true, 'x'.repeat(1_500)]
     rig.bus.registerCapability(
       answering({ name: 'light.blink', effect: 'writes' }, async () => ({
@@ -170,7 +170,7 @@ describe('ledger_changes', () => {
     expect(short).toMatchObject({ answer: true })
   })
 
-  it('leaves out what only read, wrote a record, or passed something on', async () => {
+  it('leaves out calls that only read, wrote a record or were not offered', async () => {
     for (const tool of ['light.read', 'light.look', 'light.nowhere']) await rig.through(tool)
     await rig.through('task_create', { title: 'x' })
     expect(await changes()).toEqual([])
@@ -181,25 +181,25 @@ describe('ledger_changes', () => {
     [{ lost: true }, { result: 'unknown', code: 'unknown-outcome' }],
     [{ away: true }, { result: 'refused', code: 'offline' }],
     [{ broken: true }, { result: 'failed', code: 'BULB' }],
-  ])('tells how %j ended', async (args, expected) => {
+  ])('lists a call with %j with its result', async (args, expected) => {
     await rig.through('light.set', args)
     expect(await changes()).toMatchObject([expected])
   })
 
-  it('does not call done what only got the answer to an earlier call', async () => {
+  it('marks the replay of an earlier answer as repeated, not as done', async () => {
     for (const _ of [1, 2]) await rig.through('light.set', { key: 'once' })
     for (const _ of [1, 2]) await rig.through('light.set', { key: 'not at all', broken: true })
     expect((await changes()).map(({ result }) => result)).toEqual(['repeated', 'failed', 'repeated', 'done'])
   })
 
-  it('tells what is under way from what a crash cut off', async () => {
+  it('tells a running call from one that a crash aborted', async () => {
     await rig.ledger.append({ kind: 'call.enter', tool: 'light.set', principal: 'claude', effect: 'writes' })
     expect(await changes()).toMatchObject([{ result: 'running', log_index: 0 }])
     await rig.ledger.abortOpenCalls()
     expect(await changes()).toMatchObject([{ result: 'unknown', end_log_index: 1 }])
   })
 
-  it('tells a refusal with its rules, and their sentences', async () => {
+  it('lists a refused call with its rules and their reasons', async () => {
     await rig.through('light.set', {}, { caller: { kind: 'principal', id: 'screen', role: 'observer' } })
     expect(await changes()).toMatchObject([
       {
@@ -211,7 +211,7 @@ describe('ledger_changes', () => {
     ])
   })
 
-  it('tells a question, the answer to it, and who gave the yes that a call used', async () => {
+  it('lists a requested approval, the decision, and who approved the call that used it', async () => {
     const id = await approvalId()
     expect(await changes()).toMatchObject([{ result: 'asked', approval: { id, state: 'requested' }, target: 'door:1' }])
     await rig.guard.approvals.approve(id, ADMIN)
@@ -230,7 +230,7 @@ describe('ledger_changes', () => {
     ])
   })
 
-  it('tells a no, with its reason, and a standing yes', async () => {
+  it('lists a denial with its reason, and the giver of a grant with each call that used it', async () => {
     await rig.guard.approvals.deny(await approvalId(), ADMIN, 'Not at night.')
     expect(await changes()).toMatchObject([
       { caller: 'owner', title: 'A person said no', target: 'door:1', arguments: { reason: 'Not at night.' } },
@@ -243,7 +243,7 @@ describe('ledger_changes', () => {
     expect(await changes({ limit: 1 })).toMatchObject([{ result: 'done', grant: { by: 'owner' } }])
   })
 
-  it('tells that a standing yes was taken back, and by whom, and not that one ended by itself', async () => {
+  it('lists a revoked grant with the person who revoked it, but not a used-up grant', async () => {
     const grant = { durationMs: 60_000, maxUses: 1, bounds: {}, free: [], target: 'same' } as const
     await rig.guard.approvals.approve(await approvalId(1), ADMIN, { grant })
     for (const _ of [1, 2]) await open(1)
@@ -262,7 +262,7 @@ describe('ledger_changes', () => {
     ])
   })
 
-  it('tells what people did to the gateway itself', async () => {
+  it('lists administrative changes such as tokens and the emergency stop, without secrets', async () => {
     await rig.guard.tokens.create(ADMIN, { name: 'tablet', role: 'observer' })
     await rig.guard.stop.engage(ADMIN, 'Smoke.')
     const said = await changes({ family: 'node' })
@@ -273,7 +273,7 @@ describe('ledger_changes', () => {
     expect(JSON.stringify(said)).not.toMatch(/hash/)
   })
 
-  it('tells another node what the entries say, and no words that are kept beside them, not even by a filter', async () => {
+  it('hides recorded bodies from another node, in its answers and in its filters', async () => {
     await rig.through('light.set', { lamp: 7, note: 'Anna sleeps' }, { caller: CLAUDE })
     const [told] = await changes({}, KITCHEN)
     expect(told).toMatchObject({ capability: 'light.set', caller: 'claude', target: 'lamp:7', result: 'done' })
@@ -282,7 +282,7 @@ describe('ledger_changes', () => {
     expect(await changes({ text: 'sleeps' })).toHaveLength(1)
   })
 
-  it('names the node that asked, and for whom it says so', async () => {
+  it('names the calling node and the actor that it calls for', async () => {
     await rig.through('light.set', {}, { caller: KITCHEN, channel: 'mesh' })
     expect(await changes()).toMatchObject([
       { caller: 'peer:ed25519:kitchen/claude', actor: 'claude', channel: 'mesh', result: 'done' },
@@ -292,7 +292,7 @@ describe('ledger_changes', () => {
     expect(await changes({ caller: 'peer:ed25519:attic' })).toEqual([])
   })
 
-  it('knows the family of a tool that is gone by the names that are left', async () => {
+  it('derives the family of a removed tool from the remaining names with the same prefix', async () => {
     await rig.through('light.set', {})
     rig.bus.deregister('light.set', [1, 0])
     expect(await changes({ family: 'bus' })).toMatchObject([{ title: 'light.set' }])
@@ -300,7 +300,7 @@ describe('ledger_changes', () => {
     expect(await changes()).toMatchObject([{ family: null }])
   })
 
-  it('blanks what was erased and keeps the rest', async () => {
+  it('leaves out erased arguments and keeps the rest', async () => {
     await rig.through('light.set', { note: 'Anna sleeps' })
     for (const seq of [0, 2]) await rig.ledger.eraseBody(seq)
     const [told] = await changes({ family: 'bus' })
@@ -309,8 +309,8 @@ describe('ledger_changes', () => {
   })
 })
 
-describe('asking ledger_changes for some', () => {
-  it('takes times, a caller, a result and words', async () => {
+describe('filters of ledger_changes', () => {
+  it('select by time, caller, result, family and text', async () => {
     await rig.through('light.set', { lamp: 7, room: 'Study' })
     rig.clock.advance(3_600_000)
     await rig.through('light.set', { lamp: 8, broken: true }, { caller: CLAUDE })
@@ -326,7 +326,7 @@ describe('asking ledger_changes for some', () => {
     expect(await rig.error('ledger_changes', { since: 'yesterday' })).toMatchObject({ code: 'INVALID_PARAMS' })
   })
 
-  it('pages through every change exactly once, even if more are recorded meanwhile', async () => {
+  it('return every change exactly once across pages, even if more are recorded meanwhile', async () => {
     for (let lampNumber = 0; lampNumber < 5; lampNumber++) await rig.through('light.set', { lampNumber })
     const seen: unknown[] = []
     let cursor: string | undefined
@@ -343,7 +343,7 @@ describe('asking ledger_changes for some', () => {
     ).toMatchObject({ code: 'INVALID_PARAMS' })
   })
 
-  it('looks at two thousand at most, and says where to go on', async () => {
+  it('scan at most 2,000 entries per call and return a cursor for the rest', async () => {
     await rig.through('light.set', { lamp: 7 })
     await rig.database.commit(() => {
       for (let count = 0; count < 2_000; count++)
@@ -356,7 +356,7 @@ describe('asking ledger_changes for some', () => {
     expect(next).not.toHaveProperty('next_cursor')
   })
 
-  it('ends a page early where the answers are long', async () => {
+  it('end a page early when the entries are long', async () => {
     const note = 'n'.repeat(2_000)
     const long = Object.fromEntries(Array.from({ length: 3 }, (_, index) => [`note${index}`, note]))
     await rig.database.commit(() => {

@@ -38,7 +38,7 @@ describe('server_ping', () => {
 })
 
 describe('server_health', () => {
-  it('keeps the six promised fields and says what was checked', async () => {
+  it('has the six fields of the spec and the figures of each check', async () => {
     expect(await rig.data('server_health')).toMatchObject({
       status: 'ok',
       version: '9.9.9',
@@ -59,7 +59,7 @@ describe('server_health', () => {
     expect(await rig.data('server_health')).toMatchObject({ db_tables: tables.get()?.['n'] })
   })
 
-  it('is failing when the database takes no writes', async () => {
+  it('is failing when the database cannot be written', async () => {
     rig.database.sql.exec(
       `CREATE TRIGGER no BEFORE INSERT ON runtime_probe BEGIN SELECT RAISE(ABORT, 'disk on fire'); END`,
     )
@@ -69,7 +69,7 @@ describe('server_health', () => {
     })
   })
 
-  it('is degraded when nobody signs checkpoints', async () => {
+  it('is degraded when no checkpoint was signed for five minutes, until one is signed', async () => {
     await rig.data('task_create', { title: 'x' })
     rig.clock.advance(300_001)
     expect(await rig.data('server_health')).toMatchObject({
@@ -83,7 +83,7 @@ describe('server_health', () => {
     })
   })
 
-  it('says how old the newest checkpoint is that a witness has signed as well', async () => {
+  it('reports the age of the newest checkpoint that a witness has cosigned', async () => {
     await rig.data('task_create', { title: 'x' })
     const signed = await rig.ledger.checkpoint()
     if (!signed.ok) throw new Error('not signed')
@@ -103,7 +103,7 @@ describe('server_health', () => {
     })
   })
 
-  it('is failing when the database is an old copy of what was signed', async () => {
+  it('is failing when the database is an older copy of what was signed', async () => {
     await rig.data('task_create', { title: 'x' })
     const copy = rig.database.sql.prepare(`VACUUM INTO ?`)
     copy.run(join(rig.folder, 'copy.db'))
@@ -125,7 +125,7 @@ describe('server_health', () => {
     restored.close()
   })
 
-  it('follows the queue and the disk', async () => {
+  it('reports a filling lock queue and a filling disk as degraded or failing', async () => {
     waiting = 32
     expect(await rig.data('server_health')).toMatchObject({ checks: { queue: { status: 'degraded' } } })
     expect(checkLockQueue({ waiting: 31, limit: 64 }).status).toBe('ok')
@@ -134,7 +134,7 @@ describe('server_health', () => {
     expect(checkDisk(512 * 1_048_576).status).toBe('ok')
   })
 
-  it('tries to write in read-only mode, too: every call is recorded there as well', async () => {
+  it('also tests the write access of the database in read-only mode', async () => {
     const readonly = await runtimeRig({ config: { mode: 'readonly' } })
     expect(await readonly.data('server_health')).toMatchObject({
       mode: 'readonly',
@@ -152,7 +152,7 @@ describe('server_health', () => {
 })
 
 describe('ledger tools', () => {
-  it('sign a checkpoint that the key alone verifies', async () => {
+  it('sign a checkpoint that can be verified with the public key alone', async () => {
     await rig.data('task_create', { title: 'x' })
     const signed = await rig.data('ledger_checkpoint')
     expect(signed).toMatchObject({ origin: 'hearthbus.test/runtime', size: 1, cosignatures: 0 })
@@ -163,7 +163,7 @@ describe('ledger tools', () => {
     })
   })
 
-  it('prove an entry to somebody who has nothing but the answer', async () => {
+  it('prove an entry with an answer that can be verified on its own', async () => {
     const { log_index } = await rig.data('task_create', { title: 'x' })
     const proof = await rig.data('ledger_proof', { log_index: Number(log_index) })
     expect(proof).toMatchObject({ log_index: 0, body: 'kept', leaf_hash: expect.stringMatching(/^[0-9a-f]{64}$/) })
@@ -177,7 +177,7 @@ describe('ledger tools', () => {
     })
   })
 
-  it('prove that the ledger only grew', async () => {
+  it('prove that the log is an extension of an earlier size', async () => {
     for (const title of ['a', 'b', 'c', 'd', 'e']) await rig.data('task_create', { title })
     const proof = await rig.data('ledger_consistency', { from_size: 3 })
     const bytes = (text: unknown): Uint8Array => fromBase64(String(text)) ?? new Uint8Array()
@@ -192,7 +192,7 @@ describe('ledger tools', () => {
     expect(verifyConsistency(claim)).toBe(true)
   })
 
-  it('say what is out of range', async () => {
+  it('return ERR_OUT_OF_RANGE for an index or a size beyond the log', async () => {
     for (const [name, args] of [
       ['ledger_proof', { log_index: 0 }],
       ['ledger_consistency', { from_size: 1 }],
@@ -205,7 +205,7 @@ describe('ledger tools', () => {
     expect(await rig.error('ledger_proof', { log_index: -1 })).toMatchObject({ code: 'INVALID_PARAMS' })
   })
 
-  it('verify everything, then what came since, and find a changed byte', async () => {
+  it('verify the whole log and then only new entries, and find a changed byte', async () => {
     await rig.data('task_create', { title: 'a' })
     await rig.data('ledger_checkpoint')
     expect(await rig.data('ledger_verify')).toMatchObject({
@@ -223,7 +223,7 @@ describe('ledger tools', () => {
     expect(report['findings']).not.toEqual([])
   })
 
-  it('stop verifying when the caller has gone', async () => {
+  it('stop verifying when the caller has cancelled', async () => {
     await rig.database.commit(() => {
       for (let count = 0; count < 600; count++) rig.ledger.appendIn({ kind: 'test.noise' })
     })

@@ -24,7 +24,7 @@ describe('a closed task', () => {
     { priority: 'high' },
     { assignee: 'bob' },
     { project_id: 'p' },
-  ])('does not take %o, done or cancelled, and the log does not, either', async (patch) => {
+  ])('refuses a change of %o, and so does the ledger', async (patch) => {
     const done = await create()
     await finish(done)
     const cancelled = await create()
@@ -37,7 +37,7 @@ describe('a closed task', () => {
     }
   })
 
-  it('is followed by the task that takes it up again', async () => {
+  it('lists the tasks that follow it', async () => {
     const first = await create()
     await finish(first)
     const second = await create({ title: 'Bleed them again', follows: first })
@@ -50,8 +50,8 @@ describe('a closed task', () => {
   })
 })
 
-describe('several steps in one call', () => {
-  it('go from INIT to DONE with the reflection in between, each an entry of its own', async () => {
+describe('several transitions or tasks in one call', () => {
+  it('go from INIT to DONE with the reflection before DONE, each as a ledger entry of its own', async () => {
     const id = await create()
     const session = await startSession(id)
     const done = await rig.data('task_update', { id, transitions: WHOLE_WAY, reflection: REFLECTION })
@@ -74,7 +74,7 @@ describe('several steps in one call', () => {
     ])
   })
 
-  it('happen all or not at all', async () => {
+  it('are recorded completely or not at all', async () => {
     const [id, other] = [await create(), await create()]
     const size = rig.ledger.size()
     for (const [wish, code] of [
@@ -91,7 +91,7 @@ describe('several steps in one call', () => {
     expect(rig.ledger.size()).toBe(size)
   })
 
-  it('count a reflection from before VERIFY for nothing when VERIFY is entered again on the way', async () => {
+  it('require a new reflection when VERIFY is entered again', async () => {
     const id = await create()
     await advance(id, 'GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY')
     await think(id, { type: 'reflection' })
@@ -103,7 +103,7 @@ describe('several steps in one call', () => {
     })
   })
 
-  it('create tasks that wait for each other', async () => {
+  it('create tasks that depend on each other', async () => {
     const created = await rig.data('task_create', {
       title: 'Drain',
       more: [
@@ -122,8 +122,8 @@ describe('several steps in one call', () => {
   })
 })
 
-describe('a priority', () => {
-  it('that nobody agreed on is refused, at creation and later', async () => {
+describe('task priority', () => {
+  it('is refused when it is not a known word or level', async () => {
     const id = await create()
     for (const priority of ['whenever', 'P10', 'constructor', '', 'p'])
       for (const [tool, args] of [
@@ -136,8 +136,8 @@ describe('a priority', () => {
   })
 })
 
-describe('a task with its history', () => {
-  it('shows every transition with its reason, by whom and with which program', async () => {
+describe('task_get with history and thoughts', () => {
+  it('lists every transition with its reason, its caller and its client', async () => {
     const caller: Caller = { kind: 'principal', id: 'tester', role: 'agent', client: 'claude\u202e-code' }
     const id = String((await rig.data('task_create', { title: 'Bleed', assignee: 'ada' }, { caller }))['id'])
     await rig.data('task_update', { id, status: 'GATHER', reason: 'Parts came.' })
@@ -158,7 +158,7 @@ describe('a task with its history', () => {
     expect((erased['history'] as JsonObject[])[1]).toMatchObject({ to: 'GATHER', reason: null })
   })
 
-  it('shows its thoughts, and where the list goes on', async () => {
+  it('lists 50 thoughts and gives a cursor for the rest', async () => {
     const id = await create()
     for (let count = 0; count < 51; count++) await think(id, { content: `${count}` })
     const { thoughts, thoughts_cursor: cursor } = await rig.data('task_get', { id, include: ['thoughts'] })
@@ -168,8 +168,8 @@ describe('a task with its history', () => {
   })
 })
 
-describe('a task with its changes', () => {
-  it('lists what calls that named it changed, for whoever may read of them', async () => {
+describe('task_get with changes', () => {
+  it('lists the changes made by calls that named the task', async () => {
     const id = await create()
     const work = { taskId: id }
     await rig.through('agent_key_set', { agent_id: 'ada', public_key: null, reason: 'x' }, { work, caller: OWNER })
@@ -181,8 +181,8 @@ describe('a task with its changes', () => {
   })
 })
 
-describe('ids of tasks that nobody created', () => {
-  it('are refused wherever they are given', async () => {
+describe('an unknown task id', () => {
+  it('is refused by every tool that takes one', async () => {
     const thought = { type: 'plan', task_id: 'nope', agent_id: 'ada', content: 'x' }
     expect(await rig.answer('thought_record', thought)).toMatchObject({
       isError: true,
@@ -203,8 +203,8 @@ describe('ids of tasks that nobody created', () => {
   })
 })
 
-describe('what a seal leaves out', () => {
-  it('is said when the record is made, when the seal is tried, and when it is set', async () => {
+describe('records left out of a sealed session', () => {
+  it('are reported when they are recorded, on a dry run of merkle_finalize, and when it seals', async () => {
     const id = await create()
     const early = await think(id)
     expect(early).toMatchObject({ session_id: null, unsealed: expect.stringContaining('no open session') })
@@ -219,7 +219,7 @@ describe('what a seal leaves out', () => {
     expect(sealed).toMatchObject({ root: tried['root'], left_out_count: 1, left_out: [{ id: early['id'] }] })
   })
 
-  it('is nothing for a session that stayed empty, which can be closed', async () => {
+  it('do not prevent an empty session from being closed with the root of the empty tree', async () => {
     const session = await startSession(await create())
     expect(await rig.error('merkle_finalize', { session_id: session })).toMatchObject({ code: 'ERR_NO_RECORDS' })
     const closed = await rig.data('merkle_finalize', { session_id: session, close_empty: true })
@@ -233,7 +233,7 @@ describe('what a seal leaves out', () => {
 })
 
 describe('an idempotency key', () => {
-  it('makes one record of a call that is repeated, and another of another call', async () => {
+  it('replays the answer of a repeated call, and conflicts with a call of other arguments', async () => {
     const id = await create()
     const thought = { type: 'plan', task_id: id, agent_id: 'ada', content: 'x', idempotency_key: 'k-1' }
     const [first, second] = [await rig.through('thought_record', thought), await rig.through('thought_record', thought)]
@@ -256,7 +256,7 @@ describe('an idempotency key', () => {
     expect(rig.entries('session.start')).toHaveLength(1)
   })
 
-  it('is free again after a refusal', async () => {
+  it('can be used again after a refusal', async () => {
     const id = await create()
     await advance(id, 'GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY')
     const done = { id, status: 'DONE', idempotency_key: 'k' }
@@ -266,8 +266,8 @@ describe('an idempotency key', () => {
   })
 })
 
-describe('a tool of the runtime', () => {
-  it('names the pattern of its failures in its description, as spec 5 § 6.3 attributes them', () => {
+describe('runtime tool description', () => {
+  it('names the failure pattern that spec 5 § 6.3 assigns to the tool', () => {
     const described = (name: string): string =>
       rig.service.capabilities().find(({ offer }) => offer.name === name)?.offer.description ?? ''
     for (const name of ['task_create', 'task_get', 'task_update', 'task_list', 'task_next_actions'])

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { findDependencyCycle } from './dependency-graph.ts'
 import { rankPriority } from './priority.ts'
 
-describe('graph', () => {
+describe('dependency graph', () => {
   /** Edges from higher to lower numbers only: no circle, whatever they are. */
   const forest = fc.array(fc.tuple(fc.nat(12), fc.nat(12)), { maxLength: 60 }).map((pairs) => {
     const edges = new Map<string, string[]>()
@@ -15,7 +15,7 @@ describe('graph', () => {
     return (task: string): readonly string[] => edges.get(task) ?? []
   })
 
-  it('finds no circle where there is none', () => {
+  it('finds no cycle in an acyclic graph', () => {
     fc.assert(
       fc.property(forest, (edges) => {
         for (let task = 0; task <= 12; task++)
@@ -24,7 +24,7 @@ describe('graph', () => {
     )
   })
 
-  it('finds the way back from every task that can be reached, along edges that exist', () => {
+  it('finds a cycle exactly when the task is reachable, along existing edges', () => {
     fc.assert(
       fc.property(forest, fc.nat(12), fc.nat(12), (edges, from, to) => {
         const cycle = findDependencyCycle(String(to), [String(from)], edges)
@@ -39,7 +39,7 @@ describe('graph', () => {
     )
   })
 
-  it('looks at each task once, however many ways lead to it', () => {
+  it('visits each task once, however many paths lead to it', () => {
     let asked = 0
     const ladder = (task: string): readonly string[] => {
       asked += 1
@@ -55,7 +55,7 @@ function reaches(from: string, to: string, edges: (task: string) => readonly str
   return edges(from).some((next) => next === to || reaches(next, to, edges))
 }
 
-describe('priority', () => {
+describe('task priority', () => {
   it.each([
     ['critical', 0],
     ['URGENT', 0],

@@ -15,7 +15,7 @@ afterEach(() => rig.close())
 const { create, advance, reflect, finish } = runtimeSteps(() => rig)
 
 describe('task_create', () => {
-  it('answers with the whole task, in INIT, in the ledger', async () => {
+  it('returns the whole task in state INIT and records it in the ledger', async () => {
     const task = await rig.data('task_create', {
       title: 'Bleed the radiators',
       priority: 'high',
@@ -47,13 +47,13 @@ describe('task_create', () => {
     expect(await rig.data('task_get', { id: String(task['id']) })).toEqual(task)
   })
 
-  it('keeps the words of a task out of the ledger entry, in a body that can be erased', async () => {
+  it('keeps the text of a task in an erasable body, not in the ledger entry', async () => {
     await create({ description: 'Start upstairs.' })
     expect(JSON.stringify(rig.entries('task.created'))).not.toContain('radiators')
     expect(rig.ledger.body(0)).toMatchObject({ kind: 'kept', body: { description: 'Start upstairs.' } })
   })
 
-  it('lets no task be born DONE, nor anywhere but in INIT', async () => {
+  it('refuses any initial status except INIT', async () => {
     for (const status of TASK_STATUSES.filter((status) => status !== 'INIT'))
       expect(await rig.error('task_create', { title: 'x', status })).toMatchObject({
         code: 'ERR_INVALID_TRANSITION',
@@ -63,7 +63,7 @@ describe('task_create', () => {
     expect(await create({ status: 'INIT' })).toMatch(UUID)
   })
 
-  it('refuses empty, oversized and unpaired text, and unknown arguments, with the issues named', async () => {
+  it('refuses empty, oversized or malformed text and unknown arguments, and names the issues', async () => {
     const bad = [
       {},
       { title: '' },
@@ -84,7 +84,7 @@ describe('task_create', () => {
 })
 
 describe('task_get', () => {
-  it('returns an unknown id as a value, not as an error of the transport', async () => {
+  it('returns ERR_NOT_FOUND as a value for an unknown id', async () => {
     expect(await rig.answer('task_get', { id: 'nobody' })).toEqual({
       structured: {
         ok: true,
@@ -96,7 +96,7 @@ describe('task_get', () => {
 })
 
 describe('task_update', () => {
-  it('walks a task from INIT to DONE and records each step', async () => {
+  it('moves a task from INIT to DONE and records each transition', async () => {
     const id = await create()
     await finish(id)
     expect(await rig.data('task_get', { id })).toMatchObject({ status: 'DONE', version: 7, attempt: 1 })
@@ -106,7 +106,7 @@ describe('task_update', () => {
     )
   })
 
-  it('refuses every transition that is not in the table, and the log does, too', async () => {
+  it('refuses every transition outside the table, and so does the ledger', async () => {
     const ways: Record<string, string[]> = {
       INIT: [],
       GATHER: ['GATHER'],
@@ -131,7 +131,7 @@ describe('task_update', () => {
       }
   })
 
-  it('lets nothing leave DONE or CANCELLED', async () => {
+  it('refuses every transition out of DONE and CANCELLED', async () => {
     const done = await create()
     await finish(done)
     const cancelled = await create()
@@ -143,7 +143,7 @@ describe('task_update', () => {
         })
   })
 
-  it('demands a reflection made after entering VERIFY', async () => {
+  it('requires a reflection recorded after VERIFY before DONE, and so does the ledger', async () => {
     const id = await create()
     await advance(id, 'GATHER', 'ANALYZE', 'PLAN', 'APPLY')
     await reflect(id)
@@ -170,7 +170,7 @@ describe('task_update', () => {
     await advance(id, 'DONE')
   })
 
-  it('demands a new reflection for a second attempt, and counts attempts', async () => {
+  it('requires a new reflection for a second attempt, and counts attempts', async () => {
     const id = await create()
     await advance(id, 'GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY')
     await reflect(id)
@@ -184,7 +184,7 @@ describe('task_update', () => {
     await advance(id, 'DONE')
   })
 
-  it('demands a reason to cancel, and keeps it', async () => {
+  it('requires a reason to cancel, and stores it', async () => {
     const id = await create()
     expect(await rig.error('task_update', { id, patch: { status: 'CANCELLED' } })).toMatchObject({
       code: 'ERR_WRITEBACK_REQUIRED',
@@ -194,7 +194,7 @@ describe('task_update', () => {
     expect(task).toMatchObject({ status: 'CANCELLED', cancel_reason: 'the boiler is gone' })
   })
 
-  it('does not take a reason by itself for a change: nothing of the task would be another', async () => {
+  it('refuses a reason without any change of the task', async () => {
     const id = await create()
     await rig.data('task_update', { id, patch: { status: 'CANCELLED', reason: 'It rains.' } })
     for (const words of [{ reason: 'It snows.' }, { patch: { reason: 'It snows.' } }])
@@ -208,7 +208,7 @@ describe('task_update', () => {
     expect(await rig.data('task_update', shorter)).toMatchObject({ version: 2 })
   })
 
-  it('understands the flat form, small letters and a progress that no task has', async () => {
+  it('accepts the flat form and lower-case status, and reports progress as ignored', async () => {
     const id = await create()
     expect(
       await rig.data('task_update', { id, status: 'gather', title: 'Bleed them all', progress: 20 }),
@@ -224,7 +224,7 @@ describe('task_update', () => {
     expect(await rig.error('task_update', { id, patch: {} })).toMatchObject({ code: 'INVALID_PARAMS' })
   })
 
-  it('clears a field with null and leaves alone what is not named', async () => {
+  it('clears a field given as null and keeps fields that are not given', async () => {
     const id = await create({ assignee: 'ada', description: 'Upstairs first.' })
     expect(await rig.data('task_update', { id, patch: { assignee: null } })).toMatchObject({
       assignee: null,
@@ -234,7 +234,7 @@ describe('task_update', () => {
     expect(rig.entries('task.changed')).toMatchObject([{ task_id: id, fields: [], emptied: ['assignee'], version: 2 }])
   })
 
-  it('refuses a change of a version that is no longer the newest', async () => {
+  it('refuses a change whose expected version is outdated', async () => {
     const id = await create()
     await rig.data('task_update', { id, patch: { title: 'one' }, expected_version: 1 })
     expect(await rig.error('task_update', { id, patch: { title: 'two' }, expected_version: 1 })).toMatchObject({
@@ -244,7 +244,7 @@ describe('task_update', () => {
     })
   })
 
-  it('lets one of two simultaneous moves win, whatever the lock does', async () => {
+  it('accepts one of three simultaneous transitions to the same status', async () => {
     const id = await create()
     const answers = await Promise.all(
       ['GATHER', 'GATHER', 'GATHER'].map((status) => rig.answer('task_update', { id, patch: { status } })),
@@ -253,7 +253,7 @@ describe('task_update', () => {
     expect(rig.entries('task.transition')).toHaveLength(1)
   })
 
-  it('writes neither the task nor the event when one of them cannot be written', async () => {
+  it('writes neither the task nor the ledger entry when one of them fails', async () => {
     const id = await create()
     const size = rig.ledger.size()
     rig.database.sql.exec(`CREATE TRIGGER no BEFORE UPDATE ON tasks BEGIN SELECT RAISE(ABORT, 'no'); END`)
@@ -265,7 +265,7 @@ describe('task_update', () => {
     expect(await rig.data('task_get', { id })).toMatchObject({ status: 'INIT', version: 1 })
   })
 
-  it('never dates a change before the one it follows', async () => {
+  it('never dates a change earlier than the preceding one', async () => {
     const id = await create()
     rig.clock.advance(-60_000)
     expect(await rig.data('task_update', { id, patch: { title: 'later' } })).toMatchObject({

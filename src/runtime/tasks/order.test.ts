@@ -11,8 +11,8 @@ afterEach(() => rig.close())
 
 const { create, advance, finish } = runtimeSteps(() => rig)
 
-describe('dependencies', () => {
-  it('keeps a task from being applied until what it depends on is DONE', async () => {
+describe('task dependencies', () => {
+  it('keep a task out of APPLY until the tasks it depends on are DONE', async () => {
     const pump = await create({ title: 'Mend the pump' })
     const bleed = await create({ depends_on: [pump, pump] })
     expect(await rig.data('task_get', { id: bleed })).toMatchObject({ depends_on: [pump], blocked_by: [pump] })
@@ -28,7 +28,7 @@ describe('dependencies', () => {
     expect(await rig.data('task_get', { id: bleed })).toMatchObject({ depends_on: [pump], blocked_by: [] })
   })
 
-  it('refuses a circle of any length and names it', async () => {
+  it('are refused when they form a cycle of any length, which the error names', async () => {
     const first = await create()
     const second = await create({ depends_on: [first] })
     const third = await create({ depends_on: [second] })
@@ -43,7 +43,7 @@ describe('dependencies', () => {
     expect(await rig.data('task_get', { id: first })).toMatchObject({ depends_on: [], version: 1 })
   })
 
-  it('refuses what does not exist', async () => {
+  it('are refused when the task does not exist', async () => {
     expect(await rig.error('task_create', { title: 'x', depends_on: ['nobody'] })).toMatchObject({
       code: 'ERR_DEPENDENCY_NOT_FOUND',
       missing: ['nobody'],
@@ -51,7 +51,7 @@ describe('dependencies', () => {
     expect(await rig.data('task_list')).toMatchObject({ total: 0 })
   })
 
-  it('can be replaced together with a status', async () => {
+  it('can be replaced in the same call as a transition', async () => {
     const pump = await create({ title: 'Mend the pump' })
     const bleed = await create({ depends_on: [pump] })
     await advance(bleed, 'GATHER', 'ANALYZE', 'PLAN')
@@ -63,7 +63,7 @@ describe('dependencies', () => {
 })
 
 describe('task_list', () => {
-  it('pages in the order of creation, without repeating or hiding what comes or goes', async () => {
+  it('pages in order of creation, and includes tasks created between pages', async () => {
     const ids = [await create(), await create(), await create(), await create()]
     const first = await rig.data('task_list', { limit: 2 })
     expect(first).toMatchObject({ tasks: [{ id: ids[0] }, { id: ids[1] }], total: 4 })
@@ -75,7 +75,7 @@ describe('task_list', () => {
     expect(third).not.toHaveProperty('next_cursor')
   })
 
-  it('keeps limit and offset', async () => {
+  it('applies limit and offset', async () => {
     const ids = [await create(), await create(), await create()]
     expect(await rig.data('task_list', { limit: 1, offset: 1 })).toMatchObject({ tasks: [{ id: ids[1] }], total: 3 })
   })
@@ -88,7 +88,7 @@ describe('task_list', () => {
       expect(await rig.data('task_list', filter)).toMatchObject({ tasks: [{ id: wanted }], total: 1 })
   })
 
-  it('hides what the table says was deleted, unless asked, and finds that nobody did', async () => {
+  it('hides a row marked as deleted unless asked, and ledger_verify reports the mark', async () => {
     const id = await create()
     rig.database.sql.exec(`UPDATE tasks SET deleted_at = '2026-01-02'`)
     expect(await rig.data('task_list')).toMatchObject({ total: 0 })
@@ -99,7 +99,7 @@ describe('task_list', () => {
     })
   })
 
-  it('refuses a cursor it did not give for this list', async () => {
+  it('refuses a cursor of another list and a limit out of range', async () => {
     await create()
     await create()
     const { next_cursor: cursor } = await rig.data('task_list', { limit: 1 })
@@ -118,7 +118,7 @@ describe('task_list', () => {
 })
 
 describe('task_next_actions', () => {
-  it('offers what waits for nobody, most pressing first, then oldest first', async () => {
+  it('lists unblocked tasks by priority, then by age', async () => {
     const plain = await create({ title: 'plain' })
     const low = await create({ title: 'low', priority: 'low' })
     const urgent = await create({ title: 'urgent', priority: 'P0' })
@@ -137,7 +137,7 @@ describe('task_next_actions', () => {
     })
   })
 
-  it('pages over ranks without repeating', async () => {
+  it('pages across priorities without repeating a task', async () => {
     const ids = [await create({ priority: 'low' }), await create({ priority: 'high' }), await create()]
     const seen: unknown[] = []
     for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
@@ -151,7 +151,7 @@ describe('task_next_actions', () => {
     expect(seen).toEqual([ids[1], ids[2], ids[0]])
   })
 
-  it('names tasks that wait for a cancelled one', async () => {
+  it('lists tasks that depend on a cancelled task as stalled', async () => {
     const pump = await create()
     const bleed = await create({ depends_on: [pump] })
     await rig.data('task_update', { id: pump, patch: { status: 'CANCELLED', reason: 'sold' } })

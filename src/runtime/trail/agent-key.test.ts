@@ -38,8 +38,8 @@ function thought(content: string, pair?: Pair): JsonObject {
 const setKey = (publicKey: string | null, caller: Caller = OWNER) =>
   rig.through('agent_key_set', { agent_id: 'ada', public_key: publicKey, reason: 'The key was lost.' }, { caller })
 
-describe('the key of an agent', () => {
-  it('that was thrown away locks a name until a person takes it away, and then for nobody', async () => {
+describe('agent key', () => {
+  it('blocks unsigned records until an admin removes it, and afterwards no key can be claimed again', async () => {
     const thrownAway = keyPair()
     await rig.data('thought_record', thought('Squatted.', thrownAway))
     expect(await rig.error('thought_record', thought('Locked out.'))).toMatchObject({
@@ -55,7 +55,7 @@ describe('the key of an agent', () => {
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: true, record_count: 2 })
   })
 
-  it('is exchanged by a person: the new one signs, the old one does not', async () => {
+  it('can be replaced by an admin: the new key signs, the old one is refused', async () => {
     const [old, fresh] = [keyPair(), keyPair()]
     await rig.data('thought_record', thought('First.', old))
     expect(await setKey(fresh.publicKey)).toMatchObject({ ok: true })
@@ -69,7 +69,7 @@ describe('the key of an agent', () => {
     expect(rig.ledger.body(Number(entry?.['seq']))).toMatchObject({ body: { reason: 'The key was lost.' } })
   })
 
-  it('is decided by no agent, observer or approver, and not past the tools', async () => {
+  it('can be set only by an admin, and the ledger enforces it', async () => {
     for (const role of ['agent', 'observer', 'approver'] as const)
       for (const name of ['agent_key_set', 'agent_key_list'])
         expect(
@@ -85,7 +85,7 @@ describe('the key of an agent', () => {
   it.each([
     ['no point of the curve', Buffer.alloc(32, 2)],
     ['of small order', Buffer.concat([Buffer.of(1), Buffer.alloc(31)])],
-  ])('is never one that is %s', async (_, bytes) => {
+  ])('is refused when it is %s', async (_, bytes) => {
     expect(await setKey(bytes.toString('base64'))).toMatchObject({ ok: false, fault: { code: 'INVALID_KEY' } })
   })
 })

@@ -18,7 +18,7 @@ afterEach(() => rig.close())
 const { think, startSession } = runtimeSteps(() => rig)
 
 describe('thought_record', () => {
-  it('hashes exactly the six fields of the formula', () => {
+  it('hashes exactly the six fields of the published formula', () => {
     const record = {
       id: '6f1c1f0e-8e0c-4d56-9a3e-3f6c7d1f2a10',
       type: 'plan' as const,
@@ -31,7 +31,7 @@ describe('thought_record', () => {
     expect(computeThoughtHash(record)).toBe('5f0fd7681cf9dec301e51d8527aff3b8b123a308b0b1bb2f3166d2ad8282b776')
   })
 
-  it('chains the records of a task from 64 zeros on, each task for itself', async () => {
+  it('chains the records of each task separately, starting from 64 zeros', async () => {
     const one = await think('T-1')
     const other = await think('T-2')
     const two = await think('T-1', { type: 'decision', content: 'Downstairs.' })
@@ -41,7 +41,7 @@ describe('thought_record', () => {
     expect(two['log_index']).toBe(4)
   })
 
-  it('commits to the whole record in the ledger, agent and session included, but not to the words in clear', async () => {
+  it('commits to the whole record in the ledger without its content in clear text', async () => {
     const session = await startSession()
     const thought = await think('T-1', { session_id: session, content: 'The key is under the mat.' })
     const [entry] = rig.entries('thought')
@@ -60,7 +60,7 @@ describe('thought_record', () => {
     expect(thought['leaf_hash']).toBe(leaf.digest('hex'))
   })
 
-  it('refuses empty, oversized and unpaired content, other types and unknown arguments', async () => {
+  it('refuses empty, oversized or malformed content, other types and unknown arguments', async () => {
     const good = { type: 'plan', task_id: 'T-1', agent_id: 'ada', content: 'x' }
     for (const bad of [
       { content: '' },
@@ -78,7 +78,7 @@ describe('thought_record', () => {
     expect(details).toMatchObject({ issues: [{ message: 'thought content must be non-empty' }] })
   })
 
-  it('never dates a record before the one it continues', async () => {
+  it('never dates a record earlier than the preceding one', async () => {
     await think('T-1')
     rig.clock.advance(-1_000)
     expect(await think('T-1')).toMatchObject({ timestamp: '2026-01-01T00:00:00.000Z' })
@@ -86,13 +86,13 @@ describe('thought_record', () => {
 })
 
 describe('the session of a thought', () => {
-  it('is the open one of its task, without being asked', async () => {
+  it('defaults to the open session of its task', async () => {
     const session = await startSession('T-1')
     expect(await think('T-1')).toMatchObject({ session_id: session })
     expect(await think('T-2')).toMatchObject({ session_id: null })
   })
 
-  it('must be known', async () => {
+  it('must exist', async () => {
     expect(
       await rig.answer('thought_record', {
         type: 'plan',
@@ -115,7 +115,7 @@ describe('the session of a thought', () => {
     expect(rig.entries('thought')).toEqual([])
   })
 
-  it('must be open: a finalized one takes no more records, and the log says so, too', async () => {
+  it('must be open: a finalized session is refused, also by the ledger', async () => {
     const session = await startSession()
     await think('T-1', { session_id: session })
     await rig.data('merkle_finalize', { session_id: session })
@@ -126,7 +126,7 @@ describe('the session of a thought', () => {
     await expect(rig.ledger.append(again)).rejects.toThrow(`session ${session} was not open`)
   })
 
-  it('must be named when the task has several', async () => {
+  it('must be given when the task has several open sessions', async () => {
     const sessions = [await startSession('T-1'), await startSession('T-1')]
     const thought = { type: 'plan', task_id: 'T-1', agent_id: 'ada', content: 'x' }
     expect(await rig.error('thought_record', thought)).toMatchObject({
@@ -135,7 +135,7 @@ describe('the session of a thought', () => {
     expect(await think('T-1', { session_id: String(sessions[1]) })).toMatchObject({ session_id: sessions[1] })
   })
 
-  it('is never left half closed by a record and a finalize at the same moment', async () => {
+  it('stays consistent when records and a finalize arrive at the same moment', async () => {
     const session = await startSession()
     await think('T-1', { session_id: session })
     const thought = { type: 'plan', task_id: 'T-1', agent_id: 'ada', content: 'x', session_id: session }
@@ -155,7 +155,7 @@ describe('the session of a thought', () => {
   })
 })
 
-describe('authorship', () => {
+describe('authorship of a thought', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const other = generateKeyPairSync('ed25519')
   const statement: ThoughtToSign = { agent_id: 'ada', content: 'I checked it.', task_id: 'T-1', type: 'reflection' }
@@ -169,12 +169,12 @@ describe('authorship', () => {
     return { ...words, signature: { public_key, value } }
   }
 
-  it('is proved by a signature over the words, and shown', async () => {
+  it('is proved by a signature over the thought', async () => {
     expect(await rig.data('thought_record', signed(statement))).toMatchObject({ signed: true })
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: true, record_count: 1 })
   })
 
-  it('cannot be claimed by anybody else once an agent has a key', async () => {
+  it('cannot be claimed without a fresh signature once the agent has a key', async () => {
     await rig.data('thought_record', signed(statement))
     for (const attempt of [
       { ...statement, content: 'unsigned' } as JsonObject,
@@ -190,7 +190,7 @@ describe('authorship', () => {
     expect(rig.entries('thought')).toHaveLength(1)
   })
 
-  it('is checked again by audit_verify_chain', async () => {
+  it('is verified again by audit_verify_chain', async () => {
     await rig.data('thought_record', signed(statement))
     const other = signed({ ...statement, content: 'other' })
     rig.tamper(`UPDATE thought_records SET signature = '${other.signature.value}'`)
@@ -199,7 +199,7 @@ describe('authorship', () => {
 })
 
 describe('thought_record_list', () => {
-  it('refuses tasks and sessions that nobody began: an empty list would say that nothing was recorded', async () => {
+  it('refuses an unknown task and an unknown session instead of an empty list', async () => {
     const rig = await runtimeRig()
     for (const [filter, code] of [
       [{ task_id: 'nope' }, 'ERR_NOT_FOUND'],
@@ -229,7 +229,7 @@ describe('thought_record_list', () => {
     expect(await rig.data('thought_record_list', { until: '2026-01-01T00:00:01Z' })).toEqual({ records: [first] })
   })
 
-  it('pages by cursor', async () => {
+  it('pages with a cursor', async () => {
     const ids = [await think('T-1'), await think('T-1'), await think('T-1')].map(({ id }) => id)
     const first = await rig.data('thought_record_list', { task_id: 'T-1', limit: 2 })
     const second = await rig.data('thought_record_list', {
@@ -242,7 +242,7 @@ describe('thought_record_list', () => {
     expect(second).not.toHaveProperty('next_cursor')
   })
 
-  it('ends a page early rather than flood a model with long thoughts', async () => {
+  it('ends a page early when the thoughts are long', async () => {
     for (let count = 0; count < 9; count++) await think('T-1', { content: 'x'.repeat(32_000) })
     const first = await rig.data('thought_record_list')
     expect(first['records']).toHaveLength(7)
@@ -250,7 +250,7 @@ describe('thought_record_list', () => {
     expect(second['records']).toHaveLength(2)
   })
 
-  it('shows an erased thought with its hashes and without its words', async () => {
+  it('lists an erased thought with its hashes and without its content', async () => {
     const { unsealed: _, ...thought } = await think('T-1')
     await rig.ledger.eraseBody(Number(thought['log_index']))
     expect(await rig.data('thought_record_list')).toEqual({ records: [{ ...thought, content: null }] })

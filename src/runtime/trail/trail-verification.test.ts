@@ -18,7 +18,7 @@ afterEach(() => rig.close())
 const { think, startSession } = runtimeSteps(() => rig)
 
 describe('audit_verify_chain', () => {
-  it('finds nothing wrong with an empty trail', async () => {
+  it('reports an empty trail as valid', async () => {
     expect(await rig.data('audit_verify_chain')).toEqual({
       valid: true,
       broken_count: 0,
@@ -34,7 +34,7 @@ describe('audit_verify_chain', () => {
     })
   })
 
-  it('verifies tasks side by side, not as one chain', async () => {
+  it('verifies the chain of each task separately', async () => {
     for (const task of ['T-2', 'T-1', 'T-2', 'T-1']) await think(task)
     expect(await rig.data('audit_verify_chain')).toMatchObject({
       valid: true,
@@ -78,13 +78,13 @@ describe('audit_verify_chain', () => {
     expect(await rig.data('audit_verify_chain', { task_id: 'T-2' })).toMatchObject({ valid: false })
   })
 
-  it('detects rewritten words', async () => {
+  it('detects rewritten content', async () => {
     await think('T-1')
     rig.tamperLog('Upstairs', 'Downward')
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, findings: [{ flaw: 'content' }] })
   })
 
-  it('detects words that were deleted without being erased', async () => {
+  it('detects content that was deleted but not erased on record', async () => {
     await think('T-1')
     rig.loseBodies()
     expect(await rig.data('audit_verify_chain')).toMatchObject({
@@ -94,14 +94,14 @@ describe('audit_verify_chain', () => {
     })
   })
 
-  it('accepts words that were erased on record', async () => {
+  it('accepts content that was erased on record', async () => {
     const thought = await think('T-1')
     await think('T-1')
     await rig.ledger.eraseBody(Number(thought['log_index']))
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: true, record_count: 2, erased_count: 1 })
   })
 
-  it('accepts words that were erased while the walk went on', async () => {
+  it('accepts content that was erased during the verification', async () => {
     const thought = await think('T-1')
     const { sql } = rig.database
     const trail = {
@@ -113,7 +113,7 @@ describe('audit_verify_chain', () => {
     expect(runGeneratorToEnd(walk)).toMatchObject({ broken_count: 0, record_count: 1, erased_count: 1, findings: [] })
   })
 
-  it('detects a whole chain deleted', async () => {
+  it('detects a deleted chain of a task', async () => {
     const thought = await think('T-1')
     await think('T-1')
     await think('T-2')
@@ -133,14 +133,14 @@ describe('audit_verify_chain', () => {
     })
   })
 
-  it('detects the newest record deleted', async () => {
+  it('detects that the newest record was deleted', async () => {
     await think('T-1')
     await think('T-1')
     rig.tamper('DELETE FROM thought_records WHERE log_index = 3')
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, missing_count: 1, record_count: 1 })
   })
 
-  it('detects a record in the middle deleted, by its absence and by the link', async () => {
+  it('detects a deleted record in the middle, by its absence and by the broken link', async () => {
     for (let count = 0; count < 3; count++) await think('T-1')
     rig.tamper('DELETE FROM thought_records WHERE log_index = 3')
     expect(await rig.data('audit_verify_chain')).toMatchObject({
@@ -150,21 +150,21 @@ describe('audit_verify_chain', () => {
     })
   })
 
-  it('detects records that the ledger never had', async () => {
+  it('detects a record that is not in the ledger', async () => {
     await think('T-1')
     rig.tamper(`INSERT INTO thought_records SELECT 6, 'forged', type, 'T-9', agent_id, session_id, timestamp, prev_hash,
       hash, principal, client, public_key, signature, 7, leaf_hash FROM thought_records`)
     expect(await rig.data('audit_verify_chain', { task_id: 'T-9' })).toMatchObject({ valid: false, broken_count: 1 })
   })
 
-  it('detects records that changed places between tasks', async () => {
+  it('detects records whose order was changed', async () => {
     await think('T-1')
     await think('T-2')
     rig.tamper('UPDATE thought_records SET seq = 5 WHERE seq = 3')
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, findings: [{ flaw: 'order' }] })
   })
 
-  it('detects a chain that was rebuilt from end to end with hashes that fit', async () => {
+  it('detects a chain that was rebuilt completely with matching hashes', async () => {
     const first = await think('T-1')
     const rebuilt = computeThoughtHash({ ...first, content: 'Downward.' } as never)
     rig.tamper(`UPDATE thought_records SET hash = '${rebuilt}'`)
@@ -187,7 +187,7 @@ describe('audit_verify_chain', () => {
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, broken_sessions: [session] })
   })
 
-  it('walks a long trail in pieces and stops when the caller has gone', async () => {
+  it('verifies a long trail in steps and stops when the caller has cancelled', async () => {
     await rig.database.commit(() => {
       for (let count = 0; count < 2_500; count++) rig.ledger.appendIn({ kind: 'test.noise' })
     })

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Database, DatabaseTooNewError } from './database-store.ts'
 import type { WriteAheadJournal } from './database-store.ts'
 
@@ -178,7 +178,7 @@ class QuickJournal implements WriteAheadJournal {
     },
     now: () => {
       this.syncs.push('now')
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, this.syncMs)
+      vi.advanceTimersByTime(this.syncMs)
       if (this.failure !== undefined) throw this.failure
     },
   })
@@ -187,25 +187,37 @@ class QuickJournal implements WriteAheadJournal {
 describe('journal sync', () => {
   const append = (database: Database): Promise<void> => database.commit(() => undefined, { tables: false })
 
-  /** A busy machine is not quick every time: as many groups as it takes. */
-  async function untilOnEventLoop(database: Database, journal: QuickJournal): Promise<void> {
-    do await append(database)
-    while (journal.syncs.at(-1) !== 'now')
-  }
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+  afterEach(() => void vi.useRealTimers())
 
   it('moves off the event loop after a slow sync, and back later', async () => {
     const database = new Database({ path, migrations })
     const journal = new QuickJournal()
     database.useJournal(journal)
-    await untilOnEventLoop(database, journal)
-    journal.syncMs = 10
-    await untilOnEventLoop(database, journal)
+    journal.syncMs = 30
+    await append(database)
     journal.syncMs = 0
-    const before = journal.syncs.length
+    // 0.5 % of the event loop's time; 20 ms of it may be used in advance.
+    vi.advanceTimersByTime((30 - 20) * 200 - 31)
     await append(database)
     await Promise.all(Array.from({ length: 3 }, () => append(database)))
-    expect(journal.syncs.slice(before)).toEqual(['later', 'later'])
-    await untilOnEventLoop(database, journal)
+    expect(journal.syncs).toEqual(['now', 'later', 'later'])
+    vi.advanceTimersByTime(1)
+    await append(database)
+    expect(journal.syncs.at(-1)).toBe('now')
+    database.close()
+  })
+
+  it('stays on the event loop after some slow syncs that last 20 ms in total', async () => {
+    const database = new Database({ path, migrations })
+    const journal = new QuickJournal()
+    database.useJournal(journal)
+    journal.syncMs = 2
+    for (let sync = 0; sync < 10; sync++) await append(database)
+    expect(journal.syncs).toEqual(Array(10).fill('now'))
+    await append(database)
+    await append(database)
+    expect(journal.syncs.at(-1)).toBe('later')
     database.close()
   })
 
@@ -213,12 +225,8 @@ describe('journal sync', () => {
     const database = new Database({ path, migrations })
     const journal = new QuickJournal()
     database.useJournal(journal)
-    await untilOnEventLoop(database, journal)
     journal.failure = new Error('EIO')
-    const failed = async (): Promise<void> => {
-      for (;;) await append(database)
-    }
-    await expect(failed()).rejects.toThrow('the disk failed to store what was written (EIO)')
+    await expect(append(database)).rejects.toThrow('the disk failed to store what was written (EIO)')
     await expect(append(database)).rejects.toThrow('the disk failed')
     database.close()
   })

@@ -15,7 +15,7 @@
  *
  * No slow disk holds up the event loop: SQLite only writes its WAL (synchronous = NORMAL), and it is synced beside the
  * event loop. The journal is synced on the event loop as long as the disk is quick, because handing a sync to a thread and
- * back takes longer than the sync; after a slow sync the next ones run in a thread for a time that keeps the event loop's
+ * back takes longer than the sync; after slow syncs the next ones run in a thread for a time that keeps the event loop's
  * share small. A transaction stays open while a thread syncs the journal. What reads the tables meanwhile sees a group that
  * is not durable yet; what needs one consistent state of journal and tables uses `view`.
  */
@@ -51,8 +51,10 @@ const FORMAT = 1
 /** One group takes at most this many works, so that a flood of works cannot postpone the first answer for ever. */
 const GROUP_LIMIT = 512
 
-/** The event loop may spend this share of its time on waiting for slow syncs of the journal. */
+/** The event loop may spend this share of its time on waiting for slow syncs of the journal … */
 const SLOW_SYNC_SHARE = 0.005
+/** … and this long at once. A disk that is quick in general is slow now and then. */
+const SLOW_SYNC_BURST_MS = 20
 /** A sync of this length costs the event loop less than handing it to a thread under load. */
 const QUICK_SYNC_MS = 1
 
@@ -145,8 +147,11 @@ export class Database {
   readonly #total: StatementSync
   /** The number of changed rows, as of the last group. */
   #changes: unknown
-  /** Until then the journal is synced in a thread, because the last sync on the event loop was slow. */
-  #threadUntilMs = 0
+  /**
+   * Until then the slow syncs on the event loop have used up its share of time for them: while that is in the future, the
+   * journal is synced in a thread.
+   */
+  #slowSyncsUntilMs = -Infinity
   /** A disk that failed to sync may have lost data: nothing is confirmed after that. */
   #broken: Error | undefined
 
@@ -278,10 +283,12 @@ export class Database {
       }
     }
     const beganMs = performance.now()
-    if (beganMs < this.#threadUntilMs) return group.sync.later(synced)
+    if (beganMs < this.#slowSyncsUntilMs) return group.sync.later(synced)
     const error = tryNow(group.sync)
     const tookMs = performance.now() - beganMs
-    if (tookMs > QUICK_SYNC_MS) this.#threadUntilMs = beganMs + tookMs / SLOW_SYNC_SHARE
+    if (tookMs > QUICK_SYNC_MS)
+      this.#slowSyncsUntilMs =
+        Math.max(this.#slowSyncsUntilMs, beganMs - SLOW_SYNC_BURST_MS / SLOW_SYNC_SHARE) + tookMs / SLOW_SYNC_SHARE
     synced(error)
   }
 

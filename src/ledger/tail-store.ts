@@ -14,6 +14,7 @@ import {
   close,
   closeSync,
   constants,
+  existsSync,
   fdatasync,
   fdatasyncSync,
   fstatSync,
@@ -44,6 +45,8 @@ const SEGMENT_ENTRIES = 16_384
 const SEGMENT_BYTES = 33_554_432
 /** The bodies of more than one bundle of usual calls have this many bytes. */
 const MAX_SPAN_BYTES = 1_048_576
+/** How often to examine the file for a removal that its name does not show, such as another file in its place. */
+const EXAMINE_EVERY_MS = 1_000
 /** By how much a file is extended: little compared with what a busy day writes, and much compared with a group. */
 const ALLOCATED_ZEROS = Buffer.alloc(262_144)
 
@@ -83,6 +86,7 @@ export class TailStore {
   #mac: Uint8Array
   #tables: number
   #syncs = 0
+  #examinedMs = -Infinity
   #isClosed = false
   /** The state that the group being written replaced. */
   #before:
@@ -156,7 +160,7 @@ export class TailStore {
       this.#syncs += 1
       fdatasync(file, (error) => {
         this.#syncs -= 1
-        const removed = error === null && !this.#isClosed ? removedFault(file, path) : undefined
+        const removed = error === null && !this.#isClosed ? this.#findRemoval(file, path) : undefined
         if (this.#isClosed && this.#syncs === 0) this.#closeFiles()
         done(removed ?? error)
       })
@@ -164,7 +168,7 @@ export class TailStore {
     now: () => {
       const { file, path } = this.#newest()
       fdatasyncSync(file)
-      const removed = removedFault(file, path)
+      const removed = this.#findRemoval(file, path)
       if (removed !== undefined) throw removed
     },
   }
@@ -229,6 +233,18 @@ export class TailStore {
     if (this.#syncs === 0) this.#closeFiles()
   }
 
+  /**
+   * A file that was removed while it is open accepts writes and loses them; one that was moved keeps them. The file
+   * itself is examined once a second, or when its name is gone: on Linux from 6.13, a file whose times were read takes
+   * a new time with the next write, so that every sync would write the inode as well.
+   */
+  #findRemoval(file: number, path: string): Error | undefined {
+    const nowMs = performance.now()
+    if (nowMs - this.#examinedMs < EXAMINE_EVERY_MS && existsSync(path)) return undefined
+    this.#examinedMs = nowMs
+    return fstatSync(file).nlink === 0 ? new Error(`${path} was removed while it was open`) : undefined
+  }
+
   #closeFiles(): void {
     const newest = this.#segments.at(-1)
     if (newest !== undefined) cutAllocation(newest)
@@ -259,11 +275,6 @@ export class TailStore {
     closeSync(folder)
     this.#segments.push({ path, first, file, end: first, bytes: SEGMENT_HEAD_BYTES, allocated: SEGMENT_HEAD_BYTES })
   }
-}
-
-/** A file that was removed while it is open accepts writes and loses them. */
-function removedFault(file: number, path: string): Error | undefined {
-  return fstatSync(file).nlink === 0 ? new Error(`${path} was removed while it was open`) : undefined
 }
 
 /** Extends the file with zeros. They become durable with the next sync, and nothing depends on them before. */

@@ -7,14 +7,14 @@ import { formatChanges, collectChanges, parseSince } from './changes.ts'
 const NOW_MS = Date.UTC(2026, 0, 31, 12)
 const AT = '2026-01-31T11:00:00.000Z'
 
-describe('the beginning of a search', () => {
+describe('parsing the start time of a search', () => {
   it.each([
     ['90m', '2026-01-31T10:30:00.000Z'],
     ['12h', '2026-01-31T00:00:00.000Z'],
     ['7d', '2026-01-24T12:00:00.000Z'],
     ['2026-01-30T22:00:00+01:00', '2026-01-30T21:00:00.000Z'],
     ['2026-01-30', new Date(2026, 0, 30).toISOString()],
-  ])('%s is %s', (text, expected) => {
+  ])('reads %s as %s', (text, expected) => {
     expect(parseSince(text, NOW_MS)).toBe(expected)
   })
 
@@ -70,7 +70,7 @@ describe('changes', () => {
     expect(shown([], more)).toEqual([[`No change ${further}`]])
   })
 
-  it('are asked for until there are as many as wanted, however many calls between them changed nothing', async () => {
+  it('are fetched page after page until the limit is reached, including pages that hold no change', async () => {
     const pages = [page([], { next_cursor: 'a' }), page(['one'], { next_cursor: 'b' }), page(['two', 'three'])]
     const asked: JsonObject[] = []
     const answering = async (wanted: JsonObject): Promise<CallResultView | undefined> => {

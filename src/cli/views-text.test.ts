@@ -10,7 +10,7 @@ describe('what was measured', () => {
     { id: 'homeseer/4711', atMs: [60_000], values: [19] },
   ]
 
-  it('is shown with the unit that its name contains', () => {
+  it('is printed with the unit that the series name contains', () => {
     const rows = formatMeasurementHistory(series, [], 120_000).text.split('\n').slice(1)
     expect(rows.map((row) => row.split(/ {2,}/))).toEqual([
       ['ebus/zone-1/current_temp_c', '21 °C', '20.5 … 21 °C', '2', '60 s ago'],
@@ -19,7 +19,7 @@ describe('what was measured', () => {
     ])
   })
 
-  it('is shown to the hundredth, and whole in JSON', () => {
+  it('is rounded to two decimals in text, and exact in JSON', () => {
     const fine = [{ id: 'ebus/zone-1/current_temp_c', atMs: [0, 60_000], values: [19.998, 20.28151] }]
     const { text, json } = formatMeasurementHistory(fine, [], 60_000)
     expect(text.split('\n')[1]?.split(/ {2,}/).slice(1, 3)).toEqual(['20.28 °C', '20 … 20.28 °C'])

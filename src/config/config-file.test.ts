@@ -31,7 +31,7 @@ describe('config file', () => {
   })
 
   // A timer of more than 24 days rings a thousand times a second.
-  it('refuses a time that no timer takes', () => {
+  it('refuses an interval that is longer than 604,800 seconds', () => {
     const never =
       'ledger: { checkpointSeconds: 3000000 }\nhomeseer: { push: { pollSeconds: 3000000, resyncSeconds: 3000000 } }\n'
     expect(problems(never)).toEqual([
@@ -56,7 +56,7 @@ describe('config file', () => {
     expect(problems('mode: full\nmode: readonly\n')[0]).toContain('hearthbus.yaml:2')
   })
 
-  it('refuses a rule about nothing, one that trusts everything, and one whose star would match nothing', () => {
+  it('refuses a rule without tool or target, one that trusts every tool, and a `*` before the end', () => {
     expect(problems('guard:\n  rules:\n    - says: forbid\n')).toEqual([
       'hearthbus.yaml:3: guard.rules.0: a rule names a tool or a target',
     ])
@@ -89,7 +89,7 @@ describe('config file', () => {
     ])
   })
 
-  it('refuses two listeners at one place, whose second would find the port taken by the first', () => {
+  it('refuses two listeners with the same host and port', () => {
     expect(problems('listen: { port: 7500 }\nmesh:\n  enabled: true\n  port: 7500\n')).toEqual([
       'hearthbus.yaml:4: mesh.port: listen.port is 7500 as well. Each listener needs a port of its own.',
     ])

@@ -24,7 +24,7 @@ function view(data: string, look?: string, secondary = 0x24): RegisterChangeView
   return toRegisterChangeView(house(), request, look === undefined ? undefined : fromHex(look))
 }
 
-describe('a change', () => {
+describe('a register change', () => {
   it('has the name of its register and both values, in its unit', () => {
     expect(view('020102000f00 0000803f', '020002000f00')).toEqual({
       label: 'heating curve of circuit 1',
@@ -43,7 +43,7 @@ describe('a change', () => {
     })
   })
 
-  it('shows bytes, not a value, where there are more than the value has', () => {
+  it('shows bytes instead of values when the register sent more bytes than its value has', () => {
     expect(view('020102000f00 0000803f ff', '020002000f00')).toEqual({
       label: 'heating curve of circuit 1',
       values: undefined,

@@ -62,7 +62,7 @@ describe('founding and inviting', () => {
   })
 })
 
-describe('leaving', () => {
+describe('hearthbus mesh leave', () => {
   const LEAVE = { abandon: false }
 
   it('is suggested to a node that founded a community by mistake, and lets it found or join another', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ToolView } from '../web/views.ts'
 import { formatMeasurementHistory, formatToolDetails } from './views-text.ts'
 
-describe('what was measured', () => {
+describe('hearthbus history', () => {
   const series = [
     { id: 'ebus/zone-1/current_temp_c', atMs: [0, 60_000], values: [20.5, 21] },
     { id: 'ebus/boiler/water_pressure_bar', atMs: [60_000], values: [1.5] },
@@ -36,8 +36,8 @@ describe('what was measured', () => {
   })
 })
 
-describe('one tool', () => {
-  it('is shown with the members of its arguments', () => {
+describe('hearthbus tools with a name', () => {
+  it('shows the members of the tool’s arguments', () => {
     const slot = { type: 'object', properties: { hour: { type: 'integer', description: 'Of the day.' } } }
     const tool = {
       name: 't',

@@ -8,7 +8,7 @@ function line(event: string, data: Json): string | undefined {
   return formatWatchLine({ id: '1-1', event, data }, NOON)
 }
 
-describe('what happens, at a terminal', () => {
+describe('hearthbus watch', () => {
   it('prints one sentence for each kind of event', () => {
     const calls = [
       { capability: 'server_ping', result: 'ok' },

@@ -161,7 +161,7 @@ describe('a database edited while the gateway runs', () => {
     expect([after.status, after.text.includes('another program wrote to the database')]).toEqual([5, true])
   })
 
-  it('cannot hide refused attempts to create tokens or links, which are recorded', async () => {
+  it('records refused attempts to create tokens or links', async () => {
     const copy = copyOf(home.data)
     const gateway = await startGatewayProcess({ ...home, data: copy })
     const headers = { 'content-type': 'application/json' }

@@ -23,7 +23,7 @@ describe('advertised addresses', () => {
     expect(formatMqttEndpoint(BASE, '192.168.1.2')).toBe('192.168.1.2:1883')
   })
 
-  it('never contain an IPv6 address, which devices cannot parse', () => {
+  it('are never IPv6, which devices cannot parse', () => {
     expect(formatWebSocketUrl(BASE, 'fe80::1')).toBeUndefined()
     expect(formatMqttEndpoint(BASE, undefined)).toBeUndefined()
   })

@@ -5,7 +5,7 @@ import type { FleetEvent } from './fleet.ts'
 const event = (device: string): FleetEvent => ({ kind: 'forgotten', device, atMs: 0 })
 
 describe('event feed', () => {
-  it('gives every reader every event in order', async () => {
+  it('delivers every event to every reader, in order', async () => {
     const feed = new DeviceEventFeed()
     const readers = [feed.subscribe(), feed.subscribe()]
     feed.publish(event('a'))

@@ -13,7 +13,7 @@ function read(name: string): readonly TraceLine[] {
   return decoded.value
 }
 
-describe('trace', () => {
+describe('device session trace', () => {
   it.each(NAMES)('%s replays with the recorded outputs', (name) => {
     const recorded = read(name)
     const device = 'a0:b1:c2:d3:e4:f5'

@@ -165,7 +165,7 @@ describe('the effect of a device tool', () => {
     ['self.relay.set', 'Schaltet den Öffner der Haustür.'],
     ['self.gpio.write', '控制门锁'],
     ['self.helper.go', 'Takes a photo of the room.'],
-  ])('is sensitive for %s when it says: %s', (name, description) => {
+  ])('is sensitive for %s with the description: %s', (name, description) => {
     expect(classifyToolEffect(tool(name, { description }), rules)).toBe('sensitive')
   })
 

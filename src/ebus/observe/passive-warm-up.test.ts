@@ -83,7 +83,7 @@ describe('passive warm-up', () => {
     expect(findWarmUpBlocker(warmUp, 5 * MINUTE)).toBeUndefined()
   })
 
-  it('times out at the start when nobody ever connected', () => {
+  it('times out at startup when no connection was made', () => {
     expect(play([5 * MINUTE, tick])).toMatchObject({ state: 'unavailable', reason: 'startup_timeout' })
   })
 

@@ -126,7 +126,7 @@ describe('boiler values', () => {
 })
 
 describe('heat pump values', () => {
-  it.each(vectors.heat_pump_registers)('$message of 08.hmu.csv is $ebusd', ({ telegram, ebusd }) => {
+  it.each(vectors.heat_pump_registers)('$message of 08.hmu.csv decodes to $ebusd', ({ telegram, ebusd }) => {
     const [command = '', answer = ''] = telegram.split('/')
     const [, target = 0, , secondary = 0, , ...question] = fromHex(command)
     const register = Object.values(HEAT_PUMP_REGISTERS).find(

@@ -25,7 +25,7 @@ function view(data: string, look?: string, secondary = 0x24): RegisterChangeView
 }
 
 describe('a register change', () => {
-  it('has the name of its register and both values, in its unit', () => {
+  it('contains the name of its register, and both values with unit', () => {
     expect(view('020102000f00 0000803f', '020002000f00')).toEqual({
       label: 'heating curve of circuit 1',
       values: { before: { 'heating curve': 1.2 }, after: { 'heating curve': 1 } },
@@ -55,7 +55,7 @@ describe('a register change', () => {
     expect(view('020002000f00')).toBeUndefined()
   })
 
-  it('of a slot has its times', () => {
+  it('of a timer slot contains its times', () => {
     expect(view('a6000003010206001600d700', undefined, 0x55)).toMatchObject({
       label: 'timer slot of zone 1',
       values: { after: { start: '06:00', end: '22:00', temperature: '21.5 °C' } },

@@ -6,7 +6,7 @@ import type { ToolView } from '../web/views.ts'
 import { formatTable } from './command-output.ts'
 
 describe('approvals at the terminal', () => {
-  it('show the id of the device, which rules and tokens take', () => {
+  it('show the id of the device, as used in rules and tokens', () => {
     const approval = {
       id: '01M7GRQ0E461MTBTN6ZHDH9F14',
       state: 'requested',
@@ -67,7 +67,7 @@ describe('approvals at the terminal', () => {
   })
 })
 
-describe('the list of tools', () => {
+describe('hearthbus tools', () => {
   const tool = (description: string): string => {
     const view = { name: 't', title: '', description, effect: 'writes', family: 'devices' } as unknown as ToolView
     return formatTools([view]).text.split('\n')[1] ?? ''

@@ -26,7 +26,7 @@ function community(names: Readonly<Record<string, string>>): Pick<Community, 'me
   return { members: new Map(members) }
 }
 
-describe('members called by a name', () => {
+describe('mesh members looked up by name', () => {
   it('are found by node id or by name, and an unknown name finds none', () => {
     const house = community({ [ATTIC]: 'attic', [CELLAR]: 'cellar' })
     expect([findMemberIds(house, CELLAR), findMemberIds(house, 'attic'), findMemberIds(house, 'shed')]).toEqual([
@@ -45,7 +45,7 @@ describe('members called by a name', () => {
   })
 })
 
-describe('founding and inviting', () => {
+describe('hearthbus mesh init and invite', () => {
   const HINT = 'Set mesh.enabled in the configuration, or it has no effect.'
 
   it.each([

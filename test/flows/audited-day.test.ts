@@ -75,7 +75,7 @@ function describeFailure({ isError, structuredContent }: Awaited<ReturnType<Clie
   return data?.['ok'] === false ? `B ${inner?.code}` : 'a success'
 }
 
-describe.each(['modern', 'legacy'] as const)('a %s agent', (era) => {
+describe.each(['modern', 'legacy'] as const)('an MCP agent of the %s era', (era) => {
   it.each(['HTTP', 'stdio'])('completes eight audited tasks over %s in 34 calls without a failure', async (way) => {
     const client = await connect(way, era)
     let calls = 0

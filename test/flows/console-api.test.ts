@@ -59,7 +59,7 @@ describe('signing in', () => {
     expect((await house.api('/api/session', { method: 'POST', body: { code } })).status).toBe(403)
   })
 
-  it('links can be created by an admin only', async () => {
+  it('is possible with a link, which only an admin can create', async () => {
     const path = '/api/console/link'
     expect((await house.api(path, { method: 'POST', body: {} })).status).toBe(403)
     for (const role of ['observer', 'agent', 'approver']) {
@@ -196,7 +196,7 @@ describe('console roles', () => {
   })
 })
 
-describe('one call', () => {
+describe('a call through the console API', () => {
   it('is answered with its ledger position, also when refused, and recorded under its task and session', async () => {
     const ask = async (body: object): Promise<CallResultView & { readonly error?: unknown }> =>
       (await (await house.api('/api/call', { method: 'POST', body })).json()) as CallResultView

@@ -74,7 +74,7 @@ describe('the policy matrix', () => {
   )
 
   it.each(POLICY_MATRIX)(
-    'a hundred commits: $safeMode, default dry $defaultDryRun, confirm $confirm, listed $listed: direct $direct, commit $commit',
+    'a hundred at once: $safeMode, default dry $defaultDryRun, confirm $confirm, listed $listed: direct $direct, commit $commit',
     async (row) => {
       await using house = await openHouse(world, { homeseer: matrixConfig(row, lamp) })
       const args = wish(row.confirm)

@@ -340,7 +340,7 @@ describe('tools/list', () => {
   })
 })
 
-describe('a call', () => {
+describe('a device tool call', () => {
   it('is sent with normalised arguments and answered with standard content', () => {
     const play = new Play().ready()
     expect(play.call(1, { arguments: { Volume: '50' } })).toMatchObject([{ kind: 'sent', call: 1 }, { kind: 'send' }])

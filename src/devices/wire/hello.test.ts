@@ -3,7 +3,7 @@ import { decodeDeviceHello, encodeUdpHello, encodeWebSocketHello } from './hello
 
 const KEYS = { keyHex: '000102030405060708090a0b0c0d0e0f', nonceHex: '01000000deadbeef0000000000000000' }
 
-describe('hello', () => {
+describe('device hello', () => {
   it('reads the hello of firmware 2.4', () => {
     const hello = decodeDeviceHello(
       JSON.parse(

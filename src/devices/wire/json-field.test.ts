@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { findJsonFieldIgnoringCase, isSameJsonKeyIgnoringCase } from './json-field.ts'
 
-describe('JSON field', () => {
+describe('device JSON field', () => {
   it('is found regardless of the case of its key, the first spelling first', () => {
     expect(findJsonFieldIgnoringCase({ Volume: 50 }, 'volume')).toBe(50)
     expect(findJsonFieldIgnoringCase({ VOLUME: 1, volume: 2 }, 'volume')).toBe(1)

@@ -5,7 +5,7 @@ import { decodeMultipart, encodeMultipart, parseMultipartBoundary } from './mult
 
 const BOUNDARY = '----ESP32_CAMERA_BOUNDARY'
 
-describe('multipart', () => {
+describe('multipart form', () => {
   it('reads the boundary from the content type', () => {
     expect(parseMultipartBoundary('multipart/form-data; boundary=----ESP32_CAMERA_BOUNDARY')).toBe(BOUNDARY)
     expect(parseMultipartBoundary('multipart/form-data; charset=x; boundary="a b"')).toBe('a b')

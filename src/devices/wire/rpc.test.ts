@@ -3,7 +3,7 @@ import { decodeRpc, createRpcRequest } from './rpc.ts'
 
 const error = (value: unknown) => decodeRpc({ jsonrpc: '2.0', id: 3, error: value as never })
 
-describe('RPC', () => {
+describe('device JSON-RPC', () => {
   it('throws on a request id outside of 1 to 2^31 − 1', () => {
     for (const id of [0, -1, 1.5, 2_147_483_648])
       expect(() => createRpcRequest({ id, method: 'ping', params: {} })).toThrow(RangeError)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { BusFault } from './ebus-connection.ts'
 import { mayTargetHaveActed } from './ebus-connection.ts'
 
-describe('a fault', () => {
+describe('an eBUS fault', () => {
   it.each<[BusFault, boolean]>([
     [{ kind: 'answer-lost' }, true],
     [{ kind: 'answer-garbled' }, true],

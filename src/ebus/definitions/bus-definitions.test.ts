@@ -214,7 +214,7 @@ describe('bus definitions', () => {
   })
 })
 
-describe('scan selection', () => {
+describe('selection of definition files', () => {
   const files = ['v/15.350.csv', 'v/15.350.HW7102.csv', 'v/15.3.csv', 'v/15.csv', 'v/08.bai.csv', 'v/15..any.csv']
   it.each([
     ['BAI00', '9602', 0x08, 'v/08.bai.csv'],

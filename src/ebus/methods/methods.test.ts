@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { findDeviceMethod, listBuiltInMethodPlanes } from './method-plane.ts'
 
-describe('methods', () => {
+describe('eBUS methods', () => {
   const identity = (deviceId: string, hardware = '1704') =>
     ({ manufacturerCode: 0xb5, manufacturer: 'Vaillant', deviceId, software: '0507', hardware }) as const
 

@@ -152,7 +152,7 @@ describe('heat pump values', () => {
 })
 
 describe('error history entry', () => {
-  it.each(vectors.error_entries)('reads $bytes of $from', ({ bytes, code, status, at }) => {
+  it.each(vectors.error_entries)('is decoded from $bytes of $from', ({ bytes, code, status, at }) => {
     expect(decodeErrorHistoryEntry(fromHex(bytes))).toEqual(code === undefined ? 'empty' : { code, status, at })
   })
 

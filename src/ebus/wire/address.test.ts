@@ -10,7 +10,7 @@ import {
 } from './address.ts'
 import { arbitrate, computeLockSynCountAfterLoss } from './arbitration.ts'
 
-describe('address', () => {
+describe('eBUS address', () => {
   it('is one of 25 initiators, 228 targets, one broadcast or two reserved addresses', () => {
     const kinds = Array.from({ length: 256 }, (_, address) => classifyAddress(address))
     const count = (kind: string) => kinds.filter((each) => each === kind).length
@@ -34,7 +34,7 @@ describe('address', () => {
   })
 })
 
-describe('arbitration', () => {
+describe('eBUS arbitration', () => {
   it('of two initiators always yields an initiator address', () => {
     for (const left of INITIATOR_ADDRESSES)
       for (const right of INITIATOR_ADDRESSES) expect(isInitiatorAddress(left & right)).toBe(true)

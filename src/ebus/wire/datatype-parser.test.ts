@@ -126,7 +126,7 @@ describe('data types against a real ebusd', () => {
   }
 })
 
-describe('data types', () => {
+describe('eBUS data types', () => {
   it('distinguish a replacement value from invalid and from missing bytes', () => {
     expect(parseNumberDatatype('D2C').decode(fromHex('0080'))).toEqual({ ok: true, value: undefined })
     expect(parseNumberDatatype('D1C').decode(fromHex('c9'))).toEqual({

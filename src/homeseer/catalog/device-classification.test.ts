@@ -148,7 +148,7 @@ describe('device classification', () => {
     ['a text that says closed', { name: 'Out', status: 'Closed' }],
     ['a picture of a door', { name: 'Out', status_image: '/images/HomeSeer/contemporary/door-closed.png' }],
     ['letters that nobody here reads', { name: 'ประตู' }],
-  ])('%s is sensitive', (_, record) => {
+  ])('%s makes an unnamed device sensitive', (_, record) => {
     expect(classOf({ ControlPairs: SWITCH, ...record }).reasons).not.toEqual([])
   })
 

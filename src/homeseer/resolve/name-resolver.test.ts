@@ -55,7 +55,7 @@ function resolved(query: string, resolver = resolverOf()) {
   return { refs: candidates.map((one) => one.target.ref), verdict, candidates }
 }
 
-describe('resolving devices', () => {
+describe('resolving devices by name', () => {
   it('acts on the only device of the name', () => {
     expect(resolved('kitchen lamp')).toMatchObject({ verdict: { kind: 'act' } })
     expect(resolved('turn on the kitchen lamp please').refs[0]).toBe(120)
@@ -154,7 +154,7 @@ describe('resolving devices', () => {
   })
 })
 
-describe('resolving events and cameras', () => {
+describe('resolving events and cameras by name', () => {
   it('asks between events of one name, and uses the group as a hint', () => {
     const resolver = resolverOf()
     expect(resolveEvents(resolver, 'movie night').verdict).toEqual({ kind: 'ask', reason: 'several-exact' })

@@ -78,7 +78,7 @@ const plugins = ['Hue', 'Hue Sync', 'Z-Wave']
 const top = (goal: string, mode: 'read_only' | 'dry_run' | 'mutate' = 'mutate') =>
   rankHelpRoutes({ goal, mode, resolver, offers, plugins })[0]
 
-describe('help route', () => {
+describe('hs4.help.route', () => {
   it('fills in the device and the control that the goal names', () => {
     const route = top('switch the desk lamp on')
     expect(route?.route).toBe('device_control')

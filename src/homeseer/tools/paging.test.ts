@@ -5,7 +5,7 @@ import { cutNumberedPage } from './paging.ts'
 const numbers = (items: readonly number[], limit: number, cursor?: string, filters: object = {}) =>
   cutNumberedPage(items, (item) => item, { list: 'test', filters, limit, offset: 0, cursor })
 
-describe('paging', () => {
+describe('list paging', () => {
   it('returns every item once, whatever the page size', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.nat(10_000)), fc.integer({ min: 1, max: 50 }), (unordered, limit) => {

@@ -43,7 +43,7 @@ describe('ASCII command', () => {
   })
 })
 
-describe('ASCII line', () => {
+describe('ASCII line from HomeSeer', () => {
   it('is decoded as change, ok, error or text', () => {
     expect(decodeAsciiLine('DC,412,99,35')).toEqual({ kind: 'change', ref: 412, value: 99, previous: 35 })
     expect(decodeAsciiLine('DC,412,21.5,')).toEqual({ kind: 'change', ref: 412, value: 21.5, previous: undefined })

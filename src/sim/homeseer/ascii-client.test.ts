@@ -37,7 +37,7 @@ function listen(part: Partial<AsciiClientOptions> = {}): void {
 
 const seen = () => states.map((state) => (state.up ? 'up' : state.reason))
 
-describe('ASCII client', () => {
+describe('HomeSeer ASCII client', () => {
   it('logs in and reports changes', async () => {
     listen()
     await expect.poll(seen).toEqual(['up'])

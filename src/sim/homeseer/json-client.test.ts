@@ -62,7 +62,7 @@ function action(text: string): HomeseerHttpExchange<unknown> {
   return { ...createGenericHomeseerRequest('action', {}, 'writes'), http }
 }
 
-describe('JSON client', () => {
+describe('HomeSeer JSON client', () => {
   it('reads version, devices, controls, events and the other data', async () => {
     const client = clientOf()
     expect(await client.call(createVersionRequest())).toEqual({ ok: true, value: '4.2.22.4' })

@@ -64,7 +64,7 @@ function listenToPush(): void {
 
 const lamp = () => mirror.entries.get(HARD_CASE_DEVICE_REFS.hallLamp)?.live
 
-describe('mirror client', () => {
+describe('HomeSeer mirror client', () => {
   it('follows devices by polling without push', async () => {
     begin({ pollMs: 20, resyncMs: 60_000 })
     await expect.poll(lamp).toMatchObject({ value: 35, status: 'Dim 35%', source: 'poll' })

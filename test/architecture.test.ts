@@ -189,21 +189,21 @@ const files = sourceFiles(SRC)
 const imports = files.flatMap(importsOf)
 
 describe('architecture', () => {
-  it('keeps every module to the modules it may import', () => {
+  it('lets every module import only the modules that the table allows', () => {
     const broken = imports
       .filter(({ from, to }) => to.endsWith('.ts') && !allowed(from, to))
       .map(({ from, to }) => `${from} → ${to}`)
     expect(broken).toEqual([])
   })
 
-  it('gives every package with side effects one home', () => {
+  it('lets every package with side effects be imported only in the files listed for it', () => {
     const strays = imports
       .filter(({ from, to }) => !isTest(from) && PACKAGE_HOMES[to]?.test(from) === false)
       .map(({ from, to }) => `${from} → ${to}`)
     expect(strays).toEqual([])
   })
 
-  it('touches the world only in files whose names say so', () => {
+  it('lets modules with I/O be imported only in files whose names say so', () => {
     const strays = imports
       .filter(
         ({ from, to, typeOnly }) => !typeOnly && !isTest(from) && WORLD_MODULES.test(to) && !WORLD.test(lastPart(from)),
@@ -222,7 +222,7 @@ describe('architecture', () => {
     expect([...seenFrom.keys()].filter((module) => reachable(module, seenFrom).has(module))).toEqual([])
   })
 
-  it('keeps every folder of a module to the layers below it', () => {
+  it('lets every folder of a module import only the layers below it', () => {
     const folders = new Set(files.filter((file) => file.split('/').length === 3).map(folderOf))
     const stated = Object.entries(LAYERS).flatMap(([module, layers]) =>
       layers.flat().map((name) => `${module}/${name}`),
@@ -245,25 +245,25 @@ describe('architecture', () => {
     expect([...generic, ...deep]).toEqual([])
   })
 
-  it('waits, reads clocks and looks at the process only in the files listed for it', () => {
+  it('allows timers, clocks and process access only in the files listed for it', () => {
     const listed = Object.values(IMPURE).flat()
     const found = pureFiles().filter((file) => IMPURE_GLOBAL.test(codeOf(file)))
     expect(found.filter((file) => !listed.includes(file))).toEqual([])
     expect(listed.filter((file) => !found.includes(file))).toEqual([])
   })
 
-  it('keeps state of a module only in the files that memoise', () => {
+  it('allows module-level state only in the files that memoise', () => {
     const found = pureFiles().filter((file) => MODULE_STATE.test(codeOf(file)))
     expect(found.filter((file) => !MEMOISED.includes(file))).toEqual([])
     expect(MEMOISED.filter((file) => !found.includes(file))).toEqual([])
   })
 
-  it('begins every file with a header that says what it holds', () => {
+  it('begins every file with a header comment', () => {
     const bare = files.filter((file) => !isTest(file) && !/^(?:#!.*\n)?\/\*\*/.test(sourceOf(file)))
     expect(bare).toEqual([])
   })
 
-  it('exports every name once, but for at most ten', () => {
+  it('exports every name once, with at most ten exceptions', () => {
     const places = new Map<string, string[]>()
     for (const file of files.filter((each) => !isTest(each)))
       for (const [, name = ''] of sourceOf(file).matchAll(

@@ -100,7 +100,7 @@ async function afterChange(path: string, change: (bytes: Buffer) => void): Promi
 }
 
 describe.skipIf(!hasPython)('examples/auditor.py', () => {
-  it('agrees with a sound export, a task chain and a session root', async () => {
+  it('verifies a sound export, a task’s thought chain and a session root like the program', async () => {
     const said = audit('export', '--checkpoint', kept, '--task', 'T-1', '--session', sessionId)
     const seal = rig.ledger.entries(0, rig.ledger.size()).find(({ entry }) => entry.kind === 'session.final')
     expect(said).toEqual({
@@ -116,7 +116,7 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
     expect(report).toMatchObject({ findings: [], erased: 1 })
   })
 
-  it('refuses the key of another log', () => {
+  it('refuses an export signed by another log’s key', () => {
     const vkey = 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k'
     expect(audit('export', '--vkey', vkey)).toMatchObject({
       status: 5,
@@ -128,7 +128,7 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
     ['an entry', 'tile/entries/000', 'server_ping', 'server_pong'],
     ['a body', 'bodies/002', 'decide', 'repent'],
     ['the signature', 'checkpoint', '— ', '— '],
-  ])('finds, like the program, that %s was changed', async (_, path, text, other) => {
+  ])('detects, like the program, that %s was changed', async (_, path, text, other) => {
     const outcome = await afterChange(path, (bytes) => {
       const at = bytes.indexOf(text)
       if (text === other) bytes[bytes.length - 10] = bytes[bytes.length - 10] === 65 ? 66 : 65
@@ -137,7 +137,7 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
     expect(outcome).toEqual([5, true])
   })
 
-  it('agrees with packets about a task, a session and a time, from an earlier checkpoint', async () => {
+  it('verifies audit packets about a task, a session and a time span, from an earlier checkpoint', async () => {
     const opened = verifyAndParseCheckpoint(readFileSync(kept), rig.ledger.verifierKey)
     if (!opened.ok) throw new Error('not kept')
     const from_size = opened.value.checkpoint.size
@@ -175,7 +175,7 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
     expect(verifyAuditPacket(bare, rig.ledger.verifierKey, opened.value).findings).toHaveLength(1)
   })
 
-  it('finds, like the program, what somebody changed in a packet', async () => {
+  it('detects, like the program, changes to the entries of an audit packet', async () => {
     const packet = JSON.stringify(await rig.data('audit_export', { session_id: sessionId }))
     const without = (place: (entry: JsonObject) => boolean): string => {
       const { entries, ...rest } = JSON.parse(packet) as { readonly entries: readonly JsonObject[] }
@@ -213,7 +213,7 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
     }
   })
 
-  it('shows a packet of one task to nobody who may not read it, and says how much is left out', async () => {
+  it('leaves out what the caller may not read from a packet, and counts it', async () => {
     const caller: Caller = { kind: 'principal', id: 'guest', role: 'agent', restrictions: { effects: ['reads'] } }
     const packet = await rig.data('audit_export', { task_id: 'T-1' }, { caller })
     expect(packet).toMatchObject({ entries: [], changes: [], left_out: expect.any(Number) })
@@ -228,13 +228,13 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
     })
   })
 
-  it('finds a changed tile', async () => {
+  it('detects a changed tile', async () => {
     expect(await afterChange('tile/0/001', (bytes) => bytes.writeUInt8(bytes.readUInt8(99) ^ 1, 99))).toEqual([5, true])
   })
 })
 
 /** What a node that lies could sign: each is no entry, or no body, as docs/protocols/ledger.md says it. */
-describe.runIf(hasPython)('entries that are signed and are none', () => {
+describe.runIf(hasPython)('signed entries that are malformed', () => {
   const replaced =
     (seq: number, text: string, other: string) =>
     (entries: EntryToAppend[]): EntryToAppend[] =>
@@ -273,7 +273,7 @@ describe.runIf(hasPython)('entries that are signed and are none', () => {
     ['a body that is not canonical', withBody('{ "text":"x"}')],
     ['a body that is no JSON', withBody('hello')],
     ['the erasure of a body that there never was', erasing(3)],
-  ])('are refused by both: %s', async (_, change) => {
+  ])('are refused by the auditor and the program: %s', async (_, change) => {
     const fixture = await LedgerFixture.open()
     const out = mkdtempSync(join(tmpdir(), 'hearthbus-signed-'))
     await fixture.ledger.append({ kind: 'note' }, { text: 'x' })

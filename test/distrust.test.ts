@@ -28,8 +28,8 @@ function denial(seq: number, principal: string): LedgerEntry {
   }
 }
 
-describe('distrust', () => {
-  it('begins when a person has said no, for that caller alone, and not for those who administer', () => {
+describe('low reputation', () => {
+  it('applies to a caller after a person denied it a request, and never to admins and services', () => {
     const entries: LedgerEntry[] = []
     const distrusts = createLowReputationPredicate(ledgerOf(entries), 4_000)
     expect(distrusts(AGENT)).toBe(false)
@@ -43,12 +43,12 @@ describe('distrust', () => {
     expect(distrusts({ kind: 'peer', id: 'ed25519:aa', level: 'trusted', actor: 'eva' })).toBe(true)
   })
 
-  it('asks about newcomers, too, above neutral', () => {
+  it('applies to new callers when the threshold is above neutral', () => {
     expect(createLowReputationPredicate(ledgerOf([]), 5_001)(AGENT)).toBe(true)
     expect(createLowReputationPredicate(ledgerOf([]), 5_000)(AGENT)).toBe(false)
   })
 
-  it('only ever adds a question', () => {
+  it('only adds approval requests, and never removes one', () => {
     for (const effect of ['reads', 'records', 'writes', 'sensitive', 'admin'] as const)
       for (const word of [undefined, 'ask', 'trust', 'forbid'] as const)
         expect(isApprovalNeeded(effect, word, true) || !isApprovalNeeded(effect, word, false)).toBe(true)

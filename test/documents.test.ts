@@ -71,13 +71,13 @@ function fieldsIn(literal: string): readonly string[] {
 
 const running = readFileSync(new URL('../docs/running.md', import.meta.url), 'utf8')
 
-describe('documents', () => {
-  it('are what the offers and the schema say now (npm run docs renews them)', async () => {
+describe('generated and checked documents', () => {
+  it('equal what the offers and the schema yield (npm run docs renews them)', async () => {
     for (const [path, text] of await generateDocuments())
       expect([basename(path), readFileSync(path, 'utf8')]).toEqual([basename(path), text])
   })
 
-  it('list every code that a family has for a fault', () => {
+  it('list every error code of every family', () => {
     const faults = readFileSync(new URL('../docs/faults.md', import.meta.url), 'utf8')
     const listed = new Set([...faults.matchAll(/`([\w-]+)`/g)].map(([, code]) => code))
     const codes = [
@@ -89,24 +89,24 @@ describe('documents', () => {
     expect(codes.filter((code) => !listed.has(code))).toEqual([])
   })
 
-  it('show settings that a gateway takes', () => {
+  it('contain only settings that a gateway accepts', () => {
     const examples = [...running.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, yaml = '']) => yaml)
     expect(examples).not.toEqual([])
     expect(examples.map((yaml) => readConfig('running.md', yaml)).filter(({ ok }) => !ok)).toEqual([])
   })
 
-  it('list the exit codes that the program has', () => {
+  it('list exactly the exit codes of the program', () => {
     const listed = [...running.matchAll(/^\| (\d) \|/gm)].map(([, code]) => Number(code))
     expect(listed).toEqual(Object.values(EXIT_CODES))
   })
 
-  it('name every kind of entry that decides or is checked', () => {
+  it('describe every kind of ledger entry that a projection applies or checks', () => {
     const kinds = new Set(ledgerProjections.flatMap(({ apply, check }) => Object.keys({ ...apply, ...check })))
     expect(kinds.size).toBeGreaterThan(60)
     expect([...kinds].filter((kind) => rowsAbout(kind).length === 0)).toEqual([])
   })
 
-  it('name every kind of entry that the source writes, with its fields', () => {
+  it('describe every kind of ledger entry that the source writes, with its fields', () => {
     const written = listWrittenEntries()
     expect(new Set(written.map(({ kind }) => kind)).size).toBeGreaterThan(80)
     const missing = written.flatMap(({ kind, fields }) => {
@@ -118,7 +118,7 @@ describe('documents', () => {
     expect([...new Set(missing)]).toEqual([])
   })
 
-  it('index every decision by its title', () => {
+  it('list every ADR in the index under its title', () => {
     const folder = new URL('../docs/adr/', import.meta.url)
     const index = readFileSync(new URL('README.md', folder), 'utf8')
     const records = readdirSync(folder).filter((file) => /^\d{4}-/.test(file))

@@ -19,7 +19,7 @@ async function advice(word: string, port: number | undefined): Promise<string> {
 }
 
 describe('the doctor of an eBUS', () => {
-  it('names the protocol that the far end speaks where another one was written', async () => {
+  it('names the protocol of the adapter when another one is configured', async () => {
     const { port, plainPort, ebusdPort } = simulator
     const said = await Promise.all([
       advice('tcp', port),

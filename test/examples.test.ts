@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 describe('examples', () => {
-  it('own-gateway waters the garden, leaves a record of it, and does what it says can be tried', async () => {
+  it('own-gateway waters the garden, records it, and prints commands that work', async () => {
     const child = spawn(process.execPath, ['examples/own-gateway.ts', folder], { cwd: root })
     const said: string[] = []
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8')

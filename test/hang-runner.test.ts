@@ -41,7 +41,7 @@ describe.runIf(process.platform === 'linux')('the hang runner', () => {
     return outcomes.get(title)?.failureMessages.join('\n') ?? 'no such test'
   }
 
-  it('fails a test whose promise nobody resolves, says so at once, and goes on with the next test', () => {
+  it('fails a test with a promise that never resolves, and continues with the next test', () => {
     const name = 'waits for a promise that nobody resolves'
     const sentence = `hangs: for ${SECONDS} neither it nor a process that it started did anything`
     expect(failureOf(name)).toMatch(new RegExp(sentence))
@@ -49,12 +49,12 @@ describe.runIf(process.platform === 'linux')('the hang runner', () => {
     expect(outcomes.get('runs after one that hangs')?.status).toBe('passed')
   })
 
-  it('fails a hook that hangs, by its name', () => {
+  it('fails a hook that hangs, and names it', () => {
     expect(said).toMatch(/\*\*\* beforeAll of .*a suite hangs: for/)
     expect(outcomes.get('never begins')?.status).toBe('skipped')
   })
 
-  it('names the request without an answer, the process and what it said last', () => {
+  it('names the unanswered request, the process and its last output', () => {
     const failure = failureOf('asks a gateway that never answers')
     expect(failure).toMatch(/hangs: for/)
     expect(failure).toMatch(/process \d+: \S*node -e/)
@@ -69,7 +69,7 @@ describe.runIf(process.platform === 'linux')('the hang runner', () => {
     )
   })
 
-  it('leaves a poll its own time-out, which says what did not come', () => {
+  it('leaves a failing poll to its own timeout message', () => {
     const failure = failureOf('polls in vain, and says itself what for')
     expect(failure).toContain("expected 'closed' to be 'open'")
     expect(failure).not.toContain('hangs: for')

@@ -165,7 +165,7 @@ function cutOff(folder: string): string {
 }
 
 describe('a call for later', () => {
-  it('is made once when it is due, as the principal that asked', async () => {
+  it('runs once when it is due, as the principal that planned it', async () => {
     const house = await open()
     expect(await house.plan()).toMatchObject({ id: expect.any(String) as string })
     await house.pass(9 * MINUTE_MS)
@@ -189,7 +189,7 @@ describe('a call for later', () => {
     await next.close()
   })
 
-  it('is not made again after a power cut in the middle of the act', async () => {
+  it('does not run again after a power cut during the call', async () => {
     let cut: string | undefined
     const house = await open({
       onAct: () => {
@@ -210,7 +210,7 @@ describe('a call for later', () => {
   it.each([
     [14, ['test.lamp on'], ['done']],
     [16, [], ['missed']],
-  ])('that was due %i minutes before the gateway came back is done or left', async (late, acts, ends) => {
+  ])('that was due %i minutes before the gateway came back runs or is reported as missed', async (late, acts, ends) => {
     const house = await open()
     await house.plan()
     const next = await open({ folder: cutOff(house.folder), nowMs: house.clock.now() + (10 + late) * MINUTE_MS })
@@ -220,7 +220,7 @@ describe('a call for later', () => {
     await next.close()
   })
 
-  it('waits after a restart until its tool is offered, and is left when that takes too long', async () => {
+  it('waits after a restart until its tool is registered, and is missed if that takes too long', async () => {
     const house = await open()
     await house.plan()
     const nowMs = house.clock.now() + 12 * MINUTE_MS
@@ -242,7 +242,7 @@ describe('a call for later', () => {
     await left.close()
   })
 
-  it('is made once however the clock is set back, before and after it was made', async () => {
+  it('runs once, even if the clock is set back before or after', async () => {
     const house = await open()
     await house.plan()
     house.clock.set(-1_440 * MINUTE_MS)
@@ -262,7 +262,7 @@ describe('a call for later', () => {
     await next.close()
   })
 
-  it('is kept when the clock is set back in the moment in which it is due', async () => {
+  it('is kept when the clock is set back at the moment it is due', async () => {
     const house = await open()
     await house.plan()
     house.clock.advance(10 * MINUTE_MS)
@@ -274,7 +274,7 @@ describe('a call for later', () => {
     await house.close()
   })
 
-  it('is skipped and reported when the clock jumps past it', async () => {
+  it('is reported as missed when the clock jumps past it', async () => {
     const house = await open()
     await house.plan()
     house.clock.set(60 * MINUTE_MS)
@@ -286,7 +286,7 @@ describe('a call for later', () => {
     await house.close()
   })
 
-  it('is either made or cancelled when both come in one moment', async () => {
+  it('either runs or is cancelled when both happen at the same moment', async () => {
     for (const isCancelledFirst of [true, false]) {
       const house = await open()
       const { id = '' } = await house.plan()
@@ -304,7 +304,7 @@ describe('a call for later', () => {
     }
   })
 
-  it('is refused when the credential is gone or has become an observer’s', async () => {
+  it('is refused when its token was revoked or is an observer’s by then', async () => {
     for (const now of [undefined, { kind: 'principal', id: 'agent', role: 'observer' } as const]) {
       const house = await open()
       await house.plan()
@@ -316,7 +316,7 @@ describe('a call for later', () => {
     }
   })
 
-  it('tells that it will wait for a person, waits, and is done after the yes', async () => {
+  it('announces that it will need an approval, waits for it, and runs afterwards', async () => {
     const house = await open()
     await house.guard.tokens.create(OWNER_PRINCIPAL, { name: 'anna', role: 'approver' })
     expect(await house.plan('test.door')).toMatchObject({ asks_a_person: true })
@@ -331,7 +331,7 @@ describe('a call for later', () => {
     await house.close()
   })
 
-  it('ends with a no', async () => {
+  it('ends when its approval is denied', async () => {
     const house = await open()
     await house.guard.tokens.create(OWNER_PRINCIPAL, { name: 'anna', role: 'approver' })
     await house.plan('test.door')
@@ -343,7 +343,7 @@ describe('a call for later', () => {
     await house.close()
   })
 
-  it('is cancelled by the asker or the owner, and hidden from others', async () => {
+  it('can be cancelled by its planner or the owner, and is hidden from others', async () => {
     const house = await open()
     const { id = '' } = await house.plan()
     expect(await house.later({ cancel: id }, 'other')).toMatchObject({
@@ -360,7 +360,7 @@ describe('a call for later', () => {
     await house.close()
   })
 
-  it('is planned once however often a client repeats it, and twenty times at most', async () => {
+  it('is planned once when a client repeats it, and limited to twenty', async () => {
     const house = await open()
     const { id } = await house.plan()
     expect(await house.plan()).toMatchObject({ id })
@@ -376,7 +376,7 @@ describe('a call for later', () => {
     [{ call: { tool: 'test.lamp', arguments: {} }, in_minutes: 5, why: 'a wish' }, 'to'],
     [{ call: { tool: 'test.lamp', arguments: { to: 'on' } }, why: 'a wish' }, 'in_minutes'],
     [{ call: { tool: 'test.lamp', arguments: { to: 'on' } }, in_minutes: 5 }, 'why'],
-  ])('that could not be made is refused at once (%#)', async (body, about) => {
+  ])('that could not run is refused when it is planned (%#)', async (body, about) => {
     const house = await open()
     expect((await house.later(body))['say']).toContain(about)
     expect(await house.later({})).toMatchObject({ planned: [] })
@@ -384,7 +384,7 @@ describe('a call for later', () => {
   })
 })
 
-describe('a time', () => {
+describe('parseDueTime', () => {
   const now = new Date(2026, 10, 17, 20, 0).getTime()
 
   it.each([
@@ -393,7 +393,7 @@ describe('a time', () => {
     [{ at: '7:05' }, new Date(2026, 10, 18, 7, 5)],
     [{ at: '2026-11-20T18:00' }, new Date(2026, 10, 20, 18, 0)],
     [{ at: '2026-11-20T18:00:00Z' }, new Date(Date.UTC(2026, 10, 20, 18, 0))],
-  ])('%j is understood', (wish, due) => {
+  ])('reads %j', (wish, due) => {
     expect(parseDueTime(wish, now)).toBe(due.getTime())
   })
 
@@ -404,7 +404,7 @@ describe('a time', () => {
     { at: 'tomorrow' },
     { at: '2026-11-16T18:00' },
     { at: '2027-03-01T00:00' },
-  ])('%j is not', (wish) => {
+  ])('refuses %j', (wish) => {
     expect(parseDueTime(wish, now)).toEqual(expect.any(String))
   })
 })

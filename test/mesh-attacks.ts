@@ -51,7 +51,7 @@ export function meshAttacks(
   settings: () => Promise<{ readonly mesh: string; readonly open: (victim: Victim) => Promise<AttackWire> }>,
   more?: (attacker: () => Attacker) => void,
 ): void {
-  describe(`a gateway, attacked over ${name}`, () => {
+  describe(`a mesh gateway under attack over ${name}`, () => {
     let wire: AttackWire
     let victim: MeshNode
     let community: string
@@ -83,23 +83,23 @@ export function meshAttacks(
       await closeAll([victim])
     })
 
-    it('answers the member that behaves', async () => {
+    it('answers a correct request of a member', async () => {
       expect(await attack({})).toBe('200')
     })
 
-    it('refuses what is unsigned', async () => {
+    it('refuses a request without a signature', async () => {
       expect(await attack({}, { proof: '' })).toBe('401 invalid_signature')
     })
 
-    it('refuses what somebody else signed', async () => {
+    it('refuses a request signed with another node’s key', async () => {
       expect(await attack({}, { signer: stranger })).toBe('401 invalid_signature')
     })
 
-    it('refuses what is for another node', async () => {
+    it('refuses a request addressed to another node', async () => {
       expect(await attack({ to: stranger.id })).toBe('401 invalid_signature')
     })
 
-    it('refuses the same message a second time, signed or not', async () => {
+    it('refuses a repeated request id, signed or with a session key', async () => {
       const again = { requestId: newUlid() }
       expect([await attack(again), await attack(again)]).toEqual(['200', '410 expired'])
       const signed = { requestId: newUlid() }
@@ -113,19 +113,19 @@ export function meshAttacks(
       expect(await attack({ timestamp: formatMeshTime(Date.now() - 120_000) })).toBe('410 expired')
     })
 
-    it('refuses a stranger, however well it signs', async () => {
+    it('refuses a correctly signed request of a non-member', async () => {
       expect(await attack({ from: stranger.id }, { signer: stranger })).toBe('401 unauthorized')
     })
 
-    it('refuses a body that was changed on its way', async () => {
+    it('refuses a body that was changed in transit', async () => {
       expect(await attack({}, { sentBody: '{"x":2}' })).toBe('401 invalid_signature')
     })
 
-    it('refuses a capability that was exchanged on its way', async () => {
+    it('refuses a capability name that was changed in transit', async () => {
       expect(await attack({}, { sentAs: { capability: 'test.write' } })).toBe('401 invalid_signature')
     })
 
-    it('refuses a call in somebody else’s name than it was proven for, signed or not', async () => {
+    it('refuses an actor that differs from the one in the signature or MAC', async () => {
       const refused = '401 invalid_signature'
       for (const how of [{}, { signer: member }]) {
         expect(await attack({ actor: 'claude' }, how)).toBe('200')
@@ -135,7 +135,7 @@ export function meshAttacks(
       }
     })
 
-    it('refuses a name that is too long or no word, and opens nothing for a good one', async () => {
+    it('refuses an invalid actor, and grants nothing to one named like an owner or service', async () => {
       for (const actor of ['', 'a b', '/owner', 'claude, gpt', '<b>', 'x'.repeat(129)])
         expect(await attack({ actor }, { signer: member })).toBe('400 bad_request')
       expect(await attack({ actor: 'x'.repeat(128) })).toBe('200')
@@ -143,7 +143,7 @@ export function meshAttacks(
         expect(await attack({ capability: 'test.write', actor }, { signer: member })).toBe('401 unauthorized')
     })
 
-    it('has in its ledger for whom a member says that it calls, behind the member', async () => {
+    it('records the actor behind the member that names it', async () => {
       const asked = async (actor: string | undefined): Promise<string> => {
         const traceId = newUlid()
         await attack({ actor, traceparent: encodeTraceparent(traceId) })
@@ -154,30 +154,30 @@ export function meshAttacks(
       expect(await asked(undefined)).toBe(`peer:${member.id}`)
     })
 
-    it('refuses a body that is too large, and one that is not an object', async () => {
+    it('refuses a body over the limit, and one that is not an object', async () => {
       expect(await attack({}, { body: JSON.stringify({ x: 'x'.repeat(MAX_BODY_BYTES) }) })).toBe('413 bad_request')
       expect(await attack({}, { body: '[1]' })).toBe('400 bad_request')
       expect(await attack({}, { body: '{"x":' })).toBe('400 bad_request')
       expect(await attack({}, { body: `{"x":${'['.repeat(50_000)}${']'.repeat(50_000)}}` })).not.toMatch(/^5/)
     })
 
-    it('refuses another community', async () => {
+    it('refuses a request for another community', async () => {
       expect(await attack({ community: stranger.id })).toBe('401 unauthorized')
     })
 
-    it('refuses another contract than its own', async () => {
+    it('refuses another schema hash than its own', async () => {
       expect(await attack({ schemaHash: `blake3:${'0'.repeat(64)}` })).toBe('400 schema_mismatch')
     })
 
-    it('refuses a change that only a session key vouches for', async () => {
+    it('refuses a write proven by a session key only', async () => {
       expect(await attack({ capability: 'test.write' })).toBe('401 invalid_signature')
     })
 
-    it('refuses a change by a member that is not trusted with it', async () => {
+    it('refuses a write by a member without the required trust', async () => {
       expect(await attack({ capability: 'test.write' }, { signer: member })).toBe('401 unauthorized')
     })
 
-    it('has in its ledger what a member was refused, and nothing of what nobody vouched for', async () => {
+    it('records refusals of member requests, and nothing of unproven ones', async () => {
       const recorded = async (change: Partial<MeshEnvelope>, how: Attack = {}): Promise<readonly unknown[]> => {
         const traceId = newUlid()
         await attack({ ...change, traceparent: encodeTraceparent(traceId) }, how)
@@ -195,13 +195,13 @@ export function meshAttacks(
       expect(await recorded({ from: stranger.id }, { signer: stranger })).toEqual([])
     })
 
-    it('refuses a question about the community from outside it', async () => {
+    it('refuses a community request of a non-member', async () => {
       expect(
         await attack({ from: stranger.id, capability: 'mesh.community', keyId: undefined }, { signer: stranger }),
       ).toBe('401 unauthorized')
     })
 
-    it('refuses an envelope that is none', async () => {
+    it('refuses a malformed envelope', async () => {
       for (const broken of [{ requestId: 'x' }, { from: 'me' }, { capability: '../../etc' }, { timestamp: 'now' }])
         expect(await attack(broken)).toBe('400 bad_request')
     })
@@ -211,7 +211,7 @@ export function meshAttacks(
     more?.(() => ({ port, member, stranger }))
 
     // Last: there is no way back from it.
-    it('refuses a node that was revoked, with the key it had', async () => {
+    it('refuses a revoked node with its former key', async () => {
       cli(victim.home, 'mesh', 'revoke', 'lowly')
       await until('the gateway has noticed', async () => (await attack({})) !== '200')
       expect(await attack({})).toBe('403 revoked')

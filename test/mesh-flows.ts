@@ -37,7 +37,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       how.network?.remove()
     })
 
-    it('form a community by invitation, and everybody knows its members', () => {
+    it('form a community by invitation, and list its members on every node', () => {
       for (const { home } of nodes) {
         const listed = cli(home, 'mesh', 'members')
         expect(listed['name']).toBe('village')
@@ -47,7 +47,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       }
     })
 
-    it('show an MCP client of one what another offers, under the same name', async () => {
+    it('list a capability of another node for an MCP client, under the same name', async () => {
       const client = await connectHttp(node(cellar).url, 'modern')
       const { tools } = await client.listTools()
       expect(tools.map((tool) => tool.name)).toEqual(expect.arrayContaining(['test.only.attic', 'test.only.shed']))
@@ -56,7 +56,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       await client.close()
     })
 
-    it.each(['modern', 'legacy'] as const)('go where a %s MCP client tells them to', async (era) => {
+    it.each(['modern', 'legacy'] as const)('route a call of a %s MCP client to the node that it names', async (era) => {
       const client = await connectHttp(node(cellar).url, era)
       const { tools } = await client.listTools()
       const pins = (name: string): unknown =>
@@ -82,7 +82,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       await bound.close()
     })
 
-    it.each(['modern', 'legacy'] as const)('ask a %s MCP client of one back from another', async (era) => {
+    it.each(['modern', 'legacy'] as const)('forward an elicitation to a %s MCP client of another node', async (era) => {
       const client = new Client(
         { name: 'asked', version: '1.0.0' },
         {
@@ -109,7 +109,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       await mute.close()
     })
 
-    it.each(['modern', 'legacy'] as const)('tell a %s MCP client of one of the progress on another', async (era) => {
+    it.each(['modern', 'legacy'] as const)('forward progress to a %s MCP client of another node', async (era) => {
       const client = await connectHttp(node(cellar).url, era)
       const heard: unknown[] = []
       const onprogress = (told: object): void => void heard.push(told)
@@ -125,7 +125,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       await client.close()
     })
 
-    it('let an MCP client of one call what was added on another a moment ago', async () => {
+    it('list a capability that was just added on another node for an MCP client', async () => {
       const client = await connectHttp(node(cellar).url, 'modern')
       await node(attic).say({ do: 'add', name: 'brand.new' })
       await until('it can be called', async () => {
@@ -136,7 +136,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       await client.close()
     })
 
-    it('write every hop into the ledger of its node, under one trace', async () => {
+    it('record every hop in the ledger of its node, under one trace', async () => {
       const { traceId } = await call(node(cellar), 'test.count', { id: 'ledger' }, { node: node(shed).nodeId })
       for (const each of [node(cellar), node(shed)]) {
         const traces = (await (await askAsOwner(each, '/api/traces?limit=1000')).json()) as {
@@ -156,7 +156,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       expect(cli(node(cellar).home, 'ledger', 'verify')).toBeDefined()
     })
 
-    it('keep a session with one provider, and go where they are told to', async () => {
+    it('keep a session on one provider, and respect a requested node', async () => {
       const pinned = await call(node(cellar), 'test.echo', {}, { node: node(shed).nodeId })
       expect(pinned.structured.data).toMatchObject({ node: 'shed' })
       const answers = await Promise.all(
@@ -165,14 +165,14 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       expect(new Set(answers.map(({ structured }) => structured.data?.['node'])).size).toBe(1)
     })
 
-    it('answer a call for another house’s things there, and nowhere else', async () => {
+    it('run a node-bound capability on the requested node only', async () => {
       const here = await call(node(cellar), 'test.where')
       expect(here.structured.data).toMatchObject({ node: 'cellar' })
       const there = await call(node(cellar), 'test.where', {}, { node: node(attic).nodeId })
       expect(there.structured.data).toMatchObject({ node: 'attic' })
     })
 
-    it('withdraw a call on another node when its caller gives up', async () => {
+    it('cancel a call on another node when its caller aborts', async () => {
       const controller = new AbortController()
       const asked = call(
         node(cellar),
@@ -186,7 +186,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       await until('it is woken', () => executions(node(attic)).includes('cancelled "gone"'))
     })
 
-    it('hold a producer back while its consumer on another node rests', async () => {
+    it('pause a producer while its consumer on another node does not read', async () => {
       const frames = { frames: 8_000, bytes: 32_768 }
       const [before, asked] = [await node(attic).say({ do: 'stats' }), { do: 'stream', name: 'test.frames' }]
       await node(cellar).say({ ...asked, node: node(attic).nodeId, body: frames })
@@ -205,7 +205,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       await until('it is let go', async () => (await node(attic).say({ do: 'stats' }))['inFlight'] === 0)
     })
 
-    it('route around a node that is killed, end its calls, and take it back', async () => {
+    it('route around a killed node, end its calls, and use it again when it is back', async () => {
       const asked = call(
         node(cellar),
         'test.count',
@@ -226,7 +226,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
       expect(executions(again).filter((line) => line === 'count "cut"')).toHaveLength(1)
     })
 
-    it('take in a node that runs already, and refuse it for good once it is revoked', async () => {
+    it('admit a running node, and refuse it once it is revoked', async () => {
       const { home, namespace } = settle('thief', how)
       const thief = await startNode('thief', home, { namespace })
       nodes = [...nodes, thief]

@@ -69,11 +69,11 @@ function verdict([status, { error }]: readonly [number, Body]): string {
 export function packetAttacks(attacker: () => PacketAttacker): void {
   const attack = (how?: PacketAttack): Promise<string> => attackByPacket(attacker(), how)
 
-  it('answers the member that behaves, in packets', async () => {
+  it('packets: answers a correct packet of a member', async () => {
     expect(await attack()).toBe('200')
   })
 
-  it('refuses a packet that nothing proves, or that was changed on its way', async () => {
+  it('packets: refuses a packet without a valid MAC, or one changed in transit', async () => {
     const refused = '401 invalid_signature'
     expect(await attack({ proof: '' })).toBe(refused)
     expect(await attack({ proof: `hmac-sha256:${'A'.repeat(43)}` })).toBe(refused)
@@ -82,34 +82,34 @@ export function packetAttacks(attacker: () => PacketAttacker): void {
     expect(await attack({ meddle: (packet) => packet.replace(/ (\d+) 1 /, ' 9$1 1 ') })).toBe(refused)
   })
 
-  it('refuses a session that it never gave', async () => {
+  it('packets: refuses an unknown session id', async () => {
     expect(await attack({ keyId: 'A'.repeat(22) })).toBe('401 invalid_signature')
   })
 
-  it('refuses the same number a second time', async () => {
+  it('packets: refuses a repeated packet number', async () => {
     const number = ++last
     expect([await attack({ number }), await attack({ number, body: { x: 2 } })]).toEqual(['200', '410 expired'])
   })
 
-  it('refuses a packet that is two minutes old, or from two minutes ahead', async () => {
+  it('packets: refuses a timestamp two minutes in the past or future', async () => {
     expect(await attack({ sentMs: Date.now() - 120_000 })).toBe('410 expired')
     expect(await attack({ sentMs: Date.now() + 120_000 })).toBe('410 expired')
   })
 
-  it('refuses another contract than its own in a packet, and a call that is none', async () => {
+  it('packets: refuses another schema hash, and a malformed call', async () => {
     expect(await attack({ schemaHash: `blake3:${'0'.repeat(64)}` })).toBe('400 schema_mismatch')
     expect(await attack({ capability: '../../etc' })).toBe('400 bad_request')
     expect(await attack({ body: [1] })).toBe('400 bad_request')
     expect(await attack({ traceId: 'x' })).toBe('400 bad_request')
   })
 
-  it('refuses a change in a packet, which nobody signs, and writes that down', async () => {
+  it('packets: refuses a write, which needs a signature, and records the refusal', async () => {
     const traceId = newUlid()
     expect(await attack({ capability: 'test.write', traceId })).toBe('401 invalid_signature')
     expect(await ledgered(attacker().victim, traceId)).toEqual(['call.enter', 'call.exit invalid_signature'])
   })
 
-  it('refuses a packet in somebody else’s name than it was proven for, or in one that is no word', async () => {
+  it('packets: refuses an actor that was changed in transit, or is invalid', async () => {
     const meddle = (from: string, to: string) => ({ meddle: (packet: string) => packet.replace(from, to) })
     const refused = '401 invalid_signature'
     expect(await attack({ actor: 'claude', ...meddle('"claude"', '"gpt"') })).toBe(refused)
@@ -119,7 +119,7 @@ export function packetAttacks(attacker: () => PacketAttacker): void {
       expect(await attack({ actor })).toBe('400 bad_request')
   })
 
-  it('has in its ledger for whom a packet says that it is', async () => {
+  it('packets: records the actor that a packet names', async () => {
     const { victim, session } = attacker()
     const asked = async (actor?: string): Promise<string> => {
       const traceId = newUlid()
@@ -130,7 +130,7 @@ export function packetAttacks(attacker: () => PacketAttacker): void {
     expect([await asked('claude'), await asked()]).toEqual(['the member/claude', 'the member'])
   })
 
-  it('still answers after all that', async () => {
+  it('packets: still answers after all attacks', async () => {
     expect(await attack()).toBe('200')
   })
 }

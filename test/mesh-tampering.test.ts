@@ -60,8 +60,8 @@ function tamper(sql: string): void {
 const WRITTEN =
   /\(mesh\.written\) cannot follow what was recorded before it: another program wrote to the mesh database/
 
-describe('a mesh database that somebody wrote into', () => {
-  it('while the gateway runs: nothing of it is believed, it is recorded, and stays a finding', async () => {
+describe('a mesh database edited by another program', () => {
+  it('while the gateway runs: the edit is ignored, recorded, and stays a finding', async () => {
     await running(async ({ ledger }) => {
       const offers = createOfferLog(ledger)
       await offers.pin(NODE, [PIN])
@@ -76,7 +76,7 @@ describe('a mesh database that somebody wrote into', () => {
     expect(await verify()).toEqual([expect.stringMatching(WRITTEN)])
   })
 
-  it('while the gateway is stopped: it is a finding while it stands, and the next start does not believe it', async () => {
+  it('while the gateway is stopped: the edit is a finding, and ignored by the next start', async () => {
     await running(async ({ ledger }) => createOfferLog(ledger).pin(NODE, [PIN]))
     tamper(FORGED)
     expect(await verify()).toEqual([
@@ -88,7 +88,7 @@ describe('a mesh database that somebody wrote into', () => {
     expect(await verify()).toEqual([expect.stringMatching(WRITTEN)])
   })
 
-  it('with a table of pins: it is a finding, and no gateway starts', async () => {
+  it('with a planted table: it is a finding, and the gateway does not start', async () => {
     await running(async () => undefined)
     tamper('CREATE TABLE offer_pin (node_id TEXT, capability TEXT, hash TEXT)')
     expect(await verify()).toEqual([expect.stringMatching(/offer_pin in .*mesh\.db is not the one this program made/)])
@@ -98,7 +98,7 @@ describe('a mesh database that somebody wrote into', () => {
     })
   })
 
-  it('by removing the file: pins and families that this node had are still known', async () => {
+  it('by removing the file: pins and family prefixes are still known from the ledger', async () => {
     const before = await running(async ({ ledger }) => {
       await createOfferLog(ledger).pin(NODE, [PIN])
       return createOfferLog(ledger).prefixes()
@@ -111,7 +111,7 @@ describe('a mesh database that somebody wrote into', () => {
   })
 })
 
-describe('the community of a node', () => {
+describe('the community file of a node', () => {
   const command = (): MeshCommandContext => ({ config, dataRoot, name: 'attic' })
   const MESH_FILES = ['mesh.db', 'mesh.db-wal', 'mesh.db-shm']
 
@@ -133,7 +133,7 @@ describe('the community of a node', () => {
     await running(async () => undefined)
   })
 
-  it('is missed by verify when the file or the list in it is removed, until it is there again or was left', async () => {
+  it('is reported as missing by verify when it is removed, until it is restored or the community is left', async () => {
     const missing = [
       expect.stringMatching(/^The member list of ed25519:.* was removed; the ledger has it \(entry \d+\)/),
     ]
@@ -152,7 +152,7 @@ describe('the community of a node', () => {
     expect(await verify()).toEqual([])
   })
 
-  it('is not its community again, once it was left, by an older copy of the file', async () => {
+  it('restored from an older copy does not bring back a community that was left', async () => {
     const putBack = keepMeshFiles()
     expect((await leaveCommunity(command(), { abandon: true })).text).toContain('This node has left village')
     expect(await verify()).toEqual([])
@@ -167,8 +167,8 @@ describe('the community of a node', () => {
   })
 })
 
-describe('entries about offers', () => {
-  it('pin a capability once, and take an acceptance once', async () => {
+describe('ledger entries about offers', () => {
+  it('pin a capability once, and accept an acceptance once', async () => {
     await running(async ({ ledger }) => {
       const offers = createOfferLog(ledger)
       await offers.pin(NODE, [PIN, { ...PIN, hash: 'c'.repeat(64) }])
@@ -186,7 +186,7 @@ describe('entries about offers', () => {
     })
   })
 
-  it('hold thousands of names of one node', async () => {
+  it('hold thousands of capability names of one node', async () => {
     await running(async ({ ledger }) => {
       const offers = createOfferLog(ledger)
       const names = Array.from({ length: 4_000 }, (_, number) => ({ ...PIN, key: `${'n'.repeat(190)}${number}` }))

@@ -31,8 +31,8 @@ const answers = (model: string) => async (): Promise<Outcome> =>
   })
 const fails = async (): Promise<Outcome> => fail({ kind: 'failed', message: 'The model is\u202e on fire.' })
 
-describe('a prompt to the router', () => {
-  it('finds no winner where there is no model, and its chain is exhausted at once', async () => {
+describe('a prompt to router_call', () => {
+  it('fails at once as an exhausted chain when there is no model', async () => {
     expect(await rig.data('router_score', { prompt: 'Hello' })).toEqual({
       capability: 'llm.chat',
       scores: {},
@@ -52,7 +52,7 @@ describe('a prompt to the router', () => {
     })
   })
 
-  it('scores models by how they do, and goes to the best', async () => {
+  it('goes to the model with the best score', async () => {
     offerModel('amber', answers('amber'))
     offerModel('birch', answers('birch'))
     const even = await rig.data('router_score', { prompt: 'Hello' })
@@ -82,7 +82,7 @@ describe('a prompt to the router', () => {
     expect(scores['amber']).toBeLessThan(scores['birch'] ?? 0)
   })
 
-  it('has every attempt on record, and no hidden characters in what it tells', async () => {
+  it('has every attempt recorded, and no hidden characters in its error', async () => {
     offerModel('amber', fails)
     offerModel('birch', fails)
     const error = await rig.error('router_call', { prompt: 'Hello' })
@@ -101,7 +101,7 @@ describe('a prompt to the router', () => {
     { prompt: 'x', capability: 'y' },
     { capability: 'y', context: {} },
     { prompt: 'x', context: { colour: 1 } },
-  ])('is refused as %o', async (args) => {
+  ])('is refused with the arguments %o', async (args) => {
     for (const tool of ['router_score', 'router_call'])
       expect(await rig.error(tool, args)).toMatchObject({ code: 'INVALID_PARAMS' })
   })

@@ -5,8 +5,8 @@ function read(name: string): Record<string, Record<string, unknown>> {
   return JSON.parse(readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')) as never
 }
 
-describe('packages', () => {
-  it('may run their install scripts only if the list says so, and the list names no others', () => {
+describe('npm packages', () => {
+  it('with an install script are exactly those in allowScripts', () => {
     // npm 11 warns about a script that nobody allowed; npm 12 does not run it, and the pinned Node is never installed.
     const scripted = Object.entries(read('package-lock.json')['packages'] ?? {})
       .filter(([, entry]) => (entry as { hasInstallScript?: boolean }).hasInstallScript === true)

@@ -12,32 +12,32 @@ function idleAfter(change: Partial<ProcessActivity>): number {
   return addIdleTime(20_000, BEFORE, { ...BEFORE, atMs: 12_000, ...change }, EVERY_MS)
 }
 
-describe('idle time', () => {
+describe('idle time of a test', () => {
   it('grows while a gateway with the virtual house uses 14 % of a processor', () => {
     expect(idleAfter({ busyMs: 500 + 280 })).toBe(22_000)
   })
 
-  it('begins anew when processes were busy, or waited for a processor, for more than a quarter of the time', () => {
+  it('is reset when processes ran or waited for a processor for more than a quarter of the time', () => {
     expect(idleAfter({ busyMs: 500 + 501 })).toBe(0)
   })
 
-  it('begins anew when a process has started or ended, or a thread has', () => {
+  it('is reset when a process or thread has started or ended', () => {
     expect(idleAfter({ descendants: [7, 8, 9] })).toBe(0)
     expect(idleAfter({ descendants: [7] })).toBe(0)
     expect(idleAfter({ busyMs: 499 })).toBe(0)
   })
 
-  it('begins anew while a thread waits for a disk', () => {
+  it('is reset while a thread waits for a disk', () => {
     expect(idleAfter({ isWaitingForDisk: true })).toBe(0)
   })
 
-  it('stands still while the watch itself was stopped', () => {
+  it('does not grow while the watch itself was stopped', () => {
     expect(idleAfter({ atMs: 26_000 })).toBe(20_000)
   })
 })
 
 describe.runIf(process.platform === 'linux')('activity of processes', () => {
-  it('counts the queue: one process more than there are processors is as busy as they all are', async () => {
+  it('counts waiting for a processor as activity', async () => {
     const spinners = availableParallelism() + 1
     const spin = 'console.log(); for (;;);'
     const children = Array.from({ length: spinners }, () => spawn(process.execPath, ['-e', spin]))

@@ -179,8 +179,8 @@ function readAll(entries: readonly LedgerEntry[]): Reputation {
   return reputation
 }
 
-describe.skipIf(!hasPython)('a second reading of the document, by another author', () => {
-  it.each([1, 2, 3])('agrees to the last digit over 20,000 random entries, seed %i', (seed) => {
+describe.skipIf(!hasPython)('an independent implementation of the reputation document', () => {
+  it.each([1, 2, 3])('agrees exactly over 20,000 random entries, seed %i', (seed) => {
     const { status, stdout, stderr } = spawnSync('python3', [SECOND_READING, String(seed), '20000'], {
       encoding: 'utf8',
       maxBuffer: 64_000_000,
@@ -215,7 +215,7 @@ describe.skipIf(!hasPython)('a second reading of the document, by another author
 })
 
 describe.skipIf(!hasPython)('examples/reputation.py', () => {
-  it.each([1, 2, 3])('agrees to the last digit with history %i, every row and every event of it', (seed) => {
+  it.each([1, 2, 3])('agrees exactly in every row and event, history %i', (seed) => {
     const entries = randomHistory(seed, 4_000)
     const reputation = readAll(entries)
     const told = recompute(writeExport(`history-${seed}`, entries))
@@ -243,7 +243,7 @@ describe.skipIf(!hasPython)('examples/reputation.py', () => {
     }
   })
 
-  it('agrees with the tools over an export of a real ledger, at the size that an answer names', async () => {
+  it('agrees with the tools over the export of a real ledger, at the size that an answer names', async () => {
     const rig = await runtimeRig()
     const observer: Caller = { kind: 'principal', id: 'eva', role: 'observer' }
     await rig.through('task_create', { title: 'x' })

@@ -135,8 +135,8 @@ async function engageStopAndEnd(): Promise<void> {
   expect(await second.stop()).toEqual([])
 }
 
-describe('a log that was cut back to before the emergency stop', () => {
-  it('does not start with every local checkpoint removed', async () => {
+describe('a log cut back to before the emergency stop', () => {
+  it('does not start when every local checkpoint was removed, too', async () => {
     await engageStopAndEnd()
     expect(await findings()).toEqual([])
     cutBeforeStop()
@@ -149,7 +149,7 @@ describe('a log that was cut back to before the emergency stop', () => {
     expect(refused).toContain(`remove ${pinFile()}`)
   })
 
-  it('does not start with an older checkpoint of its own in all places', async () => {
+  it('does not start when every checkpoint was replaced by an older one', async () => {
     const first = await up()
     await createTask(first, 'a')
     const older = await first.ledger.checkpoint()
@@ -171,7 +171,7 @@ describe('a log that was cut back to before the emergency stop', () => {
     )
   })
 
-  it('goes on under another name when its owner says so, also without any checkpoint of the old name', async () => {
+  it('continues under another name on the owner’s command, also without any old checkpoint', async () => {
     await engageStopAndEnd()
     const before = readFileSync(pinFile(), 'utf8')
     cutBeforeStop()
@@ -190,7 +190,7 @@ describe('a log that was cut back to before the emergency stop', () => {
 })
 
 describe('a gateway that is killed after an emergency stop', () => {
-  it('has signed that within seconds, so that it cannot be cut off', async () => {
+  it('has signed the stop within seconds, so that it cannot be cut off', async () => {
     const home = { data, config: join(root, 'hearthbus.yaml'), remove: () => undefined }
     writeFileSync(home.config, `listen:\n  port: 0\nledger:\n  pins: ${pins}\n  checkpointSeconds: 3600\n`)
     const gateway = await startGatewayProcess(home, [], SOURCE_CLI)
@@ -214,8 +214,8 @@ describe('a gateway that is killed after an emergency stop', () => {
   })
 })
 
-describe('rules that were changed and put back', () => {
-  it('are on record with every start', async () => {
+describe('guard rules that were changed and restored', () => {
+  it('appear as policy versions in the entries of every start', async () => {
     const rules = { listen: { port: 0 }, ledger: { pins }, guard: { rules: [{ tool: 'door_*', says: 'ask' }] } }
     const [asWanted, changed] = [configSchema.parse(rules), config]
     for (const each of [asWanted, changed, asWanted]) {
@@ -231,8 +231,8 @@ describe('rules that were changed and put back', () => {
   })
 })
 
-describe('a link in the place of the data directory', () => {
-  it('leads no start to an older copy in another place', async () => {
+describe('a symbolic link in place of the data directory', () => {
+  it('to an older copy prevents the start', async () => {
     const first = await up()
     await createTask(first, 'a')
     await first.stop()
@@ -248,7 +248,7 @@ describe('a link in the place of the data directory', () => {
     expect(await refusedStart()).toContain(`as ${pinned} says, outside of the data directory`)
   })
 
-  it('leads to the newest log, which is then found by either path', async () => {
+  it('to the newest log is followed, and the log is found by either path', async () => {
     const first = await up()
     await createTask(first, 'a')
     await first.stop()
@@ -268,8 +268,8 @@ describe('a link in the place of the data directory', () => {
   })
 })
 
-describe('a key that was exchanged', () => {
-  it('does not start, with the whole log written anew under it and no checkpoint', async () => {
+describe('a replaced node key', () => {
+  it('prevents the start, even with the whole log rewritten under it and no checkpoint', async () => {
     const gateway = await up()
     await createTask(gateway, 'a')
     const { nodeId } = gateway
@@ -302,7 +302,7 @@ describe('a key that was exchanged', () => {
     expect(await refusedStart()).toMatch(/^refused: The key of this node.*Restore keys\/node\.key/)
   })
 
-  it('is not made anew where the old one signed', async () => {
+  it('is not created anew while a pin of the old key exists', async () => {
     const gateway = await up()
     await gateway.stop()
     rmSync(data, { recursive: true })
@@ -312,12 +312,12 @@ describe('a key that was exchanged', () => {
   })
 })
 
-describe('a node whose signatures are prevented', () => {
+describe('a gateway whose checkpoint file is obstructed', () => {
   it.each<[string, (path: string) => void]>([
     ['a folder in the place of the temporary file', (path) => mkdirSync(`${path}.tmp`)],
     ['a pipe in the place of the temporary file', (path) => execFileSync('mkfifo', [`${path}.tmp`])],
     ['a link in the place of the temporary file', (path) => symlinkSync(join(root, 'elsewhere'), `${path}.tmp`)],
-  ])('signs all the same beside %s', async (_, plant) => {
+  ])('signs nevertheless beside %s', async (_, plant) => {
     const gateway = await up()
     await gateway.ledger.checkpoint()
     plant(join(data, 'checkpoint.signed'))
@@ -331,7 +331,7 @@ describe('a node whose signatures are prevented', () => {
     ['a folder', (path) => mkdirSync(path)],
     ['a pipe', (path) => execFileSync('mkfifo', [path])],
   ])(
-    'says so and does not hang with %s in the place of the checkpoint; what it recorded cannot be cut off',
+    'reports %s in place of the checkpoint without hanging, and its entries cannot be cut off',
     async (what, plant) => {
       const gateway = await up()
       await gateway.ledger.checkpoint()
@@ -358,7 +358,7 @@ describe('a node whose signatures are prevented', () => {
     },
   )
 
-  it('goes on recording with a pipe in the place of a file of bodies, and does not hang', async () => {
+  it('keeps recording with a pipe in place of a bodies file', async () => {
     const gateway = await up()
     await gateway.ledger.checkpoint()
     mkdirSync(join(data, 'ledger/bodies'), { recursive: true })
@@ -371,7 +371,7 @@ describe('a node whose signatures are prevented', () => {
     expect(await findings()).toEqual([])
   })
 
-  it('starts as after a crash when nothing was cut off, and then everything is signed', async () => {
+  it('starts as after a crash when nothing was cut off, and then signs everything', async () => {
     const gateway = await up()
     await gateway.ledger.checkpoint()
     const path = join(data, 'checkpoint.signed')
@@ -389,8 +389,8 @@ describe('a node whose signatures are prevented', () => {
   })
 })
 
-describe('the pin', () => {
-  it('is for its owner alone, and follows the log', async () => {
+describe('the pin file', () => {
+  it('has mode 0600, and follows the size of the log', async () => {
     const gateway = await up()
     await gateway.ledger.checkpoint()
     await createTask(gateway, 'a')
@@ -399,7 +399,7 @@ describe('the pin', () => {
     expect(JSON.parse(readFileSync(pinFile(), 'utf8'))).toMatchObject({ data, size: gateway.ledger.size() })
   })
 
-  it('is made for a log that was there before, which is on record and said until then', async () => {
+  it('is created for an existing log, which is recorded, and reported as missing until then', async () => {
     const first = await up()
     await first.stop()
     rmSync(pinFile())
@@ -415,7 +415,7 @@ describe('the pin', () => {
     expect(await verifyDataDirectoryLedger(data, config)).toMatchObject({ ok: true, value: { pinPath: undefined } })
   })
 
-  it('that cannot be written stops nothing', async () => {
+  it('that cannot be written does not prevent start or stop', async () => {
     writeFileSync(pins, 'a file in the place of the folder')
     const gateway = await up()
     await gateway.ledger.checkpoint()
@@ -425,14 +425,14 @@ describe('the pin', () => {
     expect(await refusedStart()).toBe('started')
   })
 
-  it('inside of the data directory is no use, and says so', async () => {
+  it('inside the data directory is reported as useless', async () => {
     config = configSchema.parse({ listen: { port: 0 }, ledger: { pins: join(data, 'pins') } })
     const gateway = await up()
     expect(gateway.ledger.pin()?.trouble).toBe('it is inside of that directory')
     await gateway.stop()
   })
 
-  it('that is none is not believed to be absent', async () => {
+  it('that is malformed prevents the start', async () => {
     const gateway = await up()
     await gateway.stop()
     writeFileSync(pinFile(), '{}')

@@ -31,7 +31,7 @@ function start(port = 0): ReturnType<typeof startGateway> {
 }
 
 describe('a gateway whose lock file is moved while it runs', () => {
-  it('records nothing any more, and does nothing that would have to be recorded', async () => {
+  it('records nothing any more, and refuses every call that would have to be recorded', async () => {
     const gateway = await start()
     if (!gateway.ok) throw new Error(gateway.fault.message)
     const { bus, ledger, stop } = gateway.value
@@ -50,8 +50,8 @@ describe('a gateway whose lock file is moved while it runs', () => {
   })
 })
 
-describe('a start whose address is taken', () => {
-  it('leaves the records as they are', async () => {
+describe('a start whose port is taken', () => {
+  it('leaves the records unchanged', async () => {
     const first = await start()
     if (!first.ok) throw new Error(first.fault.message)
     await first.value.stop()
@@ -72,8 +72,8 @@ function readRecords(): readonly (readonly [string, string])[] {
   return ['checkpoint.signed', ...names].map((name) => [name, readFileSync(join(data, name), 'hex')])
 }
 
-describe('a tail that another process has appended to', () => {
-  it('is not cut off where this one believes it to end', () => {
+describe('a log tail to which another process has appended', () => {
+  it('is not truncated at the size known to this process', () => {
     const directory = join(root, 'ledger')
     const key = createSecretKey(new Uint8Array(32))
     const open = (): LogStore => new LogStore({ directory, key })

@@ -312,19 +312,19 @@ const ROWS = {
   ...SERVICE,
 }
 
-describe('spec 2 API', () => {
+describe('names in spec 2', () => {
   it.each(Object.entries(ROWS).map(([name, { here, holds }]) => ({ name, here, holds })))(
-    '$name is $here',
+    '$name corresponds to: $here',
     async ({ holds }) => {
       expect(await holds()).toBe(true)
     },
   )
 
-  it.each(Object.entries(STATUSES))('answers %s with HTTP status %i', (code, status) => {
+  it.each(Object.entries(STATUSES))('the error code %s has HTTP status %i', (code, status) => {
     expect(HTTP_STATUS_BY_ERROR_CODE[code as keyof typeof HTTP_STATUS_BY_ERROR_CODE]).toBe(status)
   })
 
-  it('has a row for every name in the text of the specification', () => {
+  it('all have a row in this table', () => {
     const path = fileURLToPath(new URL('../../shared/spec/2-capability-bus.txt', import.meta.url))
     if (!existsSync(path)) {
       process.stderr.write(`\nNOT RUN: ${path} is not here, so the rows were not compared with it.\n\n`)

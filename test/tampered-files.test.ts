@@ -127,20 +127,20 @@ function hideFromIndexes(path: string, table: string, key: string): void {
   file.close()
 }
 
-describe('the files of a data directory', () => {
+describe('verification of a data directory', () => {
   it.each([
     ['hearthbus.db', 'tasks', 'id'],
     ['ledger/lookup.db', 'lookup', 'seq'],
-  ])('are found out where the indexes of %s lack a row that its table has', async (file, table, key) => {
+  ])('finds an index in %s that lacks a row of its table', async (file, table, key) => {
     expect(await findingsAfter((data) => hideFromIndexes(join(data, file), table, key))).toBeGreaterThan(0)
   })
 
-  it('are in order as long as nobody touched them', async () => {
+  it('finds nothing in unchanged files', async () => {
     expect(await findingsAfter(() => undefined)).toBe(0)
     expect(storedFiles()).toEqual(expect.arrayContaining(['ledger/tile/entries/000', 'ledger/bodies/000']))
   })
 
-  it.each(CHANGES)('are found out, each of them: %s', async (how, change) => {
+  it.each(CHANGES)('finds each file changed in this way: %s', async (how, change) => {
     const unseen: string[] = []
     for (const file of storedFiles())
       if ((await findingsAfter((data) => change(join(data, file)))) === 0) unseen.push(`${file} ${how}`)
@@ -148,13 +148,13 @@ describe('the files of a data directory', () => {
   })
 
   it.each(['checkpoint.signed', 'ledger/checkpoint', 'hearthbus.db'])(
-    'are found out by an older copy of %s alone',
+    'finds an older copy of %s alone',
     async (file) => {
       expect(await findingsAfter((data) => cpSync(join(old, file), join(data, file)))).toBeGreaterThan(0)
     },
   )
 
-  it('are found out by bundles, tiles and bodies that were swapped', async () => {
+  it('finds swapped bundles, tiles and bodies', async () => {
     for (const [one, other] of [
       ['ledger/tile/entries/000', 'ledger/tile/entries/001'],
       ['ledger/tile/0/000', 'ledger/tile/0/001'],
@@ -194,7 +194,7 @@ describe('the files of a data directory', () => {
     ['a checkpoint', "UPDATE ledger_checkpoint SET note = note || 'x'"],
     ['a checkpoint of less than nothing', "INSERT INTO ledger_checkpoint VALUES (-5, 9, 'x')"],
     ['a task removed', 'DELETE FROM tasks WHERE seq = (SELECT min(seq) FROM tasks)'],
-  ])('are found out by %s in the database', async (_, text) => {
+  ])('finds %s in the database', async (_, text) => {
     expect(await findingsAfter((data) => sql(data, text))).toBeGreaterThan(0)
   })
 
@@ -209,7 +209,7 @@ describe('the files of a data directory', () => {
       'rows of checkpoints that no witness signed, which the file and the tiles have, too',
       'DELETE FROM ledger_checkpoint',
     ],
-  ])('are the same with %s: nothing is decided from it', async (_, text) => {
+  ])('finds nothing with %s, from which nothing is decided', async (_, text) => {
     expect(await findingsAfter((data) => sql(data, text))).toBe(0)
   })
 
@@ -219,12 +219,12 @@ describe('the files of a data directory', () => {
     ['keys that others may replace', (data) => chmodSync(join(data, 'keys'), 0o777)],
     // A token of the right form, which nobody but its author knows.
     ['another token of the owner', (data) => writeFileSync(join(data, 'keys/owner.token'), `hb_${'A'.repeat(43)}\n`)],
-  ])('are found out by %s', async (_, change) => {
+  ])('finds %s', async (_, change) => {
     expect(await findingsAfter(change)).toBeGreaterThan(0)
   })
 
   // Only root can give a file away.
-  it.runIf(process.getuid?.() === 0)('are found out by a token that belongs to another user', async () => {
+  it.runIf(process.getuid?.() === 0)('finds a token file that belongs to another user', async () => {
     expect(await findingsAfter((data) => chownSync(join(data, 'keys/owner.token'), 4_711, 4_711))).toBeGreaterThan(0)
   })
 
@@ -234,7 +234,7 @@ describe('the files of a data directory', () => {
     ['a change that is not shown', 'UPDATE lookup SET changed_at = NULL, listed = 0'],
     ['an entry that is not found', 'DELETE FROM lookup WHERE seq = (SELECT min(seq) FROM lookup)'],
     ['one that is found and does not exist', "INSERT INTO lookup SELECT -1, 1, 1, 'x', 'x', 'x', 'x', 'x', NULL, NULL"],
-  ])('are found out by %s in the table of lookups, which decides nothing', async (_, text) => {
+  ])('finds %s in the lookup table, from which nothing is decided', async (_, text) => {
     const change = (data: string): void => {
       const file = new DatabaseSync(join(data, 'ledger/lookup.db'))
       file.exec(text)
@@ -250,7 +250,7 @@ describe('the files of a data directory', () => {
     expect(found.filter((kind) => kind !== 'lookup-differs')).toEqual([])
   })
 
-  it('make the cache of lookups anew when somebody planted something in it', async () => {
+  it('rebuilds the lookup cache when a trigger was planted in it', async () => {
     rmSync(copy, { recursive: true, force: true })
     forgetPin(copy)
     cpSync(base, copy, { recursive: true })

@@ -358,8 +358,8 @@ const UNSEEN: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Hundreds of verifications each, on a machine that may be busy. */
-describe('the table of tampering', { timeout: 300_000 }, () => {
-  it('begins with a log, a copy and an export that are in order', async () => {
+describe('verification of a log, its copy and its export', { timeout: 300_000 }, () => {
+  it('finds nothing when they are unchanged', async () => {
     const row = await rowOf(['ledger/checkpoint'], () => undefined)
     expect([said(row.live), said(row.copy), row.export && said(row.export)]).toEqual([[], [], []])
     expect([row.live.unchecked, row.copy.unchecked]).toEqual([[], []])
@@ -370,7 +370,7 @@ describe('the table of tampering', { timeout: 300_000 }, () => {
     ])
   })
 
-  it.each(LOG_FILES)('finds whatever is done to %s, in the same words everywhere', async (name) => {
+  it.each(LOG_FILES)('finds every kind of change to %s, with the same findings in each', async (name) => {
     const file = fileIn(name)
     for (const [way, change] of Object.entries(WAYS)) {
       const row = await rowOf([file], (folder, [path = '']) => change(join(folder, path)))
@@ -385,7 +385,7 @@ describe('the table of tampering', { timeout: 300_000 }, () => {
     }
   })
 
-  it.each(OTHER_FILES)('finds what is done to %s, or nothing is believed of it', async (name) => {
+  it.each(OTHER_FILES)('finds changes to %s, unless nothing is read from it', async (name) => {
     const file = fileIn(name)
     const unseen: string[] = []
     for (const [way, change] of Object.entries(WAYS)) {
@@ -397,7 +397,7 @@ describe('the table of tampering', { timeout: 300_000 }, () => {
     expect(unseen.filter((way) => UNSEEN[name]?.includes(way) !== true)).toEqual([])
   })
 
-  it('has nothing to say of another name, a link or a mode, where the content is the same', async () => {
+  it('finds nothing when only name, link or mode of a file changed', async () => {
     for (const [way, change] of Object.entries(HARMLESS_WAYS)) {
       const row = await rowOf(LOG_FILES.map(fileIn), (folder, paths) => {
         for (const path of paths) change(join(folder, path))
@@ -406,7 +406,7 @@ describe('the table of tampering', { timeout: 300_000 }, () => {
     }
   })
 
-  it('finds an older version of a file, and two that changed places', async () => {
+  it('finds an older version of a file, and two swapped files', async () => {
     for (const file of ['ledger/checkpoint', 'checkpoint.signed', 'hearthbus.db']) {
       const { live: report, copy } = await rowOf([file], (folder) => {
         if (folder === live) copyFileSync(join(old, file), join(live, file))
@@ -430,7 +430,7 @@ describe('the table of tampering', { timeout: 300_000 }, () => {
     }
   })
 
-  it('finds edits that fit each other: a bundle with its tile, the tile above and the checkpoint', async () => {
+  it('finds consistent edits of a bundle, its tile, the tile above and the checkpoint', async () => {
     for (const index of [0, 2]) {
       const files = ['entries', '0'].map((level) => `ledger/tile/${level}/00${index}`)
       const above = fileIn('ledger/tile/1/000.p')
@@ -458,11 +458,11 @@ describe('the table of tampering', { timeout: 300_000 }, () => {
     }
   })
 
-  it('takes no more memory than a sound log does, whatever stands there', async () => {
+  it('needs no more memory than for a sound log, whatever the change', async () => {
     expect((await ask({ way: 'data', path: live })).megabytes).toBeLessThan(MAX_MEGABYTES)
   })
 
-  it('ends in a start or a sentence, never in a stack or a wait', async () => {
+  it('is followed by a start that succeeds or ends with a message, never with a stack trace or a hang', async () => {
     const started = join(root, 'started')
     const odd = ['a folder', 'a pipe', 'a link to itself', 'a link to a device without end', 'a sparse file']
     for (const name of [...LOG_FILES.filter((each) => !AUDITED_ONCE.test(each)), ...OTHER_FILES])
@@ -478,7 +478,7 @@ describe('the table of tampering', { timeout: 300_000 }, () => {
   })
 
   // Only root can mount.
-  it.runIf(isRoot)('says the same of a medium that is mounted read-only', async () => {
+  it.runIf(isRoot)('finds the same on a read-only mount', async () => {
     const mounted = join(root, 'mounted')
     mkdirSync(mounted)
     if (spawnSync('mount', ['--bind', live, mounted]).status !== 0) return

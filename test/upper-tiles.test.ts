@@ -48,7 +48,7 @@ function flip(path: string): void {
 
 const UPPER = ['tile/1/000', 'tile/1/001.p/1', 'tile/2/000.p/1']
 
-it('finds what is done to tiles of the upper levels', async () => {
+it('verification finds changed and removed tiles of the upper levels', async () => {
   const inOrder = (findings: readonly LedgerFinding[]): readonly string[] =>
     findings.map((each) => JSON.stringify(each)).toSorted()
   const [changed, removed] = (['tile-differs', 'file-missing'] as const).map((kind) =>
@@ -58,7 +58,7 @@ it('finds what is done to tiles of the upper levels', async () => {
   expect(inOrder(await findingsAfter(UPPER, (file) => rmSync(file)))).toEqual(inOrder(removed ?? []))
 })
 
-it('names bundles that are gone or were changed under sound tiles, and no tile', async () => {
+it('verification names missing and changed bundles under sound tiles, and no tile', async () => {
   const paths = ['tile/entries/100', 'tile/entries/200']
   const findings = await findingsAfter(paths, (file) => (file.endsWith('100') ? rmSync(file) : flip(file)))
   expect(findings).toEqual([
@@ -67,7 +67,7 @@ it('names bundles that are gone or were changed under sound tiles, and no tile',
   ])
 })
 
-it('finds a bundle and a tile above it that were changed together', async () => {
+it('verification finds a bundle and a tile above it that were changed together', async () => {
   expect(await findingsAfter(['tile/entries/100', 'tile/1/000'], flip)).toEqual([
     { kind: 'bundle-differs', path: 'tile/entries/100', seq: 25_600, count: 1 },
     { kind: 'tile-differs', path: 'tile/1/000' },

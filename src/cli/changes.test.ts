@@ -7,14 +7,14 @@ import { formatChanges, collectChanges, parseSince } from './changes.ts'
 const NOW_MS = Date.UTC(2026, 0, 31, 12)
 const AT = '2026-01-31T11:00:00.000Z'
 
-describe('the beginning of a search', () => {
+describe('parsing the start time of a search', () => {
   it.each([
     ['90m', '2026-01-31T10:30:00.000Z'],
     ['12h', '2026-01-31T00:00:00.000Z'],
     ['7d', '2026-01-24T12:00:00.000Z'],
     ['2026-01-30T22:00:00+01:00', '2026-01-30T21:00:00.000Z'],
     ['2026-01-30', new Date(2026, 0, 30).toISOString()],
-  ])('%s is %s', (text, expected) => {
+  ])('reads %s as %s', (text, expected) => {
     expect(parseSince(text, NOW_MS)).toBe(expected)
   })
 
@@ -32,8 +32,8 @@ function shown(changes: Json, more: JsonObject = {}): readonly (readonly string[
   return text.split('\n').map((line) => line.split(/ {2,}/))
 }
 
-describe('changes', () => {
-  it('are listed in a table with caller, change, target, result and a person’s answer', () => {
+describe('hearthbus changes', () => {
+  it('lists changes in a table with caller, change, target, result and approval', () => {
     const done = { log_index: 7, at: AT, caller: 'claude', title: 'Set a device', target: 'homeseer:ref:1' }
     const approval = (state: string, by?: string) => ({ approval: { id: '01K', state, ...(by && { by }) } })
     const rows = shown([
@@ -60,7 +60,7 @@ describe('changes', () => {
     ])
   })
 
-  it('report an empty result, and that there are more', () => {
+  it('reports an empty result, and whether there are more', () => {
     const one = { log_index: 1, at: AT, caller: 'claude', title: 'Set a device', result: 'done' }
     const more = { next_cursor: 'x' }
     expect(shown([])).toEqual([['Nothing was changed.']])
@@ -70,7 +70,7 @@ describe('changes', () => {
     expect(shown([], more)).toEqual([[`No change ${further}`]])
   })
 
-  it('are asked for until there are as many as wanted, however many calls between them changed nothing', async () => {
+  it('fetches page after page until the limit is reached, including pages without a change', async () => {
     const pages = [page([], { next_cursor: 'a' }), page(['one'], { next_cursor: 'b' }), page(['two', 'three'])]
     const asked: JsonObject[] = []
     const answering = async (wanted: JsonObject): Promise<CallResultView | undefined> => {
@@ -87,7 +87,7 @@ describe('changes', () => {
     ])
   })
 
-  it('are searched for a limited time, and a refusal of the gateway is passed on', async () => {
+  it('stops after twenty pages, and returns a refusal of the gateway', async () => {
     let questions = 0
     const endless = async (): Promise<CallResultView> => page([], { next_cursor: String(++questions) })
     expect(await collectChanges(endless, { limit: 5 })).toEqual(page([], { next_cursor: '20' }))

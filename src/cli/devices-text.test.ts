@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { formatFailedDeviceCall } from './devices-text.ts'
 
-describe('a device that is not there', () => {
-  it('is looked for with a command, not with a tool', () => {
+describe('the message about an unknown device', () => {
+  it('refers to a command of the CLI, not to a tool', () => {
     const error = { code: 'unknown_device', message: 'There is no device "nope". devices.list says which there are.' }
     const view = { outcome: 'error', traceId: 't', structured: { ok: false, error } } as const
     expect(formatFailedDeviceCall(view)).toMatchObject({

@@ -20,12 +20,12 @@ async function broken(): Promise<readonly string[]> {
   return findings.filter(({ level }) => level === 'fail').map(({ about, sentence }) => `${about}: ${sentence}`)
 }
 
-describe('doctor, while no gateway runs', () => {
-  it('finds nothing broken in a directory that is new', async () => {
+describe('doctor without a running gateway', () => {
+  it('finds no problem in a new data directory', async () => {
     expect(await broken()).toEqual([])
   })
 
-  it('names what the next start will refuse', async () => {
+  it('reports files that would prevent the next start', async () => {
     const { lock, ownerToken: token, database: path } = resolveDataDirectory(root)
     writeFileSync(lock, 'not what a gateway makes, and long enough to be looked at')
     expect(await broken()).toEqual([

@@ -9,7 +9,7 @@ function closing(...levels: readonly ('ok' | 'warn' | 'fail')[]): readonly unkno
 }
 
 describe('doctor', () => {
-  it('says that all is well only when nothing is marked', () => {
+  it('prints "All is well." only when no check warns or fails', () => {
     expect(closing('ok', 'ok')).toEqual(['All is well.', 0])
     expect(closing('ok', 'warn')).toEqual(['Nothing is broken; what is marked ! may need you.', 0])
     expect(closing('warn', 'fail')).toEqual(['Something is wrong (✗).', 5])

@@ -64,18 +64,18 @@ async function shownBy(): Promise<readonly (string | undefined)[] | string> {
   return answer.ok ? credentials : answer.fault.message
 }
 
-describe('a command with a token', () => {
-  it('shows it to the gateway that wrote the note', async () => {
+describe('a CLI command with a token', () => {
+  it('sends the token to the gateway that wrote the gateway file', async () => {
     expect(await shownBy()).toEqual([`Bearer ${AGENT}`])
   })
 
-  it('is not sent to the address in a note that another program wrote', async () => {
+  it('withholds the token from the address in a gateway file that another program wrote', async () => {
     writeFileSync(resolveDataDirectory(root).gateway, JSON.stringify({ url, pid: process.pid, version: '1' }))
     expect(await shownBy()).toContain('was not written by that gateway')
     expect(credentials).toEqual([])
   })
 
-  it('shows nothing where the owner’s token, which authenticates the note, was moved away', async () => {
+  it('withholds the token when the owner’s token, which authenticates the gateway file, is missing', async () => {
     writeFileSync(resolveDataDirectory(root).gateway, JSON.stringify({ url, pid: process.pid, version: '1' }))
     rmSync(resolveDataDirectory(root).ownerToken)
     expect(await shownBy()).toContain(`Nothing proves that ${url} is the gateway`)
@@ -86,13 +86,13 @@ describe('a command with a token', () => {
     ['that does not answer a challenge', undefined],
     ['that has another token', { token: AGENT }],
     ['that passes the challenge on to the gateway at another address', { token: OWNER, url: 'http://127.0.0.1:9' }],
-  ])('shows nothing to a program %s, with the address and the number of a gateway that is gone', async (_, other) => {
+  ])('withholds the token from a program %s, on the address and process id of a stopped gateway', async (_, other) => {
     prover = other
     expect(await shownBy()).toContain(`What answers at ${url} is not the gateway of ${root}`)
     expect(credentials).toEqual([])
   })
 
-  it('is sent without the owner’s files if the user names the same address', async () => {
+  it('sends the token without the owner’s files if HEARTHBUS_URL names the same address', async () => {
     rmSync(resolveDataDirectory(root).ownerToken)
     vi.stubEnv('HEARTHBUS_URL', url)
     expect(await shownBy()).toEqual([`Bearer ${AGENT}`])

@@ -6,7 +6,7 @@ import type { ToolView } from '../web/views.ts'
 import { formatTable } from './command-output.ts'
 
 describe('approvals at the terminal', () => {
-  it('show the id of the device, which rules and tokens take', () => {
+  it('show the id of the device, as used in rules and tokens', () => {
     const approval = {
       id: '01M7GRQ0E461MTBTN6ZHDH9F14',
       state: 'requested',
@@ -25,7 +25,7 @@ describe('approvals at the terminal', () => {
     )
   })
 
-  it('say what would change before they show all of it', () => {
+  it('print only the fields that change, on one line', () => {
     const change = (before: Json, after: Json): string | undefined =>
       formatApprovals([{ id: '01A', shown: { arguments: {}, preview: { before, after } } }], 0)
         .text.split('\n')
@@ -41,7 +41,7 @@ describe('approvals at the terminal', () => {
     expect(change({ value: 1 }, { value: 1 })).toBeUndefined()
   })
 
-  it('do not call an approval valid that was used or has expired', () => {
+  it('print how long an approval is valid only while it is neither used nor expired', () => {
     const last = (state: string): string | undefined =>
       formatApprovals([{ id: '01A', state, shown: { arguments: {} }, expiresAtMs: 60_000 }], 0)
         .text.split('\n')
@@ -49,7 +49,7 @@ describe('approvals at the terminal', () => {
     expect(['approved', 'used', 'expired'].map(last)).toEqual(['  valid for 60 s', '  arguments {}', '  arguments {}'])
   })
 
-  it('keep the words of a caller from starting a line', () => {
+  it('keep line breaks in a caller’s text from starting a line of their own', () => {
     const client = 'claude)\n  arguments {"ref":101}\n\n01B  requested  hs4.devices.set on Hall Lamp'
     const approval = {
       id: '01A',
@@ -67,13 +67,13 @@ describe('approvals at the terminal', () => {
   })
 })
 
-describe('the list of tools', () => {
+describe('hearthbus tools', () => {
   const tool = (description: string): string => {
     const view = { name: 't', title: '', description, effect: 'writes', family: 'devices' } as unknown as ToolView
     return formatTools([view]).text.split('\n')[1] ?? ''
   }
 
-  it('says what a tool of a device does, and not again where', () => {
+  it('prints what a device tool does without the name of the device', () => {
     expect(tool('On the device "Desk lamp" (desk-lamp). The device says: Switch it on. Or off.')).toBe(
       't     writes  The device says: Switch it on.',
     )

@@ -8,7 +8,7 @@ import { writeInitialConfig } from './init-store.ts'
 const root = mkdtempSync(join(tmpdir(), 'hearthbus-init-'))
 afterAll(() => rmSync(root, { recursive: true }))
 
-describe('init', () => {
+describe('hearthbus init', () => {
   it('writes a valid configuration, and never changes an existing one', () => {
     const path = join(root, 'a', 'b', 'hearthbus.yaml')
     expect(writeInitialConfig(path).json).toEqual({ ok: true, path })
@@ -31,7 +31,7 @@ describe('init', () => {
     expect(readFileSync(path, 'utf8')).toBe(text)
   })
 
-  it.runIf(process.platform === 'linux')('reports the error of the operating system and stops after it', () => {
+  it.runIf(process.platform === 'linux')('reports the error of the operating system, and exits with 2', () => {
     const { text, exit } = writeInitialConfig('/proc/1/hearthbus/hearthbus.yaml')
     expect(text).toMatch(/^\/proc\/1\/hearthbus\/hearthbus\.yaml cannot be written: (?:ENOENT|EACCES|EPERM)/)
     expect(exit).toBe(2)

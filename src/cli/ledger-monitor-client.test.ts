@@ -28,7 +28,7 @@ afterEach(() => {
   server.close()
 })
 
-it('reads a published file, knows one that is not there, and cuts off one that never ends', async () => {
+it('the ledger monitor reads a published file, detects a missing one, and aborts an endless one', async () => {
   const read = createHttpPublishedFileReader(`http://127.0.0.1:${(server.address() as AddressInfo).port}/log`)
   expect(Buffer.from((await read('checkpoint')) ?? []).toString()).toBe('a checkpoint')
   expect(await read('tile/0/001')).toBeUndefined()

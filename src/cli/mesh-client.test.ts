@@ -26,8 +26,8 @@ function community(names: Readonly<Record<string, string>>): Pick<Community, 'me
   return { members: new Map(members) }
 }
 
-describe('members called by a name', () => {
-  it('are found by id or by name', () => {
+describe('mesh members looked up by name', () => {
+  it('are found by node id or by name, and an unknown name finds none', () => {
     const house = community({ [ATTIC]: 'attic', [CELLAR]: 'cellar' })
     expect([findMemberIds(house, CELLAR), findMemberIds(house, 'attic'), findMemberIds(house, 'shed')]).toEqual([
       [CELLAR],
@@ -40,18 +40,18 @@ describe('members called by a name', () => {
     expect(findMemberIds(community({ [ATTIC]: 'attic', [GUEST]: 'attic' }), 'attic')).toEqual([ATTIC, GUEST])
   })
 
-  it('are not those that took another node’s id for a name', () => {
+  it('are found by node id even if another node uses that id as its name', () => {
     expect(findMemberIds(community({ [GUEST]: CELLAR, [CELLAR]: 'cellar' }), CELLAR)).toEqual([CELLAR])
   })
 })
 
-describe('founding and inviting', () => {
+describe('hearthbus mesh init and invite', () => {
   const HINT = 'Set mesh.enabled in the configuration, or it has no effect.'
 
   it.each([
     ['', true],
     ['mesh: { enabled: true }', false],
-  ])('with the configuration %j say that nothing listens: %s', async (written, isSaid) => {
+  ])('with the configuration %j warn that mesh.enabled is not set: %s', async (written, isSaid) => {
     const config = readConfig('inline', written)
     if (!config.ok) throw new Error('the configuration is wrong')
     const dataRoot = mkdtempSync(join(tmpdir(), 'hearthbus-mesh-client-'))
@@ -62,7 +62,7 @@ describe('founding and inviting', () => {
   })
 })
 
-describe('leaving', () => {
+describe('hearthbus mesh leave', () => {
   const LEAVE = { abandon: false }
 
   it('is suggested to a node that founded a community by mistake, and lets it found or join another', async () => {

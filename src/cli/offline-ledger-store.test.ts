@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true }))
 
-describe('ledger files', () => {
+describe('offline ledger files', () => {
   it.each(['log', 'guard', 'runtime'])('of a newer program are reported as such: %s', async (room) => {
     const config = readConfig('inline', '')
     if (!config.ok) throw new Error('an empty configuration is one')

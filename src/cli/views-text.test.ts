@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest'
 import type { ToolView } from '../web/views.ts'
 import { formatMeasurementHistory, formatToolDetails } from './views-text.ts'
 
-describe('what was measured', () => {
+describe('hearthbus history', () => {
   const series = [
     { id: 'ebus/zone-1/current_temp_c', atMs: [0, 60_000], values: [20.5, 21] },
     { id: 'ebus/boiler/water_pressure_bar', atMs: [60_000], values: [1.5] },
     { id: 'homeseer/4711', atMs: [60_000], values: [19] },
   ]
 
-  it('is shown with the unit that its name contains', () => {
+  it('is printed with the unit that the series name contains', () => {
     const rows = formatMeasurementHistory(series, [], 120_000).text.split('\n').slice(1)
     expect(rows.map((row) => row.split(/ {2,}/))).toEqual([
       ['ebus/zone-1/current_temp_c', '21 °C', '20.5 … 21 °C', '2', '60 s ago'],
@@ -19,7 +19,7 @@ describe('what was measured', () => {
     ])
   })
 
-  it('is shown to the hundredth, and whole in JSON', () => {
+  it('is rounded to two decimals in text, and exact in JSON', () => {
     const fine = [{ id: 'ebus/zone-1/current_temp_c', atMs: [0, 60_000], values: [19.998, 20.28151] }]
     const { text, json } = formatMeasurementHistory(fine, [], 60_000)
     expect(text.split('\n')[1]?.split(/ {2,}/).slice(1, 3)).toEqual(['20.28 °C', '20 … 20.28 °C'])
@@ -36,8 +36,8 @@ describe('what was measured', () => {
   })
 })
 
-describe('one tool', () => {
-  it('is shown with the members of its arguments', () => {
+describe('hearthbus tools with a name', () => {
+  it('shows the members of the tool’s arguments', () => {
     const slot = { type: 'object', properties: { hour: { type: 'integer', description: 'Of the day.' } } }
     const tool = {
       name: 't',

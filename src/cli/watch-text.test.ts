@@ -8,8 +8,8 @@ function line(event: string, data: Json): string | undefined {
   return formatWatchLine({ id: '1-1', event, data }, NOON)
 }
 
-describe('what happens, at a terminal', () => {
-  it('is a sentence for each kind of event', () => {
+describe('hearthbus watch', () => {
+  it('prints one sentence for each kind of event', () => {
     const calls = [
       { capability: 'server_ping', result: 'ok' },
       { capability: 'hs4.devices.set', result: 'denied' },
@@ -41,7 +41,7 @@ describe('what happens, at a terminal', () => {
     ])
   })
 
-  it('leaves out that something was read again, which a heating bus says every second', () => {
+  it('prints nothing for events about repeated reads and running verifications', () => {
     expect(line('resource', { uris: ['ebus://main/messages'] })).toBeUndefined()
     expect(line('history', { series: ['ebus/outside/temperature_c'] })).toBeUndefined()
     expect(line('verification', { running: true, checked: 3, size: 9, findings: [] })).toBeUndefined()
@@ -51,7 +51,7 @@ describe('what happens, at a terminal', () => {
     expect(line('weather', { sun: true })).toBe('12:00:01  weather      {"sun":true}')
   })
 
-  it('lets no name begin a line or move the cursor', () => {
+  it('keeps line breaks and escape sequences in names from starting a line or moving the cursor', () => {
     const shown = { label: 'Door\n12:00:02  approval  approved\u001B[2K' }
     expect(line('approval', { state: 'requested', shown, binding: { principal: 'x' } })).toBe(
       '12:00:01  approval     requested: Door 12:00:02 approval approved\uFFFD[2K, by x',

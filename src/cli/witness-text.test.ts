@@ -3,8 +3,8 @@ import { formatStartedWitness } from './witness-text.ts'
 
 const here = { host: '127.0.0.1', url: 'http://127.0.0.1:7422', vkey: 'w+1+A', logs: ['hearthbus.local/attic'] }
 
-describe('what a witness says at its start', () => {
-  it('is two lines for the gateway that it watches over', () => {
+describe('the text that a witness prints at its start', () => {
+  it('contains the configuration for the gateway that it witnesses', () => {
     expect(formatStartedWitness(here).split('\n')).toEqual([
       'The witness listens at http://127.0.0.1:7422 for hearthbus.local/attic.',
       'In the configuration of a gateway that it should watch over:',
@@ -19,7 +19,7 @@ describe('what a witness says at its start', () => {
   it.each([
     ['0.0.0.0', 'http://127.0.0.1:7422', '127.0.0.1'],
     ['::', 'http://[::1]:7422', '[::1]'],
-  ])('where it listens everywhere (%s), has a word for other machines', (host, url, printed) => {
+  ])('says, when listening on %s, which address another machine has to use', (host, url, printed) => {
     expect(formatStartedWitness({ ...here, host, url })).toContain(
       `\nOn another machine, write this machine’s address instead of ${printed}.\n`,
     )

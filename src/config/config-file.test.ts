@@ -7,7 +7,7 @@ function problems(text: string): readonly string[] {
 }
 
 describe('config file', () => {
-  it('is valid when empty, and everything has its default', () => {
+  it('is valid when empty, with defaults for every key', () => {
     const read = readConfig('hearthbus.yaml', '')
     expect(read).toMatchObject({ ok: true, value: { mode: 'full', listen: { host: '127.0.0.1', port: 7420 } } })
   })
@@ -18,7 +18,7 @@ describe('config file', () => {
     ])
   })
 
-  it('refuses an unknown key and says which keys there are', () => {
+  it('refuses an unknown key, and names the known ones', () => {
     expect(problems('bus:\n  preferLocal: true\n  prefer: x\n')).toEqual([
       'hearthbus.yaml:3: bus.prefer: no such key; known here: preferLocal, localLoadThreshold, freshnessSeconds, strategy, hedge',
     ])
@@ -31,7 +31,7 @@ describe('config file', () => {
   })
 
   // A timer of more than 24 days rings a thousand times a second.
-  it('refuses a time that no timer takes', () => {
+  it('refuses an interval that is longer than 604,800 seconds', () => {
     const never =
       'ledger: { checkpointSeconds: 3000000 }\nhomeseer: { push: { pollSeconds: 3000000, resyncSeconds: 3000000 } }\n'
     expect(problems(never)).toEqual([
@@ -56,7 +56,7 @@ describe('config file', () => {
     expect(problems('mode: full\nmode: readonly\n')[0]).toContain('hearthbus.yaml:2')
   })
 
-  it('refuses a rule about nothing, one that trusts everything, and one whose star would match nothing', () => {
+  it('refuses a rule without tool or target, one that trusts every tool, and a `*` before the end', () => {
     expect(problems('guard:\n  rules:\n    - says: forbid\n')).toEqual([
       'hearthbus.yaml:3: guard.rules.0: a rule names a tool or a target',
     ])
@@ -70,14 +70,17 @@ describe('config file', () => {
   })
 
   // The guard knows devices by their ids, so this rule would forbid nothing.
-  it.each(['Hall Lamp (Hall, Ground)', 'Lock', 'Hall*'])('refuses a rule about a device called %j', (target) => {
-    expect(problems(`guard:\n  rules:\n    - { target: "${target}", says: forbid }\n`)).toEqual([
-      'hearthbus.yaml:3: guard.rules.0.target: the id of a device, such as homeseer:ref:141 or device:desk-lamp (hearthbus approvals shows it), not its name; `*` may only stand at its end',
-    ])
-  })
+  it.each(['Hall Lamp (Hall, Ground)', 'Lock', 'Hall*'])(
+    'refuses a rule whose target is the device name %j instead of an id',
+    (target) => {
+      expect(problems(`guard:\n  rules:\n    - { target: "${target}", says: forbid }\n`)).toEqual([
+        'hearthbus.yaml:3: guard.rules.0.target: the id of a device, such as homeseer:ref:141 or device:desk-lamp (hearthbus approvals shows it), not its name; `*` may only stand at its end',
+      ])
+    },
+  )
 
   it.each(['homeseer:ref:141', 'homeseer:event:Evening/Good Night', 'device:desk-lamp', 'ebus:main:*', '*'])(
-    'takes a rule about %j',
+    'accepts a rule with the target %j',
     (target) => {
       expect(problems(`guard:\n  rules:\n    - { target: "${target}", says: forbid }\n`)).toEqual([])
     },
@@ -89,7 +92,7 @@ describe('config file', () => {
     ])
   })
 
-  it('refuses two listeners at one place, whose second would find the port taken by the first', () => {
+  it('refuses two listeners with the same host and port', () => {
     expect(problems('listen: { port: 7500 }\nmesh:\n  enabled: true\n  port: 7500\n')).toEqual([
       'hearthbus.yaml:4: mesh.port: listen.port is 7500 as well. Each listener needs a port of its own.',
     ])

@@ -5,7 +5,7 @@ const complaints = (section: unknown): readonly string[] =>
   devicesConfigSchema.safeParse(section).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
 
 describe('the devices section', () => {
-  it('is off, and sends devices nowhere, unless told otherwise', () => {
+  it('disables devices and allows no URL by default', () => {
     expect(devicesConfigSchema.parse({})).toMatchObject({
       enabled: false,
       urls: [],
@@ -14,7 +14,7 @@ describe('the devices section', () => {
     })
   })
 
-  it('takes no transport that is not there', () => {
+  it('refuses a transport that is not configured, and MQTT port 8883', () => {
     expect(complaints({ transport: 'mqtt', mqtt: { enabled: false } })).toEqual([
       'transport: mqtt needs devices.mqtt.enabled',
     ])
@@ -24,7 +24,7 @@ describe('the devices section', () => {
     ])
   })
 
-  it('takes only addresses that mean one thing', () => {
+  it('refuses URL rules that are ambiguous or whose wildcard is too wide', () => {
     expect(
       complaints({ urls: ['https://files.example.org/', 'http://192.168.1.9:80/x', 'https://*.example.org/'] }),
     ).toEqual([])
@@ -39,7 +39,7 @@ describe('the devices section', () => {
       expect(complaints({ urls: [url] })).toHaveLength(1)
   })
 
-  it('takes topics with one device in them', () => {
+  it('accepts broker topics with exactly one device placeholder', () => {
     const broker = { url: 'mqtt://broker:1883', endpoint: '192.168.1.2:1883' }
     expect(complaints({ broker })).toEqual([])
     expect(complaints({ broker: { ...broker, uplink: 'devices/up/#' } })).toHaveLength(1)

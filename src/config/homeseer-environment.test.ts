@@ -24,12 +24,12 @@ function refusal(environment: Record<string, string>): string {
   return result.ok ? 'accepted' : result.fault.map(formatConfigProblem).join('; ')
 }
 
-describe('the contract’s environment', () => {
-  it('leaves the file alone when nothing is set', () => {
+describe('HS4_ and MCP_ environment variables', () => {
+  it('leave the configuration unchanged when none is set', () => {
     expect(read({ HS4_USER: '', PATH: '/bin' })).toBe(config)
   })
 
-  it('overrides the file, key by key', () => {
+  it('override single keys of the configuration file', () => {
     const { homeseer, listen, logLevel } = read({
       HS4_BASE_URL: 'http://me:secret@192.0.2.9:8080/?user=a&pass=b',
       HS4_SAFE_MODE: 'read_only',
@@ -53,7 +53,7 @@ describe('the contract’s environment', () => {
     expect([listen.port, logLevel]).toEqual([7_500, 'debug'])
   })
 
-  it('lifts a restriction only with an asterisk', () => {
+  it('lift an allow list only with an asterisk, and are refused when malformed', () => {
     expect(read({ HS4_ALLOWED_DEVICE_REFS: '*' }).homeseer.allow.devices).toBeUndefined()
     expect(refusal({ HS4_ALLOWED_DEVICE_REFS: ',,' })).toContain('nothing but commas')
     expect(refusal({ HS4_ALLOWED_DEVICE_REFS: 'kitchen' })).toContain('HS4_ALLOWED_DEVICE_REFS')
@@ -79,12 +79,12 @@ describe('the contract’s environment', () => {
     ['HS4_CHANGE_TOKEN_MAX_ENTRIES', '99'],
     ['HS4_SAFEMODE', 'read_only'],
     ['HS4_FAVOURITE_COLOUR', 'blue'],
-  ])('refuses to start with %s=%s, by name', (name, value) => {
+  ])('refuse the start with %s=%s, and name the variable', (name, value) => {
     expect(refusal({ [name]: value })).toContain(`environment: ${name}: `)
     expect(refusal({ [name]: value })).not.toContain('hunter2')
   })
 
-  it('takes the original’s token as an agent’s, by its hash, and locks the door with it', () => {
+  it('MCP_HTTP_AUTH_TOKEN is stored as a hash and turns anonymous access off', () => {
     const { listen } = read({ MCP_HTTP_AUTH_TOKEN: 'replace-me' })
     // printf %s replace-me | sha256sum
     expect(listen.tokenHash).toBe('1df4b07d05b9b3b1115b4b6b22af319a2f99564a2fa2573a34896063c7513c10')
@@ -92,18 +92,18 @@ describe('the contract’s environment', () => {
     expect(refusal({ MCP_HTTP_AUTH_TOKEN: 'has blanks in it' })).toContain('MCP_HTTP_AUTH_TOKEN')
   })
 
-  it('says which name may be meant', () => {
+  it('suggest the right name for a misspelt variable', () => {
     expect(refusal({ HS4_SAFEMODE: 'read_only' })).toContain('is HS4_SAFE_MODE meant?')
     expect(refusal({ MCP_TIMEOUT: '1', HS3_X: '1' })).toBe('accepted')
   })
 
-  it('keeps the listener on this machine when told to', () => {
+  it('MCP_HTTP_ALLOW_NON_LOOPBACK=no refuses a listener on 0.0.0.0', () => {
     expect(refusal({ MCP_HTTP_ALLOW_NON_LOOPBACK: 'no' })).toBe('accepted')
     expect(refusal({ MCP_HTTP_ALLOW_NON_LOOPBACK: 'no', MCP_HTTP_HOST: '0.0.0.0' })).toContain('listen.host is 0.0.0.0')
     expect(refusal({ MCP_HTTP_ALLOW_NON_LOOPBACK: 'yes', MCP_HTTP_HOST: '0.0.0.0' })).toBe('accepted')
   })
 
-  it('notes what has no effect, and keeps quiet about what holds anyway', () => {
+  it('without effect are reported, unless the gateway already behaves as they ask', () => {
     const without = {
       MCP_TRANSPORT: 'http',
       MCP_HTTP_ACCEPT_MODE: 'compat',
@@ -128,7 +128,7 @@ describe('the contract’s environment', () => {
     expect(read(holds)).toBe(config)
   })
 
-  it('is in the documentation, variable by variable', () => {
+  it('are all listed in docs/protocols/homeseer.md', () => {
     const document = readFileSync(new URL('../../docs/protocols/homeseer.md', import.meta.url), 'utf8')
     const rows = document.split('\n').filter((line) => /^\| `(HS4|MCP)_/.test(line))
     for (const [name, key] of CONFIG_KEY_BY_VARIABLE)
@@ -138,14 +138,14 @@ describe('the contract’s environment', () => {
     expect(rows).toHaveLength(CONFIG_KEY_BY_VARIABLE.size + UNSUPPORTED_VARIABLE_NAMES.length + 1)
   })
 
-  it('counts without any file, too', () => {
+  it('apply without any configuration file', () => {
     const nowhere = { XDG_CONFIG_HOME: '/nonexistent' }
     const found = loadConfig(undefined, { ...nowhere, HS4_BASE_URL: 'http://192.0.2.5/' }, '/nonexistent')
     expect(found.ok && found.value.config.homeseer.url).toBe('http://192.0.2.5')
     expect(loadConfig(undefined, { ...nowhere, HS4_SAFE_MODE: 'readonly' }, '/nonexistent').ok).toBe(false)
   })
 
-  it('takes the older spelling of the ticket rule, and the contract’s over it', () => {
+  it('accept HS4_REQUIRE_CHANGE_TICKET, and HS4_ADMIN_REQUIRE_CHANGE_TICKET overrides it', () => {
     expect(read({ HS4_REQUIRE_CHANGE_TICKET: 'false' }).homeseer.admin.requireChangeTicket).toBe(false)
     const both = { HS4_REQUIRE_CHANGE_TICKET: 'false', HS4_ADMIN_REQUIRE_CHANGE_TICKET: 'true' }
     expect(read(both).homeseer.admin.requireChangeTicket).toBe(true)

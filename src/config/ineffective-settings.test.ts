@@ -8,7 +8,7 @@ function idle(yaml: string, folders: readonly string[] = []): readonly string[] 
   return listIneffectiveSettings(config.value, (path) => folders.includes(path))
 }
 
-describe('settings that do nothing', () => {
+describe('settings without effect', () => {
   it.each([
     ['homeseer: { user: ada, password: x }', 'homeseer.user, homeseer.password do nothing without homeseer.url'],
     ['mesh: { nats: { servers: ["nats://192.0.2.1:4222"] } }', 'mesh.nats does nothing without mesh.enabled'],
@@ -19,7 +19,7 @@ describe('settings that do nothing', () => {
       'models: { endpoints: [{ url: "http://192.0.2.1:8080/v1" }] }',
       'models.endpoints: http://192.0.2.1:8080/v1 is given neither chat nor embed models, so it offers nothing',
     ],
-  ])('are named: %s', (yaml, sentence) => {
+  ])('are reported: %s', (yaml, sentence) => {
     expect(idle(yaml)).toEqual([sentence])
   })
 
@@ -30,7 +30,7 @@ describe('settings that do nothing', () => {
     'mesh: { enabled: true, nats: { servers: ["nats://192.0.2.1:4222"] } }',
     'skills: { roots: [/here] }',
     'models: { endpoints: [{ url: "http://192.0.2.1:8080/v1", chat: [big] }] }',
-  ])('are none of these: %j', (yaml) => {
+  ])('do not include: %j', (yaml) => {
     expect(idle(yaml, ['/here'])).toEqual([])
   })
 })

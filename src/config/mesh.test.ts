@@ -7,16 +7,16 @@ function problems(...lines: readonly string[]): readonly string[] {
 }
 
 describe('mesh.signatures', () => {
-  it('may be none where nodes reach each other directly', () => {
+  it('may be none without a broker', () => {
     expect(problems('signatures: none')).toEqual([])
   })
 
-  it('may be none over a broker that is sealed, or here, and knows its users by key', () => {
+  it('may be none over a NATS server with TLS or on this machine, if nodes log in by key', () => {
     for (const server of ['tls://nats.example:4222', 'nats://127.0.0.1:4222', 'localhost', 'nats://[::1]:4222'])
       expect(problems('signatures: none', `nats: { nkey: true, servers: ["${server}"] }`)).toEqual([])
   })
 
-  it('is refused as none over any other broker', () => {
+  it('is refused as none over any other NATS server', () => {
     const refusal = expect.stringContaining('mesh.signatures: `none` over NATS needs mesh.nats.nkey')
     for (const nats of [
       '{ servers: ["tls://nats.example:4222"] }',

@@ -5,14 +5,14 @@ const complaints = (section: unknown): readonly string[] =>
   notifyConfigSchema.safeParse(section).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
 
 describe('the notify section', () => {
-  it('notifies nobody by default, and includes no names by default', () => {
+  it('has no destination by default, and leaves out names by default', () => {
     expect(notifyConfigSchema.parse(undefined)).toEqual([])
     expect(notifyConfigSchema.parse([{ url: 'https://hooks.example/k3x9' }])).toEqual([
       { url: 'https://hooks.example/k3x9', format: 'json', names: false },
     ])
   })
 
-  it('takes no login in an address, and does not repeat it', () => {
+  it('refuses a URL with user and password, and does not repeat them in the message', () => {
     const sentence = 'without user and password in it: tokenVariable names what holds a token'
     expect(complaints([{ url: 'https://anna:hunter2@ntfy.example/home' }])).toEqual([`0.url: ${sentence}`])
     expect(complaints([{ url: 'https://ntfy.example/home', link: 'http://anna@home.example' }])).toEqual([
@@ -20,12 +20,12 @@ describe('the notify section', () => {
     ])
   })
 
-  it('takes only what a POST can go to', () => {
+  it('accepts only HTTP URLs', () => {
     for (const url of ['ntfy.example/home', 'file:///etc/passwd', 'mailto:anna@example.org', ''])
       expect(complaints([{ url }])).toEqual(['0.url: Invalid URL'])
   })
 
-  it('takes the name of a variable, and no token', () => {
+  it('accepts the name of an environment variable for the token, not the token itself', () => {
     expect(complaints([{ url: 'https://ntfy.example/home', tokenVariable: 'tk_AgQdq7mVBoFD37zQ' }])).toEqual([
       '0.tokenVariable: the name of an environment variable',
     ])

@@ -13,8 +13,8 @@ const config = (ports: { port?: number; mqtt?: { port?: number; udpPort?: number
   devicesConfigSchema.parse({ enabled: true, host: HOST, ...ports })
 const failure = (opening: Promise<unknown>) => opening.then(() => undefined).catch((error: unknown) => error)
 
-describe('what an owner is told about a port that cannot be had', () => {
-  it('names the key of the UDP port', async () => {
+describe('the message about a device port that cannot be opened', () => {
+  it('names devices.mqtt.udpPort for a UDP port in use', async () => {
     const somebody = createSocket('udp4').bind(0, HOST)
     await once(somebody, 'listening')
     const { port } = somebody.address()
@@ -25,7 +25,7 @@ describe('what an owner is told about a port that cannot be had', () => {
     somebody.close()
   })
 
-  it('names the key of the TCP port', async () => {
+  it('names devices.mqtt.port or devices.port for a TCP port in use', async () => {
     const somebody = createServer()
     const port = await listenLocally(somebody)
     const mqtt = { host: HOST, port, acceptor: { attach: () => expect.unreachable() }, udp: undefined }
@@ -39,7 +39,7 @@ describe('what an owner is told about a port that cannot be had', () => {
     somebody.close()
   })
 
-  it('explains what the system forbids, and shows other errors unchanged', () => {
+  it('explains a port that only root may use, and quotes other errors', () => {
     const forbidden = Object.assign(new Error('listen EACCES'), { code: 'EACCES', syscall: 'listen', port: 80 })
     expect(explainDeviceListenFault(forbidden, config({ port: 80 }))).toBe(
       'Port 80 may only be used by root. Set devices.port to one above 1023.',

@@ -17,8 +17,8 @@ const WELL: BusStatus = {
 
 const SPEAKING = { adapter: 'enh:a:1', readOnly: false, hasRegulator: true }
 
-describe('advice', () => {
-  it('is not given where nothing needs doing', () => {
+describe('advice on the bus status', () => {
+  it('is not given for a bus that works', () => {
     expect(adviseOnBusStatus(WELL, SPEAKING)).toBeUndefined()
   })
 
@@ -39,13 +39,13 @@ describe('advice', () => {
   })
 
   it.each(['listening', 'probing', 'none-free', 'not-ours'] as const)(
-    'is not given about an address (%s) that is never used',
+    'is not given about the source address state %s on a read-only bus',
     (source) => {
       expect(adviseOnBusStatus({ ...WELL, source }, { ...SPEAKING, readOnly: true })).toBeUndefined()
     },
   )
 
-  it('says that no device has answered yet', () => {
+  it('says that no regulator has answered yet', () => {
     expect(adviseOnBusStatus(WELL, { ...SPEAKING, hasRegulator: false })).toContain('No regulator has answered yet')
   })
 })

@@ -103,7 +103,7 @@ describe('boiler', () => {
       response: fromHex(answer),
     })
 
-  it('reports its errors, and nothing that was not read', () => {
+  it('lists its current errors, and omits lists that were not read', () => {
     const heating = house()
     identify(heating, 0x08, 'BAI00')
     expect(complaints(heating)).not.toHaveProperty('current_errors')
@@ -114,7 +114,7 @@ describe('boiler', () => {
     expect(complaints(heating)).toMatchObject({ current_errors: [] })
   })
 
-  it('is asked for its complaints', () => {
+  it('has its errors and service messages in the read plan', () => {
     const heating = house()
     identify(heating, 0x08, 'BAI00')
     const keys = planReads(heating.topology, heating.shadow, AT).map(({ key }) => key)
@@ -126,7 +126,7 @@ describe('boiler', () => {
     ['there is a value', 'b004', false],
     ['the register is not there', '', true],
     ['no value can be read', 'ff', true],
-  ])('is asked for the stand-in only of a register without a value: %s', (_, answer, asked) => {
+  ])('has the substitute register read only if the first has no value: %s', (_, answer, asked) => {
     const heating = house()
     identify(heating, 0x08, 'BAI00')
     const tell = (question: string, response: string): void =>
@@ -153,7 +153,7 @@ const zone = (
   }
 
 describe('zones', () => {
-  it('are null until they were read, and empty when there are none', () => {
+  it('are null before they are read, and empty if there are none', () => {
     expect(data(installation(), 'zones')).toBeNull()
     const none = installation()
     overhear(none, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
@@ -175,7 +175,7 @@ describe('zones', () => {
     expect(zone(heating).config).toMatchObject(config)
   })
 
-  it('want what the regulator says now, and say what makes it so', () => {
+  it('have the target temperature that the regulator applies, and name its cause', () => {
     const settings = [
       [ZONE_REGISTERS.operatingMode, '0100'],
       [ZONE_REGISTERS.specialFunction, '00'],
@@ -225,7 +225,7 @@ describe('zones', () => {
     })
   })
 
-  it('have the longer of their names, and one where they have none', () => {
+  it('have the longer of their two names, or a number if they have none', () => {
     expect(zone(house()).name).toBe('Zone 1')
     expect(zone(house([ZONE_REGISTERS.name, '426174680000'])).name).toBe('Bath')
     const long = house(
@@ -236,7 +236,7 @@ describe('zones', () => {
     expect(zone(long).name).toBe('Living room')
   })
 
-  it('take their temperature from the thermostat they listen to when they have none', () => {
+  it('without a sensor show the temperature of the thermostat that they are mapped to', () => {
     const heating = house(
       [ZONE_REGISTERS.roomTemperature, 'ffffff7f'],
       [ZONE_REGISTERS.sensorMapping, '0100'],
@@ -247,7 +247,7 @@ describe('zones', () => {
     expect(fields.get('zone-1.state.current_temp_c')).toMatchObject({ source: 'passive', atMs: AT })
   })
 
-  it('are heated by the circuit of their mapping, unless that is the number of a thermostat only', () => {
+  it('are heated by the mapped circuit, unless the mapping can only mean a thermostat', () => {
     const pairing = (...more: readonly (readonly [RegulatorRegister, string, number?])[]): unknown =>
       (data(house(...more), 'zones') as unknown as { config: JsonObject }[]).map(({ config }) => [
         config['associated_circuit'],
@@ -279,7 +279,7 @@ describe('zones', () => {
     ).toEqual([heated(1)])
   })
 
-  it('want the day temperature, or what counts now where that is not known', () => {
+  it('have the day setpoint as target, or the current setpoint while that is unknown', () => {
     expect(zone(house([ZONE_REGISTERS.currentSetpoint, '00008841'])).config).toMatchObject({ target_temp_c: 17 })
     expect(
       zone(house([ZONE_REGISTERS.currentSetpoint, '00008841'], [ZONE_REGISTERS.daySetpoint, '0000a841'])).config,
@@ -288,7 +288,7 @@ describe('zones', () => {
     })
   })
 
-  it('stay for two looks that do not find them', () => {
+  it('remain for two reads that do not find them', () => {
     const heating = house()
     for (const round of [1, 2]) overhear(heating, ZONE_REGISTERS.index, 'ff', 0, AT + round)
     expect(data(heating, 'zones')).toHaveLength(1)
@@ -298,7 +298,7 @@ describe('zones', () => {
 })
 
 describe('hot water', () => {
-  it('is null when it was not read for a quarter of an hour', () => {
+  it('is null 15 minutes after it was last read', () => {
     const heating = house(
       [HOT_WATER_REGISTERS.current, '00004842'],
       [HOT_WATER_REGISTERS.target, '00005c42'],
@@ -317,7 +317,7 @@ describe('circuits', () => {
     (data(heating, 'circuits') as never as readonly { managing_device: unknown }[])[0]?.managing_device
   const module_ = requireRemoteDeviceRegisters(0x0c)
 
-  it('belong to the function module only where nothing else is possible', () => {
+  it('are managed by the function module only where no other device is possible', () => {
     const withModule = [
       [SYSTEM_REGISTERS.systemScheme, '0100'],
       [module_.connected, '01'],
@@ -331,17 +331,17 @@ describe('circuits', () => {
     expect(owner(house(...withModule, [SYSTEM_REGISTERS.moduleConfiguration, '0300']))).toEqual({ role: 'UNKNOWN' })
   })
 
-  it('belong to the regulator where there is no module', () => {
+  it('are managed by the regulator without a function module', () => {
     const heating = house([module_.connected, '00'])
     identify(heating, 0x15, 'BASV2')
     expect(owner(heating)).toEqual({ role: 'REGULATOR', device_id: 'BASV2', address: 0x15 })
   })
 
-  it('have no known manager until the devices were read', () => {
+  it('have an unknown manager until the devices are identified', () => {
     expect(owner(house())).toEqual({ role: 'UNKNOWN' })
   })
 
-  it('count number 9 for hot water when its temperature can be true', () => {
+  it('count number 9 as hot water only if its flow temperature is plausible', () => {
     const types = (heating: HeatingInstallation): unknown =>
       (data(heating, 'circuits') as never as readonly { index: number; circuit_type: string }[]).map(
         ({ index, circuit_type }) => [index, circuit_type],
@@ -373,7 +373,7 @@ describe('function module', () => {
     expect(data(heating, 'fm5_mode')).toBe(mode)
   })
 
-  it('is absent when its slot is empty, and shows nothing of the sun', () => {
+  it('is absent when its slot is empty, with empty solar data', () => {
     const heating = house([module_.connected, '00'])
     expect(data(heating, 'fm5_mode')).toBe('ABSENT')
     expect(data(heating, 'solar')).toEqual({})
@@ -383,7 +383,7 @@ describe('function module', () => {
 })
 
 describe('energy', () => {
-  it('uses today’s broadcast for today, and nothing of yesterday’s', () => {
+  it('uses a broadcast for today once the date is known, and ignores yesterday’s', () => {
     const heating = house([SYSTEM_REGISTERS.gasHeatingTotal, 'd6010000'])
     const today = (): unknown =>
       (data(heating, 'energy_totals') as never as { gas: { climate: JsonObject } }).gas.climate
@@ -409,7 +409,7 @@ describe('energy', () => {
   const climate = (heating: HeatingInstallation, nowMs: number): JsonObject =>
     (data(heating, 'energy_totals', nowMs) as never as { gas: { climate: JsonObject } }).gas.climate
 
-  it('knows that a day has ended without being told again', () => {
+  it('asks for the new day after midnight by its own clock', () => {
     const heating = house([SYSTEM_REGISTERS.gasHeatingTotal, 'd6010000'])
     broadcast(heating, 0x16, '1001ffff04032534 00007a45')
     // Five to midnight.
@@ -429,7 +429,7 @@ describe('energy', () => {
     expect(climate(heating, AT - 86_400_000)).toMatchObject({ today: null })
   })
 
-  it('remembers devices over a restart, so that their values can be shown', () => {
+  it('restores known devices after a restart, so that their values can be shown', () => {
     const heating = house()
     identify(heating, 0x08, 'BAI00')
     hear(heating, {
@@ -443,7 +443,7 @@ describe('energy', () => {
     expect(field).toMatchObject({ source: 'cache', atMs: AT })
   })
 
-  it('calls old what the last run knew, inside the data and beside it', () => {
+  it('marks restored values as stale, both inside the data and in their metadata', () => {
     const heating = installation()
     heating.remember([
       { key: CLOCK_READ_KEY, payload: fromHex('0000 00 00 12 05 01 01 26'), atMs: AT },
@@ -458,8 +458,8 @@ describe('energy', () => {
   })
 })
 
-describe('what is overheard', () => {
-  it('counts as read, and a written value is no longer valid', () => {
+describe('overheard telegrams', () => {
+  it('update values as reads do, and writes invalidate them', () => {
     const heating = house([ZONE_REGISTERS.daySetpoint, '0000a841'])
     const key = toRegisterReadKey(0x15, ZONE_REGISTERS.daySetpoint)
     expect(heating.shadow.get(key)).toMatchObject({ source: 'passive', state: 'present' })
@@ -471,7 +471,7 @@ describe('what is overheard', () => {
     expect(heating.plane('zones', AT).fields.get('zone-1.config.target_temp_c')).toMatchObject({ invalidated: true })
   })
 
-  it('knows that the hours of a quick veto start it, in that zone', () => {
+  it('that write the quick veto duration invalidate the values of that zone', () => {
     const heating = house(
       [ZONE_REGISTERS.specialFunction, '00'],
       [ZONE_REGISTERS.quickVetoHours, '00004040'],
@@ -487,7 +487,7 @@ describe('what is overheard', () => {
     expect(fields.get('zone-1.config.target_temp_c')).toMatchObject({ invalidated: false })
   })
 
-  it('knows that a hot water slot with a temperature sets the hot water', () => {
+  it('that write a hot water slot with temperature invalidate the hot water setpoint', () => {
     const heating = house([HOT_WATER_REGISTERS.target, '00004842'])
     const hearTimer = (question: string, answer: string): void =>
       hear(heating, {
@@ -502,7 +502,7 @@ describe('what is overheard', () => {
     expect(heating.shadow.get(toTimerReadKey(0x15, [0xa5, 0xff, 2, 0, 0]))).toMatchObject({ state: 'invalidated' })
   })
 
-  it('is only recorded when the owner wants no more', () => {
+  it('update no values when the configuration disables it', () => {
     const deaf = installation({ observe_first_enabled: false })
     overhear(deaf, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
     expect(deaf.shadow.size).toBe(0)
@@ -514,7 +514,7 @@ describe('what is overheard', () => {
     ])
   })
 
-  it('names the planes that look different', () => {
+  it('mark exactly the planes as changed whose data differ', () => {
     const heating = house()
     heating.takeChanges()
     overhear(heating, HOT_WATER_REGISTERS.current, '00004842')
@@ -523,7 +523,7 @@ describe('what is overheard', () => {
     expect([...heating.takeChanges()]).toEqual([])
   })
 
-  it('is watched, as the watch summary shows', () => {
+  it('are counted in the watch summary', () => {
     const heating = house()
     const plan = planReads(heating.topology, heating.shadow, AT)
     heating.shadow.pin(plan.map(({ key }) => key))
@@ -552,8 +552,8 @@ describe('what is overheard', () => {
   })
 })
 
-describe('the first minutes', () => {
-  it('go from nothing to ready when zones and hot water are live', () => {
+describe('startup phase', () => {
+  it('goes from BOOT_INIT to LIVE_READY when zones and hot water are live', () => {
     const heating = installation()
     expect(heating.startup.phase).toBe('BOOT_INIT')
     overhear(heating, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
@@ -565,7 +565,7 @@ describe('the first minutes', () => {
     expect(heating.startup.phase).toBe('LIVE_READY')
   })
 
-  it('are degraded when they last too long, and recover', () => {
+  it('is DEGRADED after two minutes, and recovers', () => {
     const heating = installation()
     heating.tick({ nowMs: 120_000, symbols: 0, address: undefined, passive: 'symbols' }, AT)
     expect(heating.startup.phase).toBe('DEGRADED')
@@ -575,7 +575,7 @@ describe('the first minutes', () => {
     expect(heating.startup.phase).toBe('LIVE_READY')
   })
 
-  it('show the values of the last run, marked as cached', () => {
+  it('with restored values is CACHE_LOADED_STALE, and values are marked as cached', () => {
     const before = house([ZONE_REGISTERS.roomTemperature, '0000a441'])
     const heating = installation()
     heating.remember(before.shadow.entries())
@@ -585,10 +585,10 @@ describe('the first minutes', () => {
   })
 })
 
-describe('a recorded morning', () => {
+describe('recorded bus traffic', () => {
   const wires = (vectorRows('ebus-telegrams') as readonly RecordedTelegram[]).map(([wire]) => fromHex(wire))
 
-  it('becomes the planes of the house it was recorded in', () => {
+  it('yields the planes of the house in which it was recorded', () => {
     const heating = installation()
     const line = newBusLineDecoder()
     let heard = 0

@@ -4,7 +4,7 @@ import { createRegisterValueStore, ebusMigrations } from './register-value-store
 
 const NOW_MS = 1_800_000_000_000
 
-it('leaves out values with numbers that only another program writes, and removes them with the next save', async () => {
+it('skips rows with numbers out of range, and removes them at the next save', async () => {
   const database = new Database({ path: ':memory:', migrations: [ebusMigrations] })
   database.sql.exec(`
     INSERT INTO ebus_value VALUES ('heating', 5, x'01', ${NOW_MS}), ('heating', 9007199254740993, x'01', ${NOW_MS}),

@@ -12,7 +12,7 @@ function due(at: string): string {
   return `${date.getDate()} ${date.getHours()}:${String(date.getMinutes()).padStart(2, '0')}`
 }
 
-describe('when a call is due', () => {
+describe('parseDueTime of a later call', () => {
   it.each([
     ['18:30', '18 18:30'],
     ['07:00', '19 7:00'],
@@ -25,7 +25,7 @@ describe('when a call is due', () => {
     ['morgen um 6 Uhr', '19 6:00'],
     ['heute 18:30', '18 18:30'],
     ['2026-11-20T10:00', '20 10:00'],
-  ])('%s is %s', (at, expected) => {
+  ])('reads %s as %s', (at, expected) => {
     expect(due(at)).toBe(expected)
   })
 
@@ -40,7 +40,7 @@ describe('when a call is due', () => {
     '2026-11-18T24:00',
     '2026-11-17T10:00',
     'soon',
-  ])('%s is refused', (at) => {
+  ])('refuses %s', (at) => {
     expect(due(at)).toBe('refused')
   })
 })

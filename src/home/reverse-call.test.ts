@@ -4,8 +4,8 @@ import { findReverseCalls } from './reverse-call.ts'
 
 const WRITES = { label: undefined, effect: 'writes' }
 
-describe('the call that takes a change back', () => {
-  it('tells a colour as text, because its number is always zero', () => {
+describe('the call that undoes a change', () => {
+  it('restores a colour by its text, because its value is always zero', () => {
     const result = {
       ref: 176,
       name: 'Mood Light',
@@ -27,7 +27,7 @@ describe('the call that takes a change back', () => {
     })
   })
 
-  it('writes the slots of a day as they are written, not as they are read', () => {
+  it('writes the slots of a day in the form of the write tool, not of the read answer', () => {
     const tool = 'ebus.v1.semantic.schedules.set_zone_time_program'
     const body = { zone: 0, weekday: 0, slots: [], idempotency_key: 'once' }
     const before = [

@@ -41,7 +41,7 @@ function told(one: Thing, to: string | number | boolean): unknown {
   return chosen.ok ? chosen.value.call.arguments['to'] : 'refused'
 }
 
-describe('what a thing is told', () => {
+describe('choosing a control from words', () => {
   it.each([
     ['a third', 33],
     ['two thirds', 67],
@@ -57,7 +57,7 @@ describe('what a thing is told', () => {
     ['10 % less', 40],
     ['um 10 Prozent heller', 60],
     ['a bit darker', 40],
-  ])('of a dimmer at 50: %s is %s', (to, value) => {
+  ])('for a dimmer at 50: %s yields %s', (to, value) => {
     expect(told(DIMMER, to)).toBe(value)
   })
 
@@ -71,7 +71,7 @@ describe('what a thing is told', () => {
     'lauter',
     'not brighter',
     'brighter than the hall',
-  ])('a dimmer is not told anything by %s', (to) => {
+  ])('refuses for a dimmer: %s', (to) => {
     expect(told(DIMMER, to)).toBe('refused')
   })
 
@@ -91,7 +91,7 @@ describe('what a thing is told', () => {
     ['on', 'refused'],
     ['off', 'refused'],
     ['brighter', 'refused'],
-  ])('of a blind that is half open: %s is %s', (to, value) => {
+  ])('for a half-open blind: %s yields %s', (to, value) => {
     expect(told(BLIND, to)).toBe(value)
   })
 
@@ -108,11 +108,11 @@ describe('what a thing is told', () => {
     ['68 °F', 'refused'],
     ['brighter', 'refused'],
     ['warmer than upstairs', 'refused'],
-  ])('of a thermostat at 20: %s is %s', (to, value) => {
+  ])('for a thermostat at 20: %s yields %s', (to, value) => {
     expect(told(THERMOSTAT, to)).toBe(value)
   })
 
-  it('makes louder only things that play sound', () => {
+  it('changes the volume only of things that play sound', () => {
     expect([told(SPEAKER, 'louder'), told(SPEAKER, 'warmer'), told(SPEAKER, 'etwas leiser')]).toEqual([
       50,
       'refused',
@@ -121,7 +121,7 @@ describe('what a thing is told', () => {
   })
 
   it.each(['on?', 'is it on', 'ist er aus?', 'Wie hell', 'are they off', 'on ？'])(
-    'is nothing by the question %s',
+    'refuses the question "%s"',
     (to) => {
       expect(isStateQuestion(to)).toBe(true)
       expect(told(SWITCH, to)).toBe('refused')

@@ -26,8 +26,8 @@ function unlawful(...events: readonly LedgerEvent[]): readonly string[] {
   return audit.unlawful.map(({ why }) => why)
 }
 
-describe('the succession of what HomeSeer’s family keeps', () => {
-  it('takes a rollback once, and again only after it was given back', () => {
+describe('events recorded by the HomeSeer family', () => {
+  it('allow a rollback to be used once, and again only after it was given back', () => {
     expect(unlawful(kept, used, { kind: 'rollback.given-back', rollback: 'R' }, used)).toEqual([])
     expect(unlawful(kept, used, used)).toEqual(['no such rollback was available'])
     expect(unlawful(used)).toEqual(['no such rollback was available'])
@@ -35,15 +35,15 @@ describe('the succession of what HomeSeer’s family keeps', () => {
     expect(unlawful(kept, kept)).toEqual(['rollback R was kept before'])
   })
 
-  it('learns, replaces and forgets names that are there', () => {
+  it('allow aliases to be learned, replaced and forgotten only if they exist', () => {
     expect(unlawful(learned, { ...learned, replaces: 0 }, { kind: 'alias.forgotten', learned: 1 })).toEqual([])
     expect(unlawful({ ...learned, by: undefined })).toEqual(['a field that such an entry needs is missing or wrong'])
     expect(unlawful({ kind: 'alias.forgotten', learned: 1 })).toEqual(['there was no such name'])
   })
 })
 
-describe('the arguments of a rollback', () => {
-  it('count only as they were kept', async () => {
+describe('stored arguments of an admin rollback', () => {
+  it('are ignored if they differ from what was recorded', async () => {
     const database = new Database({ path: ':memory:', migrations: [LOG_TABLE, rollbackMigrations] })
     const rollbacks = createAdminRollbackStore(database, tableLog(database, systemClock))
     const wish = { domain: 'users', tool: 'x', undoes: 'y', args: { user: 'anna' } } as const

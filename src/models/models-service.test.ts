@@ -19,7 +19,7 @@ afterEach(() => {
 const hello = { input: { messages: [{ role: 'user', content: 'Good morning, house' }] } }
 
 describe('built-in model', () => {
-  it('streams the same words for the same conversation', async () => {
+  it('streams the same text for the same conversation', async () => {
     const bus = busWith({ builtin: true, endpoints: [] })
     const stream = bus.stream('llm.chat', [1, 0], hello, ME)
     const frames = await collect(stream)
@@ -52,7 +52,7 @@ describe('built-in model', () => {
     })
   })
 
-  it('gives texts that share words similar directions', async () => {
+  it('returns similar embeddings for texts that share words', async () => {
     const bus = busWith({ builtin: true, endpoints: [] })
     const texts = ['the cellar is cold', 'the cellar is very cold', 'play some music']
     const outcome = await bus.call('embed.text', [1, 0], { input: { texts } }, ME)
@@ -67,7 +67,7 @@ describe('built-in model', () => {
     expect(dot(a, b)).toBeGreaterThan(dot(a, c))
   })
 
-  it('refuses what the contract does not allow', async () => {
+  it('refuses requests that violate the schema', async () => {
     const bus = busWith({ builtin: true, endpoints: [] })
     const refused = [
       await bus.call('llm.chat', [1, 0], { input: { messages: [] } }, ME),
@@ -79,7 +79,7 @@ describe('built-in model', () => {
 })
 
 describe('models on several nodes', () => {
-  it('are found by the name of the model, wherever they are', async () => {
+  it('are chosen by the name of the model, on whatever node it is', async () => {
     const [big, small] = [await modelServer('big'), await modelServer('small')]
     const here = busWith(endpointsOf(small, 'small'), 'here')
     const there = busWith(endpointsOf(big, 'big'), 'there')
@@ -108,14 +108,14 @@ describe('models on several nodes', () => {
 })
 
 describe('OpenAI-compatible server', () => {
-  it('is streamed piece by piece, and its count of tokens is believed', async () => {
+  it('is streamed in pieces, and its token counts are used', async () => {
     const bus = busWith(endpointsOf(await modelServer('big'), 'big'))
     const stream = bus.stream('llm.chat', [1, 0], hello, ME)
     expect((await collect(stream)).map(({ data }) => data)).toEqual([{ text: 'Hel' }, { text: 'lo' }])
     expect(await stream.outcome).toMatchObject({ value: { usage: { tokensIn: 7, tokensOut: 2 } } })
   })
 
-  it('gets its key from the environment, and nothing of it is in the answer', async () => {
+  it('receives its key from the environment, and the key never appears in an outcome', async () => {
     let seen: string | undefined
     const url = await serve((request, response) => {
       seen = request.headers.authorization
@@ -128,7 +128,7 @@ describe('OpenAI-compatible server', () => {
     expect(outcome).toMatchObject({ fault: { kind: 'failed' } })
   })
 
-  it('that is busy, unreachable or sends endless text gives a fault that says so', async () => {
+  it('yields a fault of its own kind when busy, unreachable or sending malformed data', async () => {
     const kindAt = async (url: string): Promise<unknown> => {
       const outcome = await busWith(endpointsOf(url, 'big')).call('llm.chat', [1, 0], hello, {
         ...ME,
@@ -145,7 +145,7 @@ describe('OpenAI-compatible server', () => {
     ])
   })
 
-  it('answers vectors in the order of the texts', async () => {
+  it('may return embeddings in any order, and they are sorted by index', async () => {
     const url = await serve((_, response) => {
       const data = [1, 0].map((index) => ({ index, embedding: [index, 1] }))
       response.writeHead(200).end(JSON.stringify({ data, usage: { prompt_tokens: 4 } }))
@@ -171,7 +171,7 @@ describe('OpenAI-compatible server', () => {
     })
   })
 
-  it('may answer many long vectors in one line', async () => {
+  it('may return many long embeddings in one line', async () => {
     const url = await serve((_, response) => {
       const embedding = Array.from({ length: 1_024 }, (_each, at) => (at + 1) / 3)
       const data = Array.from({ length: 128 }, (_each, index) => ({ index, embedding }))
@@ -182,7 +182,7 @@ describe('OpenAI-compatible server', () => {
     expect(outcome).toMatchObject({ ok: true, value: { data: { meta: { dimensions: 1_024 } } } })
   })
 
-  it('that gives two texts one number is not believed', async () => {
+  it('fails when it returns two embeddings with the same index', async () => {
     const url = await serve((_, response) => {
       const data = [0, 0].map((index) => ({ index, embedding: [1, 1] }))
       response.writeHead(200).end(JSON.stringify({ data }))
@@ -196,7 +196,7 @@ describe('OpenAI-compatible server', () => {
     expect(outcome).toMatchObject({ ok: false, fault: { kind: 'failed' } })
   })
 
-  it('that counts tokens in words, below nothing or in parts is counted by the word', async () => {
+  it('with invalid token counts has its tokens counted by words instead', async () => {
     const said = [
       { choices: [{ delta: { content: 'Two words' } }] },
       { choices: [], usage: { prompt_tokens: '7', completion_tokens: -4 } },
@@ -208,7 +208,7 @@ describe('OpenAI-compatible server', () => {
     expect(outcome).toMatchObject({ value: { usage: { tokensIn: 3, tokensOut: 2 } } })
   })
 
-  it('that hides words between visible ones is heard without them, also where a character comes in two pieces', async () => {
+  it('has invisible characters removed from its text, also when one is split between two pieces', async () => {
     // U+E0041, a tag letter, in halves; a direction mark and a zero-width space.
     const said = ['Yes\u202E', '\u200B, ', 'a\uDB40', '\uDC41 \uD83D', '\uDE00']
     const url = await serve((_, response) => {
@@ -219,7 +219,7 @@ describe('OpenAI-compatible server', () => {
     expect(outcome).toMatchObject({ value: { data: { output: { message: { content: 'Yes, a \u{1F600}' } } } } })
   })
 
-  it('that stops in the middle of a character delivers the text before it', async () => {
+  it('has half a surrogate pair at the end of its text replaced', async () => {
     const url = await serve((_, response) => {
       response.writeHead(200).end(String.raw`data: {"choices":[{"delta":{"content":"Hi \ud83d"}}]}` + '\n\n')
     })
@@ -227,13 +227,13 @@ describe('OpenAI-compatible server', () => {
     expect(outcome).toMatchObject({ value: { data: { output: { message: { content: 'Hi \uFFFD' } } } } })
   })
 
-  it('that is busy for ever is asked again within the hour', async () => {
+  it('with an endless retry-after is retried after an hour at most', async () => {
     const url = await serve((_, response) => void response.writeHead(429, { 'retry-after': '1e300' }).end())
     const outcome = await busWith(endpointsOf(url, 'big')).call('llm.chat', [1, 0], hello, ME)
     expect(outcome).toMatchObject({ fault: { kind: 'busy', retryAfterMs: 3_600_000 } })
   })
 
-  it('is disconnected when its caller has gone', async () => {
+  it('is disconnected when the caller stops reading', async () => {
     const { promise: closed, resolve } = Promise.withResolvers<void>()
     const url = await serve((request, response) => {
       response.writeHead(200).write(`data: ${JSON.stringify({ choices: [{ delta: { content: 'Hm' } }] })}\n\n`)
@@ -276,7 +276,7 @@ function modelServer(name: string): Promise<string> {
   })
 }
 
-describe('the health of model servers', () => {
+describe('health of model servers', () => {
   it('reports and logs an unreachable server as soon as the service has started', async () => {
     const said: string[] = []
     const log = (_: object, message: string): void => void said.push(message)
@@ -316,7 +316,7 @@ describe('the health of model servers', () => {
     expect(service.health()).toMatchObject({ status: 'ok' })
   })
 
-  it('says which variable of a key is not set, and that the server wants one', async () => {
+  it('names the key variable that is not set when the server demands a key', async () => {
     const url = await serve((_, response) => void response.writeHead(401).end())
     const config = endpointsOf(url, 'big', { keyVariable: 'MODEL_KEY' })
     const service = createModelsService({ config, environment: {}, clock: manualClock(), logger: silentLogger })

@@ -19,8 +19,8 @@ const withZone = (house: SimulatedHouse, change: Partial<SimulatedHouse['zones']
   zones: house.zones.map((zone) => ({ ...zone, ...change })),
 })
 
-describe('house', () => {
-  it('repeats to the last bit for one seed, and differs for another', () => {
+describe('simulated house physics', () => {
+  it('is the same in every run for one seed, and differs for another', () => {
     expect(advanceSimulatedHouse(createSimulatedHouse(1, MONDAY), 6 * HOUR)).toEqual(
       advanceSimulatedHouse(createSimulatedHouse(1, MONDAY), 6 * HOUR),
     )
@@ -29,7 +29,7 @@ describe('house', () => {
     )
   })
 
-  it('stays within what a house can be, all week long', () => {
+  it('stays within plausible values for a week', () => {
     for (const { weather, zones, boiler, dhw, circuits, solar } of live(createSimulatedHouse(3, MONDAY), 168)) {
       const inside = [
         weather.outsideCelsius > -25 && weather.outsideCelsius < 40,
@@ -53,7 +53,7 @@ describe('house', () => {
     expect(at(5)).toBeLessThan(at(21) - 0.5)
   })
 
-  it('does what a changed program says', () => {
+  it('follows a changed program', () => {
     const start = createSimulatedHouse(5, MONDAY)
     const warmer = withZone(start, {
       program: Array.from({ length: 7 }, () => [{ startMinute: 0, endMinute: 1_440, celsius: 23 }]),
@@ -64,7 +64,7 @@ describe('house', () => {
     expect(after(colder)).toBeLessThan(19)
   })
 
-  it('obeys quick veto, manual mode and off, in that order of strength from the bottom', () => {
+  it('lets quick veto override manual mode, and off override both', () => {
     const start = createSimulatedHouse(6, MONDAY + 3 * HOUR * 1_000)
     const target = (change: Partial<SimulatedHouse['zones'][number]>): number =>
       advanceSimulatedHouse(withZone(start, change), 10).zones[0]?.targetCelsius ?? 0
@@ -74,7 +74,7 @@ describe('house', () => {
     expect(target({ mode: 'off', quickVeto: { celsius: 24, untilMs: start.timeMs + 60_000 } })).toBe(5)
   })
 
-  it('burns gas to heat, in cycles, and counts it', () => {
+  it('burns gas in cycles to heat, and counts it', () => {
     const moments = live(createSimulatedHouse(7, MONDAY), 24)
     const flames = moments.map(({ boiler }) => boiler.flame)
     const ignitions = flames.filter((flame, index) => flame && flames[index - 1] === false).length
@@ -85,14 +85,14 @@ describe('house', () => {
     expect(today).toBeLessThan(250)
   })
 
-  it('reloads the cylinder after people have showered', () => {
+  it('reheats the cylinder after hot water was drawn', () => {
     const moments = live(createSimulatedHouse(8, MONDAY), 48)
     expect(moments.some(({ dhw }) => dhw.drawLpm > 0)).toBe(true)
     expect(moments.some(({ boiler }) => boiler.mode === 'dhw' && boiler.flame)).toBe(true)
     expect(moments.at(-1)?.dhw.topCelsius).toBeGreaterThan(38)
   })
 
-  it('starts the day’s meters afresh at midnight and the month’s on the first', () => {
+  it('resets the daily meter at midnight and the monthly meter on the first', () => {
     const before = advanceSimulatedHouse(createSimulatedHouse(9, Date.UTC(2026, 0, 31, 12)), 11 * HOUR)
     const after = advanceSimulatedHouse(before, 2 * HOUR)
     expect(before.energy.gasHeating.todayWh).toBeGreaterThan(after.energy.gasHeating.todayWh)

@@ -37,8 +37,8 @@ function decode(data: Uint8Array, blocks: number): number[] {
   return values
 }
 
-describe('JPEG', () => {
-  it('has the segments of a baseline picture', () => {
+describe('JPEG encoder', () => {
+  it('writes the segments of a baseline picture', () => {
     const jpeg = encodeJpeg(40, 30, () => [10, 20, 30])
     expect(toHex(jpeg.subarray(0, 2))).toBe('ffd8')
     expect(toHex(jpeg.subarray(-2))).toBe('ffd9')
@@ -47,7 +47,7 @@ describe('JPEG', () => {
     expect(toHex(segments[2]?.body ?? new Uint8Array(0))).toBe('0800f0014003011100021100031100')
   })
 
-  it('keeps its markers whatever the picture, also where data bytes are FF', () => {
+  it('keeps its markers for any picture, also where data bytes are FF', () => {
     const levels = fc.array(fc.nat(255), { minLength: 72, maxLength: 72 })
     fc.assert(
       fc.property(levels, (values) => {
@@ -64,11 +64,11 @@ describe('JPEG', () => {
     )
   })
 
-  it('refuses what is no picture', () => {
+  it('refuses a picture without pixels', () => {
     expect(() => encodeJpeg(0, 1, () => [0, 0, 0])).toThrow('not a picture')
   })
 
-  it('holds the colours it was given', () => {
+  it('preserves the colours', () => {
     const colours: RgbColour[] = [
       [255, 255, 255],
       [0, 0, 0],

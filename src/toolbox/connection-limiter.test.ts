@@ -31,7 +31,7 @@ describe('connection limiter', () => {
     expect(limiter.unauthenticated).toBe(3)
   })
 
-  it('keeps connections that are being answered, and closes the newcomer when all are', () => {
+  it('keeps connections with a request in progress, and closes the newcomer if all have one', () => {
     const limiter = new ConnectionLimiter<FakeConnection>({ maxUnauthenticated: 2 })
     const all = connections(4)
     let isBusy = true
@@ -46,7 +46,7 @@ describe('connection limiter', () => {
     expect(whichAreOpen(all)).toEqual([false, true, false, true])
   })
 
-  it('keeps the connections of principals whatever strangers do, and limits each principal by itself', () => {
+  it('keeps authenticated connections whatever unauthenticated ones do, and limits each principal', () => {
     const limiter = new ConnectionLimiter<FakeConnection>({ maxUnauthenticated: 2, maxPerPrincipal: 2 })
     const members = connections(4)
     for (const [index, connection] of members.entries()) {
@@ -60,7 +60,7 @@ describe('connection limiter', () => {
     expect(members.map((member) => limiter.isUnauthenticated(member))).toEqual([false, false, false, false])
   })
 
-  it('gives the room of a closed connection to the next one', () => {
+  it('reuses the place of a closed connection', () => {
     const limiter = new ConnectionLimiter<FakeConnection>({ maxUnauthenticated: 9, maxPerPrincipal: 1 })
     const [first, second] = connections(2) as [FakeConnection, FakeConnection]
     limiter.authenticate(first, 'a')

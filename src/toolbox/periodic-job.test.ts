@@ -3,7 +3,7 @@ import { silentLogger } from '../core/logger.ts'
 import { startPeriodicJob } from './periodic-job.ts'
 
 describe('a periodic job', () => {
-  it('that fails again and again for one reason is in the log once, and once when it works again', async () => {
+  it('logs a repeated failure once, and once when it works again', async () => {
     const lines: string[] = []
     const failures = ['full', 'full', 'full', 'gone', 'gone', undefined, undefined, 'full']
     let turns = 0

@@ -19,7 +19,7 @@ describe('throttle', () => {
     expect(runs).toBe(1)
   })
 
-  it('runs once after its rest, however often it was triggered meanwhile', () => {
+  it('runs once after its pause, however often it was triggered meanwhile', () => {
     for (let each = 0; each < 1_000; each++) throttle.trigger()
     expect(runs).toBe(1)
     vi.advanceTimersByTime(200)
@@ -28,7 +28,7 @@ describe('throttle', () => {
     expect(runs).toBe(2)
   })
 
-  it('rests again after a run that it owed', () => {
+  it('pauses again after a delayed run', () => {
     throttle.trigger()
     throttle.trigger()
     vi.advanceTimersByTime(200)

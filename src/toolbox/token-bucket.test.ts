@@ -6,7 +6,7 @@ import type { TokenBucket } from './token-bucket.ts'
 const RATE = { tokens: 10, perMs: 1_000, burst: 3 }
 
 describe('token bucket', () => {
-  it('lets a burst through, then as much as comes in', () => {
+  it('allows a burst, and then tokens at the refill rate', () => {
     let bucket: TokenBucket | undefined = createFullBucket(RATE, 0)
     for (let each = 0; each < 3; each++) bucket = bucket && takeToken(bucket, RATE, 0)
     expect(bucket).toEqual({ tokens: 0, atMs: 0 })
@@ -14,14 +14,14 @@ describe('token bucket', () => {
     expect(takeToken({ tokens: 0, atMs: 0 }, RATE, 100)).toEqual({ tokens: 0, atMs: 100 })
   })
 
-  it('saves no more than a burst, and gains nothing when time goes back', () => {
+  it('holds at most a burst, and gains nothing when the clock goes back', () => {
     expect(takeToken({ tokens: 0, atMs: 0 }, RATE, 60_000)).toEqual({ tokens: 2, atMs: 60_000 })
     expect(takeToken({ tokens: 0.5, atMs: 1_000 }, RATE, 0)).toBeUndefined()
     expect(isBucketFull({ tokens: 0, atMs: 0 }, RATE, 299)).toBe(false)
     expect(isBucketFull({ tokens: 0, atMs: 0 }, RATE, 300)).toBe(true)
   })
 
-  it('never lets more through than the burst and what has filled since', () => {
+  it('never allows more than the burst plus the refill', () => {
     const gaps = fc.array(fc.nat({ max: 20_000 }), { maxLength: 60 })
     fc.assert(
       fc.property(gaps, fc.integer({ min: 1, max: 600 }), fc.integer({ min: 1, max: 20 }), (waits, tokens, burst) => {
@@ -42,7 +42,7 @@ describe('token bucket', () => {
     )
   })
 
-  it('lets one through after exactly the time that it names', () => {
+  it('allows a token after exactly the computed wait', () => {
     const rate = { tokens: 6, perMs: 60_000, burst: 1 }
     const empty = { tokens: 0, atMs: 0 }
     expect(computeMsUntilToken(empty, rate, 0)).toBe(10_000)
@@ -50,7 +50,7 @@ describe('token bucket', () => {
     expect(computeMsUntilToken(empty, rate, 10_000)).toBe(0)
   })
 
-  it('never lets anything through at a rate of nothing', () => {
+  it('never allows a token at a rate or burst of zero', () => {
     expect(computeMsUntilToken({ tokens: 0, atMs: 0 }, { tokens: 0, perMs: 60_000, burst: 1 }, 1e9)).toBe(Infinity)
     const nothing = { tokens: 5, perMs: 60_000, burst: 0 }
     expect(computeMsUntilToken(createFullBucket(nothing, 0), nothing, 1e9)).toBe(Infinity)

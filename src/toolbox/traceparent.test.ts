@@ -6,13 +6,13 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN = '00f067aa0ba902b7'
 
 describe('traceparent', () => {
-  it('becomes a trace id of ours with the same bits', () => {
+  it('is parsed to a trace id with the same bits', () => {
     const parsed = parseTraceparent(`00-${TRACE}-${SPAN}-01`)
     expect(ulidToTraceId(parsed?.traceId ?? '')).toBe(TRACE)
     expect(parsed?.parentSpan).toBe(SPAN)
   })
 
-  it('is read in later versions as far as it is known', () => {
+  it('of a later version is parsed by its known fields', () => {
     expect(parseTraceparent(`01-${TRACE}-${SPAN}-01-more`)?.parentSpan).toBe(SPAN)
   })
 
@@ -25,7 +25,7 @@ describe('traceparent', () => {
     '',
     undefined,
     7,
-  ])('is nothing when it is %s', (text) => {
+  ])('is undefined for %s', (text) => {
     expect(parseTraceparent(text)).toBeUndefined()
   })
 })

@@ -43,7 +43,7 @@ export function deviceTransportContract(name: string, { transport, device: optio
       expect(answer).toMatchObject({ ok: true, value: { content: [{ text: 'é'.repeat(30_000) }] } })
     })
 
-    it('sends the device the next request only after the answer to the last', async () => {
+    it('sends the next request only after the previous one was answered', async () => {
       const device = await enrol()
       const before = device.transcript().length
       await Promise.all([1, 2, 3].map((value) => volume(device, value)))
@@ -69,7 +69,7 @@ export function deviceTransportContract(name: string, { transport, device: optio
       expect(device.shown()).toEqual(['Door / Somebody rings / happy'])
     })
 
-    it('keeps the session when the device sends malformed messages', async () => {
+    it('keeps the session open when the device sends malformed messages', async () => {
       const device = await enrol()
       for (const noise of ['', 'x', '{"type":"mcp"', '[]', '{"type":"listen","state":"start"}', '\u0000'])
         device.say(noise)
@@ -87,7 +87,7 @@ export function deviceTransportContract(name: string, { transport, device: optio
       expect(await volume(device, 6)).toMatchObject({ ok: true })
     })
 
-    it('leaves no call unanswered when the device vanishes in the middle of it', async () => {
+    it('answers a call with a failure when the device disconnects during it', async () => {
       const device = await enrol()
       device.faults.dropOnCall = true
       // Behind somebody else's broker nobody is told that it is gone: there its time has to be over.
@@ -96,7 +96,7 @@ export function deviceTransportContract(name: string, { transport, device: optio
       expect(!answer.ok && mayDeviceHaveActed(answer.fault)).toBe(true)
     })
 
-    it('finds a device again after its connection broke', async () => {
+    it('serves a device again after its connection broke', async () => {
       const device = await enrol()
       const id = device.identity.deviceId
       const listed = nextEvent(house, 'tools')

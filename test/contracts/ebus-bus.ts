@@ -42,12 +42,12 @@ export function busContract(name: string, open: () => Promise<BusStage>, { recon
       expect(await ask(stage.bus, 'fe 07fe')).toMatchObject({ ok: true, value: { response: undefined } })
     })
 
-    it('tells an absent device from one that refuses', async () => {
+    it('distinguishes an absent device from one that refuses', async () => {
       expect(await ask(stage.bus, '77 0704')).toEqual({ ok: false, fault: { kind: 'no-answer' } })
       expect(await ask(stage.bus, '08 b599 00')).toEqual({ ok: false, fault: { kind: 'refused' } })
     })
 
-    it('shows its own telegrams as its own, once', async () => {
+    it('reports its own telegrams once, and as its own', async () => {
       using events = stage.bus.events()
       await ask(stage.bus, '26 0704')
       await ask(stage.bus, '08 0704')
@@ -81,7 +81,7 @@ export function busContract(name: string, open: () => Promise<BusStage>, { recon
       expect(answer(await ask(stage.bus, '15 0704'))).toBe(REGULATOR)
     })
 
-    it.runIf(reconnects)('comes back after the connection was lost', async () => {
+    it.runIf(reconnects)('reconnects after the connection was lost', async () => {
       stage.simulator.faults.tcpDrop()
       let result = await ask(stage.bus, '15 0704')
       for (let tries = 0; !result.ok && tries < 200; tries++) {
@@ -91,7 +91,7 @@ export function busContract(name: string, open: () => Promise<BusStage>, { recon
       expect(answer(result)).toBe(REGULATOR)
     })
 
-    it('ends its events and its waiting callers when it is closed', async () => {
+    it('ends its event stream and its waiting calls when it is closed', async () => {
       const events = stage.bus.events()
       const waiting = ask(stage.bus, '15 0704')
       await stage.bus.close()

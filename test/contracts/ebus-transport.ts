@@ -32,7 +32,7 @@ export function transportContract(name: string, { open, nowhere, noticesLoss }: 
       return { far, connection: result.value }
     }
 
-    it('carries every byte there is, in order, both ways', async () => {
+    it('carries every byte value in order, in both directions', async () => {
       const { far, connection } = await connected()
       const all = Uint8Array.from({ length: 256 }, (_, byte) => byte)
       connection.write(all)
@@ -48,7 +48,7 @@ export function transportContract(name: string, { open, nowhere, noticesLoss }: 
       await far.close()
     })
 
-    it.runIf(noticesLoss)('ends when the far end hangs up, says why, and drops what is written after', async () => {
+    it.runIf(noticesLoss)('ends with a reason when the far end hangs up, and drops later writes', async () => {
       const { far, connection } = await connected()
       connection.write(fromHex('55'))
       await until(() => far.received().includes('55'))
@@ -59,7 +59,7 @@ export function transportContract(name: string, { open, nowhere, noticesLoss }: 
       await far.close()
     })
 
-    it('emits its end when the caller closes it', async () => {
+    it('ends with a reason when the caller closes it', async () => {
       const { far, connection } = await connected()
       const ended = (async () => {
         for await (const _ of connection.received) continue

@@ -25,7 +25,7 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       await pair.close()
     })
 
-    it('carries a call there and its answer back, with who asks and in which trace', async () => {
+    it('carries a call and its answer, with caller and trace id', async () => {
       let seen: Call | undefined
       pair.offer(
         answering({ name: 'test.echo' }, async (call) => {
@@ -58,13 +58,13 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       })
     })
 
-    it('names the principal of every call, whether it reads, writes, streams or exceeds a packet', async () => {
+    it('names the principal of every call: read, write, stream and oversized body', async () => {
       const seen = offerForms()
       await callForms()
       expect(seen).toEqual(['reads tester', 'reads gpt', 'large gpt', 'writes gpt', 'streams gpt'])
     })
 
-    it('names no principal to a node that does not read the field', async () => {
+    it('omits the principal for a node that does not support it', async () => {
       pair.ageProvider()
       const seen = offerForms()
       await callForms()
@@ -102,7 +102,7 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       await collect(pair.caller.stream('test.frames', undefined, { form: 'streams' }, gpt))
     }
 
-    it('carries a failure with all that is known about it', async () => {
+    it('carries a failure with code, retry time, reasons and details', async () => {
       const fault = {
         kind: 'approval-required',
         code: 'ERR_APPROVAL',
@@ -126,7 +126,7 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       })
     })
 
-    it('carries a call that changes something with the signature of the calling node', async () => {
+    it('carries a write with the signature of the calling node', async () => {
       pair.offer(answering({ name: 'test.write', effect: 'writes', idempotent: false, trustRequired: 'trusted' }, echo))
       expect(await pair.caller.call('test.write', undefined, { x: 1 }, ME)).toMatchObject(reply({ x: 1 }))
     })
@@ -141,7 +141,7 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       expect(pair.caller.stats().inFlight).toBe(0)
     })
 
-    it('delivers frames in order, and the end after them', async () => {
+    it('delivers stream frames in order, and then the outcome', async () => {
       pair.offer(
         streaming({ name: 'test.frames' }, async function* () {
           for (let number = 0; number < 100; number++) yield { event: 'chunk', data: { number } }
@@ -154,7 +154,7 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       expect(await stream.outcome).toMatchObject(reply('done'))
     })
 
-    it('ends a stream with the failure that ended it', async () => {
+    it('ends a stream with the failure of its handler', async () => {
       pair.offer(
         streaming({ name: 'test.frames', idempotent: false }, async function* () {
           yield { event: 'chunk', data: 1 }
@@ -166,7 +166,7 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       expect(await stream.outcome).toMatchObject({ ok: false, fault: { kind: 'failed', message: 'Out of words.' } })
     })
 
-    it('lets a slow consumer hold the producer back', async () => {
+    it('stops the producer while the consumer does not read', async () => {
       let produced = 0
       const filler = 'x'.repeat(32_768)
       pair.offer(
@@ -190,7 +190,7 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       await stream.return()
     })
 
-    it('tells the handler when a call is withdrawn', async () => {
+    it('aborts the handler when the caller cancels the call', async () => {
       const seen = { started: false, aborted: false }
       pair.offer(answering({ name: 'test.sleep' }, sleeper(seen)))
       const controller = new AbortController()
@@ -202,7 +202,7 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       await until('nothing is left in flight', () => pair.provider.stats().inFlight === 0)
     })
 
-    it('tells the handler when nobody reads its stream any more', async () => {
+    it('ends the handler when its stream is no longer read', async () => {
       let ended = false
       pair.offer(
         streaming({ name: 'test.frames' }, async function* () {
@@ -220,7 +220,7 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       expect(ended).toBe(true)
     })
 
-    it('carries what is left of the deadline, and ends the handler with it', async () => {
+    it('carries the remaining deadline, and aborts the handler at its end', async () => {
       const seen = { started: false, aborted: false }
       pair.offer(answering({ name: 'test.sleep' }, sleeper(seen)))
       // On a machine that has no time for us, all of it may be over before the handler has begun.
@@ -232,14 +232,14 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       await until('the handler hears of it', () => seen.aborted)
     })
 
-    it('makes a new session key by itself after the provider has restarted', async () => {
+    it('negotiates a new session key after the provider has restarted', async () => {
       pair.offer(answering({ name: 'test.echo' }, echo))
       expect(await pair.caller.call('test.echo', undefined, { x: 1 }, ME)).toMatchObject(reply({ x: 1 }))
       pair.forgetSessions()
       expect(await pair.caller.call('test.echo', undefined, { x: 2 }, ME)).toMatchObject(reply({ x: 2 }))
     })
 
-    it('says at once that nothing was sent when nobody is there', async () => {
+    it('fails at once as partition when the provider is unreachable', async () => {
       pair.offer(answering({ name: 'test.echo', idempotent: false }, echo))
       await pair.cut()
       const outcome = await pair.caller.call('test.echo', undefined, {}, { ...ME, timeoutMs: 10_000 })
@@ -248,7 +248,7 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       await until('it is reached again', async () => (await pair.caller.call('test.echo', undefined, {}, ME)).ok)
     })
 
-    it('never takes a lost answer for an answer, and never hangs on it', async () => {
+    it('reports a call whose answer was lost as failed, without hanging', async () => {
       const seen = { runs: 0 }
       pair.offer(
         answering({ name: 'test.slow', effect: 'records', idempotent: false }, async (call) => {
@@ -269,7 +269,7 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       expect(seen.runs).toBe(1)
     })
 
-    it('takes a large body and refuses a larger one', async () => {
+    it('accepts a body up to the limit and refuses a larger one', async () => {
       pair.offer(answering({ name: 'test.size' }, async (call) => reply(JSON.stringify(call.body).length)))
       const sized = (bytes: number): ReturnType<MeshPair['caller']['call']> =>
         pair.caller.call('test.size', undefined, { x: 'x'.repeat(bytes) }, ME)
@@ -278,7 +278,7 @@ export function meshTransportContract(name: string, open: () => Promise<MeshPair
       expect(await sized(10)).toMatchObject({ ok: true })
     })
 
-    it('refuses a caller whose contract is another, and says which it is', async () => {
+    it('refuses a caller with another schema hash, and names the expected one', async () => {
       pair.offer(answering({ name: 'test.echo', requestSchema: { type: 'object', maxProperties: 3 } }, echo))
       pair.provider.deregister('test.echo', [1, 0])
       pair.provider.registerCapability(

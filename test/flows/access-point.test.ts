@@ -58,7 +58,7 @@ function textOf(answer: JsonObject): string {
 }
 
 describe('an access point', () => {
-  it('lists a few lean tools under names that every backend takes, and answers pings and ids of any kind', async () => {
+  it('lists a few tools under plain names, and answers pings and ids of any type', async () => {
     await openHouse()
     const connection = await greeted()
     // Percent-encoded: a plus would arrive as a space.
@@ -81,7 +81,7 @@ describe('an access point', () => {
     for (const frame of connection.frames) expect(Buffer.byteLength(frame)).toBeLessThan(8_192)
   })
 
-  it('asks a person as a caller of its own, says so as text, and acts once when it was approved', async () => {
+  it('requests approval as its own principal, answers with text, and acts once after the approval', async () => {
     await openHouse()
     const connection = await greeted()
     const call = { name: 'test_door_open', arguments: { door: 'front' } }
@@ -105,7 +105,7 @@ describe('an access point', () => {
     expect(outside).toMatchObject({ error: { message: expect.stringContaining('Unknown tool') } })
   })
 
-  it('comes back after a cut, one connection at a time, and never shows its token', async () => {
+  it('reconnects after a cut, with one connection at a time, and never shows its token', async () => {
     await openHouse()
     const first = await greeted()
     first.drop()
@@ -120,7 +120,7 @@ describe('an access point', () => {
     expect(backend.connections()).toBe(2)
   })
 
-  it('says that a token is refused, and does not knock on', async () => {
+  it('reports a refused token, and does not try again', async () => {
     await openHouse('nonsense')
     await expect
       .poll(async () => (await house.api('/api/status', { token: house.owner })).text())
@@ -128,7 +128,7 @@ describe('an access point', () => {
     expect(backend.connections()).toBe(1)
   })
 
-  it('takes no harm from frames that are none of ours', async () => {
+  it('ignores malformed JSON-RPC frames', async () => {
     await openHouse()
     const connection = await greeted()
     for (const message of [null, 7, 'text', [], {}, { method: 'tools/call' }, { id: 9 }, { id: 9, result: {} }])

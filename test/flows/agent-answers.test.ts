@@ -56,8 +56,8 @@ function printedIn(value: Json): readonly Printed[] {
   return [...own, ...Object.values(value).flatMap(printedIn)]
 }
 
-describe('every tool that reads', () => {
-  it('answers in 5,000 tokens, with node and record, in words for a model, and prints only calls that run', async () => {
+describe('every read-only tool', () => {
+  it('answers in at most 5,000 tokens, with node and record, and suggests only calls that run', async () => {
     const { tools } = await client.listTools()
     const reading = tools.filter(
       ({ annotations, inputSchema }) =>
@@ -84,7 +84,7 @@ describe('every tool that reads', () => {
   })
 })
 
-describe('words for a model', () => {
+describe('text for a model', () => {
   it.each([
     ['3 calls wait for a person: hearthbus approvals.', '3 calls wait for a person. The owner has to fix this.'],
     [
@@ -92,11 +92,11 @@ describe('words for a model', () => {
       'Tools of desk are new or changed and are withheld. The owner has to fix this.',
     ],
     ['All is well.', 'All is well.'],
-  ])('name no terminal command: %s', (said, told) => {
+  ])('contains no terminal command: %s', (said, told) => {
     expect(omitTerminalCommands(said)).toBe(told)
   })
 
-  it('are in what needs a person', async () => {
+  it('contains no terminal command in what needs attention', async () => {
     const { structuredContent } = await short.callTool({ name: 'attention', arguments: {} })
     expect(JSON.stringify(structuredContent)).not.toMatch(/hearthbus [a-z]/)
   })
@@ -107,7 +107,7 @@ describe('tools_find', () => {
     ['attic plug', 'hs:197', 'hs4.devices.set'],
     ['Küchenlampe', 'hs:120', 'hs4.devices.set'],
     ['desk lamp', 'device:desk-lamp:lamp', 'device.desk-lamp.self.lamp.turn_on'],
-  ])('finds things and rooms: %s', async (query, handle, tool) => {
+  ])('finds things and rooms, with the tools for them: %s', async (query, handle, tool) => {
     const { structuredContent } = await short.callTool({ name: 'tools_find', arguments: { query } })
     expect(structuredContent).toMatchObject({
       things: expect.arrayContaining([expect.objectContaining({ handle })]),
@@ -117,8 +117,8 @@ describe('tools_find', () => {
   })
 })
 
-describe('a name that the owner taught', () => {
-  it('is found and set, and opens nothing that its own name would not', async () => {
+describe('an alias taught by the owner', () => {
+  it('finds and sets the thing, and needs the same approval as the thing’s own name', async () => {
     expect(await call('home_find', { text: 'schnurzel' })).toMatchObject({ things: [{ handle: 'hs:120' }] })
     expect(await call('home_set', { thing: 'Schnurzel', to: 'on', why: 'a test' })).toMatchObject({
       say: expect.stringContaining('read back'),
@@ -129,8 +129,8 @@ describe('a name that the owner taught', () => {
   })
 })
 
-describe('undo', () => {
-  it('leaves the heating alone where somebody has changed it since, and takes back a taking back', async () => {
+describe('undo of a heating change', () => {
+  it('does nothing if the setpoint was changed again since, and can itself be undone', async () => {
     const set = (to: number): Promise<JsonObject> => call('heating_set', { zone: 'upstairs', to, why: 'a test' })
     const first = await set(19)
     const second = await set(20)

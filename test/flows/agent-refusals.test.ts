@@ -50,8 +50,8 @@ const UNLOCK = { ref: 141, label: 'Unlock', confirm: true, intent: 'let the plum
 const SETPOINT = { group: 3, instance: 0, addr: 0x22, data: '0000a841' }
 const INVOKE = { address: 0x15, plane: 'system', method: 'set_ext_register', params: SETPOINT }
 
-describe('a missing argument is not a ban', () => {
-  it('in HomeSeer: all that is missing is BAD_REQUEST with the whole call, which runs as printed', async () => {
+describe('a refusal for missing arguments', () => {
+  it('in HomeSeer: is BAD_REQUEST and suggests the complete call, which runs as suggested', async () => {
     const refused = await call(contract, 'hs4.devices.set', { ref: 120, label: 'On' })
     expect(refused).toMatchObject({
       error: {
@@ -63,7 +63,7 @@ describe('a missing argument is not a ban', () => {
     expect(await run(contract, printed)).toMatchObject({ result: { applied: true, ref: 120 } })
   })
 
-  it('in HomeSeer, where something else is wrong as well: both are told, and nothing is printed that would fail', async () => {
+  it('in HomeSeer with another mistake: names both, and suggests no call that would fail', async () => {
     const refused = await call(contract, 'hs4.devices.set', { ref: 9_999, label: 'On' })
     expect(refused).toMatchObject({
       error: { code: 'BAD_REQUEST', details: { alsoWrong: expect.stringMatching(/9999/) } },
@@ -71,7 +71,7 @@ describe('a missing argument is not a ban', () => {
     expect(JSON.stringify(at(refused, 'error', 'suggestedNextToolCalls'))).not.toContain('9999')
   })
 
-  it('in HomeSeer, where policy says no as well: POLICY_DENY with every reason and every missing argument', async () => {
+  it('in HomeSeer with a policy refusal: is POLICY_DENY with every reason and missing argument', async () => {
     const refused = await call(contract, 'hs4.admin.users.create', { username: 'eve' })
     expect(refused).toMatchObject({ error: { code: 'POLICY_DENY' } })
     const rules = at(refused, 'error', 'details', 'rules')
@@ -79,7 +79,7 @@ describe('a missing argument is not a ban', () => {
     expect(at(refused, 'error', 'details', 'issues', 0, 'path')).toEqual(['confirm'])
   })
 
-  it('with a commit: the printed commit carries out what was prepared without claims', async () => {
+  it('of a commit: suggests a commit that carries out what was prepared without claims', async () => {
     const prepared = await call(contract, 'hs4.change.prepare', {
       toolName: 'hs4.devices.set',
       args: { ref: 120, label: 'Off' },
@@ -94,7 +94,7 @@ describe('a missing argument is not a ban', () => {
   it.each([
     ['nothing said', {}],
     ['no key', { intent: 'MUTATE', allow_dangerous: true }],
-  ])('on the heating bus, %s: INVALID_ARGUMENT with the whole call, which runs as printed', async (_, said) => {
+  ])('on eBUS, %s: is INVALID_ARGUMENT and suggests the complete call, which runs', async (_, said) => {
     const refused = await call(contract, 'ebus.v1.rpc.invoke', { ...INVOKE, ...said })
     expect(refused).toMatchObject({ error: { code: 'INVALID_ARGUMENT', retriable: false } })
     const printed = at(refused, 'error', 'details', 'next')
@@ -102,7 +102,7 @@ describe('a missing argument is not a ban', () => {
     expect(await run(contract, printed)).toMatchObject({ error: null, data: { confirmed: { value: true } } })
   })
 
-  it('on the heating bus: what is said in so many words is the caller’s own ban', async () => {
+  it('on eBUS: is PERMISSION_DENIED if the caller itself wrote READ_ONLY or allow_dangerous false', async () => {
     const args = { ...INVOKE, intent: 'READ_ONLY', allow_dangerous: false }
     expect(await call(contract, 'ebus.v1.rpc.invoke', args)).toMatchObject({ error: { code: 'PERMISSION_DENIED' } })
     const half = { ...INVOKE, intent: 'MUTATE', allow_dangerous: false }
@@ -115,7 +115,7 @@ describe('a missing argument is not a ban', () => {
     })
   })
 
-  it('on the heating bus: a read that says neither is printed as a read', async () => {
+  it('on eBUS: suggests a read as READ_ONLY', async () => {
     const read = { ...INVOKE, method: 'get_ext_register', params: { group: 3, instance: 0, addr: 0x22 } }
     const refused = await call(contract, 'ebus.v1.rpc.invoke', read)
     const printed = at(refused, 'error', 'details', 'next')
@@ -123,13 +123,13 @@ describe('a missing argument is not a ban', () => {
     expect(await run(contract, printed)).toMatchObject({ error: null })
   })
 
-  it('in the home: the call with a reason is printed and runs', async () => {
+  it('of a home tool: suggests the call with a reason, which runs', async () => {
     const refused = await call(short, 'home_set', { thing: 'kitchen lamp', to: 'on' })
     expect(refused).toMatchObject({ error: { code: 'schema_mismatch' } })
     expect(await run(short, refused['next'])).toMatchObject({ say: expect.stringContaining('read back') })
   })
 
-  it('through tools_call: what is printed is a call of tools_call', async () => {
+  it('through tools_call: suggests a call of tools_call', async () => {
     const args = { ref: 120, label: 'Off' }
     const refused = await call(short, 'tools_call', { name: 'hs4.devices.set', arguments: args })
     expect(refused['next']).toMatchObject({ tool: 'tools_call' })
@@ -137,10 +137,10 @@ describe('a missing argument is not a ban', () => {
   })
 })
 
-describe('waiting is a state', () => {
+describe('a refusal that waits for an approval', () => {
   const NEVER = /hearthbus approvals|hearthbus call/
 
-  it('with the tool of the caller’s own list as its next step, on /mcp, /mcp/home and under other spellings', async () => {
+  it('names as next step the approval tool under the name in the caller’s list', async () => {
     const asked = await call(contract, 'hs4.devices.set', UNLOCK)
     const waiting = {
       id: expect.any(String),
@@ -160,7 +160,7 @@ describe('waiting is a state', () => {
     expect(JSON.stringify(home)).not.toMatch(NEVER)
   })
 
-  it('on a list without approval: the next step is the very call', async () => {
+  it('names as next step the same call on a list without the approval tool', async () => {
     const family = await connectHttp(gateway.url, 'modern', '/mcp/homeseer?names=underscore')
     const asked = await call(family, 'hs4_devices_set', UNLOCK)
     expect(asked).toMatchObject({
@@ -170,7 +170,7 @@ describe('waiting is a state', () => {
     await family.close()
   })
 
-  it('on the heating bus as well', async () => {
+  it('on eBUS names as next step the approval tool', async () => {
     const raw = { address: 0x15, plane: 'system', method: 'read_raw', params: { payload: [2, 0, 0, 0, 0x36, 0] } }
     const gate = { intent: 'MUTATE', allow_dangerous: true, idempotency_key: 'raw' }
     const asked = await call(contract, 'ebus.v1.rpc.invoke', { ...raw, ...gate })
@@ -180,7 +180,7 @@ describe('waiting is a state', () => {
     expect(JSON.stringify(asked)).not.toMatch(NEVER)
   })
 
-  it.each<Era>(['modern', 'legacy'])('and a %s client that listens hears when a person has decided', async (era) => {
+  it.each<Era>(['modern', 'legacy'])('notifies a subscribed %s client when a person has decided', async (era) => {
     const client = await connectHttp(gateway.url, era, '/mcp/home')
     const wish = { thing: 'front door lock', to: 'unlock', why: `a visitor, ${era}` }
     const asked = await call(client, 'home_set', wish)
@@ -202,14 +202,14 @@ describe('waiting is a state', () => {
     await client.close()
   })
 
-  it('that can be withdrawn, and nobody else’s can be seen', async () => {
+  it('can be withdrawn by its caller, and the request of another caller cannot be read', async () => {
     const asked = await call(short, 'home_set', { thing: 'garage door', to: 'open', why: 'the car' })
     const { id, resource: uri } = asked['approval'] as { id: string; resource: string }
     expect(await call(short, 'approval', { id, withdraw: true })).toMatchObject({ approval: { state: 'withdrawn' } })
     await expect(short.readResource({ uri: `${uri}0` })).rejects.toThrow('no request')
   })
 
-  it('and progress comes while the tool waits', async () => {
+  it('reports progress while the approval tool waits', async () => {
     const asked = await call(contract, 'hs4.devices.set', { ...UNLOCK, ref: 150, label: 'Open' })
     const id = String(at(asked, 'error', 'details', 'approval', 'id'))
     const progress: string[] = []

@@ -75,8 +75,8 @@ function describeFailure({ isError, structuredContent }: Awaited<ReturnType<Clie
   return data?.['ok'] === false ? `B ${inner?.code}` : 'a success'
 }
 
-describe.each(['modern', 'legacy'] as const)('a %s agent', (era) => {
-  it.each(['HTTP', 'stdio'])('does eight audited tasks over %s in 34 calls without a failure', async (way) => {
+describe.each(['modern', 'legacy'] as const)('an MCP agent of the %s era', (era) => {
+  it.each(['HTTP', 'stdio'])('completes eight audited tasks over %s in 34 calls without a failure', async (way) => {
     const client = await connect(way, era)
     let calls = 0
     const call = async (name: string, args: Record<string, unknown>): Promise<Record<string, unknown>> => {
@@ -112,12 +112,15 @@ describe.each(['modern', 'legacy'] as const)('a %s agent', (era) => {
     await client.close()
   })
 
-  it.each(['HTTP', 'stdio'])('hears the pattern and the code of each family over %s', async (way) => {
-    const client = await connect(way, era)
-    const heard: (readonly [string, string])[] = []
-    for (const [name, args] of FAILURES)
-      heard.push([name, describeFailure(await client.callTool({ name, arguments: args }))])
-    expect(heard).toEqual(FAILURES.map(([name, , expected]) => [name, expected]))
-    await client.close()
-  })
+  it.each(['HTTP', 'stdio'])(
+    'receives failures in the pattern and with the code of each family over %s',
+    async (way) => {
+      const client = await connect(way, era)
+      const heard: (readonly [string, string])[] = []
+      for (const [name, args] of FAILURES)
+        heard.push([name, describeFailure(await client.callTool({ name, arguments: args }))])
+      expect(heard).toEqual(FAILURES.map(([name, , expected]) => [name, expected]))
+      await client.close()
+    },
+  )
 })

@@ -54,7 +54,7 @@ function count(of: 'entries' | 'actions' | 'tasks'): number {
   return recordedEntries(home.data, of === 'tasks' ? 'task.created' : undefined).length
 }
 
-describe('input that is no request', () => {
+describe('an invalid HTTP request', () => {
   it.each([
     ['malformed JSON', '{"jsonrpc":"2.0",', 400, -32_700],
     ['nothing at all', '', 400, -32_700],
@@ -63,7 +63,7 @@ describe('input that is no request', () => {
     ['nesting without end', request(`{"title":${'['.repeat(20_000)}${']'.repeat(20_000)}}`), 400, -32_700],
     ['a prototype', request('{"title":"a","__proto__":{"status":"DONE"}}'), 400, -32_700],
     ['a bare number', '42', 400, -32_600],
-  ])('refuses %s and writes nothing', async (_, body, status, code) => {
+  ])('is refused without a ledger entry: %s', async (_, body, status, code) => {
     const before = count('entries')
     const refusal = await post(body)
     expect([refusal.status, refusal.code]).toEqual([status, code])
@@ -71,29 +71,29 @@ describe('input that is no request', () => {
     expect(count('entries')).toBe(before)
   })
 
-  it('refuses a body that is too large before reading all of it', async () => {
+  it('is refused for a body over the limit, before all of it is read', async () => {
     const refusal = await post(request(`{"title":"${'x'.repeat(5_000_000)}"}`))
     expect(refusal.status).toBe(413)
     expect(refusal.message).toContain('4194304')
   })
 
-  it('refuses another content type', async () => {
+  it('is refused for another content type', async () => {
     expect((await post('title=x', { 'content-type': 'application/x-www-form-urlencoded' })).status).toBe(415)
   })
 
-  it('refuses headers that say something else than the body', async () => {
+  it('is refused for headers that contradict the body', async () => {
     expect(await post(request('{"title":"a"}'), { 'mcp-name': 'server_ping' })).toMatchObject({
       status: 400,
       code: -32_020,
     })
   })
 
-  it('refuses a foreign host name and a foreign origin', async () => {
+  it('is refused for a foreign host name or origin', async () => {
     expect((await rawGet('Host: evil.example')).startsWith('HTTP/1.1 403')).toBe(true)
     expect((await rawGet(`Host: 127.0.0.1\r\nOrigin: http://evil.example`)).startsWith('HTTP/1.1 403')).toBe(true)
   })
 
-  it('goes on after a client that sends garbage and one that hangs up in the middle', async () => {
+  it('does not disturb later requests: garbage, and a connection closed in the middle', async () => {
     await rawBytes('\u0000\u0001\u0002 HTTP\r\n\r\n', 300)
     await rawBytes(
       'POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\nContent-Type: application/json\r\n\r\n{"jso',
@@ -103,13 +103,13 @@ describe('input that is no request', () => {
   })
 })
 
-describe('arguments that do not fit', () => {
+describe('invalid tool arguments', () => {
   it.each([
     ['a wrong type', { title: 7 }],
     ['a missing argument', {}],
     ['an unknown key', { title: 'a', colour: 'red' }],
     ['an empty title', { title: '' }],
-  ])('answers %s in the tool’s own envelope, audits the refusal and changes nothing', async (_, args) => {
+  ])('are refused in the tool’s own envelope, audited, and change nothing: %s', async (_, args) => {
     const [tasks, actions] = [count('tasks'), count('actions')]
     const { status, body } = await callTool(gateway.url, 'task_create', args)
     expect(status).toBe(200)
@@ -120,14 +120,14 @@ describe('arguments that do not fit', () => {
     expect([count('tasks'), count('actions')]).toEqual([tasks, actions + 1])
   })
 
-  it('answers an unknown tool with -32602 and audits it', async () => {
+  it('of an unknown tool are refused with -32602, and audited', async () => {
     const before = count('actions')
     const { body } = await callTool(gateway.url, 'no_such_tool', {})
     expect(body.error?.code).toBe(-32_602)
     expect(count('actions')).toBe(before + 1)
   })
 
-  it('keeps secrets out of the records', async () => {
+  it('are recorded with secrets redacted', async () => {
     await callTool(gateway.url, 'task_create', { title: 'a', password: 'hunter2-in-the-clear' })
     await gateway.stop()
     gateway = await startGatewayProcess(home)
@@ -137,7 +137,7 @@ describe('arguments that do not fit', () => {
   })
 })
 
-it('has not complained about any of it, and stops as it should', async () => {
+it('a gateway that received invalid input logs nothing and stops with exit code 0', async () => {
   expect(await gateway.stop()).toBe(0)
   expect(gateway.log()).toBe('')
 })

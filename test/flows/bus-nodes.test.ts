@@ -97,7 +97,7 @@ describe('nodes in one process', () => {
     expect(await ask(60)).toContain('b')
   })
 
-  it('a deadline shrinks from hop to hop and its end reaches the last handler', async () => {
+  it('a deadline shrinks at every hop, and its end aborts the last handler', async () => {
     const clock = manualClock()
     const buses = nodes('a b c', { clock })
     const seen: Call[] = []
@@ -129,7 +129,7 @@ describe('nodes in one process', () => {
     expect(buses.map((bus) => bus.stats().inFlight)).toEqual([0, 0, 0])
   })
 
-  it('a call that nodes would pass round in a circle ends', async () => {
+  it('a call that nodes forward in a circle ends', async () => {
     const buses = nodes('a b c')
     // Each believes that the next one offers it, and nobody does.
     const offer = answering({ name: 'hot.potato' }, () => Promise.resolve(reply(null)))
@@ -149,7 +149,7 @@ describe('nodes in one process', () => {
     expect(handled).toBeLessThanOrEqual(6)
   })
 
-  it('a peer’s call is served here and not forwarded, unless the peer allows it', async () => {
+  it('a peer’s call is served locally, and forwarded only if its hop budget allows it', async () => {
     const buses = nodes('a b c')
     nth(buses, 2).registerCapability(answering({ name: 'x.y' }, () => Promise.resolve(reply('from c'))))
     introduce(nth(buses, 1), nth(buses, 2))
@@ -163,7 +163,7 @@ describe('nodes in one process', () => {
     expect(await ask(2)).toMatchObject({ ...reply('from c'), value: { from: { node: 'b' } } })
   })
 
-  it('a slow consumer on one node holds back the provider on another', async () => {
+  it('a slow consumer on one node pauses the producer on another', async () => {
     const buses = nodes('a b')
     let made = 0
     nth(buses, 1).registerCapability(
@@ -185,7 +185,7 @@ describe('nodes in one process', () => {
     expect(buses.map((bus) => bus.stats().inFlight)).toEqual([0, 0])
   })
 
-  it('leaving a stream on one node lets go of its provider on another', async () => {
+  it('closing a stream on one node ends its producer on another', async () => {
     const buses = nodes('a b')
     let letGo = false
     nth(buses, 1).registerCapability(
@@ -205,7 +205,7 @@ describe('nodes in one process', () => {
     expect(buses.map((bus) => bus.stats().inFlight)).toEqual([0, 0])
   })
 
-  it('the provider enforces its limit, however many callers there are', async () => {
+  it('a provider enforces its concurrency limit across callers on several nodes', async () => {
     const clock = manualClock()
     const buses = nodes('provider p q r', { clock })
     let running = 0

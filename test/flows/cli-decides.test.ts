@@ -21,7 +21,7 @@ function hearthbus(...words: readonly string[]): string {
 }
 
 describe('the owner at the command line', () => {
-  it('stops every change, and lets changes happen again', async () => {
+  it('stops all changes, and allows them again', async () => {
     const client = await connectHttp(gateway.url, 'modern')
     const create = async (): Promise<boolean> =>
       (await client.callTool({ name: 'task_create', arguments: { title: 'x' } })).isError === true
@@ -32,7 +32,7 @@ describe('the owner at the command line', () => {
     await client.close()
   })
 
-  it('hands out a token, and takes it back', async () => {
+  it('creates a token, and revokes it', async () => {
     const { token } = JSON.parse(hearthbus('--json', 'token', 'create', 'phone', '--role', 'observer')) as {
       token: string
     }

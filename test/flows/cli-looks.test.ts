@@ -34,8 +34,8 @@ function hearthbus(words: readonly string[], environment: Readonly<Record<string
   return runCommand(home, words, environment)
 }
 
-describe('a node that asks everybody for a token', () => {
-  it('still shows its owner how it is, and lets only whoever shows one act', async () => {
+describe('a node without anonymous access', () => {
+  it('shows its status to the owner without a token, and lets only a caller with a token act', async () => {
     expect(await hearthbus(['status'])).toMatchObject({
       code: 0,
       said: expect.stringMatching(/not signed yet|last signed at \d+/),
@@ -52,7 +52,7 @@ describe('a node that asks everybody for a token', () => {
     expect([wrong.code, wrong.said]).toEqual([4, 'This token is not valid here, or no longer.\n'])
   })
 
-  it('says where the token goes in a client', async () => {
+  it('prints where the token goes in the configuration of a client', async () => {
     const { said } = await hearthbus(['connect', 'claude-code'])
     expect(said).toContain('--header "Authorization: Bearer hb_…"')
     expect(said).toContain('hearthbus token create')
@@ -66,8 +66,8 @@ describe('a node that asks everybody for a token', () => {
   })
 })
 
-describe('what is looked at', () => {
-  it('is a table for a person and everything for a program', async () => {
+describe('a read command of the CLI', () => {
+  it('prints a table for a person, and everything as JSON', async () => {
     const { said } = await hearthbus(['topology'])
     expect(said).toMatch(/^This node is ed25519:.* and knows no others\.\n\nnode +service +offers/)
     expect(said).toMatch(/\nhere +runtime +\d+ +0 /)
@@ -76,7 +76,7 @@ describe('what is looked at', () => {
     expect((await hearthbus(['history'])).said).toContain('Nothing was measured yet')
   })
 
-  it('is what was changed, by whom, and since when one likes', async () => {
+  it('changes: lists what was changed and by whom, since a given time', async () => {
     const { code, said } = await hearthbus(['changes', '--since', '12h'])
     expect([code, said]).toEqual([
       0,
@@ -88,7 +88,7 @@ describe('what is looked at', () => {
     expect(await hearthbus(['changes', '--since', 'yesterday'])).toMatchObject({ code: 2 })
   })
 
-  it('is one tool with its arguments, or the news that there is none', async () => {
+  it('tools: describes one tool with its arguments, or suggests a similar name', async () => {
     const { said } = await hearthbus(['tools', 'task_create'])
     expect(said).toContain('Puts a new task on record')
     expect(said).toMatch(/\ntitle +required +string/)
@@ -99,7 +99,7 @@ describe('what is looked at', () => {
     expect([called.code, called.said]).toEqual([1, expect.stringMatching(/ Did you mean task_create\?\n$/)])
   })
 
-  it('is the key of the ledger, which is the one that its checkpoints are signed with', async () => {
+  it('ledger key: prints the key with which checkpoints are signed', async () => {
     const { said } = await hearthbus(['ledger', 'key'])
     expect(said).toMatch(/^hearthbus\.local\/home\+[0-9a-f]{8}\+[A-Za-z0-9+/]{43,44}=*\n$/)
     const exported = join(home.data, 'copy')
@@ -109,7 +109,7 @@ describe('what is looked at', () => {
     expect([elsewhere.code, elsewhere.said]).toEqual([1, expect.stringContaining('cannot be written')])
   })
 
-  it('is an entry and its proof, which hold for each other and for nothing else, with no node at all', async () => {
+  it('ledger entry and proof: verify together, and with no other entry, without a gateway', async () => {
     const kept = async (name: string, words: readonly string[]): Promise<string> => {
       const path = join(home.data, name)
       writeFileSync(path, (await hearthbus(words)).said)
@@ -142,7 +142,7 @@ describe('what is looked at', () => {
     })
   })
 
-  it('is what an entry commits to, with its proof', async () => {
+  it('ledger proof --with-body: proves the body of an entry, too', async () => {
     await hearthbus(['call', 'task_create', '{"title":"buy salt"}'], { HEARTHBUS_TOKEN: token })
     const { said } = await hearthbus(['ledger', 'entries', '--limit', '20', '--json'])
     const entries = JSON.parse(said) as { seq: number; entry: { kind: string; tool?: string } }[]
@@ -159,7 +159,7 @@ describe('what is looked at', () => {
     })
   })
 
-  it('is no entry that does not exist', async () => {
+  it('ledger proof: refuses an entry that does not exist', async () => {
     const beyond = await hearthbus(['ledger', 'proof', '999999'])
     expect([beyond.code, beyond.said]).toEqual([
       1,

@@ -22,8 +22,8 @@ function hearthbus(...words: readonly string[]): Promise<Ended> {
   return runCommand(home, words)
 }
 
-describe('a data directory that is not one', () => {
-  it('is reported in a sentence, by the gateway and by commands that read its files', async () => {
+describe('an invalid data directory', () => {
+  it('with a damaged database is reported in one sentence by the gateway and by commands', async () => {
     writeFileSync(join(home.data, 'hearthbus.db'), 'this is no database, although it is long enough to be looked at')
     for (const words of [['up'], ['ledger', 'verify'], ['ledger', 'checkpoint']]) {
       const { code, said } = await hearthbus(...words)
@@ -33,7 +33,7 @@ describe('a data directory that is not one', () => {
     expect([code, said]).toEqual([5, expect.stringContaining('is damaged or is none')])
   })
 
-  it('is reported in a sentence when others can read its credentials, or when a file is in its place', async () => {
+  it('with readable credentials or a damaged lock file is reported in one sentence', async () => {
     const keys = join(home.data, 'keys')
     mkdirSync(keys)
     writeFileSync(join(keys, 'owner.token'), '', { mode: 0o644 })
@@ -59,8 +59,8 @@ describe('a data directory that is not one', () => {
   })
 })
 
-describe('settings that do nothing', () => {
-  it('are named at the start, and by doctor', async () => {
+describe('settings without effect', () => {
+  it('are reported at the start, and by doctor', async () => {
     appendFileSync(home.config, 'homeseer: { user: ada }\nskills: { roots: [/nowhere/at/all] }\n')
     const gateway = await startGatewayProcess(home)
     await gateway.stop()
@@ -71,11 +71,11 @@ describe('settings that do nothing', () => {
   })
 })
 
-describe('a listener for others without a token', () => {
+describe('a listener on all interfaces without a token', () => {
   const NO_TOKEN =
     'listen.host is 0.0.0.0, which others can reach, and there is no token yet. Make one first: hearthbus token create NAME --role agent.'
 
-  it('is refused by the gateway, and doctor says the same before', async () => {
+  it('is refused by the gateway, and predicted by doctor', async () => {
     appendFileSync(home.config, '  host: 0.0.0.0\n')
     const before = await hearthbus('doctor')
     expect([before.code, before.said]).toEqual([5, expect.stringContaining(`✗ gateway: none would start. ${NO_TOKEN}`)])
@@ -88,8 +88,8 @@ describe('a listener for others without a token', () => {
   })
 })
 
-describe('a key that is lost', () => {
-  it('is not replaced by one that signed nothing', async () => {
+describe('a missing node key', () => {
+  it('is not replaced by a new one when checkpoints were signed with it', async () => {
     await (await startGatewayProcess(home)).stop()
     const key = join(home.data, 'keys', 'node.key')
     rmSync(key)
@@ -100,8 +100,8 @@ describe('a key that is lost', () => {
   })
 })
 
-describe('a node that is given another name', () => {
-  it('goes on with its log, under the name that the log has', async () => {
+describe('a renamed node', () => {
+  it('continues its log under the name that the log has', async () => {
     await (await startGatewayProcess(home)).stop()
     const { said: key } = await hearthbus('ledger', 'key')
     expect(key).toMatch(/^hearthbus\.local\/home\+/)
@@ -112,7 +112,7 @@ describe('a node that is given another name', () => {
       expect(await hearthbus('ledger', ...words)).toMatchObject({ code: 0 })
   })
 
-  it('adopts its log under the name that the log has when the file beside the database is lost', async () => {
+  it('adopts its log under the log’s name when the signed checkpoint is lost', async () => {
     await (await startGatewayProcess(home)).stop()
     const { said: key } = await hearthbus('ledger', 'key')
     appendFileSync(home.config, 'node:\n  name: cottage\n')
@@ -128,7 +128,7 @@ describe('a node that is given another name', () => {
     expect((await hearthbus('ledger', 'key')).said).toBe(key)
   })
 
-  it('is told what to set when the configuration names another log', async () => {
+  it('is told which setting names another log', async () => {
     await (await startGatewayProcess(home)).stop()
     appendFileSync(home.config, 'ledger:\n  origin: example.com/other\n')
     expect(await hearthbus('up')).toMatchObject({ code: 5, said: expect.stringContaining('sets ledger.origin') })
@@ -137,14 +137,14 @@ describe('a node that is given another name', () => {
 
 describe('a wrong command line', () => {
   it.each([['--any-device'], ['--bounds', '{"value":{"min":18,"max":22}}'], ['--uses', '3'], ['--minutes', '10']])(
-    'does not take half a grant for a plain yes: %s',
+    'is refused when only one of the options of a grant is given: %s',
     async (...words) => {
       const { code, said } = await hearthbus('approvals', 'approve', '01M7GRQ0E461MTBTN6ZHDH9F14', ...words)
       expect([code, said]).toEqual([2, 'A grant has both: --uses and --minutes.\n'])
     },
   )
 
-  it('ends with 2 and says what would be right', async () => {
+  it('exits with 2 and no stack trace', async () => {
     const wrong = [
       ['witness', '--port', 'abc'],
       ['witness', '--port', '0', '--name', 'the attic'],
@@ -161,13 +161,13 @@ describe('a wrong command line', () => {
     ['error: missing required argument', 'trace'],
     ["error: unknown command 'shwo': there is list, show, approve, revoke", 'devices', 'shwo'],
     ["error: unknown command 'lst': there is list, cancel.", 'later', 'lst'],
-  ])('names what is there and where help is: %s', async (sentence, ...words) => {
+  ])('names the available commands and mentions --help: %s', async (sentence, ...words) => {
     const { code, said } = await hearthbus(...words)
     expect([code, said]).toEqual([2, expect.stringContaining(sentence)])
     expect(said).toMatch(/\nAdd --help to any command to see what it takes\.\n$/)
   })
 
-  it('names a file that is not there, and what a file is still needed for', async () => {
+  it('names a missing file, and the options that are needed together', async () => {
     const nowhere = join(home.data, 'nowhere')
     const [verify, missing] = [['ledger', 'verify'], `${nowhere}: there is no such file.\n`]
     const needs =
@@ -187,7 +187,7 @@ describe('a wrong command line', () => {
       expect([words, await hearthbus(...words)]).toMatchObject([words, { code: 2, said }])
   })
 
-  it('names a port that belongs to somebody else', async () => {
+  it('names a port that another program uses', async () => {
     const other = createServer()
     const port = await listenLocally(other)
     expect(await hearthbus('witness', '--port', String(port))).toMatchObject({
@@ -198,10 +198,10 @@ describe('a wrong command line', () => {
   })
 })
 
-describe('a correction of what a device is', () => {
+describe('hearthbus homeseer classify', () => {
   const correct = ['homeseer', 'classify', '101', 'heater'] as const
 
-  it('makes the configuration file where there is none', async () => {
+  it('creates the configuration file if there is none', async () => {
     const env = { ...process.env, HEARTHBUS_CONFIG: undefined, XDG_CONFIG_HOME: join(home.data, 'new') }
     const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...correct], { env })
     const path = join(home.data, 'new', 'hearthbus', 'hearthbus.yaml')
@@ -209,14 +209,14 @@ describe('a correction of what a device is', () => {
     expect(readFileSync(path, 'utf8')).toBe('homeseer:\n  classes:\n    "101": heater\n')
   })
 
-  it('leaves a file alone that is no configuration, and says which line is wrong', async () => {
+  it('leaves an invalid configuration file unchanged, and names the wrong line', async () => {
     writeFileSync(home.config, 'homeseer: 5\n')
     const refused = await hearthbus(...correct)
     expect(refused).toMatchObject({ code: 2, said: expect.stringContaining(`${home.config}:1: homeseer: Invalid`) })
     expect(readFileSync(home.config, 'utf8')).toBe('homeseer: 5\n')
   })
 
-  it('says in JSON, too, why there is nothing to show', async () => {
+  it('reports in JSON that no HomeSeer is configured', async () => {
     expect(await hearthbus('homeseer', 'classify', '--json')).toMatchObject({
       code: 2,
       said: '{"ok":false,"message":"homeseer.url is not set: there is no HomeSeer to ask."}\n',
@@ -224,8 +224,8 @@ describe('a correction of what a device is', () => {
   })
 })
 
-describe('the note of a gateway that was cut off', () => {
-  it('misleads nobody, even when its process number belongs to another program by now', async () => {
+describe('the gateway file', () => {
+  it('of a killed gateway is ignored, even if another program has its process id', async () => {
     await (await startGatewayProcess(home)).kill()
     const path = join(home.data, 'gateway.json')
     const note = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
@@ -236,7 +236,7 @@ describe('the note of a gateway that was cut off', () => {
     await client.close()
   })
 
-  it('that another program wrote leads no command of the owner’s to that program', async () => {
+  it('written by another program sends no command of the owner to that program', async () => {
     const gateway = await startGatewayProcess(home)
     let visits = 0
     const trap = createServer((socket) => {
@@ -254,7 +254,7 @@ describe('the note of a gateway that was cut off', () => {
     await gateway.stop()
   })
 
-  it('that cannot be read is not mistaken for no gateway', async () => {
+  it('that is unreadable is not reported as a gateway that does not run', async () => {
     const gateway = await startGatewayProcess(home)
     writeFileSync(join(home.data, 'gateway.json'), '{"url":')
     expect(await hearthbus('status')).toMatchObject({ code: 3, said: expect.stringContaining('does not say where') })
@@ -262,8 +262,8 @@ describe('the note of a gateway that was cut off', () => {
   })
 })
 
-describe('a gateway that hangs', () => {
-  it('is reported as hanging by every command that asks it', async () => {
+describe('a gateway that does not answer', () => {
+  it('is reported as such by every command that needs it', async () => {
     const gateway = await startGatewayProcess(home)
     process.kill(gateway.pid, 'SIGSTOP')
     const words = [['status'], ['call', 'server_ping'], ['stop', 'fire'], ['doctor'], ['watch']]
@@ -278,8 +278,8 @@ describe('a gateway that hangs', () => {
   })
 })
 
-describe('clients that start their servers all at once', () => {
-  it('all get the one gateway', async () => {
+describe('clients that start their stdio servers at the same moment', () => {
+  it('share a single gateway', async () => {
     const clients = await Promise.all([1, 2, 3].map(() => connectStdio(home, 'legacy')))
     await Promise.all(
       clients.map((client, n) => client.callTool({ name: 'task_create', arguments: { title: `${n}` } })),

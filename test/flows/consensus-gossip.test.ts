@@ -89,8 +89,8 @@ function voteEvent(round: ProposedRound, signed: object): object {
   }
 }
 
-describe('a member that says two things', () => {
-  it('is found out by the node that it told the other thing, and its vote does not count where it voted', async () => {
+describe('a member that equivocates', () => {
+  it('by two votes is detected by the node that received the other vote, and its vote does not count', async () => {
     const shed = identityOf(at(2))
     const round = await proposeDoor(at(0), 1, { voters: ['anna', 'node:shed'], need: 2 })
     const yes = voteOf(at(2), await frameOf(round, 'allow', 1))
@@ -120,7 +120,7 @@ describe('a member that says two things', () => {
     expect([await openDoor(at(0), 1), openings(at(0), 1)]).toEqual(['denied', 0])
   })
 
-  it('is refused a vote for another round, house, epoch, call or end, with another key, or without a signature', async () => {
+  it('is refused a vote with another round, house, epoch, call or expiry, key, or without a signature', async () => {
     const shed = identityOf(at(2))
     const round = await proposeDoor(at(0), 2, { voters: ['anna', 'node:shed'], need: 2 })
     const other = await proposeDoor(at(0), 3, { voters: ['anna', 'node:shed'], need: 2 })
@@ -163,7 +163,7 @@ describe('a member that says two things', () => {
     expect([await openDoor(at(0), 2), await openDoor(at(0), 3)]).toEqual(['denied', 'denied'])
   })
 
-  it('is found out with two checkpoints of one size, on every node', async () => {
+  it('by two checkpoints of one size is detected on every node', async () => {
     const shed = identityOf(at(2))
     const vkey = String(cli(at(2).home, 'ledger', 'key')['vkey'])
     const [origin = ''] = vkey.split('+')
@@ -192,7 +192,7 @@ describe('a member that says two things', () => {
     expect(entriesOfKind(at(0), 'consensus.conflict')).toHaveLength(before)
   })
 
-  it('accuses nobody with keys that it made itself, and fills no log with contradictions of its own', async () => {
+  it('with self-made keys accuses nobody, and fills no log with its own contradictions', async () => {
     const shed = identityOf(at(2))
     const before = entriesOfKind(at(1), 'consensus.conflict').length
     const { privateKey: stranger } = generateKeyPairSync('ed25519')
@@ -229,7 +229,7 @@ describe('a member that says two things', () => {
     expect(entriesOfKind(at(1), 'consensus.conflict').length).toBeGreaterThan(before)
   })
 
-  it('takes no other node’s round away by its id: people see both, and answer the one that they mean', async () => {
+  it('cannot replace another node’s round by using its id: people see and answer both', async () => {
     const attic = at(1)
     const round = await proposeDoor(at(0), 70, { voters: ['anna', 'node:attic'], need: 2 })
     const waiting = (): readonly { id: string; askedBy?: string; binding: { tool: string } }[] =>
@@ -265,7 +265,7 @@ describe('a member that says two things', () => {
     expect(waiting().some(({ id }) => id === both[0])).toBe(false)
   })
 
-  it('is asked about a new round also after very many old ones', async () => {
+  it('receives a new round also after more old rounds than one exchange carries', async () => {
     // 256 events are one exchange; these are more.
     for (let x = 100; x < 230; x++) {
       const round = await proposeDoor(at(0), x, { voters: ['anna', 'ben'], need: 2 })
@@ -281,8 +281,8 @@ describe('a member that says two things', () => {
   })
 })
 
-describe('a voter whose credential was made anew', () => {
-  it('is told INVALID_KEY for a round that began with the old one, and votes in the next', async () => {
+describe('a voter whose credential was replaced', () => {
+  it('is refused with INVALID_KEY for a round begun before, and votes in the next', async () => {
     const { home } = at(0)
     const round = await proposeDoor(at(0), 50, { voters: ['anna', 'ben', 'node:attic'], need: 2 })
     cli(home, 'token', 'revoke', 'ben')

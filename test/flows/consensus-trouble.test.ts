@@ -33,7 +33,7 @@ function inOrder(nodes: readonly MeshNode[]): [MeshNode, MeshNode, MeshNode] {
 
 const network = openNetwork('a round across a network that parts, which is NOT RUN at all')
 
-describe.skipIf(network === undefined)('a round across a network that parts and heals', () => {
+describe.skipIf(network === undefined)('a consensus round across a network partition', () => {
   let nodes: readonly MeshNode[] = []
   let anna = ''
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describe.skipIf(network === undefined)('a round across a network that parts and 
     network?.remove()
   })
 
-  it('waits for the voter on the other side, who hears of it when the cable is back', async () => {
+  it('waits for the voter on the other side, who receives it when the network is back', async () => {
     const [cellar, attic, shed] = inOrder(nodes)
     const heal = network?.cut('shed')
     const round = await proposeDoor(cellar, 1, { voters: ['anna', 'node:attic', 'node:shed'], need: 3 })
@@ -62,7 +62,7 @@ describe.skipIf(network === undefined)('a round across a network that parts and 
     expect(openings(cellar, 1)).toBe(1)
   })
 
-  it('counts a vote that was signed while the voter was cut off, as soon as the cable is back', async () => {
+  it('counts a vote signed during the partition as soon as the network is back', async () => {
     const [cellar, , shed] = inOrder(nodes)
     const round = await proposeDoor(cellar, 2, { voters: ['anna', 'node:shed'], need: 2 })
     await castVote(cellar, round, anna)
@@ -84,7 +84,7 @@ describe.skipIf(network === undefined)('a round across a network that parts and 
   })
 })
 
-describe('a round while members come and go', () => {
+describe('a consensus round while membership changes', () => {
   let nodes: MeshNode[] = []
   let anna = ''
   let ben = ''
@@ -95,7 +95,7 @@ describe('a round while members come and go', () => {
   })
   afterAll(() => closeAll(nodes))
 
-  it('goes on with the voters that it began with when a member is added, who does not vote in it', async () => {
+  it('keeps the voters that it began with, so that a new member cannot vote in it', async () => {
     const [cellar, attic] = inOrder(nodes)
     const round = await proposeDoor(cellar, 1, { voters: ['anna', 'node:attic'], need: 2 })
     await voteWhenHeard(attic, round)
@@ -122,7 +122,7 @@ describe('a round while members come and go', () => {
     expect(after).toBeGreaterThan(before)
   })
 
-  it('does not count a member that is revoked after it voted, and takes the approval back if it was one', async () => {
+  it('does not count the vote of a member that is revoked, and withdraws an approval based on it', async () => {
     const [cellar, , shed] = inOrder(nodes)
     const round = await proposeDoor(cellar, 3, { voters: ['anna', 'ben', 'node:shed'], need: 3 })
     await voteWhenHeard(shed, round)
@@ -142,7 +142,7 @@ describe('a round while members come and go', () => {
   })
 })
 
-describe('a founder that is put back in the middle of a round', () => {
+describe('a founder restored from a backup during a round', () => {
   let cellar: MeshNode
   let attic: MeshNode
   let anna = ''
@@ -184,7 +184,7 @@ describe('a founder that is put back in the middle of a round', () => {
     return round
   }
 
-  it('changes nothing at all any more where others witness it', async () => {
+  it('makes no change at all when other nodes witness it', async () => {
     const round = await putBack('')
     await until('the cellar has been shown what it signed', async () => (await openDoor(cellar, 2)) !== 'denied')
     for (let times = 0; times < 3; times++) expect(await openDoor(cellar, 1)).not.toBe('ok')
@@ -192,7 +192,7 @@ describe('a founder that is put back in the middle of a round', () => {
     expect(openings(cellar, 1)).toBe(1)
   })
 
-  it('does not open the door a second time with the votes that it hears again, where nobody does', async () => {
+  it('does not open the door again from repeated votes when no node witnesses it', async () => {
     const round = await putBack('  witness: false')
     // The attic has anna’s vote, which is good, and tells it; and it tells what the cellar had signed.
     expect(await openDoor(cellar, 1)).toBe('denied')

@@ -40,8 +40,8 @@ const owner = ownerToken
 const level = async (round: ProposedRound): Promise<string> => (await finality(at(0), round)).level
 const open = (x: number): Promise<string> => openDoor(at(0), x)
 
-describe('three gateways and three people', () => {
-  it('do what two of three people agreed to, once, and nothing before', async () => {
+describe('a quorum of three gateways and three people', () => {
+  it('carries out once what two of three people approved, and nothing before', async () => {
     const round = await propose(1, { voters: PEOPLE, need: 2 })
     expect(round).toMatchObject({ need: 2, voters: PEOPLE, status: 'PENDING' })
     expect((await vote(at(0), round, tokens.get('anna'))).structured.data).toMatchObject({
@@ -64,7 +64,7 @@ describe('three gateways and three people', () => {
     expect(outcomes.toSorted()).toEqual(['denied', 'denied', 'ok'])
   })
 
-  it('are told of a no, and of a round that lapsed', async () => {
+  it('is denied by a no, and expires', async () => {
     const denied = await propose(2, { voters: PEOPLE, need: 3 })
     await vote(at(0), denied, tokens.get('ben'), 'no')
     expect(await open(2)).toBe('denied')
@@ -83,7 +83,7 @@ describe('three gateways and three people', () => {
     expect(await open(3)).toBe('denied')
   })
 
-  it('take the votes of other nodes, also of one that was away or was killed after it signed', async () => {
+  it('counts the votes of other nodes, also of one that was offline or was killed after it signed', async () => {
     await at(2).kill()
     const round = await propose(4, { voters: ['anna', 'node:attic', 'node:shed'], need: 3 })
     await vote(at(0), round, tokens.get('anna'))
@@ -108,7 +108,7 @@ describe('three gateways and three people', () => {
     await until('others have cosigned it', async () => (await level(round)) === 'HARD')
   })
 
-  it('count no vote of a node that was revoked in the middle', async () => {
+  it('counts no vote of a node that was revoked during the round', async () => {
     const round = await propose(5, { voters: ['anna', 'ben', 'node:shed'], need: 3 })
     await until('the shed has voted', async () => {
       await call(at(0), 'consensus_gossip', {})
@@ -121,7 +121,7 @@ describe('three gateways and three people', () => {
     expect([await open(5), await level(round)]).toEqual(['denied', 'SOFT'])
   })
 
-  it.each(['modern', 'legacy'] as const)('answer a %s MCP client over HTTP and stdio', async (era) => {
+  it.each(['modern', 'legacy'] as const)('is available to a %s MCP client over HTTP and stdio', async (era) => {
     const [anna, agent, near] = [
       await connectHttp(at(0).url, era, '/mcp/runtime', tokens.get('anna')),
       await connectHttp(at(0).url, era, '/mcp/runtime'),
@@ -158,7 +158,7 @@ describe('three gateways and three people', () => {
     for (const client of [anna, agent, near]) await client.close()
   })
 
-  it('are proven by a stranger from what they export', async () => {
+  it('can be verified by an outsider from the exported logs', async () => {
     expect(cli(at(0).home, 'ledger', 'verify', '--sample')).toMatchObject({ ok: true, findings: [] })
     const { status, text } = auditExport(at(0))
     expect(text).toMatch(/7 rounds: 4 quorums, 2 used once; [1-4] witnesses drawn, [1-4] cosigned by them, 1 samples/)

@@ -17,7 +17,7 @@ let page: Page
 /** What opens from the pages. */
 const within: string[] = []
 
-describe.skipIf(chromium === undefined)('access', () => {
+describe.skipIf(chromium === undefined)('console accessibility', () => {
   beforeAll(async () => {
     house = await openConsoleHouse([
       doors().service,
@@ -40,12 +40,12 @@ describe.skipIf(chromium === undefined)('access', () => {
   // Whatever became of the test before: the others look at a desk.
   beforeEach(() => page.setViewportSize({ width: 1280, height: 860 }))
 
-  it.each(PAGES)('on %s has no serious fault', async (id) => {
+  it.each(PAGES)('has no serious axe fault on %s', async (id) => {
     await walkTo(page, id)
     expect(await axeFaults(page)).toEqual([])
   })
 
-  it('has none on what opens from them, nor where one signs in', async () => {
+  it('has no serious axe fault on detail pages and on the sign-in page', async () => {
     for (const place of within) {
       await walkTo(page, place)
       await page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
@@ -58,7 +58,7 @@ describe.skipIf(chromium === undefined)('access', () => {
     await stranger.context().close()
   })
 
-  it('has enough contrast in the dark', async () => {
+  it('has enough contrast in dark mode', async () => {
     await page.emulateMedia({ colorScheme: 'dark' })
     for (const id of [...PAGES.map(([name]) => name), ...within]) {
       await walkTo(page, id)
@@ -80,14 +80,14 @@ describe.skipIf(chromium === undefined)('access', () => {
     await page.getByRole('heading', { name: 'Ledger' }).waitFor()
   })
 
-  it('fits the smallest one, also with a long path among what the doctor says', async () => {
+  it('fits a width of 320 pixels, also with a long path in a doctor finding', async () => {
     await page.setViewportSize({ width: 320, height: 640 })
     await walkTo(page, 'settings')
     await page.evaluate("document.querySelector('.findings li').append('/' + 'x'.repeat(80))")
     expect(await overhang(page)).toBe(0)
   })
 
-  it('keeps the end of a tool’s name where there is little room: what it does', async () => {
+  it('keeps the end of a tool’s name visible on a narrow screen', async () => {
     await page.setViewportSize({ width: 380, height: 780 })
     for (const id of ['tools', 'calls']) {
       await walkTo(page, id)
@@ -98,7 +98,7 @@ describe.skipIf(chromium === undefined)('access', () => {
     }
   })
 
-  it('closes the menu of a phone with Escape and on another page, and says in the title where one is', async () => {
+  it('closes the phone menu with Escape and on navigation, and names the page in the title', async () => {
     await page.setViewportSize({ width: 380, height: 780 })
     await walkTo(page, 'ledger')
     expect(await page.title()).toMatch(/^(\(\d+\) )?Ledger – Hearthbus$/)
@@ -114,7 +114,7 @@ describe.skipIf(chromium === undefined)('access', () => {
     await expect.poll(() => menu.getAttribute('aria-expanded')).toBe('false')
   })
 
-  it('names the room that a button changes, and begins its dialog with the room and not with Close', async () => {
+  it('names the room on its button, and focuses the dialog’s heading or field, not Close', async () => {
     await walkTo(page, 'house')
     await page.getByRole('button', { name: 'Change Bedroom' }).click()
     await page.getByRole('dialog').waitFor()
@@ -143,7 +143,7 @@ describe.skipIf(chromium === undefined)('access', () => {
     expect(new URL(page.url()).hash).toMatch(/^#\/calls\/\w+$/)
   })
 
-  it('keeps the focus in a dialog, and gives it back', async () => {
+  it('keeps the focus inside an open dialog, and returns it to the button afterwards', async () => {
     await walkTo(page, 'approvals')
     await tabTo(page, 'Approve more …')
     await page.keyboard.press('Enter')
@@ -157,7 +157,7 @@ describe.skipIf(chromium === undefined)('access', () => {
     expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Approve more …')
   })
 
-  it('lets one decide, write a schedule and stop everything with keys alone', async () => {
+  it('allows deciding, writing a schedule and stopping everything by keyboard alone', async () => {
     await call('test.door.open', { door: 'back' })
     await walkTo(page, 'approvals')
     await press('Deny …')

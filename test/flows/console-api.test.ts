@@ -49,7 +49,7 @@ async function ask(): Promise<ApprovalView> {
 }
 
 describe('signing in', () => {
-  it('takes a link once and hands out a cookie that scripts, other sites and the rest of the server never see', async () => {
+  it('accepts a link once, and sets an HttpOnly, SameSite cookie for /api only', async () => {
     const code = (await house.link()).split('/').at(-1)
     const first = await house.api('/api/session', { method: 'POST', body: { code } })
     expect(first.status).toBe(200)
@@ -59,7 +59,7 @@ describe('signing in', () => {
     expect((await house.api('/api/session', { method: 'POST', body: { code } })).status).toBe(403)
   })
 
-  it('is offered by an admin and by nobody else', async () => {
+  it('is possible with a link, which only an admin can create', async () => {
     const path = '/api/console/link'
     expect((await house.api(path, { method: 'POST', body: {} })).status).toBe(403)
     for (const role of ['observer', 'agent', 'approver']) {
@@ -85,15 +85,15 @@ describe('signing in', () => {
     expect((await house.api('/api/status', { headers })).status).toBe(401)
   })
 
-  it('is on record', async () => {
+  it('is recorded in the ledger', async () => {
     await signIn('observer')
     const entries = (await (await house.api('/api/ledger/entries?limit=20')).json()) as { kind: string }[]
     expect(entries.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['console.link', 'console.signed-in']))
   })
 })
 
-describe('a session', () => {
-  it('opens to cookie and key together; what is stolen alone opens nothing, not even what a program may do', async () => {
+describe('a console session', () => {
+  it('needs cookie and key together: either alone is refused, even for anonymous requests', async () => {
     const { headers } = await signIn('admin')
     const { cookie = '', [KEY]: key = '' } = headers
     expect((await house.api('/api/session', { headers })).status).toBe(200)
@@ -104,7 +104,7 @@ describe('a session', () => {
     expect((await house.api('/api/session', { headers: { cookie, [KEY]: other.session.key } })).status).toBe(401)
   })
 
-  it('is refused to pages of other origins', async () => {
+  it('is refused for requests from other origins', async () => {
     const { headers } = await signIn('admin')
     const body = { reason: 'forged' }
     for (const forged of [
@@ -120,7 +120,7 @@ describe('a session', () => {
     expect(house.gateway.guard.stop.state()).toBeUndefined()
   })
 
-  it('ends when it is signed out, and when an admin ends it', async () => {
+  it('ends when it is signed out, or when an admin ends it', async () => {
     const one = await signIn('approver')
     await house.api('/api/session', { method: 'DELETE', headers: one.headers })
     expect((await house.api('/api/session', { headers: one.headers })).status).toBe(401)
@@ -135,7 +135,7 @@ describe('a session', () => {
     expect((await house.api('/api/session', { headers: two.headers })).status).toBe(401)
   })
 
-  it('does not open the door for agents', async () => {
+  it('does not authenticate requests to /mcp', async () => {
     const { headers } = await signIn('admin')
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
     const answer = await house.api('/mcp', {
@@ -148,13 +148,13 @@ describe('a session', () => {
   })
 })
 
-describe('roles', () => {
+describe('console roles', () => {
   it.each([
     ['observer', 403],
     ['agent', 403],
     ['approver', 200],
     ['admin', 200],
-  ])('%s who approves is answered %i', async (role, status) => {
+  ])('%s who approves receives status %i', async (role, status) => {
     const approval = await ask()
     const { headers } = await signIn(role)
     const answer = await house.api(`/api/approvals/${approval.id}/approve`, { method: 'POST', body: {}, headers })
@@ -167,7 +167,7 @@ describe('roles', () => {
       })
   })
 
-  it('keep an approver from acting and from running the node', async () => {
+  it('keep an approver from calling tools and from administration', async () => {
     const { headers } = await signIn('approver')
     const call = await house.api('/api/call', {
       method: 'POST',
@@ -182,7 +182,7 @@ describe('roles', () => {
     )
   })
 
-  it('keep a person from approving what they asked for themselves', async () => {
+  it('keep a person from approving a request of their own session', async () => {
     const { headers } = await signIn('admin')
     const body = { tool: 'test.door.open', arguments: { door: 'own' } }
     const view = (await (await house.api('/api/call', { method: 'POST', body, headers })).json()) as CallResultView
@@ -196,8 +196,8 @@ describe('roles', () => {
   })
 })
 
-describe('one call', () => {
-  it('is answered with its place in the ledger, refused or not, and recorded under the work it names', async () => {
+describe('a call through the console API', () => {
+  it('is answered with its ledger position, also when refused, and recorded under its task and session', async () => {
     const ask = async (body: object): Promise<CallResultView & { readonly error?: unknown }> =>
       (await (await house.api('/api/call', { method: 'POST', body })).json()) as CallResultView
     const work = { task_id: 'task-7', session_id: 's-7' }
@@ -215,7 +215,7 @@ describe('one call', () => {
     }
   })
 
-  it('is shown with arguments, stages, approval and the entries that prove it', async () => {
+  it('is shown with arguments, stages, approval and ledger entries', async () => {
     const before = opened.length
     const approval = await ask()
     await house.api(`/api/approvals/${approval.id}/approve`, { method: 'POST', body: {}, token: house.owner })
@@ -237,7 +237,7 @@ describe('one call', () => {
     expect(proof).toMatch(/^c2sp\.org\/tlog-proof@v1\n/)
   })
 
-  it('keeps its own arguments and result where others were made under the trace id that its client chose', async () => {
+  it('is shown with its own arguments and result when other calls share its trace id', async () => {
     const trace = newTraceId()
     const door = `back ${trace}`
     await callTool(house.url, 'server_ping', {}, trace)
@@ -249,7 +249,7 @@ describe('one call', () => {
     ])
   })
 
-  it('has its secrets hidden', async () => {
+  it('is shown with secrets redacted', async () => {
     const body = { tool: 'test.door.open', arguments: { door: 'secret', pin: '9384' } }
     const view = (await (await house.api('/api/call', { method: 'POST', body })).json()) as CallResultView
     const detail = await (await house.api(`/api/calls/${view.traceId}`)).text()
@@ -257,14 +257,14 @@ describe('one call', () => {
     expect(detail).not.toContain('9384')
   })
 
-  it('that nobody made is not found', async () => {
+  it('with an unknown trace id is answered with 404', async () => {
     expect((await house.api('/api/calls/01K00000000000000000000000')).status).toBe(404)
     expect((await house.api(`/api/calls/${'x'.repeat(200)}`)).status).toBe(404)
   })
 })
 
-describe('events', () => {
-  it('tell of calls and approvals, and go on where a page stopped', async () => {
+describe('the event stream', () => {
+  it('reports calls and approvals, and resumes after the last event id', async () => {
     const first = await listen()
     await ask()
     const heard = await first.until((event) => event.name === 'approval')
@@ -280,14 +280,14 @@ describe('events', () => {
     expect(JSON.parse(heard.data)).toMatchObject({ state: 'requested' })
   })
 
-  it('begin anew for a page that was away for too long', async () => {
+  it('starts anew for an event id of another run', async () => {
     const stream = await listen({ 'last-event-id': 'another-run-7' })
     const hello = await stream.until((event) => event.name === 'hello')
     stream.close()
     expect(JSON.parse(hello.data)).toMatchObject({ resumed: false })
   })
 
-  it('are heard by the owner however many somebody else listens to', async () => {
+  it('stays available to the owner when anonymous clients hold all places', async () => {
     const strangers = await Promise.all(Array.from({ length: 64 }, () => listen()))
     const own = await listen({ authorization: `Bearer ${house.owner}` })
     await own.until((event) => event.name === 'hello')
@@ -295,7 +295,7 @@ describe('events', () => {
     for (const stream of [own, ...strangers]) stream.close()
   })
 
-  it('are not for whoever has no good session', async () => {
+  it('is refused without a complete session', async () => {
     const { headers } = await signIn('observer')
     const { cookie = '' } = headers
     expect((await house.api('/api/events', { headers: { cookie } })).status).toBe(401)
@@ -304,8 +304,8 @@ describe('events', () => {
   })
 })
 
-describe('the page', () => {
-  it('comes with a policy that lets nothing else in and nobody frame it', async () => {
+describe('the console page', () => {
+  it('has a content security policy that forbids foreign content and framing', async () => {
     const answer = await house.api('/')
     const policy = answer.headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
@@ -315,7 +315,7 @@ describe('the page', () => {
     expect(await answer.text()).not.toMatch(/<style|style=|<script(?![^>]*src=)/)
   })
 
-  it('names assets that never change, and is itself asked for each time', async () => {
+  it('refers to immutable assets, and is itself revalidated', async () => {
     const page = await house.api('/')
     const [, asset = ''] = /src="(\/assets\/[^"]+)"/.exec(await page.text()) ?? []
     const script = await house.api(asset)
@@ -325,7 +325,7 @@ describe('the page', () => {
     expect(again.status).toBe(304)
   })
 
-  it('serves files of its own and nothing beside them', async () => {
+  it('serves its own files only', async () => {
     for (const path of [
       '/../package.json',
       '/assets/../../package.json',
@@ -338,8 +338,8 @@ describe('the page', () => {
   })
 })
 
-describe('the catalogue', () => {
-  it('of the API itself is at its root', async () => {
+describe('the API catalogue', () => {
+  it('lists all routes at /api', async () => {
     const { routes, node } = (await (await house.api('/api')).json()) as { node: string; routes: readonly string[] }
     expect(node).toBe('home')
     expect(routes).toEqual(
@@ -348,13 +348,13 @@ describe('the catalogue', () => {
     expect(routes.filter((route) => route.includes('*'))).toEqual([])
   })
 
-  it('says which profiles show a tool', async () => {
+  it('names the profiles that contain a tool', async () => {
     const tools = (await (await house.api('/api/tools')).json()) as ToolView[]
     expect(tools.find(({ name }) => name === 'test.door.open')?.profiles).toEqual(['all', 'test'])
     expect((await house.api('/api/tools?profile=nobody')).status).toBe(404)
   })
 
-  it('leaves schemas out of a list that only names tools, and has one tool whole', async () => {
+  it('omits schemas from a brief list, and returns one tool in full', async () => {
     const brief = (await (await house.api('/api/tools?brief=1')).json()) as Partial<ToolView>[]
     const listed = brief.find(({ name }) => name === 'test.door.open')
     expect([listed?.effect, listed?.inputSchema]).toEqual(['sensitive', undefined])

@@ -19,8 +19,8 @@ afterAll(async () => {
   home.remove()
 })
 
-describe('the command line', () => {
-  it('lists what the ledger says, newest first, and goes on with older entries', () => {
+describe('the CLI beside a running gateway', () => {
+  it('lists ledger entries newest first, and continues with older ones', () => {
     run('call', 'task_create', '{"title":"Sweep the chimney"}')
     const newest = run('ledger', 'entries', '--limit', '3') as readonly { seq: number; kind: string }[]
     expect(newest.map(({ kind }) => kind)).toEqual(['call.exit', 'task.created', 'call.enter'])
@@ -29,13 +29,13 @@ describe('the command line', () => {
     expect(text('ledger', 'entries', '--limit', '3')).toMatch(/call\.enter +task_create, local/)
   })
 
-  it('lists profiles with how much is in them', () => {
+  it('lists profiles with their number of tools', () => {
     const profiles = run('profiles') as readonly { name: string; tools: number }[]
     expect(profiles.find(({ name }) => name === 'runtime')?.tools).toBeGreaterThan(10)
     expect(text('profiles')).toMatch(/all +\d+ +built in/)
   })
 
-  it('lists sessions of work and finds a call in the ledger', () => {
+  it('lists audit sessions, and finds a call in the ledger by its trace id', () => {
     run('call', 'audit_session_start', '{"intent":"Look after the chimney"}')
     expect(run('call', 'audit_session_list')).toMatchObject({
       structured: { data: { sessions: [{ intent: 'Look after the chimney', state: 'open' }] } },
@@ -47,7 +47,7 @@ describe('the command line', () => {
     })
   })
 
-  it('watches what happens', async () => {
+  it('watch prints events as JSON lines', async () => {
     const child = spawn(process.execPath, [CLI, '--data', home.data, '--config', home.config, 'watch', '--json'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })

@@ -37,7 +37,7 @@ let complaints: string[]
 let ota: string
 const devices: SimulatedDevice[] = []
 
-describe.skipIf(chromium === undefined)('the virtual house', () => {
+describe.skipIf(chromium === undefined)('the console over the virtual house', () => {
   beforeAll(async () => {
     heating = await startEbusSimulator({
       listen: { host: HOST, port: 0 },
@@ -73,7 +73,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     await heating.stop()
   })
 
-  it('shows its rooms as soon as the regulator has told of them, and a room that warms up', PATIENT, async () => {
+  it('shows rooms as soon as the regulator is read, and a room that warms up', PATIENT, async () => {
     const room = page.getByRole('article', { name: 'Living' })
     await room.waitFor({ timeout: 90_000 })
     const shown = async (): Promise<number> => Number.parseFloat((await room.locator('.big').textContent()) ?? '')
@@ -101,7 +101,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     await picture(page, 'house')
   })
 
-  it('switches a lamp through the same guard as an agent', async () => {
+  it('switches a lamp through the same guard as an agent’s call', async () => {
     await walkTo(page, 'house')
     await page.getByText('Hall, Ground').click()
     const lamp = page.getByRole('button', { name: 'Hall Lamp: On' }).first()
@@ -114,7 +114,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     expect(traces.find(({ capability }) => capability === 'hs4.devices.set')).toMatchObject({ caller: 'console' })
   })
 
-  it('lists what devices are taken for, and takes the owner’s correction in one step', async () => {
+  it('lists device classes, and applies the owner’s correction in one step', async () => {
     await walkTo(page, 'homeseer')
     const classes = page.getByRole('region', { name: 'What devices are taken for' })
     const kitchen = classes.getByLabel('What Kitchen Lamp (Kitchen, Ground) is')
@@ -131,7 +131,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     await picture(page, 'homeseer')
   })
 
-  it('asks a person before an agent unlocks a door, does it once, and can prove it', async () => {
+  it('asks a person before an agent’s call unlocks a door, runs it once, and proves it', async () => {
     const asked = await unlock()
     expect([asked.outcome, asked.fault?.kind]).toEqual(['denied', 'approval-required'])
     await walkTo(page, 'approvals')
@@ -151,7 +151,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     expect((await download).suggestedFilename()).toMatch(/\.tlog-proof$/)
   })
 
-  it('lets a person say no, and the agent hears why', async () => {
+  it('denies an agent’s call with a reason that the agent receives', async () => {
     await walkTo(page, 'approvals')
     expect((await unlock('Let the neighbour in')).fault?.kind).toBe('approval-required')
     // Other words for the same call are the same question: the one that is open since the last try.
@@ -182,7 +182,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
       .toContain('21:30')
   })
 
-  it('decodes what it hears, and counts symbols and how busy the wire is', PATIENT, async () => {
+  it('decodes telegrams, and shows symbol rate and bus load', PATIENT, async () => {
     await walkTo(page, 'ebus')
     const telegrams = page.getByRole('table', { name: 'Telegrams', exact: true })
     await expect.poll(() => telegrams.innerText(), { timeout: 60_000 }).toMatch(/\d °C/)
@@ -194,7 +194,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     await picture(page, 'telegrams')
   })
 
-  it('lets a device in by its code and runs one of its tools from the form', async () => {
+  it('enrols a device by its code, and runs one of its tools from the form', async () => {
     const code = Promise.withResolvers<string>()
     await walkTo(page, 'devices')
     void startDeviceSimulator({
@@ -220,7 +220,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     await expect.poll(() => JSON.stringify(devices[0]?.state())).toContain('"power":true')
   })
 
-  it('goes through all of it without a complaint', async () => {
+  it('shows every page without a browser error', async () => {
     for (const [place, title] of PAGES) {
       await walkTo(page, place)
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(title)

@@ -21,7 +21,7 @@ let complaints: string[]
 const places: string[] = []
 let refused = ''
 
-describe.skipIf(chromium === undefined)('hostile text', () => {
+describe.skipIf(chromium === undefined)('HTML in foreign text', () => {
   beforeAll(async () => {
     house = await openConsoleHouse([
       doors(HOSTILE, HOSTILE).service,
@@ -57,7 +57,7 @@ describe.skipIf(chromium === undefined)('hostile text', () => {
     await house.stop()
   })
 
-  it('is shown as text wherever a stranger can write it', async () => {
+  it('is shown as text on every page', async () => {
     for (const place of places) {
       await walkTo(page, place)
       await page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
@@ -79,7 +79,7 @@ describe.skipIf(chromium === undefined)('hostile text', () => {
     expect(complaints).toEqual([])
   })
 
-  it('was really there to be seen', async () => {
+  it('occurs on the pages, so the test is not vacuous', async () => {
     const shown = ['house', 'approvals', 'ebus', 'homeseer', 'devices', 'devices/stranger', 'work', 'tools']
     for (const place of [...shown, `calls/${refused}`]) {
       await walkTo(page, place)

@@ -13,7 +13,7 @@ const chromium = findChromium()
 let nodes: readonly MeshNode[] = []
 let browser: Browser
 
-describe.skipIf(chromium === undefined)('two nodes', () => {
+describe.skipIf(chromium === undefined)('the consoles of two nodes', () => {
   beforeAll(async () => {
     nodes = await formCommunity(['cellar', 'attic'])
     browser = await openBrowser()
@@ -23,7 +23,7 @@ describe.skipIf(chromium === undefined)('two nodes', () => {
     await closeAll(nodes)
   })
 
-  it('show the same call, on its way out and on its way in', async () => {
+  it('show the same call as outgoing on one node and incoming on the other', async () => {
     const [cellar, attic] = nodes
     if (cellar === undefined || attic === undefined) throw new Error('two nodes were to be made')
     const { traceId, outcome } = await call(cellar, 'test.only.attic', { x: 1 })
@@ -58,7 +58,7 @@ describe.skipIf(chromium === undefined)('two nodes', () => {
     await there.getByText('call.exit').first().waitFor()
   })
 
-  it('see each other on the bus, as a picture and as a table', async () => {
+  it('show the other node as a picture and in a table', async () => {
     const [cellar] = nodes
     if (cellar === undefined) throw new Error('two nodes were to be made')
     const page = await signIn(cellar)
@@ -67,7 +67,7 @@ describe.skipIf(chromium === undefined)('two nodes', () => {
     expect(await page.getByRole('table', { name: 'Other nodes' }).innerText()).toContain('attic')
   })
 
-  it('say so when the other one does not tell', async () => {
+  it('say when the other node does not answer', async () => {
     const [cellar, attic] = nodes
     if (cellar === undefined || attic === undefined) throw new Error('two nodes were to be made')
     const { traceId } = await call(cellar, 'test.only.attic', { x: 2 })

@@ -25,7 +25,7 @@ const leap = (seconds: number): void => {
   leaptMs += seconds * 1_000
 }
 
-describe.skipIf(chromium === undefined)('a session', () => {
+describe.skipIf(chromium === undefined)('a console session', () => {
   beforeAll(async () => {
     house = await openConsoleHouse([rooms(['Living room']).service])
     hasty = await openConsoleHouse([heating.service], LIMITS)
@@ -39,7 +39,7 @@ describe.skipIf(chromium === undefined)('a session', () => {
     vi.restoreAllMocks()
   })
 
-  it('ends when nobody touches the page, although the page reads the house all the while', async () => {
+  it('ends when nobody uses the page, although the page itself sends requests', async () => {
     const { page } = await signedInPage(browser, hasty)
     await page.getByText('Living room').first().waitFor()
     const halves = await halvesOf(page, hasty)
@@ -61,7 +61,7 @@ describe.skipIf(chromium === undefined)('a session', () => {
     await page.context().close()
   })
 
-  it('goes on while somebody is there', async () => {
+  it('continues while the page is used', async () => {
     const { page } = await signedInPage(browser, hasty)
     const halves = await halvesOf(page, hasty)
     for (const place of ['eBUS', 'House', 'eBUS', 'House', 'eBUS', 'House']) {
@@ -75,7 +75,7 @@ describe.skipIf(chromium === undefined)('a session', () => {
     await page.context().close()
   })
 
-  it('ends after its time however busy it is', async () => {
+  it('ends after its maximum lifetime however much it is used', async () => {
     const { page } = await signedInPage(browser, hasty)
     const halves = await halvesOf(page, hasty)
     const { 'x-hearthbus-quiet': _, ...busy } = halves
@@ -88,7 +88,7 @@ describe.skipIf(chromium === undefined)('a session', () => {
     await page.context().close()
   })
 
-  it('does not open to a stolen cookie', async () => {
+  it('is not opened by a stolen cookie alone', async () => {
     const { page } = await signedInPage(browser, house)
     const thief = await newThief()
     await thief.addCookies(await page.context().cookies(`${house.url}/api/`))
@@ -101,7 +101,7 @@ describe.skipIf(chromium === undefined)('a session', () => {
     await page.context().close()
   })
 
-  it('does not open to a stolen key', async () => {
+  it('is not opened by a stolen key alone', async () => {
     const { page } = await signedInPage(browser, house)
     const key = await storedKey(page)
     const thief = await newThief()
@@ -116,7 +116,7 @@ describe.skipIf(chromium === undefined)('a session', () => {
     await page.context().close()
   })
 
-  it('that was stolen whole ends for the thief, too, when its owner signs out', async () => {
+  it('stolen with cookie and key ends for the thief, too, when its owner signs out', async () => {
     const { page } = await signedInPage(browser, house)
     const halves = await halvesOf(page, house)
     expect(await status(house, halves)).toBe(200)
@@ -131,7 +131,7 @@ describe.skipIf(chromium === undefined)('a session', () => {
     await page.context().close()
   })
 
-  it('that an admin ends leaves its page at once', async () => {
+  it('ended by an admin leaves its page at once', async () => {
     const admin = await signedInPage(browser, house)
     const guest = await signedInPage(browser, house, { role: 'observer' })
     await admin.page.goto(`${house.url}/#/settings`)

@@ -22,7 +22,7 @@ const heating = rooms(['Living room', 'Bedroom', 'Bath'])
 let house: ConsoleHouse
 let browser: Browser
 
-describe.skipIf(chromium === undefined)('console', () => {
+describe.skipIf(chromium === undefined)('the console', () => {
   beforeAll(async () => {
     house = await openConsoleHouse(
       [front.service, heating.service, lamps(60, (index) => `Lamp ${index + 1}`), strangers('Kitchen speaker')],
@@ -36,7 +36,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await house.stop()
   })
 
-  it('signs in with the link and walks every page without a complaint', async () => {
+  it('signs in with the link, and shows every page without a browser error', async () => {
     const { page, complaints } = await signedInPage(browser, house)
     expect(new URL(page.url()).hash).toBe('#/house')
     await agentAsks('porch')
@@ -49,7 +49,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('shows who is not signed in nothing but the way in', async () => {
+  it('shows nothing but the sign-in page without a session', async () => {
     const page = await (await newProfile(browser)).newPage()
     await page.goto(`${house.url}/#/house`)
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
@@ -90,7 +90,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('misses nothing that happens while it starts', async () => {
+  it('shows an approval request that is made while the page loads', async () => {
     const page = await (await newProfile(browser)).newPage()
     // An agent asks between the answer to what waits and its arrival: only the stream tells of it.
     await page.route(
@@ -111,7 +111,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('says in sentences why a call was refused', async () => {
+  it('shows the reasons of a refused call as sentences', async () => {
     const { page } = await signedInPage(browser, house)
     const { traceId } = await agentAsks('west gate')
     await walkTo(page, `calls/${traceId}`)
@@ -120,7 +120,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('lets a person deny one, with a reason that the agent reads', async () => {
+  it('lets a person deny a request, with a reason that the agent receives', async () => {
     const { page } = await signedInPage(browser, house)
     await walkTo(page, 'approvals')
     await agentAsks('cellar')
@@ -150,7 +150,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('keeps every approval request in its place after another person answered it and further requests arrived', async () => {
+  it('keeps the order of approval requests when one is answered and others arrive', async () => {
     const [mine, theirs] = [await signedInPage(browser, house), await signedInPage(browser, house)]
     const gates = ['first gate', 'second gate', 'third gate']
     const request = (page: Page, gate: string): Locator => page.getByRole('article').filter({ hasText: gate })
@@ -179,7 +179,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     for (const { page } of [mine, theirs]) await page.context().close()
   })
 
-  it('tells ages and what is left by the gateway’s clock, whatever that of the browser says', async () => {
+  it('computes ages and remaining times by the gateway’s clock, not the browser’s', async () => {
     const page = await (await browser.newContext()).newPage()
     await page.clock.install({ time: Date.now() + 3_600_000 })
     await page.goto(await house.link())
@@ -194,7 +194,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('grants bounded calls beforehand', async () => {
+  it('grants a bounded number of later calls with an approval', async () => {
     const { page } = await signedInPage(browser, house)
     await walkTo(page, 'approvals')
     await agentAsks('garage')
@@ -215,7 +215,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('draws a trend once, and not again whenever an age is renewed', async () => {
+  it('does not redraw a trend when an age is updated', async () => {
     const { page } = await signedInPage(browser, house)
     const room = page.getByRole('article', { name: 'Bedroom' })
     await room.getByRole('button', { name: /^Trend of Bedroom/ }).click()
@@ -228,7 +228,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('runs a tool from the form that its schema makes, and hands it over as text', async () => {
+  it('runs a tool from the form of its schema, and shows the call as a CLI command', async () => {
     const { page } = await signedInPage(browser, house)
     await walkTo(page, 'tools/task_create')
     await page.getByLabel('title').fill('Sweep the chimney')
@@ -244,7 +244,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('shows sessions, open and sealed, with the root and its proof', async () => {
+  it('shows open and sealed audit sessions, with root and proof', async () => {
     const { page } = await signedInPage(browser, house)
     const begun = await agentCalls('audit_session_start', { intent: 'Look after the chimney' })
     const session = stringAt(begun.structured, 'data', 'session_id') ?? ''
@@ -271,7 +271,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('shows telegrams in words, those that nobody knows in hex, and says what was not measured', async () => {
+  it('shows known telegrams decoded, unknown ones in hex, and unmeasured values as unknown', async () => {
     const { page } = await signedInPage(browser, house)
     await walkTo(page, 'ebus')
     const telegrams = page.getByRole('table', { name: 'Telegrams', exact: true })
@@ -302,7 +302,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('verifies the ledger with a progress that ends well', async () => {
+  it('verifies the ledger with visible progress', async () => {
     const { page } = await signedInPage(browser, house)
     await walkTo(page, 'ledger')
     await page.getByRole('button', { name: 'Verify now' }).click()
@@ -311,7 +311,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('shows an observer everything and lets them decide nothing', async () => {
+  it('shows an observer the pages without any button to decide', async () => {
     await agentAsks('attic')
     const { page } = await signedInPage(browser, house, { role: 'observer' })
     await walkTo(page, 'approvals')
@@ -324,7 +324,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.context().close()
   })
 
-  it('shows who may decide the whole of a question as it comes, and an observer what is kept of it', async () => {
+  it('shows a secret in an approval request to an admin, and redacted to an observer', async () => {
     const pages = { admin: 'annex pwd = "s3cr3t-1"', observer: 'annex pwd = "[redacted]"' }
     for (const [role, text] of Object.entries(pages)) {
       const { page } = await signedInPage(browser, house, { role })
@@ -341,7 +341,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     }
   })
 
-  it('cannot be framed or used by a page from elsewhere', async () => {
+  it('cannot be framed or called by a page of another origin', async () => {
     const elsewhere = createHttpServer((_, response) => {
       response.setHeader('content-type', 'text/html').end(`<iframe src="${house.url}/"></iframe>`)
     })
@@ -360,7 +360,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     elsewhere.close()
   })
 
-  it('says when the gateway is gone, and goes on by itself when it is back', async () => {
+  it('reports a lost gateway, and reconnects when it is back', async () => {
     const line = await openLine(Number(new URL(house.url).port))
     const page = await (await newProfile(browser)).newPage()
     await page.goto((await house.link()).replace(house.url, line.url))

@@ -51,8 +51,8 @@ async function say(assistant: BackendConnection, name: string, args: JsonObject 
   return (result as { content: readonly { text: string }[] }).content[0]?.text ?? ''
 }
 
-describe('a voice assistant at an access point with the profile that is the default', () => {
-  it('sees the house, sets a lamp, asks before a lock opens, opens it when that was approved; all is in order', async () => {
+describe('a voice assistant at an access point with the default profile', () => {
+  it('reads the house, sets a lamp, and opens a lock only after an approval', async () => {
     const assistant = await backend.connected()
     const clientInfo = { name: 'xz-mcp-broker', version: '0.0.1' }
     await assistant.ask(nextId++, 'initialize', { protocolVersion: '2024-11-05', capabilities: {}, clientInfo })
@@ -78,8 +78,8 @@ describe('a voice assistant at an access point with the profile that is the defa
   })
 })
 
-describe('the demo', () => {
-  it('ends when it is told to, and so do devices of one’s own, although nobody let them in', async () => {
+describe('hearthbus demo', () => {
+  it('exits on SIGINT, and so does a device simulator that still waits for its approval', async () => {
     await expect.poll(devices).toContain(ROBOT)
     const ota = /http:[^"]+\/xiaozhi\/ota\//.exec(await devices())?.[0]
     const started = spawn(process.execPath, [CLI, 'sim', 'devices', '--first', '9', '--ota', ota ?? ''])

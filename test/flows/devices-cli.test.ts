@@ -25,7 +25,7 @@ async function hearthbus(...words: string[]): Promise<{ readonly said: string; r
 }
 
 describe('hearthbus devices', () => {
-  it('lets a device in that shows its code, looks at it, and turns it away', async () => {
+  it('approves a device by its code, shows it, and revokes it', async () => {
     const none = await hearthbus('list')
     expect(none.said).toMatch(
       /^No devices yet\. Only this machine can reach the listener, at http:\/\/127\.0\.0\.1:\d+\/xiaozhi\/ota\/: set devices\.host/,

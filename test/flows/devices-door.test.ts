@@ -23,7 +23,7 @@ function knock(number: number): Promise<Response> {
   return fetch(house.ota, { method: 'POST', headers, body: '{}' })
 }
 
-describe.each(['legacy', 'modern'] as const)('what waits at the door, for a %s client', (era) => {
+describe.each(['legacy', 'modern'] as const)('the list of pending devices, for a %s client', (era) => {
   const number = era === 'legacy' ? 7_001 : 7_002
   let owner: Client
   let updated: string[]
@@ -42,7 +42,7 @@ describe.each(['legacy', 'modern'] as const)('what waits at the door, for a %s c
     return (JSON.parse(text) as { waiting: JsonObject[] }).waiting
   }
 
-  it('is announced when somebody comes, and again when they are let in', async () => {
+  it('is announced as changed when a device appears, and again when it is approved', async () => {
     const told = (await (await knock(number)).json()) as { activation: { code: string } }
     const { code } = told.activation
     await expect.poll(() => updated).toEqual([WAITING])
@@ -56,7 +56,7 @@ describe.each(['legacy', 'modern'] as const)('what waits at the door, for a %s c
     expect(await waiting()).toEqual([])
   })
 
-  it('is neither listed for nor told to an agent', async () => {
+  it('is not listed for an agent, and cannot be read by one', async () => {
     const agent = await connectHttp(house.url, era)
     expect((await owner.listResources()).resources.map(({ uri }) => uri)).toContain(WAITING)
     expect((await agent.listResources()).resources.map(({ uri }) => uri)).not.toContain(WAITING)
@@ -70,7 +70,7 @@ describe.each(['legacy', 'modern'] as const)('what waits at the door, for a %s c
   })
 })
 
-describe('somebody who tries to pass for a device', () => {
+describe('refused device connections', () => {
   const REFUSED = 'devices://refused'
   let deviceId: string
   let owner: Client
@@ -92,7 +92,7 @@ describe('somebody who tries to pass for a device', () => {
     thief.stop()
   }
 
-  it('is shown to the owner at once, and is in the ledger once', async () => {
+  it('are announced to the owner at once, and recorded in the ledger once', async () => {
     const updated = new Promise<string>((resolve) =>
       owner.setNotificationHandler('notifications/resources/updated', ({ params }) => resolve(params.uri)),
     )
@@ -125,14 +125,14 @@ describe('somebody who tries to pass for a device', () => {
       ])
   })
 
-  it('is told to the owner in a sentence', async () => {
+  it('are listed for the owner by the devices command', async () => {
     const { stdout } = await runCommand(house.home, ['devices'])
     expect(stdout).toMatch(
       /Turned away in the last day:\n.*\nvault +127\.0\.0\.1 +3 × .*not the device’s, or no longer/,
     )
   })
 
-  it('is nothing that an agent gets to see', async () => {
+  it('are not listed for an agent, and cannot be read by one', async () => {
     const agent = await connectHttp(house.url, 'modern')
     expect((await agent.listResources()).resources.map(({ uri }) => uri)).not.toContain(REFUSED)
     await expect(agent.readResource({ uri: REFUSED })).rejects.toThrow(/not found|Unknown|no resource/i)

@@ -10,7 +10,7 @@ import { openDeviceHome } from '../device-home.ts'
 import type { DeviceHome } from '../device-home.ts'
 import { connectHttp } from '../gateway-process.ts'
 
-describe('a house with devices', () => {
+describe('a gateway with devices', () => {
   let house: DeviceHome
   let client: Client
   const call = (name: string, body: JsonObject = {}): Promise<JsonObject> =>
@@ -29,7 +29,7 @@ describe('a house with devices', () => {
     await house.stop()
   })
 
-  it('lists, calls and announces through the fleet tools', async () => {
+  it('lists devices, calls their tools and sends announcements through the fleet tools', async () => {
     const speaker = await house.enrol('Kitchen', { transport: 'mqtt' })
     const other = await house.enrol('Hall', { transport: 'websocket' })
     const list = await call('devices.list', { online: true })
@@ -96,7 +96,7 @@ describe('a house with devices', () => {
     expect(paged['structuredContent']).toMatchObject({ events: [{ kind: 'online' }] })
   })
 
-  it('names tools so that clients without dots can call them', async () => {
+  it('offers tools under names without dots for clients that need it', async () => {
     const plain = await connectHttp(house.url, 'modern', '/mcp/devices?names=underscore')
     const { tools } = await plain.listTools()
     for (const { name } of tools) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
@@ -105,7 +105,7 @@ describe('a house with devices', () => {
     await plain.close()
   })
 
-  it('tells clients when a device comes, sleeps and wakes', async () => {
+  it('announces a changed tool list when a device appears, sleeps and wakes', async () => {
     const changes = new EventTarget()
     client.setNotificationHandler('notifications/tools/list_changed', () => {
       changes.dispatchEvent(new Event('changed'))
@@ -136,7 +136,7 @@ describe('a house with devices', () => {
     expect(lamp.state()).toMatchObject({ power: true })
   })
 
-  it('gives up on a device that does not wake in time, and says that nothing was sent', async () => {
+  it('fails a queued call as device_asleep when the device does not wake in time', async () => {
     const sleepy = await house.enrol('Sleepy', { transport: 'websocket', kind: 'lamp', awake: false })
     sleepy.sleep()
     await house.until('sleepy', ({ online }) => online === false)
@@ -146,7 +146,7 @@ describe('a house with devices', () => {
     expect(JSON.stringify(answer['content'])).toContain('Nothing was sent')
   })
 
-  it('keeps whoever is not the device out, and the device in', async () => {
+  it('refuses connections with wrong tokens, while the real device stays connected', async () => {
     const device = await house.enrol('Vault', { transport: 'websocket' })
     const url = house.ota.replace(/^http/, 'ws').replace('/xiaozhi/ota/', '/xiaozhi/v1/')
     const { websocket } = (device.told() ?? {}) as { websocket?: { token: string } }
@@ -183,7 +183,7 @@ describe('a house with devices', () => {
     expect(view).toMatchObject({ phase: 'ready', board: 'esp-box-3' })
   })
 
-  it('lets nobody but an admin decide who belongs to it', async () => {
+  it('lets only an admin approve and revoke devices', async () => {
     const answer = await house.api('/api/call', {
       method: 'POST',
       body: { tool: 'devices.enrolment.approve', arguments: { code: '123456' } },
@@ -199,7 +199,7 @@ describe('a house with devices', () => {
     expect((await toolNames()).filter((name) => name.startsWith('device.vault.'))).toEqual([])
   })
 
-  it('says of which device somebody decided', async () => {
+  it('names the device in the record of an approval or rotation', async () => {
     await house.enrol('Larder', { transport: 'websocket' })
     await house.asOwner('devices.enrolment.rotate', { device: 'larder' })
     const newcomer = await fetch(house.ota, {
@@ -222,7 +222,7 @@ describe('a house with devices', () => {
     })
   })
 
-  it('keeps a device’s UUID out of the records: whoever knows it can pass for the device', async () => {
+  it('redacts a device’s client id in its records, because it identifies the device', async () => {
     await house.enrol('Cellar', { transport: 'websocket' })
     const traces = (await house.api('/api/traces?limit=1000', { token: house.ownerToken })) as unknown as {
       capability: string
@@ -234,7 +234,7 @@ describe('a house with devices', () => {
     })
   })
 
-  it('has no second way in: what the owner forbids stays forbidden through devices.call', async () => {
+  it('applies the owner’s rule for a tool to devices.call and devices.call_many as well', async () => {
     const attic = await house.enrol('Attic', { transport: 'mqtt' })
     const volume = { volume: 5 }
     const direct = await call('device.attic.self.audio_speaker.set_volume', volume)
@@ -250,7 +250,7 @@ describe('a house with devices', () => {
     expect(attic.state()).not.toMatchObject({ volume: 5 })
   })
 
-  it('sends devices nowhere that the owner did not allow', async () => {
+  it('refuses tool arguments with URLs that the owner did not allow', async () => {
     const played: string[] = []
     const play: FirmwareTool = {
       name: 'self.music.play',
@@ -294,7 +294,7 @@ describe('a house with devices', () => {
     expect(played).toEqual(['https://files.example.org/sounds/bell.ogg'])
   })
 
-  it('withholds a tool that is described otherwise than before, until a person has looked', async () => {
+  it('withholds a tool whose description changed until a person approves it', async () => {
     const described = (description: string): FirmwareTool => ({
       name: 'self.door.state',
       description,
@@ -346,7 +346,7 @@ describe('a house with devices', () => {
   })
 })
 
-describe('user-only tools', () => {
+describe('user-only tools of a device', () => {
   let house: DeviceHome
   const got: { readonly path: string; readonly body: Buffer }[] = []
   const place = createServer((request, response) => {
@@ -380,7 +380,7 @@ describe('user-only tools', () => {
     await house.api(`/api/approvals/${id}/approve`, { method: 'POST', body: {}, token: house.ownerToken })
   }
 
-  it('are hidden from agents, shown to a person’s token, and run once after an approval', async () => {
+  it('are hidden from agents, visible to a person’s token, and run once after an approval', async () => {
     // Away until it is told to come back.
     const device = await house.enrol('Bedroom', { transport: 'mqtt', timing: { reconnectMs: 3_600_000 } })
     const agent = await connectHttp(house.url, 'modern')
@@ -425,7 +425,7 @@ describe('user-only tools', () => {
     device.stop()
   })
 
-  it('send what is on a screen where the owner allows it, after an approval, and nowhere else', async () => {
+  it('send a screen snapshot to an allowed URL after an approval, and to no other', async () => {
     const device = await house.enrol('Hall', { transport: 'websocket', profile: 'fw-2.4' })
     const person = await personFor('hall')
     const asked = async (tool: string, url: string): Promise<JsonObject> => {
@@ -447,8 +447,8 @@ describe('user-only tools', () => {
   })
 })
 
-describe('a house that waits for its devices', () => {
-  it('keeps a call until the device is back, and loses it to nobody', async () => {
+describe('a gateway with whenAsleep: queue', () => {
+  it('holds a call until the device is back, and gives its answer to no other caller', async () => {
     const house = await openDeviceHome({ devices: 'whenAsleep: queue, waitSeconds: 30' })
     try {
       const lamp = await house.enrol('Shed', { transport: 'websocket', kind: 'lamp', awake: false })
@@ -483,8 +483,8 @@ describe('a house that waits for its devices', () => {
   })
 })
 
-describe('after a restart', () => {
-  it('a device that was updated and sleeps has the firmware of its last boot', async () => {
+describe('after a restart of the gateway', () => {
+  it('a sleeping device is listed with the firmware of its last boot', async () => {
     const first = await openDeviceHome()
     const old = await first.enrol('Shelf', { transport: 'mqtt' })
     old.stop()
@@ -502,7 +502,7 @@ describe('after a restart', () => {
     }
   })
 
-  it('devices are listed as offline, and what was pinned stays pinned', async () => {
+  it('devices are listed as offline, and pinned tools stay pinned', async () => {
     const first = await openDeviceHome({ devices: 'offlineTools: listed' })
     const described = (description: string): FirmwareTool => ({
       name: 'self.safe',

@@ -18,7 +18,7 @@ describe('a hundred devices', () => {
   })
   afterAll(() => house.stop())
 
-  it('answer a model’s calls, each its own', async () => {
+  it('each return their own answers to concurrent calls of a model', async () => {
     const echo = (deviceId: string): FirmwareTool => ({
       name: 'self.echo',
       description: 'Echoes.',

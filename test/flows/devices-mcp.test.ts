@@ -7,7 +7,7 @@ import { connectHttp } from '../gateway-process.ts'
 
 const PROFILES: readonly FirmwareProfileName[] = ['fw-1.9', 'fw-2.4', 'fw-next', 'py']
 
-describe.each(['websocket', 'mqtt'] as const)('devices over %s', (transport) => {
+describe.each(['websocket', 'mqtt'] as const)('devices over %s, through MCP', (transport) => {
   let house: DeviceHome
   beforeAll(async () => {
     // Photos ask a person; the owner trusts this camera.
@@ -15,7 +15,7 @@ describe.each(['websocket', 'mqtt'] as const)('devices over %s', (transport) => 
   })
   afterAll(() => house.stop())
 
-  it.each(PROFILES)('%s enrols, is listed and is called by clients of both eras', async (profile) => {
+  it.each(PROFILES)('%s enrols, and is listed and called by clients of both eras', async (profile) => {
     const slug = `lamp-${profile.replace('.', '-')}`
     const lamp = await house.enrol(`Lamp ${profile}`, { transport, profile, kind: 'lamp' })
     for (const era of ['modern', 'legacy'] as const) {
@@ -39,7 +39,7 @@ describe.each(['websocket', 'mqtt'] as const)('devices over %s', (transport) => 
     lamp.stop()
   })
 
-  it('takes a photo and hands the picture itself to the model', async () => {
+  it('returns the photo of a camera as an image', async () => {
     const camera = await house.enrol('Porch', { transport, kind: 'camera' })
     const client = await connectHttp(house.url, 'modern')
     const photo = await client.callTool({
@@ -58,7 +58,7 @@ describe.each(['websocket', 'mqtt'] as const)('devices over %s', (transport) => 
     camera.stop()
   })
 
-  it('passes on what a device says against it', async () => {
+  it('returns the error message of a device', async () => {
     const robot = await house.enrol('Otto', { transport, kind: 'robot' })
     const client = await connectHttp(house.url, 'legacy')
     const answer = await client.callTool({

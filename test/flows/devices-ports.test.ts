@@ -7,7 +7,7 @@ import { openDeviceHome } from '../device-home.ts'
 import { listenLocally } from '../local-port.ts'
 import { createHome, startGatewayProcess } from '../gateway-process.ts'
 
-it('stops when it is told to, although the MQTT port was never free', async () => {
+it('a gateway whose MQTT port is in use stops when asked to', async () => {
   const somebody = createServer()
   const port = await listenLocally(somebody)
   const home = createHome(`devices: { enabled: true, host: 127.0.0.1, port: 0, mqtt: { port: ${port}, udpPort: 0 } }\n`)
@@ -25,7 +25,7 @@ it('stops when it is told to, although the MQTT port was never free', async () =
   }
 })
 
-it('says which device cannot come in, because the way it was let in over is switched off', async () => {
+it('the gateway names a device that cannot connect because its transport is disabled', async () => {
   const first = await openDeviceHome()
   const device = await first.enrol('Attic', { transport: 'mqtt' })
   device.stop()
@@ -45,7 +45,7 @@ it('says which device cannot come in, because the way it was let in over is swit
   }
 })
 
-it('counts a device behind another broker as online only once it has answered', async () => {
+it('a device behind an external broker counts as online only once it has answered', async () => {
   const broker = await startAutoSubscribingBroker()
   const address = `url: "mqtt://127.0.0.1:${broker.port}", endpoint: "127.0.0.1:${broker.port}"`
   const house = await openDeviceHome({ devices: `broker: { ${address} }` })

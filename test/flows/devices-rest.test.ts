@@ -7,7 +7,7 @@ import { connectHttp } from '../gateway-process.ts'
 
 const VOLUME = 'device.kitchen.self.audio_speaker.set_volume'
 
-describe('a voice device that rests', () => {
+describe('the rate limit of a voice device', () => {
   let house: DeviceHome
   let client: Client
 
@@ -24,7 +24,7 @@ describe('a voice device that rests', () => {
   const answerOf = async (name: string, args: Record<string, unknown>): Promise<unknown> =>
     (await client.callTool({ name, arguments: args })).structuredContent
 
-  it('serves three of its tools at once, in each of ten turns', async () => {
+  it('serves calls of three different tools at once, ten times in a row', async () => {
     for (let turn = 0; turn < 10; turn++) {
       const answers = await Promise.all([
         answerOf(VOLUME, { volume: turn }),
@@ -35,12 +35,12 @@ describe('a voice device that rests', () => {
     }
   })
 
-  it('serves every change of one thing, each after its rest', async () => {
+  it('serves every change of one tool, each after the pause', async () => {
     const answers = await Promise.all([10, 20, 30, 40, 50].map((volume) => answerOf(VOLUME, { volume })))
     for (const answer of answers) expect(answer).toMatchObject({ device: 'kitchen', value: true })
   })
 
-  it('says what is wrong with arguments, not that the device rests', async () => {
+  it('reports invalid arguments before the pause applies', async () => {
     await answerOf(VOLUME, { volume: 1 })
     expect(await answerOf(VOLUME, { volume: 101 })).toMatchObject({ error: { code: 'schema_mismatch' } })
     expect(await answerOf('devices.announce', { devices: ['nowhere'], message: 'x' })).toMatchObject({

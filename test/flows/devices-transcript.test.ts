@@ -46,8 +46,8 @@ afterAll(async () => {
   await broker.stop()
 })
 
-describe.each(TRANSPORTS)('over %s', (transport) => {
-  it.each(PROFILES)('a robot with %s says what spec 3 says, message by message', async (profile) => {
+describe.each(TRANSPORTS)('transcript over %s', (transport) => {
+  it.each(PROFILES)('a robot with %s exchanges the messages of spec 3', async (profile) => {
     const name = `${profile} ${transport}`
     const slug = name.replaceAll(/[. ]/g, '-')
     // Over our own broker a device answers before it has ever greeted; it greets when it is woken.

@@ -55,7 +55,7 @@ function aboutServices(said: string): readonly string[] {
   return said.split('\n').filter((line) => /^. (?:devices|homeseer|ebus|models|notify): /.test(line))
 }
 
-describe('a start that is refused', () => {
+describe('a refused start', () => {
   it.each<[about: string, yaml: () => string, sentence: () => string]>([
     [
       'listener',
@@ -93,7 +93,7 @@ describe('a start that is refused', () => {
       () =>
         `${home.config}:2: ebus.buses.0.sharedPort: listen.port is 7420 as well. Each listener needs a port of its own.`,
     ],
-  ])('ends with the sentence that doctor said of %s', async (about, yaml, sentence) => {
+  ])('ends with the message that doctor gave about %s', async (about, yaml, sentence) => {
     writeFileSync(home.config, yaml())
     const data = join(home.data, 'new')
     const [code, said] = await run(['doctor'], { data })
@@ -108,7 +108,7 @@ describe('a start that is refused', () => {
   const isRoot = process.getuid?.() === 0
   const through = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : []
 
-  it('ends with the sentence that doctor said of what this user may not use', async () => {
+  it('ends with doctor’s message about files that this user may not use', async () => {
     const data = join(home.data, 'others')
     const tty = join(home.data, 'tty')
     mkdirSync(data, { mode: 0o555 })
@@ -128,7 +128,7 @@ describe('a start that is refused', () => {
     chmodSync(home.config, 0o644)
   })
 
-  it('is told by every command that looks, instead of that nothing is there', async () => {
+  it('for an inaccessible data directory is explained by every command that reads it', async () => {
     chmodSync(home.data, 0o755)
     const data = join(home.data, 'closed')
     mkdirSync(data)
@@ -149,7 +149,7 @@ describe('a start that is refused', () => {
     chmodSync(data, 0o700)
   })
 
-  it('ends with the sentence that doctor said of a port below 1024', async ({ skip }) => {
+  it('ends with doctor’s message about a port below 1024', async ({ skip }) => {
     const first = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
     skip(first <= 82, 'every user of this machine may use every port')
     const data = join(home.data, 'own')
@@ -165,7 +165,7 @@ describe('a start that is refused', () => {
     expect(await run(['up'], { data, through })).toEqual([2, sentence])
   })
 
-  it('ends with the sentence that doctor said of a disk that is full', async ({ skip }) => {
+  it('ends with doctor’s message about a full disk', async ({ skip }) => {
     const data = join(home.data, 'small')
     mkdirSync(data)
     writeFileSync(home.config, 'listen: { port: 0 }')
@@ -181,15 +181,15 @@ describe('a start that is refused', () => {
   })
 })
 
-describe('a start whose far ends are away', () => {
-  it('is not refused for an address of devices that is not this machine’s', async () => {
+describe('a start while remote services are unreachable', () => {
+  it('is not refused because devices.host is not an address of this machine', async () => {
     writeFileSync(home.config, 'listen: { port: 0 }\ndevices: { enabled: true, host: 203.0.113.7, port: 0 }')
     const [, said] = await run(['doctor'])
     expect(said).toContain('✗ devices: devices.host is 203.0.113.7, which is not an address of this machine.')
     expect(said).toContain('! gateway: none runs. Start one with')
   })
 
-  it('succeeds, and doctor says of each service what it said before', async () => {
+  it('succeeds, and doctor says about each service what it said before', async () => {
     const identity = createNodeIdentity(generateKeyPairSync('ed25519').privateKey)
     const key = identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
     const tls = createHttpsServer({ cert: createNodeCertificate(identity), key }, (_, response) => response.end())

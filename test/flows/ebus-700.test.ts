@@ -17,7 +17,7 @@ describe('a 700 controller', () => {
   })
   afterAll(() => house.stop())
 
-  it('keeps up to three slots in ten-minute steps, and no temperatures', async () => {
+  it('keeps up to three slots a day in ten-minute steps, without temperatures', async () => {
     const written = await call(client, SET_ZONE, {
       zone: 0,
       weekday: 1,
@@ -43,7 +43,7 @@ describe('a 700 controller', () => {
     expect(read.data).toMatchObject({ value: { value: '012736484e668a', valid: true }, slot_count: { value: 3 } })
   })
 
-  it('says that a slot cannot have a temperature of its own', async () => {
+  it('refuses a slot with a temperature other than the current setpoint', async () => {
     expect(await call(client, SET_ZONE, { zone: 0, weekday: 1, slots: [slot(6, 9, 23)] })).toMatchObject({
       error: { code: 'INVALID_ARGUMENT', message: expect.stringContaining('now 21') },
     })

@@ -24,7 +24,7 @@ const LINES = [
   '',
 ].join('\n')
 
-describe('eBUS commands', () => {
+describe('hearthbus ebus', () => {
   let home: Home
   beforeAll(() => {
     home = createHome()
@@ -32,7 +32,7 @@ describe('eBUS commands', () => {
   })
   afterAll(() => home.remove())
 
-  it('decode and encode one row for each row, in order', async () => {
+  it('decode and encode answer one row for each row, in order', async () => {
     const identity = { file: '08.oven.csv', circuit: 'oven', name: 'Heat' }
     const rows = [
       { ...identity, type: 'r', master_hex: '3108b509020d10', slave_hex: '025801' },
@@ -55,7 +55,7 @@ describe('eBUS commands', () => {
     expect(answers[1]).toMatch(/"decoded":\{"temp":0\.12\}\}$/)
   })
 
-  it('check a folder and name the line that is wrong', async () => {
+  it('definitions check lists the messages, and names the invalid line', async () => {
     const checked = await runCommand(home, ['ebus', 'definitions', 'check', home.data, '--json'])
     expect(checked.code).toBe(0)
     expect(checked.said.match(/^\{.*\}$/gm)?.map((line) => (JSON.parse(line) as { name: string }).name)).toEqual([
@@ -67,7 +67,7 @@ describe('eBUS commands', () => {
     expect((await runCommand(home, ['ebus', 'definitions', 'check', home.data, '--strict'])).code).toBe(5)
   })
 
-  it('simulate no two devices at one address', async () => {
+  it('sim refuses two devices at one address', async () => {
     const folder = join(home.data, 'makers')
     mkdirSync(join(folder, 'vaillant'), { recursive: true })
     for (const name of ['08.oven.csv', '08.stove.csv']) writeFileSync(join(folder, 'vaillant', name), LINES)
@@ -77,7 +77,7 @@ describe('eBUS commands', () => {
     expect([code, said]).toEqual([2, expect.stringContaining('a device at 08: only one can be there')])
   })
 
-  it('record a bus, play it, and show what nobody has described', async () => {
+  it('record, replay and grab work on a bus, and grab shows undescribed telegrams', async () => {
     const simulator = await startEbusSimulator({ speed: 20 })
     const file = join(home.data, 'bus.rec')
     const adapter = `enh:127.0.0.1:${simulator.port}`
@@ -92,7 +92,7 @@ describe('eBUS commands', () => {
     expect(grabbed.said).not.toMatch(/"service":"b511","times":\d+,"command":"01"/)
   })
 
-  it('define a message only if it can be read', async () => {
+  it('define adds a message only if it is valid and not there yet', async () => {
     const file = join(home.data, 'mine.csv')
     const line = 'r,mine,,Thing,,,15,b555,a2,value,,UCH,,,'
     expect((await runCommand(home, ['ebus', 'definitions', 'define', file, line])).code).toBe(0)
@@ -103,7 +103,7 @@ describe('eBUS commands', () => {
     expect(readFileSync(file, 'utf8')).toBe(`${HEADER}\n*r,\n*w,\n*u,\n*uw,\n${line}\n`)
   })
 
-  it('define a message in a new file by the name of the file alone, and replay it by that name', async () => {
+  it('define creates a file whose name gives circuit and address, and replay decodes with it', async () => {
     // The file's name gives address and circuit, as ebusd's documentation of its file names has it.
     const folder = join(home.data, 'own')
     const line = 'r,,,RoomTemp,,,,b524,020003000f00,,,IGN:4,,,,value,,EXP,,°C,'
@@ -118,7 +118,7 @@ describe('eBUS commands', () => {
     expect(JSON.parse(row ?? '')).toMatchObject({ circuit: 'basv', name: 'RoomTemp', text: '20.5' })
   })
 
-  it('name the telegrams of a recording by the files of the devices that are in it', async () => {
+  it('replay decodes telegrams with the files of the devices identified in the recording', async () => {
     const folder = join(home.data, 'two')
     for (const [file, circuit] of [
       ['15.360.csv', 'older'],

@@ -89,7 +89,7 @@ const VAILLANT_FILES: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-describe('devices of several makers that definition files describe', () => {
+describe('devices of several manufacturers with definition files', () => {
   let folder: string
   let house: HeatingHouse
   let client: Client
@@ -104,7 +104,7 @@ describe('devices of several makers that definition files describe', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('are found, each with its file', async () => {
+  it('are identified, each with its file', async () => {
     const { data } = await call(client, 'ebus.v1.definitions.status')
     expect(data.devices).toEqual(
       expect.arrayContaining([
@@ -115,7 +115,7 @@ describe('devices of several makers that definition files describe', () => {
     )
   })
 
-  it('have a plane for each circuit, with a method for each message', async () => {
+  it('have a plane for each circuit with a method for each message', async () => {
     expect((await call(client, 'ebus.v1.registry.planes.list', { address: 0x08 })).data).toEqual([
       { name: 'hc', routable: true, methods: [], method_count: 8, defined_by: 'wolf/08..hc.csv' },
     ])
@@ -164,7 +164,7 @@ describe('devices of several makers that definition files describe', () => {
     })
   })
 
-  it('are seen in the planes, each value with its message', async () => {
+  it('contribute values to the semantic planes, each with the name of its message', async () => {
     const zones = await eventually(
       () => call(client, 'ebus.v1.semantic.zones.get', { detail: true }),
       ({ data }: Envelope) => data?.length === 2,
@@ -217,7 +217,7 @@ describe('devices of several makers that definition files describe', () => {
     })
   })
 
-  it('are written where residents may, and not where only the installer may', async () => {
+  it('accept writes that residents may do, and refuse installer settings', async () => {
     for (const value of ['off', 'on']) {
       const wish = { circuit: 'hc', name: 'Mode', value, ...MUTATE, idempotency_key: `mode-${value}` }
       expect(await call(client, 'ebus.v1.messages.write', wish)).toMatchObject({
@@ -245,7 +245,7 @@ describe('devices of several makers that definition files describe', () => {
       ).toMatchObject({ error: { code: 'PERMISSION_DENIED', message: expect.stringContaining('approve') } })
   })
 
-  it('are written to where they speak from, once a person has approved it', async () => {
+  it('accept an installer setting once a person has approved it', async () => {
     const wish = { circuit: 'hc', name: 'Hg01', value: 12, ...MUTATE, idempotency_key: 'approved' }
     const asked = await call(client, 'ebus.v1.messages.write', wish)
     const id = (asked.error as unknown as { details: { approval_id: string } }).details.approval_id
@@ -256,7 +256,7 @@ describe('devices of several makers that definition files describe', () => {
     })
   })
 
-  it('do not show passwords', async () => {
+  it('have passwords hidden', async () => {
     const read = await call(client, 'ebus.v1.messages.read', { circuit: '15', name: 'Service_passwort' })
     expect(read.data.values).toEqual({ value: '(secret)' })
     const { data } = await call(client, 'ebus.v1.bus.messages.list', {})
@@ -269,7 +269,7 @@ describe('devices of several makers that definition files describe', () => {
   })
 })
 
-describe('a Vaillant system that definition files describe', () => {
+describe('a Vaillant system with definition files', () => {
   let folder: string
   let house: HeatingHouse
   let client: Client
@@ -284,7 +284,7 @@ describe('a Vaillant system that definition files describe', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('is seen as a heat pump', async () => {
+  it('appears as a heat pump', async () => {
     await onceRead(async () => {
       const { data, meta } = await call(client, 'ebus.v1.semantic.heat_pump.get', { detail: true })
       expect(data).toMatchObject({
@@ -306,7 +306,7 @@ describe('a Vaillant system that definition files describe', () => {
     })
   })
 
-  it('is seen as a zone, whose day setpoint can be written and whose heating curve cannot', async () => {
+  it('appears as a zone whose day setpoint is writable and whose heating curve is not', async () => {
     const zones = await eventually(
       () => call(client, 'ebus.v1.semantic.zones.get', { detail: true }),
       ({ data }: Envelope) => data?.[0]?.config.day_setpoint_c !== undefined,
@@ -345,7 +345,7 @@ describe.skipIf(!existsSync(OFFICIAL))('devices of the official definition files
   })
   afterAll(() => house.stop())
 
-  it('load what their article number asks for', async () => {
+  it('load the include file for their article number', async () => {
     const { data } = await eventually(
       () => call(client, 'ebus.v1.definitions.status'),
       ({ data: status }: Envelope) => status.files.some((file: string) => file.endsWith('.inc')),
@@ -354,7 +354,7 @@ describe.skipIf(!existsSync(OFFICIAL))('devices of the official definition files
     expect(data.faults).toEqual([])
   })
 
-  it('are read', async () => {
+  it('answer reads of their messages', async () => {
     for (const circuit of ['basv', 'excellent', 'bai', 'vwz']) {
       const found = await call(client, 'ebus.v1.messages.find', { circuit, writable: false, limit: 1 })
       const [message] = found.data.messages

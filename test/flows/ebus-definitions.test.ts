@@ -58,7 +58,7 @@ describe('message definitions', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('say which file describes which device, and which line was refused', async () => {
+  it('report the file of each device and the refused line', async () => {
     expect((await call(client, STATUS)).data).toMatchObject({
       state: 'loaded',
       source: folder,
@@ -70,7 +70,7 @@ describe('message definitions', () => {
     })
   })
 
-  it('are found by words', async () => {
+  it('are found by words of their meaning', async () => {
     const { data } = await call(client, FIND, { query: 'room temperature', writable: true })
     expect(data).toMatchObject({
       count: 1,
@@ -79,7 +79,7 @@ describe('message definitions', () => {
     expect((await call(client, FIND, { name: 'lost' })).data.count).toBe(0)
   })
 
-  it('read a device', async () => {
+  it('are read from a device, or from the cache', async () => {
     const read = await call(client, READ, { circuit: 'bai', name: 'flowtemp', max_age: 0 })
     expect(read).toMatchObject({ error: null, meta: { cache: { from_cache: false } }, data: { units: { temp: '°C' } } })
     expect(read.data.values.temp).toBeGreaterThan(10)
@@ -87,7 +87,7 @@ describe('message definitions', () => {
     expect(again).toMatchObject({ meta: { cache: { from_cache: true } }, data: { values: read.data.values } })
   })
 
-  it('write what residents may set, and read it back', async () => {
+  it('are written where residents may, and read back', async () => {
     const wish = { circuit: 'basv', name: 'Zone1Wanted', value: 22.5 }
     const written = await call(client, WRITE, { ...wish, ...MUTATE, idempotency_key: 'warm' })
     expect(written).toMatchObject({
@@ -97,7 +97,7 @@ describe('message definitions', () => {
     expect(written.data.before.temp).not.toBe(22.5)
   })
 
-  it('refuse a write without the words for it, a wrong value and an unknown message', async () => {
+  it('are not written without intent and key, with a wrong value, or if unknown', async () => {
     const wish = { circuit: 'basv', name: 'Zone1Wanted', value: 22 }
     expect(await call(client, WRITE, wish)).toMatchObject({ isError: true, error: { code: 'INVALID_ARGUMENT' } })
     const keyed = { ...wish, ...MUTATE }
@@ -107,14 +107,14 @@ describe('message definitions', () => {
     expect((await call(client, WRITE, { ...keyed, name: 'Nothing', idempotency_key: 'b' })).isError).toBe(true)
   })
 
-  it('leave the installer’s settings to a person', async () => {
+  it('of installer settings need an approval', async () => {
     const wish = { circuit: 'basv', name: 'Curve', value: 1.2, ...MUTATE, idempotency_key: 'curve' }
     expect(await call(client, WRITE, wish)).toMatchObject({
       error: { code: 'PERMISSION_DENIED', message: expect.stringContaining('approv') },
     })
   })
 
-  it('name telegrams on the bus', async () => {
+  it('decode telegrams on the bus', async () => {
     const seen = await eventually(
       () => call(client, 'ebus.v1.bus.messages.list', {}),
       ({ data }: Envelope) => JSON.stringify(data ?? '').includes('basv.Zone1Wanted'),
@@ -122,7 +122,7 @@ describe('message definitions', () => {
     expect(JSON.stringify(seen.data)).toContain('basv.Zone1Wanted')
   })
 
-  it('count where the built-in map says something else, and the doctor tells', async () => {
+  it('take precedence over the built-in map, and doctor reports the difference', async () => {
     const system = await eventually(
       () => call(client, 'ebus.v1.semantic.system.get', { detail: true }),
       ({ data }: Envelope) => data?.state.system_water_pressure !== undefined,
@@ -135,7 +135,7 @@ describe('message definitions', () => {
     expect(said.replaceAll(/\s+/g, ' ')).toContain('vaillant/15.basv.csv:7: basv.Pressure reads 010039000000ac41 as')
   })
 
-  it('are in the doctor’s report', async () => {
+  it('with an invalid line are reported by doctor', async () => {
     const { said } = await runCommand(house.home, ['doctor'])
     expect(said).toContain('vaillant/15.basv.csv:10')
   })

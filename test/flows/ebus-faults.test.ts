@@ -67,21 +67,21 @@ async function shaken(
   return { before, answer, after: await summary() }
 }
 
-describe('every fault', () => {
-  it('corrupt checksums are repeated, and counted', async () => {
+describe('a simulated bus fault', () => {
+  it('corrupt checksum: the telegram is repeated, and the error counted', async () => {
     const { before } = await shaken(() => house.simulator.faults.corruptCrc(3))
     const told = (envelope: Envelope): number => envelope.data.repeats.responses + errors(envelope, 'crc_mismatch')
     expect(told(await noticed(told, before))).toBeGreaterThan(told(before))
   })
 
-  it('lost symbols are counted', async () => {
+  it('lost symbol: the recovery is counted', async () => {
     const { before } = await shaken(() => house.simulator.faults.dropByte(6))
     const told = ({ data }: Envelope): number =>
       data.reconstructor.recoveries.reduce((sum: number, each: { count: number }) => sum + each.count, 0)
     expect(told(await noticed(told, before))).toBeGreaterThan(told(before))
   })
 
-  it('a stuck bus is said to be one', async () => {
+  it('stuck bus: is answered with BUS_UNAVAILABLE, and counted as lost signal', async () => {
     const { stickBus } = house.simulator.faults
     const { before, answer, after } = await shaken(
       () => stickBus(600_000),
@@ -96,14 +96,14 @@ describe('every fault', () => {
     expect(count(after, 'adapter_error')).toBeGreaterThan(count(before, 'adapter_error'))
   })
 
-  it('answers that come too late are missed', async () => {
+  it('late answer: is counted as an error', async () => {
     const { before } = await shaken(() => house.simulator.faults.slowResponse(80, 6))
     const told = (envelope: Envelope): number =>
       errors(envelope, 'timeout') + errors(envelope, 'abandoned') + errors(envelope, 'echo_mismatch')
     expect(told(await noticed(told, before))).toBeGreaterThan(told(before))
   })
 
-  it('a lost connection is told, and made again', async () => {
+  it('lost connection: is answered with BUS_UNAVAILABLE, and reconnected', async () => {
     const { tcpDrop } = house.simulator.faults
     const { before, answer, after } = await shaken(
       () => tcpDrop(600_000),
@@ -118,7 +118,7 @@ describe('every fault', () => {
     expect(zones).toMatchObject({ error: null, meta: { freshness: { observed_at: expect.any(String) } } })
   })
 
-  it('an adapter that restarts by itself is noticed', async () => {
+  it('adapter restart: is counted, and deduplication is degraded', async () => {
     // Within three seconds of our INIT a RESETTED is taken for its second answer.
     await new Promise((resolve) => setTimeout(resolve, 3_200))
     const { before, after } = await shaken(() => house.simulator.faults.adapterReset())
@@ -126,14 +126,14 @@ describe('every fault', () => {
     expect(after.data.status.degraded.reasons).toContain('dedup_degraded')
   })
 
-  it('somebody who wins every arbitration is named', async () => {
+  it('arbitration storm: the winning initiator is listed', async () => {
     const { after } = await shaken(() => house.simulator.faults.arbitrationStorm(60))
     expect(after.data.frames).toContainEqual(
       expect.objectContaining({ scope: 'passive', source: '0x00', target: '0xfe' }),
     )
   })
 
-  it('a connection that is lost again and again is not relied on for a while', async () => {
+  it('repeated disconnections: passive observation is dampened', async () => {
     const connected = async (): Promise<Envelope> =>
       eventually(summary, ({ data }) => data.status.capability.tap_connected)
     for (let round = 0; round < 4; round++) {
@@ -153,7 +153,7 @@ describe('every fault', () => {
     expect(await recovers()).toMatchObject({ error: null })
   })
 
-  it('a change that nobody can vouch for is an unknown outcome, and never repeated under its key', async () => {
+  it('lost answer to a change: is an unknown outcome, and never repeated under its key', async () => {
     const raise = (key: string): Promise<Envelope> =>
       call(client, 'ebus.v1.rpc.invoke', {
         address: 0x15,

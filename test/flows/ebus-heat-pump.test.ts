@@ -13,7 +13,7 @@ describe('a heat pump', () => {
   })
   afterAll(() => house.stop())
 
-  it('is read when it is asked for, and says what it does, takes and yields', async () => {
+  it('is read on request, with activity, power consumed and power delivered', async () => {
     const { data, error } = await call(client, 'ebus.v1.semantic.heat_pump.get')
     expect(error).toBeNull()
     const { boiler } = house.simulator.house()
@@ -29,7 +29,7 @@ describe('a heat pump', () => {
     })
   })
 
-  it('is one device among others, with its module', async () => {
+  it('is listed among other devices, with its control module', async () => {
     await call(client, 'ebus.v1.semantic.snapshot.get', { timeout_ms: 20_000, allow_partial: true })
     const { data } = await call(client, 'ebus.v1.registry.devices.list')
     const products = (data as { address: number; product?: string }[]).map(({ address, product }) => [address, product])

@@ -48,8 +48,8 @@ const zonesRead = (client: Client, args: Record<string, unknown> = {}): Promise<
       (meta['freshness'] as { source: string }).source !== 'cache',
   )
 
-describe('two buses', () => {
-  it('are told apart by name, and the first one is meant when none is given', async () => {
+describe('two configured buses', () => {
+  it('are addressed by name, and the first one is the default', async () => {
     const [cellar, annexe] = [await simulator({ seed: 1 }), await simulator({ seed: 2 })]
     annexe.changeHouse((now) => ({ ...now, zones: now.zones.map((zone) => ({ ...zone, roomCelsius: 12.5 })) }))
     const { client } = await gateway(
@@ -76,8 +76,8 @@ describe('two buses', () => {
   })
 })
 
-describe('a bus that may only be listened to', () => {
-  it('is heard, and never spoken on', async () => {
+describe('a bus with readOnly: true', () => {
+  it('is observed without sending a telegram', async () => {
     const heating = await simulator({ listen: { plainPort: 0 } })
     const openedMs = performance.now()
     const { client, home } = await gateway(
@@ -135,8 +135,8 @@ function doctor(home: Home): Promise<Ended> {
   return runCommand(home, ['doctor'])
 }
 
-describe('a bus behind an ebusd', () => {
-  it('gives the same planes, and says what it cannot time', async () => {
+describe('a bus behind ebusd', () => {
+  it('yields the same planes, and reports its timing as unavailable', async () => {
     const heating = await simulator({ listen: { ebusdPort: 0 } })
     const { client } = await gateway(
       `ebus:\n  pollSeconds: 5\n  buses:\n${bus(`ebusd:127.0.0.1:${heating.ebusdPort}`)}`,
@@ -157,7 +157,7 @@ describe('a bus behind an ebusd', () => {
     expect((await call(client, 'ebus.v1.adapter_info.get')).data).toBeNull()
   })
 
-  it('does not call a change untried because ebusd heard no answer to it', async () => {
+  it('reports a change without an answer as unknown outcome', async () => {
     const heating = await simulator({ listen: { ebusdPort: 0 } })
     const port = await losingAnswers(heating.ebusdPort ?? 0, /b5240a0201/)
     const { client } = await gateway(`ebus:\n  pollSeconds: 5\n  buses:\n${bus(`ebusd:127.0.0.1:${port}`)}`)
@@ -176,7 +176,7 @@ describe('a bus behind an ebusd', () => {
     expect(raised.error?.message).not.toContain('nothing was changed')
   })
 
-  it('that sends for nobody is named as the reason why nothing is known', async () => {
+  it('without --enablehex is reported as the reason for missing values', async () => {
     const heating = await simulator({ chatter: false, listen: { ebusdPort: 0 } })
     const port = await losingAnswers(heating.ebusdPort ?? 0, /hex/, 'ERR: command not enabled')
     const { client, home } = await gateway(`ebus:\n  pollSeconds: 5\n  buses:\n${bus(`ebusd:127.0.0.1:${port}`)}`)
@@ -215,8 +215,8 @@ async function losingAnswers(ebusdPort: number, lost: RegExp, instead = 'ERR: re
   return listenLocally(server)
 }
 
-describe('a heating that is away', () => {
-  it('that nobody ever knew is answered as out of reach, not as a house without zones', async () => {
+describe('an unreachable heating bus', () => {
+  it('that was never read is answered with BUS_UNAVAILABLE, not with empty planes', async () => {
     const heating = await simulator({ listen: { port: await freePort() } })
     await heating.stop()
     const { client, home, stop } = await gateway(`ebus:\n  buses:\n${bus(`enh:127.0.0.1:${heating.port}`)}`)
@@ -240,7 +240,7 @@ describe('a heating that is away', () => {
     )
   })
 
-  it('does not keep the gateway from starting; what the last run knew is shown as old, and life returns by itself', async () => {
+  it('does not prevent the start: cached values are shown as stale until it is back', async () => {
     const first = await simulator({ listen: { port: await freePort() } })
     const adapter = `enh:127.0.0.1:${first.port}`
     const before = await gateway(`ebus:\n  pollSeconds: 5\n  buses:\n${bus(adapter)}`)
@@ -295,8 +295,8 @@ describe('a heating that is away', () => {
   })
 })
 
-describe('a house whose traffic is not to be kept', () => {
-  it('has no tools that would show it', async () => {
+describe('a bus with observe: false', () => {
+  it('has no tools that show bus traffic', async () => {
     const heating = await simulator()
     const { client } = await gateway(`ebus:\n  observe: false\n  buses:\n${bus(`enh:127.0.0.1:${heating.port}`)}`)
     const { tools } = await client.listTools()

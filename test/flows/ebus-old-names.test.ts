@@ -18,8 +18,8 @@ const ruled = (tool: string, says: string): HeatingHouseOptions => ({
   top: `guard:\n  rules: [{ tool: "${tool}", says: ${says} }]\n`,
 })
 
-describe('an old name', () => {
-  it('does not write what the owner has forbidden under the new one', async () => {
+describe('an old eBUS tool name', () => {
+  it('is refused when the owner forbids the new name', async () => {
     const house = await heatingHouse(ruled('ebus.v1.rpc.invoke', 'forbid'))
     const client = await house.client()
     await allRead(client)
@@ -31,7 +31,7 @@ describe('an old name', () => {
     await house.stop()
   })
 
-  it('is covered by the yes and by the key that the new one was given', async () => {
+  it('shares approval and idempotency key with the new name', async () => {
     const house = await heatingHouse(ruled('ebus.v1.rpc.invoke', 'ask'))
     const client = await house.client()
     await allRead(client)
@@ -47,7 +47,7 @@ describe('an old name', () => {
     await house.stop()
   })
 
-  it('does not list what the owner keeps to themselves under the new one', async () => {
+  it('does not list what the owner forbids under the new name', async () => {
     const house = await heatingHouse(ruled('ebus.v1.registry.devices.list', 'forbid'))
     const client = await house.client()
     expect(await call(client, 'ebus.devices')).toMatchObject({ error: { reasons: [{ rule: 'owner' }] } })

@@ -4,7 +4,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import type { HeatingHouse } from '../heating-house.ts'
 import { MONDAY, call, heatingHouse } from '../heating-house.ts'
 
-describe('a gateway that was just started', () => {
+describe('a gateway that was just started, on eBUS', () => {
   let house: HeatingHouse
   let client: Client
   beforeAll(async () => {
@@ -13,16 +13,13 @@ describe('a gateway that was just started', () => {
   })
   afterAll(() => house.stop())
 
-  it.each(['zones', 'dhw', 'boiler_status', 'schedules', 'radio_devices'])(
-    'reads %s when it is asked',
-    async (plane) => {
-      const answer = await call(client, `ebus.v1.semantic.${plane}.get`)
-      expect(answer.error).toBeNull()
-      expect(answer.data).not.toBeNull()
-    },
-  )
+  it.each(['zones', 'dhw', 'boiler_status', 'schedules', 'radio_devices'])('reads %s on request', async (plane) => {
+    const answer = await call(client, `ebus.v1.semantic.${plane}.get`)
+    expect(answer.error).toBeNull()
+    expect(answer.data).not.toBeNull()
+  })
 
-  it('has what people ask for first in that answer', async () => {
+  it('answers the first zone request with temperatures and setpoints', async () => {
     const { data } = await call(client, 'ebus.v1.semantic.zones.get')
     const { zones } = house.simulator.house()
     expect(data).toMatchObject(
@@ -36,7 +33,7 @@ describe('a gateway that was just started', () => {
     )
   })
 
-  it('does not hold parameters that are wrong against the next change', async () => {
+  it('does not count a write with invalid parameters towards the rate limit', async () => {
     // With the rest that a regulator gets between two changes, which this house has.
     const invoke = {
       address: 0x15,

@@ -35,7 +35,7 @@ describe('a 720 controller', () => {
   })
   afterAll(() => house.stop())
 
-  it('keeps a day of several slots, and the room gets warm', async () => {
+  it('stores a day with several slots, and heats by it', async () => {
     const before = await call(client, 'ebus.v1.semantic.zones.get')
     const coldCelsius = before.data[0].state.current_temp_c
     const hours = [0, 6, 12, 18]
@@ -96,7 +96,7 @@ describe('a 720 controller', () => {
     expect(house.simulator.house().zones[0]?.roomCelsius).toBeGreaterThan(coldCelsius + 1.5)
   })
 
-  it('plans without writing when it is asked to', async () => {
+  it('plans a schedule without writing when dryRun is set', async () => {
     const before = house.simulator.house().zones[1]?.program[2]
     const plan = await call(client, SET_ZONE, { zone: 1, weekday: 2, slots: [slot(8, 9, 19)], dryRun: true })
     expect(plan).toMatchObject({
@@ -111,7 +111,7 @@ describe('a 720 controller', () => {
     expect(house.simulator.house().zones[1]?.program[2]).toEqual(before)
   })
 
-  it('takes hot water times, with the setpoint or without it', async () => {
+  it('accepts hot water times with or without the setpoint', async () => {
     const times = await call(client, SET_DHW, { weekday: 3, slots: [slot(5, 8.5), slot(17, 21)] })
     expect(times.data).toMatchObject({
       success: true,
@@ -134,7 +134,7 @@ describe('a 720 controller', () => {
     expect(dayOf(week, 'dhw', 255, 'monday')).toMatchObject([{ temperature_c: 55 }, { temperature_c: 55 }])
   })
 
-  it('empties a day, and the hot water stays as hot as it was', async () => {
+  it('empties a day, and keeps the hot water setpoint', async () => {
     house.simulator.changeHouse((now) => ({ ...now, dhw: { ...now.dhw, targetCelsius: 60 } }))
     const plan = await call(client, SET_DHW, { weekday: 5, slots: [], dryRun: true })
     expect(plan.data).toMatchObject({ success: true, would_write: [] })
@@ -147,7 +147,7 @@ describe('a 720 controller', () => {
     expect(room).toMatchObject({ error: null, data: { success: true } })
   })
 
-  it('refuses what makes no sense before anything is sent', async () => {
+  it('refuses invalid schedules before anything is sent', async () => {
     const wrong: readonly (readonly [string, Record<string, unknown>])[] = [
       [SET_ZONE, { zone: 0, weekday: 0, slots: [slot(8, 7, 21)] }],
       [SET_ZONE, { zone: 0, weekday: 0, slots: [slot(8, 12, 21), slot(11, 13, 21)] }],

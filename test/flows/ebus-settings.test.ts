@@ -48,8 +48,8 @@ async function shown({ read_back: where }: Setting): Promise<unknown> {
     .reduce<unknown>((at, step) => (Array.isArray(at) ? at.find(({ id }) => id === step) : Object(at)[step]), data)
 }
 
-describe('a person who is asked', () => {
-  it('reads what would change, from what to what', async () => {
+describe('an approval request for a heating setting', () => {
+  it('shows the old and the new value', async () => {
     const curve = { group: 2, instance: 0, addr: 0x0f, value: 1 }
     const asked = await call(client, 'ebus.v1.rpc.invoke', {
       address: 0x15,
@@ -75,8 +75,8 @@ describe('a person who is asked', () => {
   })
 })
 
-describe('an agent that knows only the list of tools', () => {
-  it('is told there where to look', async () => {
+describe('an agent with the eBUS tool list', () => {
+  it('finds the settings tools named in the descriptions', async () => {
     const { tools } = await (await house.client('modern', undefined, '/mcp/ebus')).listTools()
     const said = (name: string): string => tools.find((tool) => tool.name === name)?.description ?? ''
     expect(said('ebus.v1.rpc.invoke')).toMatch(
@@ -86,7 +86,7 @@ describe('an agent that knows only the list of tools', () => {
     expect(said('ebus.v1.semantic.zones.get')).toMatch(/change a setpoint or mode: settings\.set/)
   })
 
-  it('sets a room to 22 °C and reads it back', async () => {
+  it('sets a room to 22 °C and has it read back', async () => {
     const room = (await settings()).find(({ of, meaning }) => /^living/i.test(of) && /room setpoint/i.test(meaning))
     if (room === undefined) throw new Error('nothing sets the living room')
     expect(room).toMatchObject({ unit: '°C', minimum: 15, maximum: 30, now: 21 })
@@ -97,7 +97,7 @@ describe('an agent that knows only the list of tools', () => {
     expect(house.simulator.house().zones[0]?.dayCelsius).toBe(22)
   })
 
-  it('is told what a register held before, in the value and in the bytes that put it back', async () => {
+  it('receives the former value of a register, and the bytes that restore it', async () => {
     const night = {
       address: 0x15,
       plane: 'system',
@@ -125,7 +125,7 @@ describe('an agent that knows only the list of tools', () => {
     expect(back.data).toMatchObject({ confirmed: { value: true }, read_back: { value: before?.value } })
   })
 
-  it('sets the hot water, and its mode by what the numbers stand for', async () => {
+  it('sets hot water temperature and mode, the mode by its name', async () => {
     const offered = await settings()
     const change = async (name: string, value: number | string): Promise<void> => {
       const found = offered.find((each) => each.name === name)
@@ -138,14 +138,14 @@ describe('an agent that knows only the list of tools', () => {
     expect(house.simulator.house().dhw).toMatchObject({ targetCelsius: 48.5, mode: 'manual' })
   })
 
-  it('changes nothing with any example as it stands', async () => {
+  it('changes nothing when it runs every example with its current value', async () => {
     const before = house.simulator.house()
     for (const { example } of (await settings()).filter(({ name }) => !/^zone\.(quick_veto|holiday)/.test(name)))
       expect(await call(client, example.tool, example.arguments)).toMatchObject({ error: null })
     expect(house.simulator.house()).toMatchObject({ zones: before.zones, dhw: before.dhw })
   })
 
-  it('reads the same as a resource, and is sent there by a method that cannot be called', async () => {
+  it('reads the settings as a resource, and is referred to it by methods that cannot be called', async () => {
     const { contents } = await client.readResource({ uri: 'ebus://main/settings' })
     const { data, error } = JSON.parse((contents[0] as { text: string }).text) as { data: Setting[]; error: unknown }
     expect(error).toBeNull()
@@ -174,7 +174,7 @@ describe('an agent that knows only the list of tools', () => {
     expect(refused.error?.message).toMatch(/set_ext_register of the regulator \(address 21\).*registry\.methods\.list/)
   })
 
-  it('starts a quick veto, and nobody says afterwards that none runs', async () => {
+  it('starts a quick veto, and no later answer shows it as not running', async () => {
     const veto = (await settings()).find(({ name }) => name === 'zone.quick_veto_hours')
     const { tool, arguments: example } = veto?.example ?? { tool: '', arguments: {} }
     const started = await call(client, tool, { ...example, hours: 2 })
@@ -189,7 +189,7 @@ describe('an agent that knows only the list of tools', () => {
     expect(running.data[0].config).toMatchObject({ quick_veto: true, preset: 'quickveto', quick_veto_duration_h: 2 })
   })
 
-  it('is told afterwards what was changed in the heating, by whom, and what was read is not among it', async () => {
+  it('reads in changes what was changed, by whom, and no reads', async () => {
     const read = { address: 0x15, plane: 'system', intent: 'READ_ONLY', allow_dangerous: false }
     await call(client, 'ebus.v1.rpc.invoke', {
       ...read,
@@ -238,11 +238,11 @@ async function allChanges(client: Client): Promise<readonly { readonly label?: s
   return changes
 }
 
-describe('the installer’s settings by name', () => {
+describe('installer settings by name', () => {
   const SYSTEM = 'ebus.v1.semantic.system.set_config'
   const BOILER = 'ebus.v1.semantic.boiler_status.set_config'
 
-  it('are refused where the value or the name is wrong, before anybody is asked', async () => {
+  it('are refused for a wrong name or value before anybody is asked', async () => {
     expect(await call(client, SYSTEM, { field: 'nothing', value: 1 })).toMatchObject({
       error: { code: 'INVALID_ARGUMENT', message: expect.stringContaining('hc_emergency_temperature') },
     })
@@ -257,7 +257,7 @@ describe('the installer’s settings by name', () => {
     })
   })
 
-  it('wait for a person, are read back, and say what they were', async () => {
+  it('need an approval, are read back, and report the former value', async () => {
     const wishes = [
       { tool: SYSTEM, wish: { field: 'hcEmergencyTemperature', value: '45' }, before: expect.any(Number), after: 45 },
       {

@@ -11,7 +11,7 @@ interface Done {
   readonly undo: readonly { readonly tool: string; readonly arguments: Record<string, unknown> }[]
 }
 
-describe('settings in words', () => {
+describe('ebus settings.set', () => {
   let house: HeatingHouse
   let client: Client
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describe('settings in words', () => {
     for (const { tool, arguments: args } of handles) expect((await call(client, tool, args)).error).toBeNull()
   }
 
-  it('sets a room by its name, says what it was, and puts it back', async () => {
+  it('sets a room by its name, reports the former value, and is undone', async () => {
     const before = zone(1)?.dayCelsius
     const done = await set({ setting: 'room_temperature', zone: 'upstairs', value: 21.5 })
     expect(done).toMatchObject({
@@ -45,12 +45,12 @@ describe('settings in words', () => {
     expect(zone(1)?.dayCelsius).toBe(before)
   })
 
-  it.each(['zone-1', 'Living', 'living', 1, '1'])('knows the first zone as %j', async (said) => {
+  it.each(['zone-1', 'Living', 'living', 1, '1'])('accepts the first zone as %j', async (said) => {
     const done = await set({ setting: 'night_temperature', zone: said, value: 17 })
     expect(done).toMatchObject({ zone: 'Living', confirmed: true })
   })
 
-  it('sets a room for some hours, confirms that it runs, and ends it again', async () => {
+  it('sets a room for some hours, confirms it, and is undone', async () => {
     const done = await set({ setting: 'room_temperature', zone: 'Living', value: 23, hours: 2 })
     expect(done).toMatchObject({ confirmed: true, changes: [{ after: 23 }, { wanted: 2 }] })
     expect(zone(0)?.quickVeto).toMatchObject({ celsius: 23 })
@@ -60,7 +60,7 @@ describe('settings in words', () => {
     expect(zone(0)?.quickVeto).toBeUndefined()
   })
 
-  it('gives a holiday its dates, and takes them back', async () => {
+  it('sets the dates of a holiday, and is undone', async () => {
     const value = { from: '2026-12-20', to: '2026-12-27', temperature_c: 16 }
     const done = await set({ setting: 'holiday', zone: 'Living', value })
     expect(done.confirmed).toBe(true)
@@ -70,7 +70,7 @@ describe('settings in words', () => {
     expect(done).toMatchObject({ changes: [{ before: zone(0)?.holiday?.celsius }, {}, {}] })
   })
 
-  it('ends a quick veto, and lets it go on when that is undone', async () => {
+  it('ends a quick veto, and undoing it restarts the veto', async () => {
     await set({ setting: 'room_temperature', zone: 'Zone 1', value: 22.5, hours: 3 })
     await call(client, 'ebus.v1.semantic.zones.get')
     const ended = await set({ setting: 'quick_veto', zone: 'zone_1', value: 'off' })
@@ -81,7 +81,7 @@ describe('settings in words', () => {
     await set({ setting: 'quick_veto', zone: 1, value: 'off' })
   })
 
-  it('makes hot water now, and says of heating, water and modes what they were', async () => {
+  it('boosts hot water and sets modes, and restores the former values', async () => {
     const now = await set({ setting: 'hot_water', value: 'now' })
     expect(house.simulator.house().dhw.boost).toBe(true)
     await undo(now)
@@ -94,7 +94,7 @@ describe('settings in words', () => {
     expect(house.simulator.house().systemOff).toBe(false)
   })
 
-  it('writes several days at once, by their names, and puts each back', async () => {
+  it('writes several days by name, and restores each', async () => {
     const before = zone(0)?.program
     const value = { weekdays: ['sat', 'Sunday'], slots: [{ from: '07:00', to: '23:00', temperature_c: 20.5 }] }
     const done = await set({ setting: 'schedule', zone: 'Living', value })
@@ -105,7 +105,7 @@ describe('settings in words', () => {
     expect(zone(0)?.program).toEqual(before)
   })
 
-  it('takes a weekday and a zone by name where a day is written', async () => {
+  it('accepts weekday and zone by name in the schedule tool', async () => {
     const slots = [{ start_hour: 6, start_minute: 0, end_hour: 22, end_minute: 0, temperature_c: 21 }]
     const args = { zone: 'Living', weekday: 'wednesday', slots, dryRun: true }
     const planned = await call(client, 'ebus.v1.semantic.schedules.set_zone_time_program', args)
@@ -129,18 +129,18 @@ describe('settings in words', () => {
     [{ setting: 'holiday', zone: 'Living', value: { from: '2025-12-20', to: '2025-12-27' } }, /over already/],
     [{ setting: 'schedule', zone: 1, value: { weekdays: ['Montag'], slots: [] } }, /monday to sunday/],
     [{ setting: 'schedule', zone: 1, value: { weekdays: ['t'], slots: [] } }, /monday to sunday/],
-  ])('refuses %j and says what would do', async (args, message) => {
+  ])('refuses %j and names the accepted form', async (args, message) => {
     const refused = await call(client, SET, args)
     expect(refused.error).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(message) })
   })
 
-  it('plans without changing, and says what it would change', async () => {
+  it('plans without changing when dryRun is set, and shows the change', async () => {
     const planned = await call(client, SET, { setting: 'room_temperature', zone: 'Living', value: 25, dryRun: true })
     expect(planned.data).toMatchObject({ dry_run: true, changes: [{ wanted: 25, before: 21, after: null }] })
     expect(zone(0)?.dayCelsius).toBe(21)
   })
 
-  it('says what a device complains about and complained about, with its own times', async () => {
+  it('reads current and past errors of a device with their times', async () => {
     const now = await call(client, 'ebus.v1.vaillant.errors.get')
     expect(now).toMatchObject({ error: null, data: { address: 8, device_id: 'BAI00', codes: [] } })
     const before = await call(client, 'ebus.v1.vaillant.errors.history.get')
@@ -153,7 +153,7 @@ describe('settings in words', () => {
     })
   })
 
-  it('never says an installer’s code or telephone number, however it is asked', async () => {
+  it('hides the installer’s code and telephone number in every answer', async () => {
     const { data: system } = await call(client, 'ebus.v1.semantic.system.get')
     expect(JSON.stringify(system)).not.toMatch(/030123|phone|code/)
     const read = { plane: 'system', intent: 'READ_ONLY', allow_dangerous: false }

@@ -35,8 +35,8 @@ beforeAll(async () => {
 })
 afterAll(() => house.stop())
 
-describe('the inventory', () => {
-  it('lists every tool of the contract, by exactly these names', async () => {
+describe('the eBUS tool list', () => {
+  it('contains exactly the tools of the contract and the listed additions', async () => {
     const { tools } = await reader.listTools()
     const ours = tools.map(({ name }) => name).filter((name) => name.startsWith('ebus.'))
     const inventory = readFileSync(new URL('../vectors/contract-inventory.json', import.meta.url), 'utf8')
@@ -64,7 +64,7 @@ describe('the inventory', () => {
     )
   })
 
-  it('says which tools only read', async () => {
+  it('marks the read-only tools', async () => {
     const { tools } = await reader.listTools()
     const annotations = new Map(tools.map(({ name, annotations: notes }) => [name, notes]))
     expect(annotations.get('ebus.v1.semantic.zones.get')).toMatchObject({ readOnlyHint: true })
@@ -76,7 +76,7 @@ describe('the inventory', () => {
   })
 })
 
-describe.each(['modern', 'legacy'] as const)('all tools answer a %s client', (era) => {
+describe.each(['modern', 'legacy'] as const)('eBUS tools for a %s client', (era) => {
   let client: Client
   beforeAll(async () => {
     client = await house.client(era)
@@ -127,7 +127,7 @@ describe.each(['modern', 'legacy'] as const)('all tools answer a %s client', (er
     },
   )
 
-  it('captures, reads and drops a snapshot whose data has the hash of the live data', async () => {
+  it('captures, reads and drops a snapshot, whose data has the hash of the live data', async () => {
     const taken = await call(client, 'ebus.v1.snapshot.capture')
     expect(Date.parse(taken.data.expires_at) - Date.parse(taken.data.created_at)).toBe(300_000)
     const consistency = { mode: 'SNAPSHOT', snapshot_id: taken.data.snapshot_id }
@@ -146,7 +146,7 @@ describe.each(['modern', 'legacy'] as const)('all tools answer a %s client', (er
     })
   })
 
-  it('hears that a plane has changed, and reads it', async () => {
+  it('notifies when a plane has changed', async () => {
     const uri = 'ebus://main/dhw'
     const updated = new Promise<void>((resolve) =>
       client.setNotificationHandler('notifications/resources/updated', ({ params }) =>
@@ -167,14 +167,14 @@ describe.each(['modern', 'legacy'] as const)('all tools answer a %s client', (er
   })
 })
 
-it('answers over stdio as well', async () => {
+it('the eBUS tools answer over stdio', async () => {
   const client = await connectStdio(house.home, 'modern')
   const { data, error } = await call(client, 'ebus.v1.semantic.fm5_mode.get')
   await client.close()
   expect({ data, error }).toEqual({ data: 'INTERPRETED', error: null })
 })
 
-describe('the eBUS tools show what the simulated house has', () => {
+describe('the eBUS tools over the simulated house', () => {
   const near = (value: number): unknown => expect.closeTo(value, 2)
 
   it('show the zones', async () => {
@@ -217,7 +217,7 @@ describe('the eBUS tools show what the simulated house has', () => {
     })
   })
 
-  it('how old each of several planes’ fields is, where that is asked for', async () => {
+  it('show the age of each field when it is requested', async () => {
     const args = { planes: ['zones', 'dhw'] }
     const fields = async (more: object): Promise<Record<string, unknown>> => {
       const { meta } = await call(reader, 'ebus.v1.semantic.snapshot.get', { ...args, ...more })
@@ -278,7 +278,7 @@ describe('the eBUS tools show what the simulated house has', () => {
     )
   })
 
-  it('energy, with nothing unknown shown as zero', async () => {
+  it('show energy, with unknown values as null', async () => {
     const { energy } = house.simulator.house()
     const { data } = await call(reader, 'ebus.v1.semantic.energy_totals.get')
     expect(data.gas.climate).toMatchObject({
@@ -338,7 +338,7 @@ describe('the eBUS tools show what the simulated house has', () => {
     expect(find(0, 'cooling')).toBeUndefined()
   })
 
-  it('devices, each once, with all their addresses', async () => {
+  it('show devices once, each with all of its addresses', async () => {
     const { data } = await call(reader, 'ebus.v1.registry.devices.list')
     const known = data.map(({ device_id, address, addresses, verification_state }: Record<string, unknown>) => ({
       device_id,
@@ -421,7 +421,7 @@ describe('the eBUS tools show what the simulated house has', () => {
     })
   })
 
-  it('all of a list that is kept, unless it asks for less', async () => {
+  it('return all kept telegrams, unless a limit is given', async () => {
     const { data } = await eventually(
       () => call(reader, 'ebus.v1.bus.messages.list'),
       (listed) => listed.data.count > 64,
@@ -430,7 +430,7 @@ describe('the eBUS tools show what the simulated house has', () => {
     expect((await call(reader, 'ebus.v1.bus.messages.list', { limit: 65 })).data.items).toHaveLength(65)
   })
 
-  it('how fast symbols come, once that was measured', async () => {
+  it('show the symbol rate once it is measured', async () => {
     const { data } = await eventually(
       () => call(reader, 'ebus.v1.bus.summary.get'),
       (envelope) => envelope.data.symbols !== undefined,
@@ -441,7 +441,7 @@ describe('the eBUS tools show what the simulated house has', () => {
     expect(data.symbols.total).toBeGreaterThan(1_000)
   })
 
-  it('telegrams that nobody understands, with their bytes', async () => {
+  it('show undecoded telegrams with their bytes', async () => {
     // Block 00 of the boiler's status is asked for every half minute, and nobody has written down what it says.
     const { data } = await eventually(
       () => call(reader, 'ebus.v1.bus.protocol_specimens.list', { family: 'b511' }),
@@ -481,7 +481,7 @@ describe('the eBUS tools show what the simulated house has', () => {
     expect(asked).toMatchObject({ error: null, data: { codes: { value: [], valid: true } } })
   })
 
-  it('says clearly what is wrong with arguments', async () => {
+  it('refuse invalid arguments with a clear message', async () => {
     const wrong: readonly (readonly [string, Record<string, unknown>])[] = [
       ['ebus.v1.bus.messages.list', { limit: 0 }],
       ['ebus.v1.registry.devices.get', { address: 21.9 }],
@@ -507,7 +507,7 @@ describe('the eBUS tools show what the simulated house has', () => {
   })
 })
 
-describe('rpc.invoke', () => {
+describe('ebus.v1.rpc.invoke', () => {
   const invoke = (method: string, params: unknown, more: Record<string, unknown> = {}): Promise<Envelope> =>
     call(reader, 'ebus.v1.rpc.invoke', {
       address: 0x15,
@@ -521,7 +521,7 @@ describe('rpc.invoke', () => {
   /** The living room's target by day. */
   const target = (data: string): Record<string, unknown> => ({ group: 3, instance: 0, addr: 0x22, data })
 
-  it('reads a register, and says how old the answer is', async () => {
+  it('reads a register, and reports whether the answer is from the cache', async () => {
     const fresh = await invoke('get_ext_register', { group: 3, instance: 0, addr: 0x22 }, { max_age_ms: 0 })
     expect(fresh).toMatchObject({
       data: {
@@ -539,7 +539,7 @@ describe('rpc.invoke', () => {
     expect(other).toMatchObject({ data: { value: { value: null, valid: false } } })
   })
 
-  it('reads timers as the contract names them, empty on this family of controllers', async () => {
+  it('reads timers as in the contract, empty on this family of controllers', async () => {
     expect(await invoke('read_timer', { source: 113, sel1: 3, sel2: 0, sel3: 2, weekday: 0 })).toMatchObject({
       error: null,
       data: { opcode: { value: 3 }, weekday: { value: 0 }, slot_count: { value: 0 } },
@@ -552,7 +552,7 @@ describe('rpc.invoke', () => {
     })
   })
 
-  it('refuses what is not asked for in the right way, all reasons at once', async () => {
+  it('refuses a write without intent, allow_dangerous or key, with all reasons at once', async () => {
     expect(await invoke('set_ext_register', target('0000a041'))).toMatchObject({
       isError: true,
       error: { code: 'PERMISSION_DENIED', reasons: [{ rule: 'intent' }] },
@@ -587,7 +587,7 @@ describe('rpc.invoke', () => {
     expect(await invoke('get_register', { addr: 1 }, { address: 0x44 })).toMatchObject({ error: { code: 'NOT_FOUND' } })
   })
 
-  it('changes what a resident may change, once per key, and reads it back', async () => {
+  it('writes a resident setting once per idempotency key, and reads it back', async () => {
     const gate = { intent: 'MUTATE', allow_dangerous: true, idempotency_key: 'warmer-1' }
     const [first, twin] = await Promise.all([
       invoke('set_ext_register', target('0000b441'), gate),
@@ -624,7 +624,7 @@ describe('rpc.invoke', () => {
     })
   })
 
-  it('asks a person before raw opcodes and installer settings, and then does it once', async () => {
+  it('needs an approval for raw opcodes and installer settings, and then runs once', async () => {
     const gate = { intent: 'MUTATE', allow_dangerous: true }
     const raw = (): Promise<Envelope> =>
       invoke('read_raw', { payload: [0x02, 0x00, 0x00, 0x00, 0x36, 0x00] }, { ...gate, idempotency_key: 'raw-1' })
@@ -644,7 +644,7 @@ describe('rpc.invoke', () => {
     })
   })
 
-  it('asks a person where what a resident may set at the regulator is sent to another device', async () => {
+  it('needs an approval for a resident setting sent to another device than the regulator', async () => {
     for (const address of [0x08, 0x26, 0xf6]) {
       const gate = { address, intent: 'MUTATE', allow_dangerous: true, idempotency_key: `elsewhere-${address}` }
       expect({ address, ...(await invoke('set_ext_register', target('0000b441'), gate)) }).toMatchObject({
@@ -654,7 +654,7 @@ describe('rpc.invoke', () => {
     }
   })
 
-  it('reads nothing into the registers of a device that is no regulator', async () => {
+  it('does not decode registers of a device that is not a regulator', async () => {
     const outside = { group: 0, instance: 0, addr: 0x73 }
     const elsewhere = await invoke('get_ext_register', outside, { address: 0x26 })
     expect(elsewhere).toMatchObject({ error: null, data: { addr_hex: { value: '0073' } } })
@@ -662,7 +662,7 @@ describe('rpc.invoke', () => {
     expect((await invoke('get_ext_register', outside)).data).toHaveProperty('decoded')
   })
 
-  it('keeps the snapshots of one caller from another', async () => {
+  it('hides the snapshots of one caller from another', async () => {
     const { stdout } = await runCommand(house.home, ['--json', 'token', 'create', 'other', '--role', 'agent'])
     const other = await house.client('modern', (JSON.parse(stdout) as { token: string }).token)
     const { data } = await call(reader, 'ebus.v1.snapshot.capture')
@@ -677,8 +677,8 @@ describe('rpc.invoke', () => {
   })
 })
 
-describe('the history of a day', () => {
-  it('has the rooms, the water, the boiler and the weather as soon as somebody looked', async () => {
+describe('the measurement history', () => {
+  it('contains rooms, hot water, boiler and weather after the first read', async () => {
     expect((await runCommand(house.home, ['call', 'ebus.v1.semantic.snapshot.get'])).code).toBe(0)
     const series = JSON.parse((await runCommand(house.home, ['--json', 'history'])).stdout) as {
       id: string

@@ -39,7 +39,7 @@ function traces(word: string): readonly string[] {
 const REASON = ['--reason', 'Ada asked for it']
 
 describe('hearthbus ledger erase', () => {
-  it('beside a running gateway: the words go everywhere, the proofs stay, and it is on record', async () => {
+  it('beside a running gateway: texts are erased everywhere, proofs remain, and the erasure is recorded', async () => {
     const task = await data('task_create', { title: 'Quokka has a fever', assignee: 'ada' })
     const session = await data('audit_session_start', { intent: 'Nurse the wombat', task_id: task['id'] })
     await data('thought_record', { type: 'plan', task_id: task['id'], agent_id: 'ada', content: 'Numbat needs rest' })
@@ -77,7 +77,7 @@ describe('hearthbus ledger erase', () => {
     expect(await data('merkle_finalize', { session_id: session['session_id'] })).toMatchObject({ record_count: 1 })
   })
 
-  it('erases the same without a gateway', async () => {
+  it('without a gateway: erases the same', async () => {
     const task = await data('task_create', { title: 'Quokka has a fever' })
     await gateway.stop()
     const erased = cli('--json', 'ledger', 'erase', String(task['log_index']), ...REASON)
@@ -94,7 +94,7 @@ describe('hearthbus ledger erase', () => {
     expect(await data('ledger_verify', { full: true })).toMatchObject({ valid: true, erased_count: 1 })
   })
 
-  it('says what it cannot erase, and does not without a reason', async () => {
+  it('refuses entries that hold nothing to erase, and a missing reason', async () => {
     await data('task_create', { title: 'x y' })
     expect(cli('ledger', 'erase', '1')).toMatchObject({ status: 2, text: expect.stringContaining('--reason') })
     expect(cli('ledger', 'erase', '1', '--reason', ' ')).toMatchObject({ status: 2 })
@@ -110,7 +110,7 @@ describe('hearthbus ledger erase', () => {
     })
   })
 
-  it('is refused to a local caller without a token', async () => {
+  it('through the API is refused without a token', async () => {
     const response = await fetch(`${gateway.url}/api/ledger/erase`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

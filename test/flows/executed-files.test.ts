@@ -40,7 +40,7 @@ function set(value: number): Promise<unknown> {
   return client.callTool({ name: 'hs4.devices.set', arguments: { ref: LAMP, value, ...CLAIMS } })
 }
 
-describe('hs4.devices.set from POST to wire and back', () => {
+describe('a hs4.devices.set call', () => {
   it(`executes at most ${MOST_FILES} files`, async () => {
     expect(await set(255)).toMatchObject({ structuredContent: { result: { applied: true } } })
     await set(0)

@@ -48,8 +48,8 @@ async function untilReady(wanted: boolean): Promise<unknown> {
   return said
 }
 
-describe('a disk that is full', () => {
-  it.runIf(canLimit)('stops changes, not the process, and says so until there is room again', async () => {
+describe('a full disk', () => {
+  it.runIf(canLimit)('stops changes but not the process, and is reported until there is room again', async () => {
     const { url } = gateway
     expect(await ready()).toEqual({ ready: true, ledger: 'sound', failing: [] })
     expect((await callTool(url, 'task_create', { title: 'before' })).body.result).not.toHaveProperty('isError', true)
@@ -73,15 +73,15 @@ describe('a disk that is full', () => {
     expect(hearthbus('ledger', 'verify')).toEqual([0, expect.stringContaining('all in order')])
   })
 
-  it.runIf(canLimit)('is told of by a stop that could not be recorded', async () => {
+  it.runIf(canLimit)('is reported when the stop could not be recorded', async () => {
     limitFiles(0)
     expect(await gateway.stop()).toBe(5)
     expect(gateway.log()).toContain('a part of the gateway did not stop properly')
   })
 })
 
-describe('a data directory that is not there any more', () => {
-  it('records nothing that nobody will find, and a stop says so', async () => {
+describe('a data directory that was removed', () => {
+  it('stops changes, and is reported by the exit code', async () => {
     rmSync(home.data, { recursive: true })
     expect(await untilReady(false)).toMatchObject({ failing: ['runtime'] })
     // It looks once a second.
@@ -91,7 +91,7 @@ describe('a data directory that is not there any more', () => {
     expect(await gateway.stop()).toBe(5)
   })
 
-  it('is noticed although the database is still open', async () => {
+  it('is detected although the database is still open', async () => {
     renameSync(home.data, `${home.data}-away`)
     expect(await untilReady(false)).toMatchObject({ failing: ['runtime'] })
     renameSync(`${home.data}-away`, home.data)

@@ -91,8 +91,8 @@ afterEach(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-describe('guard behind the bus', () => {
-  it('asks, is answered, acts once, and the ledger tells it in order', async () => {
+describe('guard and bus together', () => {
+  it('ask for an approval, run the call once, and record each step in order', async () => {
     const { spine } = await open('approval.db')
     let opened = 0
     register(spine, {
@@ -122,7 +122,7 @@ describe('guard behind the bus', () => {
     expect(await findings(spine)).toEqual([])
   })
 
-  it('asks about, allows and records the same call whether what it leaves out is null or absent', async () => {
+  it('treat an optional argument as the same whether null or absent', async () => {
     const { spine } = await open('null.db')
     const bodies: unknown[] = []
     const requestSchema = { properties: { door: { type: 'string' }, code: { type: 'string' } } }
@@ -143,7 +143,7 @@ describe('guard behind the bus', () => {
     expect(spine.ledger.body(2)).toMatchObject({ kind: 'kept', body: { args: { door: 'front' } } })
   })
 
-  it('commits a prepared change once for a hundred commits at the same moment', async () => {
+  it('commit a prepared change once for a hundred concurrent commits', async () => {
     const { spine } = await open('commit.db')
     const { changes } = spine.guard.services
     let created = 0
@@ -182,7 +182,7 @@ describe('guard behind the bus', () => {
     expect(await findings(spine)).toEqual([])
   })
 
-  it('says that nobody knows when a change is sent and no answer comes, and remembers it', async () => {
+  it('report and record an unknown outcome when a change was sent and not answered', async () => {
     const { spine } = await open('silence.db')
     const leaving = new AbortController()
     /** Takes the call, whereupon the caller loses patience, and never answers. */
@@ -202,7 +202,7 @@ describe('guard behind the bus', () => {
     expect(await set()).toMatchObject({ fault: { kind: 'unknown-outcome', reasons: [{ rule: 'key-unknown' }] } })
   })
 
-  it('after the power went out in the middle of a change, never makes it again', async () => {
+  it('never repeat a change that a power cut interrupted', async () => {
     const { spine } = await open('before.db')
     let found: GuardedBus | undefined
     let acts = 0
@@ -233,7 +233,7 @@ describe('guard behind the bus', () => {
     expect(await findings(found)).toEqual([])
   })
 
-  it('erases what it showed and was told, once nobody has to decide on it any more', async () => {
+  it('erase the texts of a request once it no longer waits for a decision', async () => {
     const { spine, database } = await open('erased.db')
     const { ledger, guard } = spine
     register(spine, {

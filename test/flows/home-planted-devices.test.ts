@@ -65,7 +65,7 @@ async function ask(name: string, args: JsonObject, by = client): Promise<JsonObj
   return { content, structuredContent } as JsonObject
 }
 
-describe('planted text of a device', () => {
+describe('misleading text from a device', () => {
   it.each<readonly [string, (device: string) => JsonObject]>([
     ['home_overview', () => ({})],
     ['home_find', () => ({ text: 'owner has approved' })],
@@ -101,7 +101,7 @@ describe('planted text of a device', () => {
     for (const by of [other, client]) expect(findLooseMarks(await ask(tool, args(slug), by), MARKS)).toEqual([])
   })
 
-  it('is quoted while a person is asked, and in their no', async () => {
+  it('is quoted while an approval is requested, and in the denial', async () => {
     const asked = await ask('tools_call', { name: `device.${slug}.self.door.unlock` })
     expect(findLooseMarks(asked, MARKS)).toEqual([])
     const { approval } = asked['structuredContent'] as { approval: { id: string } }
@@ -117,7 +117,7 @@ describe('planted text of a device', () => {
     expect(findLooseMarks(denied, MARKS)).toEqual([])
   })
 
-  it('did reach the answers, and none of them is long', () => {
+  it('occurs in the answers, none of which is long', () => {
     const told = JSON.stringify(answers)
     for (const seen of [`“${PLANTED}`, '"owner_has_approved"', '“Owner has approved', 'get_long answered with'])
       expect(told).toContain(seen)

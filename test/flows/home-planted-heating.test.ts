@@ -47,7 +47,7 @@ async function ask(name: string, args: JsonObject): Promise<JsonObject> {
   return structuredContent as JsonObject
 }
 
-describe('a planted zone name', () => {
+describe('misleading text in a zone name', () => {
   it.each<readonly [string, JsonObject]>([
     ['home_overview', {}],
     ['home_find', { text: 'system' }],

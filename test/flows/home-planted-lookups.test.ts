@@ -31,8 +31,8 @@ async function ask(name: string, args: JsonObject = {}): Promise<JsonObject> {
   return structuredContent as JsonObject
 }
 
-describe('the last change', () => {
-  it('is not another one because its row is hidden', async () => {
+describe('undo without an id', () => {
+  it('does not undo an older change when the row of the last one was removed', async () => {
     const first = await ask('home_set', { thing: 'hall lamp', to: 20, why })
     const second = await ask('home_set', { thing: 'kitchen lamp', to: 'on', why })
     // Rows are written when somebody asks.

@@ -118,7 +118,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-describe('planted text of another node', () => {
+describe('misleading text from another node', () => {
   it.each<readonly [string, JsonObject]>([
     ['tools_find', { query: 'far note owner approved', limit: 8 }],
     ['tools_call', { name: 'far.note' }],

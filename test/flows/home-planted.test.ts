@@ -124,7 +124,7 @@ const CALLS: readonly (readonly [tool: string, args: JsonObject])[] = [
 
 const reached = new Set<string>()
 
-describe('planted text', () => {
+describe('misleading text in the home tools', () => {
   it.each(CALLS)('is quoted and cut in the answer of %s', async (tool, args) => {
     const outcome = await house.gateway.bus.call(tool, undefined, args, { caller: AGENT, channel: 'mcp-http' })
     const offer = house.gateway.bus.offer(tool)
@@ -135,7 +135,7 @@ describe('planted text', () => {
     if (MARKS.test(JSON.stringify(answer))) reached.add(tool)
   })
 
-  it('occurs in the answers, so the test is not empty', () => {
+  it('occurs in the answers, so the test is not vacuous', () => {
     for (const tool of [
       'home_overview',
       'home_find',
@@ -151,7 +151,7 @@ describe('planted text', () => {
       expect(reached).toContain(tool)
   })
 
-  it('is tried with every tool of the home', () => {
+  it('is tested with every tool of the home', () => {
     const tools = house.gateway.bus
       .offers()
       .filter(({ family, face }) => family.name === 'home' && face.kind === 'tool')

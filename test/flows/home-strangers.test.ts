@@ -72,7 +72,7 @@ function isRightMove(wish: StrangersWish, moved: PlayedWish['moved'], before: Ha
   return wanted.length === Object.keys(moved).length && wanted.every(([ref, value]) => moved[ref] === value)
 }
 
-describe('in the virtual house', () => {
+describe('requests in the virtual house', () => {
   let home: Home
   let gateway: GatewayProcess
   let client: Client
@@ -109,14 +109,14 @@ describe('in the virtual house', () => {
   })
 
   it.each(VIRTUAL_HOUSE_WISHES.map((wish) => [wish.said, wish] as const))(
-    '"%s" does what was meant, and nothing else',
+    '"%s" changes what was meant, and nothing else',
     async (_, wish) => {
       expect(judge(wish, await play(wish, { client, hardware }))).toEqual([])
     },
   )
 })
 
-describe.each(SEEDS)('in the generated house %i', (seed) => {
+describe.each(SEEDS)('requests in the generated house %i', (seed) => {
   const { parts, things } = generateHouse(seed, { odd: true })
   const wishes = createStrangersWishes(things, drawing(seed + 1_000))
   let world: World
@@ -140,7 +140,7 @@ describe.each(SEEDS)('in the generated house %i', (seed) => {
   })
 
   it.each(wishes.map((wish) => [wish.said, wish] as const))(
-    '"%s" does what was meant, and nothing else',
+    '"%s" changes what was meant, and nothing else',
     async (_, wish) => {
       expect(judge(wish, await play(wish, { client, hardware }))).toEqual([])
     },

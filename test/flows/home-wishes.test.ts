@@ -235,12 +235,12 @@ function impossible(): readonly Wish[] {
 describe(`a house with ${things.length} devices, seed ${SEED}`, () => {
   const wishes = [...possible(), ...impossible()]
 
-  it('has four hundred devices, and at least sixty wishes are made in it', () => {
+  it('has at least four hundred devices and sixty requests', () => {
     expect(things.length).toBeGreaterThanOrEqual(400)
     expect(wishes.length).toBeGreaterThanOrEqual(60)
   })
 
-  it.each(wishes.map((wish, index) => [index, wish.said, wish] as const))('wish %i: %s', async (_, __, wish) => {
+  it.each(wishes.map((wish, index) => [index, wish.said, wish] as const))('request %i: %s', async (_, __, wish) => {
     const { answer, moved, wanted, tokens } = await play(wish)
     expect({ moved, answer }).toEqual({ moved: wanted, answer })
     expect(answer['say']).toMatch(wish.says ?? /./)
@@ -249,20 +249,20 @@ describe(`a house with ${things.length} devices, seed ${SEED}`, () => {
     expect(tokens).toBeLessThanOrEqual(1_500)
   })
 
-  it('is told in 1,500 tokens', async () => {
+  it('is described in at most 1,500 tokens', async () => {
     expect(countTokens(await house.call('home_overview', {}, AGENT))).toBeLessThanOrEqual(1_500)
     const rooms = [...new Set(things.map(({ room }) => room.name))].slice(0, 20)
     expect(countTokens(await house.call('home_state', { of: rooms, detail: true }, AGENT))).toBeLessThanOrEqual(1_500)
   })
 
   it.each(['hs4.devices.list', 'hs4.audit.query', 'ledger_changes'])(
-    'has pages of %s of 5,000 tokens after a day of use',
+    'keeps pages of %s within 5,000 tokens after a day of use',
     async (tool) => {
       expect(countTokens(await house.call(tool, {}, AGENT))).toBeLessThanOrEqual(5_000)
     },
   )
 
-  it('tells as many changes as it says, also where one page of the ledger has fewer', async () => {
+  it('lists as many changes as it announces, also across pages of the ledger', async () => {
     const answer = await house.call('changes', { since: '24h' }, AGENT)
     expect(answer['say']).toMatch(/^The newest 12 changes in the last 24h\. /)
     expect(answer['changes']).toHaveLength(12)

@@ -47,8 +47,8 @@ async function shown(ref: number): Promise<string> {
   return /"status":"([^"]*)"/.exec(text)?.[1] ?? text
 }
 
-describe('the list', () => {
-  it('has at most twenty tools under names that every client takes, and fits into 4,000 tokens', async () => {
+describe('the tool list', () => {
+  it('of the home profile has at most twenty tools and 4,000 tokens, under names that every client accepts', async () => {
     const { tools } = await client.listTools()
     expect(tools.length).toBeLessThanOrEqual(20)
     for (const { name, outputSchema } of tools) {
@@ -59,7 +59,7 @@ describe('the list', () => {
     expect(countListTokens(tools).all).toBeLessThanOrEqual(4_000)
   })
 
-  it('of everything is slim, and complete for each family', async () => {
+  it('of all tools omits output schemas, and is complete for each family', async () => {
     const { tools } = await contract.listTools()
     const { all, inputSides } = countListTokens(tools)
     expect(inputSides).toBeLessThanOrEqual(20_000)
@@ -73,8 +73,8 @@ describe('the list', () => {
   })
 })
 
-describe('clients', () => {
-  it('of the 2025 era and the 1.x SDK use it like those of 2026', async () => {
+describe('MCP clients of other generations', () => {
+  it('of the 2025 era and of SDK 1.x list and call the home tools', async () => {
     const legacy = await connectHttp(gateway.url, 'legacy', '/mcp/home')
     const old = new OldClient({ name: 'old', version: '1.0.0' })
     await old.connect(new OldTransport(new URL(`${gateway.url}/mcp/home`)))
@@ -91,8 +91,8 @@ describe('clients', () => {
   })
 })
 
-describe('wishes', () => {
-  it('to know how the home is are one call and a short answer', async () => {
+describe('the home tools', () => {
+  it('describe the home in one call and at most 1,500 tokens', async () => {
     const overview = await ask('home_overview')
     expect(overview['rooms']).toEqual(expect.arrayContaining([expect.objectContaining({ room: '“Hall”' })]))
     // The zone of the heating and the room of HomeSeer are one.
@@ -107,13 +107,13 @@ describe('wishes', () => {
     ['Küchenlampe', 'aus', 120, 'Off'],
     ['the lamp in the hall', 40, 101, 'Dim 40%'],
     ['hs:101', 'off', 101, 'Off'],
-  ])('for %j to be %j are done and read back', async (thing, to, ref, status) => {
+  ])('set %j to %j and read it back', async (thing, to, ref, status) => {
     const done = await ask('home_set', { thing, to, why: 'a wish of the test' })
     expect(done.say).toContain('read back')
     expect(await shown(ref)).toBe(status)
   })
 
-  it('are taken back by the id of their answer, and by nobody else’s', async () => {
+  it('undo a change by the id of its answer, and no other', async () => {
     const done = await ask('home_set', { thing: 'kitchen lamp', to: 'on', why: 'a wish of the test' })
     expect(await shown(120)).toBe('On')
     const { structuredContent } = await contract.callTool({ name: 'undo', arguments: { id: 'nothing', why: 'a test' } })
@@ -124,7 +124,7 @@ describe('wishes', () => {
     expect(await shown(120)).toBe('Off')
   })
 
-  it('are taken back once each, the last one first', async () => {
+  it('undo each change once, the last one first', async () => {
     const why = 'a wish of the test'
     const [start, first] = [await shown(101), await ask('home_set', { thing: 'hall lamp', to: 20, why })]
     const second = await ask('home_set', { thing: 'hall lamp', to: 60, why })
@@ -138,7 +138,7 @@ describe('wishes', () => {
     expect(await shown(101)).toBe(start)
   })
 
-  it('for a colour and for the desk lamp are undone as well', async () => {
+  it('undo a colour and a device tool as well', async () => {
     const why = 'a wish of the test'
     await ask('home_set', { thing: 'mood light', to: 'red', why })
     expect(await ask('undo', { why })).toMatchObject({ say: '1 change was taken back, 1 read back so.' })
@@ -147,7 +147,7 @@ describe('wishes', () => {
     expect(await ask('undo', { why })).toMatchObject({ say: '1 change was taken back, 0 read back so.' })
   })
 
-  it('that are only planned are cancelled, not taken back', async () => {
+  it('cancel a planned call instead of undoing it', async () => {
     const why = 'a wish of the test'
     const call = { tool: 'home_set', arguments: { thing: 'hall lamp', to: 'off', why } }
     const planned = await ask('later', { call, in_minutes: 600, why })
@@ -156,7 +156,7 @@ describe('wishes', () => {
   })
 
   it.each(['lamp', 'the thing upstairs', 'garden gnome', 'what is on?'])(
-    'that are not clear (%j) are questions, and move nothing',
+    'ask back on an unclear request (%j), and change nothing',
     async (thing) => {
       const before = await shown(101)
       const asked = await ask('home_set', { thing, to: 'on', why: 'a wish of the test' })
@@ -165,7 +165,7 @@ describe('wishes', () => {
     },
   )
 
-  it('to open a lock wait for a person, and say so without an error', async () => {
+  it('request an approval to open a lock, without an error', async () => {
     const result = await client.callTool({
       name: 'home_set',
       arguments: { thing: 'front door lock', to: 'unlock', why: 'a guest' },
@@ -184,7 +184,7 @@ describe('wishes', () => {
     })
   })
 
-  it('for many things at once never touch a lock, a valve or a heater', async () => {
+  it('never change a lock, valve or heater when many things are set at once', async () => {
     const all = await ask('home_set_many', { kind: 'light', to: 'off', why: 'a wish of the test' })
     expect(all.say).toMatch(/^Set \d+ of \d+ lights? to “off”; \d+ read back so\./)
     for (const kind of ['lock', 'valve', 'heater', 'door'])
@@ -194,7 +194,7 @@ describe('wishes', () => {
     expect(await shown(141)).toBe('Locked')
   })
 
-  it('for warmth are set, read back, and can be taken back', async () => {
+  it('set a room temperature, read it back, and undo it', async () => {
     const done = await ask('heating_set', { zone: 'Wohnzimmer', to: 22.5, why: 'a wish of the test' })
     expect(done.say).toBe('Set “Living” to 22.5 °C, read back.')
     // What is only asked about changes nothing.
@@ -210,14 +210,14 @@ describe('wishes', () => {
     )
   })
 
-  it('that the short list cannot do are found and called', async () => {
+  it('find and call tools that are not in the list', async () => {
     const found = await ask('tools_find', { query: 'error numbers of the boiler' })
     expect(JSON.stringify(found)).toContain('ebus.v1.vaillant.errors.get')
     expect(await ask('tools_call', { name: 'server_ping' })).toMatchObject({ say: 'server_ping answered.' })
     expect((await ask('tools_call', { name: 'hs4.devices.unlock' })).say).toContain('There is no tool')
   })
 
-  it('to know what happened are answered in sentences', async () => {
+  it('tell what happened in sentences', async () => {
     // “Wer hat die Küchenlampe ausgemacht?”
     const told = await ask('changes', { since: '1h', about: 'Küchenlampe' })
     expect(told.say).toMatch(/“Kitchen Lamp/)

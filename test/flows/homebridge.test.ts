@@ -125,7 +125,7 @@ async function set(serial: string, type: string, value: number | boolean): Promi
 const hardware = (ref: number) => simulator.house.hardware(ref)?.value
 
 describe('homebridge-homeseer4 and the simulated HomeSeer', () => {
-  it('discovers the devices, with their names, models and values', async () => {
+  it('discovers the devices with names, models and values', async () => {
     const serials = async () =>
       (await characteristics()).filter((one) => one.type === SERIAL_NUMBER).map((one) => one.value)
     // It publishes them after it has logged in.
@@ -144,7 +144,7 @@ describe('homebridge-homeseer4 and the simulated HomeSeer', () => {
     expect(await find('ref 101', BRIGHTNESS)).toMatchObject({ maxValue: 99 })
   })
 
-  it('switches a lamp: the hardware moves', async () => {
+  it('switches a lamp on and off', async () => {
     await set('ref 120', ON, true)
     await expect.poll(() => hardware(HARD_CASE_DEVICE_REFS.kitchenSwitch)).toBe(255)
     await set('ref 120', ON, false)
@@ -156,13 +156,13 @@ describe('homebridge-homeseer4 and the simulated HomeSeer', () => {
     await expect.poll(() => hardware(HARD_CASE_DEVICE_REFS.hallLamp)).toBe(42)
   })
 
-  it('unlocks the door, and sees it pass through the value between', async () => {
+  it('unlocks the door, through the intermediate value', async () => {
     await set('ref 141', LOCK_TARGET, 0)
     await expect.poll(() => hardware(HARD_CASE_DEVICE_REFS.frontDoorLock)).toBe(0)
     await expect.poll(async () => (await find('ref 141', LOCK_CURRENT)).value).toBe(0)
   })
 
-  it('follows a push: somebody at home moves a lamp and HomeKit shows it', async () => {
+  it('shows a change that HomeSeer pushes', async () => {
     simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
     await expect.poll(async () => (await find('ref 101', BRIGHTNESS)).value).toBe(60)
     simulator.move(HARD_CASE_DEVICE_REFS.kitchenSwitch, 255)
@@ -174,7 +174,7 @@ describe('homebridge-homeseer4 and the simulated HomeSeer', () => {
     await expect.poll(() => hardware(HARD_CASE_DEVICE_REFS.diningDimmer)).toBe(20)
   })
 
-  it('met nothing it did not expect', () => {
+  it('logs no unexpected data and no error', () => {
     expect(log).not.toContain('Unexpected Data Received')
     expect(log).not.toContain('Error Received on Telnet port')
   })

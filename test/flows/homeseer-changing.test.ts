@@ -33,8 +33,8 @@ function set(ref: number, wish: JsonObject): Promise<Answer> {
   return house.call('hs4.devices.set', { ref, ...wish, ...CLAIMS })
 }
 
-describe('names', () => {
-  it('find a device and an event under the name that they got a moment ago', async () => {
+describe('names that changed in HomeSeer', () => {
+  it('find a device and an event as soon as they are renamed', async () => {
     await using house = await openHouse(world)
     const { house: simulated, system } = world.simulator
     const { events } = system
@@ -62,8 +62,8 @@ describe('names', () => {
   })
 })
 
-describe('lists', () => {
-  it('show HomeSeer’s own fields as they are now, beside the value that they belong to', async () => {
+describe('lists while HomeSeer changes', () => {
+  it('show HomeSeer’s raw fields consistent with the value beside them', async () => {
     const shown = async (tool: string, path: readonly string[], args: JsonObject = {}): Promise<unknown> => {
       const devices = at(await house.call(tool, args), 'result', ...path) as readonly JsonObject[]
       return devices.find(({ ref }) => ref === 120)
@@ -79,7 +79,7 @@ describe('lists', () => {
     }
   })
 
-  it('know a device as soon as HomeSeer does, and forget it as soon', async () => {
+  it('contain a device as soon as HomeSeer does, and drop it as soon', async () => {
     const { house: simulated } = world.simulator
     const porch = createSimulatedHomeseerDevice({
       ref: 700,
@@ -108,7 +108,7 @@ describe('lists', () => {
     expect(await set(700, { value: 0 })).toMatchObject({ error: { code: 'NOT_FOUND' } })
   })
 
-  it('know an event as soon as HomeSeer does', async () => {
+  it('contain an event as soon as HomeSeer does', async () => {
     const { system } = world.simulator
     const { events } = system
     const [first] = events
@@ -119,7 +119,7 @@ describe('lists', () => {
     system.events = events
   })
 
-  it('take no event for another that is called exactly alike', async () => {
+  it('distinguish two events of the same name by id', async () => {
     const path = world.simulator.eventFiles?.events ?? ''
     const kept = readFileSync(path, 'utf8')
     const events = JSON.parse(kept) as readonly { evRef: number }[]
@@ -162,8 +162,8 @@ async function homeseerBehind(
   return { url, asked, [Symbol.dispose]: close }
 }
 
-describe('the self-test', () => {
-  it('does not call a HomeSeer well that will not say what its devices can be told', async () => {
+describe('hs4.selftest.run', () => {
+  it('fails when HomeSeer does not list the controls of its devices', async () => {
     using mute = await homeseerBehind(/request=getcontrol(&|$)/, (response) => response.end('error\r\n'))
     await using house = await openHouse(world, { homeseer: { url: mute.url, push: {} } })
     expect(await house.call('hs4.devices.list')).toMatchObject({ error: { code: 'HS4_ERROR' } })
@@ -178,8 +178,8 @@ describe('the self-test', () => {
   })
 })
 
-describe('a HomeSeer that pushes nothing', () => {
-  it('is asked about one device and what belongs to it, not about all, for one of them', async () => {
+describe('a HomeSeer without push', () => {
+  it('is asked for one device and its relatives only, when one of them is requested', async () => {
     const { house: simulated } = world.simulator
     using homeseer = await homeseerBehind(/^$/, () => undefined)
     const quiet = { url: homeseer.url, push: { pollSeconds: 86_400 }, statusCacheMs: 0 }
@@ -207,8 +207,8 @@ describe('a HomeSeer that pushes nothing', () => {
   })
 })
 
-describe('a HomeSeer that cannot say in time what all its devices can be told', () => {
-  it('has its devices shown and set all the same, and its lock guarded', async () => {
+describe('a HomeSeer that is too slow to list all controls', () => {
+  it('has its devices shown and set all the same, and its lock needs an approval', async () => {
     using slow = await homeseerBehind(/request=getcontrol2?$/, () => undefined)
     const homeseer = { url: slow.url, push: {}, timeoutMs: 6_000, readRetries: 0 }
     await using house = await openHouse(world, { homeseer })

@@ -40,7 +40,7 @@ async function connectPerson(
   return { client, questions }
 }
 
-describe('a person behind the client', () => {
+describe('a client with a person behind it', () => {
   let world: World
   let home: Home
   let gateway: GatewayProcess
@@ -59,7 +59,7 @@ describe('a person behind the client', () => {
   it.each<{ era: Era; query: string }>([
     { era: 'modern', query: 'Lamp Bedroom' },
     { era: 'legacy', query: 'Bedroom Lamp Below' },
-  ])('is asked which lamp is meant, and not again: $era', async ({ era, query }) => {
+  ])('asks the person once which lamp is meant: $era', async ({ era, query }) => {
     const { client, questions } = await connectPerson(gateway.url, era, '191')
     const target = world.simulator.house.hardware(191)?.value === 0 ? 255 : 0
     const wish = { query, value: target, execute: true, ...CLAIMS }
@@ -75,7 +75,7 @@ describe('a person behind the client', () => {
     await client.close()
   })
 
-  it('chooses the door, and the door still waits for an approval', async () => {
+  it('lets the person choose the door, which then still needs an approval', async () => {
     const { client } = await connectPerson(gateway.url, 'modern', '141')
     const before = world.state()
     const answer = await callTool(client, 'hs4.intent.device_set_by_name', {
@@ -91,7 +91,7 @@ describe('a person behind the client', () => {
     await client.close()
   })
 
-  it('hears afterwards what was done, once each, and what waits for somebody', async () => {
+  it('lists what was done, each change once, and what waits for an approval', async () => {
     const { client } = await connectPerson(gateway.url, 'legacy', '141')
     const told = async (args: object): Promise<unknown> => {
       const { structuredContent } = await client.callTool({ name: 'ledger_changes', arguments: { ...args } })
@@ -118,8 +118,8 @@ describe('a person behind the client', () => {
   })
 })
 
-describe('values', () => {
-  it('come with their age, which stays small by push and by polling, and says so when HomeSeer is away', async () => {
+describe('device values', () => {
+  it('have an age that stays small with push or polling, and grows while HomeSeer is away', async () => {
     const world = await openWorld()
     const polled = homeseerHome(world, { push: { pollSeconds: 1 }, statusCacheMs: 60_000, readRetries: 0 })
     const gateway = await startGatewayProcess(polled)
@@ -145,44 +145,41 @@ describe('values', () => {
   })
 })
 
-describe('credentials', () => {
-  it.each(['basic', 'query'] as const)(
-    'sent as %s are in no log, no answer, no file of ours',
-    async (authentication) => {
-      const world = await openWorld()
-      const secret = 'anna,pw'
-      const home = homeseerHome(
-        world,
-        { authentication, user: 'anna', password: secret, admin: ADMIN_OPEN },
-        ADMIN_TRUSTED,
-      )
-      writeFileSync(home.config, readFileSync(home.config, 'utf8').replace('logLevel: warn', 'logLevel: debug'))
-      const gateway = await startGatewayProcess(home)
-      const client = await connectHttp(gateway.url, 'modern')
-      const answers = [
-        await callTool(client, 'hs4.health.get'),
-        await callTool(client, 'hs4.devices.set', { ref: 120, value: 255, ...CLAIMS }),
-        await callTool(client, 'hs4.admin.users.create', { username: 'mia', password: 'mia-pw-1234', ...ADMIN_CLAIMS }),
-        await callTool(client, 'hs4.selftest.run'),
-      ]
-      world.simulator.faults.bareError = true
-      answers.push(await callTool(client, 'hs4.devices.set', { ref: 120, value: 0, ...CLAIMS }))
-      world.simulator.hangUp('http')
-      answers.push(await callTool(client, 'hs4.devices.status.get', { fresh: true }))
-      await world.close()
-      answers.push(await callTool(client, 'hs4.health.get'))
-      await client.close()
-      await gateway.stop()
-      const basic = Buffer.from(`anna:${secret}`).toString('base64')
-      const files = readdirSync(home.data, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile() && entry.name !== 'hearthbus.yaml')
-        .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))
-      const said = [gateway.log(), JSON.stringify(answers), ...files]
-      for (const shown of [secret, encodeURIComponent(secret), basic, 'mia-pw-1234'])
-        expect(said.filter((text) => text.includes(shown))).toEqual([])
-      // The log is not merely silent.
-      expect(gateway.log()).toContain('a request to HomeSeer failed')
-      home.remove()
-    },
-  )
+describe('HomeSeer credentials', () => {
+  it.each(['basic', 'query'] as const)('sent as %s appear in no log, answer or file', async (authentication) => {
+    const world = await openWorld()
+    const secret = 'anna,pw'
+    const home = homeseerHome(
+      world,
+      { authentication, user: 'anna', password: secret, admin: ADMIN_OPEN },
+      ADMIN_TRUSTED,
+    )
+    writeFileSync(home.config, readFileSync(home.config, 'utf8').replace('logLevel: warn', 'logLevel: debug'))
+    const gateway = await startGatewayProcess(home)
+    const client = await connectHttp(gateway.url, 'modern')
+    const answers = [
+      await callTool(client, 'hs4.health.get'),
+      await callTool(client, 'hs4.devices.set', { ref: 120, value: 255, ...CLAIMS }),
+      await callTool(client, 'hs4.admin.users.create', { username: 'mia', password: 'mia-pw-1234', ...ADMIN_CLAIMS }),
+      await callTool(client, 'hs4.selftest.run'),
+    ]
+    world.simulator.faults.bareError = true
+    answers.push(await callTool(client, 'hs4.devices.set', { ref: 120, value: 0, ...CLAIMS }))
+    world.simulator.hangUp('http')
+    answers.push(await callTool(client, 'hs4.devices.status.get', { fresh: true }))
+    await world.close()
+    answers.push(await callTool(client, 'hs4.health.get'))
+    await client.close()
+    await gateway.stop()
+    const basic = Buffer.from(`anna:${secret}`).toString('base64')
+    const files = readdirSync(home.data, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name !== 'hearthbus.yaml')
+      .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))
+    const said = [gateway.log(), JSON.stringify(answers), ...files]
+    for (const shown of [secret, encodeURIComponent(secret), basic, 'mia-pw-1234'])
+      expect(said.filter((text) => text.includes(shown))).toEqual([])
+    // The log is not merely silent.
+    expect(gateway.log()).toContain('a request to HomeSeer failed')
+    home.remove()
+  })
 })

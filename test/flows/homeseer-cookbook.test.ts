@@ -93,7 +93,7 @@ const SCENE = 'hs4.intent.scene_activate'
 const BY_NAME = 'hs4.intent.device_set_by_name'
 const SET = 'hs4.devices.set'
 
-describe('the cookbook', () => {
+describe('cookbook recipe', () => {
   it('1: activates a scene by its event, deterministically', async () => {
     const wish = {
       objective: 'movie time',
@@ -112,7 +112,7 @@ describe('the cookbook', () => {
     expect(world.simulator.house.hardware(COFFEE_BAR)?.value).toBe(20)
   })
 
-  it('1: says NOT_FOUND where no event bears the name, and takes the other path then', async () => {
+  it('1: answers NOT_FOUND when no event has the name, and the device path works', async () => {
     const wish = { objective: 'kitchen lamp', execute: false, dryRun: true, ...CLAIMS }
     const answer = await house.call(SCENE, { ...wish, preferPath: 'event' })
     expect(codeOf(answer)).toBe('NOT_FOUND')
@@ -160,7 +160,7 @@ describe('the cookbook', () => {
     }
   })
 
-  it('4: warns of a wrapper and names the endpoint, which then acts', async () => {
+  it('4: warns about a wrapper and names its endpoint, which is then set', async () => {
     const wish = { mode: 'control_value', value: 99, dryRun: true, ...CLAIMS }
     // The name is the wrapper's own, and a wrapper has no control: there it was planned and failed at the commit.
     const first = await house.call(BY_NAME, { query: 'bar overhead light master', ...wish })
@@ -173,7 +173,7 @@ describe('the cookbook', () => {
     expect(await result(SET, { ref: OVERHEAD, ...wish, dryRun: false })).toMatchObject({ applied: true })
   })
 
-  it('5: recovers a device by a pulse', async () => {
+  it('5: recovers a device by switching it off and on', async () => {
     for (const value of [0, 99]) {
       const pulse = await result(SET, { ref: OVERHEAD, mode: 'control_value', value, verify: true, ...CLAIMS })
       expect(pulse).toMatchObject({ applied: true, verification: { matched: true, observed: { value } } })
@@ -184,7 +184,7 @@ describe('the cookbook', () => {
   })
 })
 
-describe('the README', () => {
+describe('example in the README', () => {
   const script = {
     command: 'my_script(arg1)',
     confirm: true,
@@ -192,13 +192,13 @@ describe('the README', () => {
     reason: 'operator request',
   }
 
-  it('shows a script call, which a person has to approve here', async () => {
+  it('script call: needs the approval of a person', async () => {
     differsBy('locks, events and scripts need `confirm`')
     const answer = await house.call('hs4.scripts.run', script)
     expect(answer).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: { state: 'requested' } } } })
   })
 
-  it('shows the same call with the words of administration, which mean nothing to a script', async () => {
+  it('script call with admin arguments: ignores them', async () => {
     differsBy('unknown arguments are stripped silently')
     const more = {
       operationTier: 'admin',
@@ -211,7 +211,7 @@ describe('the README', () => {
     expect(answer).toMatchObject({ result: { dryRun: true } })
   })
 
-  it('names what every error has', async () => {
+  it('errors: have the documented members', async () => {
     for (const answer of [
       await house.call(SET, { ref: COFFEE_BAR, value: 99 }),
       await house.call(SET, { ref: 99_999, value: 99, ...CLAIMS }),
@@ -232,7 +232,7 @@ describe('the README', () => {
   })
 })
 
-describe('the runbook’s smoke test', () => {
+describe('step of the runbook’s smoke test', () => {
   it('1 to 4: health, selftest, routes and resolvers', async () => {
     expect(await result('hs4.health.get')).toMatchObject({ safeMode: 'read_write', hs4Version: expect.any(String) })
     const selftest = await result('hs4.selftest.run')
@@ -284,7 +284,7 @@ describe('the runbook’s smoke test', () => {
     expect(at(await result('hs4.plugins.list'), 'plugins', 0)).toMatchObject({ id: expect.any(String) })
   })
 
-  it('16 and 17: resources', () => {
+  it('16 and 17: resources exist', () => {
     const uris = house.gateway.bus.offers().flatMap(({ face }) => (face.kind === 'resource' ? [face.uri] : []))
     for (const uri of [
       'hs4://state/summary',
@@ -326,8 +326,8 @@ describe('the runbook’s smoke test', () => {
   })
 })
 
-describe('resources', () => {
-  it('are bounded in a house with 2,500 devices, and say where the rest is', async () => {
+describe('HomeSeer resources', () => {
+  it('stay below a size limit with 2,500 devices, and name the tool for the rest', async () => {
     const large = await openWorld({ sensors: 2_500 })
     try {
       await using full = await openHouse(large)
@@ -355,8 +355,8 @@ describe('resources', () => {
   })
 })
 
-describe('the table of differences', () => {
-  it('has every difference that these calls show', () => {
+describe('the table of differences in docs/protocols/homeseer.md', () => {
+  it('contains every difference that these calls show', () => {
     const document = readFileSync(new URL('../../docs/protocols/homeseer.md', import.meta.url), 'utf8')
     for (const row of differences) expect(document).toContain(`| ${row}`)
     expect(differences.size).toBe(7)

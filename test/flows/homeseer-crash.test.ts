@@ -58,8 +58,8 @@ afterEach(async () => {
   home.remove()
 })
 
-describe('a power cut', () => {
-  it('after preparing: the change can still be committed, once', async () => {
+describe('a power cut during a HomeSeer change', () => {
+  it('after prepare: the change can still be committed, once', async () => {
     await open()
     const token = await prepare()
     await gateway?.kill()
@@ -69,7 +69,7 @@ describe('a power cut', () => {
     expect(countControls(world)).toBe(1)
   })
 
-  it('after committing, before the act: nothing happened, nobody knows that, and nothing happens later', async () => {
+  it('after the commit begins, before the control: nothing is executed, and the outcome is unknown', async () => {
     await open()
     const token = await prepare()
     // The act begins by reading the device, and gets no answer to that.
@@ -85,7 +85,7 @@ describe('a power cut', () => {
     expect(countControls(world)).toBe(0)
   })
 
-  it('after the act, before its answer: it happened once, and the commit is of unknown outcome', async () => {
+  it('after the control, before the answer: it is executed once, and the outcome is unknown', async () => {
     await open()
     // The blind moves three seconds after it was told, and until then the gateway looks for it.
     const token = await prepare(BLIND)

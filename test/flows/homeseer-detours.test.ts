@@ -124,8 +124,8 @@ function namedBy(files: Files, { tool }: Attempt): readonly string[] {
   return [ANYTHING]
 }
 
-describe.each(FILES)('event files %s', (files) => {
-  it.each(CONFIGS)('nothing opens through events where the owner wrote %s', async (_, homeseer, rules) => {
+describe.each(FILES)('a chain of events, event files %s', (files) => {
+  it.each(CONFIGS)('never opens a lock without approval where the owner wrote %s', async (_, homeseer, rules) => {
     for (const trigger of files === 'readable' ? TRIGGERS : [TRIGGERS[0], TRIGGERS[8]].flatMap((one) => one ?? [])) {
       const opened = await openWith(files, eventsBy(trigger))
       await using house = await openHouse(opened, { homeseer, config: { guard: { ...GUARD, rules: [...rules] } } })
@@ -144,8 +144,8 @@ describe.each(FILES)('event files %s', (files) => {
   })
 })
 
-describe('ways in that say nothing of themselves', () => {
-  it('move nothing without a person, in any language', async () => {
+describe('devices whose names and types say nothing', () => {
+  it('move nothing without an approval, in any language', async () => {
     const opened = await openWith('readable', createDemoEvents())
     await using house = await openHouse(opened)
     for (const { record, pairs } of createBarrierDevices())
@@ -165,7 +165,7 @@ describe('ways in that say nothing of themselves', () => {
   })
 })
 
-describe('code', () => {
+describe('script code', () => {
   const TRUST = [
     { target: 'homeseer:script:evening.vb', says: 'trust' },
     { target: 'homeseer:plugin:hue:refresh', says: 'trust' },
@@ -179,7 +179,7 @@ describe('code', () => {
     'evening.vb:hs.SetDeviceValueByRef(141,0,true)',
     'evening.vb(1)',
     'evening.vb("Unlock")',
-  ])('%j is not what the owner trusts', async (command) => {
+  ])('%j is not covered by a trust rule for the plain script', async (command) => {
     const opened = await openWith('readable', createDemoEvents())
     await using house = await openHouse(opened, { config: { guard: { ...GUARD, rules: TRUST } } })
     expect(
@@ -196,21 +196,21 @@ describe('code', () => {
   })
 })
 
-describe('code, where the owner forbids one device', () => {
+describe('script code while the owner forbids one device', () => {
   const FORBID = [{ target: 'homeseer:ref:141', says: 'forbid' }]
 
   it.each([
     ['hs4.scripts.run', { command: 'hs.SetDeviceValueByRef(141,0,true)', ...CLAIMS }],
     ['hs4.scripts.run', { command: 'evening.vb', ...CLAIMS }],
     ['hs4.plugins.function.call', { plugin: 'Hue', functionName: 'Refresh', params: [141, 0], ...CLAIMS }],
-  ])('is refused and not even asked about: %s %j', async (tool, args) => {
+  ])('is refused without asking a person: %s %j', async (tool, args) => {
     const opened = await openWith('readable', createDemoEvents())
     await using house = await openHouse(opened, { config: { guard: { ...GUARD, rules: FORBID } } })
     expect(await reachedBy(house, opened, { how: tool, tool, args }, [ANYTHING])).toEqual([])
     expect(await house.approveAll()).toBe(0)
   })
 
-  it('runs after a person has approved it if the owner has listed that very call', async () => {
+  it('runs after an approval if the owner has listed that exact call', async () => {
     const opened = await openWith('readable', createDemoEvents())
     const listed = { homeseer: { allow: { scripts: ['evening.vb'] } }, config: { guard: { ...GUARD, rules: FORBID } } }
     await using house = await openHouse(opened, listed)
@@ -221,8 +221,8 @@ describe('code, where the owner forbids one device', () => {
   })
 })
 
-describe('names', () => {
-  it('that one agent confirmed to itself mean nothing to another', async () => {
+describe('aliases', () => {
+  it('that one agent confirmed are not used for another agent', async () => {
     const opened = await openWith('readable', createDemoEvents())
     await using house = await openHouse(opened)
     const ask = async (caller: Caller, response?: JsonObject) =>
@@ -249,7 +249,7 @@ describe('names', () => {
   })
 })
 
-describe('administration', () => {
+describe('admin operations with every admin domain enabled', () => {
   const ACTS: readonly (readonly [tool: string, args: JsonObject])[] = [
     ['hs4.admin.users.create', { username: 'eve', password: 'eve-password', role: 'admin' }],
     ['hs4.admin.users.update', { userId: 'default', password: 'mine' }],
@@ -270,7 +270,7 @@ describe('administration', () => {
     ['hs4.admin.events.create', { group: 'a', name: 'c', definition: { actions: [{ ref: 199, value: 255 }] } }],
   ]
 
-  it.each(ACTS)('%s asks a person, with every flag on', async (tool, args) => {
+  it.each(ACTS)('%s needs an approval', async (tool, args) => {
     const opened = await openWith('readable', eventsBy({ ref: 199, kind: 'equals', value: 255 }))
     await using house = await openHouse(opened, { homeseer: { admin: { ...ADMIN_OPEN } } })
     const answer = await house.call(tool, { ...args, ...ADMIN_CLAIMS })
@@ -280,10 +280,10 @@ describe('administration', () => {
   })
 })
 
-describe('what a device is', () => {
+describe('the class of a device', () => {
   const OWNER_OF_HOUSE: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
 
-  it('is for the owner to say, and holds at once', async () => {
+  it('can be changed by the owner only, and applies at once', async () => {
     const opened = await openWith('readable', createDemoEvents())
     await using house = await openHouse(opened)
     const lock = { ref: 141, kind: 'light' }
@@ -320,8 +320,8 @@ describe('what a device is', () => {
   })
 })
 
-describe('what a change reaches', () => {
-  it('is named to the person who is asked, and in the ledger', async () => {
+describe('the consequences of a change through events', () => {
+  it('are named in the approval request and in the ledger', async () => {
     const opened = await openWith('readable', eventsBy({ ref: 199, kind: 'equals', value: 255 }))
     await using house = await openHouse(opened)
     const answer = await house.call('hs4.devices.set', { ref: 199, value: 255, ...CLAIMS })
@@ -338,6 +338,6 @@ describe('what a change reaches', () => {
   })
 })
 
-it('makes more than three hundred attempts', () => {
+it('this file makes at least three hundred attempts', () => {
   expect(attempts).toBeGreaterThanOrEqual(300)
 })

@@ -36,8 +36,8 @@ function hardware(ref: number): unknown {
   return world.simulator.house.hardware(ref)
 }
 
-describe('setting a device', () => {
-  it('takes a value, a label with a number in it, or what the control is for', async () => {
+describe('hs4.devices.set', () => {
+  it('accepts a value, a label that contains a value, or a control use', async () => {
     expect(await set(131, { value: 42 })).toMatchObject({ result: { applied: true, controlUse: 'Dim', value: 42 } })
     expect(await set(131, { label: 'Dim 17%' })).toMatchObject({ result: { value: 17 } })
     expect(await set(131, { controlUse: 'off' })).toMatchObject({ result: { value: 0, label: 'Off' } })
@@ -49,7 +49,7 @@ describe('setting a device', () => {
     expect(hardware(175)).toMatchObject({ text: 'Dinner, at 7' })
   })
 
-  it('takes null for what was not said, and a confirmation that is null for none', async () => {
+  it('treats null arguments as absent, and a null confirm as missing', async () => {
     const unsaid = { mode: null, label: null, controlUse: null, text: null, verify: null, dryRun: null }
     expect(await set(131, { value: 43, ...unsaid })).toMatchObject({ result: { applied: true, value: 43 } })
     const unconfirmed = { ref: 131, value: 44, ...unsaid, confirm: null, intent: null, reason: null }
@@ -78,27 +78,27 @@ describe('setting a device', () => {
     expect(world.simulator.system.deeds).toEqual([])
   })
 
-  it('suggests the features of a root device instead of choosing one itself', async () => {
+  it('suggests the features of a root device instead of choosing one', async () => {
     const answer = await set(160, { value: 21 })
     const next = at(answer, 'error', 'suggestedNextToolCalls') as readonly JsonObject[]
     expect(next.map((call) => at(call, 'args', 'ref'))).toEqual([161, 162, 163, 164, 165])
     expect(next[0]).toMatchObject({ name: 'hs4.devices.set', args: { value: 21, dryRun: true } })
   })
 
-  it('believes no device that is stuck or falls back', async () => {
+  it('reports a device that is stuck or falls back as failed', async () => {
     for (const ref of [HARD_CASE_DEVICE_REFS.stuckLamp, HARD_CASE_DEVICE_REFS.flappingPlug]) {
       const answer = await set(ref, { value: 255 })
       expect(answer).toMatchObject({ error: { code: 'HS4_ERROR', details: { verification: { matched: false } } } })
     }
   })
 
-  it('waits for a blind as long as a blind takes', async () => {
+  it('waits until a slow blind has arrived', async () => {
     expect(await set(HARD_CASE_DEVICE_REFS.slowBlind, { value: 255 })).toMatchObject({
       result: { applied: true, verification: { outcome: 'reached' } },
     })
   })
 
-  it('knows a device that shows another number than it was told', async () => {
+  it('accepts a device that shows another value than it was sent', async () => {
     expect(await set(HARD_CASE_DEVICE_REFS.stairLight, { value: 255 })).toMatchObject({
       result: { applied: true, raw: { value: 99, status: 'On' }, verification: { observed: { value: 99 } } },
     })
@@ -108,13 +108,13 @@ describe('setting a device', () => {
       })
   })
 
-  it('says of a scene that nothing would show it', async () => {
+  it('reports that a scene has no state to verify', async () => {
     expect(await set(HARD_CASE_DEVICE_REFS.colourScene, { value: 1 })).toMatchObject({
       result: { applied: true, note: expect.stringContaining('no state'), verification: { matched: false } },
     })
   })
 
-  it('says that a device is on its way, and later that it has arrived', async () => {
+  it('reports a device as still moving, and later as arrived', async () => {
     await using impatient = await openHouse(world, { homeseer: { verifyWaitSeconds: 2 } })
     const { bedroomBlind: ref, radiatorValve } = HARD_CASE_DEVICE_REFS
     const blind = await impatient.call('hs4.devices.set', { ref, label: 'Open', ...CLAIMS })
@@ -147,7 +147,7 @@ describe('setting a device', () => {
     expect(asleep).toMatchObject({ result: { applied: false, pending: 'unreported' } })
   })
 
-  it('says what else speaks for the change: the push and the time of the last change', async () => {
+  it('reports further evidence of the change: the push and the time of the last change', async () => {
     const value = at(hardware(120), 'value') === 255 ? 0 : 255
     const answer = await set(120, { value })
     expect(at(answer, 'result', 'verification', 'checks')).toEqual({
@@ -161,7 +161,7 @@ describe('setting a device', () => {
     expect(at(again, 'result', 'verification', 'checks')).toMatchObject({ valueMatch: true, changed: false })
   })
 
-  it('writes HomeSeer’s memory only when told to, and says that nothing moved', async () => {
+  it('writes HomeSeer’s stored value only in mode set_status, and reports that nothing moved', async () => {
     const before = hardware(HARD_CASE_DEVICE_REFS.windowContact)
     const answer = await set(HARD_CASE_DEVICE_REFS.windowContact, { mode: 'set_status', value: 255 })
     expect(answer).toMatchObject({
@@ -171,7 +171,7 @@ describe('setting a device', () => {
     expect(world.simulator.system.deeds).toMatchObject([{ kind: 'store', done: true }])
   })
 
-  it('plans without sending, and skips the look afterwards when told to', async () => {
+  it('plans without sending when dryRun is set, and skips verification when verify is false', async () => {
     const dry = await house.call('hs4.devices.set', { ref: 120, value: 255, dryRun: true })
     expect(dry).toMatchObject({ result: { dryRun: true, target: { id: 'homeseer:ref:120' } } })
     expect(world.simulator.system.deeds).toEqual([])
@@ -179,7 +179,7 @@ describe('setting a device', () => {
     expect(blind).toMatchObject({ result: { applied: true, verification: { performed: false } } })
   })
 
-  it('makes good a lost answer only by a state that is new', async () => {
+  it('confirms a change whose answer was lost only by a new state', async () => {
     await set(120, { value: 0 })
     await using polled = await openHouse(world, { homeseer: { push: { pollSeconds: 3_600 } } })
     await polled.call('hs4.devices.get', { refs: [120] })
@@ -197,14 +197,14 @@ describe('setting a device', () => {
     expect(world.simulator.system.deeds.filter(({ kind }) => kind === 'control')).toHaveLength(3)
   })
 
-  it('gives a lock between its bolts more time, once a person has said yes', async () => {
+  it('waits longer for a lock at its intermediate value, after an approval', async () => {
     const wish = { ref: 141, controlUse: 'DoorUnLock', ...CLAIMS }
     expect(await house.call('hs4.devices.set', wish)).toMatchObject({ error: { code: 'POLICY_DENY' } })
     await house.approveAll()
     expect(await house.call('hs4.devices.set', wish)).toMatchObject({ result: { applied: true, value: 0 } })
   })
 
-  it('tries control once where a status did not hold and a control means the same', async () => {
+  it('tries the equivalent control once when a written status did not hold', async () => {
     const forgetful = await startForgetfulHomeseer()
     await using old = await openHouse(world, { homeseer: { url: forgetful.url, push: {} } })
     const answer = await old.call('hs4.devices.set', { ref: 7, mode: 'set_status', statusText: 'Open', ...CLAIMS })
@@ -219,10 +219,10 @@ describe('setting a device', () => {
   })
 })
 
-describe('intents', () => {
+describe('HomeSeer intents and staged changes', () => {
   const wish = { value: 255, execute: true, ...CLAIMS }
 
-  it('ask where several are called that, and where a master is', async () => {
+  it('ask which device is meant when several have the name or a master has it', async () => {
     const several = await house.call('hs4.intent.device_set_by_name', { query: 'Lamp', ...wish })
     expect(several).toMatchObject({ result: { asks: true, prepared: null, execute: false } })
     expect(at(several, 'result', 'choices', 0, 'call')).toEqual({
@@ -236,7 +236,7 @@ describe('intents', () => {
     expect(world.simulator.system.deeds).toEqual([])
   })
 
-  it('ask the person where the client can, act on the answer, and remember the name', async () => {
+  it('ask the person through elicitation, act on the answer, and remember the alias', async () => {
     const query = 'the downstairs sleeping light'
     const can = { clientCapabilities: { elicitation: {} } }
     const asked = await intent({ query: 'Lamp Bedroom', ...wish }, can)
@@ -255,7 +255,7 @@ describe('intents', () => {
     expect(at(await intent({ query, ...wish }, declined), 'data', 'asks') ?? 'nothing').not.toBe(false)
   })
 
-  it('never take a choice that was not offered', async () => {
+  it('refuse a choice that was not offered', async () => {
     const told = {
       clientCapabilities: { elicitation: {} },
       inputResponses: { target: { action: 'accept', content: { choice: '141' } } },
@@ -265,7 +265,7 @@ describe('intents', () => {
     expect(world.simulator.system.deeds).toEqual([])
   })
 
-  it('choose between event and device as they are told', async () => {
+  it('choose between event and device as preferPath says', async () => {
     const scene = (args: JsonObject): Promise<Answer> => house.call('hs4.intent.scene_activate', args)
     const auto = await scene({ objective: 'Movie Night' })
     expect(auto).toMatchObject({ result: { path: 'device_fallback', selection: { reason: 'auto_device_fallback' } } })
@@ -280,7 +280,7 @@ describe('intents', () => {
     expect(at(value, 'result', 'prepared', 'preview', 'after', 'value')).toBe(30)
   })
 
-  it('name the call that carries out what was staged without confirming it', async () => {
+  it('suggest the confirmed call for a change that was staged without confirm', async () => {
     await using house = await openHouse(world)
     const staged = await house.call('hs4.intent.device_set_by_name', { query: 'Hall Lamp', value: 40, execute: true })
     // What is to be done and why follows from the name that was asked for.
@@ -299,7 +299,7 @@ describe('intents', () => {
     expect(await house.call(next.name, next.args)).toMatchObject({ result: { applied: true } })
   })
 
-  it('take null in what was staged for what was not said', async () => {
+  it('treat null in staged arguments as absent', async () => {
     const args = { ref: 120, value: 255, label: null, ...CLAIMS, dryRun: null }
     const staged = await house.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args, summary: null })
     expect(staged).toMatchObject({ result: { prepared: true, policy: { decision: 'allow', reasons: [] } } })
@@ -307,7 +307,7 @@ describe('intents', () => {
     expect(await house.call('hs4.change.commit', { token })).toMatchObject({ result: { committed: true } })
   })
 
-  it('take what a token was prepared without from its commit', async () => {
+  it('take claims that are missing in the prepared change from its commit', async () => {
     await using house = await openHouse(world)
     const staged = await house.call('hs4.intent.device_set_by_name', { query: 'Hall Lamp', value: 41 })
     const token = String(at(staged, 'result', 'prepared', 'token'))
@@ -324,7 +324,7 @@ describe('intents', () => {
     expect(await commit(CLAIMS)).toMatchObject({ result: { committed: true, data: { applied: true, value: 41 } } })
   })
 
-  it('name the commit with what was said with it, where a person is asked first', async () => {
+  it('suggest the commit with the same claims when an approval is needed first', async () => {
     await using house = await openHouse(world)
     const args = { ref: 141, value: 0 }
     const staged = await house.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args })
@@ -336,7 +336,7 @@ describe('intents', () => {
     expect(await house.call(next.name, next.args)).toMatchObject({ result: { committed: true } })
   })
 
-  it('hold a commit to what it says itself, and a plan to being one', async () => {
+  it('respect confirm: false of a commit, and keep a prepared dry run a dry run', async () => {
     const prepare = async (claims: JsonObject) => {
       const args = { ref: 120, value: 255, ...CLAIMS, ...claims }
       return String(
@@ -353,7 +353,7 @@ describe('intents', () => {
     })
   })
 
-  it('say of a token that nobody knows where tokens come from', async () => {
+  it('explain for an unknown token where tokens come from', async () => {
     expect(await house.call('hs4.change.commit', { token: 'chg_gone' })).toMatchObject({
       error: {
         code: 'NOT_FOUND',
@@ -364,7 +364,7 @@ describe('intents', () => {
     })
   })
 
-  it('say of a token that was used what became of it', async () => {
+  it('report for a used token what became of its change', async () => {
     const args = { ref: 120, value: 255, ...CLAIMS }
     const staged = await house.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args })
     const token = String(at(staged, 'result', 'token'))
@@ -379,7 +379,7 @@ describe('intents', () => {
     })
   })
 
-  it('name no call where only the owner can put the reason right', async () => {
+  it('suggest no call when only the owner’s settings prevent it', async () => {
     await using house = await openHouse(world, { homeseer: { safeMode: 'read_only' } })
     const wish = { query: 'Hall Lamp', value: 40, execute: true }
     const staged = await house.call('hs4.intent.device_set_by_name', { ...wish, ...CLAIMS })
@@ -387,7 +387,7 @@ describe('intents', () => {
     expect(JSON.stringify(staged)).not.toContain('hs4.change.commit')
   })
 
-  it('lists the events where none was named', async () => {
+  it('suggest the list of events when none was named', async () => {
     await using house = await openHouse(world)
     for (const name of ['hs4.events.get', 'hs4.events.definition.get'])
       expect(await house.call(name, {})).toMatchObject({
@@ -395,7 +395,7 @@ describe('intents', () => {
       })
   })
 
-  it('carry a sensitive change past the person’s yes under the same token, once', async () => {
+  it('commit a sensitive change after its approval with the same token, once', async () => {
     const staged = await house.call('hs4.intent.device_set_by_name', {
       query: 'Garage Door',
       value: 100,
@@ -422,8 +422,8 @@ describe('intents', () => {
   }
 })
 
-describe('lists', () => {
-  it('say which of the devices asked for there are not', async () => {
+describe('HomeSeer lists', () => {
+  it('report requested devices that do not exist as missing', async () => {
     for (const how of [{}, { includeRaw: true }]) {
       const answer = await house.call('hs4.devices.status.get', { refs: [101, 9_999], ...how })
       expect(answer).toMatchObject({ result: { returnedDevices: 1, missing: [9_999] } })
@@ -431,7 +431,7 @@ describe('lists', () => {
     expect(at(await house.call('hs4.devices.status.get', {}), 'result', 'missing')).toBeUndefined()
   })
 
-  it('page over all devices by cursor, without gap or repetition', async () => {
+  it('return all devices by cursor, each once', async () => {
     const refs: number[] = []
     let cursor: string | undefined
     do {
@@ -444,7 +444,7 @@ describe('lists', () => {
     expect(last).toMatchObject({ result: { returned: 1, items: [{ ref: refs.at(-1) }] } })
   })
 
-  it('take no cursor of another list', async () => {
+  it('refuse a cursor of another list', async () => {
     const first = await house.call('hs4.devices.list', { limit: 1 })
     const cursor = String(at(first, 'result', 'nextCursor'))
     const other = await house.call('hs4.devices.list', { limit: 1, capability: 'lock', cursor })
@@ -452,8 +452,8 @@ describe('lists', () => {
   })
 })
 
-describe('resources', () => {
-  it('are announced when a hand moves a switch', async () => {
+describe('HomeSeer resources and their updates', () => {
+  it('are announced as updated when a switch is operated by hand', async () => {
     const heard = new Promise<string>((resolve) => {
       const stop = house.gateway.bus.onResource((uri) => {
         stop()
@@ -468,8 +468,8 @@ describe('resources', () => {
   })
 })
 
-describe('reaching HomeSeer', () => {
-  it('starts without HomeSeer, and says so when it is asked for something', async () => {
+describe('connecting to HomeSeer', () => {
+  it('does not prevent the start while HomeSeer is unreachable, and calls answer NETWORK', async () => {
     await using alone = await openHouse(world, { homeseer: { url: 'http://127.0.0.1:1', readRetries: 0, push: {} } })
     expect(await alone.call('hs4.devices.list')).toMatchObject({ error: { code: 'NETWORK', retryable: true } })
     expect(await alone.call('hs4.selftest.run')).toMatchObject({ result: { status: 'fail' } })
@@ -484,7 +484,7 @@ describe('reaching HomeSeer', () => {
     expect(contract.ok).toBe(true)
   })
 
-  it('hears the web hook, and only with its key', async () => {
+  it('accepts a web hook only with its key', async () => {
     const webhookPort = await freePort()
     const key = 'a-key-of-some-length'
     const push = { webhookKey: key, webhookHost: '127.0.0.1', webhookPort, pollSeconds: 3_600 }
@@ -504,8 +504,8 @@ describe('reaching HomeSeer', () => {
   })
 })
 
-describe('administration in trouble', () => {
-  it('asks again for a lost answer under the same id, and acts once', async () => {
+describe('admin operations', () => {
+  it('repeat a request whose answer was lost with the same id, and act once', async () => {
     const lose = loseAnswerTo(world, 'admin')
     const answer = await house.call('hs4.admin.users.create', { username: 'zoe', ...ADMIN_CLAIMS })
     lose.end()
@@ -513,7 +513,7 @@ describe('administration in trouble', () => {
     expect(world.simulator.system.deeds).toEqual([{ kind: 'admin', op: 'users.create', done: true }])
   })
 
-  it('asks a person before it renames a door, or makes an event that opens one', async () => {
+  it('need an approval to rename a door, or to create an event that opens one', async () => {
     const rename = { ref: 150, property: 'Name', value: 'Lamp', ...ADMIN_CLAIMS }
     const wired = { group: 'Test', name: 'Cosy', definition: { actions: [{ ref: 141, value: 0 }] }, ...ADMIN_CLAIMS }
     const strange = { group: 'Test', name: 'Cosy', definition: { script: 'x.vb' }, ...ADMIN_CLAIMS }
@@ -529,14 +529,14 @@ describe('administration in trouble', () => {
     expect(world.simulator.system.deeds).toEqual([])
   })
 
-  it('offers no rollback for what cannot be brought back', async () => {
+  it('offer no rollback for changes that cannot be undone', async () => {
     const update = { userId: 'zoe', password: 'another-one', ...ADMIN_CLAIMS }
     expect(at(await house.call('hs4.admin.users.update', update), 'result', 'rollback')).toBe('not_needed')
     const gone = await house.call('hs4.admin.users.delete', { userId: 'zoe', hardDelete: true, ...ADMIN_CLAIMS })
     expect(gone).toMatchObject({ result: { result: 'applied', rollback: 'not_needed' } })
   })
 
-  it('says what the adapter says: no such user, and never the last administrator', async () => {
+  it('report an unknown user, and refuse to demote the last administrator', async () => {
     const nobody = await house.call('hs4.admin.users.delete', { userId: 'nobody', ...ADMIN_CLAIMS })
     expect(at(nobody, 'error', 'code')).toBe('NOT_FOUND')
     const last = await house.call('hs4.admin.users.set_role', { userId: 'default', role: 'guest', ...ADMIN_CLAIMS })
@@ -545,7 +545,7 @@ describe('administration in trouble', () => {
     })
   })
 
-  it('falls back from direct to the adapter, and says so', async () => {
+  it('fall back from the direct route to the adapter, and report it', async () => {
     await using direct = await openHouse(world, {
       homeseer: { admin: { ...ADMIN_OPEN, executionMode: 'direct' } },
       config: ADMIN_TRUSTED,
@@ -630,8 +630,8 @@ async function startForgetfulHomeseer(): Promise<{
   return { url: `http://127.0.0.1:${port}`, heard, stop: () => server.closeAllConnections() }
 }
 
-describe('setting an area', () => {
-  it('says which of its devices show it, and that a blind is not there yet', async () => {
+describe('hs4.areas.set', () => {
+  it('reports which devices have reached the state, and that a blind is still moving', async () => {
     await using own = await openWorld().then(async (opened) => {
       const inside = await openHouse(opened)
       return {

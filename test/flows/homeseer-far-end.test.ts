@@ -62,8 +62,8 @@ afterEach(async () => {
   await world.close()
 })
 
-describe('a push that is not true', () => {
-  it('does not stand in for what the device shows when it is asked', async () => {
+describe('a pushed value that contradicts the device', () => {
+  it('does not count as verification of a change', async () => {
     twist = async (url, body) => {
       if (url.includes('controldevice')) return '{"Response":"ok"}'
       if (!url.includes('getstatus')) return body
@@ -83,12 +83,12 @@ describe('a push that is not true', () => {
   })
 })
 
-describe('a HomeSeer that makes no sense once it was told something', () => {
+describe('a change to a HomeSeer whose later answers are unusable', () => {
   it.each([
     ['a page to log in', () => '<html><form><input type="password" name="pass"></form></html>'],
     ['half an answer', (body: string) => body.slice(0, -20)],
     ['a list without the device', () => '{"Name":"HomeSeer Devices","Version":"1.1","Devices":[]}'],
-  ])('is not said to have failed by %s', async (_, answerOf) => {
+  ])('has an unknown outcome, not a failure, after %s', async (_, answerOf) => {
     let isTold = false
     twist = (url, body) => {
       isTold ||= url.includes('controldevice')
@@ -102,7 +102,7 @@ describe('a HomeSeer that makes no sense once it was told something', () => {
     expect(world.simulator.house.hardware(hallLamp)?.value).toBe(77)
   })
 
-  it('is not told anything because its memory cannot be read', async () => {
+  it('of the stored value has an unknown outcome when it cannot be read back', async () => {
     let isStored = false
     twist = (url, body) => {
       isStored ||= url.includes('setdevicestatus')
@@ -114,7 +114,7 @@ describe('a HomeSeer that makes no sense once it was told something', () => {
     expect(world.simulator.system.deeds.map(({ kind }) => kind)).toEqual(['store'])
   })
 
-  it('is not said to have taken none of several commands that it did not answer', async () => {
+  it('of several devices has an unknown outcome when no command was answered', async () => {
     for (const ref of world.simulator.house.refs) world.simulator.faults.stuck.add(ref)
     twist = (url, body) => (url.includes('controldevice') ? '{"Dev' : body)
     await using house = await openHouse(world, { homeseer })
@@ -125,8 +125,8 @@ describe('a HomeSeer that makes no sense once it was told something', () => {
   })
 })
 
-describe('an answer that nobody could pass on', () => {
-  it('costs one device a member, and not the list its devices', async () => {
+describe('a HomeSeer number or nesting that JSON cannot carry', () => {
+  it('is replaced in its member, and the list keeps all devices', async () => {
     const deep = `${'['.repeat(9_000)}${']'.repeat(9_000)}`
     twist = (url, body) =>
       url.includes('getstatus')
@@ -138,7 +138,7 @@ describe('an answer that nobody could pass on', () => {
     expect(JSON.stringify(answer)).toContain('"worth":null')
   })
 
-  it('is not taken for a value when it is pushed', async () => {
+  it('is ignored when pushed as a value', async () => {
     await using house = await openHouse(world, { homeseer })
     await house.call('hs4.devices.list')
     // Again and again: what is pushed before it has logged in, or before the house was read, is not heard or not kept.

@@ -80,22 +80,22 @@ async function device(ref: number) {
   return found
 }
 
-describe('catalog of the house of hard cases', () => {
-  it('holds every device, with its pairs, in two questions', async () => {
+describe('catalog of the hard-case house', () => {
+  it('contains every device with its controls after two requests', async () => {
     const { devices } = await house()
     expect(devices).toHaveLength(simulator.house.refs.length)
     expect(devices.every((one) => one.controlsKnown)).toBe(true)
     expect(requests.filter((request) => request === 'getcontrol')).toHaveLength(1)
   })
 
-  it('knows roots, features and wrappers', async () => {
+  it('distinguishes roots, features and wrappers', async () => {
     expect(await device(HARD_CASE_DEVICE_REFS.hallLampRoot)).toMatchObject({ wrapper: true, childRefs: [101] })
     expect(await device(HARD_CASE_DEVICE_REFS.hallLamp)).toMatchObject({ wrapper: false, parentRef: 100 })
     expect(await device(HARD_CASE_DEVICE_REFS.porchMaster)).toMatchObject({ wrapper: true })
     expect((await device(HARD_CASE_DEVICE_REFS.thermostatRoot)).childRefs).toEqual([161, 162, 163, 164, 165])
   })
 
-  it('knows what each can do, the battery that shows a percentage included', async () => {
+  it('derives the capabilities of every device, including a battery shown as a percentage', async () => {
     const capabilities = async (ref: number) => (await device(ref)).capabilities
     expect(await capabilities(HARD_CASE_DEVICE_REFS.kitchenSwitch)).toEqual(['on_off'])
     expect(await capabilities(HARD_CASE_DEVICE_REFS.diningDimmer)).toEqual(['on_off', 'dimmer'])
@@ -121,7 +121,7 @@ describe('catalog of the house of hard cases', () => {
     expect(careful).toEqual([140, 141, 142, 150])
   })
 
-  it('sends what HomeSeer takes, and refuses what it would refuse', async () => {
+  it('chooses controls that HomeSeer accepts, and refuses those it would refuse', async () => {
     const { controls } = await device(HARD_CASE_DEVICE_REFS.gardenValve)
     const on = chooseControlPair(controls, { kind: 'use', use: 'On' })
     if (!on.ok) throw new Error(on.fault.kind)
@@ -131,7 +131,7 @@ describe('catalog of the house of hard cases', () => {
     expect(chooseControlPair(dimmer.controls, { kind: 'value', value: 100 })).toMatchObject({ ok: false })
   })
 
-  it('can tell a lamp that came on from one that is stuck', async () => {
+  it('distinguishes a lamp that came on from one that is stuck', async () => {
     const tryOn = async (ref: number, timeoutMs: number) => {
       const { controls } = await device(ref)
       const choice = chooseControlPair(controls, { kind: 'label', label: 'On' })
@@ -146,7 +146,7 @@ describe('catalog of the house of hard cases', () => {
     expect(await tryOn(HARD_CASE_DEVICE_REFS.stuckLamp, 400)).toBe('elsewhere')
   })
 
-  it('learns of a new device, and asks only about that one', async () => {
+  it('adds a new device by requesting that one only', async () => {
     const before = requests.filter((request) => request === 'getcontrol').length
     const built = await house()
     simulator.house.add(
@@ -159,7 +159,7 @@ describe('catalog of the house of hard cases', () => {
     expect((await catalog.freshControls(300)).ok).toBe(true)
   })
 
-  it('judges events by what HomeSeer wrote down about them', async () => {
+  it('assesses events by their definitions in HomeSeer’s event files', async () => {
     if (simulator.eventFiles === undefined) throw new Error('no event files')
     const files = await new EventFileReader(simulator.eventFiles).read()
     const events = await catalog.events()
@@ -184,7 +184,7 @@ describe('catalog of the house of hard cases', () => {
   })
 })
 
-describe('resolver of the house of hard cases', () => {
+describe('name resolver of the hard-case house', () => {
   async function resolver() {
     const client = new NameResolverCache({ catalog, configured: [], learned: () => [] })
     const current = await client.current()
@@ -209,7 +209,7 @@ describe('resolver of the house of hard cases', () => {
     expect(first('temperature sensor')[1]).toBe('ask')
   })
 
-  it('keeps events, groups, devices and cameras of one name apart', async () => {
+  it('distinguishes events, groups, devices and cameras of one name', async () => {
     const names = await resolver()
     expect(resolveEvents(names, 'movie night').verdict).toEqual({ kind: 'ask', reason: 'several-exact' })
     expect(resolveEvents(names, 'evening').candidates.every((one) => one.match === 'fuzzy')).toBe(true)
@@ -217,7 +217,7 @@ describe('resolver of the house of hard cases', () => {
     expect(resolveCameras(names, 'driveway').verdict).toEqual({ kind: 'act' })
   })
 
-  it('says which source could not be read, and works with the rest', async () => {
+  it('reports which source could not be read, and resolves with the others', async () => {
     const client = new NameResolverCache({ catalog, configured: [], learned: () => [] })
     catalog.forget()
     simulator.faults.failWith = { status: 404, times: 1 }
@@ -225,7 +225,7 @@ describe('resolver of the house of hard cases', () => {
     expect(current).toMatchObject({ ok: true, value: { warnings: [{ fault: { kind: 'http-status', status: 404 } }] } })
   })
 
-  it('is the same one until something has changed', async () => {
+  it('is reused until the catalog or an alias changes', async () => {
     let learned: readonly Alias[] = []
     const client = new NameResolverCache({ catalog, configured: [], learned: () => learned })
     const resolverNow = async () => {

@@ -90,8 +90,8 @@ const LISTS: readonly {
   },
 ]
 
-describe.each(LISTS)('a list of $list', ({ rule, holds, tool, on, off }) => {
-  it('lets through what it holds, and nothing else, direct or staged', async () => {
+describe.each(LISTS)('an allow list of $list', ({ rule, holds, tool, on, off }) => {
+  it('allows its entries and nothing else, direct or staged', async () => {
     await using house = await openHouse(world, { homeseer: holds })
     const allowed = await house.call(tool, { ...on, ...CLAIMS, dryRun: true })
     expect(at(allowed, 'result', 'dryRun')).toBe(true)
@@ -104,7 +104,7 @@ describe.each(LISTS)('a list of $list', ({ rule, holds, tool, on, off }) => {
     expect(deeds()).toEqual([])
   })
 
-  it('that is empty lets nothing through', async () => {
+  it('allows nothing when it is empty', async () => {
     const [section = {}] = Object.values(holds)
     const empty = { allow: Object.fromEntries(Object.keys(section as JsonObject).map((name) => [name, []])) }
     await using house = await openHouse(world, { homeseer: empty })
@@ -112,15 +112,15 @@ describe.each(LISTS)('a list of $list', ({ rule, holds, tool, on, off }) => {
     expect(deeds()).toEqual([])
   })
 
-  it('that is missing restricts nothing', async () => {
+  it('restricts nothing when it is missing', async () => {
     await using house = await openHouse(world)
     const planned = await house.call(tool, { ...on, ...CLAIMS, dryRun: true })
     expect(at(planned, 'result', 'dryRun')).toBe(true)
   })
 })
 
-describe('a list of cameras', () => {
-  it('lets through what it holds, and nothing else', async () => {
+describe('an allow list of cameras', () => {
+  it('allows its entries and nothing else', async () => {
     const pan = { camId: 1, direction: 'leftstart', ...CLAIMS }
     await using listed = await openHouse(world, { homeseer: { allow: { cameras: [1] } } })
     expect(await listed.call('hs4.cameras.pan', { ...pan, dryRun: true })).toMatchObject({ result: { dryRun: true } })
@@ -132,7 +132,7 @@ describe('a list of cameras', () => {
   })
 })
 
-describe('a list that is malformed', () => {
+describe('a malformed allow list', () => {
   it.each([
     ['devices: [kitchen]', 'homeseer.allow.devices'],
     ['devices: [100..110]', 'homeseer.allow.devices'],
@@ -147,14 +147,14 @@ describe('a list that is malformed', () => {
     ['device: [120]', 'homeseer.allow'],
     ['locations: [Kitchen]', 'homeseer.allow'],
     ['names: [Kitchen Lamp]', 'homeseer.allow'],
-  ])('refuses the start, with its key: %s', (line, key) => {
+  ])('refuses the start and names its key: %s', (line, key) => {
     const read = readConfig('hearthbus.yaml', `homeseer:\n  url: http://192.0.2.5\n  allow:\n    ${line}\n`)
     const said = read.ok ? 'accepted' : read.fault.map(formatConfigProblem).join('\n')
     expect(said).toContain(`hearthbus.yaml:4: ${key}`)
   })
 
   it.each(['kitchen', '100..110', ',', '1,kitchen', '1;2', '-1', '1-2-3', '１２０'])(
-    'refuses the start as a variable: HS4_ALLOWED_DEVICE_REFS=%s',
+    'in a variable refuses the start: HS4_ALLOWED_DEVICE_REFS=%s',
     (text) => {
       const config = configSchema.parse({ homeseer: { url: 'http://192.0.2.5' } })
       const read = applyHomeseerEnvironment(config, { HS4_ALLOWED_DEVICE_REFS: text })
@@ -163,7 +163,7 @@ describe('a list that is malformed', () => {
   )
 })
 
-describe('a list that changes', () => {
+describe('an allow list that changes', () => {
   const lamp = { ref: 120, value: 255, ...CLAIMS }
   let dataRoot: string
 
@@ -176,7 +176,7 @@ describe('a list that changes', () => {
     return openHouse(world, { dataRoot, homeseer: { allow: { devices: [...devices] } } })
   }
 
-  it('between preparing and committing is the one that counts', async () => {
+  it('between prepare and commit applies in its new form', async () => {
     const generous = await start([120])
     const staged = await generous.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args: lamp })
     const token = String(at(staged, 'result', 'token'))
@@ -192,7 +192,7 @@ describe('a list that changes', () => {
     await again.stop()
   })
 
-  it('takes back the yes that a person gave under the list before', async () => {
+  it('invalidates an approval that was given under the old list', async () => {
     const unlock = { ref: 141, value: 0, ...CLAIMS }
     const generous = await start([141])
     await generous.call('hs4.devices.set', unlock)
@@ -206,14 +206,14 @@ describe('a list that changes', () => {
     await other.stop()
   })
 
-  it('in the file of a gateway that runs changes nothing until it is started again', async () => {
+  it('in the file of a running gateway has no effect before a restart', async () => {
     const house = await start([120])
     writeFileSync(join(dataRoot, 'hearthbus.yaml'), 'homeseer: { allow: { devices: [131] } }\n')
     expect(rulesIn(await house.call('hs4.devices.set', { ref: 131, value: 40, ...CLAIMS }))).toEqual(['device-list'])
     await house.stop()
   })
 
-  it('does not follow a name: a device that is renamed keeps its ref', async () => {
+  it('refers to refs: another device does not become allowed by being renamed', async () => {
     await using house = await openHouse(world, {
       homeseer: { allow: { devices: [120] }, admin: { ...ADMIN_OPEN } },
     })
@@ -226,13 +226,13 @@ describe('a list that changes', () => {
   })
 })
 
-describe('what is exposed', () => {
+describe('devices that are exposed', () => {
   const SEEN = [101, 141]
 
   it.each<[how: string, homeseer: JsonObject]>([
     ['HomeSeer’s own voice flags', { expose: 'voice' }],
     ['a list', { expose: 'list', exposeDevices: SEEN }],
-  ])('follows %s: the rest does not exist', async (_, homeseer) => {
+  ])('are limited by %s: all others do not exist for callers', async (_, homeseer) => {
     await using house = await openHouse(world, { homeseer })
     const list = await house.call('hs4.devices.list', {})
     const items = at(list, 'result', 'items') as readonly JsonObject[]
@@ -249,8 +249,8 @@ describe('what is exposed', () => {
   })
 })
 
-describe('ways round a list of devices', () => {
-  it('an event whose actions are known is judged by them, unless the owner has listed it', async () => {
+describe('circumvention of a device allow list', () => {
+  it('by an event with known actions is refused, unless the event itself is listed', async () => {
     await using house = await openHouse(world, { homeseer: { allow: { devices: [120] } } })
     const run = await house.call('hs4.events.run', { id: 31, ...CLAIMS })
     expect(rulesIn(run)).toEqual(['device-list', 'device-list'])
@@ -260,7 +260,7 @@ describe('ways round a list of devices', () => {
     expect(await listed.call('hs4.events.run', { id: 31, ...CLAIMS })).toMatchObject({ result: { invoked: true } })
   })
 
-  it('an event that is made or changed to touch what is off the list is refused', async () => {
+  it('by creating or changing an event is refused', async () => {
     await using house = await openHouse(world, {
       homeseer: { allow: { devices: [120] }, admin: { ...ADMIN_OPEN } },
     })
@@ -275,7 +275,7 @@ describe('ways round a list of devices', () => {
     expect(at(await house.call('hs4.admin.events.create', fine), 'result', 'result')).toBe('applied')
   })
 
-  it('a root does not speak for a feature, nor a feature for its root', async () => {
+  it('by a root for its feature, or by a feature for its root, is refused', async () => {
     await using house = await openHouse(world, { homeseer: { allow: { devices: [130] } } })
     expect(rulesIn(await house.call('hs4.devices.set', { ref: 131, value: 40, ...CLAIMS }))).toEqual(['device-list'])
     const root = await house.call('hs4.devices.set', { ref: 130, value: 40, ...CLAIMS })

@@ -25,8 +25,8 @@ function testsIn(file: string): readonly string[] {
   return [...text(`./${file}`).matchAll(/^ {2}it\((['"])(.*)\1, async/gm)].map(([, , title = '']) => title)
 }
 
-describe('the table of defects', () => {
-  it('has all eighteen, in their order, each with a test that bears its number', () => {
+describe('the table of defects in docs/protocols/homeseer.md', () => {
+  it('lists all eighteen in order, each with a test of its number', () => {
     const found = rows(/^\d+$/)
     expect(found.map(([, number]) => Number(number))).toEqual(Array.from({ length: 18 }, (_, index) => index + 1))
     const tests = testsIn('homeseer-policy.test.ts')
@@ -37,8 +37,8 @@ describe('the table of defects', () => {
   })
 })
 
-describe('the table of probes', () => {
-  it('has all twenty-three, in their order, each with a test that bears its number', () => {
+describe('the table of probes in docs/protocols/homeseer.md', () => {
+  it('lists all twenty-three in order, each with a test of its number', () => {
     const found = rows(/^C\d+$/)
     expect(found.map(([, probe]) => probe)).toEqual(Array.from({ length: 23 }, (_, index) => `C${index + 1}`))
     const tests = testsIn('homeseer-transcript.test.ts')

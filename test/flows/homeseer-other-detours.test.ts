@@ -86,7 +86,7 @@ function reached(attempt: Attempt, mustName: readonly string[]): Promise<readonl
   return reachedBy(house, world, attempt, mustName)
 }
 
-describe('through what sets an event off', () => {
+describe('changes that trigger an event', () => {
   const attempts: readonly (readonly [how: string, tool: string, args: JsonObject])[] = [
     ['a lamp', SET, { ref: 120, value: 255 }],
     ['the lamp, switched off', SET, { ref: 120, label: 'Off' }],
@@ -108,24 +108,27 @@ describe('through what sets an event off', () => {
     ['a lamp, told twice at once', SET, { ref: 120, value: 255, verify: false }],
   ]
 
-  it.each(attempts)('%s (%s) changes nothing without a yes, and names the lock in the log', async (how, tool, args) => {
+  it.each(attempts)('%s (%s) changes nothing without approval, and the log names the lock', async (how, tool, args) => {
     expect(await reached({ how, tool, args: { ...args, ...CLAIMS } }, [LOCK_TARGET])).toEqual([])
   })
 
-  it.each(attempts)('%s (%s), prepared and committed, changes nothing without a yes', async (how, toolName, args) => {
-    const staged = await house.call('hs4.change.prepare', { toolName, args: { ...args, ...CLAIMS } })
-    const token = at(staged, 'result', 'token')
-    const isStaged = typeof token === 'string'
-    // An intent cannot be prepared; everything else can, and is refused where it counts.
-    expect(isStaged).toBe(!toolName.startsWith('hs4.intent.'))
-    const attempt = { how, tool: 'hs4.change.commit', args: { token: isStaged ? token : 'chg_none' } }
-    expect(await reached(attempt, isStaged ? [LOCK_TARGET] : [])).toEqual([])
-  })
+  it.each(attempts)(
+    '%s (%s), prepared and committed, changes nothing without approval',
+    async (how, toolName, args) => {
+      const staged = await house.call('hs4.change.prepare', { toolName, args: { ...args, ...CLAIMS } })
+      const token = at(staged, 'result', 'token')
+      const isStaged = typeof token === 'string'
+      // An intent cannot be prepared; everything else can, and is refused where it counts.
+      expect(isStaged).toBe(!toolName.startsWith('hs4.intent.'))
+      const attempt = { how, tool: 'hs4.change.commit', args: { token: isStaged ? token : 'chg_none' } }
+      expect(await reached(attempt, isStaged ? [LOCK_TARGET] : [])).toEqual([])
+    },
+  )
 })
 
-describe('through actions that change no device by themselves', () => {
+describe('events with actions that change no device themselves', () => {
   it.each(STRANGE_ACTIONS.map(({ $type }, index) => [$type.split(/[.,]/)[2], 90 + index] as const))(
-    'an event with the action %s is not run without a yes',
+    'an event with the action %s is not run without approval',
     async (how, id) => {
       expect(await reached({ how: how ?? '', tool: 'hs4.events.run', args: { id, ...CLAIMS } }, [ANYTHING])).toEqual([])
       expect(
@@ -142,7 +145,7 @@ describe('through actions that change no device by themselves', () => {
   )
 })
 
-describe('through the home’s own tools', () => {
+describe('changes through the home tools', () => {
   it.each([
     ['home_set', { thing: 'kitchen lamp', to: 'on', why: 'light' }],
     ['home_set', { thing: 'Küchenlampe', to: 'an', why: 'Licht' }],
@@ -150,12 +153,12 @@ describe('through the home’s own tools', () => {
     ['home_scene_run', { scene: 'Fresh Air', why: 'air' }],
     ['home_set_many', { room: 'Kitchen', kind: 'light', to: 'on', why: 'light' }],
     ['tools_call', { name: SET, arguments: { ref: 120, value: 255, ...CLAIMS } }],
-  ])('%s %j changes nothing without a yes, and names the lock in the log', async (tool, args: JsonObject) => {
+  ])('%s %j changes nothing without approval, and the log names the lock', async (tool, args: JsonObject) => {
     expect(await reached({ how: tool, tool, args }, [LOCK_TARGET])).toEqual([])
   })
 })
 
-describe('through administration and names', () => {
+describe('changes through administration, scripts and speech', () => {
   const admin = (tool: string, args: JsonObject): readonly [string, JsonObject] => [tool, { ...args, ...ADMIN_CLAIMS }]
 
   it.each([
@@ -180,7 +183,7 @@ describe('through administration and names', () => {
     ['hs4.scripts.run', { command: 'hs.TimerReset("Door")', ...CLAIMS }],
     ['hs4.scripts.run', { command: 'hs.TriggerEvent("Fresh Air")', ...CLAIMS }],
     ['hs4.plugins.function.call', { plugin: 'Z-Wave', functionName: 'SetValue', params: [141, 0], ...CLAIMS }],
-  ] as const)('%s %j changes nothing without a yes', async (tool, args) => {
+  ] as const)('%s %j changes nothing without approval', async (tool, args) => {
     expect(await reached({ how: tool, tool, args: { ...args } }, [])).toEqual([])
   })
 })
@@ -211,8 +214,8 @@ const SPOKEN: readonly string[] = [
   'otevři garáž',
 ]
 
-describe('in the words of ten languages', () => {
-  it.each(SPOKEN)('"%s" changes nothing without a yes', async (query) => {
+describe('requests in ten languages', () => {
+  it.each(SPOKEN)('"%s" changes nothing without approval', async (query) => {
     const claims = { execute: true, ...CLAIMS }
     for (const [tool, args] of [
       ['hs4.intent.device_set_by_name', { query, value: 0, ...claims }],
@@ -224,8 +227,8 @@ describe('in the words of ten languages', () => {
   })
 })
 
-describe('after a yes', () => {
-  it('the way back and an undo ask again', async () => {
+describe('after an approval', () => {
+  it('repeating, reversing and undoing the change need an approval of their own', async () => {
     // A house in which nothing waits but this.
     await using fresh = await openHouse(world, { config: { guard: { ...GUARD } } })
     const change = { ref: 120, value: 255, ...CLAIMS }

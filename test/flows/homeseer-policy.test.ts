@@ -74,7 +74,7 @@ describe('the policy matrix', () => {
   )
 
   it.each(POLICY_MATRIX)(
-    'a hundred commits and twenty calls at once: $safeMode, default dry $defaultDryRun, confirm $confirm, listed $listed: direct $direct, commit $commit',
+    'a hundred at once: $safeMode, default dry $defaultDryRun, confirm $confirm, listed $listed: direct $direct, commit $commit',
     async (row) => {
       await using house = await openHouse(world, { homeseer: matrixConfig(row, lamp) })
       const args = wish(row.confirm)
@@ -118,7 +118,7 @@ describe('the defects of an earlier implementation', () => {
   })
   afterAll(() => house.stop())
 
-  it('1: an admin tool is admin whatever operationTier says, or does not', async () => {
+  it('1: an admin tool is treated as admin whatever its operationTier argument says, or without one', async () => {
     for (const claim of [{}, { operationTier: 'operator' }, { operationTier: 'admin' }]) {
       const answer = await house.call('hs4.admin.users.create', {
         username: 'eve',
@@ -171,7 +171,7 @@ describe('the defects of an earlier implementation', () => {
     expect(at(noTool, 'error', 'code')).toBe('BAD_REQUEST')
   })
 
-  it('6: a refused control is a failure, and HomeSeer’s memory is not rewritten instead', async () => {
+  it('6: a control that HomeSeer refuses is a failure, and the stored value is not written instead', async () => {
     world.simulator.faults.refused.add(111)
     const answer = await house.call('hs4.devices.set', { ref: 111, value: 255, ...CLAIMS })
     world.simulator.faults.refused.clear()
@@ -225,7 +225,7 @@ describe('the defects of an earlier implementation', () => {
     expect(world.simulator.system.users.some(({ username }) => username === 'eve')).toBe(false)
   })
 
-  it('11: mode direct does only what HomeSeer has requests for', async () => {
+  it('11: mode direct performs only operations for which HomeSeer has a request', async () => {
     const direct = { ...ADMIN_OPEN, executionMode: 'direct', directFallback: false }
     await using admin = await openHouse(world, { homeseer: { admin: direct }, config: ADMIN_TRUSTED })
     const user = await admin.call('hs4.admin.users.create', { username: 'eve', ...ADMIN_CLAIMS })
@@ -269,12 +269,12 @@ describe('the defects of an earlier implementation', () => {
     expect(at(allowed, 'result', 'result')).toBe('applied')
   })
 
-  it('13: health says how the gates of administration stand', async () => {
+  it('13: health reports which admin domains are enabled', async () => {
     const answer = await house.call('hs4.health.get')
     expect(answer).toMatchObject({ result: { admin: { enabled: false, domains: { users: false, config: false } } } })
   })
 
-  it('14: resources are recorded, and a HomeSeer that is away does not break the summary', async () => {
+  it('14: resources are recorded, and the summary answers while HomeSeer fails', async () => {
     world.simulator.faults.bareError = true
     const options = { caller: AGENT, channel: 'mcp-http' } as const
     const summary = await house.gateway.bus.call('hs4://state/summary', undefined, {}, options)
@@ -284,7 +284,7 @@ describe('the defects of an earlier implementation', () => {
     expect(at(audit, 'result', 'entries', 0)).toMatchObject({ result: 'success', principal: 'agent' })
   })
 
-  it('15: what was learned about HomeSeer outlives a request', async () => {
+  it('15: an operation that HomeSeer does not support directly is remembered across requests', async () => {
     await using admin = await openHouse(world, {
       homeseer: { admin: { ...ADMIN_OPEN, executionMode: 'auto' } },
       config: ADMIN_TRUSTED,
@@ -296,7 +296,7 @@ describe('the defects of an earlier implementation', () => {
     expect(at(second, 'result', 'steps', 1)).toMatchObject({ route: 'adapter', fallbackFrom: 'direct', status: 'ok' })
   })
 
-  it('15: arguments that HomeSeer cannot take say nothing about the operation without them', async () => {
+  it('15: an unsupported argument does not mark the whole operation as unsupported', async () => {
     await using admin = await openHouse(world, {
       homeseer: { admin: { ...ADMIN_OPEN, executionMode: 'auto' } },
       config: ADMIN_TRUSTED,
@@ -327,7 +327,7 @@ describe('the defects of an earlier implementation', () => {
     expect(world.simulator.system.users.find(({ username }) => username === 'mia')?.password).toBe(secret)
   })
 
-  it('17: a group’s name alone is no event’s name', async () => {
+  it('17: the name of a group does not identify an event', async () => {
     const answer = await house.call('hs4.resolve.events', { query: 'Evening' })
     expect(at(answer, 'result', 'verdict', 'kind')).not.toBe('act')
     const run = await house.call('hs4.intent.event_run_by_name', { query: 'Evening', execute: true, ...CLAIMS })
@@ -335,7 +335,7 @@ describe('the defects of an earlier implementation', () => {
     expect(deeds()).toEqual([])
   })
 
-  it('18: staging takes the names of strict clients', async () => {
+  it('18: staging accepts tool names without dots', async () => {
     const token = await prepared(house, 'hs4_devices_set', { ref: 120, value: 0, ...CLAIMS })
     expect(token).toMatch(/^chg_/)
   })

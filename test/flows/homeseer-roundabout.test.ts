@@ -27,7 +27,7 @@ const ENTRY = { ref: 301, name: 'Entry', location: 'Hall', value: 255 }
 const ASKS = { error: { code: 'POLICY_DENY', details: { approval_id: expect.any(String) } } }
 
 describe('a guarded device', () => {
-  it('is guarded from the moment that it can be controlled', async () => {
+  it('needs an approval as soon as it becomes controllable', async () => {
     const { house: simulated } = world.simulator
     for (const device of [GATE, ENTRY]) simulated.add(createSimulatedHomeseerDevice({ ...device, pairs: [] }))
     await using house = await openHouse(world)
@@ -43,7 +43,7 @@ describe('a guarded device', () => {
     expect([simulated.hardware(GATE.ref), simulated.hardware(ENTRY.ref)]).toEqual(before)
   })
 
-  it('keeps the owner’s word when an event would set it', async () => {
+  it('keeps its owner rule when an event would set it', async () => {
     const rules = (says: string) => ({ config: { guard: { rules: [{ target: 'homeseer:ref:131', says }] } } })
     await using forbidding = await openHouse(world, rules('forbid'))
     const refused = await forbidding.call('hs4.events.run', { id: 31, ...CLAIMS })
@@ -56,7 +56,7 @@ describe('a guarded device', () => {
     expect(await asking.call('hs4.events.run', { id: 31, ...CLAIMS })).toMatchObject({ result: { invoked: true } })
   })
 
-  it('is not reached through an action that nobody here can read, whether the owner has listed the event or not', async () => {
+  it('is not set by an event with an unreadable action, whether the event is listed or not', async () => {
     const path = world.simulator.eventFiles?.events ?? ''
     const kept = readFileSync(path, 'utf8')
     const events = JSON.parse(kept) as { evRef: number; ConditionalActions: { mvarActions: JsonObject }[] }[]
@@ -74,7 +74,7 @@ describe('a guarded device', () => {
     }
   })
 
-  it('is not reached behind twenty others that nobody knows how to control', async () => {
+  it('is not set by an event behind twenty devices without known controls', async () => {
     const { house: simulated, eventFiles } = world.simulator
     const refs = Array.from({ length: 21 }, (_, index) => 400 + index)
     for (const ref of refs)
@@ -109,7 +109,7 @@ describe('a guarded device', () => {
     }
   })
 
-  it('is not reached while files that should say what an event does do not', async () => {
+  it('is not set by an event whose definition is missing or unreadable', async () => {
     const path = world.simulator.eventFiles?.events ?? ''
     const kept = readFileSync(path, 'utf8')
     const run = { id: 32, ...CLAIMS }
@@ -131,7 +131,7 @@ describe('a guarded device', () => {
     }
   })
 
-  it('is not reached by an event that sets off another one, of which the files do not tell', async () => {
+  it('is not set by an event that runs another one without a definition', async () => {
     const path = world.simulator.eventFiles?.events ?? ''
     const kept = readFileSync(path, 'utf8')
     const events = JSON.parse(kept) as (JsonObject & { evRef: number })[]
@@ -154,7 +154,7 @@ describe('a guarded device', () => {
     }
   })
 
-  it('keeps the event that guards it', async () => {
+  it('cannot lose the event that guards it without an approval', async () => {
     await using house = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN } } })
     const off = { eventId: 35, definition: { enabled: false }, ...ADMIN_CLAIMS }
     expect(await house.call('hs4.admin.events.update', off)).toMatchObject(ASKS)

@@ -98,8 +98,8 @@ async function approved(tool: string, args: JsonObject, shown: string): Promise<
   return ask(tool, args)
 }
 
-describe('a secret setting', () => {
-  it('is set, told to nobody, and cannot be taken back, which the answer says', async () => {
+describe('a secret HomeSeer setting', () => {
+  it('is written, shown to nobody, and reported as impossible to undo', async () => {
     const set = { key: 'gSMTPPassword', value: 'S3CR3T-2', ...ADMIN_CLAIMS }
     const done = await ask('hs4.admin.system.config.set', set)
     expect(world.simulator.system.settings.get('gSMTPPassword')).toBe('S3CR3T-2')
@@ -123,7 +123,7 @@ describe('a secret setting', () => {
     expect(at(await ask('hs4.admin.system.config.set', set), 'result', 'diff', 'changed')).toBe(false)
   })
 
-  it('is planned, prepared, committed and called by another name without a trace', async () => {
+  it('leaves no trace when planned, prepared, committed or set through another tool', async () => {
     const set = { key: 'gSMTPPassword', ...ADMIN_CLAIMS }
     const planned = await ask('hs4.admin.system.config.set', { ...set, value: 'S3CR3T-3', dryRun: true })
     const prepared = await ask('hs4.change.prepare', {
@@ -144,7 +144,7 @@ describe('a secret setting', () => {
     expect(JSON.stringify([planned, told, committed, routed]).match(SECRET)).toBeNull()
   })
 
-  it('is told from one that is none, which is recorded and can be taken back', async () => {
+  it('is distinguished from a plain setting, which is recorded and can be undone', async () => {
     const done = await ask('hs4.admin.system.config.set', { key: 'gLocLabel', value: 'Zimmer', ...ADMIN_CLAIMS })
     expect(done).toMatchObject({ result: { rollback: 'available', before: { value: 'Room' } } })
     const { answer } = await callTool(observer, 'hs4.audit.query', { tool: 'hs4.admin.system.config.set', limit: 1 })
@@ -155,7 +155,7 @@ describe('a secret setting', () => {
   })
 })
 
-describe('other secrets of administration', () => {
+describe('secrets in other admin operations are redacted', () => {
   it.each<readonly [tool: string, args: JsonObject]>([
     ['users.create', { username: 'mia', password: 'S3CR3T-6' }],
     ['users.update', { userId: 'mia', password: 'S3CR3T-7' }],
@@ -170,8 +170,8 @@ describe('other secrets of administration', () => {
   })
 })
 
-describe('code', () => {
-  it('shows positional arguments to the approver, and stores them nowhere', async () => {
+describe('secrets in code', () => {
+  it('are shown to the approver, and stored nowhere', async () => {
     const call = { ...SET_CODE, params: [1, 'S3CR3T-20'], ...CLAIMS }
     const done = await approved('hs4.plugins.function.call', call, '"params":[1,"S3CR3T-20"]')
     // The contract repeats them to the caller, who knows them.
@@ -180,7 +180,7 @@ describe('code', () => {
     expect(at(answer, 'result', 'entries', 0, 'target')).toMatchObject({ ...SET_CODE, params: '[redacted]' })
   })
 
-  it('stores no secrets of nested or prepared calls either', async () => {
+  it('of nested or prepared calls are stored nowhere', async () => {
     const args = { ...SET_CODE, params: [2, 'S3CR3T-21'], ...CLAIMS }
     const prepared = await ask('hs4.change.prepare', { toolName: 'hs4.plugins.function.call', args })
     const token = String(at(prepared, 'result', 'token'))
@@ -190,7 +190,7 @@ describe('code', () => {
     expect(hearthbus('approvals', 'list')).toContain('S3CR3T-22')
   })
 
-  it('is recorded as it ran, without the passwords in it', async () => {
+  it('are redacted in the recorded script', async () => {
     const command = 'pwd = "S3CR3T-23" : hs.WriteLog("Set","SMTP"); hs.SaveINISetting("S","gSMTPPassword","S3CR3T-24")'
     await approved('hs4.scripts.run', { command, ...CLAIMS }, 'S3CR3T-24')
     const { answer } = await callTool(observer, 'hs4.audit.query', { action: 'scripts.run', limit: 1 })
@@ -200,8 +200,8 @@ describe('code', () => {
   })
 })
 
-describe('afterwards', () => {
-  it('an observer finds no secret', async () => {
+describe('after all calls with secrets', () => {
+  it('an observer finds none in audit, approvals, calls and resources', async () => {
     const audit = await callTool(observer, 'hs4.audit.query', { limit: 1_000 })
     const traces = JSON.stringify(audit.answer).match(/trace:\w+/g) ?? []
     expect(traces.length).toBeGreaterThan(20)
@@ -215,7 +215,7 @@ describe('afterwards', () => {
     expect(heard.match(SECRET)).toBeNull()
   })
 
-  it('neither the log nor any file holds one, while it runs and after it ended', async () => {
+  it('log and files contain none, while the gateway runs and after it stopped', async () => {
     expect(found()).toEqual([])
     await gateway.stop()
     expect(found()).toEqual([])

@@ -58,7 +58,7 @@ function errorOf(answer: Answer): { readonly code: unknown; readonly retryable: 
   return { code, retryable }
 }
 
-describe('calls', () => {
+describe('probes of tools and prompts', () => {
   // The original says POLICY_DENY: docs/adr/0280.
   it('C1 devices.set without confirm: BAD_REQUEST with three reasons', async () => {
     const answer = await ask('hs4.devices.set', { ref: 120, value: 255 })
@@ -217,7 +217,7 @@ describe('calls', () => {
   })
 })
 
-describe('HTTP', () => {
+describe('probes over HTTP', () => {
   const initialize = JSON.stringify({
     jsonrpc: '2.0',
     id: 1,
@@ -278,7 +278,7 @@ describe('HTTP', () => {
   })
 })
 
-describe('with other settings', () => {
+describe('probes with other settings', () => {
   async function committed(house: House): Promise<Answer> {
     const args = { ref: 120, value: world.simulator.house.hardware(120)?.value === 0 ? 255 : 0, ...CLAIMS }
     const staged = await house.call('hs4.change.prepare', { toolName: 'hs4.devices.set', args })

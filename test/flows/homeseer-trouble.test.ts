@@ -36,8 +36,8 @@ async function diagnosis(more: JsonObject = {}): Promise<string> {
     .join('\n')
 }
 
-describe('a file of names that cannot be read', () => {
-  it('refuses the start with a sentence and exit code 2, and the doctor says the same', async () => {
+describe('an invalid alias file', () => {
+  it('refuses the start with a sentence and exit code 2, and doctor says the same', async () => {
     const aliasFile = join(world.folder, 'aliases.json')
     writeFileSync(aliasFile, '{"lamp": ["reading lamp"]}')
     const sentence = `homeseer.aliasFile: ${aliasFile} has mistakes: "lamp" is not a key such as device:101.`
@@ -46,15 +46,15 @@ describe('a file of names that cannot be read', () => {
   })
 })
 
-describe('the doctor, while no gateway runs', () => {
-  it('logs in, reads, listens, and is content', async () => {
+describe('doctor without a running gateway, for HomeSeer', () => {
+  it('logs in, reads and listens, and reports no problem', async () => {
     expect(await diagnosis()).toBe(
       `✓ homeseer: HomeSeer 4.2.22.4 at http://127.0.0.1:${world.simulator.httpPort} answers, with 38 devices.`,
     )
     expect(world.simulator.system.deeds).toEqual([])
   })
 
-  it('tells a HomeSeer that is away from one that refuses the login', async () => {
+  it('distinguishes an unreachable HomeSeer from one that refuses the login', async () => {
     expect(await diagnosis({ url: 'http://127.0.0.1:1' })).toContain(
       '✗ homeseer: Nothing listens at http://127.0.0.1:1.',
     )
@@ -64,24 +64,24 @@ describe('the doctor, while no gateway runs', () => {
     expect(refused).not.toContain('wrong-secret')
   })
 
-  it('knows the switch that is off in every new HomeSeer', async () => {
+  it('names the JSON switch that is off in a new HomeSeer', async () => {
     world.simulator.faults.jsonDisabled = true
     const said = await diagnosis()
     world.simulator.faults.jsonDisabled = false
     expect(said).toContain('Enable Control with JSON')
   })
 
-  it('warns where nothing is pushed, and where nobody knows what an event does', async () => {
+  it('warns when nothing is pushed, and when event files cannot be read', async () => {
     const said = await diagnosis({ push: {}, eventsPath: '/nowhere/events.json' })
     expect(said).toContain('! homeseer: HomeSeer pushes nothing, so everything is polled.')
     expect(said).toContain('! homeseer: HomeSeer’s event files cannot be read from here (/nowhere/events.json)')
   })
 })
 
-describe('the admin adapter', () => {
+describe('doctor on the admin adapter', () => {
   const admin = { adapterKey: 'k'.repeat(40) }
 
-  it('is said to be installed, with its version, or how to install it', async () => {
+  it('reports its version, or how to install it', async () => {
     world.simulator.system.adapterKey = admin.adapterKey
     // The version that docs/homeseer/hearthbus_admin.cs states in its first line.
     expect(await diagnosis({ admin })).toContain('✓ homeseer: The admin adapter 1.1.0 is installed on HomeSeer.')
@@ -93,13 +93,13 @@ describe('the admin adapter', () => {
     expect(missing).toContain('Until then every change asks a person.')
   })
 
-  it('is not asked where the owner has not configured it', async () => {
+  it('does not mention it when it is not configured', async () => {
     expect(await diagnosis()).not.toContain('adapter')
   })
 })
 
-describe('a gateway that runs', () => {
-  it('has the doctor say the same about event files as before the start', async () => {
+describe('a running gateway with a HomeSeer problem', () => {
+  it('has doctor report unreadable event files as before the start', async () => {
     const sentence = '! homeseer: HomeSeer’s event files cannot be read from here (/nowhere/events.json)'
     expect(await diagnosis({ eventsPath: '/nowhere/events.json' })).toContain(sentence)
     const gateway = await startGatewayProcess(home)
@@ -107,7 +107,7 @@ describe('a gateway that runs', () => {
     await gateway.stop()
   })
 
-  it('says once in its log that HomeSeer is away', async () => {
+  it('logs an unreachable HomeSeer once', async () => {
     let polls = 0
     const closedDoor = createServer((socket) => {
       polls++
@@ -125,7 +125,7 @@ describe('a gateway that runs', () => {
     closedDoor.close()
   })
 
-  it('has the doctor say of a HomeSeer that is away what it says without a gateway', async () => {
+  it('has doctor report an unreachable HomeSeer as without a gateway', async () => {
     const alone = await diagnosis({ url: 'http://127.0.0.1:1' })
     const sentence = '✗ homeseer: Nothing listens at http://127.0.0.1:1.'
     expect(alone).toContain(sentence)
@@ -136,7 +136,7 @@ describe('a gateway that runs', () => {
     await gateway.stop()
   })
 
-  it('tells the doctor that the web hook’s port is taken, and polls meanwhile', async () => {
+  it('has doctor report that the web hook’s port is taken, and polls meanwhile', async () => {
     const squatter = createServer()
     const port = await listenLocally(squatter)
     home = homeseerHome(world, {
@@ -151,8 +151,8 @@ describe('a gateway that runs', () => {
   })
 })
 
-describe('the environment', () => {
-  it('names what has no effect, at the start and to the doctor', async () => {
+describe('HomeSeer environment variables', () => {
+  it('without effect are reported at the start and by doctor', async () => {
     home = homeseerHome(world)
     const note = 'MCP_AUDIT_PERSIST_PATH has no effect here: every call is in the ledger'
     const environment = { MCP_AUDIT_PERSIST_PATH: '/var/log/audit.jsonl' }
@@ -160,7 +160,7 @@ describe('the environment', () => {
     expect((await hearthbus(['connect', 'claude-code'], environment)).said).toContain(`environment: ${note}`)
   })
 
-  it('refuses the start with a switch whose name is spelt wrongly', async () => {
+  it('with a misspelt name refuse the start', async () => {
     home = homeseerHome(world)
     const { code, said } = await hearthbus(['up'], { HS4_SAFEMODE: 'read_only' })
     expect([code, said]).toEqual([

@@ -111,8 +111,8 @@ const WISHES: readonly (readonly [tool: string, args: JsonObject])[] = [
   ['hs4.areas.set', { kind: 'light', location2: 'Ground', label: 'Off' }],
 ]
 
-describe('ordinary wishes', () => {
-  it('are not asked about', async () => {
+describe('a hundred ordinary HomeSeer changes', () => {
+  it('need no approval', async () => {
     const alarms: string[] = []
     for (const [tool, args] of WISHES) {
       const answer = await house.call(tool, { ...args, ...CLAIMS, dryRun: true })
@@ -241,12 +241,12 @@ const CHANGES = new Set([
   'hs4.cameras.pan',
 ])
 
-describe('everyday wishes', () => {
-  it('are at least fifty', () => {
+describe('hs4.help.route for everyday requests', () => {
+  it('is tested with at least fifty requests', () => {
     expect(TABLE.length).toBeGreaterThanOrEqual(50)
   })
 
-  it.each(TABLE)('route "%s" to the expected call, which runs as printed', async (goal, expected) => {
+  it.each(TABLE)('routes "%s" to the expected call, which runs as suggested', async (goal, expected) => {
     const answer = await house.call('hs4.help.route', { goal, mode: 'mutate' })
     const first = at(answer, 'result', 'routes', 0) as FirstRoute
     expect({ suggested: suggestionOf(first) }).toEqual({ suggested: expected })
@@ -265,7 +265,7 @@ it.each([
   ['ist die Haustür zu?', [141, 140]],
   ['Ist das Garagentor offen', [150]],
   ['ist die Küchenlampe an?', [120]],
-])('looks first at what is asked about: %s', async (goal, refs) => {
+])('hs4.help.route answers a question by reading its device first: %s', async (goal, refs) => {
   const answer = await house.call('hs4.help.route', { goal, mode: 'mutate' })
   // The house of this test has a lamp at the front door, too.
   expect(at(answer, 'result', 'routes', 0, 'steps', 0)).toEqual({

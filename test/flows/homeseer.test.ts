@@ -151,7 +151,7 @@ const PROMPTS: Readonly<Record<string, Record<string, string>>> = {
 const TOOL_COUNT = 63 + 3
 
 describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
-  'HomeSeer through a client, $era, over HTTP',
+  'HomeSeer tools for a client, $era, over HTTP',
   ({ era }) => {
     let world: World
     let home: Home
@@ -181,24 +181,27 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
       return (await callTool(client, tool, args)).answer
     }
 
-    it.each(READS)('reads with %s %j', async (tool, args, result) => {
+    it.each(READS)('read with %s %j', async (tool, args, result) => {
       expect(await ask(tool, args)).toMatchObject({ result })
     })
 
-    it.each(WRITES.filter(([tool]) => tool.startsWith('hs4.admin.')))('plans %s', async (tool, args) => {
-      const before = world.state()
-      const planned = await ask(tool, { ...args, ...ADMIN_CLAIMS, dryRun: true })
-      // What later ones need is not there yet; a plan that finds nothing says so.
-      expect(at(planned, 'result', 'result') ?? at(planned, 'error', 'code')).toMatch(/^(planned|NOT_FOUND)$/)
-      expect(world.state()).toEqual(before)
-    })
+    it.each(WRITES.filter(([tool]) => tool.startsWith('hs4.admin.')))(
+      'plan %s without a change',
+      async (tool, args) => {
+        const before = world.state()
+        const planned = await ask(tool, { ...args, ...ADMIN_CLAIMS, dryRun: true })
+        // What later ones need is not there yet; a plan that finds nothing says so.
+        expect(at(planned, 'result', 'result') ?? at(planned, 'error', 'code')).toMatch(/^(planned|NOT_FOUND)$/)
+        expect(world.state()).toEqual(before)
+      },
+    )
 
-    it.each(WRITES)('changes with %s %j', async (tool, args, result) => {
+    it.each(WRITES)('change with %s %j', async (tool, args, result) => {
       const claims = tool.startsWith('hs4.admin.') ? ADMIN_CLAIMS : CLAIMS
       expect(await ask(tool, { ...args, ...claims })).toMatchObject({ result })
     })
 
-    it('prepares and commits, with both places in the ledger', async () => {
+    it('prepare and commit a change, with the ledger positions of both', async () => {
       const staged = await ask('hs4.change.prepare', {
         toolName: 'hs4.devices.set',
         args: { ref: 131, value: 40, ...CLAIMS },
@@ -211,7 +214,7 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
       expect(world.simulator.house.hardware(131)?.value).toBe(40)
     })
 
-    it('takes an act of administration back, once', async () => {
+    it('roll back an admin operation, once', async () => {
       const set = { key: 'gLocLabel2', value: 'Etage', ...ADMIN_CLAIMS }
       const done = await ask('hs4.admin.system.config.set', set)
       expect(world.simulator.system.settings.get('gLocLabel2')).toBe('Etage')
@@ -229,7 +232,7 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
       })
     })
 
-    it('waits for a person before it opens the door or runs a script, and then does so once', async () => {
+    it('wait for an approval to open the door or run a script, and then act once', async () => {
       for (const [tool, args] of [
         ['hs4.devices.set', { ref: 141, controlUse: 'DoorUnLock', ...CLAIMS }],
         ['hs4.scripts.run', { command: 'announce.vb', ...CLAIMS }],
@@ -246,7 +249,7 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
       expect(world.simulator.house.hardware(141)?.value).toBe(0)
     })
 
-    it('lists every tool of the contract, and all of them were called', async () => {
+    it('are the tools of the contract, and all of them were called', async () => {
       const { tools } = await client.listTools()
       expect(tools).toHaveLength(TOOL_COUNT)
       expect(tools.map(({ name }) => name).filter((name) => !called.has(name))).toEqual([])
@@ -256,7 +259,7 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
       }
     })
 
-    it('answers a picture as a picture', async () => {
+    it('return a camera snapshot as an image', async () => {
       const { content } = await callTool(client, 'hs4.cameras.snapshot.get', { camId: 1 })
       expect(content[0]).toMatchObject({ type: 'image', mimeType: 'image/jpeg' })
       expect(
@@ -266,7 +269,7 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
       ).toBe('ffd8ff')
     })
 
-    it('reads every resource', async () => {
+    it('include every resource', async () => {
       const { resources } = await client.listResources()
       expect(resources.map(({ uri }) => uri).toSorted()).toEqual(RESOURCES)
       for (const uri of RESOURCES) {
@@ -280,7 +283,7 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
       expect(JSON.stringify(full)).toContain('device_type_string')
     })
 
-    it('hears of a hand on the switch', async () => {
+    it('announce a device that is operated by hand', async () => {
       const uri = 'hs4://devices/status'
       const told = new Promise<string>((resolve) =>
         client.setNotificationHandler('notifications/resources/updated', ({ params }) => resolve(params.uri)),
@@ -292,7 +295,7 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
       await subscription?.close()
     })
 
-    it('gets every prompt with arguments as text, and demands only what has no default', async () => {
+    it('include every prompt with text arguments, of which only those without default are required', async () => {
       const { prompts } = await client.listPrompts()
       expect(prompts.map(({ name }) => name).toSorted()).toEqual(Object.keys(PROMPTS).toSorted())
       for (const [name, args] of Object.entries(PROMPTS)) {
@@ -306,8 +309,8 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
   },
 )
 
-describe('HomeSeer through a client over stdio', () => {
-  it('reads, writes and lists under names that strict clients take', async () => {
+describe('HomeSeer tools for a client over stdio', () => {
+  it('read, write and list under names without dots', async () => {
     const world = await openWorld()
     const home = homeseerHome(world)
     const client = await connectStdio(home, 'modern', ['--profile', 'homeseer', '--names', 'underscore'])

@@ -32,8 +32,8 @@ async function runWith(stderr: number): Promise<{ readonly code: number | null; 
   return { code, said }
 }
 
-describe('a log on a disk that is full', () => {
-  it('does not end the gateway', async () => {
+describe('log output to a full disk', () => {
+  it('does not stop the gateway', async () => {
     const full = openSync('/dev/full', 'w')
     const { code, said } = await runWith(full)
     closeSync(full)
@@ -41,8 +41,8 @@ describe('a log on a disk that is full', () => {
   })
 })
 
-describe('a log that nobody reads', () => {
-  it('does not stop the gateway, nor keep it from ending', async () => {
+describe('log output to a pipe that nobody reads', () => {
+  it('neither blocks the gateway nor its stop', async () => {
     const path = join(home.data, 'log')
     execFileSync('mkfifo', [path])
     // Held open for reading, so that it is a pipe with a reader, who is busy with something else.
@@ -55,8 +55,8 @@ describe('a log that nobody reads', () => {
   })
 })
 
-describe('a terminal that is closed', () => {
-  it('is a stop like any other, though nobody hears of it', async () => {
+describe('a terminal that closes', () => {
+  it('stops the gateway cleanly', async () => {
     const child = spawn(process.execPath, [CLI, 'up', '--data', home.data, '--config', home.config], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })

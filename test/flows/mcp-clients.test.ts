@@ -23,7 +23,7 @@ describe.each([
   ['legacy', 'http'],
   ['modern', 'stdio'],
   ['legacy', 'stdio'],
-] as const)('a %s client over %s', (era, over) => {
+] as const)('a %s MCP client over %s', (era, over) => {
   let client: Client
   beforeAll(async () => {
     client = new Client(
@@ -43,7 +43,7 @@ describe.each([
   })
   afterAll(() => client.close())
 
-  it('lists, calls, reads, prompts and completes', async () => {
+  it('lists tools, calls, reads resources, gets prompts and completes arguments', async () => {
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toContain('test_simple_text')
     const called = await client.callTool({ name: 'test_simple_text', arguments: {} })
@@ -57,7 +57,7 @@ describe.each([
     expect(completion.values).toEqual(['arg1-two'])
   })
 
-  it('is told with every answer and every refusal where the ledger has it', async () => {
+  it('receives the ledger position of every answer and refusal', async () => {
     const recordOf = (from: unknown): JsonObject =>
       (from as { readonly _meta: JsonObject })._meta['io.hearthbus/record'] as JsonObject
     const entryAt = async (place: unknown): Promise<unknown> => {
@@ -98,20 +98,20 @@ describe.each([
     }
   })
 
-  it('is asked back, and its answer reaches the handler', async () => {
+  it('is asked through elicitation, and its answer reaches the handler', async () => {
     const { content } = await client.callTool({ name: 'test_elicitation', arguments: { message: 'Who are you?' } })
     const text = 'User response: action: accept, content: {"username":"ada","email":"ada@example.org"}'
     expect(content).toEqual([{ type: 'text', text }])
   })
 
-  it('hears progress while the call runs', async () => {
+  it('receives progress while the call runs', async () => {
     const heard: number[] = []
     const onprogress = ({ progress }: { progress: number }): void => void heard.push(progress)
     await client.callTool({ name: 'test_tool_with_progress', arguments: {} }, { onprogress })
     expect(heard).toEqual([0, 50, 100])
   })
 
-  it('hears that the tools have changed', async () => {
+  it('receives a notification when the tool list has changed', async () => {
     const changed = new Promise<void>((resolve) =>
       client.setNotificationHandler('notifications/tools/list_changed', () => resolve()),
     )
@@ -123,7 +123,7 @@ describe.each([
     expect(Math.abs((await count()) - before)).toBe(1)
   })
 
-  it('is told what is wrong with its arguments in a result that a model can read', async () => {
+  it('receives invalid-argument errors as a result that a model can read', async () => {
     const result = await client.callTool({ name: 'test_sampling', arguments: { prompt: 7 } })
     expect(result.isError).toBe(true)
     await expect(client.callTool({ name: 'nobody_has_this', arguments: {} })).rejects.toMatchObject({ code: -32_602 })

@@ -11,8 +11,8 @@ beforeAll(async () => {
 })
 afterAll(() => closeAll(nodes))
 
-describe('a call that waits on another node', () => {
-  it('says on which, and is shown there with the name of the node that asked', async () => {
+describe('a call that needs an approval on another node', () => {
+  it('names that node, and is shown there with the name of the calling node', async () => {
     const [cellar, attic] = nodes
     if (cellar === undefined || attic === undefined) throw new Error('two nodes were to be made')
     const open = (): Promise<CallAnswer> => call(cellar, 'test.door.attic', { x: 1 })
@@ -38,7 +38,7 @@ describe('a call that waits on another node', () => {
     expect(cli(attic.home, 'approvals', 'approve', id)).toMatchObject({ ...asked, state: 'approved' })
   })
 
-  it('is approved for the one agent that asked, and for both where the grant is to their node', async () => {
+  it('is approved for the one agent that asked, or for all agents of its node by a grant to the node', async () => {
     const [cellar, attic] = nodes
     if (cellar === undefined || attic === undefined) throw new Error('two nodes were to be made')
     const agents = ['claude', 'gpt'].map((name) => {

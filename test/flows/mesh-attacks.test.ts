@@ -32,7 +32,7 @@ meshAttacks(
     }),
   }),
   (attacker) => {
-    it('shows its pages to members, and to a stranger only that it lives', async () => {
+    it('mesh pages are served to members, and only /health to others', async () => {
       const { port, member, stranger } = attacker()
       expect(await get(port, '/manifest', stranger)).toBe(401)
       expect(await get(port, '/community/manifest', stranger)).toBe(401)
@@ -40,13 +40,13 @@ meshAttacks(
       expect(await get(port, '/health', undefined)).toBe(200)
     })
 
-    it('turns no connection over to a stranger, nor to nobody', async () => {
+    it('a connection upgrade is refused for non-members and without a certificate', async () => {
       const { port, stranger } = attacker()
       await expect(sendPacket(port, stranger, 'hbp2')).rejects.toThrow('401')
       await expect(sendPacket(port, undefined, 'hbp2')).rejects.toThrow('401')
     })
 
-    it('hangs up on whoever it turns no connection over to, though that one does not', async () => {
+    it('a refused upgrade closes the connection even if the client keeps its side open', async () => {
       const { port, stranger } = attacker()
       // Its type does not say so, but TLS passes this on to the socket below.
       const halfOpen = { host: '127.0.0.1', port, allowHalfOpen: true, ...shownBy(stranger) }
@@ -62,7 +62,7 @@ meshAttacks(
       expect(broken).toMatchObject({ code: expect.stringMatching(/^(EPIPE|ECONNRESET)$/) })
     })
 
-    it('keeps room for members, however many connections strangers hold', async () => {
+    it('members can connect however many connections non-members hold', async () => {
       const { port, member, stranger } = attacker()
       const open: TLSSocket[] = []
       const closed: number[] = []
@@ -80,7 +80,7 @@ meshAttacks(
       for (const socket of open) socket.destroy()
     })
 
-    it('lets go of the oldest of many connections that a member has turned over', async () => {
+    it('the oldest of many upgraded connections of one member is closed', async () => {
       const { port, member } = attacker()
       const links: TLSSocket[] = []
       const gone: number[] = []
@@ -100,7 +100,7 @@ meshAttacks(
       for (const socket of links) socket.destroy()
     })
 
-    it('takes a long body from members only', async () => {
+    it('a long body is accepted from members only', async () => {
       const { port, member, stranger } = attacker()
       const ids = { from: member.id, to: member.id, community: member.id }
       const facts = { request_id: newUlid(), timestamp: formatMeshTime(Date.now()), deadline_ms: '1000' }
@@ -112,7 +112,7 @@ meshAttacks(
       expect(await post(port, headers, long, member)).toMatchObject({ status: 401 })
     })
 
-    it('asks a connection that rests whether anybody is at its other end', async ({ skip }) => {
+    it('an idle connection has TCP keep-alive', async ({ skip }) => {
       if (process.platform !== 'linux') skip()
       const { port, member } = attacker()
       const socket = connect({ host: '127.0.0.1', port, ...shownBy(member) })
@@ -123,7 +123,7 @@ meshAttacks(
       socket.destroy()
     })
 
-    it('hangs up on a packet that is larger than anybody may send', async () => {
+    it('a packet over the size limit ends the connection', async () => {
       const { port, member } = attacker()
       await expect(sendPacket(port, member, 'x'.repeat(1_048_576))).rejects.toThrow('hung up')
     })

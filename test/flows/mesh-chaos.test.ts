@@ -24,10 +24,10 @@ afterAll(async () => {
 
 warnWithoutNats('chaos with a broker; the run below is without one')
 
-describe('nodes, and the broker, that die and come back under load', () => {
+describe('nodes and broker that are killed and restarted under load', () => {
   let report: ChaosReport
 
-  it('leave no call without an end and nothing in flight', async () => {
+  it('leave no call unfinished and nothing in flight', async () => {
     report = await chaos({ nodes, broker, ms: CHAOS_MS, callers: 6, random: seeded(42) })
     nodes = report.nodes
     expect(report.kills).toBeGreaterThan(0)
@@ -36,17 +36,17 @@ describe('nodes, and the broker, that die and come back under load', () => {
     expect(report.remote).toBeGreaterThan(0)
   })
 
-  it('carry out nothing twice that may happen once, and nothing is said to be done that is not', () => {
+  it('execute no non-idempotent call twice, and report none as done that was not', () => {
     expect(report.duplicates).toEqual([])
     expect(report.missing).toEqual([])
   })
 
-  it('answer nothing but clear codes', () => {
+  it('answer failures with known codes only', () => {
     const known = new Set(['partition', 'timeout', 'internal_error', 'not_found', 'capacity_exceeded'])
     expect(Object.keys(report.errors).filter((code) => !known.has(code))).toEqual([])
   })
 
-  it('have ledgers that verify, and that tell of each other’s calls under one trace', () => {
+  it('have ledgers that verify and contain each other’s calls under one trace', () => {
     expect(report.soundLedgers).toBe(3)
     expect(report.unlinked).toEqual([])
     expect(report.linked).toBeGreaterThan(0)

@@ -22,8 +22,8 @@ afterAll(async () => {
   elsewhere.remove()
 })
 
-describe('a community that is founded while the gateway runs', () => {
-  it('has the node under the name that the gateway has, whatever file the command was given', () => {
+describe('a community founded while the gateway runs', () => {
+  it('contains the node under the gateway’s name, whatever configuration file the command had', () => {
     const { data } = cottage.home
     const forgetful = { ...elsewhere, data }
     cli(forgetful, 'mesh', 'init', '--name', 'village')
@@ -31,8 +31,8 @@ describe('a community that is founded while the gateway runs', () => {
   })
 })
 
-describe('a node that founded a community of its own by mistake', () => {
-  it('leaves it, joins the right one, and is reached there', async () => {
+describe('a node that founded a community by mistake', () => {
+  it('leaves it, joins another one, and is reached there', async () => {
     const home = meshHome('shed')
     cli(home, 'mesh', 'init', '--name', 'mistake')
     expect(() => cli(home, 'mesh', 'join', invite(cottage.home))).toThrow(
@@ -53,9 +53,9 @@ describe('a node that founded a community of its own by mistake', () => {
   })
 })
 
-describe('a node that joins while strangers hold connections', () => {
+describe('a node that joins while non-members hold connections', () => {
   // Over every listener: those of devices are in devices/strangers, that of agents and people in its module's tests.
-  it('is let in beside 256 that are idle after the handshake and 256 that never began one', async () => {
+  it('is admitted beside 256 idle TLS connections and 256 without a handshake', async () => {
     const invitation = invite(cottage.home)
     const port = meshPort(invitation)
     const idle: Socket[] = []

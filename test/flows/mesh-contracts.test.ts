@@ -42,8 +42,8 @@ function ran({ home }: MeshNode, name: string): number {
   return executions({ home }).filter((line) => line === `ran ${name}`).length
 }
 
-describe('a member that announces less than another node demands', () => {
-  it('gets no write executed for an observer, neither there nor at itself', async () => {
+describe('a member that announces a capability as less restricted than another node does', () => {
+  it('cannot make an observer’s call execute a write, on any node', async () => {
     const { token } = cli(caller.home, 'token', 'create', 'phone', '--role', 'observer') as { token: string }
     await offer('test.unlock', { effect: 'writes', idempotent: false }, { effect: 'reads', idempotent: false })
     for (const node of [undefined, honest.nodeId, member.nodeId])
@@ -61,7 +61,7 @@ describe('a member that announces less than another node demands', () => {
     expect(JSON.stringify(cli(caller.home, 'doctor'))).toContain('do not agree on test.unlock')
   })
 
-  it('with another schema gets no arguments that were checked against this one', async () => {
+  it('with another schema receives no call whose arguments fit the caller’s schema only', async () => {
     const text = { type: 'object', properties: { value: { type: 'string' } }, additionalProperties: false }
     const number = { type: 'object', properties: { value: { type: 'number' } }, additionalProperties: false }
     await offer('test.typed', { requestSchema: text, version: [1, 1] }, { requestSchema: number })
@@ -74,8 +74,8 @@ describe('a member that announces less than another node demands', () => {
   })
 })
 
-describe('a node that refuses', () => {
-  it('what only a function of its own can tell is no black hole beside the right one', async () => {
+describe('a node whose parameter predicate refuses a call', () => {
+  it('does not lose calls that another node accepts', async () => {
     await offer('test.predicate', { model: 'right' }, { model: 'wrong' })
     const answers = []
     for (let times = 0; times < 30; times++)
@@ -85,8 +85,8 @@ describe('a node that refuses', () => {
   })
 })
 
-describe('a node whose clock is 70 s off', () => {
-  it('refuses everything, and its calls go to the others', async () => {
+describe('a node whose clock is off by 70 s', () => {
+  it('refuses calls, which are then served by other nodes', async () => {
     const change = { effect: 'records', idempotent: false }
     await offer('test.anywhere', change, change)
     const before = await caller.say({ do: 'stats' })
@@ -100,8 +100,8 @@ describe('a node whose clock is 70 s off', () => {
   })
 })
 
-describe('a change', () => {
-  it.each(['busy', 'offline'])('whose handler says %s after it has begun runs once', async (behaves) => {
+describe('a non-idempotent call', () => {
+  it.each(['busy', 'offline'])('whose handler fails as %s after it has begun runs once', async (behaves) => {
     const name = `test.once.${behaves}`
     const facts = { effect: 'records', idempotent: false, behaves }
     await offer(name, facts, facts)
@@ -109,7 +109,7 @@ describe('a change', () => {
     expect(ran(honest, name) + ran(member, name)).toBe(1)
   })
 
-  it.each(['NaN', '-1', '0', '0.0001'])('with a time of %s is refused, and nothing runs', async (timeoutMs) => {
+  it.each(['NaN', '-1', '0', '0.0001'])('with a timeout of %s is refused, and nothing runs', async (timeoutMs) => {
     const name = `test.late.${timeoutMs.replace('-', 'minus')}`
     await offer(name, { effect: 'records', idempotent: false })
     const { outcome } = await caller.say({ do: 'call', name, timeoutMs })
@@ -119,8 +119,8 @@ describe('a change', () => {
   })
 })
 
-describe('a provider’s limit', () => {
-  it('of two serves twelve calls at once from another node', async () => {
+describe('a provider with a concurrency limit of two', () => {
+  it('serves twelve concurrent calls from another node', async () => {
     await offer('test.two', { maxConcurrent: 2, behaves: 'slow' })
     const answers = await Promise.all(Array.from({ length: 12 }, () => call(caller, 'test.two')))
     expect(answers.map(({ outcome }) => outcome)).toEqual(answers.map(() => 'ok'))
@@ -128,9 +128,9 @@ describe('a provider’s limit', () => {
   })
 })
 
-describe('a handler that', () => {
+describe('a capability handler', () => {
   it.each(['nothing', 'throwing', 'kindless'])(
-    'gives %s ends no program, and its slot is free again',
+    'with the outcome "%s" fails with internal_error, and frees its slot',
     async (behaves) => {
       const name = `test.${behaves}`
       await offer(name, { maxConcurrent: 1, idempotent: false, behaves })
@@ -144,14 +144,14 @@ describe('a handler that', () => {
     },
   )
 
-  it('is not async answers as often as it is asked', async () => {
+  it('that is synchronous answers every call', async () => {
     await offer('test.sync', { maxConcurrent: 1, behaves: 'at once' })
     for (let times = 0; times < 3; times++) expect((await call(caller, 'test.sync')).outcome).toBe('ok')
   })
 })
 
-describe('what belongs to one house', () => {
-  it('is read of the house that is named, and the answer says whose it is', async () => {
+describe('a capability bound to one node', () => {
+  it('is served by the node that is named, and the answer says which one it is', async () => {
     await offer('test.heat', { anywhere: false }, { anywhere: false })
     for (let times = 0; times < 20; times++)
       expect((await call(caller, 'test.heat')).structured.error).toMatchObject({ alt_nodes: expect.any(Array) })

@@ -26,8 +26,8 @@ beforeAll(async () => {
 })
 afterAll(() => closeAll([cellar, attic, thief]))
 
-describe('a founder that was put back to an older copy', () => {
-  it('is told by the member that it forgot, keeps it, and lets nobody in with the used invitation', async () => {
+describe('a founder restored from an older copy', () => {
+  it('learns the forgotten member from that member, and accepts no used invitation again', async () => {
     const { data } = cellar.home
     const invitation = invite(cellar.home)
     await cellar.stop()

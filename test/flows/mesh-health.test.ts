@@ -7,7 +7,7 @@ import { NATS_SERVER, startNats, warnWithoutNats } from '../nats-process.ts'
 import type { NatsProcess } from '../nats-process.ts'
 
 warnWithoutNats('the health of the mesh')
-describe.skipIf(NATS_SERVER === '')('a mesh', () => {
+describe.skipIf(NATS_SERVER === '')('health of the mesh', () => {
   let broker: NatsProcess
   let nodes: readonly MeshNode[] = []
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe.skipIf(NATS_SERVER === '')('a mesh', () => {
     await broker.stop()
   })
 
-  it('is a line of status and doctor, which say that NATS is down and that a node was revoked', async () => {
+  it('is reported by status and doctor, including a lost NATS connection and a revoked node', async () => {
     const [cellar, attic] = nodes as [MeshNode, MeshNode]
     await until('all is well', async () => (await mesh(cellar)).status === 'ok')
     expect(await mesh(cellar)).toEqual({

@@ -7,7 +7,7 @@ import { providers, routed } from '../mesh-load.ts'
 
 const network = openNetwork('a node behind a bad cable, which is NOT RUN at all')
 
-describe.skipIf(network === undefined)('a node behind a cable that loses every other packet', () => {
+describe.skipIf(network === undefined)('a node that loses every other packet', () => {
   let nodes: readonly MeshNode[] = []
   let spoilt: Spoilt | undefined
 
@@ -19,7 +19,7 @@ describe.skipIf(network === undefined)('a node behind a cable that loses every o
     network?.remove()
   })
 
-  it('is quarantined while others answer, and comes back when the cable is mended', async (context) => {
+  it('is quarantined while others answer, and comes back when packets arrive again', async (context) => {
     const [home, left] = nodes
     if (home === undefined || left === undefined) throw new Error('the community was not formed')
     const quarantinedMs = async (): Promise<number | undefined> =>

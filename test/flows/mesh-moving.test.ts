@@ -18,7 +18,7 @@ async function reaches(node: MeshNode, tool: string): Promise<boolean> {
   return answer?.outcome === 'ok'
 }
 
-describe.skipIf(network === undefined)('two gateways whose router gives them other addresses', () => {
+describe.skipIf(network === undefined)('two gateways that get new addresses', () => {
   const nodes: MeshNode[] = []
 
   afterAll(async () => {
@@ -26,7 +26,7 @@ describe.skipIf(network === undefined)('two gateways whose router gives them oth
     network?.remove()
   })
 
-  it('reach each other where they are now, without a restart', async () => {
+  it('reach each other at the new addresses without a restart', async () => {
     const houses = ['cellar', 'attic'].map((name) => ({ name, ...settle(name, { network }) }))
     for (const { home } of houses) {
       const everywhere = readFileSync(home.config, 'utf8').replace(/host: 10\.99\.\S+/, 'host: 0.0.0.0')

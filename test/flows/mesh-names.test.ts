@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => closeAll([cellar, attic, barn]))
 
 describe('the name of a node', () => {
-  it('is known while the node is away, also after a restart, and is nobody else’s meanwhile', async () => {
+  it('is known while the node is offline, also after a restart, and no other node can take it', async () => {
     expect(await asked('attic')).toMatch(/"node":"attic"/)
     await attic.stop()
     await barn.stop()

@@ -10,7 +10,7 @@ const TOOLS = '{ user: tools, password: tools }'
 
 warnWithoutNats('logging in to NATS with node keys')
 
-describe.skipIf(NATS_SERVER === '')('a NATS server that knows node keys', () => {
+describe.skipIf(NATS_SERVER === '')('a NATS server that authenticates node keys', () => {
   const nodes: MeshNode[] = []
   let broker: NatsProcess | undefined
   let users: string
@@ -20,7 +20,7 @@ describe.skipIf(NATS_SERVER === '')('a NATS server that knows node keys', () => 
     await broker?.stop()
   })
 
-  it('lets nodes in with the key that they have, and nobody without', async () => {
+  it('admits nodes with their own key, and no others', async () => {
     const [cellar, attic] = [meshHome('cellar'), meshHome('attic')]
     const keys = [cellar, attic].map((home) => `{ nkey: ${String(cli(home, 'mesh', 'nkey')['nkey'])} }`)
     users = `authorization { users: [ ${keys.join(', ')}, ${TOOLS} ] }`
@@ -45,13 +45,13 @@ describe.skipIf(NATS_SERVER === '')('a NATS server that knows node keys', () => 
     await expect(connect({ servers: url, reconnect: false })).rejects.toThrow(/[Aa]uthorization/)
   })
 
-  it('shows its tools which nodes there are and what they did', async () => {
+  it('lists the nodes and their statistics as NATS services', async () => {
     expect(await pinged()).toEqual(['attic', 'cellar'])
     const [stats] = await ask('$SRV.STATS')
     expect(stats).toMatchObject({ type: 'io.nats.micro.v1.stats_response', endpoints: [{ name: 'call' }] })
   })
 
-  it('has them all back after it has refused them for a while', async () => {
+  it('has all nodes back after it has refused them for a while', async () => {
     const [first] = nodes
     if (broker === undefined || first === undefined) throw new Error('nobody started')
     await broker.kill()

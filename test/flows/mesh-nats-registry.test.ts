@@ -15,7 +15,7 @@ import { NATS_SERVER, startNats, warnWithoutNats } from '../nats-process.ts'
 
 warnWithoutNats('the registry in NATS')
 describe.skipIf(NATS_SERVER === '')('a member list in NATS', () => {
-  it('that somebody put an older one over is put there again', async () => {
+  it('is restored when an older one is written over it', async () => {
     const broker = await startNats()
     const connection = await connect({ servers: broker.url })
     const community = identityOf(1).id
@@ -48,8 +48,8 @@ describe.skipIf(NATS_SERVER === '')('a member list in NATS', () => {
   })
 })
 
-describe.skipIf(NATS_SERVER === '')('what a node offers, in NATS', () => {
-  it('is put again before it lapses, also where another node keeps the member list there', async () => {
+describe.skipIf(NATS_SERVER === '')('the manifest of a node in NATS', () => {
+  it('is renewed before it expires, also where another node keeps the member list', async () => {
     const broker = await startNats()
     const connection = await connect({ servers: broker.url })
     const [community, self] = [identityOf(1).id, identityOf(2).id]
@@ -85,8 +85,8 @@ describe.skipIf(NATS_SERVER === '')('what a node offers, in NATS', () => {
   })
 })
 
-describe.skipIf(NATS_SERVER === '')('a registry that cannot be opened', () => {
-  it('is tried by one timer, however often something is published, and said once', async () => {
+describe.skipIf(NATS_SERVER === '')('a NATS registry that cannot be opened', () => {
+  it('is retried by one timer however often something is published, and warned about once', async () => {
     const broker = await startNats('jetstream: disabled')
     const connection = await connect({ servers: broker.url })
     const community = identityOf(1).id

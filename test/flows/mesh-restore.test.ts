@@ -17,8 +17,8 @@ beforeAll(async () => {
 })
 afterAll(() => closeAll([cellar, attic]))
 
-describe('a node that was put back to an older copy of its data directory', () => {
-  it('says what happened wherever one looks, and goes on as another log when its owner says so', async () => {
+describe('a node restored from an older copy of its data directory', () => {
+  it('is reported by every command, and continues as another log on the owner’s command', async () => {
     await cosigned()
     await cellar.stop()
     const copy = `${cellar.home.data}-copy`

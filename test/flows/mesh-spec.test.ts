@@ -151,7 +151,7 @@ describe('spec 2 § 8 with real processes', () => {
     expect(new Set(answers.map(({ outcome }) => outcome.value.data.traceId)).size).toBe(1)
   })
 
-  it('a provider that is full says when to come back and who else there is', async () => {
+  it('a provider at its limit answers with a retry time and the other nodes', async () => {
     const enough = new AbortController()
     const held = call(barn, 'test.narrow', { id: 'held', ms: 29_000 }, { node: attic.nodeId, signal: enough.signal })
     await until('it is at it', () => executions(attic).includes('worked "held"'))
@@ -167,7 +167,7 @@ describe('spec 2 § 8 with real processes', () => {
     await expect(held).rejects.toThrow(/abort/)
   })
 
-  it('a call that takes unusually long is asked of a second node, and the first is let go', async () => {
+  it('a slow idempotent call is hedged on a second node, and the first one is cancelled', async () => {
     await inTurns(120, 6, () => answeredBy(caller, 'test.again', { ms: 10 }))
     const { hedges } = await caller.say({ do: 'stats' })
     // For longer than anybody else needs, however busy the machine is.

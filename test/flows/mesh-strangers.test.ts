@@ -14,7 +14,7 @@ interface PeerView {
   readonly refusedOffers: readonly { readonly name: string; readonly reason: string }[]
 }
 
-describe('a house between a liar and an enemy', () => {
+describe('a gateway between a lying member and a hostile one', () => {
   let [house, liar, enemy]: MeshNode[] = []
 
   beforeAll(async () => {
@@ -33,7 +33,7 @@ describe('a house between a liar and an enemy', () => {
 
   afterAll(() => closeAll([house, liar, enemy].filter((each) => each !== undefined)))
 
-  it('answers all the while its enemy announces and answers what is meant to hurt', async () => {
+  it('keeps answering while the hostile member announces harmful schemas and answers', async () => {
     const probes = probing(node(house))
     for (const number of HURTFUL_SCHEMAS.keys()) await node(enemy).say({ do: 'hurt', number })
     // What makes the enemy say all of it at once.
@@ -55,7 +55,7 @@ describe('a house between a liar and an enemy', () => {
     expect(times.length).toBeGreaterThan(20)
   })
 
-  it('says why it does not list them', async () => {
+  it('reports why it does not list the hostile offers', async () => {
     const { refusedOffers } = await viewOf(node(house), 'enemy')
     expect(refusedOffers.map(({ reason }) => reason)).toContainEqual(
       expect.stringMatching(/^test\.hurt\d+@1\.0 has no usable schema\. Of its response schema: .+\.$/),
@@ -68,7 +68,7 @@ describe('a house between a liar and an enemy', () => {
     expect(advice).toMatch(/\d+ of the offers of enemy are not taken: test\.hurt\d+/)
   })
 
-  it('takes no name of its own families from another node, whatever that says of it', async () => {
+  it('accepts no capability in the names of its own families from another node', async () => {
     await node(liar).say({ do: 'claim', facts: { name: 'hs4.devices.unlock', effect: 'reads' } })
     await node(liar).say({ do: 'claim', facts: { name: 'hs4.devices.set_value', effect: 'reads' } })
     await node(liar).say({ do: 'claim', facts: { name: 'garden.gate', title: 'Ga\u200Bte', description: 'x\u202Ey' } })
@@ -90,7 +90,7 @@ describe('a house between a liar and an enemy', () => {
     })
   })
 
-  it('withholds what another node describes otherwise than before, until a person accepts it', async () => {
+  it('withholds an offer whose description changed until a person accepts it', async () => {
     await node(liar).say({
       do: 'claim',
       facts: { name: 'garden.gate', title: 'Gate', description: 'Opens every door.' },

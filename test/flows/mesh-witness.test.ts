@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => closeAll(nodes))
 
-it('each ledger of three nodes is witnessed by the two others though all have one name', async () => {
+it('each ledger of three nodes of one name is witnessed by the two others', async () => {
   for (const node of nodes)
     await until(`${node.name} is witnessed by both`, async () => {
       const { checkpoint } = (await (await fetch(`${node.url}/api/ledger`)).json()) as { checkpoint: string | null }

@@ -49,8 +49,8 @@ const NARROWINGS: readonly Record<string, readonly string[]>[] = [
   { profiles: ['read'] },
 ]
 
-describe('an admin token that is narrowed', () => {
-  it.each(NARROWINGS)('to %j administers nothing beyond that', async (narrowing) => {
+describe('a narrowed admin token', () => {
+  it.each(NARROWINGS)('with %j administers nothing beyond that', async (narrowing) => {
     const admin = await token({ role: 'admin', ...narrowing })
     const wide = { name: `wide${made}`, role: 'admin' }
     expect(await status('/api/tokens', admin, 'POST', wide)).toBe(403)
@@ -62,7 +62,7 @@ describe('an admin token that is narrowed', () => {
   })
 
   it.each([{ devices: ['device:lamp'] }, { profiles: ['read'] }, { profiles: ['home'] }])(
-    'to %j neither stops the whole house nor has its ledger signed',
+    'with %j can neither stop all changes nor have the ledger signed',
     async (narrowing) => {
       const admin = await token({ role: 'admin', ...narrowing })
       expect(await status('/api/stop', admin, 'POST', { reason: 'no' })).toBe(403)
@@ -70,7 +70,7 @@ describe('an admin token that is narrowed', () => {
     },
   )
 
-  it('approves nothing that it could not do itself', async () => {
+  it('approves no call that it could not make itself', async () => {
     const agent = await token({ role: 'agent' })
     const asked = await call('test.door.open', { door: 'front' }, agent)
     const id = stringAt(asked.fault?.details, 'approval_id') ?? ''
@@ -87,7 +87,7 @@ describe('an admin token that is narrowed', () => {
     expect(front.opened).toHaveLength(1)
   })
 
-  it('makes and revokes tokens that are as narrow as itself, and sees no others', async () => {
+  it('creates and revokes tokens narrowed like itself, and sees no others', async () => {
     const admin = await token({ role: 'admin', effects: ['reads', 'admin'] })
     const mine = await house.api('/api/tokens', {
       method: 'POST',
@@ -105,8 +105,8 @@ describe('an admin token that is narrowed', () => {
   })
 })
 
-describe('records', () => {
-  it('are hidden from a token that is narrowed to no effects, and from one for another device', async () => {
+describe('ledger records', () => {
+  it('are hidden from a token without effects, and from one for another device', async () => {
     const agent = await token({ role: 'agent' })
     const { traceId } = await call('test.door.open', { door: 'back' }, agent)
     for (const role of ['observer', 'agent', 'approver', 'admin']) {
@@ -140,7 +140,7 @@ describe('records', () => {
     expect(JSON.stringify(traces.structured)).not.toContain('test.door.open')
   })
 
-  it('of what another agent asked are not for agents, and of what it did are', async () => {
+  it('of another agent’s reads are hidden from an agent, and those of its changes are not', async () => {
     const [one, other, watcher] = [
       await token({ role: 'agent' }),
       await token({ role: 'agent' }),
@@ -154,7 +154,7 @@ describe('records', () => {
     expect(await status(`/api/calls/${tried.traceId}`, other)).toBe(200)
   })
 
-  it('of the live feed hold what a listener may read', async () => {
+  it('in the event stream are limited to what the listener may read', async () => {
     const [one, other] = [await token({ role: 'agent' }), await token({ role: 'agent' })]
     const listening = new AbortController()
     const stream = await fetch(`${house.url}/api/events`, {
@@ -180,7 +180,7 @@ describe('records', () => {
 })
 
 describe('an observer', () => {
-  it('changes nothing at all: no checkpoint is signed, nothing is stopped or verified', async () => {
+  it('can neither sign a checkpoint nor stop changes nor start a verification', async () => {
     const observer = await token({ role: 'observer' })
     expect(await status('/api/ledger/checkpoint', observer, 'POST')).toBe(403)
     expect(await status('/api/ledger/verify', observer, 'POST')).toBe(403)
@@ -199,7 +199,7 @@ describe('an observer', () => {
 })
 
 describe('a gateway whose output is not a terminal', () => {
-  it('puts the sign-in link into a file for its owner alone, and not into its output', async () => {
+  it('writes the sign-in link into a file with mode 0600, and not to its output', async () => {
     const home = createHome()
     const child = spawn(process.execPath, [CLI, 'up', '--data', home.data, '--config', home.config])
     let said = ''

@@ -114,7 +114,7 @@ async function told(node: string, msg: object): Promise<unknown> {
 }
 
 describe('HomeSeer’s own Node-RED nodes', () => {
-  it('control a device by value and get its record back', async () => {
+  it('control a device by value, and receive its record', async () => {
     const answer = await told('switch', { payload: { value: 255 } })
     expect(answer).toMatchObject({ ref: HARD_CASE_DEVICE_REFS.kitchenSwitch, name: 'Kitchen Lamp' })
     await expect.poll(() => simulator.house.hardware(HARD_CASE_DEVICE_REFS.kitchenSwitch)?.value).toBe(255)
@@ -126,14 +126,14 @@ describe('HomeSeer’s own Node-RED nodes', () => {
     await expect.poll(() => simulator.house.hardware(STEPS)?.value).toBe(value)
   })
 
-  it('write HomeSeer’s memory of a device, by value and by text', async () => {
+  it('write HomeSeer’s stored value and status text of a device', async () => {
     expect(await told('lamp', { topic: 'update', payload: { value: 7 } })).toBe('ok')
     expect(simulator.house.record(HARD_CASE_DEVICE_REFS.hallLamp, false)).toMatchObject({ value: 7 })
     expect(await told('lamp', { topic: 'update', payload: { status: '100 % sure' } })).toBe('ok')
     expect(simulator.house.record(HARD_CASE_DEVICE_REFS.hallLamp, false)).toMatchObject({ status: '100 % sure' })
   })
 
-  it('read a device anew', async () => {
+  it('read a device again', async () => {
     expect(await told('switch', { topic: 'sync' })).toMatchObject({
       ref: HARD_CASE_DEVICE_REFS.kitchenSwitch,
       status: 'On',
@@ -146,7 +146,7 @@ describe('HomeSeer’s own Node-RED nodes', () => {
     expect(simulator.system.deeds.slice(before)).toContainEqual(expect.objectContaining({ kind: 'event' }))
   })
 
-  it('hear of changes by HomeSeer’s web hook', async () => {
+  it('receive changes through HomeSeer’s web hook', async () => {
     said = []
     nodeRed.send({
       hook: { type: 'devicechange', data: { ref: HARD_CASE_DEVICE_REFS.kitchenSwitch, value: 0, status: 'Off' } },
@@ -157,7 +157,7 @@ describe('HomeSeer’s own Node-RED nodes', () => {
     })
   })
 
-  it('are told of a label that the device does not have', async () => {
+  it('receive an error for a label that the device does not have', async () => {
     said = []
     nodeRed.send({ input: { node: 'lamp', msg: { payload: { status: 'No such label' } } } })
     expect(at(await heard('failed'), 'node')).toBe('lamp')

@@ -72,8 +72,8 @@ async function notifyStatus(): Promise<StatusView['services'][number] | undefine
   return ((await response.json()) as StatusView).services.find(({ name }) => name === 'notify')
 }
 
-describe('a call that waits for a person', () => {
-  it('is told once at each place, with the token, and without what was asked', async () => {
+describe('a notice about a call that waits for an approval', () => {
+  it('is sent once to each destination, with its token, and without the call’s arguments', async () => {
     const unlocking = await sensitive('hs4.devices.set', UNLOCK)
     // Made again, it is the same question.
     expect(await sensitive('hs4.devices.set', UNLOCK)).toBe(unlocking)
@@ -110,7 +110,7 @@ describe('a call that waits for a person', () => {
     expect(gateway.log()).not.toMatch(/notice|tk_AgQ/)
   })
 
-  it('is told when a place that was away is back, unless it was answered meanwhile', async () => {
+  it('is sent when an unreachable destination is back, unless the request was answered meanwhile', async () => {
     await inbox.close()
     const answered = await sensitive('hs4.devices.set', UNLOCK)
     await expect.poll(notifyStatus).toMatchObject({
@@ -133,7 +133,7 @@ describe('a call that waits for a person', () => {
     expect(said).not.toMatch(/k3x9|tk_AgQ/)
   })
 
-  it('is told again by a gateway that was started again', async () => {
+  it('is sent again after a restart of the gateway', async () => {
     const waiting = await sensitive('hs4.devices.set', UNLOCK)
     await expect.poll(() => hooked().map(idsOf)).toEqual([[waiting]])
     await stop()
@@ -143,7 +143,7 @@ describe('a call that waits for a person', () => {
 })
 
 describe('hearthbus notify', () => {
-  it('tries every place, with and without a gateway, and says what happened', async () => {
+  it('sends a test notice to each destination, with and without a gateway, and prints the results', async () => {
     const trial = await runCommand(home, ['notify', '--json'])
     const host = `127.0.0.1:${port}`
     expect(JSON.parse(trial.said)).toEqual([

@@ -70,7 +70,7 @@ describe('the package, built and installed', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('starts, serves an agent, and shows its page', async () => {
+  it('starts, serves an MCP client, and serves the console', async () => {
     const gateway = await startGatewayProcess(home, [], join(installed, 'dist/cli.js'))
     const client = await connectHttp(gateway.url, 'modern')
     const { structuredContent } = await client.callTool({ name: 'server_health', arguments: {} })
@@ -81,7 +81,7 @@ describe('the package, built and installed', () => {
     expect(await gateway.stop()).toBe(0)
   })
 
-  it('says which Node it wants where that is an older one', () => {
+  it('names the required Node version when started with an older one', () => {
     const cli = join(installed, 'dist/cli.js')
     const older = "data:text/javascript,Object.defineProperty(process, 'version', { value: 'v20.20.2' })"
     const { status, stderr } = spawnSync(process.execPath, ['--import', older, cli, 'status'], { encoding: 'utf8' })
@@ -90,7 +90,7 @@ describe('the package, built and installed', () => {
     expect(readFileSync(cli, 'utf8')).not.toMatch(/^import /m)
   })
 
-  it("compiles and runs in a stranger's program", () => {
+  it('compiles and runs in a program that depends on it', () => {
     const flags = [
       '--noEmit',
       '--strict',
@@ -109,7 +109,7 @@ describe('the package, built and installed', () => {
     expect(run.stdout).toBe('{"rung":3}\n{"times":{"type":"number","description":"How often"}}\n')
   })
 
-  it('compiles and runs the examples, with nothing changed but where they import from', async () => {
+  it('compiles and runs the examples with changed import paths only', async () => {
     const flags = '--noEmit --strict --module nodenext --target es2024 --skipLibCheck --types node'.split(' ')
     const also = ['--allowImportingTsExtensions', ...EXAMPLES]
     const tsc = spawnSync(join(ROOT, 'node_modules/.bin/tsc'), [...flags, ...also], { cwd: folder, encoding: 'utf8' })
@@ -125,7 +125,7 @@ describe('the package, built and installed', () => {
     expect(await once(child, 'exit')).toEqual([0, null])
   })
 
-  it('shows a service in fifteen lines of code', () => {
+  it('has a small-service example of at most fifteen lines', () => {
     const text = readFileSync(join(ROOT, 'examples/small-service.ts'), 'utf8')
     expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('//')).length).toBeLessThanOrEqual(15)
   })

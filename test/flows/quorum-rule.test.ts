@@ -149,8 +149,8 @@ async function vote({ round_id, digest }: Asked, who: string, said = 'yes'): Pro
   return error === undefined ? String(data?.['level']) : (error.message.split(':')[0] ?? '')
 }
 
-describe('a rule that says quorum', () => {
-  it('waits for two of three, shows who has voted everywhere, and lets the call through once', async () => {
+describe('a quorum rule', () => {
+  it('waits for two of three voters, shows the votes everywhere, and lets the call through once', async () => {
     const asked = await ask()
     expect(bolt()).toBe(LOCKED)
     await expect.poll(() => inbox.letters.length).toBeGreaterThan(0)
@@ -174,7 +174,7 @@ describe('a rule that says quorum', () => {
     expect(bolt()).toBe(LOCKED)
   })
 
-  it('is denied by one no where the rule says so, and holds for the arguments that it names', async () => {
+  it('is denied by a single no if so configured, and applies to the named arguments only', async () => {
     // Another reason is no call of the rule.
     expect((await tool('hs4.devices.set', { ref: 120, value: 255, ...CLAIMS }, 'claude')).result).toBeDefined()
     const lamp = { ref: 120, value: 0, ...CLAIMS, reason: 'veto me' }
@@ -190,7 +190,7 @@ describe('a rule that says quorum', () => {
     expect((await tool('hs4.devices.set', lamp, 'claude')).result).toBeUndefined()
   })
 
-  it('is not got around by anybody without the voters', async () => {
+  it('cannot be circumvented without the voters', async () => {
     await lockAgain()
     const asked = await ask({ intent: 'second try' })
     const owner = readFileSync(join(home.data, 'keys', 'owner.token'), 'utf8').trim()
@@ -301,7 +301,7 @@ describe('a rule that says quorum', () => {
     await expect.poll(bolt).toBe(UNLOCKED)
   })
 
-  it('counts no vote of a token that was revoked before the call, and survives a kill between quorum and use', async () => {
+  it('counts no vote of a revoked token, and survives a kill between quorum and call', async () => {
     await lockAgain()
     const first = await ask({ intent: 'third try' })
     await vote(first, 'anna')
@@ -327,7 +327,7 @@ describe('a rule that says quorum', () => {
     expect(bolt()).toBe(LOCKED)
   })
 
-  it('is refused at the start where nobody could ever fulfil it, or where a voter is nobody’s own credential', async () => {
+  it('is refused at the start if it cannot be fulfilled, or if a voter is not a token name', async () => {
     const start = async (rule: JsonObject): Promise<string> => {
       const broken = homeseerHome(world, {}, { guard: { rules: [rule] } })
       const { said } = await runCommand(broken, ['doctor'])
@@ -341,7 +341,7 @@ describe('a rule that says quorum', () => {
       expect(await start({ ...rule, voters: ['anna', nobody], need: 2 })).toMatch(/token create/)
   })
 
-  it('says whom it lacks where a voter has no token yet', async () => {
+  it('names the voters without a token in its refusal', async () => {
     await lockAgain()
     for (const name of ['ben', 'cara']) await runCommand(home, ['token', 'revoke', name])
     const { error } = await unlock({ intent: 'fifth try' })

@@ -73,7 +73,7 @@ const TOOLS = [
   'vrf_verify',
 ]
 
-describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) => {
+describe.each(WAYS)('runtime tools over $transport, $era', ({ transport, era }) => {
   let home: Home
   let gateway: GatewayProcess | undefined
   let client: Client
@@ -119,7 +119,7 @@ describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) =>
     return envelope.data ?? {}
   }
 
-  it('lists every tool with schemas and truthful annotations', async () => {
+  it('are listed with schemas and correct annotations', async () => {
     const { tools } = await client.listTools()
     const own = tools.filter(({ name }) => TOOLS.includes(name))
     expect(own.map(({ name }) => name).toSorted()).toEqual(TOOLS)
@@ -137,7 +137,7 @@ describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) =>
     ])
   })
 
-  it('takes a task from INIT to DONE, seals the session and proves it to a stranger', async () => {
+  it('take a task from INIT to DONE, and seal its session with a proof', async () => {
     expect(await data('server_ping')).toMatchObject({ pong: true, mode: 'full', phase: 'phase2' })
     expect(await data('skill_list', { search: 'AIR' })).toMatchObject({ skills: [{ name: 'bleed-radiators' }] })
 
@@ -188,7 +188,7 @@ describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) =>
     })
   })
 
-  it('carries audited maintenance in few calls, with the work named in every call', async () => {
+  it('carry audited maintenance in few calls, with the task named in every call', async () => {
     const created = await data('task_create', {
       title: 'Drain',
       idempotency_key: 'plan',
@@ -222,7 +222,7 @@ describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) =>
     expect(told).toMatchObject({ changes: [], thoughts: [{ content: 'Empty.' }] })
   })
 
-  it('explains audited work, and serves skills as the ledger recorded them', async () => {
+  it('explain audited work in a prompt, and serve skills as recorded', async () => {
     const { prompts } = await client.listPrompts()
     expect(prompts.map(({ name }) => name)).toContain('audited_work')
     const prompt = await client.getPrompt({ name: 'audited_work', arguments: { goal: 'Bleed the radiators' } })
@@ -239,7 +239,7 @@ describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) =>
     )
   })
 
-  it('tells how everybody has behaved, and draws what nobody can choose', async () => {
+  it('report reputations, and evaluate and verify a VRF', async () => {
     const board = await data('reputation_leaderboard', { domain: 'execution' })
     const [row] = board['rows'] as { node_id: string; score: number }[]
     expect(row?.score).toBeGreaterThan(5_000)
@@ -281,7 +281,7 @@ describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) =>
     })
   })
 
-  it('shows the ledger, the bus and its router', async () => {
+  it('show the ledger, the bus and the router', async () => {
     // Tasks and sessions are records of the agent's own; nothing in the house was changed.
     expect(await data('ledger_changes')).toEqual({ now: expect.any(String), changes: [] })
     const checkpoint = await data('ledger_checkpoint')
@@ -306,7 +306,7 @@ describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) =>
     expect(await data('router_stats')).toMatchObject({ quarantined: 0 })
   })
 
-  it('fails in the pattern that spec 5 gives each tool', async () => {
+  it('fail in the pattern that spec 5 gives each tool', async () => {
     expect(await call('task_get', { id: 'nobody' })).toMatchObject({
       isError: false,
       envelope: { ok: true, data: { ok: false, error: { code: 'ERR_NOT_FOUND' } } },
@@ -333,7 +333,7 @@ describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) =>
       })
   })
 
-  it('has been called with every tool', () => {
+  it('were all called by these tests', () => {
     expect([...called].toSorted()).toEqual(TOOLS)
   })
 })

@@ -17,7 +17,7 @@ afterEach(async () => {
 })
 
 describe.each(['modern', 'legacy'] as const)('stdio beside a running gateway, %s client', (era) => {
-  it('shows the same tools and records in the same ledger', async () => {
+  it('shows the same tools, and records in the same ledger', async () => {
     const viaHttp = await connectHttp(gateway.url, era)
     const viaStdio = await connectStdio(home, era)
     const names = async (client: typeof viaHttp): Promise<string[]> =>
@@ -31,7 +31,7 @@ describe.each(['modern', 'legacy'] as const)('stdio beside a running gateway, %s
     await viaHttp.close()
   })
 
-  it('goes on when the gateway was restarted, wherever it listens then', async () => {
+  it('continues after the gateway was restarted, also on another port', async () => {
     const client = await connectStdio(home, era)
     const ping = async (): Promise<unknown> =>
       (await client.callTool({ name: 'server_ping', arguments: {} })).structuredContent
@@ -45,7 +45,7 @@ describe.each(['modern', 'legacy'] as const)('stdio beside a running gateway, %s
 })
 
 describe('stdio beside a running gateway', () => {
-  it('is told by the gateway that there is no such profile', async () => {
+  it('reports an unknown profile with the gateway’s message', async () => {
     await expect(connectStdio(home, 'legacy', ['--profile', 'nope'])).rejects.toThrow(
       /The gateway refused this: .*There is no such profile\. hearthbus profiles lists them\./,
     )

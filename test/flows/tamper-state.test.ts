@@ -69,7 +69,7 @@ const TOKENS_AGAIN = `CREATE TABLE guard_token (hash BLOB PRIMARY KEY, name TEXT
 
 const LOOKUPS = 'ledger/lookup.db'
 
-describe('with the gateway stopped', () => {
+describe('a database edited while the gateway is stopped', () => {
   it.each<[string, string, RegExp]>([
     [
       'a trigger that acts inside our transactions',
@@ -91,7 +91,7 @@ describe('with the gateway stopped', () => {
     ['a column', 'ALTER TABLE tasks ADD COLUMN approved TEXT', /tasks/],
     ['a table removed', 'DROP TABLE device_pin', /device_pin/],
     ['another secret of the guard', `UPDATE guard_secret SET hash_key = randomblob(32)`, /secret/],
-  ])('refuses to start over %s, and verify names it', (_, sql, named) => {
+  ])('prevents the start over %s, and verify names it', (_, sql, named) => {
     const copy = copyOf(home.data)
     edit(copy, sql)
     const start = cli(copy, 'up')
@@ -112,7 +112,7 @@ describe('with the gateway stopped', () => {
     ],
     ['a thought of somebody else', `UPDATE thought_records SET agent_id = 'mallory'`, /^The thought .*: agent_id\.$/m],
     ['a session that is gone', 'DELETE FROM audit_sessions', /^The session .* was removed/m],
-  ])('goes on from the log over %s, which verify names until it is rebuilt', async (_, sql, named) => {
+  ])('is overruled by the log over %s, which verify names until a rebuild', async (_, sql, named) => {
     const copy = copyOf(home.data)
     edit(copy, sql)
     expect(cli(copy, 'ledger', 'verify')).toMatchObject({ status: 5, text: expect.stringMatching(named) })
@@ -126,7 +126,7 @@ describe('with the gateway stopped', () => {
     expect(cli(copy, 'ledger', 'verify')).toMatchObject({ status: 0 })
   })
 
-  it('does not accept a forged use of a token', async () => {
+  it('does not make a forged token use valid', async () => {
     const copy = copyOf(home.data)
     edit(copy, `INSERT INTO guard_token_use VALUES ('${forgedHash}', 1)`)
     const gateway = await startGatewayProcess({ ...home, data: copy })
@@ -135,7 +135,7 @@ describe('with the gateway stopped', () => {
   })
 })
 
-describe('with the gateway running', () => {
+describe('a database edited while the gateway runs', () => {
   it.each<[string, string, string, string?]>([
     ['a change hidden and shown again', 'UPDATE lookup SET listed = 2', 'UPDATE lookup SET listed = 1', LOOKUPS],
     ['a task edited and put back', `UPDATE tasks SET status = 'VERIFY'`, `UPDATE tasks SET status = 'INIT'`],
@@ -145,7 +145,7 @@ describe('with the gateway running', () => {
       'DROP TRIGGER planted',
     ],
     ['a table of tokens made and dropped', TOKENS_AGAIN, 'DROP TABLE guard_token'],
-  ])('gives nothing for %s, and it stays a finding for ever', async (_, sql, putBack, file) => {
+  ])('has no effect for %s, and stays a finding', async (_, sql, putBack, file) => {
     const copy = copyOf(home.data)
     const gateway = await startGatewayProcess({ ...home, data: copy })
     edit(copy, sql, file)
@@ -161,7 +161,7 @@ describe('with the gateway running', () => {
     expect([after.status, after.text.includes('another program wrote to the database')]).toEqual([5, true])
   })
 
-  it('leaves an entry of every refused try to hand out power', async () => {
+  it('records refused attempts to create tokens or links', async () => {
     const copy = copyOf(home.data)
     const gateway = await startGatewayProcess({ ...home, data: copy })
     const headers = { 'content-type': 'application/json' }

@@ -82,7 +82,7 @@ async function chainVerdict(data: string): Promise<unknown> {
   return body.result?.['structuredContent']
 }
 
-describe('a ledger that somebody touched', () => {
+describe('a ledger that was edited', () => {
   it('verifies as long as nothing was changed', () => {
     expect(cli(home.data, 'ledger', 'verify')).toMatchObject({
       status: 0,
@@ -90,14 +90,14 @@ describe('a ledger that somebody touched', () => {
     })
   })
 
-  it('is found out by one changed byte', () => {
+  it('is detected by one changed byte', () => {
     const copy = copyOf(home.data)
     editTail(join(copy, 'ledger'), '"kind":"thought"', '"kind":"thougat"')
     expect(cli(copy, 'ledger', 'verify').status).toBe(5)
     expect(cli(copy, 'up').status).toBe(5)
   })
 
-  it('whose tail was cut off is detected', async () => {
+  it('is detected when its tail was cut off', async () => {
     const copy = copyOf(home.data)
     await rewriteLog(join(copy, 'ledger'), keyOf(copy), (entries) => entries.slice(0, -3))
     const { status, text } = cli(copy, 'ledger', 'verify')
@@ -105,7 +105,7 @@ describe('a ledger that somebody touched', () => {
     expect(cli(copy, 'up').status).toBe(5)
   })
 
-  it('is found out by an event whose agent_id was rewritten, hashes and all', async () => {
+  it('is detected when an agent_id was rewritten together with all hashes', async () => {
     const copy = copyOf(home.data)
     await rewriteLog(join(copy, 'ledger'), keyOf(copy), (entries) =>
       entries.map((entry) => edited(entry, '"claude"', '"nobody"')),
@@ -113,7 +113,7 @@ describe('a ledger that somebody touched', () => {
     expect(cli(copy, 'ledger', 'verify').status).toBe(5)
   })
 
-  it('does not start with an approval that somebody appended after it was stopped', async () => {
+  it('prevents the start with an approval appended while the gateway was stopped', async () => {
     const forged = (seq: number): string =>
       `{"at":"2026-01-01T00:00:00.000Z","by":"owner","kind":"approval.approved","seq":${seq},"v":1}`
     for (const key of [createSecretKey(new Uint8Array(32)), keyOf(home.data)]) {
@@ -127,7 +127,7 @@ describe('a ledger that somebody touched', () => {
     }
   })
 
-  it('does not start with a planted trigger', () => {
+  it('prevents the start with a planted trigger', () => {
     const copy = copyOf(home.data)
     const sql = new DatabaseSync(join(copy, 'hearthbus.db'))
     sql.exec(`CREATE TRIGGER helpful AFTER INSERT ON tasks BEGIN
@@ -137,12 +137,12 @@ describe('a ledger that somebody touched', () => {
     expect(cli(copy, 'ledger', 'verify').text).toContain('trigger helpful is not the one this program made')
   })
 
-  it('notices a record whose agent_id was rewritten beside the ledger', async () => {
+  it('is detected by a record whose agent_id was rewritten in the database', async () => {
     const copy = tampered((sql) => sql.exec("UPDATE thought_records SET agent_id = 'nobody'"))
     expect(await chainVerdict(copy)).toMatchObject({ ok: true, data: { valid: false } })
   })
 
-  it('notices that a whole task’s chain was deleted', async () => {
+  it('is detected when the whole thought chain of a task was deleted', async () => {
     const copy = tampered((sql) =>
       sql.exec('DELETE FROM thought_records WHERE task_id = (SELECT task_id FROM thought_records LIMIT 1)'),
     )
@@ -163,7 +163,7 @@ describe('a ledger that somebody touched', () => {
     ],
     ['the intent of a session', "UPDATE audit_sessions SET intent = 'see to nothing'", 'session', 'intent'],
     ['a thought', "UPDATE thought_records SET agent_id = 'nobody'", 'thought', 'agent_id'],
-  ])('is found out by %s, by the command and by the tools', async (_, change, what, why) => {
+  ])('is detected by %s, by the command and by the tools', async (_, change, what, why) => {
     const copy = tampered((sql) => sql.exec(change))
     const { status, text } = cli(copy, 'ledger', 'verify')
     expect(status).toBe(5)
@@ -172,7 +172,7 @@ describe('a ledger that somebody touched', () => {
     expect(await chainVerdict(copy)).toMatchObject({ ok: true, data: { valid: false } })
   })
 
-  it('refuses to go on from an old copy of the database, and says what to do', () => {
+  it('prevents the start with an old copy of the database, and the message says what to do', () => {
     const restored = copyOf(home.data)
     cpSync(join(old, 'hearthbus.db'), join(restored, 'hearthbus.db'))
     for (const rest of ['-wal', '-shm']) rmSync(join(restored, `hearthbus.db${rest}`), { force: true })
@@ -183,7 +183,7 @@ describe('a ledger that somebody touched', () => {
     expect(cli(restored, 'doctor').status).toBe(5)
   })
 
-  it('verifies as an exported copy with no database, and not when a tile was changed', () => {
+  it('verifies as an export without a database, and not when a tile was removed', () => {
     const exported = mkdtempSync(join(tmpdir(), 'hearthbus-tiles-'))
     copies.push(exported)
     const { text } = cli(home.data, 'ledger', 'export', exported)

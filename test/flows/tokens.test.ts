@@ -18,8 +18,8 @@ function cli(...words: readonly string[]): EndedCommand {
   return runCommandSync(home, ...words)
 }
 
-describe('a node that others can reach', () => {
-  it('does not start without a token, lets the first one be made beforehand, and serves whoever shows it', async () => {
+describe('a node that listens on all interfaces', () => {
+  it('does not start without a token, which can be created beforehand, and serves only callers with one', async () => {
     const refused = cli('up')
     expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('hearthbus token create')])
     const [token = ''] = cli('token', 'create', 'claude', '--role', 'observer').stdout.split('\n')
@@ -36,7 +36,7 @@ describe('a node that others can reach', () => {
     await gateway.stop()
   })
 
-  it('tells what it counts, by the names of what is in the house, to itself and to known callers', async () => {
+  it('serves metrics to local and authenticated callers only', async () => {
     const [token = ''] = cli('token', 'create', 'prometheus', '--role', 'observer').stdout.split('\n')
     const gateway = await startGatewayProcess(home)
     const url = gateway.url.replace('0.0.0.0', '127.0.0.1')
@@ -61,14 +61,14 @@ describe('a node that others can reach', () => {
   })
 })
 
-describe('a token that is narrowed', () => {
-  it('says beforehand that narrowing holds for what is seen and decided, too', () => {
+describe('a narrowed token', () => {
+  it('is documented in the help as limiting what it may see and decide', () => {
     const help = cli('token', 'create', '--help').stdout.replaceAll(/\s+/g, ' ')
     expect(help).toContain('--profiles <list> narrow what it may call and see to profiles')
     expect(help).toContain('--devices <list> narrow what it may call, see and decide about to devices')
   })
 
-  it('is refused where it would be a key to nothing, before the first start and after', async () => {
+  it('is refused for unknown devices or profiles, before the first start and after', async () => {
     const wishes = [
       ['--devices', 'nonsense'],
       ['--devices', 'Hall Lamp (Hall, Ground)'],
@@ -92,7 +92,7 @@ describe('a token that is narrowed', () => {
     await gateway.stop()
   })
 
-  it('is listed with what it is narrowed to', async () => {
+  it('is listed with its restrictions', async () => {
     cli('token', 'create', 'tv', '--role', 'agent', '--effects', 'reads', '--devices', 'device:tv, homeseer:ref:7')
     const gateway = await startGatewayProcess(home)
     expect(cli('token', 'list').stdout).toContain('reads · device:tv, homeseer:ref:7')
@@ -100,8 +100,8 @@ describe('a token that is narrowed', () => {
   })
 })
 
-describe('a token that is revoked', () => {
-  it('hears nothing more, and nobody else is cut off with it', async () => {
+describe('a revoked token', () => {
+  it('has its open streams closed, and streams of other tokens stay open', async () => {
     const [token = ''] = cli('token', 'create', 'claude', '--role', 'agent').stdout.split('\n')
     const [other = ''] = cli('token', 'create', 'other', '--role', 'agent').stdout.split('\n')
     const gateway = await startGatewayProcess(home)
@@ -116,7 +116,7 @@ describe('a token that is revoked', () => {
     await gateway.stop()
   })
 
-  it('ends the client that showed it over stdio', async () => {
+  it('ends the stdio client that uses it', async () => {
     const [token = ''] = cli('token', 'create', 'claude', '--role', 'agent').stdout.split('\n')
     const child = spawn(process.execPath, [CLI, 'mcp', '--data', home.data, '--config', home.config], {
       env: { ...process.env, HEARTHBUS_TOKEN: token },

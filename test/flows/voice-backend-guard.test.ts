@@ -27,7 +27,7 @@ afterAll(async () => {
 const textOf = (answer: JsonObject): string => JSON.stringify(answer['result'])
 
 describe('a voice backend', () => {
-  it('sets the volume as a caller of its own, and it is on record', async () => {
+  it('sets the volume as its own principal, and is recorded', async () => {
     const answer = await conversation.ask(1, 'tools/call', {
       name: 'self.audio_speaker.set_volume',
       arguments: { volume: 35 },
@@ -37,7 +37,7 @@ describe('a voice backend', () => {
     expect(JSON.stringify(structured)).toContain('voice-backend:kitchen')
   })
 
-  it('is asked about a photo in words that can be spoken, and takes it once a person has approved', async () => {
+  it('is told in speakable words that a photo needs an approval, and takes it once approved', async () => {
     const photo = { name: 'self.camera.take_photo', arguments: { question: 'who?' } }
     expect(textOf(await conversation.ask(2, 'tools/call', photo))).toContain(
       'I have asked you to confirm this first: camera.take_photo on Kitchen. Nothing was done yet.',
@@ -50,7 +50,7 @@ describe('a voice backend', () => {
     expect(textOf(await conversation.ask(3, 'tools/call', photo))).toContain('success')
   })
 
-  it('gets no user-only tool, whatever it was told of it', async () => {
+  it('gets no user-only tool, even by its name', async () => {
     const answer = textOf(await conversation.ask(4, 'tools/call', { name: 'self.reboot', arguments: {} }))
     expect(answer).toContain('for people')
     const unknown = textOf(await conversation.ask(5, 'tools/call', { name: 'self.nothing', arguments: {} }))

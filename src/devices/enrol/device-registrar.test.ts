@@ -63,8 +63,8 @@ beforeEach(() => {
 })
 afterEach(() => database.close())
 
-describe('a stranger', () => {
-  it('gets a code of six digits, and a token that is good for nothing yet', async () => {
+describe('an unknown device', () => {
+  it('gets a six-digit code, and a token that is not accepted before the approval', async () => {
     const registrar = open()
     const told = await registrar.ota(REQUEST, ASKED)
     expect(told).toEqual({
@@ -82,7 +82,7 @@ describe('a stranger', () => {
   })
 
   // py-xiaozhi asks once, shows the code, and connects with what it was told then.
-  it('that asks once gets in with that token from the approval on, whatever its transport', async () => {
+  it('that sends one OTA request is admitted with its token once it is approved, whatever its transport', async () => {
     const registrar = open()
     const told = await registrar.ota(REQUEST, ASKED)
     const { websocket, activation } = told as Extract<typeof told, { kind: 'activation' }>
@@ -96,14 +96,14 @@ describe('a stranger', () => {
     expect(await registrar.admit(knock(token))).toBeUndefined()
   })
 
-  it('is not approved by a code that was never shown', async () => {
+  it('cannot be approved with a code that was never issued', async () => {
     expect(await open().approve('000000', { by: 'Ada' })).toEqual({
       ok: false,
       fault: { kind: 'unknown-code', code: '000000' },
     })
   })
 
-  it('waits, is activated, and has nothing left to activate once it has its credentials', async () => {
+  it('is activated once it is approved, and has nothing to activate once it has its credentials', async () => {
     const registrar = open()
     const request = { ...IDENTITY, challenge: undefined }
     expect(registrar.activate(request)).toBe('nothing-to-activate')
@@ -117,7 +117,7 @@ describe('a stranger', () => {
 })
 
 describe('an approved device', () => {
-  it('gets one transport, with a token that is accepted', async () => {
+  it('gets the address of one transport, and a token that is accepted', async () => {
     const registrar = open()
     expect(await approved(registrar)).toMatchObject({
       ok: true,
@@ -138,7 +138,7 @@ describe('an approved device', () => {
     expect(rows).not.toContain(token)
   })
 
-  it('may use any of its last tokens, until it uses a newer one', async () => {
+  it('may use any of its last four tokens, until it uses a newer one', async () => {
     const registrar = open()
     await approved(registrar)
     const tokens: string[] = []
@@ -181,7 +181,7 @@ describe('an approved device', () => {
     expect(await registrar.admit({ kind: 'mqtt', credentials })).toEqual(IDENTITY)
   })
 
-  it('gets its own topics at the owner’s broker', async () => {
+  it('gets its own topics on the configured MQTT broker', async () => {
     const account = { username: 'devices', password: 'secret' }
     const broker = { endpoint: 'b.example:1883', uplink: 'up/{device}', downlink: 'down/{device}', account }
     const registrar = open({ broker })
@@ -198,7 +198,7 @@ describe('an approved device', () => {
     expect(registrar.recognise(REQUEST.deviceId)).toEqual(IDENTITY)
   })
 
-  it('is previewed without a secret and without a trace', async () => {
+  it('can be previewed without issuing a token or writing an event', async () => {
     const registrar = open()
     await approved(registrar)
     const events = () => database.sql.prepare('SELECT event FROM test_event').all()
@@ -211,8 +211,8 @@ describe('an approved device', () => {
   })
 })
 
-describe('a device that lost its place', () => {
-  it('is turned away after revocation, and its credentials are void', async () => {
+describe('a device that is revoked, rotated or forgotten', () => {
+  it('gets no answer and no admission after it is revoked', async () => {
     const registrar = open()
     await approved(registrar)
     const token = tokenIn(await registrar.ota(REQUEST, ASKED))
@@ -222,7 +222,7 @@ describe('a device that lost its place', () => {
     expect(voided).toEqual([REQUEST.deviceId])
   })
 
-  it('loses MQTT passwords of an earlier generation', async () => {
+  it('cannot log in with an MQTT password from before a rotation', async () => {
     const registrar = open()
     await approved(registrar, 'mqtt')
     const told = await registrar.ota(REQUEST, ASKED)
@@ -231,7 +231,7 @@ describe('a device that lost its place', () => {
     expect(await registrar.admit({ kind: 'mqtt', credentials })).toBeUndefined()
   })
 
-  it('gets no token from a boot that a revocation overtook', async () => {
+  it('gets no token from an OTA request that runs while it is being revoked', async () => {
     const registrar = open()
     await approved(registrar)
     const [, told] = await Promise.all([registrar.revoke(REQUEST.deviceId, 'owner'), registrar.ota(REQUEST, ASKED)])
@@ -239,7 +239,7 @@ describe('a device that lost its place', () => {
     expect(registrar.device(REQUEST.deviceId)?.state).toBe('revoked')
   })
 
-  it('is replaced when its erased self is approved again, and the old credentials end', async () => {
+  it('is replaced when it is approved again after a factory reset, and the old credentials end', async () => {
     const newcomers: string[] = []
     const registrar = open({ onNewcomer: (deviceId) => newcomers.push(deviceId) })
     await approved(registrar)
@@ -255,7 +255,7 @@ describe('a device that lost its place', () => {
     expect(await registrar.admit(knock(token))).toBeUndefined()
   })
 
-  it('is a stranger again once it is forgotten', async () => {
+  it('gets an activation code again after it is forgotten', async () => {
     const registrar = open()
     await approved(registrar)
     await registrar.forget(REQUEST.deviceId, 'owner')
@@ -267,8 +267,8 @@ describe('a device that lost its place', () => {
   })
 })
 
-describe('a device that is forgotten before it came back', () => {
-  it('is shown a code that can be approved', async () => {
+describe('a device that is forgotten and boots again', () => {
+  it('gets a code that can be approved', async () => {
     const registrar = open()
     await approved(registrar)
     await registrar.forget(REQUEST.deviceId, 'owner')

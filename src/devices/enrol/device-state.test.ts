@@ -42,8 +42,8 @@ function read(events: readonly LedgerEvent[]): {
   return { unlawful: audit.unlawful.map(({ why }) => why), state: audit.state(deviceProjection) }
 }
 
-describe('the succession of a device', () => {
-  it('lets it in, with the last four tokens that were given out until one is used', () => {
+describe('reading the recorded events of a device', () => {
+  it('keeps at most the last four issued tokens, and drops those older than a used one', () => {
     const { unlawful, state } = read([approved, ...['1', '2', '3', '4', '5'].map((hash) => booted(hash)), used('4')])
     expect(unlawful).toEqual([])
     expect(state.devices.get(lamp.device_id)?.tokens).toEqual([
@@ -52,7 +52,7 @@ describe('the succession of a device', () => {
     ])
   })
 
-  it('pins its first listing, and later only approved tools', () => {
+  it('pins the first tool list, and later only approved tools', () => {
     const { unlawful, state } = read([approved, named, pinned, withheld, approvedTools('d')])
     expect(unlawful).toEqual([])
     expect(state.labels.get(lamp.device_id)).toMatchObject({ slug: 'den', pins: ['p1', 'p2'], withheld: undefined })
@@ -92,7 +92,7 @@ describe('the succession of a device', () => {
       [approved, named, pinned, withheld, approvedTools('e')],
       'other tools of den were withheld than were approved',
     ],
-  ])('does not have %s', (_, events, why) => {
+  ])('reports as unlawful: %s', (_, events, why) => {
     expect(read(events).unlawful).toEqual([why])
   })
 })

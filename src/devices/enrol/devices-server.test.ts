@@ -58,7 +58,7 @@ function beginPost() {
   return { socket, ended: once(socket, 'close'), told: () => told }
 }
 
-it('reads one picture of a device at a time: the newer post ends the older one', async () => {
+it('reads one photo upload per device at a time: a newer upload ends the older one', async () => {
   const spent: string[] = []
   photoUploads.onSpent((deviceId) => spent.push(deviceId))
   const first = beginPost()

@@ -30,8 +30,8 @@ function recallOf(text: string): unknown {
   return store.memory(() => undefined).recall()[0]?.remembered
 }
 
-describe('what is remembered of a device', () => {
-  it('equals what was stored', () => {
+describe('the stored snapshot of a device', () => {
+  it('is read as it was stored', () => {
     expect(recallOf(JSON.stringify(MEMORY))).toEqual({ transport: 'websocket', ...MEMORY })
     expect(recallOf('{"tools":[]}')).toEqual({ transport: 'websocket', info: undefined, tools: [] })
   })
@@ -44,7 +44,7 @@ describe('what is remembered of a device', () => {
     JSON.stringify({ ...MEMORY, info: 7 }),
     JSON.stringify({ ...MEMORY, tools: [{ ...TOOL, inputSchema: [] }] }),
     JSON.stringify({ ...MEMORY, tools: Array.from({ length: 5_000 }, () => TOOL) }),
-  ])('is nothing where another program wrote %.40s', (text) => {
+  ])('is read as empty when its text is malformed: %.40s', (text) => {
     expect(recallOf(text)).toEqual({ transport: 'websocket', info: undefined, tools: [] })
   })
 })

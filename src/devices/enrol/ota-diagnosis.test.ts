@@ -10,8 +10,8 @@ const problems = (answer: JsonObject) =>
     .map(({ sentence }) => sentence)
 const webSocket = (url: string) => ({ websocket: { url, token: '' } })
 
-describe('diagnosis', () => {
-  it('finds nothing wrong with an answer that works', () => {
+describe('diagnosing an OTA answer', () => {
+  it('finds nothing wrong with a correct answer', () => {
     const answer = { server_time: TIME, ...webSocket('ws://192.168.1.2:7421/xiaozhi/v1/') }
     expect(diagnoseOtaAnswer(answer)).toEqual({
       target: { kind: 'websocket', url: 'ws://192.168.1.2:7421/xiaozhi/v1/', host: '192.168.1.2', port: 7421 },
@@ -33,11 +33,11 @@ describe('diagnosis', () => {
     ['ws://localhost:7421/', 'no device can reach it'],
     ['ws://0.0.0.0:7421/', 'not an address to connect to'],
     ['wss://192.168.1.2:443/', 'trusts no other'],
-  ])('has a sentence about %s', (url, sentence) => {
+  ])('reports a problem with the address %s', (url, sentence) => {
     expect(problems(webSocket(url)).join()).toContain(sentence)
   })
 
-  it('has doubts about the inside address of a container', () => {
+  it('warns about an address of a Docker network', () => {
     expect(
       diagnoseOtaAnswer(webSocket('ws://172.18.0.3:7421/'))
         .findings.map(({ sentence }) => sentence)
@@ -45,7 +45,7 @@ describe('diagnosis', () => {
     ).toContain('Docker')
   })
 
-  it('knows what devices make of MQTT settings', () => {
+  it('reports MQTT settings that devices cannot use or misread', () => {
     expect(problems({ mqtt: { ...MQTT, endpoint: '192.168.1.2' } }).join()).toContain('TLS')
     expect(problems({ mqtt: { endpoint: 'h.example:1883' } })).toHaveLength(4)
     expect(problems({ mqtt: { ...MQTT, endpoint: '' } })).toEqual(['mqtt.endpoint is empty.'])

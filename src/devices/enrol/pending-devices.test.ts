@@ -21,28 +21,28 @@ const newcomer = (index: number, remoteAddress = `10.0.0.${index}`): NewPendingD
   replaces: false,
 })
 
-describe('waiting room', () => {
-  it('gives a device one code for as long as it stays', () => {
+describe('pending devices', () => {
+  it('keep their code until the entry expires', () => {
     const waiting = room()
     const { code } = waiting.enter(newcomer(1), 0)
     expect(waiting.enter(newcomer(1), 999).code).toBe(code)
     expect(waiting.enter(newcomer(1), 1_000).code).not.toBe(code)
   })
 
-  it('never gives two devices the same code', () => {
+  it('never share a code', () => {
     const waiting = room(['111111', '111111', '222222'])
     expect(waiting.enter(newcomer(1), 0).code).toBe('111111')
     expect(waiting.enter(newcomer(2), 0).code).toBe('222222')
   })
 
-  it('tells two clients of one address apart', () => {
+  it('with one device id and different client ids get different codes', () => {
     const waiting = room()
     const first = waiting.enter(newcomer(1), 0)
     const second = waiting.enter({ ...newcomer(1), clientId: 'ffffffff-0000-4000-8000-000000000000' }, 0)
     expect(second.code).not.toBe(first.code)
   })
 
-  it('lets a code be used once', () => {
+  it('can be approved once by their code, and are no longer listed then', () => {
     const waiting = room()
     const entered = waiting.enter(newcomer(1), 0)
     waiting.approve(entered)
@@ -51,7 +51,7 @@ describe('waiting room', () => {
     expect(waiting.list(0)).toEqual([])
   })
 
-  it('lets one address displace only its own entries', () => {
+  it('from one remote address displace only entries of that address', () => {
     const waiting = room()
     waiting.enter(newcomer(1), 0)
     for (const index of [2, 3, 4, 5]) waiting.enter(newcomer(index, '10.0.0.66'), 0)
@@ -62,7 +62,7 @@ describe('waiting room', () => {
     ])
   })
 
-  it('lets the oldest go when all places are taken', () => {
+  it('lose the oldest entry when the list is full', () => {
     const waiting = room()
     for (const index of [1, 2, 3, 4, 5]) waiting.enter(newcomer(index), index)
     expect(waiting.list(5)).toHaveLength(4)

@@ -20,7 +20,7 @@ function open(maxTotalBytes = 100) {
 }
 
 describe('photo uploads', () => {
-  it('takes a token once, from the device it was made for', () => {
+  it('accept a token once, from the device that it was issued to', () => {
     const { photoUploads } = open()
     const token = photoUploads.issue(ONE, undefined)?.token ?? ''
     expect(photoUploads.redeem(TWO, token)).toBeUndefined()
@@ -29,14 +29,14 @@ describe('photo uploads', () => {
     expect(photoUploads.redeem(ONE, token)).toBeUndefined()
   })
 
-  it('voids a token when a new one is made', () => {
+  it('void a token when a newer one is issued to the device', () => {
     const { photoUploads } = open()
     const older = photoUploads.issue(ONE, undefined)?.token ?? ''
     photoUploads.issue(ONE, undefined)
     expect(photoUploads.redeem(ONE, older)).toBeUndefined()
   })
 
-  it('says when a token is spent', () => {
+  it('report when a token is spent', () => {
     const { photoUploads } = open()
     const spent: string[] = []
     photoUploads.onSpent((deviceId) => spent.push(deviceId))
@@ -44,7 +44,7 @@ describe('photo uploads', () => {
     expect(spent).toEqual([ONE.deviceId])
   })
 
-  it('hands a picture to the caller of its device once', () => {
+  it('hand a photo once, to a call of the device that posted it', () => {
     const { photoUploads, post } = open()
     const receipt = post(ONE)
     expect(receipt).toMatch(/^[\w-]{12}$/)
@@ -54,7 +54,7 @@ describe('photo uploads', () => {
     expect(photoUploads.heldBytes()).toBe(0)
   })
 
-  it('takes no picture whose call was over before its last byte', () => {
+  it('reject a photo whose call ended before the upload was complete', () => {
     const { photoUploads, startUpload } = open()
     const deposit = startUpload(ONE)
     expect(photoUploads.collect(ONE.deviceId)).toBeUndefined()
@@ -62,7 +62,7 @@ describe('photo uploads', () => {
     expect([photoUploads.collect(ONE.deviceId), photoUploads.heldBytes()]).toEqual([undefined, 0])
   })
 
-  it('keeps pictures neither long nor without bound', () => {
+  it('hold photos for a limited time and up to a limit of bytes', () => {
     const { photoUploads, clock, post } = open(100)
     post(ONE, 60)
     post(TWO, 60)
@@ -73,14 +73,14 @@ describe('photo uploads', () => {
     expect(photoUploads.heldBytes()).toBe(0)
   })
 
-  it('drops a picture in time although it is not collected', async () => {
+  it('drop a photo after its time although no call collects it', async () => {
     const photoUploads = createPhotoUploadService({ url: () => 'http://h:1/v', keepMs: 20 })
     photoUploads.redeem(ONE, photoUploads.issue(ONE, undefined)?.token ?? '')?.(picture())
     expect(photoUploads.heldBytes()).toBe(4)
     await expect.poll(photoUploads.heldBytes).toBe(0)
   })
 
-  it('issues nothing to a device that could not reach it', () => {
+  it('issue no token to a device that has no URL to post to', () => {
     expect(createPhotoUploadService({ url: () => undefined }).issue(ONE, 'fe80::1')).toBeUndefined()
   })
 })

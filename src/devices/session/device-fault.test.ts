@@ -58,7 +58,7 @@ const CASES: readonly (readonly [DeviceFault, string, boolean])[] = [
 ]
 
 describe('device fault', () => {
-  it.each(CASES)('%j reads: %s', (fault, sentence, acted) => {
+  it.each(CASES)('%j is formatted as: %s', (fault, sentence, acted) => {
     expect(formatDeviceFault(fault)).toBe(sentence)
     expect(mayDeviceHaveActed(fault)).toBe(acted)
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseDeviceIdFromClientId } from './device-refusal.ts'
 
-describe('a refused MQTT client', () => {
+describe('the device id in an MQTT client id', () => {
   it.each([
     ['GID_test@@@a0_b1_c2_d3_e4_f5@@@7b94d69a-9808-4c59-9c9b-704333b38aff', 'a0:b1:c2:d3:e4:f5'],
     ['GID_test@@@a0_b1_c2_d3_e4_f5', 'a0:b1:c2:d3:e4:f5'],
@@ -9,7 +9,7 @@ describe('a refused MQTT client', () => {
     ['', undefined],
     [`x@@@${'a'.repeat(1_000)}`, undefined],
     ['x@@@__proto__', undefined],
-  ])('%s claims to be %s', (clientId, device) => {
+  ])('of %s is %s', (clientId, device) => {
     expect(parseDeviceIdFromClientId(clientId)).toBe(device)
   })
 })

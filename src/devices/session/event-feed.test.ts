@@ -5,7 +5,7 @@ import type { FleetEvent } from './fleet.ts'
 const event = (device: string): FleetEvent => ({ kind: 'forgotten', device, atMs: 0 })
 
 describe('event feed', () => {
-  it('gives every reader every event in order', async () => {
+  it('delivers every event to every reader, in order', async () => {
     const feed = new DeviceEventFeed()
     const readers = [feed.subscribe(), feed.subscribe()]
     feed.publish(event('a'))
@@ -16,14 +16,14 @@ describe('event feed', () => {
     }
   })
 
-  it('wakes a reader that waits', async () => {
+  it('wakes a waiting reader when an event is published', async () => {
     const feed = new DeviceEventFeed()
     const next = feed.subscribe().next()
     feed.publish(event('a'))
     expect(await next).toEqual({ done: false, value: event('a') })
   })
 
-  it('tells a slow reader how much it missed, and keeps the newest', async () => {
+  it('tells a slow reader how many events it missed, and keeps the newest', async () => {
     const feed = new DeviceEventFeed()
     const reader = feed.subscribe()
     for (let each = 0; each < 1_030; each++) feed.publish(event(String(each)))
@@ -31,7 +31,7 @@ describe('event feed', () => {
     expect(await reader.next()).toEqual({ done: false, value: event('6') })
   })
 
-  it('ends with its signal, by return, and when the feed closes', async () => {
+  it('ends when its signal aborts, when the reader returns, and when the feed closes', async () => {
     const feed = new DeviceEventFeed()
     const abort = new AbortController()
     const [aborted, closed, returned] = [feed.subscribe(abort.signal), feed.subscribe(), feed.subscribe()]

@@ -51,15 +51,15 @@ function attach(fleet = createDeviceFleet()) {
 
 const TEXT = { result: { content: [{ type: 'text', text: 'ok' }] } }
 
-describe('fleet', () => {
-  it('does not know a device that was never enrolled', async () => {
+describe('device fleet', () => {
+  it('answers a call to a device that never connected with unknown-device', async () => {
     const fleet = createDeviceFleet()
     expect(await fleet.call('x', 't', {})).toEqual({ ok: false, fault: { kind: 'unknown-device', device: 'x' } })
     expect(fleet.device('x')).toBeUndefined()
     expect(fleet.announce('x', { kind: 'alert', status: '', message: '', emotion: '' }).ok).toBe(false)
   })
 
-  it('has seen a device that says nothing when it last stirred, and no more over a connection that is gone', () => {
+  it('updates the last-seen time on activity without a message, but not over a closed connection', () => {
     const clock = manualClock(1_000)
     const { fleet, far } = attach(createDeviceFleet({ clock }))
     clock.advance(3_600_000)
@@ -71,7 +71,7 @@ describe('fleet', () => {
     expect(fleet.device(ID)?.lastSeenMs).toBe(3_601_000)
   })
 
-  it('shows the state of a device', () => {
+  it('lists a device with its phase, transport and firmware', () => {
     const { fleet, far } = attach()
     far.discovered()
     expect(fleet.devices()).toMatchObject([
@@ -89,7 +89,7 @@ describe('fleet', () => {
     expect(fleet.stats()).toEqual({ devices: 1, connected: 1, pendingCalls: 0, ignored: {} })
   })
 
-  it('hangs up on the older connection and no longer listens to it', async () => {
+  it('closes the older connection of a device and ignores what still arrives on it', async () => {
     const { fleet, far: older } = attach()
     older.discovered()
     const { far: newer } = attach(fleet)
@@ -103,7 +103,7 @@ describe('fleet', () => {
     expect(fleet.stats().connected).toBe(1)
   })
 
-  it('tells subscribers what happens to devices', async () => {
+  it('publishes an event when a device connects, notifies and disconnects', async () => {
     const clock = manualClock(1_000)
     const fleet = createDeviceFleet({ clock })
     const events = fleet.subscribe()
@@ -121,7 +121,7 @@ describe('fleet', () => {
       expect(await events.next()).toEqual({ done: false, value: expected })
   })
 
-  it('hands over a picture that was posted during the call, and none from before', async () => {
+  it('returns a photo that was posted during the call, and none from before it', async () => {
     let posted: UploadedPhoto | undefined
     let spent: (deviceId: string) => void = () => undefined
     const vision = {
@@ -153,7 +153,7 @@ describe('fleet', () => {
     expect(await next).toMatchObject({ ok: true })
   })
 
-  describe('a picture that comes late', () => {
+  describe('a photo that is posted after its call was given up', () => {
     const JPEG = { bytes: Uint8Array.of(1), mimeType: 'image/jpeg' }
 
     /** A call was given up, the next one is on its way, and the old picture was posted with the new token. */
@@ -180,7 +180,7 @@ describe('fleet', () => {
       return { fleet, far, desk, next, receipt, late, answer, post: () => desk.redeem(IDENTITY, told())?.(JPEG) }
     }
 
-    it('is discarded, whether its call is answered before the next one, after it or never', async () => {
+    it('is discarded, whether it comes before or after the next call’s answer, or never', async () => {
       for (const order of ['before', 'after', 'never']) {
         const { next, late, answer } = await postedLate()
         if (order === 'before') late()
@@ -190,13 +190,13 @@ describe('fleet', () => {
       }
     })
 
-    it('is the next call’s if the device says so', async () => {
+    it('is returned by the next call if the device’s answer names its receipt', async () => {
       const { next, receipt, answer } = await postedLate()
       answer(`{"success":true,"receipt":"${receipt}"}`)
       expect(await next).toMatchObject({ value: { content: [{ type: 'image', data: 'AQ==' }, { type: 'text' }] } })
     })
 
-    it('casts no doubt on others once its call was answered', async () => {
+    it('does not discard photos of later calls once the doubtful call was answered', async () => {
       const { fleet, far, next, late, answer, post } = await postedLate()
       late()
       answer('true')
@@ -209,7 +209,7 @@ describe('fleet', () => {
     })
   })
 
-  it('announces only what the firmware has', () => {
+  it('refuses an announcement that the device’s firmware does not support', () => {
     const { fleet, far } = attach()
     far.discovered('2.4.2')
     const notify = { kind: 'notify', audioUrl: 'http://h:1/a.ogg', subtitles: [] } as const
@@ -223,21 +223,21 @@ describe('fleet', () => {
     expect(device.sent.at(-1)).toMatchObject({ type: 'notify' })
   })
 
-  it('hangs up on a device that says more than its budget', () => {
+  it('disconnects a device that sends more messages than its budget', () => {
     const { fleet, far } = attach(createDeviceFleet({ clock: manualClock() }))
     for (let each = 0; each < 401; each++) far.ears.text('{"type":"x"}')
     expect(far.closedFor).toBe('too many messages')
     expect(fleet.stats().ignored).toEqual({ x: 400, 'too-many-messages': 1 })
   })
 
-  it('counts made-up message types together once there are many', () => {
+  it('counts unknown message types together once there are more than 64', () => {
     const { fleet, far } = attach()
     for (let each = 0; each < 300; each++) far.ears.text(`{"type":"t${each}"}`)
     expect(Object.keys(fleet.stats().ignored)).toHaveLength(65)
     expect(fleet.stats().ignored['other']).toBe(236)
   })
 
-  it('answers everybody and hangs up when it closes', async () => {
+  it('answers every open call and disconnects devices when it closes', async () => {
     const { fleet, far } = attach()
     far.discovered()
     const calls = [fleet.call(ID, 't', {}), fleet.call(ID, 't', {})]
@@ -252,7 +252,7 @@ describe('fleet', () => {
     expect(late.far.closedFor).toBe('the gateway stops')
   })
 
-  it('disconnects a device whose message causes a bug of ours, and continues', async () => {
+  it('disconnects a device whose message causes an internal error, and serves it when it reconnects', async () => {
     const bugs: string[] = []
     const fleet = createDeviceFleet({
       onStep: (_device, input) => {
@@ -269,7 +269,7 @@ describe('fleet', () => {
     expect(await call).toMatchObject({ ok: true })
   })
 
-  it('continues after a bug of ours that no device caused', async () => {
+  it('serves further calls after an internal error that no device message caused', async () => {
     let isBroken = true
     const fleet = createDeviceFleet({
       onStep: (_device, input) => {
@@ -286,7 +286,7 @@ describe('fleet', () => {
     expect(await call).toMatchObject({ ok: true })
   })
 
-  it('tells a call whose time is over from one that was withdrawn', async () => {
+  it('distinguishes a call that timed out from one that was cancelled', async () => {
     const fleet = createDeviceFleet()
     attach(fleet).far.discovered()
     const over = new AbortController()
@@ -300,7 +300,7 @@ describe('fleet', () => {
     ])
   })
 
-  it('records every step for a trace', () => {
+  it('passes every session step to onStep', () => {
     const steps: string[] = []
     const onStep = (device: string, input: { kind: string }, effects: readonly { kind: string }[]) =>
       steps.push(`${device} ${input.kind} → ${effects.map(({ kind }) => kind).join()}`)

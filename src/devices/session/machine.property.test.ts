@@ -99,8 +99,8 @@ function run(script: readonly { readonly make: Untimed; readonly afterMs: number
 
 const scripts = fc.array(fc.record({ make: inputs, afterMs: fc.integer({ min: 0, max: 4_000 }) }), { maxLength: 60 })
 
-describe('machine', () => {
-  it('answers every call exactly once, whatever happens', () => {
+describe('session machine under random inputs', () => {
+  it('answers every call exactly once', () => {
     fc.assert(
       fc.property(scripts, (script) => {
         const { effects, calls } = run(script)
@@ -111,7 +111,7 @@ describe('machine', () => {
     )
   })
 
-  it('has nothing left to do once the device is gone and the waiting is over', () => {
+  it('has no deadline, call or queue left once the device is gone and all waits have expired', () => {
     fc.assert(
       fc.property(scripts, (script) => {
         const { session } = run(script)
@@ -122,7 +122,7 @@ describe('machine', () => {
     )
   })
 
-  it('gives every request an id of its own', () => {
+  it('gives every request its own id', () => {
     fc.assert(
       fc.property(scripts, (script) => {
         const ids = run(script).effects.flatMap((effect) => {

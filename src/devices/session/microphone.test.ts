@@ -59,7 +59,7 @@ function shown(effect: SessionEffect): readonly JsonObject[] {
   return frame['type'] === 'mcp' ? [] : [frame]
 }
 
-describe('a microphone that nobody listens to', () => {
+describe('a microphone that was opened without a backend', () => {
   it('is ended over MQTT by a goodbye with the session id, then an alert', () => {
     const play = new Play().greet('mqtt')
     const { sessionId } = play.session
@@ -68,7 +68,7 @@ describe('a microphone that nobody listens to', () => {
     expect(play.atMs).toBeLessThan(5_000)
   })
 
-  it.each(['auto', 'realtime'])('gets the goodbye again while audio in mode %s continues over MQTT', (mode) => {
+  it.each(['auto', 'realtime'])('gets another MQTT goodbye while audio in mode %s continues', (mode) => {
     const play = new Play().greet('mqtt')
     play.listen(mode)
     play.atMs = 1_000
@@ -77,7 +77,7 @@ describe('a microphone that nobody listens to', () => {
     expect(play.input({ kind: 'audio' })).toEqual([{ session_id: play.session.sessionId, type: 'goodbye' }])
   })
 
-  it('is shut over WebSocket by speech that does not end, and the device stays callable', () => {
+  it('is closed over WebSocket by a tts start without a stop, and the device stays callable', () => {
     const play = new Play().greet('websocket')
     const { sessionId } = play.session
     expect(play.listen('auto')).toEqual([
@@ -87,7 +87,7 @@ describe('a microphone that nobody listens to', () => {
     expect(play.session.link?.closing).toBe(false)
   })
 
-  it('is shut again when a wake word has opened it again', () => {
+  it('is closed again when a wake word opens it again', () => {
     const play = new Play().greet('websocket')
     play.listen('auto')
     play.atMs = 10_000
@@ -98,7 +98,7 @@ describe('a microphone that nobody listens to', () => {
     expect(play.listen('auto')[0]).toEqual({ session_id: sessionId, type: 'tts', state: 'start' })
   })
 
-  it('of a button that is held is ended by speech that is over at once', () => {
+  it('in manual mode is closed by tts start and stop at once', () => {
     const play = new Play().greet('websocket')
     expect(play.listen('manual').slice(0, 2)).toMatchObject([
       { type: 'tts', state: 'start' },
@@ -106,29 +106,32 @@ describe('a microphone that nobody listens to', () => {
     ])
   })
 
-  it('of a device that listens while it speaks is ended by closing, within five seconds', () => {
+  it('in realtime mode is closed by ending the connection within five seconds', () => {
     const play = new Play().greet('websocket')
     expect(play.listen('realtime')).toMatchObject([{ type: 'alert' }])
     expect(play.wait()).toEqual([{ close: 'nobody listens' }])
     expect(play.atMs).toBeLessThan(5_000)
   })
 
-  it.each(['sideways', 'auto'])('of a device that keeps sending in mode %s ends with the connection closed', (mode) => {
-    const play = new Play().greet('websocket')
-    play.listen(mode)
-    play.atMs = 2_500
-    const closed = [...play.input({ kind: 'audio' }), ...play.input({ kind: 'tick' })]
-    expect(closed).toContainEqual({ close: expect.any(String) })
-  })
+  it.each(['sideways', 'auto'])(
+    'is closed by ending the connection when the device keeps sending audio in mode %s',
+    (mode) => {
+      const play = new Play().greet('websocket')
+      play.listen(mode)
+      play.atMs = 2_500
+      const closed = [...play.input({ kind: 'audio' }), ...play.input({ kind: 'tick' })]
+      expect(closed).toContainEqual({ close: expect.any(String) })
+    },
+  )
 
-  it('that was opened without a word is closed, too', () => {
+  it('is closed by ending the connection when audio comes without a listen message', () => {
     const play = new Play().greet('websocket')
     expect(play.input({ kind: 'audio' })).toEqual([])
     play.atMs = 2_000
     expect(play.input({ kind: 'audio' })).toEqual([{ close: 'its microphone stays open' }])
   })
 
-  it('is let go by a button, unless a call is under way', () => {
+  it('is released when the button is pressed, and the connection ends unless a call is under way', () => {
     const play = new Play().greet('websocket')
     const { sessionId } = play.session
     play.listen('auto')

@@ -56,7 +56,7 @@ describe('MQTT client', () => {
     await broker.stop()
   })
 
-  it('does not listen for a while to a device that says too much, however often it comes back', async () => {
+  it('ignores a device that exceeds its message budget for a while, also after it reconnects', async () => {
     const socket = connect(broker.port, '127.0.0.1')
     socket.write(encodeMqttConnect({ clientId: 'd', username: 'u', password: 'p', keepAliveSeconds: 240 }))
     await once(socket, 'data')

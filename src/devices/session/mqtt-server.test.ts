@@ -80,7 +80,7 @@ function dial(password: string, ...more: readonly Uint8Array[]) {
 const publishWithQos = (qos: 1 | 2) => Uint8Array.of(0x30 | (qos << 1), 7, 0, 1, 0x74, 0, 7, 0x7b, 0x7d)
 
 describe('MQTT server', () => {
-  it('has room for a device, however many connect and say nothing', async () => {
+  it('admits a device while many unauthenticated connections stay silent', async () => {
     // Nobody's patience ends: whoever holds a connection holds it for ever.
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     dial('right')
@@ -94,12 +94,12 @@ describe('MQTT server', () => {
     expect(refusals).toEqual([])
   })
 
-  it('takes a ping for a sign of life', async () => {
+  it('counts a ping as a sign of life', async () => {
     dial('right', PINGREQ_PACKET)
     await expect.poll(() => stirred).toBe(1)
   })
 
-  it('pushes to a device that never subscribed, with QoS 0 and not retained', async () => {
+  it('delivers to a device that never subscribed, with QoS 0 and not retained', async () => {
     const { said } = dial('right')
     await expect.poll(() => links).toHaveLength(1)
     links[0]?.send('{"a":1}')
@@ -109,12 +109,12 @@ describe('MQTT server', () => {
     await expect.poll(said).toBe(`${CONNACK}${toHex(packet)}`)
   })
 
-  it('takes what a device publishes, to whatever topic, with QoS 0', async () => {
+  it('accepts QoS 0 messages that a device publishes to any topic', async () => {
     dial('right', encodeMqttPublish('device-server', toUtf8('one')), encodeMqttPublish('elsewhere', toUtf8('two')))
     await expect.poll(() => heard).toEqual(['one', 'two'])
   })
 
-  it('takes QoS 1 as well, and acknowledges it', async () => {
+  it('accepts a QoS 1 message and acknowledges it', async () => {
     const { said } = dial('right', publishWithQos(1))
     await expect.poll(() => heard).toEqual(['{}'])
     await expect.poll(said).toBe(`${CONNACK}40020007`)
@@ -126,19 +126,19 @@ describe('MQTT server', () => {
     expect(heard).toEqual([])
   })
 
-  it('refuses with code 5, opens no session, and reports the claimed device', async () => {
+  it('answers wrong credentials with CONNACK code 5, opens no session, and reports the claimed device', async () => {
     const { said } = dial('wrong', encodeMqttPublish('device-server', toUtf8('x')))
     await expect.poll(said).toBe('20020005')
     expect([links, heard]).toEqual([[], []])
     expect(refusals).toEqual([{ door: 'mqtt', why: 'wrong-credentials', deviceId: DEVICE, remoteAddress: '127.0.0.1' }])
   })
 
-  it('names the address that the device reached as the one for its audio', async () => {
+  it('offers the local address of the MQTT connection as the UDP audio server', async () => {
     dial('right')
     await expect.poll(() => links[0]?.udp).toEqual({ server: '127.0.0.1', port: 4_000 })
   })
 
-  it('answers pings, also hundreds at once, and hangs up on a device that sends nothing else', async () => {
+  it('answers hundreds of pings at once, and disconnects a device that sends thousands', async () => {
     const { socket, said } = dial('right')
     await expect.poll(() => links).toHaveLength(1)
     socket.write(concatBytes(...Array.from({ length: 900 }, () => PINGREQ_PACKET)))
@@ -148,7 +148,7 @@ describe('MQTT server', () => {
     await expect.poll(() => closed).toEqual(['too many packets'])
   })
 
-  it('stops at once, even with an unauthenticated connection', async () => {
+  it('closes at once, even with an open unauthenticated connection', async () => {
     // Nobody's patience ends: what waits for a timer would wait for ever.
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     const silent = connect(devices.port, '127.0.0.1').resume()
@@ -170,7 +170,7 @@ describe('MQTT server', () => {
     expect(devices.connections()).toBe(0)
   })
 
-  it('serves a client library: own topic granted, others refused, messages both ways, a clean end', async () => {
+  it('serves the mqtt library: grants only its own topic, carries messages both ways, ends cleanly', async () => {
     const { port } = devices
     const client = await connectAsync({
       host: '127.0.0.1',
@@ -203,7 +203,7 @@ describe('MQTT server', () => {
     ['a message before CONNECT', '30050001747b7d', ''],
     ['a ping before CONNECT', 'c000', ''],
     ['a packet of a server', '20020000', ''],
-  ])('hangs up on %s', async (_name, sent, answer) => {
+  ])('closes the connection on %s', async (_name, sent, answer) => {
     const socket = connect(devices.port, '127.0.0.1')
     sockets.push(socket)
     let bytes = ''
@@ -214,12 +214,12 @@ describe('MQTT server', () => {
     expect([bytes, links, heard]).toEqual([answer, [], []])
   })
 
-  it('hangs up on a second CONNECT', async () => {
+  it('closes the connection on a second CONNECT', async () => {
     dial('right', encodeMqttConnect({ clientId: CLIENT_ID, username: 'u', password: 'right', keepAliveSeconds: 0 }))
     await expect.poll(() => closed).toEqual(['an MQTT packet was out of turn'])
   })
 
-  it('hears a message that comes in single bytes, and one byte more than the limit ends it', async () => {
+  it('reads a message that arrives byte by byte, and closes on a packet longer than the limit', async () => {
     const { socket } = dial('right')
     await expect.poll(() => links).toHaveLength(1)
     for (const byte of encodeMqttPublish('t', toUtf8('slowly'))) socket.write(Uint8Array.of(byte))

@@ -97,7 +97,7 @@ const refusal = (call: number, fault: JsonObject) => ({ kind: 'answer', call, re
 const text = (value: string) => ({ result: { content: [{ type: 'text', text: value }], isError: false } })
 
 describe('a WebSocket session', () => {
-  it('says hello first, then initialises, then lists', () => {
+  it('sends hello, then initialize, then tools/list', () => {
     const play = new Play()
     expect(play.connect()).toEqual([])
     const [hello, initialize] = sent(play.text(HELLO))
@@ -125,7 +125,7 @@ describe('a WebSocket session', () => {
     ])
   })
 
-  it('tells a camera where to post pictures', () => {
+  it('sends a camera the URL and token for photos in initialize', () => {
     const play = new Play()
     const vision = { url: 'http://h:1/vision', token: 'T' }
     play.input({ kind: 'connected', transport: 'websocket', seed: 's', vision, udp: undefined })
@@ -133,7 +133,7 @@ describe('a WebSocket session', () => {
     expect(play.requests()[0]).toMatchObject({ params: { capabilities: { vision: { url: vision.url, token: 'T' } } } })
   })
 
-  it('ignores everything before the hello and hangs up when none comes', () => {
+  it('ignores messages before the hello, and closes after 10 s without one', () => {
     const play = new Play()
     play.connect()
     expect(play.text('{"type":"listen","state":"start"}')).toEqual([{ kind: 'ignored', what: 'before-hello' }])
@@ -145,7 +145,7 @@ describe('a WebSocket session', () => {
     expect(play.input({ kind: 'disconnected', reason: 'no hello' })).toEqual([])
   })
 
-  it('asks nothing of a device without MCP', () => {
+  it('sends no MCP request to a device whose hello does not announce MCP', () => {
     const play = new Play()
     play.connect()
     play.text('{"type":"hello","features":{},"transport":"websocket"}')
@@ -153,7 +153,7 @@ describe('a WebSocket session', () => {
     expect(play.session).toMatchObject({ phase: 'ready', tools: [], warnings: ['the device does not announce MCP'] })
   })
 
-  it('sends a text frame before the 120 s after which a device takes the channel for closed', () => {
+  it('sends a keep-alive text within the 120 s after which a device drops the channel', () => {
     const play = new Play().ready()
     expect(nextSessionDeadline(play.session)).toBe(90_000)
     expect(sent(play.wait(90_000))).toEqual([{ session_id: play.session.sessionId, type: 'pong' }])
@@ -162,12 +162,12 @@ describe('a WebSocket session', () => {
     expect(nextSessionDeadline(quiet.session)).toBeUndefined()
   })
 
-  it('answers a ping in text', () => {
+  it('answers a text ping with a pong', () => {
     const play = new Play().ready()
     expect(sent(play.text('{"type":"ping"}'))).toEqual([{ session_id: play.session.sessionId, type: 'pong' }])
   })
 
-  it('starts discovery again at every hello, and takes no answer of the last round for this one', () => {
+  it('starts discovery again at every hello, and ignores answers to the previous discovery', () => {
     const play = new Play()
     play.connect()
     play.text(HELLO)
@@ -187,8 +187,8 @@ describe('a WebSocket session', () => {
   })
 })
 
-describe('a board that others talk to as well', () => {
-  it('gives no answer of theirs for one of ours', () => {
+describe('a device that also answers other MCP clients', () => {
+  it('has answers to other clients’ request ids ignored', () => {
     const { firstId } = DEFAULT_SESSION_SETTINGS
     const play = new Play({ firstId }).ready()
     play.call(7)
@@ -202,14 +202,14 @@ describe('a board that others talk to as well', () => {
 })
 
 describe('an MQTT session', () => {
-  it('initialises at once, with an empty session id, before any hello', () => {
+  it('sends initialize on connection, with an empty session id and before any hello', () => {
     const play = new Play()
     const effects = play.connect('mqtt')
     expect(effects[0]).toEqual({ kind: 'online' })
     expect(sent(effects)).toMatchObject([{ session_id: '', payload: { method: 'initialize', id: 1 } }])
   })
 
-  it('answers hello with a UDP endpoint and lets go of the session at goodbye', () => {
+  it('answers hello with a UDP endpoint, and resets the session id at goodbye', () => {
     const play = new Play()
     const udp = { server: '192.168.1.2', port: 8884 }
     play.input({ kind: 'connected', transport: 'mqtt', seed: 's', vision: undefined, udp })
@@ -228,7 +228,7 @@ describe('an MQTT session', () => {
     expect(play.session.sessionId).toBe('')
   })
 
-  it('is asked through another broker before anybody knows whether it is there', () => {
+  it('over an external broker sends initialize before the device is known to be online', () => {
     const play = new Play()
     expect(play.connect('mqtt-broker')).toMatchObject([{ kind: 'send' }])
     expect(play.session.phase).toBe('greeting')
@@ -241,7 +241,7 @@ describe('an MQTT session', () => {
     expect(play.session.phase).toBe('listing')
   })
 
-  it('is asked again at its hello, if it was asked before anybody listened', () => {
+  it('over an external broker sends initialize again at the device’s hello', () => {
     const play = new Play()
     play.connect('mqtt-broker')
     play.text('{"type":"hello","features":{"mcp":true},"transport":"udp"}')
@@ -251,7 +251,7 @@ describe('an MQTT session', () => {
     ])
   })
 
-  it('probes a device behind another broker and lets it go after two silences', () => {
+  it('over an external broker pings a quiet device and closes after two unanswered pings', () => {
     const play = new Play({ probeMs: 100_000, requestMs: 1_000 }).ready('mqtt-broker')
     expect(play.wait(100_000)).toMatchObject([{ kind: 'send' }])
     expect(play.requests().at(-1)).toMatchObject({ method: 'ping' })
@@ -263,8 +263,8 @@ describe('an MQTT session', () => {
   })
 })
 
-describe('listing', () => {
-  it('follows the cursor and keeps withUserTools on every page', () => {
+describe('tools/list', () => {
+  it('follows the cursor, and sends withUserTools on every page', () => {
     const play = new Play({ withUserTools: true })
     play.connect('mqtt')
     play.reply({ result: {} })
@@ -281,7 +281,7 @@ describe('listing', () => {
     ['a cursor that repeats', { maxPages: 64 }, 'the list is incomplete: the cursor repeats itself'],
     ['too many pages', { maxPages: 1 }, 'the list is incomplete: the list goes on after 1 pages'],
     ['too many tools', { maxTools: 1 }, 'the list is incomplete: the device lists more than 1 tools'],
-  ])('ends at %s', (_what, settings, warning) => {
+  ])('stops with a warning at %s', (_what, settings, warning) => {
     const play = new Play(settings)
     play.connect('mqtt')
     play.reply({ result: {} })
@@ -291,7 +291,7 @@ describe('listing', () => {
     expect(play.session.warnings).toContain(warning)
   })
 
-  it('keeps what it has when the device gives up with its payload limit error', () => {
+  it('keeps the tools listed so far when the device answers with its payload limit error', () => {
     const play = new Play()
     play.connect('mqtt')
     play.reply({ result: {} })
@@ -303,7 +303,7 @@ describe('listing', () => {
     ])
   })
 
-  it('is tried three times, then again a minute later, with the tools of last time meanwhile', () => {
+  it('is tried three times, then a minute later, and the previous tool list stays in use meanwhile', () => {
     const play = new Play().ready('mqtt')
     play.input({ kind: 'disconnected', reason: 'gone' })
     play.effects = []
@@ -316,7 +316,7 @@ describe('listing', () => {
     expect(play.requests()).toHaveLength(4)
   })
 
-  it('that breaks off assumes that tools which were not listed again are unchanged', () => {
+  it('that is interrupted keeps tools that were not listed again as they were', () => {
     const play = new Play().ready('mqtt')
     play.connect('mqtt')
     play.reply({ result: {} })
@@ -331,7 +331,7 @@ describe('listing', () => {
     })
   })
 
-  it('says whether anything changed', () => {
+  it('reports whether the tool list has changed', () => {
     const play = new Play().ready()
     play.input({ kind: 'relist' })
     expect(play.reply({ result: { tools: [VOLUME, STATUS] } })).toEqual([{ kind: 'tools', changed: false }])
@@ -340,8 +340,8 @@ describe('listing', () => {
   })
 })
 
-describe('a call', () => {
-  it('is sent with checked arguments and answered with standard content', () => {
+describe('a device tool call', () => {
+  it('is sent with normalised arguments and answered with standard content', () => {
     const play = new Play().ready()
     expect(play.call(1, { arguments: { Volume: '50' } })).toMatchObject([{ kind: 'sent', call: 1 }, { kind: 'send' }])
     expect(play.requests()).toEqual([
@@ -364,7 +364,7 @@ describe('a call', () => {
     ])
   })
 
-  it('is refused without being sent when the device could not know what to do with it', () => {
+  it('to an unlisted tool or with invalid arguments is refused without being sent', () => {
     const play = new Play().ready()
     expect(play.call(1, { tool: 'self.reboot' })).toEqual([
       refusal(1, { kind: 'unknown-tool', tool: 'self.reboot', listed: true }),
@@ -375,7 +375,7 @@ describe('a call', () => {
     expect(play.requests()).toEqual([])
   })
 
-  it('waits until the call in flight is answered', () => {
+  it('is sent after the call in flight is answered', () => {
     const play = new Play().ready()
     play.call(1)
     play.call(2)
@@ -384,7 +384,7 @@ describe('a call', () => {
     expect(effects).toMatchObject([{ kind: 'answer', call: 1 }, { kind: 'sent', call: 2 }, { kind: 'send' }])
   })
 
-  it('waits until the tools are listed', () => {
+  it('is sent after the tools are listed', () => {
     const play = new Play()
     play.connect('mqtt')
     expect(play.call(1)).toEqual([])
@@ -401,7 +401,7 @@ describe('a call', () => {
     ])
   })
 
-  it('starts its time when it is sent', () => {
+  it('times out counting from when it is sent, not from when it is queued', () => {
     const play = new Play().ready()
     play.call(1, { timeoutMs: 20_000 })
     play.call(2, { timeoutMs: 20_000 })
@@ -411,7 +411,7 @@ describe('a call', () => {
     expect(play.wait(1)).toEqual([refusal(2, { kind: 'timed-out', afterMs: 20_000 })])
   })
 
-  it('never gets the late answer of another', () => {
+  it('ignores the late answer to an earlier call', () => {
     const play = new Play().ready()
     play.call(1, { timeoutMs: 1_000 })
     play.wait(1_000)
@@ -421,7 +421,7 @@ describe('a call', () => {
     expect(play.reply(text('again'), 4)).toEqual([{ kind: 'ignored', what: 'late-answer' }])
   })
 
-  it('is given up after waiting too long for its turn', () => {
+  it('expires when it has waited too long in the queue', () => {
     const play = new Play().ready()
     play.call(1, { timeoutMs: 90_000 })
     play.call(2, { waitMs: 5_000 })
@@ -434,7 +434,7 @@ describe('a call', () => {
     expect(play.call(4)).toEqual([refusal(4, { kind: 'queue-full', limit: 2 })])
   })
 
-  it('passes on what the device says went wrong, with a code and without', () => {
+  it('fails with the device’s error message, with or without a code', () => {
     const play = new Play().ready()
     play.call(1)
     expect(play.reply({ error: { message: 'no' } })).toEqual([
@@ -446,14 +446,14 @@ describe('a call', () => {
     ])
   })
 
-  it('is freed by an error that is not even JSON', () => {
+  it('is answered by a device error that is not valid JSON', () => {
     const play = new Play().ready()
     play.call(1)
     const broken = '{"session_id":"","type":"mcp","payload":{"jsonrpc":"2.0","id":3,"error":{"message":"a"b"}}}'
     expect(play.text(broken)).toEqual([refusal(1, { kind: 'device-error', code: undefined as never, message: 'a"b' })])
   })
 
-  it('reports an answer without content', () => {
+  it('fails with bad-answer when the result has no content', () => {
     const play = new Play().ready()
     play.call(1)
     expect(play.reply({ result: {} })).toEqual([
@@ -461,7 +461,7 @@ describe('a call', () => {
     ])
   })
 
-  it('is sent only after a camera has been told a usable token', () => {
+  it('is sent only after the camera has received a fresh upload token', () => {
     const play = new Play().ready()
     play.input({ kind: 'vision', vision: { url: 'http://h:1/vision', token: 'next' } })
     expect(play.effects).toEqual([])
@@ -475,14 +475,14 @@ describe('a call', () => {
     expect(play.call(2)).toMatchObject([{ kind: 'sent', call: 2 }, { kind: 'send' }])
   })
 
-  it('is also sent when the token is not acknowledged', () => {
+  it('is sent when the device does not acknowledge the upload token in time', () => {
     const play = new Play().ready()
     play.input({ kind: 'vision', vision: { url: 'http://h:1/vision', token: 'next' } })
     play.call(1)
     expect(play.wait(15_000)).toMatchObject([{ kind: 'sent', call: 1 }, { kind: 'send' }])
   })
 
-  it('waits for a new token after an abandoned call, whose picture may still arrive', () => {
+  it('waits for a new upload token after a call that timed out, whose photo may still arrive', () => {
     const play = new Play().ready()
     const next = (token: string) => play.input({ kind: 'vision', vision: { url: 'http://h:1/vision', token } })
     next('first')
@@ -502,7 +502,7 @@ describe('a call', () => {
     expect(play.wait(30_000)).toEqual([{ kind: 'vision-stale' }])
   })
 
-  it('keeps its lane after being cancelled, because the device cannot be stopped', () => {
+  it('that is cancelled after it was sent blocks the next call until the device answers', () => {
     const play = new Play().ready()
     play.call(1)
     play.call(2)
@@ -514,7 +514,7 @@ describe('a call', () => {
     expect(play.reply(text('true'))).toMatchObject([{ kind: 'sent', call: 2 }, { kind: 'send' }])
   })
 
-  it('whose time is over was not withdrawn', () => {
+  it('that is cancelled at its deadline fails with timed-out, not with cancelled', () => {
     const play = new Play().ready()
     play.call(1)
     play.atMs = 500
@@ -530,8 +530,8 @@ describe('a call', () => {
   })
 })
 
-describe('a device that goes away', () => {
-  it('fails sent and waiting calls', () => {
+describe('a disconnected device', () => {
+  it('fails the call in flight and all queued calls', () => {
     const play = new Play().ready()
     play.call(1)
     play.call(2)
@@ -543,7 +543,7 @@ describe('a device that goes away', () => {
     expect(play.session).toMatchObject({ phase: 'asleep', flight: undefined, queue: [] })
   })
 
-  it('fails calls fast while asleep, unless they may wait', () => {
+  it('fails calls at once while asleep, unless they may outlast the sleep', () => {
     const play = new Play().ready()
     play.input({ kind: 'disconnected', reason: 'gone' })
     expect(play.call(1)).toEqual([refusal(1, { kind: 'asleep', device: DEVICE, wakesItself: false })])
@@ -562,20 +562,20 @@ describe('a device that goes away', () => {
     ])
   })
 
-  it('lets waiting calls expire while it sleeps', () => {
+  it('lets waiting calls expire while it is asleep', () => {
     const play = new Play().ready()
     play.input({ kind: 'disconnected', reason: 'gone' })
     play.call(1, { outlastsSleep: true, waitMs: 1_000 })
     expect(play.wait(1_000)).toEqual([refusal(1, { kind: 'expired', afterMs: 1_000, asleep: true })])
   })
 
-  it('reports that an MQTT device reconnects by itself', () => {
+  it('is reported as one that reconnects by itself if it uses MQTT', () => {
     const play = new Play().ready('mqtt')
     play.input({ kind: 'disconnected', reason: 'gone' })
     expect(play.call(1)).toEqual([refusal(1, { kind: 'asleep', device: DEVICE, wakesItself: true })])
   })
 
-  it('is replaced by its newest connection, with ids that go on', () => {
+  it('is replaced by its newest connection, and request ids continue', () => {
     const play = new Play().ready()
     play.call(1)
     expect(play.connect()).toMatchObject([
@@ -588,8 +588,8 @@ describe('a device that goes away', () => {
   })
 })
 
-describe('what a device says on its own', () => {
-  it('reaches subscribers if it is a notification, whatever its name', () => {
+describe('a message that the device sends by itself', () => {
+  it('reaches subscribers if it is a notification, whatever its method', () => {
     const play = new Play().ready()
     const frame = (method: string, params: JsonObject) =>
       JSON.stringify({ type: 'mcp', payload: { jsonrpc: '2.0', method, params } })
@@ -603,7 +603,7 @@ describe('what a device says on its own', () => {
     expect(play.text(frame('stackchan/event', {}))).toMatchObject([{ method: 'stackchan/event' }])
   })
 
-  it('makes its tools be listed again if it says that they changed, and not without a pause', () => {
+  it('triggers a new tools/list if it is list_changed, at most once per pause', () => {
     const play = new Play().ready('mqtt')
     const changed = '{"type":"mcp","payload":{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}}'
     play.text(changed)
@@ -616,7 +616,7 @@ describe('what a device says on its own', () => {
     expect(play.session).toMatchObject({ phase: 'ready', tools: [{ name: STATUS.name }] })
   })
 
-  it('is ignored otherwise, and counted', () => {
+  it('is ignored and counted if it is of another kind', () => {
     const play = new Play().ready()
     for (const [frame, what] of [
       ['nonsense', 'not-json'],
@@ -628,15 +628,15 @@ describe('what a device says on its own', () => {
     expect(play.session.phase).toBe('ready')
   })
 
-  it('can be told something in return', () => {
+  it('can be followed by an announcement to the device', () => {
     const play = new Play().ready()
     const announcement = { kind: 'alert', status: 'Door', message: 'Bell', emotion: 'happy' } as const
     expect(sent(play.input({ kind: 'announce', announcement }))).toMatchObject([{ type: 'alert', message: 'Bell' }])
   })
 })
 
-describe('ids', () => {
-  it('start again after 2^31 − 1', () => {
+describe('request ids', () => {
+  it('restart at 1 after 2^31 − 1', () => {
     const play = new Play().ready()
     play.session = { ...play.session, nextId: 2_147_483_647 }
     play.call(1)

@@ -13,7 +13,7 @@ function read(name: string): readonly TraceLine[] {
   return decoded.value
 }
 
-describe('trace', () => {
+describe('device session trace', () => {
   it.each(NAMES)('%s replays with the recorded outputs', (name) => {
     const recorded = read(name)
     const device = 'a0:b1:c2:d3:e4:f5'
@@ -23,7 +23,7 @@ describe('trace', () => {
     expect(recorded.filter((line) => 'out' in line).length).toBeGreaterThan(5)
   })
 
-  it('names the line that is not one', () => {
+  it('that cannot be decoded is refused with the number of the invalid line', () => {
     expect(decodeTrace('{"note":"x"}\n\n{"in":')).toEqual({ ok: false, fault: { kind: 'bad-trace', line: 3 } })
     expect(decodeTrace('{"other":1}')).toEqual({ ok: false, fault: { kind: 'bad-trace', line: 1 } })
   })

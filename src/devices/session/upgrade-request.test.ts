@@ -14,25 +14,25 @@ const CLAIM = {
   token: 'T',
 }
 
-describe('knock', () => {
-  it('reads the device’s identity from headers', () => {
+describe('WebSocket upgrade request', () => {
+  it('reads the device identity from headers', () => {
     expect(parseUpgradeRequest(DOOR, '/xiaozhi/v1/', HEADERS)).toEqual({ ok: true, value: CLAIM })
     expect(parseUpgradeRequest(DOOR, '/xiaozhi/v1', HEADERS).ok).toBe(true)
   })
 
-  it('reads the device’s identity from the query, for clients that cannot set headers', () => {
+  it('reads the device identity from the query, for clients that cannot set headers', () => {
     const query = `device-id=${HEADERS['device-id']}&client-id=${HEADERS['client-id']}&authorization=Bearer%20T`
     expect(parseUpgradeRequest(DOOR, `/xiaozhi/v1/?${query}`, {})).toEqual({ ok: true, value: CLAIM })
   })
 
-  it('takes a token with or without its scheme', () => {
+  it('accepts a token with or without the Bearer scheme', () => {
     expect(parseUpgradeRequest(DOOR, '/xiaozhi/v1/', { ...HEADERS, authorization: 'T' })).toEqual({
       ok: true,
       value: CLAIM,
     })
   })
 
-  it('lets web pages in only from where it was told', () => {
+  it('accepts web pages from the allowed origins only', () => {
     const from = (origin: string) => parseUpgradeRequest(DOOR, '/xiaozhi/v1/', { ...HEADERS, origin })
     expect(from('https://console.example').ok).toBe(true)
     for (const origin of ['https://evil.example', 'null', ''])

@@ -57,7 +57,7 @@ describe('WebSocket server', () => {
     await new Promise<void>((resolve) => server.close(() => resolve()))
   })
 
-  it('passes texts on and drops audio of every layout', async () => {
+  it('forwards text frames and drops audio frames of every protocol version', async () => {
     await open()
     const [one, two, three] = ['1', '2', '3'].map((version) =>
       dial({ headers: { ...HEADERS, 'protocol-version': version } }),
@@ -82,14 +82,14 @@ describe('WebSocket server', () => {
     })
   })
 
-  it('agrees to no compression and no subprotocol', async () => {
+  it('negotiates no compression and no subprotocol', async () => {
     await open()
     const socket = dial({ perMessageDeflate: true })
     await welcome(socket)
     expect([socket.extensions, socket.protocol]).toEqual(['', ''])
   })
 
-  it('refuses other paths, other tokens and more guests than there is room for', async () => {
+  it('answers 404 to another path, 401 to a wrong token and 503 beyond its connection limit', async () => {
     await open(undefined, 1)
     expect(await refusal(dial({}, '/elsewhere'))).toContain('404')
     expect(await refusal(dial({ headers: { ...HEADERS, authorization: 'Bearer x' } }))).toContain('401')
@@ -105,7 +105,7 @@ describe('WebSocket server', () => {
     expect(quay.links).toEqual([])
   })
 
-  it('has no more guests than there is room for when all come at once', async () => {
+  it('keeps to its connection limit when devices connect at the same moment', async () => {
     await open(undefined, 1)
     const outcomes = await Promise.all(
       [dial(), dial(), dial()].map((socket) => Promise.race([refusal(socket), welcome(socket)])),
@@ -114,14 +114,14 @@ describe('WebSocket server', () => {
     expect(quay.links).toHaveLength(1)
   })
 
-  it('accepts no connection once it is closed, however early it was requested', async () => {
+  it('accepts no connection after it is closed, even if the upgrade was requested before', async () => {
     await open()
     server.once('upgrade', () => devices.close())
     expect(await refusal(dial())).toContain('503')
     expect(quay.links).toEqual([])
   })
 
-  it('hangs up on a message larger than any device sends', async () => {
+  it('closes the connection on a message that exceeds the maximum payload', async () => {
     await open()
     const socket = dial()
     await welcome(socket)
@@ -130,7 +130,7 @@ describe('WebSocket server', () => {
     expect(quay.texts).toEqual([])
   })
 
-  it('hears a minute of audio that comes at once, and hangs up on a device that does not stop', async () => {
+  it('accepts a burst of 1,000 audio frames, and closes on a device that does not stop', async () => {
     await open()
     const socket = dial()
     await welcome(socket)
@@ -142,13 +142,13 @@ describe('WebSocket server', () => {
     await expect.poll(() => quay.closed).toEqual(['too many frames'])
   })
 
-  it('takes the answer to a ping for a sign of life', async () => {
+  it('counts a pong as a sign of life', async () => {
     await open({ pingMs: 10, missedPings: 3, silenceMs: 60_000 })
     await welcome(dial())
     await expect.poll(() => quay.stirred).toBeGreaterThan(0)
   })
 
-  it('answers pings, and hangs up on a device that sends nothing else', async () => {
+  it('answers pings, and closes the connection of a device that sends thousands of them', async () => {
     await open()
     const socket = dial()
     await welcome(socket)
@@ -159,7 +159,7 @@ describe('WebSocket server', () => {
     await expect.poll(() => quay.closed).toEqual(['too many frames'])
   })
 
-  it('does not wait for a device to answer a close frame', async () => {
+  it('closes a connection although the device does not answer the close frame', async () => {
     await open()
     const socket = dial()
     await welcome(socket)

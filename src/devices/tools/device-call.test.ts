@@ -16,13 +16,13 @@ function callsTo(phase: SessionPhase, online: boolean): DeviceToolCaller {
   })
 }
 
-describe('whoever waited in vain', () => {
+describe('a call that waits for a device', () => {
   it.each([
     ['asleep', false, true],
     ['greeting', false, true],
     ['initialising', true, false],
     ['listing', true, false],
-  ] as const)('for a device that is %s hears whether it sleeps', async (phase, online, asleep) => {
+  ] as const)('that is %s expires, and reports whether it is asleep', async (phase, online, asleep) => {
     const waited = await callsTo(phase, online).untilReady('d', 1, {
       caller: { kind: 'service', id: 'test' },
       signal: new AbortController().signal,
@@ -30,7 +30,7 @@ describe('whoever waited in vain', () => {
     expect(waited).toEqual({ kind: 'expired', afterMs: 1, asleep })
   })
 
-  it('and withdrew has not waited for as long as was allowed', async () => {
+  it('reports cancelled, not expired, when its caller withdraws', async () => {
     const leaving = new AbortController()
     const caller = { kind: 'service', id: 'test' } as const
     const waited = callsTo('asleep', false).untilReady('d', 60_000, { caller, signal: leaving.signal })

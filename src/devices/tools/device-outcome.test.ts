@@ -16,8 +16,8 @@ const valueOf = (result: ToolResult) => {
   return outcome.ok ? outcome.value.data : outcome.fault
 }
 
-describe('an answer', () => {
-  it('means the JSON in its text, or the text', () => {
+describe('the outcome of a device tool', () => {
+  it('is the parsed JSON of its text, or the text itself', () => {
     expect(valueOf(text('true'))).toEqual({ device: 'den', value: true })
     expect(valueOf(text('{"level":90}'))).toEqual({ device: 'den', value: { level: 90 } })
     expect(valueOf(text('it rains'))).toEqual({ device: 'den', value: 'it rains' })
@@ -25,7 +25,7 @@ describe('an answer', () => {
     expect(valueOf(text())).toEqual({ device: 'den', value: null })
   })
 
-  it('can always be recorded', () => {
+  it('replaces lone surrogates, so that it can be recorded', () => {
     expect(valueOf(text('"\uD800"'))).toEqual({ device: 'den', value: '\uFFFD' })
     expect(valueOf(text(String.raw`{"a":"\udfff"}`))).toEqual({ device: 'den', value: { a: '\uFFFD' } })
   })
@@ -38,7 +38,7 @@ describe('an answer', () => {
     '0.12345678901234567890',
     '{"__proto__":{"x":1}}',
     `${'['.repeat(40)}${']'.repeat(40)}`,
-  ])('is the text where JSON would lose or break something: %s', (given) => {
+  ])('stays text where parsing it as JSON would lose something: %s', (given) => {
     expect(valueOf(text(given))).toEqual({ device: 'den', value: given })
   })
 
@@ -48,17 +48,17 @@ describe('an answer', () => {
     ['-0.5', -0.5],
     ['9007199254740991', 9_007_199_254_740_991],
     [' 7\n', 7],
-  ])('%j is a number', (given, value) => {
+  ])('parses %j as a number', (given, value) => {
     expect(valueOf(text(given))).toEqual({ device: 'den', value })
   })
 
-  it('counts its pictures and leaves them where they are', () => {
+  it('counts images, and returns them as content instead of data', () => {
     const image = { type: 'image', data: 'AAAA', mimeType: 'image/jpeg' } as const
     const outcome = toDeviceOutcome(ok({ content: [image], isError: false, structured: undefined }), called)
     expect(outcome).toEqual(ok({ data: { device: 'den', value: null, images: 1 }, content: [image] }))
   })
 
-  it('that is flagged as an error is one, in the device’s own words', () => {
+  it('is a failure in the device’s own words if it is flagged as an error', () => {
     const result = { ...text('no such\u0007 servo "tail"'), isError: true }
     expect(toDeviceOutcome(ok(result), called)).toEqual(
       fail({ kind: 'failed', message: 'no such servo "tail"', details: { device: 'den' } }),
@@ -66,7 +66,7 @@ describe('an answer', () => {
   })
 })
 
-describe('a fault', () => {
+describe('a device fault', () => {
   const kind = (fault: DeviceFault, effect: 'reads' | 'writes' = 'writes') =>
     mapDeviceFaultToBusFault(fault, { slug: 'den', effect }).kind
 
@@ -91,13 +91,13 @@ describe('a fault', () => {
     expect(kind(fault)).toBe(afterChange)
   })
 
-  it('does not call a device asleep that is there and busy', () => {
+  it('is busy, not device_asleep, when a call to a connected device expires', () => {
     const codeOf = (asleep: boolean) =>
       toDeviceErrorJson(mapDeviceFaultToBusFault({ kind: 'expired', afterMs: 1, asleep }, called))['code']
     expect([codeOf(true), codeOf(false)]).toEqual(['device_asleep', 'busy'])
   })
 
-  it('keeps the device’s text and code', () => {
+  it('keeps the device’s error message and code', () => {
     const fault = mapDeviceFaultToBusFault(
       { kind: 'device-error', code: -32_603, message: 'servo "tail" jammed' },
       called,

@@ -123,8 +123,8 @@ const lines = () =>
   ledger.entries(0, 1_000).flatMap(({ entry }) => (entry.kind === 'device.tools.withheld' ? [entry['changes']] : []))
 const withheld = () => roster.find(DEVICE)?.withheld.map((each) => each.tool.description)
 
-describe('devices that lose their network in the same moment', () => {
-  it('take one turn of the event loop each, so that no call waits for all of them', async () => {
+describe('devices that change at the same moment', () => {
+  it('are registered in one turn of the event loop each, so that calls are not delayed', async () => {
     const others = [2, 3, 4, 5].map((number) => `02:00:00:00:00:0${number}`)
     for (const id of others) await enrol(id, `Lamp ${id}`)
     await lists(tool('on'))
@@ -141,7 +141,7 @@ describe('devices that lose their network in the same moment', () => {
     expect(perTurn).toEqual([1, 1, 1, 1, 1])
   })
 
-  it('are off the bus at once when they were turned away', async () => {
+  it('are removed from the bus at once when their credentials are voided', async () => {
     await lists(tool('on'))
     await enrolled.voidCredentials(DEVICE, 'the test', 'revoked')
     void roster.sync(DEVICE)
@@ -149,8 +149,8 @@ describe('devices that lose their network in the same moment', () => {
   })
 })
 
-describe('a device that comes and goes', () => {
-  it('is not described anew each time', async () => {
+describe('a device that disconnects and reconnects', () => {
+  it('reuses the registration of its tools', async () => {
     await lists(tool('on'))
     await looks(false, [tool('on')])
     await lists(tool('on'))
@@ -159,7 +159,7 @@ describe('a device that comes and goes', () => {
     expect(back).toBe(there)
   })
 
-  it('is described anew when another of its tools has another name here', async () => {
+  it('is registered with a new description when the name of another tool in it changes', async () => {
     const on = tool('see self.lamp.on_for')
     const added = tool('', 'self.lamp.on_for')
     await lists(on)
@@ -172,7 +172,7 @@ describe('a device that comes and goes', () => {
     expect(described).toContain('see device.den.self.lamp.on_for')
   })
 
-  it('is looked at again when it came while a look failed', async () => {
+  it('is synchronised again when it connected during a failed synchronisation', async () => {
     database.sql.exec('ALTER TABLE device_pin RENAME TO away')
     const failures: unknown[] = []
     onTrouble = (error) => {
@@ -186,8 +186,8 @@ describe('a device that comes and goes', () => {
   })
 })
 
-describe('a device that words its tools anew at every hello', () => {
-  it('has them withheld at once, and is on record every ten minutes with the number of changes', async () => {
+describe('a device whose tool descriptions change at every connection', () => {
+  it('has its tools withheld at once, and is recorded every ten minutes with the number of changes', async () => {
     await lists(tool('as it was'))
     for (let round = 1; round <= 50; round++) {
       await lists(tool(`wording ${round}`))
@@ -201,7 +201,7 @@ describe('a device that words its tools anew at every hello', () => {
     expect(lines()).toEqual([1, 49])
   })
 
-  it('gains nothing by being itself in between', async () => {
+  it('is not recorded more often when it sends the original descriptions in between', async () => {
     await lists(tool('as it was'))
     for (let round = 1; round <= 10; round++) {
       await lists(tool('other'))
@@ -214,7 +214,7 @@ describe('a device that words its tools anew at every hello', () => {
     expect(lines()).toEqual([1, 10])
   })
 
-  it('is on record at once after a person has looked at it', async () => {
+  it('is recorded at once after a person has approved its tools', async () => {
     await lists(tool('as it was'))
     await lists(tool('new'))
     const device = roster.find(DEVICE)

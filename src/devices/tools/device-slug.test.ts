@@ -2,21 +2,21 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createUniqueSlug, chooseSlugBase, toDeviceTarget } from './device-slug.ts'
 
-describe('slug', () => {
-  it('is made of the first name that has letters', () => {
+describe('device slug', () => {
+  it('is made from the first name with Latin letters, and is cut to 20 characters', () => {
     expect(chooseSlugBase(['Küche – Lampe'])).toBe('kuche-lampe')
     expect(chooseSlugBase(['厨房', 'esp-box-3'])).toBe('esp-box-3')
     expect(chooseSlugBase(['', '!!'])).toBe('device')
     expect(chooseSlugBase(['a very long name that goes on'])).toBe('a-very-long-name-tha')
   })
 
-  it('takes digits of the address where the name is taken', () => {
+  it('appends digits of the device id if the slug is taken', () => {
     const taken = new Set(['lamp', 'lamp-e4f5'])
     expect(createUniqueSlug('lamp', 'a0:b1:c2:d3:e4:f5', (slug) => taken.has(slug))).toBe('lamp-d3e4f5')
     expect(createUniqueSlug('desk', 'a0:b1:c2:d3:e4:f5', (slug) => taken.has(slug))).toBe('desk')
   })
 
-  it('never gives the same name twice, whatever people call their devices', () => {
+  it('is never given out twice, whatever the names of devices', () => {
     const name = fc.constantFrom('Lamp', 'lamp', 'LAMP!', 'lamp-0001', 'lamp 000000000001', '')
     fc.assert(
       fc.property(fc.array(name, { maxLength: 12 }), (names) => {

@@ -4,8 +4,8 @@ import { DeviceWaiters } from './device-waiters.ts'
 const never = new AbortController().signal
 const wait = { key: 'a', caller: 'agent', waitMs: 60_000, signal: never }
 
-describe('waiters', () => {
-  it('continue as soon as the condition is true, and not before', async () => {
+describe('waiters for a device', () => {
+  it('are released as soon as their condition is true, and not before', async () => {
     const waiters = new DeviceWaiters()
     let there = false
     const waited = waiters.wait({ ...wait, isThere: () => there })
@@ -17,7 +17,7 @@ describe('waiters', () => {
     expect(await waiters.wait({ ...wait, isThere: () => true })).toBe('ready')
   })
 
-  it('end when their time is over, when they are cancelled, and when the device is gone for good', async () => {
+  it('end on timeout, on cancellation, and when the device is removed', async () => {
     const waiters = new DeviceWaiters()
     const isThere = () => false
     const withdrawn = new AbortController()
@@ -33,7 +33,7 @@ describe('waiters', () => {
     expect(await last).toBe('expired')
   })
 
-  it('end with their device, and leave waits for other devices alone', async () => {
+  it('end when their device is dismissed, while those for other devices continue', async () => {
     const waiters = new DeviceWaiters()
     const isThere = () => false
     const waited = waiters.wait({ ...wait, isThere })
@@ -44,7 +44,7 @@ describe('waiters', () => {
     expect(await other).toBe('expired')
   })
 
-  it('are refused beyond their limit', async () => {
+  it('are refused beyond 32', async () => {
     const waiters = new DeviceWaiters()
     const isThere = () => false
     const waited = Array.from({ length: 32 }, (_, index) =>
@@ -58,7 +58,7 @@ describe('waiters', () => {
     expect(await again).toBe('expired')
   })
 
-  it('of one caller leave room for those of others, whichever devices they wait for', async () => {
+  it('of one caller are limited, so that other callers can still wait', async () => {
     const waiters = new DeviceWaiters()
     const isThere = () => false
     const from = (caller: string, index: number, waitMs = 60_000) =>

@@ -12,7 +12,7 @@ const said = (device: string, method: string): FleetEvent => ({
 const all = { after: 0, isWanted: () => true }
 
 describe('the event log', () => {
-  it('lists what came after a number, oldest first', () => {
+  it('lists events after a sequence number, oldest first', () => {
     const log = new DeviceEventLog()
     log.add({ kind: 'online', device: 'a', atMs: 1, transport: 'mqtt' })
     log.add({ kind: 'missed', count: 3 })
@@ -26,7 +26,7 @@ describe('the event log', () => {
     expect(log.lastSeq).toBe(3)
   })
 
-  it('lets a device that chatters push out only its own words', () => {
+  it('limits events per device, so that a chatty device displaces only its own', () => {
     const log = new DeviceEventLog()
     log.add(said('quiet', 'once'))
     for (let number = 0; number < 1_000; number++) log.add(said('loud', `n${number}`))
@@ -36,13 +36,13 @@ describe('the event log', () => {
     expect(listed.at(-1)).toMatchObject({ details: { method: 'n999' } })
   })
 
-  it('does not grow with the number of devices', () => {
+  it('holds at most 4,096 events, however many devices there are', () => {
     const log = new DeviceEventLog()
     for (let number = 0; number < 10_000; number++) log.add(said(`device ${number}`, 'x'))
     expect(log.list(all)).toHaveLength(4_096)
   })
 
-  it('leaves out an event that is too long', () => {
+  it('omits the parameters of a notification that are too long', () => {
     const log = new DeviceEventLog()
     log.add({ kind: 'notification', device: 'a', atMs: 0, method: 'm', params: { x: 'y'.repeat(5_000) } })
     expect(log.list(all).map(({ details }) => details)).toEqual([{ method: 'm', params_omitted: '5008 characters' }])

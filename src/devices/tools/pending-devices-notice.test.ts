@@ -31,7 +31,7 @@ function open() {
 
 afterEach(() => void vi.useRealTimers())
 
-describe('waiting notice', () => {
+describe('pending devices notifier', () => {
   it('announces a waiting device once for each new request', () => {
     const { room, announced } = open()
     room.enter(NEWCOMER, Date.now())
@@ -70,7 +70,7 @@ describe('waiting notice', () => {
     expect(announced).toEqual([1, 0])
   })
 
-  it('looks no more often than usual when the clock was set back by months', () => {
+  it('checks no more often than usual after the clock was set back by months', () => {
     vi.useFakeTimers()
     const expiresAtMs = Date.now() + 90 * 86_400_000
     let looks = 0

@@ -10,8 +10,8 @@ const REFUSAL: DeviceRefusal = {
 }
 const MINUTE = 60_000
 
-describe('door log', () => {
-  it('puts the first refusal of a known device on record at once, and the others of ten minutes with the next', () => {
+describe('device refusal log', () => {
+  it('records the first refusal of a known device at once, and those of the next ten minutes together', () => {
     const log = new DeviceRefusalLog()
     expect(log.add(REFUSAL, true, 0)).toBe(1)
     for (let each = 0; each < 1_000; each++) expect(log.add(REFUSAL, true, MINUTE)).toBeUndefined()
@@ -19,7 +19,7 @@ describe('door log', () => {
     expect(log.list(10 * MINUTE)).toEqual([{ ...REFUSAL, count: 1_002, firstMs: 0, lastMs: 10 * MINUTE }])
   })
 
-  it('keeps reasons and addresses apart', () => {
+  it('lists refusals by reason and remote address', () => {
     const log = new DeviceRefusalLog()
     expect(log.add(REFUSAL, true, 0)).toBe(1)
     expect(log.add({ ...REFUSAL, why: 'no-credentials' }, true, 1)).toBe(1)
@@ -38,7 +38,7 @@ describe('door log', () => {
     expect(log.list(1)).toEqual([{ ...REFUSAL, deviceId: undefined, count: 2, firstMs: 0, lastMs: 1 }])
   })
 
-  it('holds and records no more than it can, however many come', () => {
+  it('limits its entries and its records, however many refusals come', () => {
     const log = new DeviceRefusalLog()
     let recorded = 0
     for (let each = 0; each < 100_000; each++) {
@@ -50,7 +50,7 @@ describe('door log', () => {
     expect(log.list(100_000)).toHaveLength(256 + 64)
   })
 
-  it('forgets after a day', () => {
+  it('forgets a refusal after a day', () => {
     const log = new DeviceRefusalLog()
     log.add(REFUSAL, true, 0)
     expect(log.list(24 * 60 * MINUTE)).toHaveLength(1)

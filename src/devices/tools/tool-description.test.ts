@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { formatToolDescription, createToolNameRewriter } from './tool-description.ts'
 
-describe('a device’s description of its tool', () => {
-  it('says whose it is, and calls other tools by the names they have here', () => {
+describe('the description of a device tool', () => {
+  it('names the device, and replaces the names of other tools with their capability names', () => {
     const rename = createToolNameRewriter(
       new Map([
         ['self.lamp.on', 'device.den.self.lamp.on'],
@@ -18,7 +18,7 @@ describe('a device’s description of its tool', () => {
     )
   })
 
-  it('is read only as far as it may be shown, and says where it was cut', () => {
+  it('is cut after 1,024 characters, with an ellipsis', () => {
     const said = (description: string) =>
       formatToolDescription({ slug: 'den', name: '', description, rename: (text) => text, online: true }).slice(44)
     expect(said('long '.repeat(1_000))).toBe(`${'long '.repeat(205).slice(0, 1_023)}…`)

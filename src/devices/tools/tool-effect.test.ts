@@ -11,7 +11,7 @@ const tool = (name: string, more: Partial<DeviceTool> = {}): DeviceTool => ({
 })
 const rules = { readTools: ['weather.*'], sensitiveTools: ['self.door.unlock'] }
 
-describe('the effect of a tool', () => {
+describe('the effect of a device tool', () => {
   it.each([
     ['self.get_device_status', 'reads'],
     ['self.otto.get_status', 'reads'],
@@ -148,11 +148,11 @@ describe('the effect of a tool', () => {
     expect(classifyToolEffect(tool(name), rules)).toBe(effect)
   })
 
-  it('is sensitive for every user-only tool, also one that reads', () => {
+  it('is sensitive for every user-only tool, even one that reads', () => {
     expect(classifyToolEffect(tool('self.get_system_info', { userOnly: true }), rules)).toBe('sensitive')
   })
 
-  it('is no longer reading once a getter takes arguments', () => {
+  it('is not reads for a getter that takes arguments', () => {
     const inputSchema = { type: 'object', properties: { reset: { type: 'boolean' } } }
     expect(classifyToolEffect(tool('self.get_device_status', { inputSchema }), rules)).toBe('writes')
   })
@@ -165,7 +165,7 @@ describe('the effect of a tool', () => {
     ['self.relay.set', 'Schaltet den Öffner der Haustür.'],
     ['self.gpio.write', '控制门锁'],
     ['self.helper.go', 'Takes a photo of the room.'],
-  ])('is sensitive for %s when it says: %s', (name, description) => {
+  ])('is sensitive for %s with the description: %s', (name, description) => {
     expect(classifyToolEffect(tool(name, { description }), rules)).toBe('sensitive')
   })
 
@@ -183,7 +183,7 @@ describe('the effect of a tool', () => {
     { door: { type: 'boolean' } },
     { target: { type: 'string', enum: ['lamp', 'front_door'] } },
     { pin: { type: 'integer', description: '1 is the lamp, 2 the gate' } },
-  ])('is sensitive when an argument is a door: %j', (properties) => {
+  ])('is sensitive when an argument mentions a door or gate: %j', (properties) => {
     const inputSchema = { type: 'object', properties }
     expect(classifyToolEffect(tool('self.relay.set', { inputSchema }), rules)).toBe('sensitive')
   })

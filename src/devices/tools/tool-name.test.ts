@@ -10,15 +10,15 @@ const named = (...names: string[]) => {
   return Object.fromEntries(result.named.map(({ capability, tool }) => [tool.name, capability]))
 }
 
-describe('tool names', () => {
-  it('keep what the device calls them', () => {
+describe('capability names of device tools', () => {
+  it('contain the tool name of the device unchanged', () => {
     expect(named('self.lamp.turn_on', 'get_weather')).toEqual({
       'self.lamp.turn_on': 'device.kitchen.self.lamp.turn_on',
       get_weather: 'device.kitchen.get_weather',
     })
   })
 
-  it('mark what clients could not spell, by the whole name', () => {
+  it('replace characters that clients do not accept, and append a hash of the tool name', () => {
     expect(named('查询天气', 'a b', 'a/b', 'x..y', '.hidden')).toEqual({
       查询天气: 'device.kitchen.tool-22cf3c76',
       'a b': 'device.kitchen.a_b-c8687a08',
@@ -28,7 +28,7 @@ describe('tool names', () => {
     })
   })
 
-  it('never let an odd name take the place of a plain one', () => {
+  it('leave a name to the tool that has it literally, and report the other as collided', () => {
     const odd = named('a b')['a b'] ?? ''
     const plain = odd.replace('device.kitchen.', '')
     const { named: all, collided } = assignCapabilityNames('kitchen', [{ name: 'a b' }, { name: plain }])
@@ -36,7 +36,7 @@ describe('tool names', () => {
     expect(collided).toEqual([{ name: 'a b' }])
   })
 
-  it('fit the bus, are distinct, lead back to the device, and do not depend on the order of the list', () => {
+  it('are valid, unique, and independent of the order of the list', () => {
     const names = fc.uniqueArray(fc.oneof(fc.string({ minLength: 1, maxLength: 300 }), fc.constantFrom('a.b', 'a_b')))
     fc.assert(
       fc.property(names, (list) => {

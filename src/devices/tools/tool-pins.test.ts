@@ -14,8 +14,8 @@ const lamp: DeviceTool = {
 const pinned = (...tools: DeviceTool[]) =>
   new Map(tools.map((tool) => [tool.name, { hash: computeToolDefinitionHash(tool), definition: tool }]))
 
-describe('a definition', () => {
-  it('is another one when anything of it changes', () => {
+describe('the hash of a tool definition', () => {
+  it('changes with name, description, schema or audience', () => {
     const others: readonly DeviceTool[] = [
       { ...lamp, description: 'Turns it on. ' },
       { ...lamp, userOnly: true },
@@ -29,7 +29,7 @@ describe('a definition', () => {
     )
   })
 
-  it('has a hash whatever a device sends', () => {
+  it('exists for any text that a device sends', () => {
     fc.assert(
       fc.property(anyText(), (text) => {
         const odd = { ...lamp, description: text, inputSchema: { properties: { [text]: { default: text } } } }
@@ -40,8 +40,8 @@ describe('a definition', () => {
   })
 })
 
-describe('a listing', () => {
-  it('is compared with the pinned definitions', () => {
+describe('a tool list', () => {
+  it('is compared with the pinned definitions: changed and new tools are withheld', () => {
     const changed = { ...lamp, description: 'Opens the door.' }
     const fresh = { ...lamp, name: 'self.door.open' }
     const same = { ...lamp, name: 'self.lamp.off' }
@@ -53,7 +53,7 @@ describe('a listing', () => {
     ])
   })
 
-  it('has a digest of what is withheld, in whatever order', () => {
+  it('has a digest of the withheld tools that does not depend on their order', () => {
     const { withheld } = compareToolsWithPins([lamp, { ...lamp, name: 'b' }], new Map())
     expect(computeWithheldToolsDigest(withheld.toReversed())).toBe(computeWithheldToolsDigest(withheld))
     expect(computeWithheldToolsDigest(withheld.slice(1))).not.toBe(computeWithheldToolsDigest(withheld))

@@ -5,8 +5,8 @@ import { compileSchema } from '../../bus/schema-compiler.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { toListedToolSchema } from './tool-schema.ts'
 
-describe('a shown schema', () => {
-  it('is what firmware lists', () => {
+describe('the listed schema of a device tool', () => {
+  it('contains types, bounds, defaults and choices as the firmware lists them', () => {
     const schema = {
       type: 'object',
       properties: {
@@ -28,7 +28,7 @@ describe('a shown schema', () => {
     })
   })
 
-  it('has nothing of a stranger’s but what we know', () => {
+  it('drops unknown keywords and cleans the text of the device', () => {
     const schema = {
       $ref: 'http://evil.example/schema',
       properties: {
@@ -54,19 +54,19 @@ describe('a shown schema', () => {
     })
   })
 
-  it('is undefined for arguments with names that cannot be written', () => {
+  it('is undefined for argument names with spaces or invisible characters', () => {
     expect(toListedToolSchema({ properties: { 'a b': {} } })).toBeUndefined()
     expect(toListedToolSchema({ properties: { 'a\u200B': {} } })).toBeUndefined()
     expect(toListedToolSchema({ properties: { x: { type: 'object', properties: { '\n': {} } } } })).toBeUndefined()
   })
 
-  it('keeps a property called __proto__ to itself', () => {
+  it('keeps a property called __proto__ without changing the prototype', () => {
     const schema = JSON.parse('{"properties":{"__proto__":{"type":"string"}}}') as JsonObject
     expect(JSON.stringify(toListedToolSchema(schema))).toContain('"__proto__"')
     expect(({} as { type?: string }).type).toBeUndefined()
   })
 
-  it('can always be compiled', () => {
+  it('always compiles', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (schema) => {
         const shown = toListedToolSchema({ properties: { x: schema as JsonObject } })

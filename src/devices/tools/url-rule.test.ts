@@ -8,7 +8,7 @@ const rules = ['https://files.example.org/firmware/', 'http://192.168.1.9:8080/'
 const isAllowed = (url: string): boolean => explainForbiddenUrl(url, rules) === undefined
 
 describe('a URL rule', () => {
-  it('allows what lies below it', () => {
+  it('allows URLs below its path and, with a wildcard, on subdomains', () => {
     expect(isAllowed('https://files.example.org/firmware/2.5.bin')).toBe(true)
     expect(isAllowed('https://files.example.org:443/firmware/a/b?c=d')).toBe(true)
     expect(isAllowed('http://192.168.1.9:8080/any')).toBe(true)
@@ -46,7 +46,7 @@ describe('a URL rule', () => {
     expect(isAllowed(url)).toBe(false)
   })
 
-  it('allows nothing that the platform’s own parser reads as another host', () => {
+  it('allows no URL whose host the WHATWG parser reads differently', () => {
     const piece = fc.constantFrom(
       'https://',
       'files.example.org',
@@ -73,7 +73,7 @@ describe('a URL rule', () => {
     )
   })
 
-  it('says in which house an address is', () => {
+  it('names private addresses as inside the house in the refusal', () => {
     expect(explainForbiddenUrl('http://10.1.2.3/', [])).toBe(
       '10.1.2.3, an address inside the house, which devices.urls does not allow',
     )
@@ -98,14 +98,14 @@ describe('a URL rule', () => {
       expect(isPrivateHost(host)).toBe(false)
   })
 
-  it('does not read a wildcard as leave for the owner’s own network', () => {
+  it('with a wildcard does not allow names of the local network', () => {
     const rule = parseUrlRule('http://*.fritz.lan/')
     expect(explainForbiddenUrl('http://nas.fritz.lan/', rule === undefined ? [] : [rule])).toBeDefined()
   })
 })
 
-describe('addresses in arguments', () => {
-  it('are found by name and by looks, however deep', () => {
+describe('URLs in tool arguments', () => {
+  it('are found by argument name and by their form, at any depth', () => {
     const body = {
       url: 'a sentence',
       image_url: 'x',

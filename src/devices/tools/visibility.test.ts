@@ -8,8 +8,8 @@ const companion: Caller = { ...agent, restrictions: { devices: ['device:den'] } 
 const peer: Caller = { kind: 'peer', id: 'n', level: 'anchor' }
 const service: Caller = { kind: 'service', id: 'demo' }
 
-describe('standing', () => {
-  it('shows user-only tools to people only', () => {
+describe('visibility of devices and tools', () => {
+  it('shows user-only tools to people and services, and to a companion token for its own device', () => {
     const who = [agent, admin, companion, peer, service].map((caller) => maySeeUserTools(caller, 'device:den'))
     expect(who).toEqual([false, true, true, false, true])
     expect(maySeeUserTools(companion, 'device:attic')).toBe(false)
@@ -17,13 +17,13 @@ describe('standing', () => {
     expect(explainUserOnlyRefusal(companion, 'device:den')).toEqual([])
   })
 
-  it('shows a narrowed token only its own devices', () => {
+  it('shows a narrowed token only the devices that it names', () => {
     expect(maySeeDevice(companion, 'device:den')).toBe(true)
     expect(maySeeDevice(companion, 'device:attic')).toBe(false)
     expect(maySeeDevice(agent, 'device:attic')).toBe(true)
   })
 
-  it('lets an admin decide', () => {
+  it('lets only admins and services administer devices', () => {
     expect([admin, service].flatMap(explainAdminOnlyRefusal)).toEqual([])
     for (const caller of [agent, companion, peer])
       expect(explainAdminOnlyRefusal(caller)).toMatchObject([{ rule: 'admin-only' }])

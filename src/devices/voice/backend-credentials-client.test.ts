@@ -12,7 +12,7 @@ const backend = createServer((request, response) => {
 afterEach(() => new Promise<void>((resolve) => backend.close(() => resolve())))
 
 // RFC 9110 § 5.5: the value of a field is visible ASCII; `fetch` throws on the rest.
-it('finds the backend of boards whose names no header can hold', async () => {
+it('sends board names that no HTTP header can hold with question marks', async () => {
   userAgents.length = 0
   const ota = `http://127.0.0.1:${await listenLocally(backend)}/`
   for (const board of ['小智', 'a\r\nX-Evil: 1', 'küche']) {

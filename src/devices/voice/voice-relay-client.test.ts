@@ -47,8 +47,8 @@ afterEach(() => {
   server.close()
 })
 
-describe('the relay of a device', () => {
-  it('drops packets and messages that are larger than any of a voice, and passes what follows', async () => {
+describe('the voice relay of a device', () => {
+  it('drops oversized audio packets and messages, and forwards what follows', async () => {
     // 65,536 bytes have no place in a v3 frame, whose size has two bytes.
     for (const size of [8_193, 65_536, 900_000, 8_192]) far.send(Buffer.alloc(size, 1), { binary: true })
     far.send(JSON.stringify({ type: 'stt', text: 'x'.repeat(70_000) }))
@@ -59,7 +59,7 @@ describe('the relay of a device', () => {
   })
 
   it.each(['auto', 'manual', 'realtime'])(
-    'ends listening in mode %s when a backend sends without end',
+    'ends listening in mode %s when a backend floods it with messages',
     async (mode) => {
       channel.output({ kind: 'text', text: LISTEN(mode) })
       for (let count = 0; count < 1_000; count++) far.send('{"type":"llm","emotion":"happy"}')
@@ -68,7 +68,7 @@ describe('the relay of a device', () => {
     },
   )
 
-  it('ends listening when a backend has gone without a word', async () => {
+  it('ends listening when a backend disappears without a close', async () => {
     channel.output({ kind: 'text', text: LISTEN('auto') })
     await expect
       .poll(() => inputs.at(-1), { timeout: 20_000 })

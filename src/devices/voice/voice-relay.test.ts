@@ -31,8 +31,8 @@ class Play {
   }
 }
 
-describe('relay', () => {
-  it('passes on word for word', () => {
+describe('voice relay', () => {
+  it('forwards messages unchanged in both directions', () => {
     const play = new Play().open()
     const stt = '{ "type":"stt",  "text":"turn on the lamp" }'
     expect(play.backend(stt)).toEqual([{ kind: 'device', input: { kind: 'text', text: stt } }])
@@ -47,16 +47,16 @@ describe('relay', () => {
     'not JSON',
     '[]',
     '{"text":"no type"}',
-  ])('lets nothing through that is a call in disguise: %s', (text) => {
+  ])('drops backend messages with a missing, repeated or unknown type: %s', (text) => {
     expect(new Play().open().backend(text)).toEqual([])
   })
 
-  it('passes MCP to the guard, never to the device', () => {
+  it('passes MCP from the backend to the guard, never to the device', () => {
     const payload = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'self.reboot' } }
     expect(new Play().open().backend(JSON.stringify({ type: 'mcp', payload }))).toEqual([{ kind: 'mcp', payload }])
   })
 
-  it('answers the hello itself after 8 s, and ends listening without a backend, with one alert', () => {
+  it('answers the hello itself after 8 s without a backend, and ends listening with a single alert', () => {
     const play = new Play()
     play.input({ kind: 'device-hello', text: HELLO } as never)
     play.atMs = 8_000
@@ -68,7 +68,7 @@ describe('relay', () => {
     expect(play.device(LISTEN)).toEqual(unheard(true))
   })
 
-  it('dials again for a wake word in the middle, gives up within 5 s, and exchanges session ids when it is back', () => {
+  it('reconnects to a lost backend on a wake word, gives up within 5 s, and translates session ids', () => {
     const play = new Play().open()
     play.input({ kind: 'backend-closed', isClean: false } as never)
     play.atMs = 10_000
@@ -84,7 +84,7 @@ describe('relay', () => {
     ])
   })
 
-  it('ends with the device, and with a backend that ends it', () => {
+  it('closes when the device disconnects, and ends the conversation when the backend ends it', () => {
     expect(new Play().open().input({ kind: 'device-gone' } as never)).toEqual([{ kind: 'close' }])
     const ended = [{ kind: 'device', input: { kind: 'ended' } }]
     expect(new Play().open().input({ kind: 'backend-closed', isClean: true } as never)).toEqual(ended)

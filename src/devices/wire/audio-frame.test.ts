@@ -22,11 +22,11 @@ describe('audio frame', () => {
     expect(decodeAudioFrame(3, bytes)).toEqual({ ok: true, value: { timestampMs: 0, opus: OPUS } })
   })
 
-  it('accepts version 2 from gateways that leave version and type zero', () => {
+  it('accepts version 2 frames with version and type zero', () => {
     expect(decodeAudioFrame(2, fromHex('0000 0000 00000000 00000000 00000001 ff')).ok).toBe(true)
   })
 
-  it('refuses a size that is not there', () => {
+  it('refuses a frame whose size field differs from its length', () => {
     expect(decodeAudioFrame(3, fromHex('00 00 0005 01020304'))).toEqual({
       ok: false,
       fault: { kind: 'size-differs', said: 5, got: 4 },
@@ -36,7 +36,7 @@ describe('audio frame', () => {
     expect(decodeAudioFrame(1, new Uint8Array(0)).ok).toBe(false)
   })
 
-  it('is decoded as it was encoded, in every version', () => {
+  it('decodes what it encoded, in every version', () => {
     fc.assert(
       fc.property(fc.constantFrom(1, 2, 3), fc.uint8Array({ minLength: 1, maxLength: 400 }), (version, opus) => {
         const decoded = decodeAudioFrame(version, encodeAudioFrame(version, { timestampMs: 9, opus }))

@@ -8,8 +8,8 @@ import {
 } from './device-frame.ts'
 import { createRpcRequest } from './rpc.ts'
 
-describe('envelope', () => {
-  it('writes a request member by member as spec 3 does', () => {
+describe('device frame', () => {
+  it('writes a request with its members in the order of spec 3', () => {
     const request = createRpcRequest({ id: 1, method: 'tools/list', params: { cursor: '', withUserTools: false } })
     expect(encodeMcpMessage('S1', request)).toBe(
       '{"session_id":"S1","type":"mcp","payload":{"jsonrpc":"2.0","method":"tools/list","params":{"cursor":"","withUserTools":false},"id":1}}',
@@ -47,7 +47,7 @@ describe('envelope', () => {
     })
   })
 
-  it('recognises an open microphone, and assumes the worst for an unknown mode or state', () => {
+  it('reads a listen message, and treats an unknown mode or state as an open microphone', () => {
     const listen = (fields: string) => decodeDeviceFrame(`{"session_id":"S1","type":"listen",${fields}}`)
     expect(listen('"state":"start","mode":"auto"')).toMatchObject({ value: { state: 'start', mode: 'auto' } })
     expect(listen('"state":"detect","text":"你好小智"')).toMatchObject({ value: { state: 'detect' } })
@@ -74,16 +74,16 @@ describe('envelope', () => {
     ['{"type":"mcp","payload":{"jsonrpc":"2.0","id":7.5,"result":{}}}', 'bad-rpc'],
     ['{"type":"mcp","payload":{"jsonrpc":"1.0","id":7,"result":{}}}', 'bad-rpc'],
     ['{"type":"mcp","payload":{"jsonrpc":"2.0","id":7}}', 'bad-rpc'],
-  ])('calls %s %s', (text, kind) => {
+  ])('refuses %s as %s', (text, kind) => {
     expect(decodeDeviceFrame(text)).toMatchObject({ ok: false, fault: { kind } })
   })
 
-  it('survives nesting that would break a recursive reader', () => {
+  it('refuses deeply nested JSON instead of overflowing the stack', () => {
     const deep = `{"type":"mcp","payload":${'['.repeat(60_000)}${']'.repeat(60_000)}}`
     expect(decodeDeviceFrame(deep).ok).toBe(false)
   })
 
-  it('never throws, whatever the text', () => {
+  it('never throws on any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         expect(decodeDeviceFrame(text)).toHaveProperty('ok')
@@ -91,11 +91,11 @@ describe('envelope', () => {
     )
   })
 
-  it('keeps a channel open with a text that devices ignore', () => {
+  it('writes a keep-alive message that devices ignore', () => {
     expect(encodeKeepAliveMessage('S1')).toBe('{"session_id":"S1","type":"pong"}')
   })
 
-  it('writes announcements with every field the firmware insists on', () => {
+  it('writes announcements with every field that the firmware requires', () => {
     expect(encodeAnnouncementMessage('', { kind: 'alert', status: 'Door', message: 'Bell', emotion: 'happy' })).toBe(
       '{"session_id":"","type":"alert","status":"Door","message":"Bell","emotion":"happy"}',
     )

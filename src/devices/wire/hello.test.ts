@@ -3,8 +3,8 @@ import { decodeDeviceHello, encodeUdpHello, encodeWebSocketHello } from './hello
 
 const KEYS = { keyHex: '000102030405060708090a0b0c0d0e0f', nonceHex: '01000000deadbeef0000000000000000' }
 
-describe('hello', () => {
-  it('reads what firmware 2.4 says first', () => {
+describe('device hello', () => {
+  it('reads the hello of firmware 2.4', () => {
     const hello = decodeDeviceHello(
       JSON.parse(
         '{"type":"hello","version":1,"features":{"mcp":true,"glyph_push":false},"transport":"websocket","audio_params":{"format":"opus","sample_rate":16000,"channels":1,"frame_duration":60}}',
@@ -33,16 +33,16 @@ describe('hello', () => {
     expect(hello).toMatchObject({ ok: true, value: { mcp: true, sessionId: 'abc' } })
   })
 
-  it('hears no MCP support in anything but true', () => {
+  it('reads MCP support from nothing but the value true', () => {
     for (const features of [undefined, null, {}, { mcp: 'true' }, { mcp: 1 }, [true]])
       expect(decodeDeviceHello({ type: 'hello', features: features ?? null })).toMatchObject({ value: { mcp: false } })
   })
 
-  it('refuses a transport it does not know', () => {
+  it('refuses an unknown transport', () => {
     expect(decodeDeviceHello({ type: 'hello', transport: 'carrier-pigeon' }).ok).toBe(false)
   })
 
-  it('uses the usual audio numbers in place of impossible ones', () => {
+  it('replaces impossible audio parameters with the defaults', () => {
     expect(decodeDeviceHello({ audio_params: { sample_rate: 1e9, frame_duration: -5 } })).toMatchObject({
       value: { audio: { sampleRate: 16_000, frameMs: 60 } },
     })
@@ -73,7 +73,7 @@ describe('hello', () => {
     })
   })
 
-  it('throws when we would hand out a key or port that makes devices ignore the answer', () => {
+  it('throws on a UDP key or port that makes devices ignore the answer', () => {
     expect(() => encodeUdpHello('S1', { server: 'h', port: 0, ...KEYS })).toThrow(RangeError)
     expect(() => encodeUdpHello('S1', { server: 'h', port: 1, ...KEYS, keyHex: 'ab' })).toThrow(RangeError)
   })

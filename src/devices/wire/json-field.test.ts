@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { findJsonFieldIgnoringCase, isSameJsonKeyIgnoringCase } from './json-field.ts'
 
-describe('JSON field', () => {
-  it('finds a key without regard to case, the first spelling first', () => {
+describe('device JSON field', () => {
+  it('is found regardless of the case of its key, the first spelling first', () => {
     expect(findJsonFieldIgnoringCase({ Volume: 50 }, 'volume')).toBe(50)
     expect(findJsonFieldIgnoringCase({ VOLUME: 1, volume: 2 }, 'volume')).toBe(1)
     expect(findJsonFieldIgnoringCase({ volum: 1 }, 'volume')).toBeUndefined()
   })
 
-  it('folds ASCII letters only', () => {
+  it('ignores the case of ASCII letters only', () => {
     expect(isSameJsonKeyIgnoringCase('Ä', 'ä')).toBe(false)
     expect(isSameJsonKeyIgnoringCase('\u212A', 'k')).toBe(false)
   })

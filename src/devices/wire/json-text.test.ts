@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../core/json.ts'
 import { parseBoundedJson, parseBoundedJsonObject } from './json-text.ts'
 
-describe('JSON text', () => {
-  it('is read as JSON', () => {
+describe('bounded JSON parser', () => {
+  it('reads JSON, and as an object only an object', () => {
     expect(parseBoundedJson('{"a":[1,"x",null,true]}')).toEqual({ a: [1, 'x', null, true] })
     expect(parseBoundedJson('{"brackets":"[[[[{{{{\\"["}')).toEqual({ brackets: '[[[[{{{{"[' })
     expect(parseBoundedJsonObject('[]')).toBeUndefined()
   })
 
-  it('is refused when a later reader could not handle it', () => {
+  it('refuses deep nesting, infinite numbers, __proto__ keys and empty text', () => {
     for (const text of [
       `${'['.repeat(33)}${']'.repeat(33)}`,
       `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`,
@@ -24,16 +24,16 @@ describe('JSON text', () => {
       expect(parseBoundedJson(text)).toBeUndefined()
   })
 
-  it('has no halves of surrogate pairs left in it', () => {
+  it('replaces lone surrogates', () => {
     expect(parseBoundedJson(String.raw`["\ud83d\ude00","\ud83d","\ude00","a\uD800b"]`)).toEqual(['😀', '�', '�', 'a�b'])
     expect(parseBoundedJson('"\uD800"')).toBe('�')
   })
 
-  it('keeps a text that only looks like one', () => {
+  it('keeps an escaped backslash before text that looks like a surrogate', () => {
     expect(parseBoundedJson(String.raw`"\\ud83d is half of 😀"`)).toBe('\\ud83d is half of 😀')
   })
 
-  it('can always be written out again and hashed', () => {
+  it('returns only values that can be canonicalised', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 40 }), (text) => {
         const value = parseBoundedJson(text)

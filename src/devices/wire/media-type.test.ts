@@ -29,24 +29,24 @@ const ENDS = new Uint8Array(Buffer.from('504b0304 ffd9 003b 49454e44ae426082'.re
 
 const join = (...parts: readonly Uint8Array[]) => new Uint8Array(Buffer.concat(parts))
 
-describe.each(Object.entries(PICTURES))('a picture of type %s', (mimeType, picture) => {
-  it('is determined from the bytes of the content, not from the declared type', () => {
+describe.each(Object.entries(PICTURES))('media of type %s', (mimeType, picture) => {
+  it('are detected from their bytes, not from the declared type', () => {
     expect(detectMedia(picture)).toEqual({ mimeType, bytes: picture })
   })
 
-  it('is cut where it ends: a page or an archive behind it is not passed on', () => {
+  it('end at the end of the image: bytes behind it are dropped', () => {
     const page = new TextEncoder().encode('<html><script>alert(1)</script></html>')
     for (const more of [page, new Uint8Array(512), new TextEncoder().encode('PK\u0003\u0004'), ENDS])
       expect(detectMedia(join(picture, more))?.bytes).toEqual(picture)
   })
 
-  it('is not recognised when its bytes end too early', () => {
+  it('are not detected when truncated', () => {
     for (const left of [16, picture.length >> 1, picture.length - 1])
       expect(detectMedia(picture.subarray(0, left))).toBeUndefined()
   })
 })
 
-describe('what is recognised as media', () => {
+describe('media detection', () => {
   it.each([
     ['SVG', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],
     ['SVG behind a comment', '<!-- GIF89a --><svg/>'],
@@ -54,18 +54,18 @@ describe('what is recognised as media', () => {
     ['PDF', '%PDF-1.7'],
     ['nothing', ''],
     ['RIFF of another kind', 'RIFF\u0004\0\0\0AVI '],
-  ])('does not include %s', (_name, text) => {
+  ])('rejects %s', (_name, text) => {
     expect(detectMedia(new Uint8Array(Buffer.from(text, 'latin1')))).toBeUndefined()
   })
 
-  it('does not include a PNG that says it has ten thousand million pixels', () => {
+  it('rejects a PNG with a declared size of 100,000 × 100,000 pixels', () => {
     const huge = Buffer.from(PNG)
     huge.writeUInt32BE(100_000, 16)
     huge.writeUInt32BE(100_000, 20)
     expect(detectMedia(huge)).toBeUndefined()
   })
 
-  it('does not include a JPEG that is cut off behind the preview in its EXIF segment', () => {
+  it('rejects a JPEG that is truncated behind the preview in its EXIF segment', () => {
     const size = JPEG.length + 2
     const preview = join(Uint8Array.of(0xff, 0xe1, size >> 8, size & 0xff), JPEG)
     const whole = join(JPEG.subarray(0, 2), preview, JPEG.subarray(2))
@@ -74,7 +74,7 @@ describe('what is recognised as media', () => {
     expect(detectMedia(join(whole.subarray(0, 2 + preview.length), Uint8Array.of(0xff, 0xd9)))).toBeUndefined()
   })
 
-  it('includes a JPEG with fill bytes, restart marks and stuffed bytes in its scan', () => {
+  it('accepts a JPEG with fill bytes, restart markers and stuffed bytes in its scan', () => {
     const end = JPEG.length - 2
     const marks = Uint8Array.of(0xff, 0, 0xff, 0xd0, 0x3f, 0xff, 0xff, 0xd9)
     const picture = join(JPEG.subarray(0, end), marks)
@@ -86,13 +86,13 @@ describe('what is recognised as media', () => {
     ['GIF', GIF, 6, 'ffffffff'],
     ['WebP', WEBP, 26, 'ff3fff3f'],
     ['JPEG without a pixel', JPEG, 76, '00000000'],
-  ])('does not include a %s that is too large to be shown', (_name, picture, at, sides) => {
+  ])('rejects a %s with impossible dimensions', (_name, picture, at, sides) => {
     const changed = Buffer.from(picture)
     changed.write(sides, at, 'hex')
     expect(detectMedia(changed)).toBeUndefined()
   })
 
-  it('does not include pictures of nothing but a beginning and an end', () => {
+  it('rejects images with nothing between header and end marker', () => {
     for (const hex of ['ffd8ffd9', '4749463839610100010000003b', '89504e470d0a1a0a0000000049454e44ae426082'])
       expect(detectMedia(new Uint8Array(Buffer.from(hex, 'hex')))).toBeUndefined()
   })

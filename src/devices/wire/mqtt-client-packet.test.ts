@@ -24,7 +24,7 @@ const WITH_WILL = '101a00044d51545404c6003c00026162000177000178000175000170'
 const LEVEL_3 = '101600064d514973647003c2003c00026162000175000170'
 
 describe('MQTT client packet', () => {
-  it('reads a CONNECT, past a will', () => {
+  it('reads a CONNECT with a will', () => {
     const connect = { kind: 'connect', keepAliveSeconds: 60, clientId: 'ab', username: 'u', password: 'p' }
     expect(read(WITH_WILL)).toEqual({ ...connect, level: 4 })
     expect(read(LEVEL_3)).toEqual({ ...connect, level: 3 })
@@ -34,7 +34,7 @@ describe('MQTT client packet', () => {
     expect(read('100e00044d5154540402003c00026162')).toMatchObject({ username: undefined, password: undefined })
   })
 
-  it('refuses what MQTT 3.1.1 calls malformed', () => {
+  it('refuses packets that are malformed under MQTT 3.1.1', () => {
     // § 3.1.2.3 the reserved flag, § 3.1.2.9 a password without a user name, § 3.1.2.1 another protocol
     for (const flags of ['03', '42']) expect(read(`100f00044d51545404${flags}003c000261620000`)).toBe('malformed')
     expect(read('100e000448545450 0402003c00026162')).toBe('malformed')
@@ -49,7 +49,7 @@ describe('MQTT client packet', () => {
     expect(read('30ffffffff01')).toBe('malformed')
   })
 
-  it('reads the rest of what a device sends', () => {
+  it('reads SUBSCRIBE, UNSUBSCRIBE, PUBLISH, PINGREQ and the other packets of a device', () => {
     expect(read('82 09 0007 0004 64 2f 70 32 01')).toEqual({
       kind: 'subscribe',
       packetId: 7,
@@ -69,11 +69,11 @@ describe('MQTT client packet', () => {
     ['QoS 1 with the id 0', '32 07 0001 74 0000 7b7d'],
     ['a topic with a wildcard', '30 05 0001 23 7b7d'],
     ['a topic with a NUL', '30 05 0001 00 7b7d'],
-  ])('takes no packet that MQTT 3.1.1 forbids: %s', (_what, bytes) => {
+  ])('refuses %s as malformed', (_what, bytes) => {
     expect(read(bytes)).toBe('malformed')
   })
 
-  it('answers with the bytes of the standard', () => {
+  it('encodes acknowledgements as MQTT 3.1.1 specifies', () => {
     const answers = [
       encodeConnack(5),
       encodePuback(0x1234),
@@ -84,7 +84,7 @@ describe('MQTT client packet', () => {
     expect(answers.map(toHex)).toEqual(['20020005', '40021234', '90051234000180', 'b0020007', 'd000'])
   })
 
-  it('finds the same packets however the stream is cut', () => {
+  it('finds the same packets however the stream is split', () => {
     const stream = concatBytes(
       encodeMqttPublish('a', toUtf8('x'.repeat(300))),
       fromHex('c000'),
@@ -107,7 +107,7 @@ describe('MQTT client packet', () => {
     )
   })
 
-  it('stops at a length that is too long before any of it has come', () => {
+  it('refuses an excessive remaining length before the payload arrives', () => {
     expect(read('30 e9 07', 1_000)).toBe('malformed')
     expect(read('30 e8 07', 1_000)).toBeUndefined()
   })

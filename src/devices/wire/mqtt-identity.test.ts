@@ -11,7 +11,7 @@ const IDENTITY = {
 const SIGNED = signMqttIdentity(KEY, IDENTITY)
 
 describe('MQTT identity', () => {
-  it('has three parts, a small JSON as user name and a signature', () => {
+  it('has a three-part client id, base64 JSON as user name and a signature as password', () => {
     expect(SIGNED).toEqual({
       clientId: 'GID_hearthbus@@@a0_b1_c2_d3_e4_f5@@@7b94d69a-9808-4c59-9c9b-704333b38aff',
       username: 'eyJnIjozfQ==',
@@ -20,7 +20,7 @@ describe('MQTT identity', () => {
     expect(verifyMqttIdentity(KEY, SIGNED)).toEqual({ ok: true, value: IDENTITY })
   })
 
-  it('refuses every change to what was signed', () => {
+  it('is refused after any change to client id, user name or password', () => {
     const other = signMqttIdentity(KEY, { ...IDENTITY, deviceId: 'a0:b1:c2:d3:e4:f6' })
     expect(verifyMqttIdentity(KEY, { ...SIGNED, clientId: other.clientId })).toEqual({
       ok: false,
@@ -38,7 +38,7 @@ describe('MQTT identity', () => {
     })
   })
 
-  it('talks to each device on a topic of its own', () => {
+  it('has a downlink topic of its own', () => {
     expect(formatDownlinkTopic('a0:b1:c2:d3:e4:f5')).toBe('devices/p2p/a0_b1_c2_d3_e4_f5')
   })
 })

@@ -3,21 +3,21 @@ import { fromHex, toHex, toUtf8 } from '../../core/bytes.ts'
 import { decodeMqttBrokerPacket, encodeMqttConnect, encodeMqttPublish, encodeMqttSubscribe } from './mqtt-packet.ts'
 
 describe('MQTT packet', () => {
-  it('connects with the flags of a stock device', () => {
+  it('encodes CONNECT with the flags of a stock device', () => {
     const bytes = encodeMqttConnect({ clientId: 'ab', username: 'u', password: 'p', keepAliveSeconds: 240 })
     expect(toHex(bytes)).toBe('101400044d51545404c200f000026162000175000170')
   })
 
-  it('publishes and subscribes', () => {
+  it('encodes PUBLISH and SUBSCRIBE', () => {
     expect(toHex(encodeMqttPublish('t', toUtf8('{}')))).toBe('30050001747b7d')
     expect(toHex(encodeMqttSubscribe(1, 't', 1))).toBe('8206000100017401')
   })
 
-  it('writes lengths beyond one byte', () => {
+  it('encodes a remaining length beyond one byte', () => {
     expect(toHex(encodeMqttPublish('t', new Uint8Array(200)).subarray(0, 3))).toBe('30cb01')
   })
 
-  it('reads what a broker sends', () => {
+  it('decodes CONNACK, PUBLISH and the other packets of a broker', () => {
     expect(decodeMqttBrokerPacket(fromHex('20 02 00 05'))).toEqual({
       packet: { kind: 'connack', returnCode: 5 },
       size: 4,
@@ -33,7 +33,7 @@ describe('MQTT packet', () => {
     expect(decodeMqttBrokerPacket(fromHex('d0 00'))).toMatchObject({ packet: { kind: 'pingresp' } })
   })
 
-  it('waits for the rest and refuses what can never be whole', () => {
+  it('waits for an incomplete packet, and refuses one that can never be complete', () => {
     expect(decodeMqttBrokerPacket(fromHex('30'))).toBeUndefined()
     expect(decodeMqttBrokerPacket(fromHex('30 05 00'))).toBeUndefined()
     expect(decodeMqttBrokerPacket(fromHex('30 ff ff ff ff'))).toBe('malformed')

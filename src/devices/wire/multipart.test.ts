@@ -5,8 +5,8 @@ import { decodeMultipart, encodeMultipart, parseMultipartBoundary } from './mult
 
 const BOUNDARY = '----ESP32_CAMERA_BOUNDARY'
 
-describe('multipart', () => {
-  it('finds the boundary', () => {
+describe('multipart form', () => {
+  it('reads the boundary from the content type', () => {
     expect(parseMultipartBoundary('multipart/form-data; boundary=----ESP32_CAMERA_BOUNDARY')).toBe(BOUNDARY)
     expect(parseMultipartBoundary('multipart/form-data; charset=x; boundary="a b"')).toBe('a b')
     expect(parseMultipartBoundary('application/json')).toBeUndefined()
@@ -27,7 +27,7 @@ describe('multipart', () => {
     })
   })
 
-  it('refuses a form that is cut or none at all', () => {
+  it('refuses a truncated form, and text that is not a form', () => {
     expect(decodeMultipart(BOUNDARY, toUtf8('nothing')).ok).toBe(false)
     const whole = encodeMultipart('b', [
       { name: 'file', filename: 'x', contentType: 'image/jpeg', bytes: toUtf8('abc') },
@@ -36,7 +36,7 @@ describe('multipart', () => {
       expect(decodeMultipart('b', whole.subarray(0, size)).ok).toBe(false)
   })
 
-  it('refuses more parts than any camera sends', () => {
+  it('refuses more parts than a camera sends', () => {
     const part = { name: 'file', filename: undefined, contentType: undefined, bytes: toUtf8('') }
     expect(
       decodeMultipart(
@@ -49,7 +49,7 @@ describe('multipart', () => {
     ).toBe(false)
   })
 
-  it('gives back any bytes', () => {
+  it('decodes any bytes that it encoded', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 500 }), (bytes) => {
         const part = { name: 'file', filename: 'camera.jpg', contentType: 'image/jpeg', bytes }

@@ -12,7 +12,7 @@ const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-
 const TIME = { nowMs: 1_767_225_600_000, timezoneMinutes: 120 }
 
 describe('OTA request', () => {
-  it('contains the device’s identity', () => {
+  it('is read with the identity from its headers and body', () => {
     const body = '{"version":2,"application":{"version":"2.4.2"},"board":{"type":"esp-box"}}'
     expect(decodeOtaRequest(HEADERS, body)).toEqual({
       ok: true,
@@ -25,7 +25,7 @@ describe('OTA request', () => {
   })
 
   it.each(['', 'x', '[]', '{"board":{"type":"esp-box","ssid":"Bob"s Wi-Fi"}}'])(
-    'is good without its body: %s',
+    'is accepted with an unreadable body: %s',
     (body) => {
       expect(decodeOtaRequest(HEADERS, body)).toEqual({
         ok: true,
@@ -43,14 +43,14 @@ describe('OTA request', () => {
 })
 
 describe('OTA answer', () => {
-  it('writes a WebSocket section whole, with the zone in minutes and no firmware', () => {
+  it('contains the WebSocket section, the timezone in minutes, and no firmware section', () => {
     const websocket = { url: 'ws://192.168.1.2:7421/xiaozhi/v1/', token: 'T' }
     expect(JSON.stringify(encodeOtaAnswer({ kind: 'websocket', websocket }, TIME))).toBe(
       '{"server_time":{"timestamp":1767225600000,"timezone_offset":120},"websocket":{"url":"ws://192.168.1.2:7421/xiaozhi/v1/","token":"T","version":1}}',
     )
   })
 
-  it('writes an MQTT section with every key a device stores', () => {
+  it('contains an MQTT section with every key that a device stores', () => {
     const mqtt = {
       endpoint: '192.168.1.2:1883',
       clientId: 'c',
@@ -64,7 +64,7 @@ describe('OTA answer', () => {
     )
   })
 
-  it('writes a code and no credentials for a stranger', () => {
+  it('contains an activation code and no credentials for an unknown device', () => {
     const activation = { code: '123456', challenge: 'c', message: 'hearthbus\n123456' }
     expect(encodeOtaAnswer({ kind: 'activation', activation, websocket: undefined }, TIME)).toEqual({
       server_time: { timestamp: 1_767_225_600_000, timezone_offset: 120 },
@@ -72,18 +72,18 @@ describe('OTA answer', () => {
     })
   })
 
-  it('writes the time alone for a device that is turned away', () => {
+  it('contains only the time for a revoked device', () => {
     expect(Object.keys(encodeOtaAnswer({ kind: 'nothing' }, TIME))).toEqual(['server_time'])
   })
 })
 
 describe('activate request', () => {
-  it('is empty from chips without a serial number', () => {
+  it('has no challenge from a chip without a serial number', () => {
     expect(decodeActivateRequest(HEADERS, '{}')).toEqual({ ok: true, value: { ...IDENTITY, challenge: undefined } })
     expect(decodeActivateRequest(HEADERS, '').ok).toBe(true)
   })
 
-  it('repeats the challenge from the others, wrapped once more by py-xiaozhi', () => {
+  it('carries the challenge of other chips, which py-xiaozhi nests in Payload', () => {
     expect(decodeActivateRequest(HEADERS, '{"algorithm":"hmac-sha256","challenge":"c","hmac":"00"}')).toMatchObject({
       value: { challenge: 'c' },
     })

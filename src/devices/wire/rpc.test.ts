@@ -3,8 +3,8 @@ import { decodeRpc, createRpcRequest } from './rpc.ts'
 
 const error = (value: unknown) => decodeRpc({ jsonrpc: '2.0', id: 3, error: value as never })
 
-describe('RPC', () => {
-  it('throws on an id that would come back as another one', () => {
+describe('device JSON-RPC', () => {
+  it('throws on a request id outside of 1 to 2^31 − 1', () => {
     for (const id of [0, -1, 1.5, 2_147_483_648])
       expect(() => createRpcRequest({ id, method: 'ping', params: {} })).toThrow(RangeError)
     expect(createRpcRequest({ id: 2_147_483_647, method: 'ping', params: {} })).toMatchObject({ id: 2_147_483_647 })
@@ -19,14 +19,14 @@ describe('RPC', () => {
     })
   })
 
-  it('always has a text to show', () => {
+  it('always gives an error a message, of at most 4,096 characters', () => {
     for (const value of [{}, { message: '' }, { message: 7 }, 7, []])
       expect(error(value)).toMatchObject({ value: { error: { message: 'the device gave no reason' } } })
     expect(error('plain')).toMatchObject({ value: { error: { message: 'plain' } } })
     expect(error({ message: 'x'.repeat(9_000) })).toMatchObject({ value: { error: { message: 'x'.repeat(4_096) } } })
   })
 
-  it('tells a notification from a request', () => {
+  it('distinguishes a notification from a request', () => {
     expect(decodeRpc({ jsonrpc: '2.0', method: 'stackchan/event', params: { a: 1 } })).toEqual({
       ok: true,
       value: { kind: 'notification', method: 'stackchan/event', params: { a: 1 } },
@@ -37,7 +37,7 @@ describe('RPC', () => {
     })
   })
 
-  it('takes an answer with a null error for a result', () => {
+  it('reads an answer with a null error as a result', () => {
     expect(decodeRpc({ jsonrpc: '2.0', id: 3, result: {}, error: null })).toMatchObject({ value: { kind: 'result' } })
   })
 })

@@ -8,14 +8,14 @@ const check = (properties: JsonObject, given: Json | undefined, required: readon
 
 const VOLUME: JsonObject = { volume: { type: 'integer', minimum: 0, maximum: 100 } }
 
-describe('arguments', () => {
+describe('tool arguments', () => {
   it.each([
     [{ volume: 50 }, { volume: 50 }],
     [{ volume: 33.9 }, { volume: 33 }],
     [{ volume: '50' }, { volume: 50 }],
     [{ Volume: 50 }, { volume: 50 }],
     [{ volume: -0.5 }, { volume: 0 }],
-  ])('sends %j as %j', (given, sent) => {
+  ])('are normalised from %j to %j', (given, sent) => {
     expect(check(VOLUME, given)).toEqual({ ok: true, value: sent })
   })
 
@@ -29,14 +29,14 @@ describe('arguments', () => {
     [undefined, 'volume is required'],
     [null, 'volume is required'],
     [[50], 'arguments must be an object'],
-  ])('refuses %j: %s', (given, problem) => {
+  ])('are refused: %j: %s', (given, problem) => {
     expect(check(VOLUME, given, ['volume'])).toEqual({
       ok: false,
       fault: { kind: 'invalid-arguments', problems: [problem] },
     })
   })
 
-  it('names every problem at once', () => {
+  it('are refused with all problems at once', () => {
     expect(check(VOLUME, { vol: 1, volume: 200 }, ['volume'])).toMatchObject({
       fault: {
         problems: ['vol is not an argument of this tool; it takes volume', 'volume must be at most 100, got 200'],
@@ -44,11 +44,11 @@ describe('arguments', () => {
     })
   })
 
-  it('refuses one argument in two spellings', () => {
+  it('are refused if one is given in two spellings', () => {
     expect(check(VOLUME, { volume: 1, VOLUME: 2 })).toMatchObject({ fault: { problems: ['volume is given twice'] } })
   })
 
-  it('coerces what a device would take for missing', () => {
+  it('of type boolean or string are coerced where the device would ignore them', () => {
     const schema = { on: { type: 'boolean' }, name: { type: 'string' } }
     expect(check(schema, { on: 1, name: 7 })).toEqual({ ok: true, value: { on: true, name: '7' } })
     expect(check(schema, { on: 'false' })).toEqual({ ok: true, value: { on: false } })
@@ -56,14 +56,14 @@ describe('arguments', () => {
     expect(check(schema, { name: null })).toMatchObject({ fault: { problems: ['name must be a text'] } })
   })
 
-  it('limits the length of texts as newer firmware does', () => {
+  it('are limited in length and to enum values as newer firmware does', () => {
     expect(check({ name: { type: 'string', maxLength: 3 } }, { name: 'four' }).ok).toBe(false)
     expect(check({ mode: { type: 'string', enum: ['a', 'b'] } }, { mode: 'c' })).toMatchObject({
       fault: { problems: ['mode must be one of a, b'] },
     })
   })
 
-  it('takes one of the choices, of whatever kind they are', () => {
+  it('must be one of the enum values, of any type', () => {
     const properties = { step: { type: 'integer', enum: [15, 30] }, unit: { enum: ['C', 'F'] } }
     const tool = { name: 'self.fan', inputSchema: { type: 'object', properties } }
     expect(checkDeviceToolArguments(tool, { step: '30', unit: 'C' })).toEqual({
@@ -75,7 +75,7 @@ describe('arguments', () => {
     })
   })
 
-  it('passes shapes of forks through after a look at their kind', () => {
+  it('of types that only firmware forks use are checked for their type and passed on', () => {
     const schema = { list: { type: 'array' }, map: { type: 'object' }, ratio: { type: 'number', maximum: 1 }, any: {} }
     expect(check(schema, { list: [1], map: {}, ratio: 0.5, any: null })).toEqual({
       ok: true,
@@ -86,7 +86,7 @@ describe('arguments', () => {
     })
   })
 
-  it('never flashes from the sentence that upgrade_firmware carries as a default', () => {
+  it('of upgrade_firmware need a URL: the default, which is a sentence, is not used', () => {
     const upgrade = {
       name: 'self.upgrade_firmware',
       inputSchema: { type: 'object', properties: { url: { type: 'string', default: 'The URL of the binary' } } },
@@ -94,7 +94,7 @@ describe('arguments', () => {
     expect(checkDeviceToolArguments(upgrade, {})).toMatchObject({ fault: { problems: ['url is required'] } })
   })
 
-  it('shows the address of upgrade_firmware as required, and no sentence as its default', () => {
+  it('of upgrade_firmware are shown with a required URL without default', () => {
     const properties = { url: { type: 'string', default: 'The URL of the firmware' }, note: { type: 'string' } }
     const inputSchema = { type: 'object', properties, required: ['note'] }
     expect(createStrictArgumentsSchema({ name: 'self.upgrade_firmware', inputSchema })).toEqual({
@@ -105,19 +105,19 @@ describe('arguments', () => {
     expect(createStrictArgumentsSchema({ name: 'self.download', inputSchema })).toBe(inputSchema)
   })
 
-  it('refuses more than a small device can hold', () => {
+  it('are refused beyond 7,168 bytes', () => {
     expect(check({ text: { type: 'string' } }, { text: 'x'.repeat(8_000) })).toMatchObject({
       fault: { problems: ['arguments take 8011 bytes, 7168 allowed'] },
     })
   })
 
-  it('does not take inherited names for arguments', () => {
+  it('are not matched with inherited property names', () => {
     expect(check({}, JSON.parse('{"__proto__":1,"constructor":2}') as Json)).toMatchObject({
       fault: { problems: [expect.stringContaining('__proto__'), expect.stringContaining('constructor')] },
     })
   })
 
-  it('sends only integers within the listed range', () => {
+  it('are sent only as integers within the listed range', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const result = check(VOLUME, { volume: value as Json })
@@ -128,7 +128,7 @@ describe('arguments', () => {
     )
   })
 
-  it('refuses a NUL, also inside of lists and keys, and takes the six characters that only look like one', () => {
+  it('are refused with a NUL at any depth; an escaped backslash-u0000 text is accepted', () => {
     const tool = {
       name: 't',
       inputSchema: { type: 'object', properties: { text: { type: 'string' }, list: { type: 'array' } } },

@@ -20,11 +20,11 @@ describe('tool list', () => {
     })
   })
 
-  it('takes an empty cursor for the last page, as spec 3 says', () => {
+  it('reads an empty cursor as the last page, as spec 3 says', () => {
     expect(decodeToolPage({ tools: [], nextCursor: '' })).toMatchObject({ value: { nextCursor: undefined } })
   })
 
-  it('knows a user-only tool by its audience', () => {
+  it('recognises a user-only tool by its audience', () => {
     const page = decodeToolPage({
       tools: [
         { name: 'self.reboot', annotations: { audience: ['user'] } },
@@ -34,7 +34,7 @@ describe('tool list', () => {
     expect(page).toMatchObject({ value: { tools: [{ userOnly: true }, { userOnly: false }] } })
   })
 
-  it('leaves out unusable tools and reports them', () => {
+  it('skips unusable tools and reports them', () => {
     let deep: Json = {}
     for (let level = 0; level < 2_000; level++) deep = { inner: deep }
     const page = decodeToolPage({
@@ -63,7 +63,7 @@ describe('tool list', () => {
     })
   })
 
-  it('bounds what a page may hold', () => {
+  it('limits tools per page and the length of cursors and descriptions', () => {
     expect(decodeToolPage({ tools: Array.from({ length: 600 }, () => VOLUME) }).ok).toBe(false)
     expect(decodeToolPage({ tools: [], nextCursor: 'c'.repeat(600) }).ok).toBe(false)
     expect(decodeToolPage({ tools: [{ name: 'd', description: 'x'.repeat(9_000) }] })).toMatchObject({
@@ -71,7 +71,7 @@ describe('tool list', () => {
     })
   })
 
-  it('reads board and firmware, or empty texts if the device sent none', () => {
+  it('reads board and firmware from serverInfo, or empty strings without it', () => {
     expect(decodeServerInfo({ serverInfo: { name: 'bread-compact-wifi', version: '2.4.2' } })).toEqual({
       name: 'bread-compact-wifi',
       version: '2.4.2',

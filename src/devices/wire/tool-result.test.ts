@@ -8,29 +8,29 @@ const JPEG =
   '/9j/2wBDAAEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQH/wAALCAABAAEBAREA/8QAFAABAAAAAAAAAAAAAAAAAAAAAP/EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAIAQEAAD8AP//Z'
 const content = (...items: Json[]) => decodeToolResult({ content: items, isError: false })
 
-describe('content', () => {
-  it('keeps a text as it is', () => {
+describe('tool result', () => {
+  it('keeps text unchanged', () => {
     expect(content({ type: 'text', text: 'true' })).toEqual({
       ok: true,
       value: { content: [{ type: 'text', text: 'true' }], isError: false, structured: undefined },
     })
   })
 
-  it('offers a text that is a JSON object as one, too', () => {
+  it('offers text that is a JSON object as structured content, too', () => {
     expect(content({ type: 'text', text: '{"audio_speaker":{"volume":70}}' })).toMatchObject({
       value: { structured: { audio_speaker: { volume: 70 } } },
     })
     expect(content({ type: 'text', text: '{broken' })).toMatchObject({ value: { structured: undefined } })
   })
 
-  it('unwraps the picture that firmware wraps in a string', () => {
+  it('unwraps an image that firmware nests in a string', () => {
     const wrapped = { type: 'image', image: `{"type":"image","mimeType":"image/jpeg","data":"${JPEG}"}` }
     expect(content(wrapped)).toMatchObject({
       value: { content: [{ type: 'image', data: JPEG, mimeType: 'image/jpeg' }] },
     })
   })
 
-  it('keeps a standard picture and sound', () => {
+  it('keeps standard images and audio', () => {
     const items = [
       { type: 'image', data: JPEG, mimeType: 'image/jpeg' },
       { type: 'audio', data: 'T2dnUw==', mimeType: 'audio/ogg' },
@@ -38,7 +38,7 @@ describe('content', () => {
     expect(content(...items)).toMatchObject({ value: { content: items } })
   })
 
-  it('calls a picture what its bytes say it is', () => {
+  it('takes the media type of an image from its bytes, and drops what follows the image', () => {
     // One pixel.
     const data = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
     const png = { type: 'image', data, mimeType: 'text/html' }
@@ -48,7 +48,7 @@ describe('content', () => {
     expect(content({ ...png, data: page })).toMatchObject({ value: { content: [{ data, mimeType: 'image/png' }] } })
   })
 
-  it('shows as text what no client could show as a picture', () => {
+  it('turns undecodable or mislabelled images into text', () => {
     const items: Json[] = [
       { type: 'image', data: 'not base64!', mimeType: 'image/jpeg' },
       // "<svg/>" and "<html>", whatever they call themselves.
@@ -68,16 +68,16 @@ describe('content', () => {
     expect(JSON.stringify(told).length).toBeLessThan(2_000)
   })
 
-  it('passes the error flag that some devices set', () => {
+  it('keeps the isError flag', () => {
     expect(decodeToolResult({ content: [], isError: true })).toMatchObject({ value: { isError: true } })
   })
 
-  it('refuses an answer without content', () => {
+  it('refuses a result without a content list', () => {
     for (const result of [null, 7, {}, { content: 'x' }, { content: Array.from({ length: 65 }, () => 1) }])
       expect(decodeToolResult(result).ok).toBe(false)
   })
 
-  it('never throws', () => {
+  it('never throws on any content', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(decodeToolResult({ content: [value as Json] }).ok).toBe(true)

@@ -7,7 +7,7 @@ const error = (id: number, body: string) =>
   `{"session_id":"S1","type":"mcp","payload":{"jsonrpc":"2.0","id":${id},"error":{${body}}}}`
 
 describe('unescaped RPC', () => {
-  it('reads the id and the text of an error with a quote in it', () => {
+  it('recovers id and message of an error with a quote in its message', () => {
     expect(decodeDeviceFrame(error(7, '"message":"Unknown tool: a"b"'))).toEqual({
       ok: true,
       value: {
@@ -18,7 +18,7 @@ describe('unescaped RPC', () => {
     })
   })
 
-  it('reads the code where newer firmware has one', () => {
+  it('recovers the code that newer firmware adds to an error', () => {
     expect(recoverUnescapedRpc(error(8, '"code":-32603,"message":"bad \\x "y""'))).toEqual({
       kind: 'error',
       id: 8,
@@ -26,11 +26,11 @@ describe('unescaped RPC', () => {
     })
   })
 
-  it('reads a text with line breaks', () => {
+  it('recovers a message with line breaks', () => {
     expect(recoverUnescapedRpc(error(9, '"message":"line\none"'))).toMatchObject({ error: { message: 'line\none' } })
   })
 
-  it('reads a page whose cursor is a tool name with a quote in it', () => {
+  it('recovers a page whose cursor contains a quote', () => {
     const page = '{"tools":[{"name":"x","description":"has \\"nextCursor\\"","inputSchema":{}}],"nextCursor":"say"hi"'
     expect(
       recoverUnescapedRpc(`{"session_id":"S1","type":"mcp","payload":{"jsonrpc":"2.0","id":4,"result":${page}}}}`),
@@ -44,13 +44,13 @@ describe('unescaped RPC', () => {
     })
   })
 
-  it('recognises no RPC in other broken text', () => {
+  it('recovers nothing from other broken text', () => {
     expect(recoverUnescapedRpc('{"type":"mcp","payload":{"jsonrpc":"2.0","id":7,"result":{"content":[')).toBeUndefined()
     expect(recoverUnescapedRpc('{"type":"listen","id":7,"error":{"message":"a"b"}}')).toBeUndefined()
     expect(recoverUnescapedRpc(error(9_999_999_999, '"message":"a"b"'))).toBeUndefined()
   })
 
-  it('gives back any text that a device pasted in unescaped', () => {
+  it('recovers any message that a device inserted without escaping', () => {
     // Text that itself ends like a frame is cut there; the id, which frees the caller, is right in any case.
     const texts = fc.string({ maxLength: 200 }).filter((text) => !/"\s*\}*\s*$/.test(text))
     fc.assert(

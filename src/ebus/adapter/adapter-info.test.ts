@@ -14,14 +14,14 @@ import { EMPTY_ADAPTER_INFO, listTelemetryInfoIds, applyInfoAnswer } from './ada
 const told = (id: InfoId, data: string) => applyInfoAnswer(EMPTY_ADAPTER_INFO, id, fromHex(data), 1_000)
 
 describe('adapter info', () => {
-  it('reads the version in all three lengths', () => {
+  it('reads a version answer of 2, 5 or 8 bytes', () => {
     expect(told(0, '2601')).toMatchObject({ versionLength: 2, firmwareVersion: '26', features: 1, jumpers: undefined })
     expect(told(0, '26015c310b')).toMatchObject({ versionLength: 5, firmwareChecksum: '5c31', jumpers: 0x0b })
     expect(told(0, '26015c310b029a07')).toMatchObject({ bootloaderVersion: '02', bootloaderChecksum: '9a07' })
     expect(told(0, '260101')).toMatchObject({ versionLength: undefined, firmwareVersion: undefined })
   })
 
-  it('reads temperature in whole degrees, voltages, reception and the cause of the last restart', () => {
+  it('reads temperature, supply and bus voltage, Wi-Fi reception and the cause of the last restart', () => {
     expect(told(3, '0022').celsius).toBe(34)
     expect(told(4, '139d').supplyMillivolts).toBe(5_021)
     expect(told(4, '0000').supplyMillivolts).toBeUndefined()
@@ -32,13 +32,13 @@ describe('adapter info', () => {
     expect(told(7, 'c600').rssiDbm).toBeUndefined()
   })
 
-  it('asks for reception only where there is WiFi', () => {
+  it('requests reception only from an adapter with Wi-Fi', () => {
     expect(listTelemetryInfoIds(told(0, '26015c3103'))).not.toContain(7)
     expect(listTelemetryInfoIds(told(0, '26015c310b'))).toContain(7)
   })
 })
 
-describe('info desk', () => {
+describe('INFO request queue', () => {
   function openDesk() {
     const desk = newInfoRequestQueue()
     resetInfoRequestQueue(desk, 0x01)
@@ -50,7 +50,7 @@ describe('info desk', () => {
     }
   }
 
-  it('puts one question at a time and lets equal ones share the answer', () => {
+  it('sends one INFO request at a time, and answers equal requests together', () => {
     const { desk, answers, asker } = openDesk()
     queueInfoRequest(desk, 3, asker)
     queueInfoRequest(desk, 3, asker)
@@ -61,7 +61,7 @@ describe('info desk', () => {
     expect(nextInfoRequest(desk, 1)).toBe(4)
   })
 
-  it('answers what cannot change from its cache', () => {
+  it('answers immutable information from its cache', () => {
     const { desk, answers, asker } = openDesk()
     handleInfoAnswer(desk, 1, fromHex('348518'), 0)
     queueInfoRequest(desk, 1, asker)
@@ -69,7 +69,7 @@ describe('info desk', () => {
     expect(nextInfoRequest(desk, 0)).toBeUndefined()
   })
 
-  it('gives up after a second and continues with the next request', () => {
+  it('gives an INFO request up after a second and continues with the next one', () => {
     const { desk, answers, asker } = openDesk()
     queueInfoRequest(desk, 3, asker)
     queueInfoRequest(desk, 4, asker)
@@ -78,7 +78,7 @@ describe('info desk', () => {
     expect(answers).toEqual(['-'])
   })
 
-  it('has nothing to say about an adapter that answers no INFO, and forgets a restarted one', () => {
+  it('answers requests at once for an adapter without INFO, and drops cached values on reset', () => {
     const { desk, answers, asker } = openDesk()
     handleInfoAnswer(desk, 1, fromHex('348518'), 0)
     resetInfoRequestQueue(desk, 0x00)

@@ -21,8 +21,8 @@ function floodingTransport(): ByteConnector {
   return { name: 'flood', connect: () => Promise.resolve(ok(connection)) }
 }
 
-describe('port client', () => {
-  it('lets others have their turn while an adapter floods it, and loses nothing', async () => {
+describe('adapter port client', () => {
+  it('yields to other work while an adapter floods it, and loses no symbol', async () => {
     const heard = { symbols: 0 }
     const { promise: through, resolve } = Promise.withResolvers<void>()
     const port = new AdapterPortClient({

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { BoundedQueue } from './bounded-queue.ts'
 
 describe('bounded queue', () => {
-  it('delivers in order, to a waiting consumer and to a late one', async () => {
+  it('delivers values in order, to a waiting consumer and to a later one', async () => {
     const queue = new BoundedQueue<number>(10)
     const first = queue.next()
     queue.push(1)
@@ -14,14 +14,14 @@ describe('bounded queue', () => {
     ])
   })
 
-  it('lets the oldest give way and counts them', async () => {
+  it('drops the oldest values beyond its capacity, and counts them', async () => {
     const queue = new BoundedQueue<number>(2)
     for (const value of [1, 2, 3, 4]) queue.push(value)
     expect([queue.takeDropped(), queue.takeDropped()]).toEqual([2, 0])
     expect(await queue.next()).toEqual({ done: false, value: 3 })
   })
 
-  it('ends after its queued values, and wakes a waiting consumer', async () => {
+  it('delivers its queued values before it ends, and wakes a waiting consumer', async () => {
     const queue = new BoundedQueue<number>(2)
     queue.push(1)
     queue.end()

@@ -42,14 +42,14 @@ const toClient = (client: number, effects: readonly BusAccessAction[]): string[]
 const hear = (access: BusAccessState, symbols: string): BusAccessAction[] =>
   [...fromHex(symbols)].flatMap((symbol) => handleReceivedSymbol(access, symbol))
 
-describe('access', () => {
-  it('asks the adapter for one client at a time', () => {
+describe('bus access', () => {
+  it('sends one START at a time to the adapter', () => {
     const access = withClients(0, 1)
     expect(upwards(requestBus(access, 0, 0x31))).toEqual(['start 31'])
     expect(upwards(requestBus(access, 1, 0x37))).toEqual([])
   })
 
-  it('tells the winner that it started and the others an ordinary symbol', () => {
+  it('reports a won arbitration to the winner, and a plain symbol to the other clients', () => {
     const access = withClients(0, 1)
     requestBus(access, 0, 0x31)
     const effects = handleArbitrationWon(access, 0x31)
@@ -57,7 +57,7 @@ describe('access', () => {
     expect(toClient(1, effects)).toEqual(['31'])
   })
 
-  it('tells the loser who won and the others an ordinary symbol', () => {
+  it('reports a lost arbitration to the client that asked, and a plain symbol to the others', () => {
     const access = withClients(0, 1)
     requestBus(access, 0, 0x31)
     const effects = handleArbitrationLost(access, 0x10)
@@ -65,7 +65,7 @@ describe('access', () => {
     expect(toClient(1, effects)).toEqual(['10'])
   })
 
-  it('lets only the owner speak, and gives every client the echo', () => {
+  it('forwards symbols of the bus owner only, and echoes them to every client', () => {
     const access = withClients(0, 1)
     requestBus(access, 0, 0x31)
     handleArbitrationWon(access, 0x31)
@@ -75,7 +75,7 @@ describe('access', () => {
     expect([toClient(0, echo), toClient(1, echo)]).toEqual([['15'], ['15']])
   })
 
-  it('lets a target behind the shared port answer a stranger’s telegram, but not speak into a quiet bus', () => {
+  it('forwards the answer of a client that is the target of a foreign telegram, but no symbol on an idle bus', () => {
     const access = withClients(0, 1)
     hear(access, 'aa')
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0x00, expected: undefined }))).toEqual([])
@@ -86,7 +86,7 @@ describe('access', () => {
     expect(upwards(handleClientSymbol(access, 0, { symbol: 0x0a, expected: 'answer' }))).toEqual([])
   })
 
-  it('keeps the rest of a telegram that was cut off out of a stranger’s', () => {
+  it('drops the rest of a client’s telegram after a SYN cut it off, also during a foreign telegram', () => {
     // As a loaded machine does it: the client is late, the SYN generator cuts it off, a regulator speaks.
     const access = withClients(0, 1)
     requestBus(access, 1, 0x31)
@@ -98,7 +98,7 @@ describe('access', () => {
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0xb5, expected: 'acknowledge' }))).toEqual([])
   })
 
-  it('gives the next client its turn when the SYN comes', () => {
+  it('grants the bus to the next client after the SYN', () => {
     const access = withClients(0, 1)
     requestBus(access, 0, 0x31)
     requestBus(access, 1, 0x37)
@@ -109,14 +109,14 @@ describe('access', () => {
     expect(access.asked?.client).toBe(1)
   })
 
-  it('asks for the next client while the first one is still speaking: a START waits for its SYN anyway', () => {
+  it('sends the START of the next client while the first one still sends', () => {
     const access = withClients(0, 1)
     requestBus(access, 0, 0x31)
     handleArbitrationWon(access, 0x31)
     expect(upwards(requestBus(access, 1, 0x37))).toEqual(['start 37'])
   })
 
-  it('lets one SYN pass after a client has spoken, and more after it has lost', () => {
+  it('waits one SYN after a client’s own telegram, and more after it lost arbitration', () => {
     const access = withClients(0)
     requestBus(access, 0, 0x31)
     handleArbitrationWon(access, 0x31)
@@ -129,7 +129,7 @@ describe('access', () => {
     expect(upwards(hear(access, 'aa'))).toEqual(['start 31'])
   })
 
-  it('waits three SYN however much noise there was, as many as others were heard, and no longer than they are there', () => {
+  it('waits three SYN after a lost arbitration, and more if more initiators were seen', () => {
     // ebusd: after losing to another class, as many SYN as initiators were seen, three at least; one for noise.
     const lockAfter = (access: BusAccessState, winner: number): number | undefined => {
       // Whatever it had to wait for is over.
@@ -151,7 +151,7 @@ describe('access', () => {
     expect(lockAfter(access, 0x10)).toBe(3)
   })
 
-  it('does not count a SYN behind a lone address', () => {
+  it('does not count a SYN that follows a single address symbol', () => {
     const access = withClients(0)
     requestBus(access, 0, 0x31)
     handleArbitrationLost(access, 0x10)
@@ -160,14 +160,14 @@ describe('access', () => {
     expect(access.clients.get(0)?.lock).toBe(3)
   })
 
-  it('asks again when the adapter let three SYN pass in silence', () => {
+  it('sends START again when the adapter let three SYN pass without using it', () => {
     const access = withClients(0)
     requestBus(access, 0, 0x31)
     expect(upwards(hear(access, 'aa aa aa'))).toEqual([])
     expect(upwards(hear(access, 'aa'))).toEqual(['start 31'])
   })
 
-  it('withdraws a START, and releases a bus that was won nevertheless', () => {
+  it('cancels a START, and releases the bus if it was won nevertheless', () => {
     const access = withClients(0, 1)
     requestBus(access, 0, 0x31)
     expect(upwards(cancelBusRequest(access, 0))).toEqual(['cancel'])
@@ -177,7 +177,7 @@ describe('access', () => {
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0x55, expected: undefined }))).toEqual([])
   })
 
-  it('continues when the owner leaves in the middle of its telegram', () => {
+  it('frees the bus at the next SYN when its owner disconnects in the middle of a telegram', () => {
     const access = withClients(0, 1)
     requestBus(access, 1, 0x37)
     handleArbitrationWon(access, 0x37)
@@ -189,7 +189,7 @@ describe('access', () => {
     expect(toClient(0, handleArbitrationWon(access, 0x31))).toEqual(['started 31'])
   })
 
-  it('serves a greedy client and a modest one in turns', () => {
+  it('alternates between a client that always requests the bus and another one', () => {
     const access = withClients(0, 1)
     const turns: number[] = []
     requestBus(access, 0, 0x31)

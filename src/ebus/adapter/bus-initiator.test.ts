@@ -35,8 +35,8 @@ function talk(initiator: BusInitiator, symbols: string): InitiatorAction[] {
 const SAID = '08 07 04 00 d1'
 const WANT = { kind: 'want', address: 0x31 }
 
-describe('initiator', () => {
-  it('wants the bus, says its telegram and brings the answer', () => {
+describe('bus initiator', () => {
+  it('requests the bus, sends its telegram and returns the answer', () => {
     const initiator = newBusInitiator()
     expect(beginTransaction(initiator, { telegram, repeatable: false })).toEqual([WANT])
     expect(readTransactionPhase(initiator)).toBe('arbitrating')
@@ -46,13 +46,13 @@ describe('initiator', () => {
     expect(effects).toEqual([{ kind: 'reply', reply: { telegram, response: fromHex('55') } }])
   })
 
-  it('tries again after every lost arbitration, and reports how often it lost and to which address', () => {
+  it('tries again after every lost arbitration, and reports attempts and the last winner', () => {
     const initiator = begun()
     for (let round = 0; round < 30; round++) expect(failed(initiator)).toEqual([WANT])
     expect(createLateTransactionFault(initiator, 500)).toEqual({ kind: 'arbitration-lost', winner: 0x10, attempts: 30 })
   })
 
-  it('tries a command again that was spoken over, three times in all', () => {
+  it('repeats a command after a collision, with at most three attempts', () => {
     const initiator = begun()
     expect(talk(initiator, '08 05')).toEqual([WANT])
     expect(talk(initiator, '08 05')).toEqual([WANT])
@@ -64,7 +64,7 @@ describe('initiator', () => {
     ['an absent target', `${SAID} aa`, 'no-answer'],
     ['a lost answer', `${SAID} 00 02 aa`, 'answer-lost'],
     ['an answer garbled twice', `${SAID} 00 01 55 00 ff 01 55 00 ff aa`, 'answer-garbled'],
-  ])('never says a telegram twice after %s, unless that does no harm', (_, symbols, kind) => {
+  ])('repeats a telegram after %s only if it is repeatable', (_, symbols, kind) => {
     expect(talk(begun(), symbols)).toEqual([{ kind: 'fault', fault: { kind } }])
     const repeatable = begun({ repeatable: true })
     expect(talk(repeatable, symbols)).toEqual([WANT])
@@ -77,14 +77,14 @@ describe('initiator', () => {
     expect(talk(begun({ repeatable: true }), twice)).toEqual([{ kind: 'fault', fault: { kind: 'refused' } }])
   })
 
-  it('says where it was when the deadline came', () => {
+  it('reports its phase when the deadline passes', () => {
     expect(createLateTransactionFault(begun(), 500)).toEqual({ kind: 'timed-out', afterMs: 500, phase: 'arbitrating' })
     const talking = begun()
     started(talking)
     expect(createLateTransactionFault(talking, 500)).toEqual({ kind: 'timed-out', afterMs: 500, phase: 'talking' })
   })
 
-  it('drops everything when its caller has gone', () => {
+  it('abandons its telegram when the caller cancels', () => {
     const initiator = begun()
     started(initiator)
     expect(cancelTransaction(initiator)).toEqual([{ kind: 'cancel' }])

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { BusFault } from './ebus-connection.ts'
 import { mayTargetHaveActed } from './ebus-connection.ts'
 
-describe('a fault', () => {
+describe('an eBUS fault', () => {
   it.each<[BusFault, boolean]>([
     [{ kind: 'answer-lost' }, true],
     [{ kind: 'answer-garbled' }, true],
@@ -16,7 +16,7 @@ describe('a fault', () => {
     [{ kind: 'refused' }, false],
     [{ kind: 'collision', attempts: 3 }, false],
     [{ kind: 'no-source', state: 'listening' }, false],
-  ])('%j leaves open whether the target acted: %s', (fault, open) => {
+  ])('%j leaves open whether the target has acted: %s', (fault, open) => {
     expect(mayTargetHaveActed(fault)).toBe(open)
   })
 })

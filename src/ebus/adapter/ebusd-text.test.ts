@@ -14,7 +14,7 @@ import {
 import { parseAdapterEndpoint } from './adapter-endpoint.ts'
 
 describe('ebusd text', () => {
-  it('writes a request with its count, and its source where one is given', () => {
+  it('formats a request with its length, and with its source if one is given', () => {
     const request = { target: 0x15, primary: 0xb5, secondary: 0x24, data: fromHex('020000007300') }
     expect(formatHexCommand(request, undefined)).toBe('hex 15b52406020000007300')
     expect(formatHexCommand(request, 0xff)).toBe('hex -s ff 15b52406020000007300')
@@ -65,14 +65,14 @@ describe('ebusd text', () => {
     expect(!read.ok && mayTargetHaveActed(read.fault)).toBe(false)
   })
 
-  it('is sure that a change was refused', () => {
+  it('reads NAK as refused', () => {
     expect(parseHexAnswer(['ERR: NAK received'], { target: 0x15, repeatable: false })).toEqual({
       ok: false,
       fault: { kind: 'refused' },
     })
   })
 
-  it('reads telegrams in direct mode and leaves the rest alone', () => {
+  it('reads telegrams of direct mode and ignores other lines', () => {
     expect(parseDirectLine('1008b5110101 0953363008ff5c0000ff')).toMatchObject({
       telegram: { source: 0x10, target: 0x08, data: Uint8Array.of(1) },
       response: fromHex('53363008ff5c0000ff'),
@@ -89,13 +89,13 @@ describe('ebusd text', () => {
       expect(parseDirectLine(line)).toBeUndefined()
   })
 
-  it('reads a grab with its count, named or not', () => {
+  it('reads the count of a grab line, with or without a message name', () => {
     expect(parseGrabLine('1008b5110101 / 0953363008ff5c0000ff = 12: bai Status01')).toMatchObject({ count: 12 })
     expect(parseGrabLine('10feb51603013008 = 3')).toMatchObject({ count: 3 })
     expect(parseGrabLine('grab started')).toBeUndefined()
   })
 
-  it('knows whether ebusd has a signal', () => {
+  it('reads from the info output whether ebusd has a signal', () => {
     expect(isEbusdSignalAcquired(['signal acquired, 23 symbols/sec (78 max), 2 masters'])).toBe(true)
     expect(isEbusdSignalAcquired(['ERR: no signal'])).toBe(false)
   })
@@ -132,7 +132,7 @@ describe('the endpoint of an adapter', () => {
     ['ens:COM3', { kind: 'ens', path: 'COM3' }],
     ['ens:/dev/ttyUSB0', { kind: 'ens', path: '/dev/ttyUSB0' }],
     ['serial:/dev/ttyAMA0', { kind: 'serial', path: '/dev/ttyAMA0' }],
-  ])('is read from %s', (text, endpoint) => {
+  ])('is parsed from %s', (text, endpoint) => {
     expect(parseAdapterEndpoint(text)).toEqual({ ok: true, value: endpoint })
   })
 
@@ -146,7 +146,7 @@ describe('the endpoint of an adapter', () => {
     'udp:/dev/ttyUSB0',
     'tcp:a b:1',
     'mdns:x',
-  ])('refuses %j and says what would do', (text) => {
+  ])('refuses %j and names the accepted forms', (text) => {
     const parsed = parseAdapterEndpoint(text)
     expect(parsed.ok ? '' : parsed.fault.expected).toContain('enh:host[:port]')
   })

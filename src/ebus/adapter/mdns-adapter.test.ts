@@ -4,8 +4,8 @@ import { chooseMdnsAdapter, parseMdnsAdapter } from './mdns-adapter.ts'
 
 const SHIELD = { txt: { id: '0123456789AB', proto: 'ens' }, addresses: ['fe80::1', '192.168.1.182'], port: 9_999 }
 
-describe('an adapter that announces itself', () => {
-  it('is taken at its address, the shorter kind first', () => {
+describe('an adapter announced over mDNS', () => {
+  it('is read with id, address and port, preferring an IPv4 address', () => {
     expect(parseMdnsAdapter(SHIELD)).toEqual({ id: '0123456789ab', host: '192.168.1.182', port: 9_999 })
   })
 
@@ -15,11 +15,11 @@ describe('an adapter that announces itself', () => {
     ['one without an address', { ...SHIELD, addresses: [] }],
     ['one without anything', { port: 9_999 }],
     ['a port that is none', { ...SHIELD, port: 0 }],
-  ])('is not %s', (_, announcement) => {
+  ])('is ignored: %s', (_, announcement) => {
     expect(parseMdnsAdapter(announcement)).toBeUndefined()
   })
 
-  it('is chosen when it is the only one or has the requested id, and never guessed', () => {
+  it('is chosen if it is the only one or has the requested id; two without an id are refused', () => {
     const [cellar, neighbour] = ['0123456789ab', 'ba9876543210'].map((id) => ({ id, host: id, port: 9_999 }))
     if (cellar === undefined || neighbour === undefined) throw new Error('two adapters')
     expect(chooseMdnsAdapter([cellar, cellar], undefined)).toEqual({ ok: true, value: cellar })

@@ -26,14 +26,14 @@ const brief = (events: readonly AdapterPortEvent[]): string[] =>
     }
   })
 
-describe('enhanced port', () => {
-  it('begins with INIT and is ready when RESETTED comes', () => {
+describe('enhanced port protocol', () => {
+  it('sends INIT when opened, and is ready on RESETTED', () => {
     const port = createEnhancedPortProtocol()
     expect(toHex(port.opened(0).bytes)).toBe('c081')
     expect(brief(port.read(fromHex('c081'), 10).events)).toEqual(['ready 1'])
   })
 
-  it('is ready without an answer after half a second, features unknown', () => {
+  it('is ready half a second after INIT without an answer, with unknown features', () => {
     const port = createEnhancedPortProtocol()
     port.opened(0)
     expect(brief(port.tick(499).events)).toEqual([])
@@ -41,7 +41,7 @@ describe('enhanced port', () => {
     expect(brief(port.tick(5_000).events)).toEqual([])
   })
 
-  it('hears the features of an adapter that answers late, once', () => {
+  it('reports the features once when RESETTED arrives late', () => {
     const port = createEnhancedPortProtocol()
     port.opened(0)
     expect(brief(port.tick(500).events)).toEqual(['ready unknown'])
@@ -50,7 +50,7 @@ describe('enhanced port', () => {
     expect(brief(port.read(fromHex('c081'), 3_000).events)).toEqual(['reset'])
   })
 
-  it('takes a second RESETTED within three seconds for the same answer, a later one for a restart', () => {
+  it('treats RESETTED within three seconds as the answer to INIT, and a later one as a restart', () => {
     const port = createEnhancedPortProtocol()
     port.opened(0)
     port.read(fromHex('c081'), 10)
@@ -61,13 +61,13 @@ describe('enhanced port', () => {
     expect(brief(port.read(fromHex('c081'), 3_100).events)).toEqual([])
   })
 
-  it('passes symbols before INIT is answered', () => {
+  it('delivers symbols before INIT is answered', () => {
     const port = createEnhancedPortProtocol()
     port.opened(0)
     expect(brief(port.read(fromHex('c6aa 15'), 5).events)).toEqual(['aa', '15'])
   })
 
-  it('asks one INFO at a time and collects its answer among symbols', () => {
+  it('sends one INFO request at a time, and collects its answer between symbols', () => {
     const port = createEnhancedPortProtocol()
     expect(toHex(port.askInfo(3, 0) ?? new Uint8Array())).toBe('cc83')
     expect(port.askInfo(4, 0)).toBeUndefined()
@@ -75,14 +75,14 @@ describe('enhanced port', () => {
     expect(toHex(port.askInfo(4, 2) ?? new Uint8Array())).toBe('cc84')
   })
 
-  it('gives an unanswered INFO up after a second', () => {
+  it('allows the next INFO request a second after an unanswered one', () => {
     const port = createEnhancedPortProtocol()
     port.askInfo(3, 0)
     port.tick(1_000)
     expect(port.askInfo(4, 1_000)).toBeDefined()
   })
 
-  it('passes on the adapter’s error messages, and reports invalid bytes', () => {
+  it('reports the adapter’s error messages and invalid bytes', () => {
     const port = createEnhancedPortProtocol()
     expect(brief(port.read(fromHex('ec80 f081 d080 8a'), 0).events)).toEqual([
       'error ebus 0',
@@ -92,19 +92,19 @@ describe('enhanced port', () => {
     ])
   })
 
-  it('tells of a hole in the stream where it is, not before what came whole', () => {
+  it('reports a decode fault in its place between the symbols', () => {
     const port = createEnhancedPortProtocol()
     expect(brief(port.read(fromHex('c6aa 15 8a c6aa 10'), 0).events)).toEqual(['aa', '15', 'decode-fault', 'aa', '10'])
   })
 
-  it('writes START, its cancellation and SEND in two bytes each', () => {
+  it('encodes START, its cancellation and SEND in two bytes each', () => {
     const port = createEnhancedPortProtocol()
     expect([port.start(0x31), port.cancelStart(), port.send(0x15)].map(toHex)).toEqual(['c8b1', 'caaa', 'c495'])
   })
 })
 
-describe('plain port', () => {
-  it('writes its address on the SYN and knows from the echo that it won', () => {
+describe('plain port protocol', () => {
+  it('sends its address after a SYN, and recognises from the echo that it won', () => {
     const port = createPlainPortProtocol()
     port.opened(0)
     port.start(0x31)
@@ -113,7 +113,7 @@ describe('plain port', () => {
     expect(brief(port.read(fromHex('31'), 0).events)).toEqual(['started 31'])
   })
 
-  it('reports the winner once it continues', () => {
+  it('reports the winner after the winner’s next symbol', () => {
     const port = createPlainPortProtocol()
     port.start(0x31)
     port.read(fromHex('aa'), 0)
@@ -121,13 +121,13 @@ describe('plain port', () => {
     expect(brief(port.read(fromHex('08'), 0).events)).toEqual(['failed 10', '8'])
   })
 
-  it('does not answer a SYN that something has already followed', () => {
+  it('does not start arbitration on a SYN that other symbols already followed', () => {
     const port = createPlainPortProtocol()
     port.start(0x31)
     expect(toHex(port.read(fromHex('aa 10'), 0).bytes)).toBe('')
   })
 
-  it('forgets a START that is taken back', () => {
+  it('drops a START that was cancelled', () => {
     const port = createPlainPortProtocol()
     port.start(0x31)
     port.cancelStart()
@@ -135,11 +135,11 @@ describe('plain port', () => {
   })
 })
 
-describe('any port', () => {
+describe('a port protocol', () => {
   it.each([
     ['enhanced', createEnhancedPortProtocol, 'c6aa'],
     ['plain', createPlainPortProtocol, 'aa'],
-  ])('%s never throws on any bytes and hears the next SYN', (_, open, syn) => {
+  ])('(%s) never throws on any bytes, and reads the next SYN', (_, open, syn) => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }), (chunks) => {
         const port = open()

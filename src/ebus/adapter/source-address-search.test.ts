@@ -27,8 +27,8 @@ function listening(): SourceAddressSearch {
   return selection
 }
 
-describe('source selection', () => {
-  it('listens for its time, counted from the first signal, before it asks', () => {
+describe('source address search', () => {
+  it('listens for its time, counted from the first signal, before it probes', () => {
     const selection = newSourceAddressSearch('auto', 5_000)
     expect(nextSourceProbe(selection, 60_000)).toBeUndefined()
     noteBusSignal(selection, 60_000)
@@ -36,25 +36,25 @@ describe('source selection', () => {
     expect(nextSourceProbe(selection, 65_000)).toBe(0xff)
   })
 
-  it('asks at the target face of the candidate, with the candidate as source', () => {
+  it('probes the target address of the candidate, with the candidate as source', () => {
     expect(createProbeTelegram(0xff)).toMatchObject({ source: 0xff, target: 0x04, primary: 0x07, secondary: 0x04 })
   })
 
-  it('passes over addresses that speak, and those whose target face is spoken to', () => {
+  it('skips addresses that send telegrams or whose target address receives some', () => {
     const selection = listening()
     noteForeignTelegram(selection, telegram(0xff), 100)
     noteForeignTelegram(selection, telegram(0x10, 0x84), 200)
     expect(nextSourceProbe(selection, 5_000)).toBe(0x3f)
   })
 
-  it('admits an address without an answer', () => {
+  it('admits an address whose probe is not answered', () => {
     const selection = listening()
     nextSourceProbe(selection, 5_000)
     expect(handleProbeVerdict(selection, 'free', 5_100)).toBeUndefined()
     expect(selection).toMatchObject({ state: 'admitted', address: 0xff })
   })
 
-  it('probes the next address after an answer, and gives up when none is left', () => {
+  it('probes the next address after an answer, and gives up after the last one', () => {
     const selection = listening()
     const asked = [nextSourceProbe(selection, 5_000)]
     while (asked.at(-1) !== undefined) asked.push(handleProbeVerdict(selection, 'taken', 5_100))
@@ -71,14 +71,14 @@ describe('source selection', () => {
     expect(nextSourceProbe(selection, 70_100)).toBe(0xff)
   })
 
-  it('listens again after a probe without a result', () => {
+  it('listens again after a probe with an unclear result', () => {
     const selection = listening()
     nextSourceProbe(selection, 5_000)
     handleProbeVerdict(selection, 'unclear', 6_000)
     expect(selection).toMatchObject({ state: 'listening', untilMs: 11_000 })
   })
 
-  it('starts over when the signal goes before it has an address, and keeps one it has', () => {
+  it('restarts when the signal is lost before it has an address, and keeps an admitted one', () => {
     const selection = listening()
     noteBusSilence(selection)
     expect(nextSourceProbe(selection, 60_000)).toBeUndefined()
@@ -106,7 +106,7 @@ describe('source selection', () => {
     expect(selection.state).toBe('admitted')
   })
 
-  it('refuses an address that cannot speak first', () => {
+  it('refuses an address that is not an initiator address', () => {
     expect(() => newSourceAddressSearch(0x15, 5_000)).toThrow(RangeError)
   })
 })

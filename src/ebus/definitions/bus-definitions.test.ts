@@ -79,7 +79,7 @@ function exchange(text: string): TelegramExchange {
 }
 
 describe('bus definitions', () => {
-  it('take a brand’s file for a device that it names, where the manufacturer’s own is for any device', () => {
+  it('load the file of a device id before the manufacturer’s general file', () => {
     // ochsner/15.22102.csv of the official tree: no manufacturer's code leads there, the controllers are TEM's (10).
     const definitions = definitionsOf({
       'tem/15.csv': `${HEADER}*r,\nr,15,,Any,,,,0621,6688,value,,UCH,,,\n`,
@@ -92,7 +92,7 @@ describe('bus definitions', () => {
     expect(definitions.files).toEqual(['ochsner/15.22102.csv', 'tem/15.csv'])
   })
 
-  it('know broadcasts before any device is known', () => {
+  it('decode broadcasts before any device is identified', () => {
     const definitions = definitionsOf(FILES)
     expect(definitions.decode(exchange('10 fe b5 16 01 80 07'))).toEqual({
       name: 'broadcast.Outside',
@@ -102,7 +102,7 @@ describe('bus definitions', () => {
     expect(definitions.decode(exchange('31 08 b5 09 0d 18 00 / 58 01'))).toBeUndefined()
   })
 
-  it('read the file of an identified device', () => {
+  it('load the file of an identified device', () => {
     const definitions = definitionsOf(FILES)
     definitions.identify(0x08, BAI)
     expect(definitions.files).toEqual(['broadcast.csv', 'vaillant/scan.csv', 'vaillant/08.bai.csv'])
@@ -114,7 +114,7 @@ describe('bus definitions', () => {
     expect(definitions.devices()).toEqual([{ address: 8, deviceId: 'BAI00', file: 'vaillant/08.bai.csv' }])
   })
 
-  it('evaluate conditions on the identification', () => {
+  it('evaluate conditions on the identification of the device', () => {
     const newer = definitionsOf(FILES)
     newer.identify(0x08, BAI)
     expect(newer.named('bai', 'onlynew', 'read')?.name).toBe('OnlyNew')
@@ -123,7 +123,7 @@ describe('bus definitions', () => {
     expect(older.named('bai', 'onlynew', 'read')).toBeUndefined()
   })
 
-  it('ask for what a load depends on, and load when the answer is there', () => {
+  it('ask for the message that a conditional load depends on, and load when it is answered', () => {
     const definitions = definitionsOf(FILES)
     definitions.identify(0x08, BAI)
     const awaited = definitions.nextAwaited(0)
@@ -137,7 +137,7 @@ describe('bus definitions', () => {
     expect(definitions.named('bai', 'Special', 'read')?.source).toBe('vaillant/bai.known.inc')
   })
 
-  it('take the load without a condition only when no other applies', () => {
+  it('use the unconditional load only when no conditional one applies', () => {
     const definitions = definitionsOf(FILES)
     definitions.identify(0x08, BAI)
     expect(definitions.files).not.toContain('vaillant/bai.other.inc')
@@ -148,7 +148,7 @@ describe('bus definitions', () => {
     expect(definitions.files).not.toContain('vaillant/bai.known.inc')
   })
 
-  it('load another file only when a device refused the deciding message, or was silent for a minute', () => {
+  it('use the fallback load only when the device refused the deciding message or was silent for a minute', () => {
     const loadsOther = (failures: readonly (readonly [MessageReadFailure, number])[]): boolean => {
       const definitions = definitionsOf(FILES)
       definitions.identify(0x08, BAI)
@@ -171,7 +171,7 @@ describe('bus definitions', () => {
     expect(loadsOther(each('bus', 0, 1, 2, 61))).toBe(true)
   })
 
-  it('ask a silent device again after ten seconds, and begin anew when it answered', () => {
+  it('ask a silent device again after ten seconds, and reset the count when it answers', () => {
     const definitions = definitionsOf(FILES)
     definitions.identify(0x08, BAI)
     const awaited = definitions.nextAwaited(0)
@@ -184,7 +184,7 @@ describe('bus definitions', () => {
     expect(definitions.files).toContain('vaillant/bai.known.inc')
   })
 
-  it('join no parts of a chain that came more than fifteen seconds for each of them apart', () => {
+  it('do not join the parts of a chained message that are more than 15 s per part apart', () => {
     const definitions = definitionsOf(FILES)
     definitions.identify(0x08, BAI)
     // ebusd 26.1, message.cpp: 15 seconds per part.
@@ -195,7 +195,7 @@ describe('bus definitions', () => {
     expect(definitions.files).toContain('vaillant/bai.known.inc')
   })
 
-  it('lose only the lines after an invalid one, and report its place', () => {
+  it('drop only the lines behind an invalid one, and report its file and line', () => {
     const definitions = definitionsOf(FILES)
     definitions.identify(0x08, { ...BAI, manufacturerCode: 0x19, manufacturer: 'Wolf', deviceId: 'XY' })
     expect(definitions.named('hc', 'Boiler', 'read')).toBeDefined()
@@ -214,7 +214,7 @@ describe('bus definitions', () => {
   })
 })
 
-describe('scan selection', () => {
+describe('selection of definition files', () => {
   const files = ['v/15.350.csv', 'v/15.350.HW7102.csv', 'v/15.3.csv', 'v/15.csv', 'v/08.bai.csv', 'v/15..any.csv']
   it.each([
     ['BAI00', '9602', 0x08, 'v/08.bai.csv'],
@@ -228,8 +228,8 @@ describe('scan selection', () => {
   })
 })
 
-describe('definition poll', () => {
-  it('asks a message of priority 1 nine times as often as one of priority 9', () => {
+describe('definition poll selector', () => {
+  it('polls a message of priority 1 nine times as often as one of priority 9', () => {
     const definitions = definitionsOf({
       'general.csv': `${HEADER}r1,c,,Often,,,08,b509,01,v,,UCH\nr9,c,,Seldom,,,08,b509,02,v,,UCH\n`,
     })
@@ -256,7 +256,7 @@ describe('definition download', () => {
   }
   const url = 'https://example.org/en'
 
-  it('takes what the index names and what its files load, and nothing else', async () => {
+  it('stores the files that the index names and those that they load, and nothing else', async () => {
     const folder = join(emptyFolder(), 'kept')
     const pin = await downloadDefinitions({ url, folder, now: () => 0, fetch: fetchPage })
     expect(pin.ok ? Object.keys(pin.value.files) : pin.fault).toEqual([
@@ -269,7 +269,7 @@ describe('definition download', () => {
     expect(readFileSync(join(folder, 'vaillant/08.bai.csv'), 'utf8')).toBe(FILES['vaillant/08.bai.csv'])
   })
 
-  it('notices a file that was changed after the download', async () => {
+  it('detects a file that was changed after the download', async () => {
     const folder = join(emptyFolder(), 'kept')
     expect(loadVerifiedDefinitionPin(folder, url)).toEqual({ ok: false, fault: { kind: 'absent' } })
     await downloadDefinitions({ url, folder, now: () => 0, fetch: fetchPage })

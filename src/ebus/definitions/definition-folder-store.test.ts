@@ -15,7 +15,7 @@ afterEach(() => {
 })
 
 describe('definition folder', () => {
-  it('lists regular files only, and follows no link to a folder around it', () => {
+  it('lists regular files only, and ignores links that form a cycle', () => {
     mkdirSync(join(root, 'vaillant/old.csv'), { recursive: true })
     writeFileSync(join(root, 'broadcast.csv'), LINE)
     writeFileSync(join(root, 'vaillant/08.oven.csv'), LINE)
@@ -37,7 +37,7 @@ describe('definition folder', () => {
     expect(new DefinitionFolder('/nowhere/at/all', 'en').files()).toEqual([])
   })
 
-  it('reads nothing outside, and nothing that is not a file', () => {
+  it('does not read paths outside of it, directories or devices', () => {
     mkdirSync(join(root, 'x.csv'))
     const folder = new DefinitionFolder(root, 'en')
     expect(['x.csv', '../x', '/etc/hostname', '/dev/zero'].map((path) => folder.readText(path))).toEqual([

@@ -30,8 +30,8 @@ const cases = readFileSync(vectors, 'utf8')
   .split('\n')
   .map((line) => JSON.parse(line) as VectorCase)
 
-describe('definitions', () => {
-  it('have vectors for every data type', () => {
+describe('message definitions', () => {
+  it('have test vectors for every data type', () => {
     const shown = new Set(cases.map(({ id }) => id.replace(/^type (STR|HEX|NTS):3$/, 'type $1')))
     expect(listDataTypeNames().filter((name) => !shown.has(`type ${name}`))).toEqual([])
   })
@@ -77,7 +77,7 @@ describe('definitions', () => {
     const ask = (row: Readonly<Record<string, unknown>>): unknown =>
       JSON.parse(rows.answer(JSON.stringify({ file: '08.oven.csv', circuit: 'oven', ...row }), 'encode'))
 
-    it('reads a float that is not a number as null and keeps the other fields', () => {
+    it('decode a NaN float as null and keep the other fields', () => {
       const telegram = { kind: 'decode', master_hex: '3108b509020d10', slave_hex: '05ffffffff07' }
       expect(ask({ name: 'Yield', type: 'r', ...telegram })).toMatchObject({
         text: '-;7',
@@ -85,31 +85,31 @@ describe('definitions', () => {
       })
     })
 
-    it('refuses a number that does not fit instead of sending another one', () => {
+    it('refuse to encode a number out of range', () => {
       for (const values of ['-2', '99999999999'])
         expect(ask({ name: 'Counter', type: 'w', values })).toMatchObject({
           error: 'ERR: argument value out of valid range',
         })
     })
 
-    it('takes a leading zero for a digit', () => {
+    it('accept a PIN with a leading zero as decimal', () => {
       expect(ask({ name: 'Code', type: 'w', values: '0057' })).toMatchObject({ master_hex: '3108b509040e120057' })
       expect(ask({ name: 'Code', type: 'w', values: '0089' })).toMatchObject({ master_hex: '3108b509040e120089' })
     })
 
-    it('cuts the value of a chained write into its parts', () => {
+    it('split the value of a chained write into its parts', () => {
       expect(ask({ name: 'Text', type: 'w', values: 'abcdefg' })).toMatchObject({
         master_hex: ['3108b509070e306162636465', '3108b509050e31666720'],
       })
     })
 
-    it('writes a time whose minute is 24', () => {
+    it('encode a time whose minute is 24', () => {
       expect(ask({ name: 'Clock', type: 'w', values: '12:24:30' })).toMatchObject({
         master_hex: '3108b509050e13302412',
       })
     })
 
-    it('verifies a constant that is not a number in JSON, too', () => {
+    it('verify a constant that is not a number in JSON, too', () => {
       const telegram = { kind: 'decode', master_hex: '3108b509020d14', slave_hex: '03010214' }
       expect(ask({ name: 'Date', type: 'r', ...telegram })).toMatchObject({ decoded: { value: '01.02.2020' } })
     })
@@ -135,11 +135,11 @@ describe('data types against a real ebusd', () => {
   }
   const telegrams = new TelegramJsonRowCodec(source, 'en')
 
-  it('are all there', () => {
+  it('have 1,933 recorded rows', () => {
     expect(rows).toHaveLength(1_933)
   })
 
-  it('decode to what ebusd prints', () => {
+  it('decode to the text that ebusd prints', () => {
     const read = ([spec, bytes]: Row): unknown => {
       const told = { file: '08.oven.csv', circuit: 'oven', name: messageOf(spec).name, type: 'r' }
       const slave = `${(bytes.length / 2).toString(16).padStart(2, '0')}${bytes}`
@@ -158,7 +158,7 @@ describe('data types against a real ebusd', () => {
     )
   })
 
-  it('encode to what ebusd encodes', () => {
+  it('encode to the bytes that ebusd encodes', () => {
     // A leading zero is decimal here, and a date with a stray `-.` in front is none; `done` and `empty` are no texts.
     const tried = rows.filter(
       ([spec, , text, encoded]) =>

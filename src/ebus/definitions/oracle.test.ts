@@ -85,7 +85,7 @@ class Departures {
   }
 }
 
-describe.skipIf(!isHere)('definitions and the oracle', () => {
+describe.skipIf(!isHere)('definitions compared with recorded ebusd results', () => {
   it('parse every message of every file as ebusd does', () => {
     const folder = new DefinitionFolder(FOLDER, 'en')
     const ours = new Map<string, unknown>()
@@ -104,7 +104,7 @@ describe.skipIf(!isHere)('definitions and the oracle', () => {
     expect(ours.size).toBe(parsed.length)
   })
 
-  it('load what a running ebusd loads', () => {
+  it('load the files that a running ebusd loads', () => {
     const folder = new DefinitionFolder(FOLDER, 'en')
     const rows = rowsOf('live-load.jsonl') as readonly {
       readonly file: string
@@ -159,7 +159,7 @@ describe.skipIf(!isHere)('definitions and the oracle', () => {
     expect(departures.counts).toEqual({ [LEADING_ZERO]: 1, [BACKSLASH]: 2, [QUOTED_CONSTANT]: 14 })
   })
 
-  it('decode public captures like a real ebusd', () => {
+  it('decode public captures as ebusd does', () => {
     const folder = new DefinitionFolder(`${FOLDER}/en`, 'en')
     const messages = folder.files().flatMap((file) => {
       const set = new DefinitionSet({ source: folder, mode: 'all', language: 'en' })

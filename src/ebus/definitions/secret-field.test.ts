@@ -5,7 +5,7 @@ import { isSecretField } from './secret-field.ts'
 const hides = (message: string, field = 'value'): boolean => isSecretField({ name: message }, { name: field })
 
 describe('secret fields', () => {
-  it('are codes and telephone numbers, in any of the files’ spellings', () => {
+  it('include codes, passwords and telephone numbers in every spelling of the files', () => {
     const secrets = [
       'PhoneNumber1',
       'PppPhoneNumber2',
@@ -23,7 +23,7 @@ describe('secret fields', () => {
     expect(hides('Access', 'pin')).toBe(true)
   })
 
-  it('are not what only sounds like one', () => {
+  it('do not include fields with similar names', () => {
     const plain = [
       'StatRTOSErrorcode',
       'RunDataStatuscode',

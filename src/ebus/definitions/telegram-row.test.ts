@@ -17,14 +17,17 @@ const encode = (row: Readonly<Record<string, unknown>>): unknown =>
     rows.answer(JSON.stringify({ file: '08.oven.csv', circuit: 'oven', name: 'Temp', type: 'w', ...row }), 'encode'),
   )
 
-describe('telegram rows', () => {
+describe('telegram rows as JSON lines', () => {
   it('may begin with a byte order mark', () => {
     expect(decode('\ufeff{"master_hex":"3108b509020d01","slave_hex":"029001"}')).toMatchObject({ text: '25.00' })
   })
 
-  it.each(['{', '[]', 'null', '"x"', '12', '{"a"'])('that are no objects are told so: %s', (line) => {
-    expect(decode(line)).toEqual({ error: 'not a JSON object' })
-  })
+  it.each(['{', '[]', 'null', '"x"', '12', '{"a"'])(
+    'that are not JSON objects are answered with an error: %s',
+    (line) => {
+      expect(decode(line)).toEqual({ error: 'not a JSON object' })
+    },
+  )
 
   it.each([
     '{}',
@@ -35,26 +38,26 @@ describe('telegram rows', () => {
     '{"master_hex":"3108b509020d01","slave_hex":"02900"}',
     '{"master_hex":["3108b509020d01",5]}',
     '{"master_hex":[]}',
-  ])('are not decoded by halves: %s', (line) => {
+  ])('with an invalid master_hex or slave_hex are refused: %s', (line) => {
     expect(decode(line)).toMatchObject({ error: expect.stringMatching(/^master_hex must be/) as unknown })
     expect(decode(line)).not.toHaveProperty('decoded')
   })
 
-  it('that nest too deeply to be written back are told so', () => {
+  it('that nest too deeply are answered with an error', () => {
     const nested = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
     expect(decode(`{"master_hex":"3108b509020d01","slave_hex":"029001","a":${nested}}`)).toMatchObject({
       error: expect.any(String) as unknown,
     })
   })
 
-  it('take a number for its text and refuse any other value', () => {
+  it('accept a number as values, and refuse other types', () => {
     expect(encode({ values: '25' })).toMatchObject({ master_hex: '3108b509040e019001' })
     expect(encode({ values: 25 })).toMatchObject({ master_hex: '3108b509040e019001' })
     for (const values of [null, true, ['25'], { v: 25 }])
       expect(encode({ values })).toMatchObject({ error: 'values must be a text, with ; between several' })
   })
 
-  it('refuse a target that is no address', () => {
+  it('refuse a destination that is not two hexadecimal digits', () => {
     expect(encode({ circuit: 'any', values: '5', dst: '15' })).toMatchObject({ master_hex: '3115b509030e0205' })
     for (const dst of ['8', 'xx', 8, null])
       expect(encode({ circuit: 'any', values: '5', dst })).toMatchObject({

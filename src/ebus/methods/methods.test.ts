@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { findDeviceMethod, listBuiltInMethodPlanes } from './method-plane.ts'
 
-describe('methods', () => {
+describe('eBUS methods', () => {
   const identity = (deviceId: string, hardware = '1704') =>
     ({ manufacturerCode: 0xb5, manufacturer: 'Vaillant', deviceId, software: '0507', hardware }) as const
 
-  it('offers timers where the product has them and energy where the hardware counts it', () => {
+  it('offer timers where the product has them, and energy where the hardware counts it', () => {
     expect(listBuiltInMethodPlanes(identity('BASV2')).map(({ name }) => name)).toEqual([
       'dhw',
       'heating',
@@ -66,7 +66,7 @@ describe('methods', () => {
       },
       'a6ff02030102051e1800ffff',
     ],
-  ])('%s %s %j is %s on the wire', (plane, name, params, bytes) => {
+  ])('%s %s %j is encoded as %s', (plane, name, params, bytes) => {
     expect(toHex(prepared(plane, name, params).data)).toBe(bytes)
   })
 
@@ -88,14 +88,14 @@ describe('methods', () => {
       { group: 0, instance: 0, addr: 1, opcode: 3 },
       'params.opcode: Invalid option: expected one of 2|6',
     ],
-  ])('%s %j says what is wanted: %s', (name, params, sentence) => {
+  ])('%s %j is refused with: %s', (name, params, sentence) => {
     const made = findDeviceMethod('system', name)?.prepare(params)
     expect(made?.ok === false && made.fault.map(({ path, message }) => `${path.join('.')}: ${message}`)).toEqual([
       sentence,
     ])
   })
 
-  it('tells what a resident may change from what needs a person', () => {
+  it('classify register writes that residents may do as writes, others as sensitive', () => {
     const effect = (addr: number, data: string, group = 3): unknown =>
       prepared('system', 'set_ext_register', { group, instance: 0, addr, data }).effect
     expect(effect(0x22, '0000a841')).toBe('writes')
@@ -106,7 +106,7 @@ describe('methods', () => {
     expect(prepared('system', 'set_register', { addr: '0e04', data: 'b004' }).effect).toBe('sensitive')
   })
 
-  it('refuses bytes behind or short of a value whose limits it looks at', () => {
+  it('refuse data that is longer or shorter than a register with limits', () => {
     const effect = (group: number, addr: number, data: string): unknown => {
       const made = findDeviceMethod('system', 'set_ext_register')?.prepare({ group, instance: 0, addr, data })
       return made?.ok === true ? made.value.effect : made?.fault.map(({ path }) => path.join('.'))
@@ -125,7 +125,7 @@ describe('methods', () => {
     expect(effect(0, 0x07, '010000')).toEqual(refused)
   })
 
-  it('refuses values beyond what the register takes, and parameters that are none', () => {
+  it('refuse values out of the register’s range, and invalid parameters', () => {
     const refused = (name: string, params: object): unknown =>
       findDeviceMethod('system', name)?.prepare(params as never).ok
     expect(refused('set_ext_register', { group: 3, instance: 0, addr: 0x22, data: '00000842' })).toBe(false)
@@ -137,7 +137,7 @@ describe('methods', () => {
     expect(refused('read_timer', { sel1: 3, sel2: 0, sel3: 2, weekday: 7 })).toBe(false)
   })
 
-  it('takes a number in the place of bytes where it knows how the register writes one', () => {
+  it('accept a number instead of bytes where the encoding of the register is known', () => {
     const sent = (group: number, addr: number, params: object): unknown => {
       const made = findDeviceMethod('system', 'set_ext_register')?.prepare({ group, instance: 0, addr, ...params })
       return made?.ok === true
@@ -155,7 +155,7 @@ describe('methods', () => {
     for (const addr of [0x16, 0x99]) expect(sent(3, addr, { value: 1 })).toEqual(['params.value'])
   })
 
-  it('lists its parameters with name, type and range', () => {
+  it('describe their parameters with name, type and range', () => {
     expect(findDeviceMethod('system', 'set_ext_register')?.paramsSchema()).toMatchObject({
       type: 'object',
       required: ['group', 'instance', 'addr'],
@@ -178,13 +178,13 @@ describe('methods', () => {
     [225, '00 00 00 17 00 e1 00', false],
     [65_535, '00 00 00 18 00 d2 00', true],
     [225, '03', false],
-  ])('a slot told %i tenths and read back as %s is confirmed: %s', (temperature, answer, confirmed) => {
+  ])('confirm a slot written with %i tenths of a degree and read back as %s: %s', (temperature, answer, confirmed) => {
     const times = { start_hour: 0, start_minute: 0, end_hour: 24, end_minute: 0 }
     const write = { zone: 0, hc: 0, weekday: 0, slot: 0, slot_count: 1, ...times, temperature }
     expect(prepared('timer', 'write_timer', write).confirm?.holds(fromHex(answer))).toBe(confirmed)
   })
 
-  it('gives no value where the device gave none', () => {
+  it('return null for a value that the device did not send', () => {
     const read = prepared('system', 'get_ext_register', { group: 3, instance: 0, addr: 0x22 })
     expect(read.decode(fromHex('0303 2200 0000a841'))).toMatchObject({
       prefix: { value: '03032200' },
@@ -202,14 +202,14 @@ describe('methods', () => {
     })
   })
 
-  it('reads the numbers of errors, without inventing texts', () => {
+  it('return error numbers without texts', () => {
     const read = prepared('system', 'get_errors', {})
     expect(read.decode(fromHex('1901 2800 ffff ffff ffff'))).toMatchObject({ codes: { value: [281, 40], valid: true } })
     expect(read.decode(fromHex('ffff ffff ffff ffff ffff'))).toMatchObject({ codes: { value: [], valid: true } })
     expect(read.decode(fromHex('1901'))).toMatchObject({ codes: { value: null, valid: false } })
   })
 
-  it('reads the time from both forms of the answer', () => {
+  it('read the time from both forms of the answer', () => {
     const read = prepared('system', 'get_operational_data', { op: 0 })
     expect(read.decode(fromHex('0354091806100321f00d'))).toMatchObject({
       dcfstate: { value: 3 },

@@ -60,8 +60,8 @@ const nobodyKnows = (): undefined => undefined
 const BROADCAST = '10 fe 0700 8003 00 12 12 05 01 01 26'
 const READ = '10 15 b524 020003000f00 / 01030f0000009841'
 
-describe('observatory', () => {
-  it('keeps each telegram once, with lengths as they are counted on the wire', () => {
+describe('bus observer', () => {
+  it('stores each telegram once, with lengths as counted on the wire', () => {
     const events = [heard(BROADCAST, 0), heard(READ, 50), heard('31 08 0704 / b5424149303006039602', 90, true)]
     expect(toBusMessagesJson(observatory(events), nobodyKnows)).toEqual([
       {
@@ -84,7 +84,7 @@ describe('observatory', () => {
     ])
   })
 
-  it('says what became of telegrams that did not end well', () => {
+  it('reports the outcome of telegrams that failed', () => {
     const events: BusEvent[] = [
       broken('nak', 0),
       broken('response-crc', 1),
@@ -107,14 +107,14 @@ describe('observatory', () => {
     [{ kind: 'adapter-reset' }, 'transport_reset'],
     [{ kind: 'decode-fault', detail: 'odd byte' }, 'decode_fault'],
     [{ kind: 'signal', present: false }, 'no_progress'],
-  ] as const)('takes the reason of a silence from what follows it: %j', (happening, outcome) => {
+  ] as const)('derives the outcome of an interrupted telegram from the next event: %j', (happening, outcome) => {
     const observed = observatory([broken('silence', 0), { ...happening, atMs: START + 1 }])
     expect(toBusMessagesJson(observed, nobodyKnows)).toEqual([
       expect.objectContaining({ frame_type: 'abandoned_partial', outcome }),
     ])
   })
 
-  it('recognises a telegram to its own address', () => {
+  it('recognises a telegram addressed to it', () => {
     expect(
       toBusMessagesJson(observatory([heard('10 36 0704 / b5424149303006039602', 0)]), nobodyKnows)[0],
     ).toMatchObject({
@@ -122,7 +122,7 @@ describe('observatory', () => {
     })
   })
 
-  it('counts what others say towards its warm-up, and nothing of its own', () => {
+  it('counts only foreign telegrams towards its warm-up', () => {
     const own = Array.from({ length: 30 }, (_, index) => heard('31 08 0704 / b5424149303006039602', index + 1, true))
     const alone = observatory([{ kind: 'connected', atMs: START }, ...own])
     expect(alone.warmUp.session?.completed).toBe(0)
@@ -132,7 +132,7 @@ describe('observatory', () => {
     expect(company.warmUp.state).toBe('available')
   })
 
-  it('keeps retained figures through an outage, and does not call them available', () => {
+  it('keeps retained figures through an outage, and reports them as unavailable', () => {
     const others = Array.from({ length: 20 }, (_, index) => heard(BROADCAST, 2_000 * index))
     const observed = observatory([{ kind: 'connected', atMs: START }, ...others])
     expect(toPeriodicityJson(observed)).toEqual([
@@ -161,7 +161,7 @@ describe('observatory', () => {
     ])
   })
 
-  it('reports senders, errors and incidents', () => {
+  it('reports senders, errors and incidents in the bus summary', () => {
     const observed = observatory([{ kind: 'connected', atMs: START }, heard(READ, 10), broken('nak', 20)])
     observed.noteSendFault({ kind: 'arbitration-lost', winner: 0, attempts: 3 }, 0x15, START + 30)
     const summary = toBusSummaryJson(observed, {}, { atMs: START + 40, symbols: 0 })
@@ -184,7 +184,7 @@ describe('observatory', () => {
     expect(summary).not.toHaveProperty('symbols')
   })
 
-  it('measures symbols and busy time of one connection, and forgets both with it', () => {
+  it('measures symbols and busy time per connection, and resets both on disconnection', () => {
     const observed = observatory([{ kind: 'connected', atMs: START }])
     for (let second = 0; second <= 30; second++) {
       observed.hear(heard(READ, second * 1_000), at(second * 1_000))
@@ -202,7 +202,7 @@ describe('observatory', () => {
     expect(summary(31_000)).not.toHaveProperty('busy')
   })
 
-  it('makes neither a rate of symbols nor a share of the time of what comes through ebusd', () => {
+  it('reports neither symbol rate nor busy time for a bus behind ebusd', () => {
     const observed = observatory()
     const through = { symbols: 0, passive: 'telegrams' } as const
     observed.hear({ kind: 'connected', atMs: START }, at(0, through))
@@ -215,7 +215,7 @@ describe('observatory', () => {
     expect(summary).not.toHaveProperty('busy')
   })
 
-  it('reports that nothing is heard as soon as the signal is gone', () => {
+  it('is unavailable as soon as the signal is lost', () => {
     const observed = observatory([{ kind: 'connected', atMs: START }])
     for (let second = 0; second <= 31; second++) {
       observed.hear(heard(READ, second * 1_000), at(second * 1_000))
@@ -226,7 +226,7 @@ describe('observatory', () => {
     expect(observed.warmUp).toMatchObject({ state: 'unavailable', reason: 'socket_loss' })
   })
 
-  it('folds frame series beyond its budget together instead of growing', () => {
+  it('counts frame series beyond its budget together', () => {
     const observed = observatory()
     const sources = [0x00, 0x10, 0x30, 0x70, 0xf0]
     for (const source of sources)
@@ -251,7 +251,7 @@ describe('observatory', () => {
   })
 })
 
-describe('status', () => {
+describe('bus status', () => {
   const parts = (observed: BusObserver, nowMs: number, transport: 'enh' | 'ebusd-tcp' = 'enh') => ({
     observatory: observed,
     bus: { transport, connected: true, passive: transport === 'enh' ? 'symbols' : 'telegrams' } as const,
@@ -266,7 +266,7 @@ describe('status', () => {
     nowMs,
   })
 
-  it('leaves out what is not known instead of showing zero', () => {
+  it('omits unknown values instead of showing zero', () => {
     const status = toBusStatusJson(parts(observatory(), 10))
     expect(status).not.toHaveProperty('last_updated_at')
     expect(status['warmup']).toEqual({
@@ -289,7 +289,7 @@ describe('status', () => {
     })
   })
 
-  it('claims no timing where the transport has none', () => {
+  it('reports timing as unavailable where the transport has none', () => {
     const qualities = (transport: 'enh' | 'ebusd-tcp') =>
       toBusStatusJson(parts(observatory(), 10, transport))['timing_quality']
     expect(qualities('enh')).toEqual({
@@ -306,7 +306,7 @@ describe('status', () => {
     })
   })
 
-  it('reports that passive listening was withdrawn', () => {
+  it('reports that passive observation is withdrawn', () => {
     const status = toBusStatusJson(parts(observatory([{ kind: 'connected', atMs: START }], false), 10))
     expect(status['capability']).toMatchObject({
       passive_supported: false,
@@ -317,7 +317,7 @@ describe('status', () => {
     expect(status['degraded']).toEqual({ active: true, reasons: ['capability_withdrawn', 'dedup_degraded'] })
   })
 
-  it('is degraded after a hole in the stream until five good seconds and ten telegrams have passed', () => {
+  it('is degraded after a gap in the stream until five seconds and ten telegrams have passed', () => {
     const observed = observatory([{ kind: 'connected', atMs: START }])
     for (let index = 0; index < 9; index++) observed.hear(heard(BROADCAST, 100 * index), at(100 * index))
     observed.hear(heard(BROADCAST, 4_900), at(4_900))
@@ -329,14 +329,14 @@ describe('status', () => {
   })
 })
 
-describe('dedup', () => {
+describe('observation deduplicator', () => {
   const OWN = '31 15 b524 020003000f00 / 01030f0000009841'
 
-  it('knows others by their address, at once', () => {
+  it('recognises foreign telegrams by their source address at once', () => {
     expect(new ObservationDeduplicator(0).hear(heard(READ, 0), OURS, 0)).toMatchObject([{ disposition: 'third_party' }])
   })
 
-  it('drops the copy that follows our own telegram', () => {
+  it('drops one copy after our own telegram', () => {
     const dedup = new ObservationDeduplicator(0)
     expect(dedup.hear(heard(OWN, 0, true), OURS, 0)).toMatchObject([{ disposition: 'own' }])
     expect(dedup.hear(heard(OWN, 1), OURS, 900)).toMatchObject([{ disposition: 'duplicate' }])
@@ -345,14 +345,14 @@ describe('dedup', () => {
     expect(dedup.tick(2_160)).toMatchObject([{ disposition: 'third_party' }])
   })
 
-  it('drops the copy that came before our own answer', () => {
+  it('drops a copy that came before our own telegram was reported', () => {
     const dedup = new ObservationDeduplicator(0)
     expect(dedup.hear(heard(OWN, 0), OURS, 0)).toEqual([])
     expect(dedup.hear(heard(OWN, 1, true), OURS, 500)).toMatchObject([{ disposition: 'own' }])
     expect(dedup.tick(5_000)).toEqual([])
   })
 
-  it('forgets what waited when the stream has a hole', () => {
+  it('drops pending telegrams at a gap in the stream', () => {
     const dedup = new ObservationDeduplicator(0)
     dedup.hear(heard(OWN, 0), OURS, 0)
     dedup.discontinue('epoch_reset', 10)

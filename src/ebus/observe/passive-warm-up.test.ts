@@ -39,8 +39,8 @@ const flap = (fromMs: number): Play[] => [
   [fromMs + 4 * SECOND, connected],
 ]
 
-describe('warm-up', () => {
-  it('is unavailable, for want of a connection, before anything happens', () => {
+describe('passive warm-up', () => {
+  it('is unavailable with socket_loss before a connection exists', () => {
     const warmUp = play()
     expect(warmUp).toMatchObject({ state: 'unavailable', reason: 'socket_loss', endpoint: 'unknown' })
     expect(findWarmUpBlocker(warmUp, 0)).toBe('startup_outer_window')
@@ -55,35 +55,35 @@ describe('warm-up', () => {
     expect(later.session).toMatchObject({ completed: 20, required: 20 })
   })
 
-  it('waits for telegrams when the window is over', () => {
+  it('needs 20 telegrams even after its window has passed', () => {
     const warmUp = play([0, connected], ...times(19, SECOND, good), [40 * SECOND, tick])
     expect(warmUp.state).toBe('warming_up')
     expect(findWarmUpBlocker(warmUp, 40 * SECOND)).toBe('completed_transactions')
   })
 
-  it('wants a sign of life first of all', () => {
+  it('needs valid symbols first', () => {
     const warmUp = play([0, connected], [SECOND, bad], [2 * SECOND, tick])
     expect(findWarmUpBlocker(warmUp, 2 * SECOND)).toBe('healthy_symbol_ingress')
   })
 
-  it('takes a hundred symbols with a broken telegram among them for a sign of life', () => {
+  it('counts a hundred symbols as valid ingress although a telegram was broken', () => {
     const warmUp = play([0, connected], [SECOND, bad, 40], [2 * SECOND, tick, 100])
     expect(warmUp.session?.healthy).toBe(true)
     expect(findWarmUpBlocker(warmUp, 2 * SECOND)).toBe('completed_transactions')
   })
 
-  it('is available by the fallback when a quiet bus shows some life within the outer window', () => {
+  it('completes by the fallback on a quiet bus with any telegram within the outer window', () => {
     const warmUp = play([0, connected], [SECOND, good], [5 * MINUTE, tick])
     expect(warmUp).toMatchObject({ state: 'available', completionMode: 'fallback_path' })
   })
 
-  it('times out at the start when nothing at all was heard', () => {
+  it('times out at startup when nothing was heard', () => {
     const warmUp = play([0, connected], [5 * MINUTE, tick])
     expect(warmUp).toMatchObject({ state: 'unavailable', reason: 'startup_timeout' })
     expect(findWarmUpBlocker(warmUp, 5 * MINUTE)).toBeUndefined()
   })
 
-  it('times out at the start when nobody ever connected', () => {
+  it('times out at startup when no connection was made', () => {
     expect(play([5 * MINUTE, tick])).toMatchObject({ state: 'unavailable', reason: 'startup_timeout' })
   })
 
@@ -96,13 +96,13 @@ describe('warm-up', () => {
     })
   })
 
-  it('begins a new session when life shows after a timeout', () => {
+  it('begins a new session when a telegram is heard after a timeout', () => {
     const warmUp = play([0, connected], [5 * MINUTE, tick], [6 * MINUTE, good])
     expect(warmUp).toMatchObject({ state: 'warming_up', reason: undefined })
     expect(warmUp.session).toMatchObject({ completed: 1, startedMs: 6 * MINUTE })
   })
 
-  it('falls back when the connection is lost, and says so', () => {
+  it('is unavailable when the connection is lost, and reports it as temporarily disconnected', () => {
     const warmUp = play([0, connected], ...times(20, SECOND, good), [31 * SECOND, tick], [40 * SECOND, disconnected])
     expect(warmUp).toMatchObject({
       state: 'unavailable',
@@ -112,7 +112,7 @@ describe('warm-up', () => {
     })
   })
 
-  it('settles for five seconds and ten telegrams after the adapter restarted', () => {
+  it('needs five seconds and ten telegrams after the adapter restarted', () => {
     const before: Play[] = [[0, connected], ...times(20, SECOND, good), [31 * SECOND, tick], [40 * SECOND, reset]]
     const settling = play(...before, ...times(10, 41 * SECOND, good))
     expect(settling.state).toBe('warming_up')
@@ -120,7 +120,7 @@ describe('warm-up', () => {
     expect(stepPassiveWarmUp(settling, tick, { nowMs: 45 * SECOND, symbols: 0 }).state).toBe('available')
   })
 
-  it('is unavailable without a signal at once, and warms up when it is back', () => {
+  it('is unavailable at once without a signal, and restarts when the signal is back', () => {
     const heard: Play[] = [[0, connected], ...times(20, SECOND, good), [31 * SECOND, tick]]
     const silent = play(...heard, [40 * SECOND, { kind: 'signal-lost' }])
     expect(silent).toMatchObject({ state: 'unavailable', reason: 'socket_loss', endpoint: 'connected' })
@@ -131,7 +131,7 @@ describe('warm-up', () => {
     expect(back).toMatchObject({ state: 'warming_up', reason: undefined })
   })
 
-  it('treats a dampened path as working if it lasts while telegrams are heard', () => {
+  it('leaves dampening early if the connection lasts while telegrams are heard', () => {
     const before: Play[] = [...flap(MINUTE), ...times(20, MINUTE + 20 * SECOND, good)]
     expect(play(...before)).toMatchObject({ state: 'unavailable', reason: 'flap_dampened' })
     const steady: Play[] = [...before, ...times(10, MINUTE + 35 * SECOND, good)]
@@ -139,7 +139,7 @@ describe('warm-up', () => {
     expect(play(...steady, [MINUTE + 41 * SECOND, tick])).toMatchObject({ state: 'available' })
   })
 
-  it('dampens a path that keeps coming and going', () => {
+  it('is dampened after repeated disconnections', () => {
     const warmUp = play(...flap(MINUTE))
     expect(warmUp).toMatchObject({ state: 'unavailable', reason: 'flap_dampened', endpoint: 'connected' })
     // Telegrams do not open it before it has held for a window.
@@ -148,18 +148,18 @@ describe('warm-up', () => {
     expect(stepPassiveWarmUp(warmUp, disconnected, { nowMs: 2 * MINUTE, symbols: 0 }).reason).toBe('flap_dampened')
   })
 
-  it('tries again when the failures are ten minutes old', () => {
+  it('restarts when the failures are ten minutes old', () => {
     const warmUp = play(...flap(MINUTE), [11 * MINUTE + 500, tick])
     expect(warmUp).toMatchObject({ state: 'warming_up', dampenedUntilMs: undefined })
   })
 
-  it('gives up for half an hour on a path that was dampened three times, and then tries again', () => {
+  it('gives up for half an hour after it was dampened three times, and then restarts', () => {
     const hopeless = play(...flap(0), ...flap(20 * MINUTE), ...flap(40 * MINUTE))
     expect(hopeless).toMatchObject({ state: 'unavailable', reason: 'unsupported_or_misconfigured' })
     expect(stepPassiveWarmUp(hopeless, tick, { nowMs: 75 * MINUTE, symbols: 0 }).state).toBe('warming_up')
   })
 
-  it('forgives every failure once it was available', () => {
+  it('forgets all failures once it is available', () => {
     const warmUp = play(...flap(0).slice(0, -1), [30 * MINUTE, connected], ...times(20, 30 * MINUTE, good), [
       31 * MINUTE,
       tick,
@@ -167,12 +167,12 @@ describe('warm-up', () => {
     expect(warmUp).toMatchObject({ state: 'available', failures: [], dampenedTimes: 0 })
   })
 
-  it('stays withdrawn, whatever is heard, when the owner does not want it', () => {
+  it('stays withdrawn, whatever is heard, when the configuration disables it', () => {
     const warmUp = play([0, { kind: 'withdrawn' }], [1, connected], [2, good], [3, disconnected])
     expect(warmUp).toMatchObject({ state: 'unavailable', reason: 'capability_withdrawn' })
   })
 
-  it('is unsupported where there is nothing to listen to', () => {
+  it('is unsupported on a transport that cannot listen', () => {
     const warmUp = play([0, connected], [1, { kind: 'unsupported' }])
     expect(warmUp).toMatchObject({
       reason: 'unsupported_or_misconfigured',
@@ -185,7 +185,7 @@ describe('warm-up', () => {
     })
   })
 
-  it('gives a reason exactly when it is unavailable, and counts only while it warms up', () => {
+  it('has a reason exactly when unavailable, and a session only while it warms up', () => {
     const input = fc.constantFrom<WarmUpInput>(connected, disconnected, reset, good, bad, tick)
     const step = fc.tuple(input, fc.integer({ min: 0, max: 4 * MINUTE }))
     fc.assert(

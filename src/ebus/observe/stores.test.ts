@@ -35,8 +35,8 @@ function seen(atMs: number, secondary = 0x24, source = 0x10): BusObservation {
   }
 }
 
-describe('ring', () => {
-  it('keeps the newest, oldest of them first', () => {
+describe('ring buffer', () => {
+  it('returns the newest items, oldest first', () => {
     const ring = new RingBuffer<number>(3)
     for (const item of [1, 2, 3, 4, 5]) ring.push(item)
     expect(ring.newest()).toEqual([3, 4, 5])
@@ -44,7 +44,7 @@ describe('ring', () => {
     expect(ring.size).toBe(3)
   })
 
-  it('is the tail of everything that was put in', () => {
+  it('equals the tail of everything that was pushed', () => {
     fc.assert(
       fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 9 }), fc.nat(12), (items, capacity, count) => {
         const ring = new RingBuffer<number>(capacity)
@@ -57,8 +57,8 @@ describe('ring', () => {
   })
 })
 
-describe('periodicity', () => {
-  it('measures the time between two sightings', () => {
+describe('periodicity table', () => {
+  it('measures the intervals between sightings', () => {
     const table = new PeriodicityTable()
     for (const atMs of [0, 30_000, 58_000, 90_000]) table.see(seen(START + atMs), 1)
     expect(table.tuples()).toEqual([
@@ -66,7 +66,7 @@ describe('periodicity', () => {
     ])
   })
 
-  it('says how regular something is now, whatever happened long ago', () => {
+  it('computes median and jitter from recent intervals only', () => {
     const table = new PeriodicityTable()
     const [tuple] = [0, 1].map((second) => (table.see(seen(START + second * 1_000), 1), table.tuples()[0]))
     expect(tuple === undefined ? undefined : computeIntervalStatistics(tuple)).toEqual({ medianMs: 1_000, jitterMs: 0 })
@@ -85,7 +85,7 @@ describe('periodicity', () => {
     expect(settled?.maxMs).toBe(600_000)
   })
 
-  it('counts an outage as no interval', () => {
+  it('counts no interval across a connection loss', () => {
     const table = new PeriodicityTable()
     table.see(seen(START), 1)
     table.see(seen(START + 10_000), 1)
@@ -94,14 +94,14 @@ describe('periodicity', () => {
     expect(table.tuples()[0]).toMatchObject({ samples: 2, maxMs: 10_000 })
   })
 
-  it('ignores a clock that went back', () => {
+  it('ignores a sighting from before the last one', () => {
     const table = new PeriodicityTable()
     table.see(seen(START + 10_000), 1)
     table.see(seen(START), 1)
     expect(table.tuples()[0]).toMatchObject({ samples: 0, lastMs: undefined, lastSeenMs: START + 10_000 })
   })
 
-  it('begins again where the clock was set back', () => {
+  it('starts again after the clock was set back', () => {
     const table = new PeriodicityTable()
     table.see(seen(START + 3_600_000), 1)
     table.see(seen(START), 1)
@@ -109,7 +109,7 @@ describe('periodicity', () => {
     expect(table.tuples()[0]).toMatchObject({ samples: 1, lastMs: 10_000, lastSeenMs: START + 10_000 })
   })
 
-  it('lets the tuple go that was not seen for longest, and counts it', () => {
+  it('evicts the tuple not seen for longest, and counts evictions', () => {
     const table = new PeriodicityTable(2)
     table.see(seen(START, 1), 1)
     table.see(seen(START + 1, 2), 1)
@@ -119,7 +119,7 @@ describe('periodicity', () => {
     expect(table.evictions).toBe(1)
   })
 
-  it('forgets what was not seen for an hour', () => {
+  it('forgets tuples not seen for an hour', () => {
     const table = new PeriodicityTable()
     table.see(seen(START, 1), 1)
     table.see(seen(START + 1_800_000, 2), 1)
@@ -142,8 +142,8 @@ describe('periodicity', () => {
   })
 })
 
-describe('series', () => {
-  it('counts what has no label of its own together', () => {
+describe('bounded counters', () => {
+  it('count labels beyond their limit together as overflow', () => {
     const series = new BoundedCounters(2)
     for (const label of [7, 8, 7, 9, 9, 7]) series.add(label)
     expect(series.top(10)).toEqual([
@@ -154,8 +154,8 @@ describe('series', () => {
   })
 })
 
-describe('busy', () => {
-  it('knows only windows that were listened to from end to end', () => {
+describe('bus load meter', () => {
+  it('reports only windows that were observed completely', () => {
     const busy = new BusLoadMeter()
     expect(busy.ratios(START)).toEqual([])
     busy.begin(START)
@@ -173,7 +173,7 @@ describe('busy', () => {
     ])
   })
 
-  it('says nothing about a time in which nobody listened', () => {
+  it('reports no ratio for a time without observation', () => {
     const busy = new BusLoadMeter()
     busy.begin(START)
     busy.add(START, 500)
@@ -183,7 +183,7 @@ describe('busy', () => {
   })
 })
 
-describe('duration', () => {
+describe('formatDuration', () => {
   it.each([
     [0, '0ms'],
     [250, '250ms'],
@@ -200,8 +200,8 @@ describe('duration', () => {
   })
 })
 
-describe('symbol meter', () => {
-  it('reports no load before its second measurement', () => {
+describe('symbol rate meter', () => {
+  it('reports no rate before its second measurement', () => {
     const meter = new SymbolRateMeter()
     expect(meter.rate()).toBeUndefined()
     meter.look(0, 500)
@@ -210,20 +210,20 @@ describe('symbol meter', () => {
     expect(meter.rate()).toEqual({ perSecond: 24, maxPerSecond: 24, windowMs: 1_000 })
   })
 
-  it('forgets what lies more than ten seconds back, but not the most there was', () => {
+  it('measures the rate over ten seconds, and keeps the maximum', () => {
     const meter = new SymbolRateMeter()
     for (let second = 0; second <= 20; second++) meter.look(second * 1_000, second * 240)
     for (let second = 21; second <= 40; second++) meter.look(second * 1_000, 4_800 + (second - 20) * 24)
     expect(meter.rate()).toEqual({ perSecond: 24, maxPerSecond: 240, windowMs: 10_000 })
   })
 
-  it('measures silence as silence while somebody listens', () => {
+  it('reports a rate of zero for a silent bus', () => {
     const meter = new SymbolRateMeter()
     for (let second = 0; second <= 12; second++) meter.look(second * 1_000, 100)
     expect(meter.rate()?.perSecond).toBe(0)
   })
 
-  it('begins again when the counter or the clock goes back', () => {
+  it('starts again when the counter or the clock goes back', () => {
     const meter = new SymbolRateMeter()
     meter.look(0, 500)
     meter.look(2_000, 600)
@@ -231,15 +231,15 @@ describe('symbol meter', () => {
     expect(meter.rate()).toBeUndefined()
   })
 
-  it('keeps a bounded number of looks however often it looks', () => {
+  it('keeps a bounded number of measurements', () => {
     const meter = new SymbolRateMeter()
     for (let look = 0; look < 100_000; look++) meter.look(look, look)
     expect(meter.rate()?.windowMs ?? 0).toBeLessThanOrEqual(10_000)
   })
 })
 
-describe('specimen book', () => {
-  it('keeps one specimen per question, with its newest answer and how often it came', () => {
+describe('specimen collection', () => {
+  it('keeps one specimen per request, with its newest answer and a count', () => {
     const book = new SpecimenCollection()
     for (const atMs of [0, 10_000, 20_000]) book.see(seen(START + atMs, 0x12))
     book.see(seen(START + 5_000, 0x13))
@@ -249,7 +249,7 @@ describe('specimen book', () => {
     ])
   })
 
-  it('lets the one go that was not seen for longest, and counts families without room', () => {
+  it('evicts the specimen not seen for longest, and counts families beyond its limit', () => {
     const book = new SpecimenCollection()
     const sources = Array.from({ length: SPECIMEN_COLLECTION_LIMITS.perFamily + 1 }, (_, index) => index)
     for (const source of sources) book.see(seen(START + source, 0x12, source))

@@ -4,8 +4,8 @@ import { fromHex, toUtf8 } from '../../core/bytes.ts'
 import { TelegramGrabber } from './telegram-grabber.ts'
 import { parseBusRecording, formatRecordingHeader, formatRecordingLine } from './recording.ts'
 
-describe('recording', () => {
-  it('comes back as it was written', () => {
+describe('bus recording', () => {
+  it('is read as it was written', () => {
     const pieces = [
       { atMs: 0, symbols: fromHex('aa aa aa') },
       { atMs: 41, symbols: fromHex('10 08 b5 11 01 01 89 00') },
@@ -24,7 +24,7 @@ describe('recording', () => {
     })
   })
 
-  it('reads ebusd’s dump as symbols of 2400 Bd', () => {
+  it('reads an ebusd dump as symbols at 2400 Bd', () => {
     const read = parseBusRecording(new Uint8Array(500).fill(0xaa))
     expect(read.ok ? read.value.pieces.map(({ atMs, symbols }) => [Math.round(atMs), symbols.length]) : read).toEqual([
       [0, 240],
@@ -34,8 +34,8 @@ describe('recording', () => {
   })
 })
 
-describe('grab', () => {
-  it('counts what stays the same and marks what changes', () => {
+describe('telegram grabber', () => {
+  it('counts constant bytes and marks those that change', () => {
     const grab = new TelegramGrabber()
     // The first two differ in the answer, the third asks something else.
     for (const [command, response] of [

@@ -15,11 +15,11 @@ function exchange(text: string, response?: Uint8Array): TelegramExchange {
   return { telegram, response, commandRepeats: 0, responseRepeats: 0 }
 }
 
-describe('product', () => {
+describe('heating product', () => {
   const known = (id: string, code = 0xb5): ReturnType<typeof findHeatingProduct> =>
     findHeatingProduct({ manufacturerCode: code, manufacturer: '', deviceId: id, software: '', hardware: '0000' })
 
-  it.each(vectors.products)('$id is what $file makes of it', ({ id, kind, extended, timers }) => {
+  it.each(vectors.products)('$id is recognised as $file describes it', ({ id, kind, extended, timers }) => {
     expect(known(id)).toMatchObject({ kind, extended, timers })
   })
 
@@ -38,13 +38,13 @@ describe('product', () => {
     expect(known(id)).toMatchObject({ kind, timers, registers })
   })
 
-  it('trusts a product id of its own manufacturer only', () => {
+  it('is recognised by its id for its own manufacturer only', () => {
     expect(known('BAI00', 0x19).kind).toBe('other')
   })
 })
 
-describe('device registry', () => {
-  it('treats an address as a candidate first, and as corroborated when it is heard again', () => {
+describe('bus device registry', () => {
+  it('treats an address as a candidate, and as corroborated when it is heard again', () => {
     const registry = new BusDeviceRegistry()
     const heard = exchange('10 fe 0700 00')
     registry.hear(heard, false, 1)
@@ -54,7 +54,7 @@ describe('device registry', () => {
     expect(registry.slot(0x10)).toMatchObject({ state: 'corroborated_pending', lastSeenMs: 3 })
   })
 
-  it('is certain once a device has identified itself', () => {
+  it('confirms the identity of a device once it has answered an identification', () => {
     const registry = new BusDeviceRegistry()
     registry.hear(exchange('31 08 0704', BAI), true, 1)
     expect(registry.slot(0x08)).toMatchObject({ state: 'identity_confirmed', source: 'active_confirmed' })
@@ -64,7 +64,7 @@ describe('device registry', () => {
     expect(registry.slot(0x31)).toBeUndefined()
   })
 
-  it('believes a device that introduces itself to everybody', () => {
+  it('accepts the identification that a device broadcasts', () => {
     const registry = new BusDeviceRegistry()
     registry.hear(exchange(`03 fe 0704 ${toHex(BAI)}`), false, 1)
     expect(registry.find(0x03)).toMatchObject({
@@ -74,7 +74,7 @@ describe('device registry', () => {
     })
   })
 
-  it('joins an initiator and its target face, and faces with one serial number', () => {
+  it('joins an initiator with its target address, and addresses with one serial number', () => {
     const registry = new BusDeviceRegistry()
     registry.hear(exchange('10 fe 0700 00'), false, 1)
     for (const target of ['15', 'ec']) {
@@ -92,19 +92,22 @@ describe('device registry', () => {
     expect(registry.find(0xec)?.address).toBe(0x15)
   })
 
-  it.each(vectors.serial_numbers)('joins faces by a serial number in the pieces of a real device', (vector) => {
-    const registry = new BusDeviceRegistry()
-    for (const target of ['08', '76']) {
-      registry.hear(exchange(`31 ${target} 0704`, fromHex('b5 484d553030 0902 5103')), true, 1)
-      for (const [chunk, piece] of vector.pieces.entries())
-        registry.hear(exchange(`31 ${target} b509 ${(0x24 + chunk).toString(16)}`, fromHex(piece)), true, 1)
-    }
-    expect(registry.devices()).toEqual([
-      expect.objectContaining({ address: 0x08, addresses: [0x08, 0x76], serial: vector.serial }),
-    ])
-  })
+  it.each(vectors.serial_numbers)(
+    'joins addresses by the serial number that a real device sends in parts',
+    (vector) => {
+      const registry = new BusDeviceRegistry()
+      for (const target of ['08', '76']) {
+        registry.hear(exchange(`31 ${target} 0704`, fromHex('b5 484d553030 0902 5103')), true, 1)
+        for (const [chunk, piece] of vector.pieces.entries())
+          registry.hear(exchange(`31 ${target} b509 ${(0x24 + chunk).toString(16)}`, fromHex(piece)), true, 1)
+      }
+      expect(registry.devices()).toEqual([
+        expect.objectContaining({ address: 0x08, addresses: [0x08, 0x76], serial: vector.serial }),
+      ])
+    },
+  )
 
-  it('joins no addresses by a serial number of zeros', () => {
+  it('does not join addresses by a serial number of zeros', () => {
     const registry = new BusDeviceRegistry()
     for (const target of ['52', '53']) {
       registry.hear(exchange(`31 ${target} 0704`, fromHex('b5 56525f3730 0109 2903')), true, 1)
@@ -114,14 +117,14 @@ describe('device registry', () => {
     expect(registry.devices()).toHaveLength(2)
   })
 
-  it('keeps two devices that merely look alike apart', () => {
+  it('keeps two devices with the same identification apart', () => {
     const registry = new BusDeviceRegistry()
     for (const target of ['52', '53'])
       registry.hear(exchange(`31 ${target} 0704`, fromHex('b5 56525f3730 0109 2903')), true, 1)
     expect(registry.devices().map(({ addresses }) => addresses)).toEqual([[0x52], [0x53]])
   })
 
-  it('forgets the serial number of a device that was replaced', () => {
+  it('forgets the serial number when the identification at an address changes', () => {
     const registry = new BusDeviceRegistry()
     registry.hear(exchange('31 15 0704', BASV), true, 1)
     registry.hear(exchange('31 15 b509 24', Uint8Array.of(0, ...toUtf8('21213400'))), true, 1)
@@ -129,7 +132,7 @@ describe('device registry', () => {
     expect(registry.slot(0x15)).toMatchObject({ identity: { deviceId: 'CTLV2' }, serialChunks: [] })
   })
 
-  it('shows addresses that the owner knows of before anybody has heard them', () => {
+  it('lists configured addresses before they are heard', () => {
     const registry = new BusDeviceRegistry()
     registry.seed([0x76])
     expect(registry.devices()).toEqual([expect.objectContaining({ address: 0x76, identity: undefined })])
@@ -138,7 +141,7 @@ describe('device registry', () => {
 })
 
 describe('discovery', () => {
-  it('asks the usual addresses and those that were heard, and never our own', () => {
+  it('probes usual and heard addresses, and never its own', () => {
     const registry = new BusDeviceRegistry()
     registry.hear(exchange('70 fe 0700 00'), false, 1)
     const discovery = new DiscoveryProbeScheduler('heard')
@@ -155,7 +158,7 @@ describe('discovery', () => {
     expect(discovery.isThrough(registry)).toBe(false)
   })
 
-  it('asks again soon after an unclear result, and less and less often without a device', () => {
+  it('repeats an unclear probe soon, and probes absent addresses less and less often', () => {
     const registry = new BusDeviceRegistry()
     const discovery = new DiscoveryProbeScheduler('heard')
     const first = { kind: 'identity', address: 0x15 } as const
@@ -166,7 +169,7 @@ describe('discovery', () => {
     expect(discovery.next(registry, undefined, 600_000)).toEqual(first)
   })
 
-  it('asks every address in mode full, and none in mode off', () => {
+  it('probes every address in mode full, and none in mode off', () => {
     const registry = new BusDeviceRegistry()
     const all = new DiscoveryProbeScheduler('full')
     const asked = new Set<number>()
@@ -178,7 +181,7 @@ describe('discovery', () => {
     expect(new DiscoveryProbeScheduler('off').next(registry, undefined, 0)).toBeUndefined()
   })
 
-  it('asks a Vaillant device for the pieces of its serial number', () => {
+  it('asks a Vaillant device for the parts of its serial number', () => {
     const registry = new BusDeviceRegistry()
     registry.hear(exchange('31 08 0704', BAI), true, 1)
     const discovery = new DiscoveryProbeScheduler('heard')

@@ -9,18 +9,18 @@ import { DEFAULT_MAPPED_ITEM_NAMES, MAPPED_PLANE_FIELDS } from './message-map.ts
 const OFFICIAL = fileURLToPath(new URL('../../../../shared/data/ebusd/definitions/en', import.meta.url))
 
 describe('message map', () => {
-  it('names every item of a list', () => {
+  it('has a name for every item of a list', () => {
     expect(
       MAPPED_PLANE_FIELDS.filter(({ item }) => item !== undefined && DEFAULT_MAPPED_ITEM_NAMES[item] === undefined),
     ).toEqual([])
   })
 
-  it('says one thing about each field', () => {
+  it('maps each field once', () => {
     const paths = MAPPED_PLANE_FIELDS.map(({ plane, item = '', path }) => `${plane} ${item} ${path}`)
     expect(new Set(paths).size).toBe(paths.length)
   })
 
-  it.skipIf(!existsSync(OFFICIAL))('names messages and fields that the official files have', () => {
+  it.skipIf(!existsSync(OFFICIAL))('names only messages and fields that exist in the official files', () => {
     const folder = new DefinitionFolder(OFFICIAL, 'en')
     const fields = new Set<string>()
     for (const file of folder.files()) {

@@ -28,11 +28,11 @@ const VALUE = fromHex('01007300 00507b41')
 const answerOf = ({ group, number }: RegulatorRegister, value: string): Uint8Array =>
   Uint8Array.from([0x01, group, number & 0xff, number >> 8, ...fromHex(value)])
 
-describe('topology', () => {
+describe('heating topology', () => {
   const regulator = (address: number, topology: HeatingTopology, nowMs = 0): void =>
     topology.learn(toRegisterReadKey(address, SYSTEM_REGISTERS.outdoorTemperature), VALUE, nowMs)
 
-  it('takes a device with valid B524 answers for the regulator, 15 before all others', () => {
+  it('recognises a device with valid B524 answers as the regulator, and prefers address 15', () => {
     const topology = new HeatingTopology(new BusDeviceRegistry())
     topology.learn(toRegisterReadKey(0x26, SYSTEM_REGISTERS.outdoorTemperature), new Uint8Array(), 0)
     expect(topology.regulator).toBeUndefined()
@@ -47,7 +47,7 @@ describe('topology', () => {
     expect(topology.regulator?.address).toBe(0x76)
   })
 
-  it('knows zones, circuits and slots from what their registers say', () => {
+  it('derives zones, circuits and module slots from their registers', () => {
     const topology = new HeatingTopology(new BusDeviceRegistry())
     regulator(0x15, topology)
     for (const [instance, index] of ['00', '01', 'ff'].entries())
@@ -67,7 +67,7 @@ describe('topology', () => {
     expect(topology.slotsToLookInto(0x09)).toEqual([0, 1, 2, 3, 4])
   })
 
-  it('forgets the zones of another regulator', () => {
+  it('forgets the zones when another regulator is found', () => {
     const topology = new HeatingTopology(new BusDeviceRegistry())
     regulator(0x76, topology)
     topology.learn(toRegisterReadKey(0x76, ZONE_REGISTERS.index), answerOf(ZONE_REGISTERS.index, '00'), 0)
@@ -78,7 +78,7 @@ describe('topology', () => {
 })
 
 describe('read plan', () => {
-  it('looks for a regulator first, and only then for what it knows', () => {
+  it('contains only the regulator search first, and then the registers of what was found', () => {
     const registry = new BusDeviceRegistry()
     const topology = new HeatingTopology(registry)
     const shadow = new RegisterShadow()
@@ -101,7 +101,7 @@ describe('read plan', () => {
   const due = (shadow: RegisterShadow, nowMs: number): RegisterReadKey | undefined =>
     findNextDueRead(plan, shadow, { pollMs: POLL_MS, nowMs, isOpen: () => false })?.key
 
-  it('reads what was never read in order, then what is most overdue', () => {
+  it('reads registers that were never read in order, then the most overdue one', () => {
     const shadow = new RegisterShadow()
     expect(due(shadow, AT)).toBe(plan[0].key)
     shadow.apply(plan[0].key, VALUE, { atMs: AT, source: 'poll' })
@@ -114,7 +114,7 @@ describe('read plan', () => {
     expect(due(shadow, AT + POLL_MS)).toBeUndefined()
   })
 
-  it('reads at once what somebody changed and what only the last run knew, and rarely what is not there', () => {
+  it('reads invalidated and cached values at once, and missing registers rarely', () => {
     const shadow = new RegisterShadow()
     for (const { key } of plan) shadow.apply(key, VALUE, { atMs: AT, source: 'poll' })
     shadow.invalidate(plan[1].key)
@@ -128,14 +128,14 @@ describe('read plan', () => {
     expect(due(shadow, AT + 10 * POLL_MS + 2)).toBe(plan[0].key)
   })
 
-  it('reads anew what was seen in what is now the future', () => {
+  it('reads a value again whose time lies in the future', () => {
     const shadow = new RegisterShadow()
     for (const { key } of plan) shadow.apply(key, VALUE, { atMs: AT, source: 'poll' })
     expect(due(shadow, AT - 59_000)).toBeUndefined()
     expect(due(shadow, AT - 3_600_000)).toBe(plan[0].key)
   })
 
-  it('calls a value old that has missed two turns and more', () => {
+  it('counts a value as stale after three poll intervals', () => {
     expect(computePollIntervalMs('config', POLL_MS)).toBe(300_000)
     expect(computeStaleAfterMs('state_fast', POLL_MS)).toBe(180_000)
   })
@@ -175,7 +175,7 @@ function rig(): Rig {
 const WISH = { maxAgeMs: 1_000, source: 'tool', deadlineMs: 2_000 } as const
 
 describe('read scheduler', () => {
-  it('asks once for everybody who waits', async () => {
+  it('answers concurrent reads of a key with one request', async () => {
     const parts = rig()
     const { promise, resolve } = Promise.withResolvers<Result<Uint8Array, RegisterReadFault>>()
     parts.answer = () => promise
@@ -186,7 +186,7 @@ describe('read scheduler', () => {
     expect(served.map((each) => each.ok && each.value.entry.payload)).toEqual([VALUE, VALUE])
   })
 
-  it('serves a recent value, and reads if there is none', async () => {
+  it('serves a recent value from the cache, and reads otherwise', async () => {
     const parts = rig()
     await parts.scheduler.read(KEY, WISH)
     parts.nowMs = 1_000
@@ -207,7 +207,7 @@ describe('read scheduler', () => {
     expect(await parts.scheduler.read(KEY, WISH)).toMatchObject({ value: { fromCache: false } })
   })
 
-  it('returns the device’s answer to the caller, although the value was changed meanwhile', async () => {
+  it('returns the device’s answer although the value was invalidated meanwhile', async () => {
     const parts = rig()
     await parts.scheduler.read(KEY, WISH)
     const changed = fromHex('01007300 0000ac41')
@@ -220,7 +220,7 @@ describe('read scheduler', () => {
     expect(parts.shadow.get(KEY)).toMatchObject({ payload: VALUE, state: 'invalidated' })
   })
 
-  it('believes a device although the clock was set back a little', async () => {
+  it('accepts a new answer although the clock was set back a little', async () => {
     const parts = rig()
     parts.nowMs = 30_000
     await parts.scheduler.read(KEY, WISH)
@@ -233,7 +233,7 @@ describe('read scheduler', () => {
     expect(parts.shadow.get(KEY)).toMatchObject({ payload: changed, atMs: AT })
   })
 
-  it('retries a garbled answer three times, and an absent device once', async () => {
+  it('tries three times on a garbled answer, and once on an absent device', async () => {
     const parts = rig()
     parts.answer = async () => fail({ kind: 'answer-garbled' })
     await parts.scheduler.read(KEY, WISH)
@@ -243,7 +243,7 @@ describe('read scheduler', () => {
     expect(parts.asked).toHaveLength(4)
   })
 
-  it('leaves a key alone that failed twice, serves what is fresh all the same, and tries again later', async () => {
+  it('pauses a key that failed twice, still serves its fresh value, and retries later', async () => {
     const parts = rig()
     await parts.scheduler.read(KEY, WISH)
     parts.answer = async () => fail({ kind: 'no-answer' })
@@ -262,21 +262,21 @@ describe('read scheduler', () => {
     expect(parts.scheduler.isResting(KEY)).toBe(false)
   })
 
-  it('does not blame a device for a bus that cannot be used', async () => {
+  it('does not pause a key when the bus is unavailable', async () => {
     const parts = rig()
     parts.answer = async () => fail({ kind: 'no-signal', phase: 'queued' })
     for (let round = 0; round < 5; round++) await parts.scheduler.read(KEY, WISH)
     expect(parts.scheduler.isResting(KEY)).toBe(false)
   })
 
-  it('takes a refusal for an answer: it is not there', async () => {
+  it('stores a refusal as a missing register', async () => {
     const parts = rig()
     parts.answer = async () => fail({ kind: 'refused' })
     expect(await parts.scheduler.read(KEY, WISH)).toEqual({ ok: false, fault: { kind: 'refused' } })
     expect(parts.shadow.get(KEY)?.state).toBe('tombstone')
   })
 
-  it('returns to a caller that cancels', async () => {
+  it('returns at once when the caller cancels', async () => {
     const parts = rig()
     const { promise, resolve } = Promise.withResolvers<Result<Uint8Array, RegisterReadFault>>()
     parts.answer = () => promise

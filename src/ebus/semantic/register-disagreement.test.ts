@@ -36,8 +36,8 @@ function regulatorWith(...lines: readonly string[]): BusDefinitions {
   return definitions
 }
 
-describe('disagreements', () => {
-  it.skipIf(!existsSync(OFFICIAL))('are none between the built-in map and the official files', () => {
+describe('disagreements between definition files and the built-in map', () => {
+  it.skipIf(!existsSync(OFFICIAL))('do not exist in the official files', () => {
     const folder = new DefinitionFolder(OFFICIAL, 'en')
     for (const regulator of ['BASV2', 'CTLV2', 'CTLV3', '70000', '72000', 'B7V00']) {
       const definitions = new BusDefinitions(folder, 'en')
@@ -48,7 +48,7 @@ describe('disagreements', () => {
     }
   })
 
-  it('name the line, the bytes and both readings', () => {
+  it('are reported with file and line, bytes and both readings', () => {
     // The official files read a float at b524 02 00 00 00 73 00, and the built-in map does.
     const right = regulatorWith('r,,,OutsideTemp,,,,b524,020000007300,,,IGN:4,,,,value,,EXP,,°C,')
     expect(findDisagreements((exchange) => right.find(exchange), DEVICES)).toEqual([])
@@ -58,7 +58,7 @@ describe('disagreements', () => {
     ])
   })
 
-  it('are also answers that the definition cannot read', () => {
+  it('include answers that the definition cannot decode', () => {
     const longer = regulatorWith('r,,,OutsideTemp,,,,b524,020000007300,,,IGN:6,,,,value,,EXP,,°C,')
     expect(findDisagreements((exchange) => longer.find(exchange), DEVICES)).toMatchObject([
       { builtIn: 21.5, defined: undefined },

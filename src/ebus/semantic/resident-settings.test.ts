@@ -31,12 +31,12 @@ function houseWith(
 const names = (installation: HeatingInstallation): readonly string[] =>
   listResidentSettings(installation).map(({ name, of }) => `${name} of ${of}`)
 
-describe('settings', () => {
-  it('are none while no regulator is known', () => {
+describe('resident settings', () => {
+  it('are empty while no regulator is known', () => {
     expect(listResidentSettings(listeningInstallation())).toEqual([])
   })
 
-  it('are those of the zones and the hot water that are there', () => {
+  it('include those of the existing zones and of hot water', () => {
     const installation = houseWith(
       [ZONE_REGISTERS.index, 0, '00'],
       [ZONE_REGISTERS.name, 0, '4c6976696e67'],
@@ -64,12 +64,12 @@ describe('settings', () => {
     expect(names(houseWith([HOT_WATER_REGISTERS.target, 0, '00004842']))).toContain('dhw.target of Hot water')
   })
 
-  it('leave out a register that the regulator does not know', () => {
+  it('omit a register that the regulator does not have', () => {
     const installation = houseWith([ZONE_REGISTERS.index, 0, '00'], [ZONE_REGISTERS.quickVetoHours, 0, ''])
     expect(names(installation)).not.toContain('zone.quick_veto_hours of Zone 1 (zone-1)')
   })
 
-  it('find the setpoint by day where a 700 controller keeps it, as 15.700.csv and 15.b7v.csv do', () => {
+  it('read the day setpoint of a 700 controller from its own register, as 15.700.csv and 15.b7v.csv do', () => {
     const installation = houseWith([ZONE_REGISTERS.index, 0, '00'], [ZONE_REGISTERS.earlierDaySetpoint, 0, '0000a041'])
     expect(listResidentSettings(installation)[0]).toMatchObject({
       name: 'zone.day_setpoint',
@@ -78,7 +78,7 @@ describe('settings', () => {
     })
   })
 
-  it('include every register that a resident may set', () => {
+  it('include every register that residents may set', () => {
     const house = houseWith([ZONE_REGISTERS.index, 0, '00'], [HOT_WATER_REGISTERS.target, 0, '00004842'])
     const maySet = [
       SYSTEM_REGISTERS,

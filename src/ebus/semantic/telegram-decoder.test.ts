@@ -151,14 +151,14 @@ describe('decoded telegram', () => {
     expect(words(text, BOILER)).toBe(meaning)
   })
 
-  it.each(vectors.telegrams)('reads $message of $file in the same places as ebusd', ({ telegram, ebusd }) => {
+  it.each(vectors.telegrams)('reads $message of $file at the same positions as ebusd', ({ telegram, ebusd }) => {
     const { fields = [] } = decodeTelegram(exchange(telegram), STRANGER) ?? {}
     const printed = ebusd.split(';').slice(0, fields.length)
     expect(fields.length).toBeGreaterThan(0)
     expect(fields.filter(({ value }, index) => !isPrinted(value, printed[index] ?? ''))).toEqual([])
   })
 
-  it('says that a code or a telephone number was asked for, and neither of them', () => {
+  it('names a request for an access code or telephone number without its value', () => {
     // 020000006f00 and 020000007600 are PhoneNumber1 and KeyCodeforConfigMenu of ebusd's 15.ctlv2.csv.
     for (const [text, asked] of [
       ['f115b52406020000006f00/0a03006f00303330313233', REGULATOR],
@@ -178,11 +178,11 @@ describe('decoded telegram', () => {
     ['B524 register nobody has named', '1015b5240602000300ee00/080103ee0000005a41', REGULATOR],
     ['service of another manufacturer', '71fe501710ac9d0b01f30000800080008000800080', STRANGER],
     ['service without a definition', '1008b513020508/00', BOILER],
-  ])('does not claim to know a %s', (_, text, asked) => {
+  ])('does not decode a %s', (_, text, asked) => {
     expect(decodeTelegram(exchange(text), asked)).toBeUndefined()
   })
 
-  it('never throws, whatever is in a telegram, and both verdicts agree', () => {
+  it('never throws on any telegram, and both decoders agree', () => {
     const byte = fc.integer({ min: 0, max: 255 })
     const service = fc.constantFrom(
       0x0503,
@@ -211,7 +211,7 @@ describe('captured telegrams', () => {
     ebusd: /QQ=..: ([^\]]*)\]$/.exec(meaning)?.[1] ?? '',
   }))
 
-  it('gives every number that ebusd reads in a regulator register', () => {
+  it('yield the number that ebusd reads from every regulator register', () => {
     const registers = rows.filter(({ logical }) => /^..15b52406020/.test(logical))
     const compared = registers.flatMap(({ logical, ebusd }) => {
       const decoded = decodeTelegram(exchange(logical), REGULATOR)
@@ -226,7 +226,7 @@ describe('captured telegrams', () => {
       })
   })
 
-  it('knows all of them that ebusd knows', () => {
+  it('are all decoded where ebusd decodes them', () => {
     const unknown = rows
       .filter(({ ebusd }) => ebusd !== '')
       .map(({ logical }) => logical)
@@ -248,10 +248,10 @@ const READ_DEVICES: Readonly<Record<string, TelegramTargetInfo>> = {
   other: STRANGER,
 }
 
-describe('what ebusd reads in registers', () => {
+describe('register values read by ebusd', () => {
   const rows = vectorRows('ebus-registers') as readonly RegisterReading[]
 
-  it('is what we make of the same bytes, wherever we know the register', () => {
+  it('equal our decoding wherever the register is known', () => {
     const compared = rows.flatMap(([device, message, request, response, text]) => {
       const decoded = decodeTelegram(exchange(`${request}/${response}`), READ_DEVICES[device] ?? STRANGER)
       const printed = text.split(';')

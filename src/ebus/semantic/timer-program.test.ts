@@ -23,8 +23,8 @@ const slot = (startHour: number, endHour: number, celsius?: number): TimerSlot =
   celsius,
 })
 
-describe('B555', () => {
-  it('reads what real regulators answered', () => {
+describe('B555 timer program', () => {
+  it('decodes answers of real regulators', () => {
     expect(decodeProgramConfig(fromHex('00 0c 0a 05 01 0c 05 1e 00'))).toEqual({
       maxSlots: 12,
       resolutionMinutes: 10,
@@ -45,7 +45,7 @@ describe('B555', () => {
     expect(decodeSlot(fromHex('03 00 00 00 00 ff ff'))).toBeUndefined()
   })
 
-  it('writes a slot, its place and how many there are', () => {
+  it('encodes a slot with its position and the number of slots', () => {
     const at = { weekday: 2, index: 1, count: 3 }
     expect(toHex(encodeSlotWrite({ zone: 1, channel: 'heating' }, at, slot(6, 8, 21.5)))).toBe(
       'a60100020103060008 00d700'.replace(' ', ''),
@@ -55,15 +55,15 @@ describe('B555', () => {
     )
   })
 
-  it('calls hot water zone 0 where the regulator refuses to have it called otherwise', () => {
+  it('addresses hot water as zone 0 for a slot with temperature, and as zone 255 otherwise', () => {
     const at = { weekday: 0, index: 0, count: 1 }
     expect(encodeSlotWrite({ zone: 0xff, channel: 'dhw' }, at, slot(0, 24, 50))[1]).toBe(0)
     expect(encodeSlotWrite({ zone: 0xff, channel: 'dhw' }, at, slot(0, 24))[1]).toBe(0xff)
   })
 })
 
-describe('B524 03 and 04', () => {
-  it('writes and reads pairs of ten-minute steps', () => {
+describe('B524 timer program (opcodes 03 and 04)', () => {
+  it('encodes and decodes pairs of ten-minute steps', () => {
     const slots = [slot(6, 9), slot(17, 24)]
     expect(toHex(encodeB524DayWrite([3, 0, 2], 1, slots))).toBe('0403000201243666909090')
     expect(decodeB524Day(fromHex('01 24 36 66 90 90 90'))).toEqual(slots)
@@ -75,7 +75,7 @@ describe('B524 03 and 04', () => {
     )
   })
 
-  it('keep every slot through encoding and decoding', () => {
+  it('preserves every slot through encoding and decoding', () => {
     const day = fc
       .uniqueArray(fc.nat(144), { minLength: 0, maxLength: 6 })
       .map((steps) => steps.toSorted((left, right) => left - right))
@@ -94,8 +94,8 @@ describe('B524 03 and 04', () => {
   })
 })
 
-describe('a day', () => {
-  it('is the same whatever slots of no length stand in it', () => {
+describe('a day schedule', () => {
+  it('is compared without its slots of zero length', () => {
     expect(isSameDaySchedule([slot(6, 8, 21)], [slot(6, 8, 21), slot(0, 0, 5)])).toBe(true)
     expect(isSameDaySchedule([slot(6, 8)], [slot(6, 8, 21)])).toBe(true)
     expect(isSameDaySchedule([slot(6, 8, 21)], [slot(6, 8, 22)])).toBe(false)
@@ -141,10 +141,10 @@ function regulator(
   return { state, talk: { read, write, pause: async () => undefined } satisfies RegulatorAccess }
 }
 
-describe('the writer', () => {
+describe('writeProgramDay', () => {
   const wanted = [slot(6, 8, 21), slot(12, 13, 20.5), slot(17, 22, 21.5)]
 
-  it('writes every slot with the number of all of them, and reads the day back', async () => {
+  it('writes every slot with the total count, and reads the day back', async () => {
     const { state, talk } = regulator([slot(7, 9, 20)])
     expect(await writeProgramDay(talk, PLACE, wanted)).toMatchObject({
       ok: true,
@@ -158,7 +158,7 @@ describe('the writer', () => {
     expect(state.day).toEqual(wanted)
   })
 
-  it('puts back what was there when the regulator keeps something else', async () => {
+  it('restores the previous day when the regulator keeps something else', async () => {
     const before = [slot(7, 9, 20)]
     const { state, talk } = regulator([...before], { keepsOnlyFirst: true })
     expect(await writeProgramDay(talk, PLACE, wanted)).toMatchObject({
@@ -168,7 +168,7 @@ describe('the writer', () => {
     expect(state.day).toEqual(before)
   })
 
-  it('puts back what was there when a slot is refused in the middle', async () => {
+  it('restores the previous day when a later slot is refused', async () => {
     const before = [slot(7, 9, 20), slot(10, 11, 19)]
     const { state, talk } = regulator([...before], { refuses: 2 })
     expect(await writeProgramDay(talk, PLACE, wanted)).toMatchObject({
@@ -177,13 +177,13 @@ describe('the writer', () => {
     expect(state.day).toEqual(before)
   })
 
-  it('leaves alone what the first refusal left alone', async () => {
+  it('leaves the day alone when the first slot is refused', async () => {
     const { state, talk } = regulator([slot(7, 9, 20)], { refuses: 1 })
     expect(await writeProgramDay(talk, PLACE, wanted)).toMatchObject({ value: { kind: 'unchanged', restored: false } })
     expect(state.writes).toBe(1)
   })
 
-  it('looks what became of a slot whose answer was lost', async () => {
+  it('reads the day back after a write whose answer was lost', async () => {
     const { state, talk } = regulator([slot(7, 9, 20)], { loses: 3 })
     expect(await writeProgramDay(talk, PLACE, wanted)).toMatchObject({
       value: {
@@ -200,14 +200,14 @@ describe('the writer', () => {
     expect(await writeProgramDay(talk, PLACE, wanted)).toMatchObject({ ok: true, value: { kind: 'unknown' } })
   })
 
-  it('writes nothing when it cannot read what is there', async () => {
+  it('writes nothing when it cannot read the current day', async () => {
     const { state, talk } = regulator([])
     const deaf: RegulatorAccess = { ...talk, read: async () => fail({ kind: 'no-answer' }) }
     expect(await writeProgramDay(deaf, PLACE, wanted)).toEqual({ ok: false, fault: { kind: 'no-answer' } })
     expect(state.writes).toBe(0)
   })
 
-  it('empties a day with one slot of no length', async () => {
+  it('writes an empty day as one slot of zero length', async () => {
     const { state, talk } = regulator([slot(7, 9, 20)])
     expect(await writeProgramDay(talk, PLACE, [])).toMatchObject({ value: { kind: 'written' } })
     expect(state.day).toEqual([slot(0, 0, 5)])

@@ -52,7 +52,7 @@ function exchange(text: string, answer?: string): TelegramExchange {
   return { telegram, response, commandRepeats: 0, responseRepeats: 0 }
 }
 
-describe('register values', () => {
+describe('decoding register values', () => {
   it.each([
     ['f32', '00507b41', 15.70703],
     ['f32', 'ffffff7f', undefined],
@@ -74,11 +74,11 @@ describe('register values', () => {
     ['text', '000000', undefined],
     ['version', '050700', '5.7.0'],
     ['version', 'ffffff', undefined],
-  ] as const)('%s %s is %s', (type, bytes, value) => {
+  ] as const)('%s %s yields %s', (type, bytes, value) => {
     expect(decodeRegisterValue(type, fromHex(bytes))).toBe(value)
   })
 
-  it('never throws, whatever a register answers', () => {
+  it('never throws, whatever bytes a register has', () => {
     const type = fc.constantFrom<RegisterType>('f32', 'u8', 'u16', 'u32', 'flag', 'date', 'time', 'text', 'version')
     fc.assert(
       fc.property(type, fc.uint8Array({ maxLength: 12 }), (each, bytes) => {
@@ -106,24 +106,27 @@ describe('boiler values', () => {
     ['flow_temperature_c', '1800c80200', 44.5],
     ['flow_temperature_c', '0d1800c80200', 44.5],
     ['flow_temperature_c', '00', undefined],
-  ] as const)('%s %s is %s', (field, bytes, value) => {
+  ] as const)('%s %s yields %s', (field, bytes, value) => {
     expect(decodeBoilerValue(BOILER_STATE_REGISTERS[field], fromHex(bytes))).toBe(value)
   })
 
-  it.each(vectors.boiler_registers)('$register $answer is $ebusd, as $file has it', ({ field, answer, ebusd }) => {
-    const map = { ...BOILER_STATE_REGISTERS, ...BOILER_CONFIG_REGISTERS, ...BOILER_DIAGNOSTIC_REGISTERS }
-    const value = decodeBoilerValue(map[field as keyof typeof map], fromHex(answer))
-    expect(value).toEqual(asEbusd(ebusd))
-  })
+  it.each(vectors.boiler_registers)(
+    '$register $answer yields $ebusd, as $file defines it',
+    ({ field, answer, ebusd }) => {
+      const map = { ...BOILER_STATE_REGISTERS, ...BOILER_CONFIG_REGISTERS, ...BOILER_DIAGNOSTIC_REGISTERS }
+      const value = decodeBoilerValue(map[field as keyof typeof map], fromHex(answer))
+      expect(value).toEqual(asEbusd(ebusd))
+    },
+  )
 
-  it('counts hours as they are and starts in hundreds', () => {
+  it('reads operating hours as they are, and starts in hundreds', () => {
     expect(decodeBoilerValue(BOILER_DIAGNOSTIC_REGISTERS.central_heating_hours, fromHex('0a2d'))).toBe(11_530)
     expect(decodeBoilerValue(BOILER_DIAGNOSTIC_REGISTERS.central_heating_starts, fromHex('e201'))).toBe(48_200)
   })
 })
 
 describe('heat pump values', () => {
-  it.each(vectors.heat_pump_registers)('$message of 08.hmu.csv is $ebusd', ({ telegram, ebusd }) => {
+  it.each(vectors.heat_pump_registers)('$message of 08.hmu.csv decodes to $ebusd', ({ telegram, ebusd }) => {
     const [command = '', answer = ''] = telegram.split('/')
     const [, target = 0, , secondary = 0, , ...question] = fromHex(command)
     const register = Object.values(HEAT_PUMP_REGISTERS).find(
@@ -148,12 +151,12 @@ describe('heat pump values', () => {
   })
 })
 
-describe('error history', () => {
-  it.each(vectors.error_entries)('reads $bytes of $from', ({ bytes, code, status, at }) => {
+describe('error history entry', () => {
+  it.each(vectors.error_entries)('is decoded from $bytes of $from', ({ bytes, code, status, at }) => {
     expect(decodeErrorHistoryEntry(fromHex(bytes))).toEqual(code === undefined ? 'empty' : { code, status, at })
   })
 
-  it('does not take an empty answer for an entry', () => {
+  it('is not read from an empty answer', () => {
     expect(decodeErrorHistoryEntry(new Uint8Array())).toBeUndefined()
   })
 })
@@ -186,7 +189,7 @@ describe('read keys', () => {
       .map(([address, kind, index]) => toErrorsReadKey(address, [1, kind, index])),
   )
 
-  it('name the telegram that reads them, and the telegram names them', () => {
+  it('encode to a read telegram that decodes to the same key', () => {
     fc.assert(
       fc.property(key, (each) => {
         const request = encodeReadRequest(each, 0x15)
@@ -203,7 +206,7 @@ describe('read keys', () => {
     )
   })
 
-  it('are the same whoever asks', () => {
+  it('are independent of the source address', () => {
     const target = toRegisterReadKey(0x15, ZONE_REGISTERS.roomTemperature, 1)
     expect(interpretTelegram(exchange('f1 15 b524 020003010f00', '01030f0000009841'))).toEqual({
       kind: 'value',
@@ -214,11 +217,11 @@ describe('read keys', () => {
     expect(decodeReadKeyAddress(target)).toBe(0x15)
   })
 
-  it('do not believe an answer that names another register', () => {
+  it('reject an answer that names another register', () => {
     expect(interpretTelegram(exchange('f1 15 b524 020003010f00', '0103220000009841'))).toBeUndefined()
   })
 
-  it('name the values that a write invalidates', () => {
+  it('list the values that a write invalidates', () => {
     expect(interpretTelegram(exchange('f1 15 b524 02010300220000 00a841', ''))).toEqual({
       kind: 'write',
       keys: expect.arrayContaining([
@@ -239,7 +242,7 @@ describe('read keys', () => {
     expect(slot?.kind === 'write' && slot.keys.length).toBe(13)
   })
 
-  it('know that a quick veto changes what its zone does and until when, and nothing of another zone', () => {
+  it('list a quick veto’s mode, duration and end in its own zone as invalidated', () => {
     const started = interpretTelegram(exchange('f1 15 b524 020103012600 00000040', ''))
     const keys = started?.kind === 'write' ? started.keys : []
     const { specialFunction, quickVetoEndTime, quickVetoEndDate, quickVetoHours, roomTemperature } = ZONE_REGISTERS
@@ -250,7 +253,7 @@ describe('read keys', () => {
     expect(keys).not.toContain(toRegisterReadKey(0x15, roomTemperature, 1))
   })
 
-  it('know that the temperature of one hot water slot is that of all, and the setpoint', () => {
+  it('list all hot water slots and the setpoint as invalidated by a slot with a temperature', () => {
     const untrue = (text: string): readonly RegisterReadKey[] => {
       const meaning = interpretTelegram(exchange(text, '00'))
       return meaning?.kind === 'write' ? meaning.keys : []
@@ -271,7 +274,7 @@ describe('read keys', () => {
     expect(untrue('f1 15 b524 020101000400 00005c42')).toEqual(expect.arrayContaining([setpoint, ...week]))
   })
 
-  it('accept meters of any device, requested or broadcast', () => {
+  it('identify energy meters of any device, whether requested or broadcast', () => {
     const told = interpretTelegram(exchange('10 fe b516 1003ffff04030032 00e0ce4a'))
     const asked = interpretTelegram(exchange('f1 15 b516 1003ffff04030032', '03000004030032 00e0ce4a'))
     expect(told).toEqual(asked)
@@ -280,12 +283,12 @@ describe('read keys', () => {
     expect(interpretTelegram(exchange('10 fe 0700 f00d 54091806100321'))).toMatchObject({ key: CLOCK_READ_KEY })
   })
 
-  it('leave alone what clears an error memory or takes over the display', () => {
+  it('do not exist for commands that clear the error memory or take over the display', () => {
     expect(interpretTelegram(exchange('f1 08 b503 0201', '00'))).toBeUndefined()
     expect(interpretTelegram(exchange('f1 08 b503 0003', '6400ffffffffffffffff'))).toBeUndefined()
   })
 
-  it('understand nothing else, and never throw', () => {
+  it('do not exist for any other telegram, and parsing never throws', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ minLength: 4, maxLength: 20 }),
@@ -307,7 +310,7 @@ describe('read keys', () => {
 })
 
 describe('energy selectors', () => {
-  it.each(vectors.energy_dates)('write $date as in $from', ({ date, period, bytes }) => {
+  it.each(vectors.energy_dates)('encode $date as in $from', ({ date, period, bytes }) => {
     const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
     const [low = 0, high = 0] = fromHex(bytes)
     expect(formatEnergyDate(ENERGY_PERIOD_CODES[period as 'day'], low, high)).toBe(date)
@@ -319,7 +322,7 @@ describe('energy selectors', () => {
     expect((selectors.get(period) ?? [0, 0, 0, low, high]).slice(3)).toEqual([low, high])
   })
 
-  it('ask for today and this year by the year that it is', () => {
+  it('for today and this year contain the current year', () => {
     expect(listEnergySelectors({ year: 2026, month: 9, day: 19 })).toEqual(
       expect.arrayContaining([
         [1, 3, 3, 0x33, 0x35],
@@ -329,12 +332,12 @@ describe('energy selectors', () => {
   })
 })
 
-describe('presence', () => {
+describe('presence detection', () => {
   const play = (...found: readonly boolean[]): boolean | undefined =>
     found.reduce<ReturnType<typeof stepPresence> | undefined>((before, each) => stepPresence(before, each), undefined)
       ?.present
 
-  it('believes the first look, and afterwards two to appear and three to go', () => {
+  it('takes the first read as it is, then needs two to appear and three to disappear', () => {
     expect(play(true)).toBe(true)
     expect(play(false, true)).toBe(false)
     expect(play(false, true, true)).toBe(true)
@@ -344,32 +347,32 @@ describe('presence', () => {
   })
 })
 
-describe('shadow', () => {
+describe('register shadow', () => {
   const KEY = toRegisterReadKey(0x15, SYSTEM_REGISTERS.outdoorTemperature)
   const VALUE = fromHex('01007300 00507b41')
 
-  it('tells a change from the same again', () => {
+  it('distinguishes a changed value from a repeated one', () => {
     const shadow = new RegisterShadow()
     expect(shadow.apply(KEY, VALUE, { atMs: AT, source: 'poll' })).toBe('changed')
     expect(shadow.apply(KEY, VALUE, { atMs: AT + 1, source: 'passive' })).toBe('same')
     expect(shadow.get(KEY)).toMatchObject({ atMs: AT + 1, source: 'passive', state: 'present' })
   })
 
-  it('lets no older answer replace a newer one, and prefers our own at one moment', () => {
+  it('rejects an older answer, and prefers its own poll to an overheard answer of the same moment', () => {
     const shadow = new RegisterShadow()
     shadow.apply(KEY, VALUE, { atMs: AT, source: 'poll' })
     expect(shadow.apply(KEY, new Uint8Array(8), { atMs: AT - 1, source: 'poll' })).toBe('stale_timestamp')
     expect(shadow.apply(KEY, new Uint8Array(8), { atMs: AT, source: 'passive' })).toBe('stale_timestamp')
   })
 
-  it('takes an answer from long ago for a clock that was set back, and believes it', () => {
+  it('accepts a much older answer as a clock that was set back', () => {
     const shadow = new RegisterShadow()
     shadow.apply(KEY, VALUE, { atMs: AT, source: 'poll' })
     expect(shadow.apply(KEY, VALUE, { atMs: AT - 3_600_000, source: 'passive' })).toBe('same')
     expect(shadow.get(KEY)?.atMs).toBe(AT - 3_600_000)
   })
 
-  it('does not believe an answer to a question asked before a change', () => {
+  it('rejects the answer to a request sent before an invalidation', () => {
     const shadow = new RegisterShadow()
     shadow.apply(KEY, VALUE, { atMs: AT, source: 'poll' })
     const askedAt = shadow.generation(KEY)
@@ -379,7 +382,7 @@ describe('shadow', () => {
     expect(shadow.apply(KEY, VALUE, { atMs: AT + 1, source: 'poll', askedAt: shadow.generation(KEY) })).toBe('changed')
   })
 
-  it('remembers that something is not there', () => {
+  it('keeps a tombstone for a missing register for a limited time', () => {
     const shadow = new RegisterShadow()
     shadow.apply(KEY, new Uint8Array(), { atMs: AT, source: 'poll' })
     expect(shadow.get(KEY)?.state).toBe('tombstone')
@@ -389,7 +392,7 @@ describe('shadow', () => {
     expect(shadow.get(KEY)).toBeUndefined()
   })
 
-  it('holds a bounded number of values, and keeps what is pinned', () => {
+  it('holds a limited number of values, and evicts no pinned one', () => {
     const shadow = new RegisterShadow()
     const keys = Array.from({ length: SHADOW_LIMITS.capacity + 100 }, (_, index) => toBoilerReadKey(0x08, index))
     shadow.pin(keys.slice(0, 50))
@@ -399,7 +402,7 @@ describe('shadow', () => {
     expect(shadow.get(keys[50] ?? 0)).toBeUndefined()
   })
 
-  it('says when more is wanted than fits, and when it does not keep up', () => {
+  it('reports when more values are pinned than fit, and when it cannot keep up', () => {
     const shadow = new RegisterShadow()
     const keys = Array.from({ length: SHADOW_LIMITS.staticPins + 1 }, (_, index) => toBoilerReadKey(0x08, index))
     shadow.pin(keys)
@@ -414,7 +417,7 @@ describe('shadow', () => {
     expect(shadow.size).toBe(10)
   })
 
-  it('keeps what a write has to be held against for a while', () => {
+  it('pins a value that a write has to be compared with for a limited time', () => {
     const shadow = new RegisterShadow()
     shadow.confirm(KEY, AT)
     shadow.apply(KEY, VALUE, { atMs: AT, source: 'write_confirm' })
@@ -427,7 +430,7 @@ describe('shadow', () => {
 describe('telegrams recorded on real buses', () => {
   const rows = vectorRows('ebus-telegrams') as readonly RecordedTelegram[]
 
-  it('say the same to us as to ebusd, register by register', () => {
+  it('decode to the same register values as in ebusd', () => {
     let compared = 0
     for (const [wire, meaning] of rows) {
       const decoded = decodeExchange(fromHex(wire))

@@ -134,7 +134,7 @@ const happening = fc.constantFrom<BusEvent>(
 )
 
 describe('a hostile bus', () => {
-  it('cannot give a plane another shape', () => {
+  it('cannot change the shape of a plane', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof({ weight: 8, arbitrary: answer }, anything, happening), { maxLength: 120 }),
@@ -150,7 +150,7 @@ describe('a hostile bus', () => {
     )
   })
 
-  it('cannot make a store grow without end', () => {
+  it('cannot make a store grow beyond its limits', () => {
     const heating = installation()
     for (let turn = 0; turn < 30_000; turn++) {
       const data = [0x02, 0x00, turn & 0xff, (turn >> 8) & 0x0f, (turn >> 3) & 0xff, turn % 7]

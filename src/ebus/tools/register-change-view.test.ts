@@ -24,8 +24,8 @@ function view(data: string, look?: string, secondary = 0x24): RegisterChangeView
   return toRegisterChangeView(house(), request, look === undefined ? undefined : fromHex(look))
 }
 
-describe('a change', () => {
-  it('has the name of its register and both values, in its unit', () => {
+describe('a register change', () => {
+  it('contains the name of its register, and both values with unit', () => {
     expect(view('020102000f00 0000803f', '020002000f00')).toEqual({
       label: 'heating curve of circuit 1',
       values: { before: { 'heating curve': 1.2 }, after: { 'heating curve': 1 } },
@@ -43,7 +43,7 @@ describe('a change', () => {
     })
   })
 
-  it('shows bytes, not a value, where there are more than the value has', () => {
+  it('shows bytes instead of values when the register sent more bytes than its value has', () => {
     expect(view('020102000f00 0000803f ff', '020002000f00')).toEqual({
       label: 'heating curve of circuit 1',
       values: undefined,
@@ -55,7 +55,7 @@ describe('a change', () => {
     expect(view('020002000f00')).toBeUndefined()
   })
 
-  it('of a slot has its times', () => {
+  it('of a timer slot contains its times', () => {
     expect(view('a6000003010206001600d700', undefined, 0x55)).toMatchObject({
       label: 'timer slot of zone 1',
       values: { after: { start: '06:00', end: '22:00', temperature: '21.5 °C' } },

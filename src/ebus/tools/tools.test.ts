@@ -16,15 +16,15 @@ import { captureEbusView, createLiveView } from './ebus-view.ts'
 const OFFER = {} as Offer
 const NOW = Date.UTC(2026, 0, 5)
 
-describe('envelope', () => {
-  it('hashes data as the contract’s reference values do', () => {
+describe('eBUS envelope', () => {
+  it('computes the hashes of the contract’s reference values', () => {
     expect(computeDataHash(null)).toBe('74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b')
     expect(computeDataHash([])).toBe('4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945')
     expect(computeDataHash({ dropped: true })).toBe('f2bc686255f4c31838cf256405258122d01443b083edb9fa2b0e711c66a40f27')
     expect(computeDataHash({ b: 1, a: 2 })).toBe(computeDataHash({ a: 2, b: 1 }))
   })
 
-  it('does not hash the meta beside the data', () => {
+  it('excludes the metadata from the data hash', () => {
     const answer = { data: [1], consistency: { mode: 'LIVE' }, data_timestamp: 'T' }
     const [plain, aged] = [answer, { ...answer, freshness: { age_seconds: 7 } }].map((each) =>
       ebusFamily.success(each, OFFER),
@@ -37,7 +37,7 @@ describe('envelope', () => {
     expect((aged as { meta: JsonObject }).meta['data_hash']).toBe((plain as { meta: JsonObject }).meta['data_hash'])
   })
 
-  it('marks what is a replay', () => {
+  it('marks a replayed answer and a replayed failure', () => {
     const answer = { data: { a: 1 }, consistency: { mode: 'LIVE' }, data_timestamp: 'T' }
     const [first, again] = [false, true].map((replayed) => ebusFamily.success(answer, OFFER, replayed) as JsonObject)
     expect(first?.['meta']).not.toHaveProperty('replayed')
@@ -75,13 +75,13 @@ describe('envelope', () => {
       { kind: 'internal', message: 'm' },
       { code: 'INTERNAL', source_layer: 'gateway' },
     ],
-  ])('spells %j', (fault, error) => {
+  ])('encodes %j', (fault, error) => {
     expect(ebusFamily.failure(fault, OFFER)).toMatchObject({ isError: true, structured: { data: null, error } })
   })
 })
 
-describe('faults', () => {
-  it('call a change untried only when nothing of it was on the wire', () => {
+describe('bus faults', () => {
+  it('of a write are not unknown-outcome only if nothing was sent', () => {
     expect(createBusWriteFault({ kind: 'disconnected', reason: 'gone', phase: 'queued' }, 0x15)).toMatchObject({
       kind: 'offline',
     })
@@ -161,8 +161,8 @@ function view(atMs = NOW): EbusView {
   })
 }
 
-describe('views', () => {
-  it('show the same values captured and live', () => {
+describe('eBUS views', () => {
+  it('contain the same values captured and live', () => {
     const live = view()
     const kept = captureEbusView(live)
     expect(kept.plane('runtime_status').data).toEqual({
@@ -183,7 +183,7 @@ describe('views', () => {
 describe('snapshots', () => {
   const LIMITS = { ttlMs: 1_000, perOwner: 2, total: 3, bytes: 1_000_000 }
 
-  it('belong to the caller that took them only', () => {
+  it('are visible only to the caller that took them', () => {
     const snapshots = new EbusSnapshots(LIMITS)
     const taken = snapshots.take(captureEbusView(view()), 'ada', NOW)
     const id = taken.ok ? taken.value.id : ''
@@ -195,7 +195,7 @@ describe('snapshots', () => {
     expect(snapshots.drop(id, 'ada', NOW)).toBe(false)
   })
 
-  it('expire, dropped or not', () => {
+  it('expire, and cannot be dropped then', () => {
     const snapshots = new EbusSnapshots(LIMITS)
     const taken = snapshots.take(captureEbusView(view()), 'ada', NOW)
     const id = taken.ok ? taken.value.id : ''
@@ -204,7 +204,7 @@ describe('snapshots', () => {
     expect(snapshots.drop(id, 'ada', NOW + 1_000)).toBe(false)
   })
 
-  it('are bounded for one and for all, in number and in size', () => {
+  it('are limited per caller and in total, in number and in size', () => {
     const snapshots = new EbusSnapshots(LIMITS)
     const take = (owner: string, at = NOW): boolean => snapshots.take(captureEbusView(view()), owner, at).ok
     expect([take('ada'), take('ada'), take('ada')]).toEqual([true, true, false])
@@ -217,11 +217,11 @@ describe('snapshots', () => {
   })
 })
 
-describe('freshness', () => {
+describe('plane freshness', () => {
   const field = (atMs: number, source: 'poll' | 'cache' = 'poll', invalidated = false) =>
     ({ source, atMs, staleAfterMs: 1_000, invalidated }) as const
 
-  it('is that of the oldest field, and stale with the first that is', () => {
+  it('is that of the oldest field, and stale as soon as one field is', () => {
     const fields = new Map([
       ['a', field(NOW - 500)],
       ['b', field(NOW - 2_000)],
@@ -240,7 +240,7 @@ describe('freshness', () => {
     })
   })
 
-  it('is old whenever the last run knew it or somebody changed it since', () => {
+  it('is stale for a value from the cache or one invalidated since it was read', () => {
     const stale = (each: ReturnType<typeof field>): unknown => {
       const { freshness } = toPlaneFreshnessJson({ data: null, fields: new Map([['a', each]]) }, NOW, {
         eachField: false,
@@ -258,7 +258,7 @@ describe('freshness', () => {
   })
 })
 
-describe('slots', () => {
+describe('timer slots', () => {
   const facts: TimerProgramFacts = {
     id: { zone: 0, channel: 'heating' },
     setpoint: 21,
@@ -280,7 +280,7 @@ describe('slots', () => {
     ...(celsius === undefined ? {} : { temperature_c: celsius }),
   })
 
-  it('come in the order of the day, whatever order they were given in', () => {
+  it('are sorted by time of day', () => {
     expect(parseTimerSlots([slot(720, 780, 20), slot(360, 485, 21)], facts)).toEqual({
       ok: true,
       value: [
@@ -290,7 +290,7 @@ describe('slots', () => {
     })
   })
 
-  it('are refused with every mistake at once', () => {
+  it('are refused with all mistakes at once', () => {
     const refused = parseTimerSlots([slot(720, 700, 20), slot(0, 60), slot(30, 1_441, 31)], facts)
     expect(refused.ok).toBe(false)
     const messages = refused.ok ? [] : refused.fault.map(({ path, message }) => `${path.join('.')}: ${message}`)
@@ -305,7 +305,7 @@ describe('slots', () => {
     ])
   })
 
-  it('have no temperature where the program keeps none', () => {
+  it('have no temperature in a program that stores none', () => {
     const short: TimerProgramFacts = { ...facts, config: { ...facts.config, hasTemperature: false } }
     expect(parseTimerSlots([slot(360, 480, 21)], short)).toMatchObject({ ok: true, value: [{ celsius: undefined }] })
     expect(parseTimerSlots([slot(360, 480, 22)], short)).toMatchObject({ ok: false })

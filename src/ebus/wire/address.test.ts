@@ -10,50 +10,50 @@ import {
 } from './address.ts'
 import { arbitrate, computeLockSynCountAfterLoss } from './arbitration.ts'
 
-describe('address', () => {
-  it('knows 25 initiators, 228 targets, one broadcast and two reserved', () => {
+describe('eBUS address', () => {
+  it('is one of 25 initiators, 228 targets, one broadcast or two reserved addresses', () => {
     const kinds = Array.from({ length: 256 }, (_, address) => classifyAddress(address))
     const count = (kind: string) => kinds.filter((each) => each === kind).length
     expect([count('initiator'), count('target'), count('broadcast'), count('reserved')]).toEqual([25, 228, 1, 2])
   })
 
-  it('lists initiators in order of importance', () => {
+  it('is listed by priority if it is an initiator', () => {
     expect([1, 8, 21, 25].map((place) => INITIATOR_ADDRESSES[place - 1])).toEqual([0x00, 0x31, 0x0f, 0xff])
     expect([0x10, 0x31, 0x73, 0x07, 0xff].map(computePriorityClass)).toEqual([0, 1, 2, 3, 4])
   })
 
-  it('puts the target face five above the initiator, around the end of the byte', () => {
+  it('of a target is five above its initiator’s, modulo 256', () => {
     expect([0x10, 0x03, 0x31, 0xff].map(toCompanionTarget)).toEqual([0x15, 0x08, 0x36, 0x04])
     for (const initiator of INITIATOR_ADDRESSES)
       expect(toCompanionInitiator(toCompanionTarget(initiator))).toBe(initiator)
     expect(toCompanionInitiator(0x26)).toBeUndefined()
   })
 
-  it('refuses to rank an address that cannot speak first', () => {
+  it('has a priority class only if it is an initiator', () => {
     expect(() => computePriorityClass(0x15)).toThrow(RangeError)
   })
 })
 
-describe('arbitration', () => {
-  it('never gives an address that is not an initiator’s, whoever takes part', () => {
+describe('eBUS arbitration', () => {
+  it('of two initiators always yields an initiator address', () => {
     for (const left of INITIATOR_ADDRESSES)
       for (const right of INITIATOR_ADDRESSES) expect(isInitiatorAddress(left & right)).toBe(true)
   })
 
-  it('is won by reading oneself back, goes to a second round within a class, and is lost otherwise', () => {
+  it('is won by reading the own address, goes to a second round within a class, and is lost otherwise', () => {
     expect(arbitrate(0x31, 0x31)).toBe('won')
     expect(arbitrate(0x31, 0x11)).toBe('second-round')
     expect(arbitrate(0x31, 0x10)).toBe('lost')
     expect(arbitrate(0x31, 0xb5)).toBe('lost')
   })
 
-  it('lets 10 go on and 03 give up when together they show a third one', () => {
+  it('sends 10 to the second round and lets 03 lose when both together read 00', () => {
     // Both at once read 03 & 10.
     expect(arbitrate(0x10, 0x00)).toBe('second-round')
     expect(arbitrate(0x03, 0x00)).toBe('lost')
   })
 
-  it('locks a loser for one SYN after noise, two within its class, at least three otherwise', () => {
+  it('locks a loser for one SYN after noise, two within its class, and at least three otherwise', () => {
     expect(computeLockSynCountAfterLoss(0x31, 0xb5, 5)).toBe(1)
     expect(computeLockSynCountAfterLoss(0x31, 0x11, 5)).toBe(2)
     expect(computeLockSynCountAfterLoss(0x31, 0x10, 2)).toBe(3)

@@ -22,7 +22,7 @@ function tell(heard: BusLineEvent): string {
   return `${toHex(service)} ${toHex(telegram.data)}${response === undefined ? '' : ` > ${toHex(response)}`}${again}`
 }
 
-describe('line', () => {
+describe('bus line decoder', () => {
   it('ignores symbols until the first SYN', () => {
     const line = newBusLineDecoder()
     expect(play('31 fe 07 fe 00 35 aa aa', line)).toEqual([])
@@ -33,22 +33,22 @@ describe('line', () => {
     expect(play('aa 31 fe 07 fe 00 35')).toEqual(['31fe07fe '])
   })
 
-  it('hears one initiator telling another at the ACK', () => {
+  it('reports a telegram between initiators at the ACK', () => {
     expect(play('aa 10 00 b5 05 04 27 00 24 00 d9')).toEqual([])
     expect(play('aa 10 00 b5 05 04 27 00 24 00 d9 00 aa')).toEqual(['1000b505 27002400'])
   })
 
-  it('hears a question and its answer at the initiator’s ACK', () => {
+  it('reports a request and its answer at the initiator’s ACK', () => {
     expect(play('aa 31 15 07 04 00 8b 00 0a b5 43 54 4c 56 32 05 14 07 04 fb 00 aa')).toEqual([
       '31150704  > b543544c563205140704',
     ])
   })
 
-  it('hears an empty answer as an answer', () => {
+  it('reports an empty answer as an answer', () => {
     expect(play('aa 31 15 07 04 00 8b 00 00 00 00 aa')).toEqual(['31150704  > '])
   })
 
-  it('takes an escaped AA in the data for data, never for a SYN', () => {
+  it('reads an escaped AA in the data as data, not as SYN', () => {
     expect(play('aa 10 fe b5 05 04 27 a9 00 15 a9 01 77 aa')).toEqual(['10feb505 27a915aa'])
   })
 
@@ -58,11 +58,11 @@ describe('line', () => {
     ])
   })
 
-  it('follows a command that is refused once and said again', () => {
+  it('counts the repeat of a command that was refused once', () => {
     expect(play('aa 31 08 07 04 00 d2 ff 31 08 07 04 00 d1 00 00 00 00 aa')).toEqual(['31080704  >  repeats 1,0'])
   })
 
-  it('follows an answer that is refused once and said again', () => {
+  it('counts the repeat of an answer that was refused once', () => {
     expect(play('aa 31 08 07 04 00 d1 00 01 01 9b ff 01 01 9a 00 aa')).toEqual(['31080704  > 01 repeats 0,1'])
   })
 
@@ -86,15 +86,15 @@ describe('line', () => {
     ['a garbled answer that is accepted', 'aa 31 08 07 04 00 d1 00 01 01 9b 00', 'response-crc 3108070400d1/01019b'],
     ['an answer refused twice', 'aa 31 08 07 04 00 d1 00 01 01 9a ff 01 01 9a ff', 'response-nak 3108070400d1/01019a'],
     ['a hole in the stream', 'aa 31 08 07 --', 'silence 310807/'],
-  ])('says why it gave up on %s, and hears the next telegram', (_, trace, why) => {
+  ])('reports the cause when it drops %s, and decodes the next telegram', (_, trace, why) => {
     expect(play(`${trace} aa aa 31 fe 07 fe 00 35 aa`)).toEqual([why, '31fe07fe '])
   })
 
-  it('needs a new SYN after silence', () => {
+  it('waits for a SYN after silence', () => {
     expect(play('aa -- 31 fe 07 fe 00 35 aa')).toEqual([])
   })
 
-  it('has room for the longest part a count byte can announce', () => {
+  it('accepts a part of 255 bytes, the longest that a length byte can announce', () => {
     const line = newBusLineDecoder()
     for (const symbol of fromHex('aa 31 08 07 04 ff')) stepBusLineDecoder(line, symbol)
     for (let index = 0; index < 255; index++) stepBusLineDecoder(line, 0x11)

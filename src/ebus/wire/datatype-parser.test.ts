@@ -87,16 +87,16 @@ describe('data types against a real ebusd', () => {
   const rows = (vectorRows('ebus-datatypes') as readonly Row[]).filter(([spec]) => parseDatatype(spec) !== undefined)
   const excuse = (row: Row): (typeof DIFFERENCES)[number] | undefined => DIFFERENCES.find(({ rows }) => rows(row))
 
-  it('are all there', () => {
+  it('have 794 recorded rows', () => {
     expect(rows).toHaveLength(794)
   })
 
-  it('decode to what ebusd prints', () => {
+  it('decode to the text that ebusd prints', () => {
     const wrong = rows.filter((row) => excuse(row)?.decode !== true && !decodesAlike(row))
     expect(wrong).toEqual([])
   })
 
-  it('encode to what ebusd encodes', () => {
+  it('encode to the bytes that ebusd encodes', () => {
     const wrong = rows.filter((row) => row[3] !== '' && excuse(row) === undefined && !encodesAlike(row))
     expect(wrong).toEqual([])
   })
@@ -126,8 +126,8 @@ describe('data types against a real ebusd', () => {
   }
 })
 
-describe('data types', () => {
-  it('tell a replacement value from bytes that mean nothing and from bytes that are missing', () => {
+describe('eBUS data types', () => {
+  it('distinguish a replacement value from invalid and from missing bytes', () => {
     expect(parseNumberDatatype('D2C').decode(fromHex('0080'))).toEqual({ ok: true, value: undefined })
     expect(parseNumberDatatype('D1C').decode(fromHex('c9'))).toEqual({
       ok: false,
@@ -149,7 +149,7 @@ describe('data types', () => {
     expect(() => parseNumberDatatype('STR')).toThrow(RangeError)
   })
 
-  it('skip what is to be ignored', () => {
+  it('of kind IGN decode to nothing and encode to zeros', () => {
     expect(parseDatatype('IGN:2')?.decode(fromHex('0102'))).toEqual({ ok: true, value: undefined })
     expect(toHex(parseDatatype('IGN:2')?.encode(undefined) ?? new Uint8Array())).toBe('0000')
   })
@@ -163,7 +163,7 @@ describe('data types', () => {
     'D2C,10',
   ])
 
-  it('never throw while decoding, and what they decode they encode to bytes that decode alike', () => {
+  it('never throw while decoding, and what they decode encodes to bytes that decode alike', () => {
     fc.assert(
       fc.property(fc.constantFrom(...everyType), fc.uint8Array({ minLength: 4, maxLength: 4 }), (spec, bytes) => {
         const type = parseDatatype(spec)
@@ -178,7 +178,7 @@ describe('data types', () => {
   })
 })
 
-describe('record', () => {
+describe('field offsets of a record', () => {
   const offsets = (...specs: readonly string[]) =>
     layOutFields(
       specs.map((spec) => {
@@ -188,11 +188,11 @@ describe('record', () => {
       }),
     ).map(({ offset }) => offset)
 
-  it('lets bits share a byte until one starts below the last', () => {
+  it('let bit fields share a byte until one starts below the last', () => {
     expect(offsets('UCH', 'BI0', 'BI3:2', 'BI0:3', 'D2C', 'UCH')).toEqual([0, 1, 1, 2, 3, 5])
   })
 
-  it('opens a byte for bits that come first, or behind a whole byte, wherever they start', () => {
+  it('start a new byte for a bit field at the beginning or behind a whole byte', () => {
     expect(offsets('BI3:2', 'UCH', 'BI7')).toEqual([0, 1, 2])
   })
 })

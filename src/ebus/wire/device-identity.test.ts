@@ -5,8 +5,8 @@ import { decodeIdentity, decodeSerialChunk } from './device-identity.ts'
 
 const BAI = fromHex('b5 4241493030 0603 9602')
 
-describe('identity', () => {
-  it('reads what a device says about itself', () => {
+describe('device identification', () => {
+  it('is read with manufacturer, device id and versions', () => {
     expect(decodeIdentity(BAI)).toEqual({
       ok: true,
       value: {
@@ -22,11 +22,11 @@ describe('identity', () => {
     })
   })
 
-  it('refuses what is too short to be one', () => {
+  it('is refused if the answer is too short', () => {
     expect(decodeIdentity(fromHex('b5 4241'))).toEqual({ ok: false, fault: { kind: 'too-short', got: 3 } })
   })
 
-  it('takes a piece of a serial number with its status byte and without', () => {
+  it('includes parts of the serial number with and without a status byte', () => {
     expect(decodeSerialChunk(0, Uint8Array.of(0, ...toUtf8('21160900')))).toBe('21160900')
     expect(decodeSerialChunk(0, toUtf8('21160900'))).toBe('21160900')
     expect(decodeSerialChunk(2, Uint8Array.of(0, ...toUtf8('09380063')))).toBe('09380063')
@@ -34,7 +34,7 @@ describe('identity', () => {
     expect(decodeSerialChunk(1, new Uint8Array())).toBeUndefined()
   })
 
-  it('never throws, whatever a device answers', () => {
+  it('never throws on any answer', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 20 }), (answer) => {
         expect(decodeIdentity(answer).ok).toBe(answer.length >= 10)

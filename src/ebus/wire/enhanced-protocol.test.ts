@@ -26,7 +26,7 @@ describe('enhanced protocol', () => {
     ['send', 0x5a, 'c59a'],
     ['send', 0x00, 'c480'],
     ['info', 0x00, 'cc80'],
-  ] as const)('writes %s %i as a pair', (command, data, bytes) => {
+  ] as const)('encodes the host message %s %i as a byte pair', (command, data, bytes) => {
     expect(toHex(encodeHostMessage({ command, data }))).toBe(bytes)
     expect([...parseHostBytes(newEnhancedParser(), fromHex(bytes), () => expect.unreachable())]).toEqual([
       { command, data },
@@ -42,12 +42,12 @@ describe('enhanced protocol', () => {
     ['error-ebus', 0x00, 'ec80'],
     ['error-host', 0x01, 'f081'],
     ['info', 0xff, 'cfbf'],
-  ] as const)('writes %s %i as an adapter does', (event, data, bytes) => {
+  ] as const)('encodes the adapter message %s %i as an adapter does', (event, data, bytes) => {
     expect(toHex(encodeAdapterMessage({ event, data }))).toBe(bytes)
     expect(parsed(bytes)).toEqual({ messages: [{ event, data }], faults: [] })
   })
 
-  it('reads what ebusd and an adapter say wherever the stream is cut', () => {
+  it('reads a stream of plain and paired bytes wherever it is split', () => {
     const stream = fromHex('c6aa c8b1 15 07 04 00 c68b 00 0a c6b5')
     const whole = [...parseAdapterBytes(newEnhancedParser(), stream, () => expect.unreachable())]
     for (const cut of stream.keys()) {
@@ -58,14 +58,14 @@ describe('enhanced protocol', () => {
     }
   })
 
-  it('says that a second half came alone and reads on', () => {
+  it('reports a second byte without a first, and continues', () => {
     expect(parsed('aa c6aa')).toEqual({
       messages: [{ event: 'received', data: 0xaa }],
       faults: [{ kind: 'stray-byte', byte: 0xaa }],
     })
   })
 
-  it('drops a first half whose second is missing and reads the next byte anew', () => {
+  it('drops a first byte whose second is missing, and reads the next byte anew', () => {
     expect(parsed('c6 15 c6 c6aa')).toEqual({
       messages: [
         { event: 'received', data: 0x15 },
@@ -78,14 +78,14 @@ describe('enhanced protocol', () => {
     })
   })
 
-  it('names an unknown command and starts afresh', () => {
+  it('reports an unknown command, and continues', () => {
     expect(parsed('d080 00')).toEqual({
       messages: [{ event: 'received', data: 0 }],
       faults: [{ kind: 'unknown-command', code: 4, data: 0 }],
     })
   })
 
-  it('never throws on any bytes, and understands the next good pair', () => {
+  it('never throws on any bytes, and reads the next valid pair', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
         const parser = newEnhancedParser()

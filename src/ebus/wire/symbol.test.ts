@@ -4,13 +4,13 @@ import { fromHex, toHex } from '../../core/bytes.ts'
 import { computeCrc } from './crc.ts'
 import { escapeBytes } from './symbol.ts'
 
-describe('escape', () => {
-  it('writes A9 as A9 00 and AA as A9 01, and nothing else differently', () => {
+describe('escapeBytes', () => {
+  it('writes A9 as A9 00 and AA as A9 01, and leaves all other bytes unchanged', () => {
     expect(toHex(escapeBytes(fromHex('00 a8 a9 aa ab ff')))).toBe('00a8a900a901abff')
   })
 })
 
-describe('crc', () => {
+describe('computeCrc', () => {
   it.each([
     ['31 15 07 04 00', 0x8b],
     ['31 08 07 04 00', 0xd1],
@@ -32,7 +32,7 @@ describe('crc', () => {
     ['71 15 b5 24 06 02 00 03 00 16 00', 0xbe],
     ['01 aa', 0xfa],
     ['01 a9', 0xfb],
-  ])('of %s is what a real bus carries', (bytes, crc) => {
+  ])('of %s is the CRC on a real bus', (bytes, crc) => {
     expect(computeCrc(fromHex(bytes))).toBe(crc)
   })
 })

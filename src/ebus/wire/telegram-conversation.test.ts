@@ -28,14 +28,14 @@ function talk(
 
 const flat = (spaced: string): string => toHex(fromHex(spaced))
 
-describe('conversation', () => {
-  it('says the command after its address, acknowledges the answer and gives the bus back', () => {
+describe('telegram conversation', () => {
+  it('sends the command after its address, acknowledges the answer and ends with SYN', () => {
     const { wire, outcome } = talk(identify, '00 01 01 9a')
     expect(wire).toBe(flat('08070400d1 00 01019a 00 aa'))
     expect(outcome).toMatchObject({ kind: 'exchange', exchange: { response: Uint8Array.of(1) } })
   })
 
-  it('ends a broadcast at its CRC and a word to another initiator at the ACK', () => {
+  it('ends a broadcast at its CRC, and a telegram to another initiator at the ACK', () => {
     expect(talk({ ...identify, target: 0xfe, secondary: 0xfe }, '').wire).toBe('fe07fe0035aa')
     expect(talk({ ...identify, target: 0x10 }, '00').outcome).toMatchObject({
       kind: 'exchange',
@@ -43,25 +43,25 @@ describe('conversation', () => {
     })
   })
 
-  it('repeats a refused command from its address on', () => {
+  it('repeats a refused command including its source address', () => {
     const { wire, outcome } = talk(identify, 'ff 00 00 00')
     expect(wire).toBe(flat('08070400d1 ff 3108070400d1 00 0000 00 aa'))
     expect(outcome.kind).toBe('exchange')
   })
 
-  it('gives up after the second refusal, and gives the bus back', () => {
+  it('fails as refused after the second NAK, and ends with SYN', () => {
     const { wire, outcome } = talk(identify, 'ff ff')
     expect(outcome).toEqual({ kind: 'fault', fault: 'refused' })
     expect(wire.endsWith('ffaa')).toBe(true)
   })
 
-  it('refuses a garbled answer once and takes the repeat', () => {
+  it('refuses a garbled answer once, and accepts the repeat', () => {
     const { wire, outcome } = talk(identify, '00 01 01 9b 01 01 9a')
     expect(wire).toBe(flat('08070400d1 00 01019b ff 01019a 00 aa'))
     expect(outcome).toMatchObject({ kind: 'exchange', exchange: { responseRepeats: 1 } })
   })
 
-  it('says so when the answer is garbled twice', () => {
+  it('fails as answer-garbled when the answer is garbled twice', () => {
     expect(talk(identify, '00 01 01 9b 01 01 9b').outcome).toEqual({ kind: 'fault', fault: 'answer-garbled' })
   })
 
@@ -70,11 +70,11 @@ describe('conversation', () => {
     ['the acknowledge is neither', '55', 'answer-lost'],
     ['no answer follows', '00 aa', 'answer-lost'],
     ['the answer is cut', '00 02 01 aa', 'answer-lost'],
-  ])('tells that %s', (_, others, fault) => {
+  ])('reports as a fault: %s', (_, others, fault) => {
     expect(talk(identify, others).outcome).toEqual({ kind: 'fault', fault })
   })
 
-  it('stops at the first symbol that comes back changed', () => {
+  it('stops with collision at the first symbol that is echoed changed', () => {
     const { wire, outcome } = talk(identify, '', (symbol, at) => (at === 2 ? symbol & 0x03 : symbol))
     expect(outcome).toEqual({ kind: 'fault', fault: 'collision' })
     expect(wire).toBe('080700')
@@ -83,12 +83,12 @@ describe('conversation', () => {
   it.each([
     ['the checksum', 4],
     ['the acknowledge of the answer', 9],
-  ])('does not call it a mere collision when %s comes back changed: the target may have acted', (_, changed) => {
+  ])('fails as answer-lost, not as collision, when %s is echoed changed', (_, changed) => {
     const { outcome } = talk(identify, '00 01 01 9a', (symbol, at) => (at === changed ? symbol ^ 0x10 : symbol))
     expect(outcome).toEqual({ kind: 'fault', fault: 'answer-lost' })
   })
 
-  it('escapes what it says and understands escapes in the answer', () => {
+  it('escapes the symbols it sends, and unescapes the answer', () => {
     const { wire, outcome } = talk({ ...identify, data: fromHex('aa a9') }, '00 01 a9 01 fa')
     expect(wire).toContain('02a901a900')
     expect(outcome).toMatchObject({ kind: 'exchange', exchange: { response: Uint8Array.of(0xaa) } })

@@ -25,7 +25,7 @@ const telegram: fc.Arbitrary<Telegram> = fc.record({
 })
 
 describe('telegram', () => {
-  it('survives the wire whatever its bytes are, and no SYN is inside it', () => {
+  it('is decoded as it was encoded, without SYN inside, whatever its bytes', () => {
     fc.assert(
       fc.property(telegram, awkwardData, (sent, answer) => {
         const response = classifyTelegramForm(sent.target) === 'initiator-target' ? answer : undefined
@@ -41,7 +41,7 @@ describe('telegram', () => {
     )
   })
 
-  it.each([0xa9, 0xaa])('survives a CRC of %i', (wanted) => {
+  it.each([0xa9, 0xaa])('is decoded with an escaped CRC of %i', (wanted) => {
     // One free byte reaches every CRC value there is.
     const found = Array.from({ length: 256 }, (_, byte) => byte)
       .map((byte): Telegram => ({
@@ -59,7 +59,7 @@ describe('telegram', () => {
     }
   })
 
-  it('is not believed when any one symbol of it was changed', () => {
+  it('is rejected when any one symbol of it was changed', () => {
     const sent: Telegram = { source: 0x10, target: 0x08, primary: 0xb5, secondary: 0x09, data: fromHex('0d aa 00') }
     const wire = encodeExchange(sent, fromHex('a9 01'))
     for (const at of wire.keys()) {
@@ -73,7 +73,7 @@ describe('telegram', () => {
     }
   })
 
-  it('throws on addresses, services and lengths that only we could have got wrong', () => {
+  it('is refused with a RangeError for invalid addresses, services and lengths', () => {
     const good: Telegram = { source: 0x31, target: 0x08, primary: 7, secondary: 4, data: new Uint8Array() }
     for (const wrong of [{ source: 0x15 }, { target: 0xaa }, { target: 300 }, { primary: -1 }, { secondary: 1.5 }])
       expect(() => encodeTelegramCommand({ ...good, ...wrong })).toThrow(RangeError)
@@ -81,8 +81,8 @@ describe('telegram', () => {
   })
 })
 
-describe('line under noise', () => {
-  it('never throws, never grows, and hears the next good telegram after a million random and mutated symbols', () => {
+describe('bus line decoder under noise', () => {
+  it('never throws, stays bounded, and decodes the next telegram after a million random symbols', () => {
     const line = newBusLineDecoder()
     const good = encodeExchange(
       { source: 0x31, target: 0x15, primary: 0xb5, secondary: 0x24, data: fromHex('02 00 00 00 aa 00') },
@@ -123,7 +123,7 @@ describe('captured telegrams', () => {
     ['MS', 'initiator-target'],
   ])
 
-  it('are all heard as ebusd heard them, and written back byte for byte', () => {
+  it('decode as in ebusd, and encode to the same bytes', () => {
     const complete = rows.filter(([wire]) => !incomplete.has(wire))
     expect(complete).toHaveLength(157)
     for (const [wire, , form, logical] of complete) {
@@ -137,7 +137,7 @@ describe('captured telegrams', () => {
     }
   })
 
-  it('that stop early are heard as such', () => {
+  it('that are incomplete are refused with the reason', () => {
     expect(rows.filter(([wire]) => incomplete.has(wire ?? ''))).toHaveLength(4)
     for (const [wire, reason] of incomplete)
       expect(decodeExchange(fromHex(wire))).toEqual({ ok: false, fault: { kind: 'broken', reason } })

@@ -14,13 +14,13 @@ function operation(op: string) {
   return found
 }
 
-describe('operations', () => {
-  it('are the adapter’s, each under the domain that its name begins with', () => {
+describe('admin operations', () => {
+  it('equal those of the admin adapter, each in the domain that its name begins with', () => {
     expect(ADMIN_OPERATIONS.map(({ op }) => op).toSorted()).toEqual([...ADMIN_ADAPTER_WRITE_OPERATIONS].toSorted())
     for (const { op, domain } of ADMIN_OPERATIONS) expect(op.split('.')[0]).toBe(domain)
   })
 
-  it('take the guard’s arguments and hand on none of them', () => {
+  it('accept guard arguments without passing them to the adapter', () => {
     const { shape, domain } = operation('users.set_role')
     const input = { userId: 'a', role: 'guest', confirm: true, intent: 'abc', reason: 'abc', riskLevel: 'low' }
     const parsed = z.strictObject({ ...shape, ...createAdminGuardArgumentSchemas(domain) }).parse(input)
@@ -103,8 +103,8 @@ describe('operations', () => {
   )
 })
 
-describe('redaction', () => {
-  it('hides what a secret setting was and is, and all that HomeSeer says to it', () => {
+describe('redaction of admin calls', () => {
+  it('hides the old and new value of a secret setting, and HomeSeer’s answer to it', () => {
     const args = { key: 'gSMTPPassword', value: 'b' }
     const { payload, record, raw } = createAdminCallRedactor(operation('system.config.set'), args)
     expect(payload).toEqual({ key: 'gSMTPPassword', value: '[redacted]' })
@@ -122,7 +122,7 @@ describe('redaction', () => {
     expect([payload, record(args), raw({ after: args })]).toEqual([args, args, { after: args }])
   })
 
-  it('says that a hidden value changed', () => {
+  it('reports that a hidden value changed', () => {
     const redaction = createAdminCallRedactor(operation('system.config.set'), { key: 'gSMTPPassword', value: 'b' })
     const claims = { riskLevel: 'low' } as const
     const parts = {
@@ -141,13 +141,13 @@ describe('redaction', () => {
   })
 })
 
-describe('direct route', () => {
+describe('direct admin route', () => {
   it.each([
     ['config.device_metadata.set', { ref: 1, property: 'Name', value: 'a b' }, 'json:setdeviceproperty'],
     ['system.backup.start', { includeMedia: true }, 'page:backup'],
     ['system.shutdown', { graceSeconds: 5 }, 'script'],
     ['plugins.install', { pluginId: 'x' }, 'pluginfunction:updater.InstallPlugin'],
-  ])('%s goes by %3$s', (op, args, transport) => {
+  ])('of %s uses %3$s', (op, args, transport) => {
     expect(findDirectAdminRoute(op, args, '/runscript.html')?.transport).toBe(transport)
   })
 
@@ -156,13 +156,13 @@ describe('direct route', () => {
     ['system.backup.start', { label: 'x', includeMedia: true }],
     ['plugins.install', { pluginId: 'x', source: 'http://192.0.2.1' }],
     ['events.create', { group: 'a', name: 'b' }],
-  ])('%s %j has none', (op, args) => {
+  ])('does not exist for %s %j', (op, args) => {
     expect(findDirectAdminRoute(op, args, '/runscript.html')).toBeUndefined()
   })
 })
 
-describe('capability cache', () => {
-  it('believes for as long as it was told, and not at all with no time', () => {
+describe('cache of unsupported admin operations', () => {
+  it('keeps an operation for its configured time, and nothing with a time of zero', () => {
     let nowMs = 0
     const cache = createUnsupportedAdminOperationCache(1_000, () => nowMs)
     cache.learnUnsupported('users.create')

@@ -47,7 +47,7 @@ function follow(events: readonly Json[], asked: Asked): EventConsequences {
   )
 }
 
-describe('consequences', () => {
+describe('consequences of a change through events', () => {
   it('follow a trigger to what its event sets, and on from there', () => {
     const events = [event(60, [on(199)], { K0: sets(198) }), event(61, [on(198)], { K0: sets(141) })]
     expect(follow(events, { refs: [199] })).toMatchObject({ refs: [198, 141], eventIds: [60, 61], doubts: [] })
@@ -67,34 +67,34 @@ describe('consequences', () => {
     ['any device, said by a number', on(7, { AnyDevice: 1 })],
     ['any device, said by a word', on(7, { AnyDevice: 'yes' })],
     ['a clock that watches a device', { $type: 'Scheduler.Classes.EvTrig_RECURRING, Scheduler', WhileDevice: 199 }],
-  ])('take a trigger by %s for one that is met', (_, trigger) => {
+  ])('include an event with %s', (_, trigger) => {
     expect(follow([event(60, [trigger], { K0: sets(141) })], { refs: [199] }).refs).toEqual([141])
   })
 
   it.each<[where: string, more: JsonObject]>([
     ['in another member', { Triggers: { TrigGroups: {} }, mvarOthers: [{ ev_trig_dvRef: 199 }] }],
     ['in a list as the plug-in SDK names it', { Triggers: null, Trigger_Groups: [{ Triggers: 'AAEAAAD' }] }],
-  ])('look for a trigger %s, too', (_, more) => {
+  ])('include an event whose trigger is %s', (_, more) => {
     expect(follow([event(60, [], { K0: sets(141) }, more)], { refs: [199] }).refs).toEqual([141])
   })
 
-  it('count conditions and switched off events as if they were not there', () => {
+  it('include events with conditions and disabled events', () => {
     const conditioned = event(60, [on(199), on(170, { Condition: true })], { K0: sets(141) }, { Flag_Enabled: false })
     expect(follow([conditioned], { refs: [199] }).refs).toEqual([141])
   })
 
-  it('do not start from events that only the clock triggers', () => {
+  it('do not include events that only the clock triggers', () => {
     const clock = { $type: 'Scheduler.Classes.EvTrig_TIME, Scheduler', mvarTime: '07:00' }
     expect(follow([event(60, [clock], { K0: sets(141) })], { refs: [199] }).eventIds).toEqual([])
   })
 
-  it('begin at every member of the physical device', () => {
+  it('start from every member of the physical device', () => {
     expect(follow([event(60, [on(12)], { K0: sets(141) })], { refs: [11], relatives: [10, 11, 12] }).refs).toEqual([
       141,
     ])
   })
 
-  it('end where events set each other off', () => {
+  it('terminate where events trigger each other, and stop at a limit', () => {
     const ring = [event(60, [on(1)], { K0: sets(2) }), event(61, [on(2)], { K0: sets(1) })]
     expect(follow(ring, { refs: [1] })).toMatchObject({ refs: [2], eventIds: [60, 61] })
     const chain = Array.from({ length: 400 }, (_, index) => event(index + 1, [on(index)], { K0: sets(index + 1) }))
@@ -114,11 +114,11 @@ describe('consequences', () => {
     ['the number of an event under that of a flag', event(60, [on(199)], { K0: sets(1) }, { Flag_RunsNext: 61 })],
     ['a group that the file lacks', event(60, [on(199)], { K0: sets(1) }, { mvarGroupRef: 9 })],
     ['no list of actions', { evRef: 60, Triggers: { TrigGroups: { K0: { $values: [on(199)] } } } }],
-  ])('leave doubts with %s', (_, broken) => {
+  ])('report unknown-action for %s', (_, broken) => {
     expect(follow([broken], { refs: [199] }).doubts).toEqual(['unknown-action'])
   })
 
-  it('leave doubts with the actions of a group, and with scripts', () => {
+  it('report doubts for actions of a group and for scripts', () => {
     const plain = event(60, [on(199)], { K0: sets(1) })
     const groups = [{ Group: 'Night', Ref: 1, Global_Actions: [{ K0: sets(141) }] }]
     expect(follow([plain], { refs: [199], groups }).doubts).toEqual(['unknown-action'])
@@ -129,7 +129,7 @@ describe('consequences', () => {
     expect(follow([event(60, [on(199)], {}, blocks)], { refs: [199] }).doubts).toEqual(['runs-script'])
   })
 
-  it('name the events that an action of another kind may run', () => {
+  it('include events that an action of an unknown kind names', () => {
     const running = event(60, [on(199)], { K0: { $type: 'EvACT_EVENT', mvarEventRef: 61 } })
     expect(follow([running, event(61, [], { K0: sets(141) })], { refs: [199] })).toMatchObject({
       refs: [141],
@@ -138,7 +138,7 @@ describe('consequences', () => {
     })
   })
 
-  it('mind no member that is empty, a flag, or known to the owner', () => {
+  it('ignore members that are empty, flags, or listed by the owner', () => {
     const more = { Flag_Priority_Event: true, mvarNothing: {}, mvarNone: null, mvarList: { $type: 'x', $values: [] } }
     expect(follow([event(60, [on(199)], { K0: sets(1) }, more)], { refs: [199] }).doubts).toEqual([])
     const strange = event(60, [on(199)], { K0: sets(1) }, { mvarColour: 'red' })

@@ -77,27 +77,30 @@ async function deviceOf(house: ReturnType<CatalogClient['house']>, ref: number) 
   return known.ok ? known.value.byRef.get(ref) : known.fault
 }
 
-describe('controls', () => {
-  it('are asked for all at once where HomeSeer can say them all at once', async () => {
+describe('controls of HomeSeer devices', () => {
+  it('are requested in one request where HomeSeer answers it', async () => {
     const catalog = await catalogOf('answers')
     expect(await deviceOf(catalog.house(), BOLT)).toMatchObject({ controlsKnown: true, sensitivity: ['lock'] })
     expect(await deviceOf(catalog.houseFor([LAMP]), LAMP)).toMatchObject({ capabilities: ['on_off'], sensitivity: [] })
     expect(asked).toEqual(['all'])
   })
 
-  it.each(['too-long', 'silent'] as const)('come in parts where the answer about all is %s', async (everything) => {
-    const catalog = await catalogOf(everything, everything === 'silent' ? { timeoutMs: 4_000 } : {})
-    const unknown = { controlsKnown: false, controls: [], capabilities: [], sensitivity: ['controls-unknown'] }
-    expect(await deviceOf(catalog.house(), LAMP)).toMatchObject(unknown)
-    await expect.poll(() => deviceOf(catalog.house(), BOLT)).toMatchObject({ controlsKnown: true })
-    expect(await deviceOf(catalog.house(), LAMP)).toMatchObject({ controlsKnown: true, sensitivity: [] })
-    // Never again all at once.
-    clock.advance(2_000)
-    await catalog.house()
-    expect(asked.filter((refs) => refs === 'all')).toEqual(['all'])
-  })
+  it.each(['too-long', 'silent'] as const)(
+    'are requested in parts where the answer for all devices is %s',
+    async (everything) => {
+      const catalog = await catalogOf(everything, everything === 'silent' ? { timeoutMs: 4_000 } : {})
+      const unknown = { controlsKnown: false, controls: [], capabilities: [], sensitivity: ['controls-unknown'] }
+      expect(await deviceOf(catalog.house(), LAMP)).toMatchObject(unknown)
+      await expect.poll(() => deviceOf(catalog.house(), BOLT)).toMatchObject({ controlsKnown: true })
+      expect(await deviceOf(catalog.house(), LAMP)).toMatchObject({ controlsKnown: true, sensitivity: [] })
+      // Never again all at once.
+      clock.advance(2_000)
+      await catalog.house()
+      expect(asked.filter((refs) => refs === 'all')).toEqual(['all'])
+    },
+  )
 
-  it('are read of a whole physical device before a change of one of its members is weighed', async () => {
+  it('are read for the whole physical device before a change to one of its members is assessed', async () => {
     const catalog = await catalogOf('too-long')
     mood.parts = 'refuses'
     await catalog.house()
@@ -110,7 +113,7 @@ describe('controls', () => {
     expect(await deviceOf(catalog.house(), LAMP)).toMatchObject({ sensitivity: ['controls-unknown'] })
   })
 
-  it('are shown when they hold no longer, and not weighed', async () => {
+  it('that are out of date are shown, but not used to assess a change', async () => {
     const catalog = await catalogOf('answers')
     await catalog.house()
     mood = { everything: 'too-long', parts: 'refuses' }
@@ -119,7 +122,7 @@ describe('controls', () => {
     expect(await catalog.houseFor([LAMP])).toMatchObject({ ok: false, fault: { kind: 'refused' } })
   })
 
-  it('leave nothing to be shown where HomeSeer refuses to say them', async () => {
+  it('are not shown where HomeSeer refuses to list them', async () => {
     const catalog = await catalogOf('refuses')
     expect(await catalog.house()).toMatchObject({ ok: false, fault: { kind: 'refused' } })
   })

@@ -22,7 +22,7 @@ const SWITCH = [
   { Label: 'On', ControlUse: 1, ControlValue: 255 },
 ]
 
-describe('class of a device', () => {
+describe('device classification', () => {
   // Type strings, plug-ins and labels of facts/homeseer-reality.md; command class numbers of the Z-Wave specification.
   it.each<[what: string, kind: DeviceKind, record: JsonObject]>([
     ['Z-Wave barrier operator', 'door', { device_type_string: 'Z-Wave Barrier Operator', ControlPairs: SWITCH }],
@@ -132,7 +132,7 @@ describe('class of a device', () => {
     ['English', 'Latch, Unlatch'],
     ['a language that no table has', 'Ireki, Itxi'],
     ['letters that no table has', 'เปิด, ปิด'],
-  ])('buttons in %s are sensitive: %s', (_, labels) => {
+  ])('buttons in %s make a device sensitive: %s', (_, labels) => {
     expect(classOf({ name: 'X1', ControlPairs: pairs(...labels.split(', ')) }).reasons).not.toEqual([])
   })
 
@@ -148,7 +148,7 @@ describe('class of a device', () => {
     ['a text that says closed', { name: 'Out', status: 'Closed' }],
     ['a picture of a door', { name: 'Out', status_image: '/images/HomeSeer/contemporary/door-closed.png' }],
     ['letters that nobody here reads', { name: 'ประตู' }],
-  ])('%s is sensitive', (_, record) => {
+  ])('%s makes an unnamed device sensitive', (_, record) => {
     expect(classOf({ ControlPairs: SWITCH, ...record }).reasons).not.toEqual([])
   })
 
@@ -170,7 +170,7 @@ describe('class of a device', () => {
       'English',
       'Outdoor Lights, Indoor Fountain, Alarm Clock, Block Heater, Gateway, Projector, Motor, Monitor, Support',
     ],
-  ])('what only lights, shades or warms is ordinary in %s', (_, names) => {
+  ])('lights, shades and other harmless devices are ordinary in %s', (_, names) => {
     const asked = names.split(', ').filter((name) => classOf({ name, ControlPairs: SWITCH }).reasons.length > 0)
     expect(asked).toEqual([])
   })
@@ -213,7 +213,7 @@ describe('class of a device', () => {
     expect(classOf({ name, ...record })).toMatchObject({ kind, reasons: [] })
   })
 
-  it('is what the owner says, in both directions', () => {
+  it('follows the owner’s correction, in both directions', () => {
     expect(classOf({ name: 'Garage Relay', ControlPairs: SWITCH }, 'light')).toMatchObject({
       kind: 'light',
       reasons: [],
@@ -221,7 +221,7 @@ describe('class of a device', () => {
     expect(classOf({ name: 'Plug 7', ControlPairs: SWITCH }, 'door')).toMatchObject({ reasons: ['door-or-gate'] })
   })
 
-  it('does not spread from a feature that only reports', () => {
+  it('is not made sensitive by a sibling feature that only reports', () => {
     const status = decodeStatusReply({
       Devices: [
         { ref: 1, name: 'Dimmer', relationship: 2, associated_devices: [2, 3] },

@@ -56,8 +56,8 @@ function chosen(controls: readonly ControlPair[], wish: DeviceControlRequest) {
   return choice.value
 }
 
-describe('control', () => {
-  it('finds a pair by value, label and use', () => {
+describe('choosing a control pair', () => {
+  it('finds a pair by value, label or use', () => {
     expect(chosen(DIMMER, { kind: 'value', value: 99 })).toMatchObject({ pair: ON, value: 99 })
     expect(chosen(DIMMER, { kind: 'value', value: 42 })).toMatchObject({ pair: DIM, value: 42 })
     expect(chosen(DIMMER, { kind: 'label', label: ' on last LEVEL' })).toMatchObject({ pair: LAST, value: 255 })
@@ -66,7 +66,7 @@ describe('control', () => {
     expect(chosen(LOCK, { kind: 'use', use: 'DoorLock' })).toMatchObject({ value: 255 })
   })
 
-  it('refuses 100 on a dimmer that ends at 99, and says what there is', () => {
+  it('refuses a value out of range, and lists the available controls', () => {
     expect(chooseControlPair(DIMMER, { kind: 'value', value: 100 })).toEqual({
       ok: false,
       fault: {
@@ -86,7 +86,7 @@ describe('control', () => {
     expect(chooseControlPair(SETPOINT, { kind: 'value', value: 5 + 1e-9 })).toMatchObject({ ok: false })
   })
 
-  it('refuses an unknown label, and one that two pairs have with different values', () => {
+  it('refuses an unknown label, and a label that two pairs have with different values', () => {
     expect(chooseControlPair(DIMMER, { kind: 'label', label: 'Full' })).toMatchObject({
       fault: { kind: 'no-such-label' },
     })
@@ -96,7 +96,7 @@ describe('control', () => {
     })
   })
 
-  it('wants a value for a use that spans a range, and knows which uses there are', () => {
+  it('needs a value for a use with a range, and lists the uses that exist', () => {
     expect(chooseControlPair(DIMMER, { kind: 'use', use: 'Dim' })).toMatchObject({ fault: { kind: 'value-needed' } })
     expect(chooseControlPair(DIMMER, { kind: 'use', use: 'DoorLock' })).toMatchObject({
       fault: { kind: 'no-such-use', offers: ['Off', 'Dim', 'On', 'OnAlternate'] },
@@ -104,7 +104,7 @@ describe('control', () => {
     expect(chooseControlPair(TEXT, { kind: 'use', use: 'None' })).toMatchObject({ fault: { kind: 'no-such-use' } })
   })
 
-  it('hands text to a text box by its index, and to nothing else', () => {
+  it('sends text to a text control by its index, and to no other control', () => {
     const choice = chosen(TEXT, { kind: 'text', text: 'hello' })
     expect(createDeviceControlExchange(choice).http.query).toContainEqual(['string', 'hello'])
     expect(chooseControlPair(DIMMER, { kind: 'text', text: 'hello' })).toMatchObject({
@@ -118,7 +118,7 @@ describe('control', () => {
     expect(chooseControlPair([], { kind: 'value', value: 1 })).toEqual({ ok: false, fault: { kind: 'no-controls' } })
   })
 
-  it('sends only values that some pair has', () => {
+  it('accepts only values that some pair has', () => {
     fc.assert(
       fc.property(fc.oneof(fc.integer({ min: -300, max: 300 }), fc.double({ noNaN: true })), (value) => {
         const choice = chooseControlPair(DIMMER, { kind: 'value', value })
@@ -129,7 +129,7 @@ describe('control', () => {
   })
 })
 
-describe('outcome', () => {
+describe('verification after a control', () => {
   const seen = (value: number, status = '') => ({ value, status })
   const judge = (
     controls: readonly ControlPair[],
@@ -137,19 +137,19 @@ describe('outcome', () => {
     [before, now]: readonly [number, number],
   ) => compareWithExpectation(computeControlExpectation(chosen(controls, wish), controls), seen(before), seen(now))
 
-  it('is reached at the value, within one step for dimmers', () => {
+  it('is reached at the value, or within one step for dimmers', () => {
     expect(judge(DIMMER, { kind: 'value', value: 99 }, [0, 99])).toBe('reached')
     expect(judge(DIMMER, { kind: 'value', value: 50 }, [0, 51])).toBe('reached')
     expect(judge(DIMMER, { kind: 'value', value: 99 }, [0, 98])).toBe('moving')
     expect(judge(SETPOINT, { kind: 'value', value: 21.5 }, [20, 22.5])).toBe('moving')
   })
 
-  it('is reached anywhere above off after going on to the last level', () => {
+  it('is reached at any value above off after "On Last Level"', () => {
     expect(judge(DIMMER, { kind: 'label', label: 'On Last Level' }, [0, 35])).toBe('reached')
     expect(judge(DIMMER, { kind: 'label', label: 'On Last Level' }, [0, 0])).toBe('elsewhere')
   })
 
-  it('is not reached by a lamp that stays off, however near to off it was told to go', () => {
+  it('is not reached by a lamp that stays off, however low the requested level', () => {
     expect(judge(DIMMER, { kind: 'value', value: 1 }, [0, 0])).toBe('elsewhere')
     expect(judge(DIMMER, { kind: 'value', value: 1 }, [50, 0])).toBe('elsewhere')
     expect(judge(DIMMER, { kind: 'value', value: 1 }, [0, 1])).toBe('reached')
@@ -159,13 +159,13 @@ describe('outcome', () => {
     expect(judge(fromZero, { kind: 'label', label: 'On Last Level' }, [0, 35])).toBe('reached')
   })
 
-  it('is moving while a lock reports the value between its bolts', () => {
+  it('is moving while a lock reports its intermediate value', () => {
     expect(judge(LOCK, { kind: 'use', use: 'DoorLock' }, [0, 254])).toBe('moving')
     expect(judge(LOCK, { kind: 'use', use: 'DoorLock' }, [0, 0])).toBe('elsewhere')
     expect(judge(LOCK, { kind: 'use', use: 'DoorLock' }, [0, 255])).toBe('reached')
   })
 
-  it('believes a text only where text was asked for', () => {
+  it('compares status text only if text was sent', () => {
     const expected = computeControlExpectation(chosen(TEXT, { kind: 'text', text: 'hello' }), TEXT)
     expect(compareWithExpectation(expected, seen(0, ''), seen(0, 'hello'))).toBe('reached')
     const on = computeControlExpectation(chosen(DIMMER, { kind: 'label', label: 'On' }), DIMMER)

@@ -55,7 +55,7 @@ function only(events: Json, groups: Json): EventDefinition {
 }
 
 describe('event definition', () => {
-  it('reads triggers, actions and what they touch', () => {
+  it('reads triggers, actions and the devices they refer to', () => {
     expect(only(EVENTS, GROUPS)).toMatchObject({
       id: 31,
       name: 'Dim Ground Floor',
@@ -68,15 +68,15 @@ describe('event definition', () => {
     })
   })
 
-  it('keeps actions in the order of their numbers', () => {
+  it('sorts actions by their number', () => {
     expect(only(EVENTS, GROUPS).blocks[0]?.actions.map((action) => action.actionKey)).toEqual(['K0', 'K2', 'K10'])
   })
 
-  it('reads an object around the list, and events whose group is unknown', () => {
+  it('accepts an object around the list, and events of an unknown group', () => {
     expect(only({ Events: EVENTS }, [])).toMatchObject({ id: 31, group: '', groupRef: 880_011_223 })
   })
 
-  it('refuses what holds no events, and counts records without a number', () => {
+  it('refuses data without events, and counts records without an id', () => {
     expect(decodeEventDefinitions('x', [])).toMatchObject({ ok: false, fault: { kind: 'not-events' } })
     expect(decodeEventDefinitions([{ Name: 'x' }, null], [])).toEqual({
       ok: true,
@@ -88,12 +88,12 @@ describe('event definition', () => {
     ['two events of one number', [...EVENTS, ...EVENTS], GROUPS],
     ['a second list beside the first', { Events: EVENTS, items: [...EVENTS] }, GROUPS],
     ['a group without a number', EVENTS, [...GROUPS, { Group: 'Night', Global_Actions: [{ K0: {} }] }]],
-  ])('counts %s as not read', (_, events, groups) => {
+  ])('counts as unread: %s', (_, events, groups) => {
     expect(decodeEventDefinitions(events, groups)).toMatchObject({ ok: true, value: { unread: 1 } })
   })
 })
 
-describe('event files', () => {
+describe('event file reader', () => {
   async function inDirectory(work: (paths: { events: string; groups: string }) => Promise<void>): Promise<void> {
     const directory = await mkdtemp(join(tmpdir(), 'hearthbus-events-'))
     try {
@@ -103,7 +103,7 @@ describe('event files', () => {
     }
   }
 
-  it('looks again at a file that HomeSeer is still writing', async () => {
+  it('retries a file that HomeSeer is still writing', async () => {
     await inDirectory(async (paths) => {
       await writeFile(paths.groups, JSON.stringify(GROUPS))
       await writeFile(paths.events, '[{"evRef":31,')
@@ -113,7 +113,7 @@ describe('event files', () => {
     })
   })
 
-  it('reads again only after a change', async () => {
+  it('parses the files again only after a change', async () => {
     await inDirectory(async (paths) => {
       await writeFile(paths.groups, JSON.stringify(GROUPS))
       await writeFile(paths.events, JSON.stringify(EVENTS))
@@ -126,7 +126,7 @@ describe('event files', () => {
     })
   })
 
-  it('says which file cannot be read, and that a broken one is broken', async () => {
+  it('reports which file is unreadable, and that a file is not JSON', async () => {
     await inDirectory(async (paths) => {
       expect(await new EventFileReader(paths).read()).toEqual({
         ok: false,

@@ -28,7 +28,7 @@ const one = (record: JsonObject) => {
   return device
 }
 
-describe('house', () => {
+describe('device catalog', () => {
   const house = houseOf(
     { ref: 410, name: 'Hall Lamp', relationship: 2, associated_devices: [412, 413], status: 'No Status' },
     { ref: 412, name: 'Hall Lamp', relationship: 4, associated_devices: [410], ControlPairs: SWITCH },
@@ -36,7 +36,7 @@ describe('house', () => {
     { ref: 500, name: 'Party Scene', relationship: 3, ControlPairs: SWITCH },
   )
 
-  it('finds the parent from either side', () => {
+  it('finds the parent from either side of the relation', () => {
     expect(house.byRef.get(412)).toMatchObject({ parentRef: 410, childRefs: [], wrapper: false })
     expect(house.byRef.get(413)).toMatchObject({ parentRef: 410 })
     expect(house.byRef.get(410)).toMatchObject({ parentRef: undefined, childRefs: [412, 413], wrapper: true })
@@ -47,18 +47,18 @@ describe('house', () => {
     expect(one({ name: 'Masterpiece', ControlPairs: SWITCH }).wrapper).toBe(false)
   })
 
-  it('adds children to those asked for, once each', () => {
+  it('adds the children of requested devices, once each', () => {
     expect(listDevicesAndTheirChildren(house, [410, 412, 999]).map((device) => device.ref)).toEqual([410, 412, 413])
   })
 
-  it('groups, largest first', () => {
+  it('groups devices, largest group first', () => {
     expect(groupDeviceRefsBy(house, (device) => (device.wrapper ? 'wrapper' : 'rest'))).toEqual([
       { name: 'rest', refs: [412, 413] },
       { name: 'wrapper', refs: [410, 500] },
     ])
   })
 
-  it('uses pairs that were fetched apart, and knows when none were', () => {
+  it('uses controls that were fetched separately, and marks devices without them as unknown', () => {
     const pairs = new Map<number, readonly ControlPair[]>([
       [7, decodeControlPairs({ ref: 7, ControlPairs: SWITCH }) ?? []],
     ])
@@ -69,8 +69,8 @@ describe('house', () => {
   })
 })
 
-describe('capability', () => {
-  it('comes from the control use', () => {
+describe('capability of a device', () => {
+  it('is derived from the control use', () => {
     const lock = [{ Label: 'Schließen', ControlUse: 18, ControlValue: 255 }]
     expect(one({ ControlPairs: lock }).capabilities).toEqual(['lock'])
     expect(one({ ControlPairs: [...SWITCH, { Label: 'Dim', ControlUse: 3 }] }).capabilities).toEqual([
@@ -79,13 +79,13 @@ describe('capability', () => {
     ])
   })
 
-  it('comes from the labels where a plug-in set no use', () => {
+  it('is derived from labels where a plug-in sets no use', () => {
     expect(one({ ControlPairs: [{ Label: 'Open' }, { Label: 'Closed' }] }).capabilities).toEqual(['cover'])
     expect(one({ ControlPairs: [{ Label: 'Unlock' }] }).capabilities).toEqual(['lock'])
     expect(one({ ControlPairs: [{ Label: 'Text', ControlType: 10 }] }).capabilities).toEqual(['text'])
   })
 
-  it('never comes from the status text', () => {
+  it('is not derived from the status text', () => {
     expect(one({ name: 'Battery', status: '87%', device_type_string: 'Z-Wave Battery' }).capabilities).toEqual([
       'battery',
     ])
@@ -93,10 +93,10 @@ describe('capability', () => {
   })
 })
 
-describe('sensitivity', () => {
+describe('sensitivity of a device', () => {
   const reasons = (record: JsonObject) => one(record).sensitivity
 
-  it('is seen in locks, doors, gates, alarms, confirmations and scripts', () => {
+  it('is set for locks, doors, gates, alarms, confirmations and scripts', () => {
     expect(reasons({ name: 'Back', ControlPairs: [{ Label: 'x', ControlUse: 18 }] })).toEqual(['lock'])
     expect(reasons({ name: 'Garage Door', ControlPairs: [{ Label: 'Open', ControlUse: 1 }] })).toEqual(['door-or-gate'])
     expect(reasons({ name: 'Opener', location: 'Garage', ControlPairs: SWITCH })).toEqual(['door-or-gate'])
@@ -109,7 +109,7 @@ describe('sensitivity', () => {
     expect(reasons({ name: 'Run', ControlPairs: [{ Label: 'Start', ControlType: 12 }] })).toEqual(['runs-script'])
   })
 
-  it('is not seen in lamps, clocks and sensors near them', () => {
+  it('is not set for lamps, clocks and sensors near them', () => {
     for (const name of ['Garage Light', 'Door Lamp', 'Doorbell', 'Clock', 'Security Light', 'Indoor Plug'])
       expect(reasons({ name, ControlPairs: SWITCH })).toEqual([])
     expect(reasons({ name: 'Garage Door Sensor' })).toEqual([])
@@ -153,16 +153,16 @@ describe('sensitivity', () => {
   })
 })
 
-describe('event', () => {
+describe('HomeSeer event', () => {
   const event = (name: string) => ({ id: 1, group: 'G', name, voiceCommand: '', voiceEnabled: false, raw: {} })
 
-  it('is found by id, or by group and name in any case', () => {
+  it('is found by id, or by group and name ignoring case', () => {
     const events = [event('A'), { ...event('B'), id: 2 }, { ...event('b '), id: 3 }]
     expect(findEvents(events, { id: 2 }).map((one) => one.name)).toEqual(['B'])
     expect(findEvents(events, { group: 'g', name: 'b' }).map((one) => one.id)).toEqual([2, 3])
   })
 
-  it('has a number of its own in every list, with or without an id', () => {
+  it('has a distinct paging number in every list, with or without an id', () => {
     const [first, second, third] = [
       { ...event('A'), id: undefined },
       { ...event('B'), id: 0 },

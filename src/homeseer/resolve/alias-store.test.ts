@@ -10,7 +10,7 @@ const said = (id: number, text: string) => ({ kind: 'device', id, text, confirme
 const NAMES: readonly Alias[] = [{ kind: 'device', id: 120, text: 'Kitchen Lamp', origin: 'name' }]
 
 describe('learned aliases', () => {
-  it('survive, and are found in the order of their words', async () => {
+  it('are stored, and are listed by their text', async () => {
     const database = open()
     const store = new AliasStore(database, tableLog(database, systemClock))
     expect(await store.learn(said(120, 'cooking light'), NAMES)).toEqual({ ok: true, value: undefined })
@@ -22,7 +22,7 @@ describe('learned aliases', () => {
     database.close()
   })
 
-  it('never take a name that something else has, or seems to have', async () => {
+  it('cannot take the name of another device, or one that looks the same', async () => {
     const database = open()
     const store = new AliasStore(database, tableLog(database, systemClock))
     expect(await store.learn(said(141, 'kitchen-lamp'), NAMES)).toEqual({
@@ -36,7 +36,7 @@ describe('learned aliases', () => {
     database.close()
   })
 
-  it('are their confirmer’s own, unless the owner of the house taught them', async () => {
+  it('belong to the caller who confirmed them, unless the owner shares them', async () => {
     const database = open()
     const store = new AliasStore(database, tableLog(database, systemClock))
     await store.learn(said(120, 'the light'), NAMES)
@@ -52,7 +52,7 @@ describe('learned aliases', () => {
     database.close()
   })
 
-  it('follow the newest confirmation, and can be forgotten', async () => {
+  it('are replaced by the newest confirmation, and can be forgotten', async () => {
     const database = open()
     const store = new AliasStore(database, tableLog(database, systemClock))
     await store.learn(said(120, 'the light'), NAMES)
@@ -68,7 +68,7 @@ describe('learned aliases', () => {
 })
 
 describe('configured aliases', () => {
-  it('are read under any separator, and what cannot be read is told', () => {
+  it('are read under any separator, and unreadable ones are reported', () => {
     const file = {
       'device:412': ['reading lamp'],
       'EVENT / 31': ['film'],
@@ -88,7 +88,7 @@ describe('configured aliases', () => {
     })
   })
 
-  it('have the provenance of the contract', () => {
+  it('have the provenance that the contract names', () => {
     expect(
       ['configuration', 'confirmed', 'name'].map((origin) => toAliasProvenance(origin as Alias['origin'])),
     ).toEqual(['config', 'learned', 'learned'])

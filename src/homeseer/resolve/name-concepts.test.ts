@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { findConceptsInText } from './name-concepts.ts'
 
-describe('concepts', () => {
+describe('concepts in a text', () => {
   it.each([
     ['blinds', ['blind']],
     ['Küchenlampe', ['kitchen', 'light']],
@@ -14,7 +14,7 @@ describe('concepts', () => {
     ['mach das Licht im Flur an', ['light', 'hall']],
     ['Rollläden im Erdgeschoss', ['blind', 'ground', 'floor']],
     ['temperature sensor 12', ['temperature', 'sensor', '12']],
-  ])('of %s are %j', (text, concepts) => {
+  ])('%s contains %j', (text, concepts) => {
     expect(findConceptsInText(text)).toEqual(concepts)
   })
 })

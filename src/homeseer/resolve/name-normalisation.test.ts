@@ -4,7 +4,7 @@ import { anyText } from '../../../test/any-text.ts'
 import { stripFillerWords } from './filler-words.ts'
 import { normaliseName, toConfusableSkeleton, toStrictNameKey, splitNameTokens } from './name-normalisation.ts'
 
-describe('normalise', () => {
+describe('normaliseName', () => {
   it('folds case, accents, compatibility forms and punctuation', () => {
     expect(normaliseName('  Küchentheke, LINKS ')).toBe('kuchentheke links')
     expect(normaliseName('Ｆｒｏｎｔ　Ｄｏｏｒ')).toBe('front door')
@@ -12,7 +12,7 @@ describe('normalise', () => {
     expect(splitNameTokens(normaliseName('lamp lamp hall'))).toEqual(['lamp', 'hall'])
   })
 
-  it('has one result, however often it is applied', () => {
+  it('is idempotent', () => {
     fc.assert(
       fc.property(anyText(), (text) => {
         expect(normaliseName(normaliseName(text))).toBe(normaliseName(text))
@@ -20,7 +20,7 @@ describe('normalise', () => {
     )
   })
 
-  it('treats plain letters in the fast way as in the slow one', () => {
+  it('treats ASCII text on its fast path as on the general one', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme-ascii' }), (text) => {
         expect(normaliseName(text)).toBe(normaliseName(`${text}\u00a0`))
@@ -29,8 +29,8 @@ describe('normalise', () => {
   })
 })
 
-describe('strict key', () => {
-  it('forgives case, spaces and punctuation, and nothing else', () => {
+describe('toStrictNameKey', () => {
+  it('ignores case, spaces and punctuation, and nothing else', () => {
     expect(toStrictNameKey('Front-Door  Lock')).toBe(toStrictNameKey('front door lock'))
     expect(toStrictNameKey('Ku\u0308che')).toBe(toStrictNameKey('Küche'))
     for (const other of [
@@ -44,21 +44,21 @@ describe('strict key', () => {
   })
 })
 
-describe('skeleton', () => {
-  it('is the same for names that look the same', () => {
+describe('toConfusableSkeleton', () => {
+  it('is equal for names that look the same', () => {
     for (const other of ['Frоnt Door', 'Ｆront Door', 'Fr\u200bont Door', 'Frοnt Dооr', 'FRONT DOOR'])
       expect(toConfusableSkeleton(other)).toBe('front door')
     expect(toConfusableSkeleton('Front Floor')).not.toBe('front door')
   })
 })
 
-describe('filler', () => {
-  it('is dropped around a name', () => {
+describe('stripFillerWords', () => {
+  it('removes filler around a name', () => {
     expect(stripFillerWords('turn on the kitchen lamp please')).toBe('kitchen lamp')
     expect(stripFillerWords('schalte bitte die lampe im flur ein')).toBe('lampe flur')
   })
 
-  it('is never a word that changes the meaning, and never the whole text', () => {
+  it('keeps words that change the meaning, and never removes the whole text', () => {
     expect(stripFillerWords('not the lamp')).toBe('not lamp')
     expect(stripFillerWords('all lamps')).toBeUndefined()
     expect(stripFillerWords('turn it on')).toBe('it')

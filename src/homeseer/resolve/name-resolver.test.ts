@@ -55,15 +55,15 @@ function resolved(query: string, resolver = resolverOf()) {
   return { refs: candidates.map((one) => one.target.ref), verdict, candidates }
 }
 
-describe('resolving devices', () => {
-  it('acts on the one thing that is called so', () => {
+describe('resolving devices by name', () => {
+  it('acts on the only device of the name', () => {
     expect(resolved('kitchen lamp')).toMatchObject({ verdict: { kind: 'act' } })
     expect(resolved('turn on the kitchen lamp please').refs[0]).toBe(120)
     expect(resolved('turn on the kitchen lamp please').verdict).toEqual({ kind: 'act' })
     expect(resolved('device 190')).toMatchObject({ verdict: { kind: 'act' } })
   })
 
-  it('prefers the feature to the root of the same name, and does not ask because of the root', () => {
+  it('prefers the feature to its root of the same name, without asking', () => {
     const { refs, verdict, candidates } = resolved('hall lamp')
     expect(refs.slice(0, 2)).toEqual([101, 100])
     expect(verdict).toEqual({ kind: 'act' })
@@ -77,14 +77,14 @@ describe('resolving devices', () => {
     expect(candidates[1]?.actionability).toMatchObject({ rank: -4, role: 'wrapper_or_master' })
   })
 
-  it('prefers the feature to its master, unless the master was asked for', () => {
+  it('prefers the feature to its master, unless the text names the master', () => {
     expect(resolved('porch').refs.slice(0, 2)).toEqual([111, 110])
     expect(resolved('porch').verdict).toEqual({ kind: 'act' })
     expect(resolved('porch master').refs[0]).toBe(110)
     expect(resolved('porch master').verdict).toEqual({ kind: 'act' })
   })
 
-  it('asks where several are called so, and acts when the words tell them apart', () => {
+  it('asks when several devices have the name, and acts when other words single one out', () => {
     expect(resolved('bedroom lamp')).toMatchObject({ refs: expect.arrayContaining([190, 191]) })
     expect(resolved('bedroom lamp').verdict).toEqual({ kind: 'ask', reason: 'several-exact' })
     expect(resolved('lamp').verdict).toEqual({ kind: 'ask', reason: 'several-exact' })
@@ -92,7 +92,7 @@ describe('resolving devices', () => {
     expect(resolved('bedroom below lamp').refs[0]).toBe(191)
   })
 
-  it('asks about anything that is not the name', () => {
+  it('asks when the text is not exactly a name', () => {
     expect(resolved('kitchen light').verdict).toEqual({ kind: 'ask', reason: 'fuzzy' })
     expect(resolved('kitch').verdict).toEqual({ kind: 'ask', reason: 'fuzzy' })
     expect(resolved('kitchen lamp and porch').verdict).toMatchObject({ kind: 'ask' })
@@ -100,16 +100,16 @@ describe('resolving devices', () => {
     expect(resolved('').verdict).toEqual({ kind: 'none' })
   })
 
-  it('asks before it acts on a wrapper that was not named as such', () => {
+  it('asks before acting on a wrapper that the text does not name as such', () => {
     expect(resolved('gate')).toMatchObject({ refs: [130], verdict: { kind: 'ask', reason: 'wrapper' } })
   })
 
-  it('does not let what can be switched overtake the very name', () => {
+  it('ranks an exact name above a controllable device', () => {
     expect(resolved('attic').refs).toEqual([200, 201])
     expect(resolved('attic').verdict).toEqual({ kind: 'act' })
   })
 
-  it('asks when a look-alike of the name is in the house, or was said', () => {
+  it('asks when a look-alike of the name exists, or was used in the text', () => {
     const spoofed = resolverOf([...HOME, { ref: 666, name: 'Kitсhen Lаmp', ControlPairs: SWITCH }])
     expect(resolved('kitchen lamp', spoofed).refs[0]).toBe(120)
     expect(resolved('kitchen lamp', spoofed).verdict).toEqual({ kind: 'ask', reason: 'look-alike' })
@@ -117,7 +117,7 @@ describe('resolving devices', () => {
     expect(resolved('Kitсhen Lаmp').candidates[0]).toMatchObject({ match: 'fuzzy', confidence: 'medium' })
   })
 
-  it('acts on a name of the owner or a person, and reports its origin', () => {
+  it('acts on a configured or confirmed alias, and reports its origin', () => {
     const aliases: readonly Alias[] = [
       ...parseConfiguredAliases({ 'device:120': ['cooking light'] }).aliases,
       { kind: 'device', id: 111, text: 'veranda', origin: 'confirmed' },
@@ -135,7 +135,7 @@ describe('resolving devices', () => {
     expect(resolved('ghost', resolver).verdict).toEqual({ kind: 'none' })
   })
 
-  it('warns when a wrapper is chosen although an endpoint is there', () => {
+  it('warns when a wrapper is chosen although its endpoint is a candidate', () => {
     const { candidates } = resolved('hall lamp')
     const [endpoint, wrapper] = candidates
     if (endpoint === undefined || wrapper === undefined) throw new Error('two candidates expected')
@@ -147,15 +147,15 @@ describe('resolving devices', () => {
     expect(warnAboutParentDevice(endpoint, candidates)).toBeUndefined()
   })
 
-  it('orders close scores by what can be acted upon, and distant ones by score', () => {
+  it('ranks close scores by actionability, and distant ones by score', () => {
     const { candidates } = resolved('lamp of the hall')
     const bands = candidates.map((one) => [one.target.ref, one.actionability.rank])
     expect(bands[0]).toEqual([101, 8])
   })
 })
 
-describe('resolving events and cameras', () => {
-  it('asks between events of one name, and hears a hint', () => {
+describe('resolving events and cameras by name', () => {
+  it('asks between events of one name, and uses the group as a hint', () => {
     const resolver = resolverOf()
     expect(resolveEvents(resolver, 'movie night').verdict).toEqual({ kind: 'ask', reason: 'several-exact' })
     expect(resolveEvents(resolver, 'weekend movie night')).toMatchObject({
@@ -165,7 +165,7 @@ describe('resolving events and cameras', () => {
     expect(resolveEvents(resolver, 'movie night', 'WEEK')).toMatchObject({ verdict: { kind: 'act' } })
   })
 
-  it('does not take the name of a group for the name of its events', () => {
+  it('does not match an event by the name of its group', () => {
     const { candidates, verdict } = resolveEvents(resolverOf(), 'evening')
     expect(candidates.every((one) => one.match === 'fuzzy' && one.score < 1)).toBe(true)
     expect(verdict).toEqual({ kind: 'ask', reason: 'fuzzy' })

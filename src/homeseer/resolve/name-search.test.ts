@@ -38,7 +38,7 @@ function plainScore(query: string, text: string): number {
 }
 
 describe('name search', () => {
-  it('scores as the contract says', () => {
+  it('computes the scores of the contract', () => {
     const lamp = alias(1, 'Kitchen Lamp')
     expect(search('kitchen lamp', lamp)).toEqual([{ id: 1, score: 1, match: 'exact', lookAlike: false }])
     expect(search('kitch', lamp)).toMatchObject([{ score: 0.94, match: 'fuzzy' }])
@@ -49,7 +49,7 @@ describe('name search', () => {
     expect([0.9, 0.72, 0.71].map(toMatchConfidence)).toEqual(['high', 'medium', 'low'])
   })
 
-  it('agrees with the rules written out, on any names', () => {
+  it('agrees with a literal implementation of the rules, on any names', () => {
     const word = fc.constantFrom('hall', 'lamp', 'lamps', 'kitchen', 'k', 'door', 'halla')
     const words = fc.array(word, { minLength: 1, maxLength: 4 }).map((list) => list.join(' '))
     fc.assert(
@@ -67,7 +67,7 @@ describe('name search', () => {
     )
   })
 
-  it('raises what the owner wrote down, and keeps the best alias of each thing', () => {
+  it('ranks configured aliases higher, and keeps the best alias of each device', () => {
     expect(search('reading', alias(1, 'Reading Lamp'), alias(2, 'Reading Light', 'configuration'))).toMatchObject([
       { id: 2, score: 0.96 },
       { id: 1, score: 0.94 },
@@ -75,7 +75,7 @@ describe('name search', () => {
     expect(search('lamp', alias(1, 'Hall Lamp'), alias(1, 'Lamp'))).toMatchObject([{ id: 1, score: 1 }])
   })
 
-  it('ignores filler, unless something is called that', () => {
+  it('ignores filler words, unless a name contains them', () => {
     expect(search('turn on the lamp please', alias(1, 'Lamp'))).toMatchObject([{ score: 1, match: 'exact' }])
     expect(search('lamp off', alias(1, 'Lamp'), alias(2, 'Lamp Off'))).toMatchObject([
       { id: 2, match: 'exact' },
@@ -84,7 +84,7 @@ describe('name search', () => {
     expect(search('please', alias(1, 'Lamp'))).toEqual([])
   })
 
-  it('never lets a similar name pass for the name', () => {
+  it('never reports a similar or look-alike name as an exact match', () => {
     expect(search('kuche', alias(1, 'Küche'))).toMatchObject([{ score: 0.99, match: 'fuzzy', lookAlike: false }])
     for (const query of ['Frоnt Door', 'Ｆront Door', 'Fr\u200bont Door', 'Front Dοοr'])
       expect(search(query, alias(1, 'Front Door'))).toEqual([{ id: 1, score: 0.89, match: 'fuzzy', lookAlike: true }])
@@ -96,12 +96,12 @@ describe('name search', () => {
     ])
   })
 
-  it('answers exactly in any script', () => {
+  it('matches exactly in any script', () => {
     expect(search('лампа на кухне', alias(1, 'Лампа на кухне'))).toMatchObject([{ score: 1, match: 'exact' }])
     expect(search('キッチン', alias(1, 'キッチンランプ'))).toMatchObject([{ score: 0.94 }])
   })
 
-  it('survives any query over any names', () => {
+  it('returns scores above zero for any query over any names', () => {
     const any = anyText({ maxLength: 30 })
     fc.assert(
       fc.property(any, fc.array(any, { maxLength: 5 }), (query, names) => {

@@ -14,7 +14,7 @@ function read(text: string): ReturnType<typeof readAliasFile> {
 }
 
 describe('the alias file', () => {
-  it('holds names by kind and number, under any of the contract’s separators, also behind a byte order mark', () => {
+  it('is read by kind and number, with any separator of the contract and a byte order mark', () => {
     expect(read('\uFEFF{"device:101": ["reading lamp"], "EVENT/31": ["cinema"], "camera # 2": []}')).toEqual({
       ok: true,
       value: [
@@ -32,13 +32,13 @@ describe('the alias file', () => {
     ['{"device:101": [1]}', '"device:101" holds no list of names'],
     ['{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1}', 'and 2 more'],
     [`"${'x'.repeat(1_000_001)}"`, '1000000 are read at most'],
-  ])('is refused in a sentence that names it: %.40s', (text, why) => {
+  ])('is refused with a message that names it: %.40s', (text, why) => {
     const fault = read(text)
     expect(fault.ok ? '' : fault.fault).toContain(`homeseer.aliasFile: ${path} `)
     expect(fault.ok ? '' : fault.fault).toContain(why)
   })
 
-  it('that is not there is refused, too', () => {
+  it('is refused if it does not exist or is a directory', () => {
     const missing = readAliasFile(join(folder, 'none.json'))
     expect(missing.ok ? '' : missing.fault).toMatch(/none\.json does not exist\.$/)
     const aFolder = readAliasFile(folder)

@@ -31,7 +31,7 @@ function path(wish: DeviceSetRequest): unknown {
     : ['control', value.choice.value, value.autoSwitch !== undefined]
 }
 
-describe('set wish', () => {
+describe('hs4.devices.set request', () => {
   it.each<[DeviceSetRequest, unknown]>([
     [{ mode: 'control_value', value: 99 }, ['control', 99, false]],
     [{ mode: 'control_value', label: 'dim 40%' }, ['control', 40, false]],
@@ -58,7 +58,7 @@ describe('set wish', () => {
     expect(path(wish)).toMatchObject([{ path: [argument] }])
   })
 
-  it('means one control clearly, or none', () => {
+  it('chooses a control only if exactly one is meant', () => {
     expect(findUnambiguousControl(pairs, 99, undefined)?.value).toBe(99)
     expect(findUnambiguousControl(pairs, 99, 'Off')).toBeUndefined()
     expect(findUnambiguousControl([], 99, undefined)).toBeUndefined()

@@ -7,8 +7,8 @@ const call = (interaction?: CallerInteraction) => ({ interaction }) as Call
 const answered = (target: CallerInteraction['inputResponses']) =>
   call(target === undefined ? {} : { inputResponses: target })
 
-describe('asking', () => {
-  it('asks only clients that can', () => {
+describe('elicitation', () => {
+  it('is used only for clients that support forms', () => {
     expect(canElicit(call())).toBe(false)
     expect(canElicit(call({ clientCapabilities: {} }))).toBe(false)
     expect(canElicit(call({ clientCapabilities: { elicitation: {} } }))).toBe(true)
@@ -16,11 +16,11 @@ describe('asking', () => {
     expect(canElicit(call({ clientCapabilities: { elicitation: { url: {} } } }))).toBe(false)
   })
 
-  it('offers each choice under its own name', () => {
+  it('offers each choice with its name', () => {
     expect(JSON.stringify(createElicitation('Which?', choices))).toContain('{"const":"2","title":"Lamp 2"}')
   })
 
-  it('takes a choice that was offered, and nothing else', () => {
+  it('accepts only a choice that was offered', () => {
     expect(readElicitedChoice(call(), choices)).toBeUndefined()
     expect(readElicitedChoice(answered({ target: { action: 'accept', content: { choice: '2' } } }), choices)).toBe(
       choices[1],

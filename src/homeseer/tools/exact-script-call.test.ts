@@ -6,7 +6,7 @@ import {
   parseScriptCall,
 } from './exact-script-call.ts'
 
-describe('exact call', () => {
+describe('script or plug-in call', () => {
   it.each([
     ['evening.vb', 'evening.vb'],
     [' Evening.VB ', 'evening.vb'],
@@ -14,7 +14,7 @@ describe('exact call', () => {
     ['evening.vb()', 'evening.vb'],
     ['evening.vb("Main", 1)', 'evening.vb("Main",1)'],
     ['evening.vb("a, b",-2.5,true)', 'evening.vb("a, b",-2.5,true)'],
-  ])('takes %s for the script %s', (command, whole) => {
+  ])('is read from %s as %s', (command, whole) => {
     expect(parseScriptCall(command)?.whole).toBe(whole)
   })
 
@@ -34,11 +34,11 @@ describe('exact call', () => {
     "hs.Shutdown(0) ' evening.vb",
     '../other/evening.vb',
     '',
-  ])('takes %j for code', (command) => {
+  ])('is not read from code: %j', (command) => {
     expect(parseScriptCall(command)).toBeUndefined()
   })
 
-  it('with other arguments is another call, whoever lists it', () => {
+  it('with other arguments is not covered by an allow list entry', () => {
     const call = parseScriptCall('evening.vb("Main",1)')
     if (call === undefined) throw new Error('no call')
     expect(isScriptOrPluginCallListed(call, ['evening.vb'])).toBe(false)
@@ -50,7 +50,7 @@ describe('exact call', () => {
     )
   })
 
-  it('keeps arguments out of its target unless the owner wrote them down', () => {
+  it('shows arguments in its target only if the allow list contains them', () => {
     const call = parseScriptCall('door.vb("open",4711)')
     if (call === undefined) throw new Error('no call')
     expect(toScriptOrPluginCallTarget(call, undefined)).toBe('door.vb(…)')

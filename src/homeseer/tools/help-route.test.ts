@@ -78,8 +78,8 @@ const plugins = ['Hue', 'Hue Sync', 'Z-Wave']
 const top = (goal: string, mode: 'read_only' | 'dry_run' | 'mutate' = 'mutate') =>
   rankHelpRoutes({ goal, mode, resolver, offers, plugins })[0]
 
-describe('help route', () => {
-  it('fills in the device and the control that the words ask for', () => {
+describe('hs4.help.route', () => {
+  it('fills in the device and the control that the goal names', () => {
     const route = top('switch the desk lamp on')
     expect(route?.route).toBe('device_control')
     expect(route?.steps.at(-1)).toMatchObject({
@@ -88,17 +88,17 @@ describe('help route', () => {
     })
   })
 
-  it('does not take unlock for lock', () => {
+  it('distinguishes unlock from lock', () => {
     expect(top('unlock the front lock')?.steps.at(-1)?.argsTemplate).toMatchObject({ ref: 2, label: 'Unlock' })
   })
 
-  it('plans by default and only reads when told to', () => {
+  it('plans in dry_run mode, and only reads in read_only mode', () => {
     const tools = (mode: 'read_only' | 'dry_run') => top('desk lamp on', mode)?.steps.map(({ tool }) => tool)
     expect(tools('dry_run')?.slice(-2)).toEqual(['hs4.devices.set', 'hs4.change.prepare'])
     expect(tools('read_only')).toEqual(['hs4.resolve.devices', 'hs4.devices.get'])
   })
 
-  it('knows events and cameras by their names', () => {
+  it('finds events and cameras by their names', () => {
     expect(top('run the film scene')?.steps.at(-1)).toMatchObject({ tool: 'hs4.events.run', argsTemplate: { id: 9 } })
     expect(top('a picture from the drive camera')?.steps.at(-1)).toEqual({
       tool: 'hs4.cameras.snapshot.get',
@@ -106,7 +106,7 @@ describe('help route', () => {
     })
   })
 
-  it('turns a camera that can turn, where it may', () => {
+  it('pans a camera, except in read_only mode', () => {
     const tools = (mode: 'read_only' | 'dry_run') => top('pan the drive camera left', mode)?.steps.slice(2)
     expect(tools('dry_run')?.[0]).toEqual({
       tool: 'hs4.cameras.pan',
@@ -115,7 +115,7 @@ describe('help route', () => {
     expect(tools('read_only')).toEqual([])
   })
 
-  it('fills in what the house and the words say to any tool, and leaves a blank for the rest', () => {
+  it('fills in known arguments of any tool, and leaves a placeholder for the rest', () => {
     expect(top('restart the plug-in Hue Sync', 'dry_run')?.steps[0]).toEqual({
       tool: 'hs4.admin.plugins.restart',
       argsTemplate: { pluginId: 'Hue Sync', maintenanceWindowId: '<string>', changeTicket: '<string>', dryRun: true },
@@ -131,22 +131,22 @@ describe('help route', () => {
     })
   })
 
-  it('lists a tool’s arguments, and does not search for the tool’s own name', () => {
+  it('lists the arguments of a tool that the goal names, without resolving the tool’s name', () => {
     expect(top('use hs4.events.get')?.steps).toEqual([{ tool: 'hs4.events.get', argsTemplate: { id: '<integer>' } }])
     expect(top('use hs4.resolve.devices')?.steps[0]?.argsTemplate).toEqual({ query: '<string>' })
   })
 
-  it('names no tool that changes anything where it may only read', () => {
+  it('names no tool that changes anything in read_only mode', () => {
     const routes = rankHelpRoutes({ goal: 'restart the plug-in Hue', mode: 'read_only', resolver, offers, plugins })
     expect(routes.map(({ route }) => route)).toEqual(['clarification', 'generic_diagnostics'])
   })
 
-  it('takes no tool for meant that shares only little words with the goal', () => {
+  it('does not select a tool that shares only short words with the goal', () => {
     const routes = rankHelpRoutes({ goal: 'show a picture of a plug', mode: 'mutate', resolver, offers, plugins })
     expect(routes.map(({ route }) => route).filter((route) => route.startsWith('tool:'))).toEqual([])
   })
 
-  it('lists all of a kind where the goal names no device', () => {
+  it('lists all devices of a kind when the goal names no device', () => {
     for (const goal of ['which lights are on', 'check if any lights are on'])
       expect(top(goal, 'read_only')).toEqual({
         route: 'device_overview',
@@ -159,7 +159,7 @@ describe('help route', () => {
     expect(top('why is it so dark')?.route).toBe('generic_diagnostics')
   })
 
-  it('leaves no half of a character where it cuts', () => {
+  it('does not split a surrogate pair when it cuts the goal', () => {
     const goal = `desk lamp on ${'x'.repeat(186)}😀`
     expect(top(goal)?.steps[0]?.argsTemplate).toEqual({ query: `desk lamp on ${'x'.repeat(186)}\ufffd`, limit: 5 })
   })

@@ -30,8 +30,8 @@ afterAll(() => fixture.remove())
 
 const anybody = (): boolean => true
 
-describe('the audit of a busy house', () => {
-  it('finds a call by its trace, however many came after it', async () => {
+describe('audit query over many calls', () => {
+  it('finds a call by its trace id, however many came after it', async () => {
     bodiesRead = 0
     const { entries, next } = await audit.query({ traceId: 'long-ago', limit: 100 }, anybody)
     expect(entries).toMatchObject([{ id: 'ledger:0', result: 'success', target: { ref: 7 } }])
@@ -39,14 +39,14 @@ describe('the audit of a busy house', () => {
     expect(bodiesRead).toBe(2)
   })
 
-  it('says where it stopped looking, and goes on from there', async () => {
+  it('returns where it stopped searching, and continues from there', async () => {
     const first = await audit.query({ tool: 'hs4.devices.set', limit: 100 }, anybody)
     expect(first).toEqual({ entries: [], next: 2 + OTHERS - 20_000 })
     const second = await audit.query({ tool: 'hs4.devices.set', limit: 100, before: first.next ?? 0 }, anybody)
     expect(second).toMatchObject({ entries: [{ id: 'ledger:0' }], next: undefined })
   })
 
-  it('stops at the limit with the place of the last one shown', async () => {
+  it('stops at the limit, and returns the position of the last entry', async () => {
     await fixture.ledger.append({ ...entered, tool: 'hs4.devices.get', trace_id: 'newest' })
     const newest = 2 + OTHERS
     expect(await audit.query({ limit: 1 }, anybody)).toMatchObject({
@@ -55,7 +55,7 @@ describe('the audit of a busy house', () => {
     })
   })
 
-  it('lets others have a turn after every five hundred calls that it looks at', async () => {
+  it('yields to other work after every 500 calls that it reads', async () => {
     let turns = 0
     let isDone = false
     const others = (): void => {

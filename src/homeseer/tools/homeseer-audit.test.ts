@@ -11,7 +11,7 @@ const entry = {
 }
 const exit = (more: object) => ({ kind: 'call.exit', at: '2026-01-01T00:00:00.250Z', ...more })
 
-describe('audit entry', () => {
+describe('HomeSeer audit entry', () => {
   it.each([
     [undefined, undefined, 'allowed'],
     [exit({ outcome: 'ok' }), undefined, 'success'],
@@ -20,7 +20,7 @@ describe('audit entry', () => {
     [exit({ outcome: 'denied', error_code: 'not-permitted' }), undefined, 'blocked'],
     [exit({ outcome: 'error' }), undefined, 'error'],
     [{ kind: 'call.aborted', at: entry.at }, undefined, 'error'],
-  ])('%j with %j is %s', (end, result, expected) => {
+  ])('%j with %j yields %s', (end, result, expected) => {
     expect(toHomeseerAuditEntryJson({ entry, end, args: undefined, result }).result).toBe(expected)
   })
 
@@ -32,7 +32,7 @@ describe('audit entry', () => {
     ['change.committed', 'allowed'],
     ['change.failed', 'error'],
     ['change.unknown', 'error'],
-  ])('%s is %s', (kind, expected) => {
+  ])('%s yields %s', (kind, expected) => {
     const shown = toHomeseerAuditEntryJson({
       entry: { ...entry, kind },
       end: undefined,
@@ -42,7 +42,7 @@ describe('audit entry', () => {
     expect(shown).toMatchObject({ action: kind, result: expected })
   })
 
-  it('distinguishes the decider from the caller', () => {
+  it('distinguishes the person who decided from the caller', () => {
     const denied = { ...entry, kind: 'approval.denied', by: 'owner' }
     expect(
       toHomeseerAuditEntryJson({ entry: denied, end: undefined, args: undefined, result: undefined }),
@@ -52,7 +52,7 @@ describe('audit entry', () => {
     })
   })
 
-  it('says where it stands in the ledger, how long it took and what was refused', () => {
+  it('contains its position in the ledger, its duration and the reasons of a refusal', () => {
     const end = exit({ outcome: 'denied', error_code: 'not-permitted', reasons: ['confirm'] })
     expect(toHomeseerAuditEntryJson({ entry, end, args: { ref: 1 }, result: undefined })).toEqual({
       id: 'ledger:7',
@@ -70,7 +70,7 @@ describe('audit entry', () => {
     })
   })
 
-  it('passes filters that it fits', () => {
+  it('passes the filters that it matches', () => {
     const shown = toHomeseerAuditEntryJson({ entry, end: exit({ outcome: 'ok' }), args: undefined, result: undefined })
     expect(passesAuditFilter(shown, { limit: 1, tool: 'hs4.devices.set', result: 'success', traceId: 'T' })).toBe(true)
     // As clients know it that refuse dots.

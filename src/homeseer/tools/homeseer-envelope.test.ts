@@ -25,7 +25,7 @@ function error(fault: Fault): unknown {
   return (structured as { error: unknown }).error
 }
 
-describe('envelope', () => {
+describe('HomeSeer envelope', () => {
   it.each<[FaultKind, string, boolean]>([
     ['invalid-arguments', 'BAD_REQUEST', false],
     ['not-found', 'NOT_FOUND', false],
@@ -40,7 +40,7 @@ describe('envelope', () => {
     ['unknown-outcome', 'UNKNOWN', false],
     ['unsupported', 'UNSUPPORTED_ON_TARGET', false],
     ['internal', 'INTERNAL', true],
-  ])('spells %s as %s, retryable %s', (kind, code, retryable) => {
+  ])('encodes %s as %s, retryable %s', (kind, code, retryable) => {
     expect(error({ kind, message: 'x' })).toMatchObject({
       code,
       retryable,
@@ -49,21 +49,24 @@ describe('envelope', () => {
     })
   })
 
-  it('lets an unknown outcome be nothing else, whatever code came with it', () => {
+  it('encodes unknown-outcome as UNKNOWN, whatever code the fault has', () => {
     expect(error({ kind: 'unknown-outcome', code: 'TIMEOUT', message: 'x' })).toMatchObject({ code: 'UNKNOWN' })
   })
 
-  it.each(['approval-denied', 'owner', 'emergency-stop'])('gives no hint how to get around %s', (rule) => {
-    const reasons = [
-      { rule: 'confirm', message: 'no confirm' },
-      { rule, message: 'no' },
-    ]
-    expect(error({ kind: 'not-permitted', message: 'x', reasons })).toMatchObject({
-      fixHint: 'A person decided this. Tell the user; do not try to get around it.',
-    })
-  })
+  it.each(['approval-denied', 'owner', 'emergency-stop'])(
+    'contains no workaround in the fix hint for a refusal by %s',
+    (rule) => {
+      const reasons = [
+        { rule: 'confirm', message: 'no confirm' },
+        { rule, message: 'no' },
+      ]
+      expect(error({ kind: 'not-permitted', message: 'x', reasons })).toMatchObject({
+        fixHint: 'A person decided this. Tell the user; do not try to get around it.',
+      })
+    },
+  )
 
-  it('shows the reasons of a refusal, and for administration the envelope that a success would have', () => {
+  it('contains the reasons of a refusal, and for administration the fields of a success', () => {
     const reasons = [
       { rule: 'admin-enabled', message: 'off' },
       { rule: 'change-ticket', message: 'no ticket' },
@@ -94,7 +97,7 @@ describe('envelope', () => {
     })
   })
 
-  it('does not send anybody to HomeSeer where another node is the matter', () => {
+  it('names another node, not HomeSeer, when the fault is about a node', () => {
     const away = { kind: 'offline', code: 'partition', message: 'x', details: { reason: 'away' } } as const
     expect(error(away)).toMatchObject({
       code: 'NETWORK',
@@ -105,7 +108,7 @@ describe('envelope', () => {
     expect(error(strange)).toMatchObject({ fixHint: 'Name one of the nodes in the message, or leave `_node` out.' })
   })
 
-  it('carries what to try next with its arguments, and keeps it out of the details', () => {
+  it('contains suggested next calls with arguments, apart from the details', () => {
     const next = [{ name: 'hs4.devices.get', args: { refs: [1] } }]
     const said = error(createHs4Fault('NOT_FOUND', 'x', { next, fixHint: 'look', details: { ref: 1 } }))
     expect(said).toEqual({
@@ -118,7 +121,7 @@ describe('envelope', () => {
     })
   })
 
-  it('has a schema that admits both forms and says nothing twice', () => {
+  it('has an output schema that admits success and failure', () => {
     expect(homeseerFamily.outputSchema?.(offer)).toEqual({
       type: 'object',
       properties: {
@@ -134,7 +137,7 @@ describe('envelope', () => {
   })
 })
 
-describe('faults of the link', () => {
+describe('faults of the HomeSeer connection', () => {
   it.each([
     [{ kind: 'unauthorised' }, 'AUTH'],
     [{ kind: 'unreachable', code: 'ECONNREFUSED', reached: false }, 'NETWORK'],
@@ -148,11 +151,11 @@ describe('faults of the link', () => {
     [{ kind: 'json-disabled', text: 'off' }, 'HS4_ERROR'],
     [{ kind: 'malformed', detail: 'x' }, 'HS4_ERROR'],
     [{ kind: 'too-large', limitBytes: 1 }, 'HS4_ERROR'],
-  ] as const)('a read that met %j is %s', (fault, code) => {
+  ] as const)('a read that fails with %j is %s', (fault, code) => {
     expect(createHomeseerReadFault(fault, 'reading').code).toBe(code)
   })
 
-  it('a change whose answer was lost is of unknown outcome; one that never arrived was not tried', () => {
+  it('a change is unknown-outcome when its answer was lost, and offline when it never arrived', () => {
     expect(createHomeseerWriteFault({ kind: 'timed-out', afterMs: 1, reached: true }, 'x').kind).toBe('unknown-outcome')
     expect(createHomeseerWriteFault({ kind: 'malformed', detail: 'x' }, 'x').kind).toBe('unknown-outcome')
     expect(createHomeseerWriteFault({ kind: 'unreachable', code: 'ECONNREFUSED', reached: false }, 'x').kind).toBe(

@@ -10,8 +10,8 @@ const last = (outcome: 'ok' | 'unreachable' | 'unauthorised' | 'json-disabled' |
   outcome,
 })
 
-describe('health of the link', () => {
-  it('is ok after an answer, also one that refused', () => {
+describe('health of the HomeSeer connection', () => {
+  it('is ok after any answer, including a refusal', () => {
     expect(toHomeseerServiceHealth({ ...facts, last: last('ok') })).toMatchObject({
       status: 'ok',
       details: { devices: 3, push: 'off' },
@@ -28,14 +28,14 @@ describe('health of the link', () => {
     [{ ...last('unreachable'), code: 'EPROTO' }, 'http://'],
     [last('unauthorised'), 'login'],
     [last('json-disabled'), 'JSON'],
-  ])('is degraded, and says what to do, after %j', (note, advice) => {
+  ])('is degraded with advice after %j', (note, advice) => {
     expect(toHomeseerServiceHealth({ ...facts, last: note })).toMatchObject({
       status: 'degraded',
       details: { advice: expect.stringContaining(advice) },
     })
   })
 
-  it('says that HomeSeer is away only when it knows', () => {
+  it('reports HomeSeer as away only after a failure that proves it', () => {
     const away = (note: RequestAttemptNote | undefined): unknown =>
       toHomeseerServiceHealth({ ...facts, last: note }).details['away']
     expect([undefined, last('ok'), last('refused')].map(away)).toEqual([undefined, undefined, undefined])
@@ -45,13 +45,13 @@ describe('health of the link', () => {
     expect(away({ ...missing, request: 'getstatus' })).toBe(true)
   })
 
-  it('mentions a push that is configured and away', () => {
+  it('mentions a configured push connection that is down', () => {
     const push = { up: false, reason: 'refused' } as const
     expect(toHomeseerServiceHealth({ ...facts, last: last('ok'), push }).details['advice']).toContain('guests')
   })
 })
 
-describe('news of the link', () => {
+describe('notices about the HomeSeer connection', () => {
   const told = (
     ...attempts: readonly (readonly [request: string, outcome: RequestAttemptNote['outcome']])[]
   ): string[] => {
@@ -66,17 +66,17 @@ describe('news of the link', () => {
   const ask = (...outcomes: readonly RequestAttemptNote['outcome'][]) =>
     told(...outcomes.map((each) => ['getstatus', each] as const))
 
-  it('comes once when HomeSeer is not there at the start, and once when it is', () => {
+  it('are given once when HomeSeer is unreachable at start, and once when it is back', () => {
     expect(ask('unreachable', 'unreachable', 'timed-out', 'ok', 'ok')).toEqual(['unreachable', 'back'])
     expect(ask('ok', 'refused', 'ok')).toEqual([])
   })
 
-  it('does not come for one failure of a link that worked', () => {
+  it('are not given for a single failure of a working connection', () => {
     expect(ask('ok', 'timed-out', 'ok')).toEqual([])
     expect(ask('ok', 'timed-out', 'timed-out', 'timed-out', 'ok')).toEqual(['timed-out', 'back'])
   })
 
-  it('does not come for a camera that makes its picture late', () => {
+  it('are not given for a camera that is slow to make its picture', () => {
     const picture = ['getcamerasnapshot', 'timed-out'] as const
     expect(told(['getstatus', 'ok'], picture, picture, picture)).toEqual([])
   })

@@ -24,8 +24,8 @@ function reasons(
   return listOwnerRuleRefusals(rules(section), claims, touched).map(({ rule }) => rule)
 }
 
-describe('rules', () => {
-  it('collect every reason, in the order of the contract', () => {
+describe('owner rules', () => {
+  it('return every reason, in the order of the contract', () => {
     const strict = {
       safeMode: 'read_only',
       allow: { devices: [1], events: [], cameras: [1], scripts: ['a'], pluginFunctions: ['a:b'] },
@@ -58,7 +58,7 @@ describe('rules', () => {
     ])
   })
 
-  it('ask nothing of a dry run but that its target is allowed and administration is open', () => {
+  it('check for a dry run only that its target is allowed and administration is open', () => {
     const strict = { safeMode: 'read_only', allow: { devices: [1] } }
     expect(reasons(strict, { dryRun: true }, { refs: [1] })).toEqual([])
     expect(reasons(strict, { dryRun: true }, { refs: [2] })).toEqual(['device-list'])
@@ -70,13 +70,13 @@ describe('rules', () => {
     ])
   })
 
-  it('make every call a dry run by default, which no argument of the call can change', () => {
+  it('with default dry run make every call a dry run, whatever its arguments', () => {
     expect(isDryRunCall(rules({ defaultDryRun: true }), { dryRun: false })).toBe(true)
     expect(isDryRunCall(rules(), { dryRun: true })).toBe(true)
     expect(isDryRunCall(rules(), {})).toBe(false)
   })
 
-  it('hold a maintenance window to the letter', () => {
+  it('compare the maintenance window exactly', () => {
     const admin = { ...OPEN, maintenanceWindowId: 'Sunday', allowedMaintenanceWindowIds: ['Sunday', 'Monday'] }
     const asked = (maintenanceWindowId: string) =>
       reasons({ admin }, { ...CLAIMED, changeTicket: 'CHG-1', maintenanceWindowId }, { domain: 'config' })
@@ -86,7 +86,7 @@ describe('rules', () => {
     expect(asked(' ')).toEqual(['maintenance-window'])
   })
 
-  it('open one domain and no other', () => {
+  it('open only the admin domain that is enabled', () => {
     const claims = { ...CLAIMED, maintenanceWindowId: 'w', changeTicket: 't' }
     for (const open of ADMIN_DOMAINS)
       for (const asked of ADMIN_DOMAINS)
@@ -95,7 +95,7 @@ describe('rules', () => {
         )
   })
 
-  it('take no text without a letter or a digit for a reason', () => {
+  it('refuse a reason without a letter or digit', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         const refused = reasons({}, { ...CLAIMED, reason: text }).includes('reason')

@@ -5,8 +5,8 @@ import { cutNumberedPage } from './paging.ts'
 const numbers = (items: readonly number[], limit: number, cursor?: string, filters: object = {}) =>
   cutNumberedPage(items, (item) => item, { list: 'test', filters, limit, offset: 0, cursor })
 
-describe('paging', () => {
-  it('reaches every item once, whatever the size of the page', () => {
+describe('list paging', () => {
+  it('returns every item once, whatever the page size', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.nat(10_000)), fc.integer({ min: 1, max: 50 }), (unordered, limit) => {
         const items = unordered.toSorted((left, right) => left - right)
@@ -23,13 +23,13 @@ describe('paging', () => {
     )
   })
 
-  it('neither repeats nor skips when items go while somebody pages', () => {
+  it('neither repeats nor skips items that are removed between pages', () => {
     const first = numbers([1, 2, 3, 4, 5], 2)
     const cursor = first.ok ? (first.value.nextCursor ?? '') : ''
     expect(numbers([1, 4, 5], 2, cursor)).toMatchObject({ ok: true, value: { items: [4, 5], nextCursor: null } })
   })
 
-  it('refuses a cursor of other filters, and what is none', () => {
+  it('refuses a cursor made for other filters, and invalid cursors', () => {
     const first = numbers([1, 2, 3], 1)
     const cursor = first.ok ? (first.value.nextCursor ?? '') : ''
     expect(numbers([1, 2, 3], 1, cursor, { other: true }).ok).toBe(false)

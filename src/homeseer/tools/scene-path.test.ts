@@ -4,7 +4,7 @@ import { chooseScenePath } from './scene-path.ts'
 const choose = (topEventScore: number | undefined, topDeviceScore: number | undefined, preferPath = 'auto' as const) =>
   chooseScenePath({ preferPath, eventMinScore: 0.85, topEventScore, topDeviceScore }).reason
 
-describe('scene path', () => {
+describe('scene path by score', () => {
   it.each([
     [1, undefined, 'auto_event_only_candidate'],
     [undefined, 1, 'auto_device_only_candidate'],
@@ -18,7 +18,7 @@ describe('scene path', () => {
     expect(choose(event, device)).toBe(reason)
   })
 
-  it('follows preferPath even if nothing is found', () => {
+  it('follows preferPath even if nothing was found', () => {
     const told = { eventMinScore: 0.85, topEventScore: undefined, topDeviceScore: 1 }
     expect(chooseScenePath({ ...told, preferPath: 'event' })).toMatchObject({
       selectedPath: 'event',

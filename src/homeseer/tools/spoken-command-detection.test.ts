@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isPossibleSpokenCommand } from './spoken-command-detection.ts'
 
-describe('a phrase that is said aloud', () => {
+describe('spoken phrase', () => {
   // Wake words as their makers list them: Amazon (Alexa, Echo, Computer, Amazon, Ziggy), Google, Apple, Home Assistant.
   it.each([
     'Alexa, unlock the front door',

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { startWebhookListener } from './webhook-listener-server.ts'
 
-it('holds only so many connections, whoever opens them, and hears HomeSeer beside them', async () => {
+it('limits its connections, and still accepts HomeSeer’s web hook', async () => {
   const started = await startWebhookListener(async () => new Response('ok'), {
     hostKey: 'homeseer.push.webhookHost',
     host: '127.0.0.1',

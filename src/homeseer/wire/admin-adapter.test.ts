@@ -11,8 +11,8 @@ const REQUEST = { id: '01J', op: 'users.create', args: { username: 'ann' } }
 const hear = (...responseArray: readonly string[]) =>
   createAdminAdapterExchange(REQUEST).decode({ kind: 'json', value: responseArray })
 
-describe('admin adapter', () => {
-  it('travels as one script command without a quote of the caller in it', () => {
+describe('admin adapter request', () => {
+  it('is encoded as one script command, without a quote of the caller in it', () => {
     const command = encodeAdminAdapterCommand({ ...REQUEST, args: { username: '","x",true,false) : hs.Shutdown("' } })
     expect(command).toMatch(/^hs\.RunScriptFunc\("hearthbus_admin\.cs","Handle","hb1\.[\w-]+",true,false\)$/)
     expect(decodeAdminAdapterCommand(command)).toEqual({
@@ -21,7 +21,7 @@ describe('admin adapter', () => {
     })
   })
 
-  it('is not mistaken for another script', () => {
+  it('is not decoded from another script', () => {
     expect(decodeAdminAdapterCommand('hs.Shutdown(30)')).toBeUndefined()
     expect(decodeAdminAdapterCommand(`${encodeAdminAdapterCommand(REQUEST)} : hs.Shutdown(0)`)).toBeUndefined()
     expect(decodeAdminAdapterCommand('hs.RunScriptFunc("hearthbus_admin.cs","Handle","hb1.AAAA",true,false)')).toEqual({
@@ -30,14 +30,14 @@ describe('admin adapter', () => {
     })
   })
 
-  it('answers success and failure', () => {
+  it('has a reply for success and one for failure', () => {
     const done: AdminAdapterReply = { id: '01J', ok: true, data: { before: null, after: { username: 'ann' } } }
     expect(hear('response', encodeAdminAdapterReply(done))).toEqual({ ok: true, value: done })
     const refused: AdminAdapterReply = { id: '01J', ok: false, code: 'conflict', message: 'there is an ann' }
     expect(hear('response', encodeAdminAdapterReply(refused))).toEqual({ ok: true, value: refused })
   })
 
-  it('is not installed unless the answer carries mark, version and id', () => {
+  it('is unsupported unless the reply has the mark, version and id', () => {
     const absent = { ok: false, fault: { kind: 'refused', reason: 'unsupported', text: 'no admin adapter answered' } }
     expect(hear('response', 'ok')).toEqual(absent)
     expect(hear('response', 'User created successfully')).toEqual(absent)
@@ -46,7 +46,7 @@ describe('admin adapter', () => {
     expect(hear()).toEqual(absent)
   })
 
-  it('may be asked twice only for what changes nothing', () => {
+  it('is marked as a read only if its operation changes nothing', () => {
     expect(createAdminAdapterExchange(REQUEST).effect).toBe('writes')
     expect(createAdminAdapterExchange({ ...REQUEST, op: 'users.list' }).effect).toBe('reads')
     expect(createAdminAdapterExchange({ ...REQUEST, op: 'anything.else' }).effect).toBe('writes')

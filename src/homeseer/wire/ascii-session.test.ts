@@ -34,7 +34,7 @@ describe('ASCII session', () => {
     ])
   })
 
-  it('is not taken in by a banner or a change while the login is open', () => {
+  it('stays logging in on a banner or a change before the login is answered', () => {
     const [, banner, change, refused] = play(
       { kind: 'connected', credentials },
       lines('Welcome'),
@@ -46,13 +46,13 @@ describe('ASCII session', () => {
     expect(refused).toEqual({ phase: 'over', effects: [{ kind: 'hang-up', reason: 'refused' }] })
   })
 
-  it('without credentials asks for the version and takes any answer', () => {
+  it('without credentials asks for the version, and is live on any answer', () => {
     const [greeting, live] = play({ kind: 'connected', credentials: undefined }, lines('error'))
     expect(greeting).toEqual({ phase: 'greeting', effects: [{ kind: 'send', text: 'vr\r\n' }] })
     expect(live).toEqual({ phase: 'live', effects: [{ kind: 'live' }] })
   })
 
-  it('asks whether anybody is there after a silence, and hangs up after a second one', () => {
+  it('pings after a silence, and closes after a second one', () => {
     const [, , ping, back, again, over, deaf] = play(
       { kind: 'connected', credentials },
       lines('ok'),

@@ -12,18 +12,18 @@ import {
 } from './ascii.ts'
 
 describe('ASCII command', () => {
-  it('is one line', () => {
+  it('is encoded as one line', () => {
     expect(encodeAsciiCommand({ kind: 'login', user: 'default', password: 'default' })).toBe('au,default,default\r\n')
     expect(encodeAsciiCommand({ kind: 'control-value', ref: 412, value: 99 })).toBe('cv,412,99\r\n')
     expect(encodeAsciiCommand({ kind: 'version' })).toBe('vr\r\n')
   })
 
-  it('never becomes two, whatever a password holds', () => {
+  it('is never encoded as two lines, whatever the password contains', () => {
     expect(() => encodeAsciiCommand({ kind: 'login', user: 'a', password: 'b\r\ncv,1,255' })).toThrow(RangeError)
     expect(encodeAsciiCommand({ kind: 'login', user: 'a,b', password: 'c' })).toBe('au,a\\,b,c\r\n')
   })
 
-  it('comes back as it was', () => {
+  it('is decoded as it was encoded', () => {
     const commands = [
       { kind: 'login', user: 'a,b', password: 'ü' },
       { kind: 'logout' },
@@ -37,14 +37,14 @@ describe('ASCII command', () => {
     for (const command of commands) expect(decodeAsciiCommand(encodeAsciiCommand(command))).toEqual(command)
   })
 
-  it('is read in any case, and unknown ones are not read', () => {
+  it('is decoded in any case, and undefined for unknown text', () => {
     expect(decodeAsciiCommand('CV,412,99')).toEqual({ kind: 'control-value', ref: 412, value: 99 })
     for (const line of ['cv,412', 'cv,x,1', 'cv,1,0x10', 'zz', '']) expect(decodeAsciiCommand(line)).toBeUndefined()
   })
 })
 
-describe('ASCII line', () => {
-  it('is a change, ok, error or text', () => {
+describe('ASCII line from HomeSeer', () => {
+  it('is decoded as change, ok, error or text', () => {
     expect(decodeAsciiLine('DC,412,99,35')).toEqual({ kind: 'change', ref: 412, value: 99, previous: 35 })
     expect(decodeAsciiLine('DC,412,21.5,')).toEqual({ kind: 'change', ref: 412, value: 21.5, previous: undefined })
     expect(decodeAsciiLine('ok')).toEqual({ kind: 'ok' })
@@ -54,17 +54,17 @@ describe('ASCII line', () => {
     expect(encodeAsciiDeviceChange({ ref: 412, value: 99, previous: 35 })).toBe('DC,412,99,35\r\n')
   })
 
-  it('is no change where the value is more than a number can be', () => {
+  it('is not a change if the value is not a finite number', () => {
     expect(decodeAsciiLine('DC,412,1e999,35')).toEqual({ kind: 'text', text: 'DC,412,1e999,35' })
     expect(decodeAsciiLine('DC,412,99,-1e999')).toEqual({ kind: 'change', ref: 412, value: 99, previous: undefined })
   })
 
-  it('keeps commas inside a part', () => {
+  it('keeps escaped commas inside a field', () => {
     expect(joinAsciiFields([412, 'Lamp, tall'])).toBe('412,Lamp\\, tall')
     expect(splitAsciiFields('412,Lamp\\, tall')).toEqual(['412', 'Lamp, tall'])
   })
 
-  it('is whole, however the bytes arrive', () => {
+  it('is complete however the bytes are split', () => {
     const text = 'ok\r\nDC,1,2,3\rDC,4,5,6\n\r\nlast'
     fc.assert(
       fc.property(fc.array(fc.nat(text.length), { maxLength: 6 }), (cuts) => {
@@ -82,7 +82,7 @@ describe('ASCII line', () => {
     )
   })
 
-  it('is dropped to its end when it outgrows the limit, and the next one is heard', () => {
+  it('is dropped when it exceeds the limit, and the next one is read', () => {
     const first = splitCompleteAsciiLines(EMPTY_PARTIAL_ASCII_LINE, 'x'.repeat(70_000))
     expect(first).toEqual({ lines: [], rest: { text: '', tooLong: true } })
     const second = splitCompleteAsciiLines(first.rest, 'yyy')

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { decodeCameras, encodeCamera } from './camera.ts'
 
 describe('camera record', () => {
-  it('reads cameras in every known spelling', () => {
+  it('is decoded in every known spelling', () => {
     const cameras = decodeCameras({
       Cameras: [
         { id: 1, name: 'Door', supports_pantilt: true },

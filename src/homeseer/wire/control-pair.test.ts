@@ -45,7 +45,7 @@ const DIM = {
 const lamp = { ref: 412, name: 'Hall Lamp', location: 'Hall', location2: 'Ground' }
 
 describe('control pair', () => {
-  it('reads the shape for one ref and the shape for many alike', () => {
+  it('is decoded alike from the reply for one device and for many', () => {
     const one = decodeControlsReply({ ControlPairs: [OFF, DIM], ...lamp })
     const many = decodeControlsReply({ Devices: [{ ...lamp, ControlPairs: [OFF, DIM] }] })
     expect(one).toEqual(many)
@@ -65,17 +65,17 @@ describe('control pair', () => {
     ])
   })
 
-  it('writes the pair it read, member for member', () => {
+  it('is encoded as it was decoded, member for member', () => {
     const [off] = decodeControlPairs({ ref: 412, ControlPairs: [OFF] }) ?? []
     expect(off && JSON.stringify(encodeControlPair(off))).toBe(JSON.stringify(OFF))
   })
 
-  it('keeps a device that says it has no controls apart from one that says nothing', () => {
+  it('distinguishes a device without controls from one with unknown controls', () => {
     expect(decodeControlPairs({ ref: 5, ControlPairs: [] })).toEqual([])
     expect(decodeControlPairs({ ref: 5 })).toBeUndefined()
   })
 
-  it('reads a value that is not a number as no value, and a range turned round as a range', () => {
+  it('reads a value that is not a number as undefined, and swaps a reversed range', () => {
     const odd = { ...DIM, ControlValue: 'abc', Range: { RangeStart: 98, RangeEnd: 1, RangeStatusDecimals: 99 } }
     expect(decodeControlPairs({ ref: 1, ControlPairs: [odd] })?.[0]).toMatchObject({
       value: undefined,
@@ -83,11 +83,11 @@ describe('control pair', () => {
     })
   })
 
-  it('gives an unknown use no meaning', () => {
+  it('reads an unknown use as None', () => {
     expect(decodeControlPairs({ ref: 1, ControlPairs: [{ ...OFF, ControlUse: 900 }] })?.[0]?.use).toBe('None')
   })
 
-  it('refuses what names no device', () => {
+  it('is refused in a reply without a device', () => {
     for (const value of [null, 'x', [], { ControlPairs: [] }] satisfies Json[])
       expect(decodeControlsReply(value)).toMatchObject({ ok: false, fault: { kind: 'malformed' } })
     expect(decodeControlsReply({ Devices: [] })).toEqual({ ok: true, value: new Map() })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { parseControlUse, encodeControlUse, decodeControlUse } from './control-use.ts'
 
 describe('control use', () => {
-  it('names control uses by their numbers', () => {
+  it('is mapped between number and name', () => {
     expect(decodeControlUse(18)).toBe('DoorLock')
     expect(encodeControlUse('DoorUnLock')).toBe(19)
     expect(decodeControlUse(35)).toBe('DecrementValue')

@@ -46,12 +46,12 @@ const pushed = (atMs: number, value: number, ref = 412): DeviceMirrorInput => ({
   atMs,
 })
 
-describe('mirror', () => {
-  it('asks about everything at once, and not again while the answer is open', () => {
+describe('device mirror', () => {
+  it('polls all devices at once, and not again before the answer', () => {
     expect(play({ kind: 'tick', atMs: 1 }, { kind: 'tick', atMs: 60_000 }).effects).toEqual([[{ kind: 'poll' }], []])
   })
 
-  it('asks often without push and seldom with it', () => {
+  it('polls often without push, and seldom with it', () => {
     const alone = play({ kind: 'tick', atMs: 0 }, polled(100)).mirror
     expect(computeNextMirrorTickAtMs(alone)).toBe(5_100)
     const listening = play({ kind: 'push-state', up: true, atMs: 0 }, polled(100)).mirror
@@ -61,7 +61,7 @@ describe('mirror', () => {
     ).toBe(5_100)
   })
 
-  it('asks about everything again after push was away', () => {
+  it('polls all devices when push comes back', () => {
     const { effects } = play(
       polled(100, lamp(0, 'Off')),
       { kind: 'push-state', up: true, atMs: 200 },
@@ -70,7 +70,7 @@ describe('mirror', () => {
     expect(effects[2]).toEqual([{ kind: 'poll' }])
   })
 
-  it('reports a pushed value, does not know its text, and asks for it', () => {
+  it('reports a pushed value, and reads its status text', () => {
     const { mirror, effects } = play(polled(100, lamp(0, 'Off')), pushed(200, 99), { kind: 'tick', atMs: 250 })
     expect(mirror.entries.get(412)?.live).toEqual({
       value: 99,
@@ -85,7 +85,7 @@ describe('mirror', () => {
     expect(effects[2]).toEqual([{ kind: 'read', refs: [412] }])
   })
 
-  it('knows the text at once when the web hook told it', () => {
+  it('takes the status text from a web hook without reading', () => {
     const { mirror, effects } = play(
       polled(100, lamp(0, 'Off')),
       {
@@ -131,7 +131,7 @@ describe('mirror', () => {
     expect(spoken.mirror.structure).toBe(mirror.structure + 1)
   })
 
-  it('asks about a device it has never heard of, once', () => {
+  it('reads a pushed device that it does not know, once', () => {
     const { effects, mirror } = play(
       polled(100),
       pushed(200, 1, 900),
@@ -144,7 +144,7 @@ describe('mirror', () => {
     expect(mirror.entries.size).toBe(0)
   })
 
-  it('asks about everything instead of a hundred single devices, and does not grow', () => {
+  it('polls all devices instead of reading a hundred single ones, and stays bounded', () => {
     const changes = Array.from({ length: 5_000 }, (_, index) => ({ ref: index, value: 1 }))
     const { mirror, effects } = play(
       polled(100),
@@ -156,7 +156,7 @@ describe('mirror', () => {
     expect(effects[2]).toEqual([{ kind: 'poll' }])
   })
 
-  it('waits after a question that was not answered', () => {
+  it('waits after a poll or read that was not answered', () => {
     const { mirror } = play({ kind: 'tick', atMs: 0 }, { kind: 'unanswered', source: 'poll', atMs: 10 })
     expect(computeNextMirrorTickAtMs(mirror)).toBe(5_010)
     const reading = play(
@@ -172,7 +172,7 @@ describe('mirror', () => {
     expect(reading.mirror.readDueMs).toBe(5_300)
   })
 
-  it('counts a structure for new, gone, renamed and moved devices, not for values', () => {
+  it('increments its structure number for new, removed, renamed and moved devices, not for values', () => {
     const at = (...inputs: readonly DeviceMirrorInput[]) => play(...inputs).mirror.structure
     const first = polled(100, lamp(0, 'Off'))
     expect(at(first)).toBe(1)

@@ -43,7 +43,7 @@ function onlyDevice(value: Json) {
 }
 
 describe('device record', () => {
-  it('reads a full record', () => {
+  it('is decoded with all its fields', () => {
     expect(onlyDevice(reply(HALL_LAMP))).toMatchObject({
       ref: 412,
       name: 'Hall Lamp Level',
@@ -60,12 +60,12 @@ describe('device record', () => {
     })
   })
 
-  it('reads the spelling of older fakes', () => {
+  it('is decoded in the spelling of older simulators', () => {
     const odd = { Ref: '7', Name: 'Lamp', Last_Change: '/Date(1410193983884)/', Interface_Name: 'Z-Wave' }
     expect(onlyDevice(reply(odd))).toMatchObject({ ref: 7, lastChangeMs: 1_410_193_983_884, interfaceName: 'Z-Wave' })
   })
 
-  it('has a name, a place and a state that fit into a list', () => {
+  it('has name, location, type and status cut to a limit', () => {
     const long = 'Lamp '.repeat(400_000)
     const { name, location, location2, typeString, status } = onlyDevice(
       reply({ ref: 1, name: long, location: long, location2: long, device_type_string: long, status: long }),
@@ -76,17 +76,17 @@ describe('device record', () => {
     expect(name.slice(-6)).toBe('amp L…')
   })
 
-  it('skips records without a usable ref and counts them', () => {
+  it('without a usable ref is skipped and counted', () => {
     const status = decodeStatusReply(reply({ name: 'no ref' }, { ref: -1 }, { ref: 1.5 }, { ref: 3 }, null))
     expect(status).toMatchObject({ ok: true, value: { devices: [{ ref: 3 }], skipped: 3 } })
   })
 
-  it('refuses a reply without a list of devices', () => {
+  it('is refused in a reply without a list of devices', () => {
     expect(decodeStatusReply({ Response: 'x' })).toMatchObject({ ok: false, fault: { kind: 'malformed' } })
     expect(decodeStatusReply(null)).toMatchObject({ ok: false })
   })
 
-  it('never throws, whatever a device claims to be', () => {
+  it('never makes the decoder throw', () => {
     const hostile = fc.dictionary(
       fc.constantFrom('ref', 'name', 'value', 'device_type', 'ControlPairs', 'associated_devices', 'last_change'),
       fc.jsonValue() as fc.Arbitrary<Json>,

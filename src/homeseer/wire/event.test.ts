@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { decodeEvents, encodeEvent } from './event.ts'
 
 describe('event record', () => {
-  it('reads events, with and without id', () => {
+  it('is decoded with and without an id', () => {
     const record = {
       Group: 'Evening',
       Name: 'Dim Ground Floor',

@@ -30,8 +30,8 @@ function answer<Value>(exchange: HomeseerHttpExchange<Value>, text: string) {
   return reply.ok ? exchange.decode(reply.value) : reply
 }
 
-describe('read request', () => {
-  it('leaves out what is not asked for', () => {
+describe('HomeSeer read request', () => {
+  it('omits parameters that were not given', () => {
     expect(query(createStatusRequest())).toBe('request=getstatus')
     expect(query(createStatusRequest({ refs: [412, 413], everything: true, compress: false }))).toBe(
       'request=getstatus&ref=412%2C413&compress=false&everything=true',
@@ -40,16 +40,16 @@ describe('read request', () => {
     expect(query(createCameraSnapshotRequest(2))).toBe('request=getcamerasnapshot&camid=2')
   })
 
-  it('does not turn a question about nothing into a question about everything', () => {
+  it('refuses an empty list of refs, which would request all devices', () => {
     expect(() => createStatusRequest({ refs: [] })).toThrow(RangeError)
   })
 
-  it('reads the version', () => {
+  it('decodes the version', () => {
     expect(answer(createVersionRequest(), '{"Response":"4.2.22.4"}\r\n')).toEqual({ ok: true, value: '4.2.22.4' })
     expect(answer(createVersionRequest(), 'ok')).toMatchObject({ ok: false, fault: { kind: 'malformed' } })
   })
 
-  it('reads a snapshot as bytes and as base64', () => {
+  it('decodes a snapshot from bytes and from base64', () => {
     const picture = { mimeType: 'image/jpeg', bytes: new Uint8Array([0xff, 0xd8, 0xff, 0xd9]) }
     expect(createCameraSnapshotRequest(1).decode({ kind: 'image', ...picture })).toEqual({ ok: true, value: picture })
     const encoded = answer(createCameraSnapshotRequest(1), '{"Image":"data:image/jpeg;base64,/9j/2Q=="}')
@@ -58,8 +58,8 @@ describe('read request', () => {
   })
 })
 
-describe('write request', () => {
-  it('controls by value and index, and asks anything else in the same form', () => {
+describe('HomeSeer write request', () => {
+  it('encodes controls by value and index, and other controls in a generic form', () => {
     expect(query(createControlByValueRequest(412, 21.5))).toBe('request=controldevicebyvalue&ref=412&value=21.5')
     expect(
       query(createGenericHomeseerRequest('controldevicebylabel', { ref: 412, label: 'On Last Level' }, 'writes')),
@@ -74,7 +74,7 @@ describe('write request', () => {
     ).toBe('request=controldevicebycontroluse&ref=410&controluse=3&value=30')
   })
 
-  it('writes the other requests', () => {
+  it('encodes status, properties, events and the other changes', () => {
     expect(query(createStoredStatusRequest({ ref: 5, value: 1, source: 'x' }))).toBe(
       'request=setdevicestatus&ref=5&value=1&source=x',
     )
@@ -97,7 +97,7 @@ describe('write request', () => {
     })
   })
 
-  it('marks every one of them as not to be sent twice', () => {
+  it('is always marked as a write, which is not retried', () => {
     const writes = [
       createControlByValueRequest(1, 1),
       createStoredStatusRequest({ ref: 1 }),
@@ -108,7 +108,7 @@ describe('write request', () => {
     expect(writes.map((exchange) => exchange.effect)).toEqual(writes.map(() => 'writes'))
   })
 
-  it('takes a status reply or ok for a command that was taken', () => {
+  it('succeeds on a device reply or ok', () => {
     expect(answer(createControlByValueRequest(412, 99), '{"Devices":[{"ref":412,"value":35}]}')).toMatchObject({
       ok: true,
       value: { shown: { ref: 412, value: 35 } },
@@ -119,14 +119,14 @@ describe('write request', () => {
     })
   })
 
-  it('takes error, and an empty list of devices, for a refusal', () => {
+  it('is refused on error and on an empty list of devices', () => {
     expect(answer(createControlByValueRequest(412, 100), 'error\r\n')).toMatchObject({
       fault: { kind: 'refused', reason: 'error' },
     })
     expect(answer(createControlByValueRequest(999, 1), '{"Devices":[]}')).toMatchObject({ fault: { kind: 'refused' } })
   })
 
-  it('reads script replies in pairs, odd ones too', () => {
+  it('decodes a script reply in pairs, also with an odd count', () => {
     expect(answer(createScriptRunRequest('x'), '["response","done","log"]')).toEqual({
       ok: true,
       value: {
@@ -139,15 +139,15 @@ describe('write request', () => {
     })
   })
 
-  it('hands a plug-in function its answer, whatever it is', () => {
+  it('returns the answer of a plug-in function as text or JSON', () => {
     const call = createPluginFunctionRequest({ plugin: 'p', functionName: 'f', parameters: [] })
     expect(answer(call, 'forty two')).toEqual({ ok: true, value: 'forty two' })
     expect(answer(call, '{"a":1}')).toEqual({ ok: true, value: { a: 1 } })
   })
 })
 
-describe('parameters', () => {
-  it('are read back by the decoder of the platform, a plus as a plus', () => {
+describe('HTTP parameters', () => {
+  it('are decoded by URLSearchParams as they were encoded, including a plus', () => {
     const parameters = fc.uniqueArray(fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), fc.string({ unit: 'grapheme' })), {
       selector: ([name]) => name,
     })

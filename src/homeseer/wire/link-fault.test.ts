@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { mayHomeseerHaveActed } from './link-fault.ts'
 
-describe('link fault', () => {
-  it('knows which failures leave open whether something was done', () => {
+describe('HomeSeer connection fault', () => {
+  it('says whether HomeSeer may have acted', () => {
     expect(mayHomeseerHaveActed({ kind: 'unreachable', code: 'ECONNREFUSED', reached: false })).toBe(false)
     expect(mayHomeseerHaveActed({ kind: 'unreachable', code: 'ECONNRESET', reached: true })).toBe(true)
     expect(mayHomeseerHaveActed({ kind: 'malformed', detail: '' })).toBe(true)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { decodePlugins, encodePlugin } from './plugin.ts'
 
 describe('plug-in record', () => {
-  it('reads plug-ins in every known spelling', () => {
+  it('is decoded in every known spelling', () => {
     const plugins = decodePlugins({
       Plugins: [{ ID: 'Z-Wave', Name: 'Z-Wave', Version: '4.1', UpdateAvailable: true }, { plugin: 'Hue' }],
     })

@@ -7,13 +7,13 @@ import {
   readRecordText,
 } from './record-field.ts'
 
-describe('field', () => {
-  it('prefers the first name and falls back to the others', () => {
+describe('field of a HomeSeer record', () => {
+  it('is read under its first name, or under the others', () => {
     expect(readRecordText({ Name: 'b', name: 'a' }, 'name', 'Name')).toBe('a')
     expect(readRecordText({ Name: 'b' }, 'name', 'Name')).toBe('b')
   })
 
-  it('reads numbers in quotes, and nothing else, as numbers', () => {
+  it('is read as a number also in quotes, and otherwise undefined', () => {
     expect(readRecordNumber({ v: '21.5' }, 'v')).toBe(21.5)
     expect(readRecordNumber({ v: '' }, 'v')).toBeUndefined()
     expect(readRecordNumber({ v: 'None' }, 'v')).toBeUndefined()
@@ -21,18 +21,18 @@ describe('field', () => {
     expect(readRecordNumber({ v: '1e999' }, 'v')).toBeUndefined()
   })
 
-  it('reads a list of numbers from an array or from text', () => {
+  it('is read as a list of numbers from an array or from text', () => {
     expect(readRecordNumbers({ a: [410, '411', null, 'x'] }, 'a')).toEqual([410, 411])
     expect(readRecordNumbers({ a: '410,411' }, 'a')).toEqual([410, 411])
     expect(readRecordNumbers({ a: 7 }, 'a')).toEqual([])
   })
 
-  it('leaves out members of a list that are no objects', () => {
+  it('is read as a list of objects, without other members', () => {
     expect(readRecordObjects({ Devices: [{ ref: 1 }, null, 3, [4]] }, 'Devices')).toEqual([{ ref: 1 }])
     expect(readRecordObjects({ Devices: 'none' }, 'Devices')).toBeUndefined()
   })
 
-  it('does not read what every object inherits', () => {
+  it('is not read from inherited properties', () => {
     expect(readRecordText({}, 'constructor', 'toString')).toBeUndefined()
     expect(readRecordBoolean({ hide: 'True' }, 'hide')).toBe(true)
   })

@@ -5,17 +5,17 @@ import { decodeAcknowledgement, decodeHomeseerReply } from './http-exchange.ts'
 
 const read = (text: string) => decodeHomeseerReply(toUtf8(text))
 
-describe('reply', () => {
-  it('reads the bare words', () => {
+describe('HomeSeer reply', () => {
+  it('is decoded from the bare words ok and error', () => {
     expect(read('ok\r\n')).toEqual({ ok: true, value: { kind: 'word', word: 'ok' } })
     expect(read('error\r\n')).toEqual({ ok: false, fault: { kind: 'refused', reason: 'error', text: 'error' } })
   })
 
-  it('reads a response text', () => {
+  it('is decoded from a Response text', () => {
     expect(read('{"Response":"4.2.22.4"}\r\n')).toEqual({ ok: true, value: { kind: 'response', text: '4.2.22.4' } })
   })
 
-  it('takes a response that begins with Error for a refusal although the status was 200', () => {
+  it('is a refusal if its text begins with Error, although the status is 200', () => {
     expect(read('{"Response":"Error, bad request"}')).toEqual({
       ok: false,
       fault: { kind: 'refused', reason: 'bad-request', text: 'Error, bad request' },
@@ -23,24 +23,24 @@ describe('reply', () => {
     expect(read('{"Response":"Error: unknown request"}')).toMatchObject({ fault: { reason: 'unsupported' } })
   })
 
-  it('tells a refused login and a closed interface from other refusals', () => {
+  it('distinguishes a refused login and disabled JSON from other refusals', () => {
     expect(read('{"Response":"Error, login failed"}')).toEqual({ ok: false, fault: { kind: 'unauthorised' } })
     expect(read('{"Response":"Error, JSON control is disabled"}')).toMatchObject({ fault: { kind: 'json-disabled' } })
   })
 
-  it('reads the reason at the beginning of a refusal, and not through a text without an end', () => {
+  it('is classified by the beginning of a refusal, in bounded time', () => {
     expect(read(`error: json${' json'.repeat(100)} is disabled`)).toMatchObject({
       fault: { kind: 'refused', reason: 'other' },
     })
     expect(read(`error${' json'.repeat(1_000_000)}`)).toMatchObject({ fault: { kind: 'refused', reason: 'other' } })
   })
 
-  it('takes the login page for a refused login, and other pages for pages', () => {
+  it('is unauthorised for a login page, and a page for other HTML', () => {
     expect(read('<html><input type="password"></html>')).toEqual({ ok: false, fault: { kind: 'unauthorised' } })
     expect(read('<html>done</html>')).toEqual({ ok: true, value: { kind: 'page' } })
   })
 
-  it('reads data behind a byte order mark, and letters that are not UTF-8', () => {
+  it('is decoded behind a byte order mark, and from Latin-1', () => {
     expect(decodeHomeseerReply(fromHex('ef bb bf 5b 31 5d'))).toEqual({ ok: true, value: { kind: 'json', value: [1] } })
     expect(decodeHomeseerReply(fromHex('22 4b fc 63 68 65 22'))).toEqual({
       ok: true,
@@ -48,13 +48,13 @@ describe('reply', () => {
     })
   })
 
-  it('reads a title that was cut in the middle of a character', () => {
+  it('has half a surrogate pair replaced', () => {
     expect(read(String.raw`{"Devices":[{"ref":1,"name":"Song \ud83d"}]}`)).toMatchObject({
       value: { value: { Devices: [{ name: 'Song \ufffd' }] } },
     })
   })
 
-  it('leaves out what no other wire can carry, and nothing beside it', () => {
+  it('has numbers, nesting and keys that JSON cannot carry removed, and keeps the rest', () => {
     const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`
     expect(
       read(`{"Devices":[{"ref":1,"worth":1e999,"deep":${deep},"__proto__":{"ref":2},"name":"Lamp"},{"ref":2}]}`),
@@ -65,7 +65,7 @@ describe('reply', () => {
     )
   })
 
-  it('knows pictures by their first bytes', () => {
+  it('is recognised as an image by its first bytes', () => {
     expect(decodeHomeseerReply(fromHex('ff d8 ff e0'))).toMatchObject({
       value: { kind: 'image', mimeType: 'image/jpeg' },
     })
@@ -74,14 +74,14 @@ describe('reply', () => {
     })
   })
 
-  it('reports a body that was cut off', () => {
+  it('is malformed if it is truncated', () => {
     expect(read('{"Devices":[{"ref":1')).toEqual({
       ok: false,
       fault: { kind: 'malformed', detail: 'data that is cut off or not JSON' },
     })
   })
 
-  it('takes bytes that are no text for neither a text nor a refusal', () => {
+  it('is malformed if its bytes are not text', () => {
     // `ok`, compressed: a gzip member as RFC 1952 § 2.3 has it.
     const compressed = fromHex('1f 8b 08 00 00 00 00 00 00 03 cb cf 06 00 47 dd dc 79 02 00 00 00')
     expect(decodeHomeseerReply(compressed)).toEqual({
@@ -90,7 +90,7 @@ describe('reply', () => {
     })
   })
 
-  it('accepts nothing but ok where ok is due', () => {
+  it('acknowledges only with ok where ok is expected', () => {
     expect(decodeAcknowledgement({ kind: 'response', text: 'OK' })).toEqual({ ok: true, value: undefined })
     expect(decodeAcknowledgement({ kind: 'response', text: 'device is busy' })).toMatchObject({
       fault: { kind: 'refused', reason: 'other', text: 'device is busy' },
@@ -99,7 +99,7 @@ describe('reply', () => {
     expect(decodeAcknowledgement({ kind: 'text', text: '' })).toMatchObject({ fault: { kind: 'malformed' } })
   })
 
-  it('never throws, whatever the bytes', () => {
+  it('never makes the decoder throw', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         expect(decodeHomeseerReply(bytes).ok).toBeTypeOf('boolean')

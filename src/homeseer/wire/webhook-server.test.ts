@@ -14,20 +14,20 @@ function receiver() {
 }
 
 describe('web hook receiver', () => {
-  it('hands over a change', async () => {
+  it('passes a device change on', async () => {
     const { seen, post } = receiver()
     expect((await post(BODY)).status).toBe(200)
     expect(seen).toMatchObject([{ ref: 412, value: 99, status: 'On' }])
   })
 
-  it('reads nothing without the key', async () => {
+  it('refuses a request without the key', async () => {
     const { seen, post } = receiver()
     expect((await post(BODY, 'wrong')).status).toBe(403)
     expect((await post(BODY, '')).status).toBe(403)
     expect(seen).toEqual([])
   })
 
-  it('refuses other methods, nonsense and floods', async () => {
+  it('refuses other methods, malformed bodies and oversized bodies', async () => {
     const { seen, post } = receiver()
     expect((await post(undefined, KEY, 'GET')).status).toBe(405)
     expect((await post('{')).status).toBe(400)
@@ -36,7 +36,7 @@ describe('web hook receiver', () => {
     expect(seen).toEqual([])
   })
 
-  it('does not start with a key that can be guessed', () => {
+  it('refuses to start with a short key', () => {
     expect(() => createWebhookHandler({ key: 'short', onChange: () => undefined })).toThrow(RangeError)
   })
 })

@@ -92,7 +92,7 @@ describe('a simulated device', () => {
     return device
   }
 
-  it('sends its headers in the order of the firmware, and its host without the port', async () => {
+  it('sends its headers in the order of the firmware, and Host without the port', async () => {
     const device = await start()
     await device.wake()
     const headers = backend.requests.at(-1) ?? []
@@ -110,7 +110,7 @@ describe('a simulated device', () => {
     expect(headers.slice(0, 4)).toEqual(['Host', '127.0.0.1', 'Authorization', 'Bearer T'])
   })
 
-  it('says hello in the words of the firmware, without a session id', async () => {
+  it('sends the hello of the firmware, without a session id', async () => {
     const device = await start()
     await device.wake()
     expect(backend.heard[0]).toBe(
@@ -120,12 +120,12 @@ describe('a simulated device', () => {
     expect(device.channelOpen()).toBe(true)
   })
 
-  it('is not connected before somebody wakes it', async () => {
+  it('is not connected before it is woken', async () => {
     const device = await start()
     expect(device.connected()).toBe(false)
   })
 
-  it('gives up when nobody greets back, or with another transport', async () => {
+  it('gives up without a hello in answer, or with one for another transport', async () => {
     const device = await start({ timing: { helloMs: 2_000 } }, false)
     backend.server.once('connection', (socket) => socket.send('{"type":"hello","session_id":"S1"}'))
     await expect(device.wake()).rejects.toThrow('nobody answered the hello')
@@ -133,7 +133,7 @@ describe('a simulated device', () => {
     expect(device.connected()).toBe(false)
   })
 
-  it('takes its channel for closed some time after the last data frame, and pings do not count', async () => {
+  it('closes its channel some time after the last data frame, and pings do not count', async () => {
     const device = await start({ timing: { channelMs: 200 } })
     await device.wake()
     backend.socket.ping()
@@ -149,7 +149,7 @@ describe('a simulated device', () => {
     )
   })
 
-  it('holds every answer back behind a slow tool, as the main loop does', async () => {
+  it('delays every answer behind a slow tool, as the main loop does', async () => {
     const device = await start()
     await device.wake()
     backend.call(4, 'self.throws')
@@ -159,7 +159,7 @@ describe('a simulated device', () => {
     expect(backend.payloads().map(({ id }) => id)).toEqual([4, 5, 6])
   })
 
-  it('answers out of order before 2.0, when each call had a thread', async () => {
+  it('answers out of order before 2.0, where each call had a thread', async () => {
     const device = await start({ profile: 'fw-1.9' })
     await device.wake()
     backend.call(5, 'self.slow')
@@ -168,7 +168,7 @@ describe('a simulated device', () => {
     expect(backend.payloads().map(({ id }) => id)).toEqual([6, 5])
   })
 
-  it('parses what comes before the hello, and answers after it', async () => {
+  it('reads messages before the hello, and answers them after it', async () => {
     const device = await start({}, false)
     backend.server.once('connection', (socket) => {
       socket.send('{"type":"mcp","payload":{"jsonrpc":"2.0","method":"initialize","id":1}}')
@@ -179,7 +179,7 @@ describe('a simulated device', () => {
     expect(backend.heard.at(-1)).toContain('"session_id":"S1"')
   })
 
-  it('echoes pings unless it is one of the boards that do not', async () => {
+  it('answers pings, unless it is a board that does not', async () => {
     const device = await start()
     await device.wake()
     backend.pongs = 0
@@ -201,7 +201,7 @@ describe('a simulated device', () => {
     await expect.poll(() => backend.payloads()).toHaveLength(1)
   })
 
-  it('ends the channel on a close frame and leaves the socket to the backend', async () => {
+  it('closes the channel on a close frame, and leaves the socket to the backend', async () => {
     const device = await start()
     await device.wake()
     const { socket } = backend
@@ -219,7 +219,7 @@ describe('a simulated device', () => {
   })
 
   // Seen of firmware 2.4.2 (run ws-life-v1): no answer, and TCP is closed about a second later.
-  it('reboots when told to, without an answer', async () => {
+  it('reboots without an answer when told to', async () => {
     const device = await start({ timing: { rebootMs: 10 } })
     await device.wake()
     backend.call(7, 'self.reboot')

@@ -31,7 +31,7 @@ const reply = (payload: Json, profile?: FirmwareProfileName) => {
 const call = (name: string, args: Json, profile?: FirmwareProfileName) =>
   reply(request('tools/call', { name, arguments: args }), profile)
 
-describe('firmware', () => {
+describe('simulated firmware', () => {
   it.each<[string, Json]>([
     ['a batch', [request('ping')]],
     ['no version', { method: 'ping', id: 1 }],
@@ -42,23 +42,23 @@ describe('firmware', () => {
     ['params that are null', { jsonrpc: '2.0', method: 'ping', params: null, id: 1 }],
     ['no id', { jsonrpc: '2.0', method: 'ping' }],
     ['an id that is a string', request('ping', {}, 'x')],
-  ])('meets %s with silence', (_what, payload) => {
+  ])('does not answer %s', (_what, payload) => {
     expect(ask(payload)).toEqual({ kind: 'silence' })
   })
 
-  it('cuts ids to 32 bits', () => {
+  it('limits request ids to 32 bits', () => {
     expect([15.7, 99_999_999_999, -3, -1e12].map(clampToInt32)).toEqual([15, 2_147_483_647, -3, -2_147_483_648])
     expect(reply(request('ping', {}, 15.7))).toContain('"id":15,')
   })
 
-  it('implements no other method', () => {
+  it('answers an unknown method with an error', () => {
     expect(reply(request('ping'))).toBe('{"jsonrpc":"2.0","id":7,"error":{"message":"Method not implemented: ping"}}')
     expect(reply(request('ping'), 'fw-next')).toBe(
       '{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"Method not implemented: ping"}}',
     )
   })
 
-  it('answers initialize in every order and remembers where pictures go', () => {
+  it('answers initialize regardless of key case, and stores the URL for photos', () => {
     const vision = { url: 'http://h:1/v', token: 'T' }
     const action = ask(request('initialize', { Capabilities: { Vision: vision } }))
     expect(action).toMatchObject({ kind: 'reply', vision })
@@ -73,7 +73,7 @@ describe('firmware', () => {
     })
   })
 
-  it('lists 8,000 bytes at a time, with the next name as cursor', () => {
+  it('lists tools in pages of 8,000 bytes, with the next name as cursor', () => {
     const names: string[] = []
     let cursor = ''
     let pages = 0
@@ -90,13 +90,13 @@ describe('firmware', () => {
     expect(names.at(-1)).toBe('self.screen.preview_image')
   })
 
-  it('has one misleading error for unknown cursors', () => {
+  it('answers an unknown cursor with its payload size error', () => {
     expect(reply(request('tools/list', { cursor: 'nobody' }))).toBe(
       '{"jsonrpc":"2.0","id":7,"error":{"message":"Failed to add tool  because of payload size limit"}}',
     )
   })
 
-  it('gives a user-only cursor the same error when the flag is forgotten', () => {
+  it('answers the cursor of a user-only tool without withUserTools with the same error', () => {
     expect(reply(request('tools/list', { cursor: 'self.reboot' }))).toContain('payload size limit')
   })
 
@@ -109,7 +109,7 @@ describe('firmware', () => {
     [{ volume: -1 }, 'Value is below minimum allowed: 0'],
     [[], 'Invalid arguments'],
     [null, 'Invalid arguments'],
-  ])('2.4 meets %j with %s', (args, outcome) => {
+  ])('2.4 answers %j with %s', (args, outcome) => {
     expect(call('self.audio_speaker.set_volume', args)).toContain(outcome)
   })
 
@@ -117,22 +117,22 @@ describe('firmware', () => {
     [{ volume: '50' }, '"code":-32602,"message":"Invalid type for argument: volume"'],
     [{}, '"code":-32602,"message":"Missing required argument: volume"'],
     [[], '"code":-32602,"message":"Invalid arguments: expected object"'],
-  ])('newer firmware meets %j with %s', (args, outcome) => {
+  ])('newer than 2.4 answers %j with %s', (args, outcome) => {
     expect(call('self.audio_speaker.set_volume', args, 'fw-next')).toContain(outcome)
   })
 
-  it('runs tools it hides', () => {
+  it('runs user-only tools that are not listed', () => {
     expect(call('self.reboot', {})).toBe('run')
   })
 
-  it('breaks its own frame on a name with a quote', () => {
+  it('sends invalid JSON for an unknown tool name with a quote', () => {
     expect(call('a"b', {})).toBe('{"jsonrpc":"2.0","id":7,"error":{"message":"Unknown tool: a"b"}}')
     expect(call('a"b', {}, 'py')).toBe(
       String.raw`{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"Unknown tool: a\"b"}}`,
     )
   })
 
-  it('returns one piece of content, and pictures inside a string', () => {
+  it('returns a single content item, with an image nested in a string', () => {
     expect(encodeToolReturn(3, true)).toBe(
       '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"true"}],"isError":false}}',
     )
@@ -141,7 +141,7 @@ describe('firmware', () => {
     )
   })
 
-  it('fails with an error, and py-xiaozhi with a flagged result', () => {
+  it('reports a failed tool as an error, and py-xiaozhi as a result with isError', () => {
     expect(encodeToolFailure(FIRMWARE_PROFILES['fw-2.4'], 3, 'no')).toBe(
       '{"jsonrpc":"2.0","id":3,"error":{"message":"no"}}',
     )

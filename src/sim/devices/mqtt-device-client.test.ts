@@ -66,13 +66,13 @@ describe('a simulated MQTT device', () => {
     await expect.poll(() => toHex(heard.subarray(21))).toBe('8206000100017301')
   })
 
-  it('says which code it was refused with', async () => {
+  it('reports the CONNACK code that refused it', async () => {
     code = '20020005'
     await expect(start('fw-2.4')).rejects.toThrow('CONNACK 5')
     code = '20020000'
   })
 
-  it('sends AES-CTR audio to the address of the hello, and stops at goodbye with its session id', async () => {
+  it('sends AES-CTR audio to the UDP address of the hello, and stops at a goodbye with its session id', async () => {
     const sink = createSocket('udp4')
     const packets: Uint8Array[] = []
     sink.on('message', (packet) => packets.push(Uint8Array.from(packet)))

@@ -45,15 +45,15 @@ function booting(port: number, onCode: (code: string) => void = () => undefined)
   })
 }
 
-describe('a device that boots', () => {
-  it('is told where to connect, after it was let in', async () => {
+describe('a simulated device that boots', () => {
+  it('receives its WebSocket address after it was approved', async () => {
     const port = await backend([ACTIVATION, [202, {}], [200, {}], CONNECT])
     const codes: string[] = []
     expect((await booting(port, (code) => codes.push(code))).websocket).toEqual({ url: 'ws://here/', token: 't' })
     expect(codes).toEqual(['123456'])
   })
 
-  it('waits on when the backend restarts while it shows its code', async () => {
+  it('keeps waiting when the backend restarts while it shows its code', async () => {
     const port = await backend([ACTIVATION, [202, {}]])
     const shown = Promise.withResolvers<unknown>()
     const booted = booting(port, shown.resolve)
@@ -63,7 +63,7 @@ describe('a device that boots', () => {
     expect((await booted).websocket).toEqual({ url: 'ws://here/', token: 't' })
   })
 
-  it('says so when there is nothing where it asks first', async () => {
+  it('reports an OTA endpoint that answers 404 or is unreachable', async () => {
     const port = await backend([[404, {}]])
     await expect(booting(port)).rejects.toThrow('the OTA endpoint answered 404')
     for (const server of servers.splice(0)) await closed(server)

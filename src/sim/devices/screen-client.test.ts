@@ -15,8 +15,8 @@ async function at<Value>(answer: RequestListener, use: (url: string) => Promise<
   }
 }
 
-describe('a screen', () => {
-  it('shows what was announced with its length, and nothing else', async () => {
+describe('a simulated screen', () => {
+  it('shows an image only if it has a content length', async () => {
     expect(
       await at(
         (_, response) => response.writeHead(200, { 'content-length': 3 }).end('abc'),
@@ -36,7 +36,7 @@ describe('a screen', () => {
     expect(await downloadImageAndCountBytes('no address')).toBeUndefined()
   })
 
-  it('says whether its picture was taken', async () => {
+  it('reports whether its snapshot was accepted', async () => {
     const upload = (url: string): Promise<boolean> => uploadSnapshot(url, new Uint8Array([1]))
     expect(await at((request, response) => void request.resume().on('end', () => response.end()), upload)).toBe(true)
     expect(await at((_, response) => response.writeHead(500).end(), upload)).toBe(false)

@@ -4,11 +4,11 @@ import { fromHex, toHex, toUtf8 } from '../../core/bytes.ts'
 import { decodeWebSocketFrame, encodeWebSocketFrame } from './websocket-frame.ts'
 
 describe('WebSocket frame', () => {
-  it('masks as in RFC 6455 § 5.7', () => {
+  it('is masked as in RFC 6455 § 5.7', () => {
     expect(toHex(encodeWebSocketFrame('text', toUtf8('Hello'), fromHex('37fa213d')))).toBe('818537fa213d7f9f4d5158')
   })
 
-  it('reads what servers send', () => {
+  it('is read as servers send it, without a mask', () => {
     expect(decodeWebSocketFrame(fromHex('810548656c6c6f ff'))).toEqual({
       frame: { opcode: 'text', final: true, payload: toUtf8('Hello') },
       size: 7,
@@ -17,14 +17,14 @@ describe('WebSocket frame', () => {
     expect(decodeWebSocketFrame(fromHex('8900'))).toMatchObject({ frame: { opcode: 'ping' } })
   })
 
-  it('waits for the rest and refuses what servers never send', () => {
+  it('is awaited while incomplete, and refused if masked or compressed', () => {
     expect(decodeWebSocketFrame(fromHex('81'))).toBeUndefined()
     expect(decodeWebSocketFrame(fromHex('817e01'))).toBeUndefined()
     expect(decodeWebSocketFrame(fromHex('8185'))).toBe('malformed')
     expect(decodeWebSocketFrame(fromHex('c100'))).toBe('malformed')
   })
 
-  it('writes every length so that unmasked it reads back', () => {
+  it('is encoded for every payload length so that it decodes again', () => {
     for (const size of [0, 125, 126, 65_535, 65_536]) {
       const bytes = encodeWebSocketFrame('binary', new Uint8Array(size).fill(7), new Uint8Array(4))
       const unmasked = Uint8Array.from(bytes)
@@ -35,7 +35,7 @@ describe('WebSocket frame', () => {
     }
   })
 
-  it('never throws', () => {
+  it('never makes the decoder throw', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
         expect(['object', 'string', 'undefined']).toContain(typeof decodeWebSocketFrame(bytes))

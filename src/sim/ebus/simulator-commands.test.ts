@@ -22,8 +22,8 @@ function recorder() {
   return { told, simulator: { faults, house: () => createSimulatedHouse(1, 0), symbols: () => 7 } }
 }
 
-describe('control', () => {
-  it('carries out commands', () => {
+describe('commands of the eBUS simulator', () => {
+  it('inject faults', () => {
     const { told, simulator } = recorder()
     const lines = ['corrupt-crc 3', 'drop-byte', 'stick-bus 2000', 'slow-response 60 2', 'arbitration-storm 20']
     for (const line of [...lines, 'TCP-DROP 500', ' adapter-reset '])
@@ -31,7 +31,7 @@ describe('control', () => {
     expect(told).toEqual(['corrupt 3', 'drop', 'stick 2000', 'slow 60 2', 'storm 20', 'tcp 500', 'reset'])
   })
 
-  it('shows the house', () => {
+  it('print the state of the house', () => {
     expect(JSON.parse(runEbusSimulatorCommand(recorder().simulator, 'house'))).toMatchObject({
       symbols: 7,
       zones: [{ name: 'Living' }, {}],
@@ -43,11 +43,11 @@ describe('control', () => {
     ['stick-bus soon', 'usage: stick-bus <ms>'],
     ['stick-bus -1', 'usage: stick-bus <ms>'],
     ['drop-byte 1 2', 'usage: drop-byte [symbols]'],
-  ])('answers the mistyped %j with the right form', (line, answer) => {
+  ])('answer the mistyped %j with its usage', (line, answer) => {
     expect(runEbusSimulatorCommand(recorder().simulator, line)).toBe(answer)
   })
 
-  it.each(['', 'help', 'constructor', 'what?'])('lists its commands for %j', (line) => {
+  it.each(['', 'help', 'constructor', 'what?'])('are listed for %j', (line) => {
     expect(runEbusSimulatorCommand(recorder().simulator, line)).toMatch(/^commands: corrupt-crc/)
   })
 })

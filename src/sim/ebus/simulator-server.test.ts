@@ -74,7 +74,7 @@ class Client {
 }
 
 describe('enhanced adapter of the simulator', () => {
-  it('takes part in a whole read, byte for byte as ebusd does it', async () => {
+  it('carries a whole read, byte for byte as ebusd performs it', async () => {
     const { port } = await simulator({ speed: 2 })
     const client = await Client.connect(port)
     client.write('c0 81')
@@ -107,7 +107,7 @@ describe('enhanced adapter of the simulator', () => {
     expect(await client.hears('cc82 cc80 cca2')).toBe(true)
   })
 
-  it('tells one of two starters that it won and the other who did', async () => {
+  it('reports the winner of two simultaneous STARTs to both clients', async () => {
     // At its own speed: both have to come between the same two SYN symbols, which are forty milliseconds apart then.
     const { port } = await simulator({ speed: 1 })
     const [strong, weak] = [await Client.connect(port), await Client.connect(port)]
@@ -118,7 +118,7 @@ describe('enhanced adapter of the simulator', () => {
     expect(await weak.hears('e890')).toBe(true)
   })
 
-  it('says RESETTED to everybody when it restarts, and counts it', async () => {
+  it('sends RESETTED to every client when it restarts, and counts restarts', async () => {
     const { port, faults } = await simulator({ speed: 20 })
     const client = await Client.connect(port)
     expect(await client.hears('c6aa')).toBe(true)
@@ -128,7 +128,7 @@ describe('enhanced adapter of the simulator', () => {
     expect(await client.hears('cc82 cc85 cc81')).toBe(true)
   })
 
-  it('turns clients away while it is told to, and takes them afterwards', async () => {
+  it('disconnects clients during a tcp-drop, and accepts them afterwards', async () => {
     const { port, faults } = await simulator({ speed: 20 })
     const first = await Client.connect(port)
     expect(await first.hears('c6aa')).toBe(true)
@@ -141,8 +141,8 @@ describe('enhanced adapter of the simulator', () => {
   })
 })
 
-describe('ports of the simulator', () => {
-  it('fails to start where a port is taken, and leaves none of the others open', async () => {
+describe('ports of the eBUS simulator', () => {
+  it('leave none open when one of them is taken', async () => {
     const { udpPort = 0 } = await simulator({ listen: { udpPort: 0 } })
     await expect(startEbusSimulator({ listen: { port: 0, udpPort } })).rejects.toThrow('EADDRINUSE')
     const open = (): readonly string[] => process.getActiveResourcesInfo().filter((each) => /TCPServer|UDP/.test(each))
@@ -151,8 +151,8 @@ describe('ports of the simulator', () => {
   })
 })
 
-describe('ebusd port of the simulator', () => {
-  it('sends telegrams and prints what came back', async () => {
+describe('ebusd port of the eBUS simulator', () => {
+  it('sends telegrams and prints the answers', async () => {
     const { ebusdPort = 0 } = await simulator({ speed: 20, listen: { ebusdPort: 0 } })
     const client = await Client.connect(ebusdPort)
     client.text('hex 15070400')
@@ -169,7 +169,7 @@ describe('ebusd port of the simulator', () => {
     expect(await client.answer()).toMatch(/^signal acquired/)
   })
 
-  it('shows what others say, in a grab and in direct mode', async () => {
+  it('prints foreign telegrams in grab and in direct mode', async () => {
     const { ebusdPort = 0 } = await simulator({ speed: 200, chatter: true, listen: { ebusdPort: 0 } })
     const client = await Client.connect(ebusdPort)
     let grabbed = ''

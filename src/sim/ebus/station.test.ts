@@ -27,14 +27,14 @@ function recorder(bus: VirtualBus): { readonly symbols: number[]; readonly heard
 }
 
 describe('virtual bus', () => {
-  it('carries a SYN every 44 ms when nobody speaks: 40 ms of quiet and its own length', () => {
+  it('carries a SYN every 44 ms while idle: 40 ms of silence and its own length', () => {
     const bus = new VirtualBus()
     const { symbols } = recorder(bus)
     bus.advance(1_000)
     expect(symbols).toEqual(Array.from({ length: 22 }, () => 0xaa))
   })
 
-  it('carries a whole question and answer between two stations', () => {
+  it('carries a whole request and answer between two stations', () => {
     const bus = new VirtualBus()
     const { symbols } = recorder(bus)
     const asker = new BusStation({ initiator: 0x31, targets: [], answer: nobody })
@@ -47,7 +47,7 @@ describe('virtual bus', () => {
     expect(outcome).toMatchObject({ kind: 'exchange', exchange: { response: Uint8Array.of(1) } })
   })
 
-  it('lets the more important of two simultaneous initiators speak first, and the other one after it', () => {
+  it('lets the initiator of higher priority send first, and the other one after it', () => {
     const bus = new VirtualBus()
     const { heard } = recorder(bus)
     for (const initiator of [0x31, 0x10]) {
@@ -60,7 +60,7 @@ describe('virtual bus', () => {
     expect(sources).toEqual([0x10, 0x31])
   })
 
-  it('holds a second round when two together show a third address: SYN 00 SYN 10', () => {
+  it('holds a second arbitration round when 03 and 10 together read as 00', () => {
     const bus = new VirtualBus()
     const { symbols } = recorder(bus)
     for (const initiator of [0x03, 0x10]) {
@@ -74,7 +74,7 @@ describe('virtual bus', () => {
     expect(wire.indexOf('aa03fe07fe00')).toBeGreaterThan(wire.indexOf('aa10fe07fe00'))
   })
 
-  it('repeats an answer that was garbled on the way', () => {
+  it('repeats an answer that was garbled in transit', () => {
     let flips = 1
     const bus = new VirtualBus({
       disturbance: {
@@ -92,8 +92,8 @@ describe('virtual bus', () => {
   })
 })
 
-describe('two initiators hammering one bus for a million symbols', () => {
-  it('both get everything said, unaltered, and each gets its share', () => {
+describe('two initiators that send continuously for a million symbols', () => {
+  it('both have every telegram answered unaltered, and get a fair share of the bus', () => {
     const bus = new VirtualBus()
     const { heard } = recorder(bus)
     const chance = createSeededRandomSource(7)

@@ -37,27 +37,27 @@ function listen(part: Partial<AsciiClientOptions> = {}): void {
 
 const seen = () => states.map((state) => (state.up ? 'up' : state.reason))
 
-describe('ASCII client', () => {
-  it('logs in and hears of changes', async () => {
+describe('HomeSeer ASCII client', () => {
+  it('logs in and reports changes', async () => {
     listen()
     await expect.poll(seen).toEqual(['up'])
     simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
     await expect.poll(() => changes).toMatchObject([{ ref: 101, value: 60, previous: 35 }])
   })
 
-  it('listens without a login where it has none', async () => {
+  it('reports changes without a login where none is configured', async () => {
     listen({ credentials: undefined })
     await expect.poll(seen).toEqual(['up'])
     simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
     await expect.poll(() => changes.length).toBe(1)
   })
 
-  it('says that its login was refused', async () => {
+  it('reports that its login was refused', async () => {
     listen({ credentials: { user: 'default', password: 'wrong' } })
     await expect.poll(seen).toEqual(['refused'])
   })
 
-  it('comes back after it was cut off, and hears again', async () => {
+  it('reconnects after a disconnection, and reports changes again', async () => {
     listen()
     await expect.poll(seen).toEqual(['up'])
     simulator.hangUp('ascii')
@@ -66,7 +66,7 @@ describe('ASCII client', () => {
     await expect.poll(() => changes.length).toBe(1)
   })
 
-  it('notices a far end that no longer answers', async () => {
+  it('reports silence when HomeSeer no longer answers, and reconnects', async () => {
     listen({ pingMs: 30, patienceMs: 50 })
     await expect.poll(() => seen()[0]).toBe('up')
     simulator.faults.asciiDeaf = true
@@ -75,7 +75,7 @@ describe('ASCII client', () => {
     await expect.poll(() => seen().at(-1)).toBe('up')
   })
 
-  it('stays up through silences while the far end answers', async () => {
+  it('stays up without changes while HomeSeer answers its pings', async () => {
     listen({ pingMs: 10, patienceMs: 5_000 })
     await expect.poll(seen).toEqual(['up'])
     simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
@@ -83,7 +83,7 @@ describe('ASCII client', () => {
     expect(seen()).toEqual(['up'])
   })
 
-  it('keeps trying while nobody is there', async () => {
+  it('keeps trying while nothing listens', async () => {
     const port = simulator.asciiPort
     await simulator.stop()
     listen({ port })
@@ -91,7 +91,7 @@ describe('ASCII client', () => {
     expect(new Set(seen())).toEqual(new Set(['lost']))
   })
 
-  it('does not come back after it was told to stop', async () => {
+  it('does not reconnect after it was stopped', async () => {
     const port = simulator.asciiPort
     await simulator.stop()
     listen({ port })
@@ -105,7 +105,7 @@ describe('ASCII client', () => {
     expect(callers).toBe(0)
   })
 
-  it('does not come back after it was stopped by whoever heard that it is lost', async () => {
+  it('does not reconnect when it is stopped from its own state listener', async () => {
     const port = simulator.asciiPort
     await simulator.stop()
     listen({

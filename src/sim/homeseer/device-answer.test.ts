@@ -25,8 +25,8 @@ const KEYPAD: HomeseerDeviceRecord = {
   controls: undefined,
 }
 
-describe('device answer', () => {
-  it('writes a device as an HS4 of 2022 did', () => {
+describe('simulated HomeSeer device answer', () => {
+  it('writes a device as an HS4 of 2022 does', () => {
     // A log line in marthoc/homeseer issue 72; JSON of the platform writes the slash of a date bare.
     expect(encodeSimulatedDevice(KEYPAD, { compress: false, zone: '-0400' })).toBe(
       '{"ref":42,"name":"Side Gate - Button H","location":"Living Room","location2":"Main","value":100.0,"status":"On",' +
@@ -40,7 +40,7 @@ describe('device answer', () => {
     )
   })
 
-  it('has the head of that HS4, and events only with everything', () => {
+  it('has the header of that HS4, and contains events only when everything is requested', () => {
     const form = { compress: false, zone: '-0400' }
     expect(encodeSimulatedStatus([], form)).toBe(
       '{"Name":"HomeSeer Devices","Version":"1.1","TempFormatF":false,"Devices":[]}',
@@ -51,8 +51,8 @@ describe('device answer', () => {
   })
 })
 
-describe('query', () => {
-  it('takes the spellings that clients of HomeSeer send', () => {
+describe('query of a HomeSeer request', () => {
+  it('is parsed in the spellings that HomeSeer’s clients send', () => {
     // HomeSeer's Node-RED node, DJF3's Postman collection, URLSearchParams, encodeURIComponent.
     expect(parseQueryCaseInsensitively('label=Dim 20%').get('label')).toBe('Dim 20%')
     expect(parseQueryCaseInsensitively('ref=1&label=00%').get('label')).toBe('00%')

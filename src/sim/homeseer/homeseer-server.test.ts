@@ -28,7 +28,7 @@ describe('simulated HomeSeer over HTTP', () => {
     expect(await text('/json?REQUEST=HsVersion&JSON=1&source=x')).toBe('{"Response":"4.2.22.4"}\r\n')
   })
 
-  it('has every hard case of the house', async () => {
+  it('contains every hard-case device', async () => {
     const devices = new Map(devicesOf(await json('/JSON?request=getstatus')).map((device) => [device['ref'], device]))
     for (const ref of Object.values(HARD_CASE_DEVICE_REFS)) expect(devices.has(ref)).toBe(true)
     expect(devices.get(100)).toMatchObject({ name: 'Hall Lamp', status: 'No Status', associated_devices: [101] })
@@ -37,7 +37,7 @@ describe('simulated HomeSeer over HTTP', () => {
     expect(devices.get(141)).toMatchObject({ misc: 0x400, last_change: '/Date(-62135596800000)/' })
   })
 
-  it('filters by place, except with everything', async () => {
+  it('filters by location, but not when everything is requested', async () => {
     const inGarden = devicesOf(await json('/JSON?request=getstatus&location1=garden'))
     expect(inGarden.map((device) => device['ref'])).toEqual([111, 155])
     const everything = devicesOf(await json('/JSON?request=getstatus&location1=garden&everything=true'))
@@ -45,32 +45,32 @@ describe('simulated HomeSeer over HTTP', () => {
     expect(everything.find((device) => device['ref'] === 120)?.['ControlPairs']).toHaveLength(2)
   })
 
-  it('answers nothing for a ref it does not know', async () => {
+  it('answers an unknown ref with an empty list, and its control with error', async () => {
     expect(devicesOf(await json('/JSON?request=getstatus&ref=9999'))).toEqual([])
     expect(await text('/JSON?request=controldevicebyvalue&ref=9999&value=1')).toBe('error\r\n')
   })
 
-  it('has two shapes of getcontrol', async () => {
+  it('answers getcontrol in the shape for one device or for all', async () => {
     expect(await json('/JSON?request=getcontrol&ref=120')).toMatchObject({ ref: 120, ControlPairs: [{}, {}] })
     expect(devicesOf(await json('/JSON?request=getcontrol')).length).toBe(simulator.house.refs.length)
     expect(devicesOf(await json('/JSON?request=getcontrol2&ref=120'))).toHaveLength(1)
   })
 
-  it('controls, answers with the old state, and shows the new one later', async () => {
+  it('answers a control with the old state, and shows the new state later', async () => {
     const reply = await json('/JSON?request=controldevicebyvalue&ref=120&value=255')
     expect(devicesOf(reply)).toMatchObject([{ ref: 120, value: 0 }])
     expect(simulator.house.hardware(120)?.value).toBe(255)
     await expect.poll(async () => devicesOf(await json('/JSON?request=getstatus&ref=120'))[0]?.['value']).toBe(255)
   })
 
-  it('controls by POST', async () => {
+  it('accepts a control as POST', async () => {
     const body = JSON.stringify({ action: 'controlbylabel', deviceref: 120, label: 'on' })
     expect((await ask('/JSON', { method: 'POST', body })).status).toBe(200)
     expect(simulator.house.hardware(120)?.value).toBe(255)
     expect(await text('/JSON', { method: 'POST', body: '{"action":"constructor"}' })).toContain('bad request')
   })
 
-  it('rewrites the stored value without moving anything', async () => {
+  it('changes the stored value without moving the hardware', async () => {
     expect(await text('/JSON?request=setdevicestatus&ref=120&value=255')).toBe('{"Response":"ok"}\r\n')
     expect(await text('/JSON?request=setdevicevaluebyref&ref=111&value=255')).toBe('{"Response":"ok"}\r\n')
     expect([simulator.house.stored(120)?.value, simulator.house.hardware(120)?.value]).toEqual([255, 0])
@@ -86,7 +86,7 @@ describe('simulated HomeSeer over HTTP', () => {
     expect(await text('/JSON?request=runevent&id=999')).toContain('bad request')
   })
 
-  it('shows cameras as real pictures that follow the pan', async () => {
+  it('returns camera pictures that change with the pan', async () => {
     const picture = async () =>
       new Uint8Array(await (await ask('/JSON?request=getcamerasnapshot&camid=1')).arrayBuffer())
     const before = await picture()
@@ -96,7 +96,7 @@ describe('simulated HomeSeer over HTTP', () => {
     expect(await text('/JSON?request=pancamera&camid=2&direction=rightstart')).toBe('error\r\n')
   })
 
-  it('tells what changed since the same caller asked', async () => {
+  it('lists the devices changed since the same client last asked', async () => {
     const changed = async () => (await json('/JSON?request=getdeviceschanged&devicechangeid=abc'))['refs']
     expect(await changed()).toEqual([])
     await text('/JSON?request=setdevicestatus&ref=120&value=255')
@@ -104,7 +104,7 @@ describe('simulated HomeSeer over HTTP', () => {
     expect(await changed()).toEqual([])
   })
 
-  it('answers the other questions', async () => {
+  it('answers events, plug-ins, settings and the other requests', async () => {
     expect(await json('/JSON?request=getevents')).toMatchObject({
       Events: [{ id: 31, Group: 'Evening' }, {}, {}, {}, {}, {}],
     })
@@ -120,7 +120,7 @@ describe('simulated HomeSeer over HTTP', () => {
     expect(await text('/JSON?request=__proto__')).toContain('bad request')
   })
 
-  it('wants a login, by header or by query, and says so in either way', async () => {
+  it('requires a login by header or query, and refuses in the configured way', async () => {
     expect((await ask('/JSON?request=hsversion', {}, '')).status).toBe(401)
     expect((await ask('/JSON?request=hsversion&user=default&pass=default', {}, '')).status).toBe(200)
     expect((await ask('/JSON?request=hsversion&user=default&pass=wrong', {}, '')).status).toBe(401)
@@ -131,7 +131,7 @@ describe('simulated HomeSeer over HTTP', () => {
     expect((await ask('/JSON?request=hsversion', {}, '')).status).toBe(200)
   })
 
-  it('lets guests look and not touch', async () => {
+  it('lets guests read but not control', async () => {
     const guest = '&user=guest&pass=guest'
     expect(await (await ask(`/JSON?request=controldevicebyvalue&ref=120&value=255${guest}`, {}, '')).text()).toContain(
       'Error',
@@ -139,7 +139,7 @@ describe('simulated HomeSeer over HTTP', () => {
     expect(simulator.house.hardware(120)?.value).toBe(0)
   })
 
-  it('runs scripts it has, and knows the backup page', async () => {
+  it('runs its scripts, and has a backup page', async () => {
     const run = (command: string) =>
       text('/runscript.html', {
         method: 'POST',
@@ -155,7 +155,7 @@ describe('simulated HomeSeer over HTTP', () => {
     ])
   })
 
-  it('can be switched off, answer error, and hang up', async () => {
+  it('can simulate disabled JSON, bare errors and dropped connections', async () => {
     simulator.faults.jsonDisabled = true
     expect(await text('/JSON?request=getstatus')).toContain('disabled')
     simulator.faults.jsonDisabled = false
@@ -172,7 +172,7 @@ describe('simulated HomeSeer over HTTP', () => {
 })
 
 describe('ports of the simulated HomeSeer', () => {
-  it('are both open or none is', async () => {
+  it('leave none open when one of them is taken', async () => {
     const taken = { host: '127.0.0.1', httpPort: 0, asciiPort: simulator.asciiPort }
     await expect(startHomeseerSimulator(taken)).rejects.toThrow('EADDRINUSE')
     const open = (): readonly string[] => process.getActiveResourcesInfo().filter((each) => each === 'TCPServerWrap')
@@ -197,7 +197,7 @@ describe('simulated HomeSeer on the ASCII port', () => {
     }
   }
 
-  it('holds the conversation of the manual', async () => {
+  it('answers as the manual describes', async () => {
     using line = await call()
     line.say('au,default,default', 'vr', 'gs,101', 'gc,101', 'cv,101,99')
     expect(await line.hear('DC,')).toBe(
@@ -206,13 +206,13 @@ describe('simulated HomeSeer on the ASCII port', () => {
     )
   })
 
-  it('escapes commas, and writes umlauts', async () => {
+  it('escapes commas, and sends umlauts', async () => {
     using line = await call()
     line.say('au,default,default', 'gs,180')
     expect(await line.hear('Küche')).toContain('180,0,Off,Küchentheke\\, links,Ground,Küche')
   })
 
-  it('pushes to whoever listens, logged in or not, whatever changed the value', async () => {
+  it('pushes every change to all clients, logged in or not', async () => {
     using line = await call()
     line.say('vr')
     await line.hear('error')
@@ -222,7 +222,7 @@ describe('simulated HomeSeer on the ASCII port', () => {
     expect(await line.hear('DC,170,0,255\r\n')).toContain('DC')
   })
 
-  it('refuses strangers, guests and nonsense', async () => {
+  it('refuses unauthenticated clients, guests and unknown commands', async () => {
     using line = await call()
     line.say('cv,120,255', 'au,guest,guest', 'au,default,wrong', 'au,default,default', 'zz', 'lo', 'vr')
     expect((await line.hear('ok\r\nerror, not authorized')).split('\r\n')).toEqual([

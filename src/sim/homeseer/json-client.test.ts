@@ -62,8 +62,8 @@ function action(text: string): HomeseerHttpExchange<unknown> {
   return { ...createGenericHomeseerRequest('action', {}, 'writes'), http }
 }
 
-describe('JSON client', () => {
-  it('reads everything a HomeSeer tells', async () => {
+describe('HomeSeer JSON client', () => {
+  it('reads version, devices, controls, events and the other data', async () => {
     const client = clientOf()
     expect(await client.call(createVersionRequest())).toEqual({ ok: true, value: '4.2.22.4' })
     expect(await client.call(createStatusRequest({ refs: [101], everything: true }))).toMatchObject({
@@ -88,7 +88,7 @@ describe('JSON client', () => {
     })
   })
 
-  it('reads snapshots in both forms', async () => {
+  it('reads snapshots as bytes and as base64 JSON', async () => {
     const client = clientOf()
     const first = await client.call(createCameraSnapshotRequest(1))
     simulator.faults.snapshotAsJson = true
@@ -97,14 +97,14 @@ describe('JSON client', () => {
     expect(second.ok && first.ok && second.value.bytes.length === first.value.bytes.length).toBe(true)
   })
 
-  it('does not care about content types', async () => {
+  it('ignores the content type of a reply', async () => {
     simulator.faults.contentType = undefined
     expect(await clientOf().call(createEventsRequest())).toMatchObject({ ok: true })
     simulator.faults.contentType = 'text/html'
     expect(await clientOf().call(createEventsRequest())).toMatchObject({ ok: true })
   })
 
-  it('moves hardware in every way of controlling', async () => {
+  it('moves the hardware with every way of control', async () => {
     const client = clientOf()
     const { house } = simulator
     expect(await client.call(createControlByValueRequest(120, 255))).toMatchObject({
@@ -128,7 +128,7 @@ describe('JSON client', () => {
     expect(house.hardware(176)?.text).toBe('#00ff00')
   })
 
-  it('changes the rest', async () => {
+  it('writes status, properties, events and the other changes', async () => {
     const client = clientOf()
     expect(await client.call(createStoredStatusRequest({ ref: 120, value: 255 }))).toEqual({
       ok: true,
@@ -153,7 +153,7 @@ describe('JSON client', () => {
     expect(simulator.system.deeds.every((deed) => deed.done)).toBe(true)
   })
 
-  it('is refused with a bare error, a text, or an empty list', async () => {
+  it('recognises a refusal as a bare error, a text or an empty list', async () => {
     const client = clientOf()
     expect(await client.call(createControlByValueRequest(131, 100))).toMatchObject({
       fault: { kind: 'refused', reason: 'error' },
@@ -166,7 +166,7 @@ describe('JSON client', () => {
     expect(await client.call(createStatusRequest())).toMatchObject({ fault: { kind: 'json-disabled' } })
   })
 
-  it('logs in by header or by query, and hears in either way that it may not', async () => {
+  it('logs in by header or query, and recognises a refused login in either form', async () => {
     const wrong = { user: 'default', password: 'wrong' }
     expect(await clientOf({ authentication: 'query' }).call(createVersionRequest())).toMatchObject({ ok: true })
     expect(await clientOf({ credentials: wrong }).call(createVersionRequest())).toEqual({
@@ -181,7 +181,7 @@ describe('JSON client', () => {
     expect(notes.map((note) => note.attempt)).toEqual([0, 0, 0])
   })
 
-  it('retries reads after a passing failure, and says so in its notes', async () => {
+  it('retries reads after transient failures, and notes every attempt', async () => {
     simulator.faults.failWith = { status: 503, times: 1 }
     simulator.faults.dropBefore = 1
     expect(await clientOf().call(createVersionRequest())).toMatchObject({ ok: true })
@@ -192,7 +192,7 @@ describe('JSON client', () => {
     ])
   })
 
-  it('gives up after as many retries as allowed', async () => {
+  it('gives up after the configured number of retries', async () => {
     simulator.faults.failWith = { status: 500, times: 9 }
     expect(await clientOf().call(createVersionRequest())).toEqual({
       ok: false,
@@ -201,7 +201,7 @@ describe('JSON client', () => {
     expect(notes).toHaveLength(3)
   })
 
-  it('never sends a write twice, and says that it may have been carried out', async () => {
+  it('never sends a write twice, and reports that it may have been carried out', async () => {
     const client = clientOf()
     await client.call(createVersionRequest())
     simulator.faults.dropAfter = 1
@@ -215,7 +215,7 @@ describe('JSON client', () => {
     expect(simulator.system.deeds).toHaveLength(2)
   })
 
-  it('knows that nothing was done when nobody was there', async () => {
+  it('reports a refused connection as not reached', async () => {
     const server = createServer()
     const port = await listenLocally(server)
     server.close()
@@ -223,14 +223,14 @@ describe('JSON client', () => {
     expect(result).toEqual({ ok: false, fault: { kind: 'unreachable', code: 'ECONNREFUSED', reached: false } })
   })
 
-  it('survives kept connections that HomeSeer closed', async () => {
+  it('reconnects when HomeSeer closed a kept-alive connection', async () => {
     const client = clientOf({ readRetries: 0 })
     expect(await client.call(createVersionRequest())).toMatchObject({ ok: true })
     simulator.hangUp('http')
     expect(await client.call(createVersionRequest())).toMatchObject({ ok: true })
   })
 
-  it('does not wait for ever, and not after it was told to stop', async () => {
+  it('times out, and stops waiting when aborted', async () => {
     simulator.faults.replyDelayMs = 60_000
     expect(await clientOf({ timeoutMs: 500, readRetries: 0 }).call(createVersionRequest())).toEqual({
       ok: false,
@@ -246,7 +246,7 @@ describe('JSON client', () => {
     })
   })
 
-  it('tries no more often than fits into the time of all tries', async () => {
+  it('limits retries to the time for all tries', async () => {
     simulator.faults.replyDelayMs = 60_000
     const late = { ok: false, fault: { kind: 'timed-out' } }
     expect(await clientOf({ timeoutMs: 40, allTriesMs: 100 }).call(createVersionRequest())).toMatchObject(late)
@@ -256,7 +256,7 @@ describe('JSON client', () => {
     expect(notes.length).toBe(3)
   })
 
-  it('does not ask a HomeSeer again at once that let it wait in vain', async () => {
+  it('fails reads at once for a while after a read timed out', async () => {
     const client = clientOf({ timeoutMs: 1_000, readRetries: 0, restMs: 60_000 })
     simulator.faults.replyDelayMs = 60_000
     const late = await client.call(createStatusRequest())
@@ -268,7 +268,7 @@ describe('JSON client', () => {
     expect(await client.call(createControlByValueRequest(120, 255))).toMatchObject({ ok: true })
   })
 
-  it('is told of its return by one question, while the others are not kept waiting', async () => {
+  it('sends one probe after a timeout, while other reads fail at once', async () => {
     const client = clientOf({ timeoutMs: 700, restMs: 0 })
     simulator.faults.replyDelayMs = 60_000
     const late = await client.call(createVersionRequest())
@@ -281,7 +281,7 @@ describe('JSON client', () => {
     expect(await client.call(createEventsRequest())).toMatchObject({ ok: true })
   })
 
-  it('does not call HomeSeer down because of a camera', async () => {
+  it('does not count a camera’s timeout as HomeSeer being down', async () => {
     const client = clientOf({ timeoutMs: 1_000, readRetries: 0, restMs: 60_000 })
     simulator.faults.replyDelayMs = 60_000
     expect(await client.call(createCameraSnapshotRequest(1))).toMatchObject({ fault: { kind: 'timed-out' } })
@@ -289,14 +289,14 @@ describe('JSON client', () => {
     expect(await client.call(createVersionRequest())).toMatchObject({ ok: true })
   })
 
-  it('does not swallow more than it has room for', async () => {
+  it('refuses a reply that is larger than its limit', async () => {
     expect(await clientOf({ maxReplyBytes: 1_000 }).call(createStatusRequest())).toEqual({
       ok: false,
       fault: { kind: 'too-large', limitBytes: 1_000 },
     })
   })
 
-  it('tells nobody its password', async () => {
+  it('shows its password in no result and no note', async () => {
     const secret = { user: 'default', password: 'hunter2-secret' }
     const results = [
       await clientOf({ credentials: secret, authentication: 'query' }).call(createVersionRequest()),
@@ -309,7 +309,7 @@ describe('JSON client', () => {
     expect(() => clientOf({ baseUrl: 'http://u:p@127.0.0.1' })).toThrow('credentials do not belong')
   })
 
-  it('follows no redirect, which would take the password along', async () => {
+  it('follows no redirect, which would forward the password', async () => {
     simulator.faults.failWith = { status: 302, times: 1 }
     expect(await clientOf().call(createVersionRequest())).toEqual({
       ok: false,
@@ -322,7 +322,7 @@ describe('admin adapter of the simulated HomeSeer', () => {
   const ask = (op: string, args: Record<string, string | number | boolean>, id = op) =>
     clientOf().call(createAdminAdapterExchange({ id, op, args }))
 
-  it('describes itself and performs', async () => {
+  it('describes itself and performs an operation', async () => {
     expect(await ask('adapter.describe', {})).toMatchObject({ value: { ok: true, data: { name: 'hearthbus-admin' } } })
     expect(await ask('users.create', { username: 'ann', password: 'pw', role: 'normal' })).toMatchObject({
       value: { ok: true, data: { before: null, after: { username: 'ann', role: 'normal' } } },
@@ -331,7 +331,7 @@ describe('admin adapter of the simulated HomeSeer', () => {
     expect(simulator.system.users.find((user) => user.username === 'ann')?.password).toBe('pw')
   })
 
-  it('performs one id once', async () => {
+  it('performs a request id once', async () => {
     const first = await ask('system.backup.start', { label: 'x' }, 'id-1')
     expect(await ask('system.backup.start', { label: 'x' }, 'id-1')).toEqual(first)
     expect(simulator.system.backups).toHaveLength(2)
@@ -341,7 +341,7 @@ describe('admin adapter of the simulated HomeSeer', () => {
     expect(await ask('adapter.outcome', { id: 'id-2' }, 'o2')).toMatchObject({ value: { data: { known: false } } })
   })
 
-  it('refuses with a code', async () => {
+  it('refuses with an error code', async () => {
     expect(await ask('users.delete', { userId: 'nobody' })).toMatchObject({ value: { ok: false, code: 'not-found' } })
     expect(await ask('users.delete', { userId: 'default', hardDelete: true }, 'x')).toMatchObject({
       value: { code: 'conflict' },
@@ -349,7 +349,7 @@ describe('admin adapter of the simulated HomeSeer', () => {
     expect(await ask('constructor', {})).toMatchObject({ value: { ok: false, code: 'unknown-operation' } })
   })
 
-  it('is missing when it is not installed, and nothing is done', async () => {
+  it('is reported as unsupported when not installed, and nothing is done', async () => {
     simulator.faults.adapterMissing = true
     expect(await ask('users.create', { username: 'ann' })).toMatchObject({
       fault: { kind: 'refused', reason: 'unsupported' },
@@ -357,7 +357,7 @@ describe('admin adapter of the simulated HomeSeer', () => {
     expect(simulator.system.users.some((user) => user.username === 'ann')).toBe(false)
   })
 
-  it('works every operation the contract lists', async () => {
+  it('performs every operation of the contract', async () => {
     const args = {
       userId: 'resident',
       username: 'ann',

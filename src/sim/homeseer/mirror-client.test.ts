@@ -64,8 +64,8 @@ function listenToPush(): void {
 
 const lamp = () => mirror.entries.get(HARD_CASE_DEVICE_REFS.hallLamp)?.live
 
-describe('mirror client', () => {
-  it('follows the house by polling when nothing is pushed', async () => {
+describe('HomeSeer mirror client', () => {
+  it('follows devices by polling without push', async () => {
     begin({ pollMs: 20, resyncMs: 60_000 })
     await expect.poll(lamp).toMatchObject({ value: 35, status: 'Dim 35%', source: 'poll' })
     simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
@@ -73,7 +73,7 @@ describe('mirror client', () => {
     expect(mirror.structure).toBe(1)
   })
 
-  it('follows it by push, and reads the text that push does not carry', async () => {
+  it('follows devices by push, and reads the text that push does not carry', async () => {
     begin({ pollMs: 60_000, resyncMs: 60_000 })
     listenToPush()
     await expect.poll(() => mirror.pushUp && mirror.entries.size > 0).toBe(true)
@@ -86,7 +86,7 @@ describe('mirror client', () => {
     expect(sources[0]).toBe('ascii')
   })
 
-  it('learns after a reconnect what it was not told meanwhile', async () => {
+  it('reads the changes that it missed when push reconnects', async () => {
     begin({ pollMs: 60_000, resyncMs: 60_000 })
     listenToPush()
     await expect.poll(() => mirror.pushUp && mirror.entries.size > 0).toBe(true)
@@ -98,7 +98,7 @@ describe('mirror client', () => {
     await expect.poll(lamp).toMatchObject({ value: 60 })
   })
 
-  it('follows it by web hook, text and time included', async () => {
+  it('follows devices by web hook, with text and time', async () => {
     begin({ pollMs: 60_000, resyncMs: 60_000 })
     const handle = createWebhookHandler({ key: KEY, onChange: (change) => mirror.pushed('webhook', [change]) })
     listener.on('request', (request, response) => {
@@ -117,7 +117,7 @@ describe('mirror client', () => {
     expect(lamp()?.lastChangeMs).toBeTypeOf('number')
   })
 
-  it('reads anew on demand, and knows how old the rest is', async () => {
+  it('reads devices on demand, and knows the age of the others', async () => {
     begin({ pollMs: 60_000, resyncMs: 60_000 })
     await expect.poll(() => mirror.entries.size).toBeGreaterThan(0)
     simulator.house.store(HARD_CASE_DEVICE_REFS.hallLamp, { value: 77 }, Date.now())
@@ -128,7 +128,7 @@ describe('mirror client', () => {
     expect(entry && mirror.ageMs(entry)).toBeGreaterThanOrEqual(0)
   })
 
-  it('waits for a value, and gives up in time', async () => {
+  it('waits for a value, and gives up after the timeout', async () => {
     begin({ pollMs: 20, resyncMs: 60_000 })
     await mirror.refresh()
     const waiting = mirror.waitFor(HARD_CASE_DEVICE_REFS.hallLamp, (entry) => entry.live.value === 60, {
@@ -142,7 +142,7 @@ describe('mirror client', () => {
     expect(await stopped).toBeUndefined()
   })
 
-  it('says why it could not read, and keeps what it knew', async () => {
+  it('reports why a read failed, and keeps the known values', async () => {
     begin({ pollMs: 60_000, resyncMs: 60_000 })
     await expect.poll(() => mirror.entries.size).toBeGreaterThan(0)
     simulator.faults.jsonDisabled = true

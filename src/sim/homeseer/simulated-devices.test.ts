@@ -15,8 +15,8 @@ function home() {
   return { house, faults, changes }
 }
 
-describe('simulated house', () => {
-  it('moves the hardware on control, and shows it a little later', () => {
+describe('simulated devices', () => {
+  it('move the hardware on control, and show it a little later', () => {
     const { house, changes } = home()
     expect(house.controlByValue(HARD_CASE_DEVICE_REFS.kitchenSwitch, 255, by)).toBe(true)
     house.advance(T)
@@ -27,7 +27,7 @@ describe('simulated house', () => {
     expect(changes).toEqual([{ ref: 120, value: 255, previous: 0 }])
   })
 
-  it('keeps a stored value apart from the hardware', () => {
+  it('keep the stored value apart from the hardware', () => {
     const { house, changes } = home()
     expect(house.store(HARD_CASE_DEVICE_REFS.kitchenSwitch, { value: 255 }, T)).toBe(true)
     house.advance(T + 1_000)
@@ -38,7 +38,7 @@ describe('simulated house', () => {
     expect(house.record(120)).toMatchObject({ value: 255, status: 'Broken' })
   })
 
-  it('refuses what no pair has', () => {
+  it('refuse values that no control pair has', () => {
     const { house } = home()
     expect(house.controlByValue(HARD_CASE_DEVICE_REFS.diningDimmer, 100, by)).toBe(false)
     expect(house.controlByValue(HARD_CASE_DEVICE_REFS.diningDimmer, 42.5, by)).toBe(false)
@@ -49,7 +49,7 @@ describe('simulated house', () => {
     expect(house.controlByValue(9_999, 0, by)).toBe(false)
   })
 
-  it('goes to the last level when told to go on', () => {
+  it('return to the last level on "On Last Level"', () => {
     const { house } = home()
     const lamp = HARD_CASE_DEVICE_REFS.hallLamp
     house.controlByLabel(lamp, 'off', by)
@@ -59,7 +59,7 @@ describe('simulated house', () => {
     expect(house.hardware(lamp)?.value).toBe(35)
   })
 
-  it('controls by use through the root only', () => {
+  it('are controlled by use through the root only', () => {
     const { house } = home()
     const dim = { use: 'Dim', value: 30, text: undefined } as const
     expect(house.controlByUse(HARD_CASE_DEVICE_REFS.hallLampRoot, dim, by)).toBe(true)
@@ -68,7 +68,7 @@ describe('simulated house', () => {
     expect(house.hardware(HARD_CASE_DEVICE_REFS.hallLamp)?.value).toBe(30)
   })
 
-  it('lets a lock travel through 254', () => {
+  it('let a lock pass through 254', () => {
     const { house, changes } = home()
     house.controlByValue(HARD_CASE_DEVICE_REFS.frontDoorLock, 0, by)
     house.advance(T + 20)
@@ -78,7 +78,7 @@ describe('simulated house', () => {
     expect(changes.map((change) => change.value)).toEqual([254, 0])
   })
 
-  it('has devices that stick, dawdle and fall back', () => {
+  it('include devices that are stuck, slow or fall back', () => {
     const { house } = home()
     for (const ref of [
       HARD_CASE_DEVICE_REFS.stuckLamp,
@@ -93,13 +93,13 @@ describe('simulated house', () => {
     expect(house.nextDueMs).toBe(Number.POSITIVE_INFINITY)
   })
 
-  it('obeys only the user a device belongs to', () => {
+  it('obey only the user that a device belongs to', () => {
     const { house } = home()
     expect(house.controlByValue(HARD_CASE_DEVICE_REFS.officeHeater, 255, by)).toBe(false)
     expect(house.controlByValue(HARD_CASE_DEVICE_REFS.officeHeater, 255, { ...by, user: 'anna' })).toBe(true)
   })
 
-  it('hands text to text boxes and colour pickers', () => {
+  it('pass text to text boxes and colour pickers', () => {
     const { house } = home()
     expect(house.controlByIndex(HARD_CASE_DEVICE_REFS.messageBoard, { index: 0, text: 'Hello' }, by)).toBe(true)
     expect(house.controlByIndex(HARD_CASE_DEVICE_REFS.messageBoard, { index: 0, text: undefined }, by)).toBe(false)
@@ -108,7 +108,7 @@ describe('simulated house', () => {
     expect(house.record(HARD_CASE_DEVICE_REFS.messageBoard)?.status).toBe('Hello')
   })
 
-  it('has as many sensors as asked for, with names of their own', () => {
+  it('include the requested number of sensors, with distinct refs and names', () => {
     const sensors = createManySensors(2_500)
     expect(new Set(sensors.map(({ record }) => record.ref)).size).toBe(2_500)
     expect(new Set(sensors.map(({ record }) => record.name)).size).toBe(2_500)

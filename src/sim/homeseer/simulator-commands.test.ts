@@ -13,8 +13,8 @@ afterAll(() => simulator.stop())
 
 const type = (line: string): string => runHomeseerSimulatorCommand(simulator, line)
 
-describe('control of the simulated HomeSeer', () => {
-  it('flips every switch, and back', () => {
+describe('commands of the HomeSeer simulator', () => {
+  it('set and reset every fault', () => {
     const lines = ['stuck 131', 'refuse 120', 'delay 5', 'settle 20', 'drop 1', 'drop-after 2', 'truncate 3']
     for (const line of [...lines, 'fail 503 4', 'ERROR on', ' json off ', 'push off', 'deaf on', 'adapter off'])
       expect(type(line)).toBe('done')
@@ -40,7 +40,7 @@ describe('control of the simulated HomeSeer', () => {
     expect(JSON.parse(type('faults'))).toMatchObject({ ...createNoHomeseerFaults(), stuck: [], refused: [] })
   })
 
-  it('moves a lamp, shows it, and hangs up', async () => {
+  it('move and show a device, and drop connections', async () => {
     expect(type('move 120 255')).toBe('done')
     await expect.poll(() => JSON.parse(type('show 120')) as unknown).toMatchObject({ stored: { value: 255 } })
     expect(['hang-up ascii', 'hang-up http'].map(type)).toEqual(['done', 'done'])
@@ -57,11 +57,11 @@ describe('control of the simulated HomeSeer', () => {
     ['json perhaps', 'json on|off'],
     ['hang-up gently', 'hang-up http|ascii'],
     ['show', 'show <ref>'],
-  ])('answers %j with how it would be right', (line, says) => {
+  ])('answer %j with the correct form', (line, says) => {
     expect(type(line)).toContain(says)
   })
 
-  it('survives whatever is typed', () => {
+  it('never throw on any text', () => {
     fc.assert(
       fc.property(anyText(), (line) => {
         expect(type(`show ${line}`)).toBeTypeOf('string')

@@ -28,7 +28,7 @@ function unlockWhen(...triggers: readonly SimulatedTrigger[]): SimulatedEvent {
   return createSimulatedEvent({ id: 60, group: 'Night', name: 'Walk', triggers: [triggers], actions: UNLOCK })
 }
 
-describe('scheduler', () => {
+describe('simulated trigger scheduler', () => {
   it.each<[how: string, trigger: SimulatedTrigger, value: number]>([
     ['a value', { ref: 199, kind: 'equals', value: 255 }, 255],
     ['another value than one', { ref: 199, kind: 'not-equals', value: 0 }, 255],
@@ -39,7 +39,7 @@ describe('scheduler', () => {
     ['any device', { ref: undefined, kind: 'any-change' }, 255],
     ['a write of the same', { ref: 199, kind: 'set', value: 0 }, 0],
     ['has been for a while', { ref: 199, kind: 'has-been', value: 255, forMs: 500 }, 255],
-  ])('runs an event by %s, also when only the memory was written', (_, trigger, value) => {
+  ])('runs an event by %s, also when only the stored value was written', (_, trigger, value) => {
     const { house, pass, lock } = houseWith(unlockWhen(trigger))
     expect(lock()).toBe(255)
     house.store(trigger.ref ?? 199, { value }, 0)
@@ -47,7 +47,7 @@ describe('scheduler', () => {
     expect(lock()).toBe(0)
   })
 
-  it('minds conditions, and switched off events', () => {
+  it('respects conditions and disabled events', () => {
     const trigger: SimulatedTrigger = { ref: 199, kind: 'equals', value: 255 }
     const conditioned = houseWith(unlockWhen(trigger, { ref: 170, kind: 'equals', value: 255 }))
     conditioned.house.store(199, { value: 255 }, 0)
@@ -59,7 +59,7 @@ describe('scheduler', () => {
     expect(off.lock()).toBe(255)
   })
 
-  it('goes on from event to event, by triggers and by running one another', () => {
+  it('runs events that other events trigger or run', () => {
     const second = { ...unlockWhen({ ref: 198, kind: 'equals', value: 255 }), id: 61 }
     const first = createSimulatedEvent({
       id: 60,

@@ -78,9 +78,9 @@ afterEach(async () => {
   backend = undefined
 })
 
-describe('audio over UDP as captured', () => {
+describe('captured UDP audio', () => {
   const { key: keyHex, nonce: nonceHex, up, down } = VECTORS.mqtt
-  it('is deciphered and enciphered to the same bytes, in both directions', async () => {
+  it('is decrypted and encrypted to the same bytes in both directions', async () => {
     house = await openHouse()
     for (const datagram of [...up, ...down]) {
       const packet = decodeUdpAudio(keyHex, fromHex(datagram))
@@ -93,8 +93,8 @@ describe('audio over UDP as captured', () => {
   })
 })
 
-describe('without a backend', () => {
-  it('a captured WebSocket device is told to speak, which shut its microphone in the capture, as often as it listens', async () => {
+describe('a captured voice conversation without a backend', () => {
+  it('over WebSocket: every listening is answered with tts start, which closed the microphone in the capture', async () => {
     house = await openHouse()
     const device = await connectWebSocket(VECTORS.websocket)
     device.say(VECTORS.websocket.deviceHello)
@@ -108,7 +108,7 @@ describe('without a backend', () => {
     device.close()
   })
 
-  it('a captured MQTT device is told goodbye with its session id, which ended listening in the capture', async () => {
+  it('over MQTT: a goodbye with the session id ends listening, as in the capture', async () => {
     house = await openHouse()
     const device = await connectMqtt(VECTORS.mqtt)
     device.say(VECTORS.mqtt.deviceHello)
@@ -121,90 +121,90 @@ describe('without a backend', () => {
   })
 })
 
-describe('through the relay', () => {
-  it.each(['websocket', 'mqtt'] as const)(
-    'a captured conversation over %s arrives as it was said, both ways',
-    async (transport) => {
-      const conversation = VECTORS[transport]
-      const far = await startRelayBackend()
-      backend = far
-      const account = {
-        clientId: 'GID_test@@@02_00@@@uuid',
-        username: 'u',
-        password: 'p',
-        publishTopic: 'device-server',
-      }
-      house = await openHouse({
-        voice: {
-          backend: {
-            address: () =>
-              transport === 'websocket'
-                ? { kind: 'websocket', websocket: { url: far.url, token: '' } }
-                : { kind: 'mqtt', mqtt: { endpoint: far.mqttEndpoint, subscribeTopic: '', ...account } },
-          },
+describe('a captured voice conversation through the relay', () => {
+  it.each(['websocket', 'mqtt'] as const)('over %s is forwarded unchanged in both directions', async (transport) => {
+    const conversation = VECTORS[transport]
+    const far = await startRelayBackend()
+    backend = far
+    const account = {
+      clientId: 'GID_test@@@02_00@@@uuid',
+      username: 'u',
+      password: 'p',
+      publishTopic: 'device-server',
+    }
+    house = await openHouse({
+      voice: {
+        backend: {
+          address: () =>
+            transport === 'websocket'
+              ? { kind: 'websocket', websocket: { url: far.url, token: '' } }
+              : { kind: 'mqtt', mqtt: { endpoint: far.mqttEndpoint, subscribeTopic: '', ...account } },
         },
-      })
-      const connect = transport === 'websocket' ? connectWebSocket : connectMqtt
-      const device = await connect(conversation)
-      const began = far.next()
-      device.say(conversation.deviceHello)
-      const heard = await began
+      },
+    })
+    const connect = transport === 'websocket' ? connectWebSocket : connectMqtt
+    const device = await connect(conversation)
+    const began = far.next()
+    device.say(conversation.deviceHello)
+    const heard = await began
+    await expect.poll(() => types(device)).toContain('hello')
+    expect(heard.texts[0]).toBe(conversation.deviceHello)
+    for (const text of conversation.deviceTexts) device.say(text)
+    const said = () => heard.texts.slice(1).filter((text) => !text.includes('"type":"mcp"'))
+    await expect.poll(() => said().length).toBe(conversation.deviceTexts.length)
+    expect(said()).toEqual(conversation.deviceTexts)
+    const up = conversation.up.map((frame) => opusIn(transport, frame))
+    for (const opus of up) await device.sendAudio(opus)
+    await expect.poll(() => heard.audio.length).toBe(up.length)
+    expect(heard.audio.map(toHex)).toEqual(up.map(toHex))
+    const own = { type: 'tts', state: 'stop' }
+    for (const text of conversation.serverTexts) heard.send(text)
+    const toDevice = () =>
+      device.texts.filter((text) => !/"type":"(?:mcp|hello)"/.test(text) && text !== JSON.stringify(own))
+    await expect.poll(() => toDevice().length).toBe(conversation.serverTexts.length)
+    expect(toDevice()).toEqual(conversation.serverTexts)
+    const down = conversation.down.map((frame) => opusIn(transport, frame))
+    await heard.sendAudio(down)
+    await expect.poll(() => device.audio.length).toBe(down.length)
+    expect(device.audio.map(toHex)).toEqual(down.map(toHex))
+    device.close()
+  })
+})
+
+describe('every captured conversation without a backend', () => {
+  it.each(CONVERSATIONS)(
+    '$run, connection $connection, over $transport: every listening is ended',
+    async (captured) => {
+      house = await openHouse()
+      const device = await connectAs(captured)
+      device.say(captured.hello)
       await expect.poll(() => types(device)).toContain('hello')
-      expect(heard.texts[0]).toBe(conversation.deviceHello)
-      for (const text of conversation.deviceTexts) device.say(text)
-      const said = () => heard.texts.slice(1).filter((text) => !text.includes('"type":"mcp"'))
-      await expect.poll(() => said().length).toBe(conversation.deviceTexts.length)
-      expect(said()).toEqual(conversation.deviceTexts)
-      const up = conversation.up.map((frame) => opusIn(transport, frame))
-      for (const opus of up) await device.sendAudio(opus)
-      await expect.poll(() => heard.audio.length).toBe(up.length)
-      expect(heard.audio.map(toHex)).toEqual(up.map(toHex))
-      const own = { type: 'tts', state: 'stop' }
-      for (const text of conversation.serverTexts) heard.send(text)
-      const toDevice = () =>
-        device.texts.filter((text) => !/"type":"(?:mcp|hello)"/.test(text) && text !== JSON.stringify(own))
-      await expect.poll(() => toDevice().length).toBe(conversation.serverTexts.length)
-      expect(toDevice()).toEqual(conversation.serverTexts)
-      const down = conversation.down.map((frame) => opusIn(transport, frame))
-      await heard.sendAudio(down)
-      await expect.poll(() => device.audio.length).toBe(down.length)
-      expect(device.audio.map(toHex)).toEqual(down.map(toHex))
+      const { session_id: id } = message(device, 'hello')
+      const isWebSocket = captured.transport === 'websocket'
+      const said = (state: string) => device.texts.filter((text) => text.includes(`"tts","state":"${state}"`)).length
+      const goodbye = JSON.stringify({ session_id: id, type: 'goodbye' })
+      const endings = () => (isWebSocket ? said('start') : device.texts.filter((text) => text === goodbye).length)
+      // A button ends the connection here. Audio after the first listening is what the device sent because nobody shut
+      // its microphone: in the capture, it sent nothing once it was.
+      const frames = captured.frames.filter((frame) => isFromDevice(frame) && !frame[2].endsWith('"abort"}'))
+      const first = frames.findIndex(([, , content]) => isListenStart(content))
+      let [starts, manual] = [0, 0]
+      for (const [at, [, kind, content]] of frames.entries()) {
+        if (kind === 'text') device.say(content)
+        else if (at < first) await device.sendAudio(opusOf(captured, content))
+        starts += isListenStart(content) ? 1 : 0
+        // A button that was held: firmware is idle after `tts stop`, and would "speak" on without it.
+        manual += isWebSocket && isListenStart(content) && content.includes('"mode":"manual"') ? 1 : 0
+        await expect.poll(endings).toBe(starts)
+        await expect.poll(() => said('stop')).toBe(manual)
+      }
       device.close()
     },
   )
 })
 
-describe('every captured conversation without a backend', () => {
-  it.each(CONVERSATIONS)('$run, connection $connection, over $transport: each listening is ended', async (captured) => {
-    house = await openHouse()
-    const device = await connectAs(captured)
-    device.say(captured.hello)
-    await expect.poll(() => types(device)).toContain('hello')
-    const { session_id: id } = message(device, 'hello')
-    const isWebSocket = captured.transport === 'websocket'
-    const said = (state: string) => device.texts.filter((text) => text.includes(`"tts","state":"${state}"`)).length
-    const goodbye = JSON.stringify({ session_id: id, type: 'goodbye' })
-    const endings = () => (isWebSocket ? said('start') : device.texts.filter((text) => text === goodbye).length)
-    // A button ends the connection here. Audio after the first listening is what the device sent because nobody shut
-    // its microphone: in the capture, it sent nothing once it was.
-    const frames = captured.frames.filter((frame) => isFromDevice(frame) && !frame[2].endsWith('"abort"}'))
-    const first = frames.findIndex(([, , content]) => isListenStart(content))
-    let [starts, manual] = [0, 0]
-    for (const [at, [, kind, content]] of frames.entries()) {
-      if (kind === 'text') device.say(content)
-      else if (at < first) await device.sendAudio(opusOf(captured, content))
-      starts += isListenStart(content) ? 1 : 0
-      // A button that was held: firmware is idle after `tts stop`, and would "speak" on without it.
-      manual += isWebSocket && isListenStart(content) && content.includes('"mode":"manual"') ? 1 : 0
-      await expect.poll(endings).toBe(starts)
-      await expect.poll(() => said('stop')).toBe(manual)
-    }
-    device.close()
-  })
-})
-
 describe.each(['websocket', 'mqtt'] as const)('every captured conversation through a backend over %s', (kind) => {
-  it.each(CONVERSATIONS)('$run, connection $connection, over $transport: arrives as it was said', async (captured) => {
+  it.each(CONVERSATIONS)('$run, connection $connection, over $transport: is forwarded unchanged', async (captured) => {
     const far = await startRelayBackend()
     backend = far
     house = await openHouse({ voice: { backend: { address: () => addressOf(far, kind) } } })

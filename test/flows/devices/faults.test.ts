@@ -17,7 +17,7 @@ afterAll(() => house.stop())
 
 const volume = (id: string, value: number, options = {}) => house.fleet.call(id, VOLUME, { volume: value }, options)
 
-describe.each(['websocket', 'mqtt'] as const)('over %s', (transport) => {
+describe.each(['websocket', 'mqtt'] as const)('device faults over %s', (transport) => {
   it('a late answer is not given to another call', async () => {
     const device = await house.enrol(transport)
     const id = device.identity.deviceId
@@ -32,7 +32,7 @@ describe.each(['websocket', 'mqtt'] as const)('over %s', (transport) => {
     expect(house.fleet.stats().ignored).toMatchObject({ 'late-answer': expect.any(Number) })
   })
 
-  it('a device that breaks off in the middle of a call leaves nothing behind', async () => {
+  it('a device that disconnects during a call leaves no call pending', async () => {
     const device = await house.enrol(transport)
     const id = device.identity.deviceId
     device.faults.dropOnCall = true
@@ -45,7 +45,7 @@ describe.each(['websocket', 'mqtt'] as const)('over %s', (transport) => {
     expect(house.fleet.stats().pendingCalls).toBe(0)
   })
 
-  it('answers that are not JSON end in a timeout, and the device goes on', async () => {
+  it('an answer that is not JSON ends in a timeout, and the next call works', async () => {
     const device = await house.enrol(transport)
     const id = device.identity.deviceId
     device.faults.garbled = true
@@ -54,7 +54,7 @@ describe.each(['websocket', 'mqtt'] as const)('over %s', (transport) => {
     expect(await volume(id, 2)).toMatchObject({ ok: true })
   })
 
-  it('a tool too large to list costs the device only that tool', async () => {
+  it('a tool too large to list is missing, and all other tools are listed', async () => {
     const device = await house.enrol(transport, { faults: { oversizedTool: true } })
     const view = house.fleet.device(device.identity.deviceId)
     expect(view?.tools.map(({ name }) => name)).toContain(VOLUME)
@@ -63,7 +63,7 @@ describe.each(['websocket', 'mqtt'] as const)('over %s', (transport) => {
     ])
   })
 
-  it('a device that answers nothing is taken as it is, and asked again', async () => {
+  it('a device that stops answering tools/list keeps its tools, and is asked again', async () => {
     // Only here: whoever is in a hurry gives up on a device that a busy machine keeps waiting.
     const hurried = await openHouse({ fleet: { settings: { requestMs: 200, retryMs: 10, relistMs: 200 } } })
     const device = await hurried.enrol(transport)
@@ -79,7 +79,7 @@ describe.each(['websocket', 'mqtt'] as const)('over %s', (transport) => {
     await hurried.stop()
   })
 
-  it('more calls than may wait are refused at once', async () => {
+  it('calls beyond the queue limit are refused at once', async () => {
     const device = await house.enrol(transport, { tools: [SLOW] })
     const id = device.identity.deviceId
     const answers = await Promise.all(Array.from({ length: 7 }, () => house.fleet.call(id, 'self.slow', {})))
@@ -87,7 +87,7 @@ describe.each(['websocket', 'mqtt'] as const)('over %s', (transport) => {
     expect(answers.at(-1)).toEqual({ ok: false, fault: { kind: 'queue-full', limit: 4 } })
   })
 
-  it('a cancelled call is answered at once and its answer ignored', async () => {
+  it('a cancelled call is answered at once, and its late answer is ignored', async () => {
     const device = await house.enrol(transport, { tools: [SLOW] })
     const id = device.identity.deviceId
     const abort = new AbortController()
@@ -100,7 +100,7 @@ describe.each(['websocket', 'mqtt'] as const)('over %s', (transport) => {
     })
   })
 
-  it('a device gone mad is hung up on, and the others do not notice', async () => {
+  it('a device that floods the gateway is disconnected, and other devices are served', async () => {
     const mad = await house.enrol(transport, { timing: { reconnectMs: 60_000 } })
     const calm = await house.enrol(transport)
     const gone = nextEvent(house, 'offline')
@@ -109,15 +109,15 @@ describe.each(['websocket', 'mqtt'] as const)('over %s', (transport) => {
     expect(await volume(calm.identity.deviceId, 3)).toMatchObject({ ok: true })
   })
 
-  it('audio frames do not disturb a call', async () => {
+  it('audio frames do not disturb a tool call', async () => {
     const device = await house.enrol(transport)
     await device.speak(50)
     expect(await volume(device.identity.deviceId, 4)).toMatchObject({ ok: true })
   })
 })
 
-describe('audio beside an MQTT session', () => {
-  it('goes to the address that the hello named, and is dropped there', async () => {
+describe('UDP audio of an MQTT device without a backend', () => {
+  it('arrives at the address named in the hello, and is dropped', async () => {
     const device = await house.enrol('mqtt')
     const before = house.udp?.packets() ?? 0
     await device.speak(5)
@@ -126,7 +126,7 @@ describe('audio beside an MQTT session', () => {
 })
 
 describe('a sleeping device', () => {
-  it('fails fast, or keeps the call until somebody wakes it', async () => {
+  it('fails a call at once, or holds a queued one until it wakes', async () => {
     const device = await house.enrol('websocket', { timing: { reconnectMs: 60_000 } })
     const id = device.identity.deviceId
     device.sleep()
@@ -139,7 +139,7 @@ describe('a sleeping device', () => {
     expect(device.state()).toMatchObject({ volume: 2 })
   })
 
-  it('keeps its tools over a restart of the gateway', async () => {
+  it('keeps its tools across a restart of the gateway', async () => {
     const device = await house.enrol('websocket')
     const id = device.identity.deviceId
     const kept = () => house.database.sql.prepare('SELECT device_id FROM device_memory').all()
@@ -158,7 +158,7 @@ describe('a sleeping device', () => {
     later.close()
   })
 
-  it('is unknown once it is forgotten', async () => {
+  it('is unknown after it was forgotten, and waiting calls fail', async () => {
     const device = await house.enrol('websocket', { timing: { reconnectMs: 60_000 } })
     const id = device.identity.deviceId
     device.sleep()
@@ -178,7 +178,7 @@ describe('user-only tools', () => {
   })
   afterAll(() => owned.stop())
 
-  it('are listed when asked for, over every page, and marked', async () => {
+  it('are listed from every page and marked when userTools is set', async () => {
     const device = await owned.enrol('websocket', { kind: 'robot' })
     const id = device.identity.deviceId
     const marked = owned.fleet.device(id)?.tools.filter(({ userOnly }) => userOnly)
@@ -203,8 +203,8 @@ describe('user-only tools', () => {
   })
 })
 
-describe('a WebSocket answer larger than firmware can send', () => {
-  it('never comes, and the caller hears of the silence', async () => {
+describe('a WebSocket answer larger than the firmware can send', () => {
+  it('ends in a timeout for the caller', async () => {
     const device = await house.enrol('websocket')
     const id = device.identity.deviceId
     device.faults.oversizedReply = true
@@ -215,7 +215,7 @@ describe('a WebSocket answer larger than firmware can send', () => {
 })
 
 describe.each(['websocket', 'mqtt'] as const)('a board that connects twice over %s', (transport) => {
-  it('is heard on its newest connection, and no call is lost', async () => {
+  it('is served on its newest connection, without losing a call', async () => {
     // Its second connection answers nothing, so every request of the discovery there takes its whole time.
     const other = await openHouse({ fleet: { settings: { requestMs: 200, retryMs: 20 } } })
     const timing = { reconnectMs: 60_000 }
@@ -228,13 +228,13 @@ describe.each(['websocket', 'mqtt'] as const)('a board that connects twice over 
 })
 
 describe('a board that does not answer pings', () => {
-  it('stays connected as long as it talks', async () => {
+  it('stays connected as long as it sends messages', async () => {
     const device = await house.enrol('websocket', { faults: { noPong: true } })
     await expect.poll(() => volume(device.identity.deviceId, 1)).toMatchObject({ ok: true })
   })
 })
 
-it('a mistake of ours that a device’s words bring out is reported', async () => {
+it('an internal error caused by a device message is reported', async () => {
   const reports: string[] = []
   const other = await openHouse({
     fleet: {

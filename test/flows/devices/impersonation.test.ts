@@ -86,13 +86,13 @@ const connectAs = (who: { clientId: string; username?: string; password?: string
 const REFUSED = '20020005'
 const WELCOME = '20020000'
 
-describe('over WebSocket', () => {
+describe('impersonation over WebSocket', () => {
   let device: SimulatedDevice
   beforeAll(async () => {
     device = await house.enrol('websocket')
   })
 
-  it('a known address without a token is refused', async () => {
+  it('with a known device id and no valid token is refused', async () => {
     expect(await dial(device.identity, '')).toBe('HTTP/1.1 401 Unauthorized')
     expect(await dial(device.identity, 'test-token')).toBe('HTTP/1.1 401 Unauthorized')
     const { deviceId } = device.identity
@@ -102,36 +102,36 @@ describe('over WebSocket', () => {
     ])
   })
 
-  it('the token of another device is refused', async () => {
+  it('with the token of another device is refused', async () => {
     const other = await house.enrol('websocket')
     expect(await dial(device.identity, tokenOf(other))).toBe('HTTP/1.1 401 Unauthorized')
     expect(turnedAway()).toEqual([`websocket wrong-credentials ${device.identity.deviceId} 127.0.0.1`])
   })
 
-  it('the right token with another client id is refused', async () => {
+  it('with the right token and another client id is refused', async () => {
     const pretender = { ...device.identity, clientId: STRANGER }
     expect(await dial(pretender, tokenOf(device))).toBe('HTTP/1.1 401 Unauthorized')
     expect(turnedAway()).toEqual([`websocket wrong-credentials ${device.identity.deviceId} 127.0.0.1`])
   })
 
-  it('an identity that is none is refused', async () => {
+  it('with an invalid device id is refused', async () => {
     expect(await dial({ ...device.identity, deviceId: '__proto__' }, 'x')).toBe('HTTP/1.1 401 Unauthorized')
     expect(turnedAway()).toEqual(['websocket no-identity undefined 127.0.0.1'])
   })
 
-  it('nobody who was refused disturbs the real device', async () => {
+  it('does not disturb the real device when refused', async () => {
     expect(device.connected()).toBe(true)
     expect(await house.fleet.call(device.identity.deviceId, VOLUME, { volume: 1 })).toMatchObject({ ok: true })
   })
 
-  it('the newest authenticated connection wins', async () => {
+  it('with valid credentials replaces the older connection', async () => {
     const real = await house.enrol('websocket', { timing: { reconnectMs: 60_000 } })
     await real.duplicate()
     await expect.poll(() => real.connected()).toBe(false)
     expect(house.fleet.device(real.identity.deviceId)?.online).toBe(true)
   })
 
-  it('a web page from elsewhere is refused', async () => {
+  it('from a web page of another origin is refused', async () => {
     const upgrade = {
       Connection: 'Upgrade',
       Upgrade: 'websocket',
@@ -165,13 +165,13 @@ describe('over WebSocket', () => {
   })
 })
 
-describe('over MQTT', () => {
+describe('impersonation over MQTT', () => {
   let device: SimulatedDevice
   beforeAll(async () => {
     device = await house.enrol('mqtt')
   })
 
-  it('a client id without a signature is refused', async () => {
+  it('with a client id and no valid signature is refused', async () => {
     const { clientId, username } = mqttOf(device)
     expect(await talkMqtt(connectAs({ clientId }), 4)).toBe(REFUSED)
     expect(await talkMqtt(connectAs({ clientId, username, password: '' }), 4)).toBe(REFUSED)
@@ -187,19 +187,19 @@ describe('over MQTT', () => {
     ])
   })
 
-  it('the signature of another device is refused', async () => {
+  it('with the signature of another device is refused', async () => {
     const other = await house.enrol('mqtt')
     const { username, password } = mqttOf(other)
     expect(await talkMqtt(connectAs({ clientId: mqttOf(device).clientId, username, password }), 4)).toBe(REFUSED)
     expect(turnedAway()).toEqual([`mqtt wrong-credentials ${device.identity.deviceId} 127.0.0.1`])
   })
 
-  it('nobody who was refused disturbs the real device', async () => {
+  it('does not disturb the real device when refused', async () => {
     expect(device.connected()).toBe(true)
     expect(await house.fleet.call(device.identity.deviceId, VOLUME, { volume: 2 })).toMatchObject({ ok: true })
   })
 
-  it('a device can neither listen to another nor speak to it', async () => {
+  it('by subscribing or publishing to another device’s topic has no effect', async () => {
     const other = await house.enrol('mqtt', { profile: 'py' })
     const before = other.transcript().length
     const topic = `devices/p2p/${other.identity.deviceId.replaceAll(':', '_')}`
@@ -216,11 +216,11 @@ describe('over MQTT', () => {
     expect(other.transcript()).toHaveLength(before)
   })
 
-  it('a packet larger than a stranger may send ends the connection', async () => {
+  it('with a packet over the limit for unauthenticated clients ends the connection', async () => {
     expect(await talkMqtt(concatBytes(Uint8Array.of(0x10, 0xff, 0xff, 0x7f), new Uint8Array(64)), 1)).toBe('')
   })
 
-  it('the newest authenticated connection wins', async () => {
+  it('with valid credentials replaces the older connection', async () => {
     const real = await house.enrol('mqtt', { timing: { reconnectMs: 60_000 } })
     await real.duplicate()
     await expect.poll(() => real.connected()).toBe(false)
@@ -228,8 +228,8 @@ describe('over MQTT', () => {
   })
 })
 
-describe('at the OTA endpoint', () => {
-  it('a known address with another client id gets a code, and a token that opens nothing before the approval', async () => {
+describe('impersonation at the OTA endpoint', () => {
+  it('with a known device id and another client id gets a code, and a token that works only after the approval', async () => {
     const device = await house.enrol('websocket')
     const pretender = { ...device.identity, clientId: STRANGER }
     const { status, body } = await ask('/xiaozhi/ota/', pretender)
@@ -244,7 +244,7 @@ describe('at the OTA endpoint', () => {
     expect(device.connected()).toBe(true)
   })
 
-  it('a code approves one device once', async () => {
+  it('with an activation code works once', async () => {
     const identity = createNumberedIdentity(9_001)
     const { body } = await ask('/xiaozhi/ota/', identity)
     const { code } = body['activation'] as { code: string }
@@ -256,7 +256,7 @@ describe('at the OTA endpoint', () => {
     })
   })
 
-  it('an activation cannot be replayed', async () => {
+  it('by replaying an activation is refused', async () => {
     const identity = { ...createNumberedIdentity(9_002), serialNumber: 's'.repeat(32) }
     const first = (await ask('/xiaozhi/ota/', identity)).body['activation'] as { code: string; challenge: string }
     const signed = JSON.stringify({ algorithm: 'hmac-sha256', challenge: first.challenge, hmac: '00' })
@@ -273,8 +273,8 @@ describe('at the OTA endpoint', () => {
   })
 })
 
-describe('after revocation and rotation', () => {
-  it.each(['websocket', 'mqtt'] as const)('a revoked device is out over %s', async (transport) => {
+describe('after revocation or rotation', () => {
+  it.each(['websocket', 'mqtt'] as const)('a revoked device is disconnected and refused over %s', async (transport) => {
     const device = await house.enrol(transport, { timing: { reconnectMs: 60_000 } })
     const { deviceId } = device.identity
     await house.registrar.revoke(deviceId, 'owner')
@@ -288,7 +288,7 @@ describe('after revocation and rotation', () => {
     expect(Object.keys((await ask('/xiaozhi/ota/', device.identity)).body)).toEqual(['server_time'])
   })
 
-  it('rotated credentials end, and the next boot brings new ones', async () => {
+  it('rotated credentials are refused, and the next boot issues new ones', async () => {
     const device = await house.enrol('websocket', { timing: { reconnectMs: 60_000 } })
     await house.registrar.rotate(device.identity.deviceId, 'owner')
     expect(await dial(device.identity, tokenOf(device))).toBe('HTTP/1.1 401 Unauthorized')
@@ -298,7 +298,7 @@ describe('after revocation and rotation', () => {
   })
 })
 
-describe('at the vision endpoint', () => {
+describe('impersonation at the photo upload endpoint', () => {
   const form = Buffer.from(
     encodeMultipart('b', [
       { name: 'file', filename: 'camera.jpg', contentType: 'image/jpeg', bytes: encodeJpeg(1, 1, () => [1, 2, 3]) },
@@ -322,7 +322,7 @@ describe('at the vision endpoint', () => {
     /"token":"([\w-]+)"/.exec(device.transcript().find(({ text }) => text.includes('"initialize"'))?.text ?? '')?.[1] ??
     ''
 
-  it('a token works once, for the device it was given to', async () => {
+  it('fails: a token works once, for the device that it was issued to', async () => {
     const [device, other] = [await house.enrol('websocket'), await house.enrol('websocket')]
     const token = visionToken(device)
     expect(await upload(other.identity, token)).toBe(401)

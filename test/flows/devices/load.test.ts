@@ -49,7 +49,7 @@ describe('a hundred devices, half WebSocket, half MQTT', () => {
     return { answer, expected: `${deviceId} ${nonce}` }
   }
 
-  it('are called a thousand times at once, and no reply is lost or crossed', async () => {
+  it('answer a thousand concurrent calls, each with its own reply', async () => {
     const replies = await Promise.all(Array.from({ length: CALLS }, (_none, index) => call(index)))
     const texts = replies.map(({ answer }) => (answer.ok ? answer.value.content[0] : answer.fault))
     expect(texts).toEqual(replies.map(({ expected }) => ({ type: 'text', text: expected })))
@@ -57,7 +57,7 @@ describe('a hundred devices, half WebSocket, half MQTT', () => {
     expect(transports.filter((transport) => transport === 'mqtt')).toHaveLength(COUNT / 2)
   })
 
-  it('disconnect all at once in the middle of calls, and nothing is left pending', async () => {
+  it('disconnect at once during calls, and no call stays pending', async () => {
     const calls = Array.from({ length: CALLS }, (_none, index) => call(index))
     for (const device of fleet.devices) device.cut()
     const outcomes = await Promise.all(calls)

@@ -24,8 +24,8 @@ const CASES = NAMES.flatMap((profile) =>
 )
 const STATUS = 'self.get_device_status'
 
-describe('a wake word where nobody listens', () => {
-  it.each(CASES)('%s over %s in mode %s: the microphone is shut, and the device is told why', async (...which) => {
+describe('a wake word without a voice backend', () => {
+  it.each(CASES)('%s over %s in mode %s: closes the microphone, and shows an alert on the device', async (...which) => {
     const [profile, transport, listens] = which
     const device = await house.enrol(transport, { profile, awake: false, listens })
     if (transport === 'mqtt') await device.wake()
@@ -42,7 +42,7 @@ describe('a wake word where nobody listens', () => {
     expect(called.ok).toBe(!isClosed)
   })
 
-  it('a wake word while it "speaks" opens the microphone for a moment only', async () => {
+  it('while the device is speaking opens the microphone only briefly', async () => {
     const device = await house.enrol('websocket', { awake: false, listens: 'auto' })
     await expect.poll(() => device.voice().state).toBe('speaking')
     await device.wake()
@@ -51,7 +51,7 @@ describe('a wake word where nobody listens', () => {
     await expect.poll(() => device.connected()).toBe(false)
   })
 
-  it('audio that goes on over WebSocket in spite of it ends the connection', async () => {
+  it('followed by audio that does not stop ends the WebSocket connection', async () => {
     const device = await house.enrol('websocket', { awake: false })
     device.say(JSON.stringify({ session_id: device.sessionId(), type: 'listen', state: 'start', mode: 'auto' }))
     const stubborn = setInterval(() => void device.speak(1), 60)

@@ -26,7 +26,7 @@ const status = async (path: string, init: RequestInit = {}) => {
 }
 
 describe('the OTA endpoint', () => {
-  it('answers a browser that it works', async () => {
+  it('answers a browser’s GET with a sentence', async () => {
     const response = await fetch(url('/xiaozhi/ota/'))
     expect([response.status, await response.text()]).toEqual([
       200,
@@ -34,7 +34,7 @@ describe('the OTA endpoint', () => {
     ])
   })
 
-  it('answers with or without the last slash, and the time in minutes from UTC', async () => {
+  it('answers with or without a trailing slash, with the timezone in minutes', async () => {
     const response = await fetch(url('/xiaozhi/ota'), { method: 'POST', headers: HEADERS, body: '{}' })
     expect(await response.json()).toMatchObject({ server_time: { timezone_offset: 120 }, activation: {} })
   })
@@ -64,7 +64,7 @@ describe('the OTA endpoint', () => {
     expect(house.registrar.pending().find((each) => each.deviceId === deviceId)?.board).toBe('esp-box')
   })
 
-  it('shows the same code until somebody approves it, and then lets the device through', async () => {
+  it('repeats the same code until a person approves it, and then returns credentials', async () => {
     const codes: string[] = []
     const device = await startDeviceSimulator({
       profile: 'fw-2.4',
@@ -83,8 +83,8 @@ describe('the OTA endpoint', () => {
   })
 })
 
-describe('with a disk that refuses', () => {
-  it('gives no credentials, and no 5xx, which would send a device to settings it never had', async () => {
+describe('the OTA endpoint without a working database', () => {
+  it('answers 429 without credentials, because a 5xx makes devices fall back to default settings', async () => {
     const broken = await openHouse()
     const device = await broken.enrol('websocket')
     const { deviceId, clientId } = device.identity
@@ -100,23 +100,26 @@ describe('with a disk that refuses', () => {
 const sentences = (findings: readonly DoctorFinding[], level: DoctorFinding['level']) =>
   findings.filter((finding) => finding.level === level).map(({ sentence }) => sentence)
 
-describe('the doctor', () => {
-  it.each(['websocket', 'mqtt'] as const)('sees what a %s device is told and that it is guarded', async (transport) => {
-    const device = await house.enrol(transport)
-    const pending = house.registrar.pending().length
-    const { told, findings } = await examineOta({ otaUrl: house.ota, identity: device.identity })
-    expect(JSON.stringify(told)).not.toContain('"token":"ey')
-    expect(told).toMatchObject(transport === 'mqtt' ? { mqtt: { password: '' } } : { websocket: { token: '' } })
-    expect(sentences(findings, 'ok')).toEqual([expect.stringContaining('lets nobody in without credentials')])
-    // The house of this test is on the loopback, where no real device could reach it: the doctor says so.
-    expect(sentences(findings, 'fail')).toEqual([
-      '127.0.0.1 is this machine: no device can reach it. Ask at the address that devices use.',
-    ])
-    expect(house.registrar.pending()).toHaveLength(pending)
-    expect(device.connected()).toBe(true)
-  })
+describe('doctor for OTA answers', () => {
+  it.each(['websocket', 'mqtt'] as const)(
+    'reports what a %s device receives, and that connections need credentials',
+    async (transport) => {
+      const device = await house.enrol(transport)
+      const pending = house.registrar.pending().length
+      const { told, findings } = await examineOta({ otaUrl: house.ota, identity: device.identity })
+      expect(JSON.stringify(told)).not.toContain('"token":"ey')
+      expect(told).toMatchObject(transport === 'mqtt' ? { mqtt: { password: '' } } : { websocket: { token: '' } })
+      expect(sentences(findings, 'ok')).toEqual([expect.stringContaining('lets nobody in without credentials')])
+      // The house of this test is on the loopback, where no real device could reach it: the doctor says so.
+      expect(sentences(findings, 'fail')).toEqual([
+        '127.0.0.1 is this machine: no device can reach it. Ask at the address that devices use.',
+      ])
+      expect(house.registrar.pending()).toHaveLength(pending)
+      expect(device.connected()).toBe(true)
+    },
+  )
 
-  it('sees that a stranger would be shown a code, without putting it on the list', async () => {
+  it('reports that an unknown device would be shown a code, without adding it to the pending list', async () => {
     const identity = { deviceId: '02:00:00:00:00:99', clientId: '00000099-0000-4000-8000-000000000000' }
     const pending = house.registrar.pending().length
     const { findings, healthy } = await examineOta({ otaUrl: house.ota, identity })

@@ -20,7 +20,7 @@ describe.each(CASES)('a device with $profile over $transport', ({ transport, pro
   })
   afterAll(() => house.stop())
 
-  it('asks, shows a code, is approved, connects, lists and is called', async () => {
+  it('enrols with a code, connects, lists its tools and is called', async () => {
     const device = await house.enrol(transport, { profile, kind: 'lamp' })
     const id = device.identity.deviceId
     expect(house.fleet.device(id)).toMatchObject({
@@ -37,7 +37,7 @@ describe.each(CASES)('a device with $profile over $transport', ({ transport, pro
     expect(house.fleet.stats()).toMatchObject({ connected: 1, pendingCalls: 0, ignored: {} })
   })
 
-  it('lists more tools than fit a page', async () => {
+  it('lists more tools than fit into one page', async () => {
     const device = await house.enrol(transport, { profile, kind: 'robot' })
     const view = house.fleet.device(device.identity.deviceId)
     expect(view?.tools.map(({ name }) => name)).toContain('self.otto.get_status')
@@ -46,7 +46,7 @@ describe.each(CASES)('a device with $profile over $transport', ({ transport, pro
     expect(lists.length).toBeGreaterThan(1)
   })
 
-  it('passes on an error with quotes in it', async () => {
+  it('returns an error message with quotes', async () => {
     const device = await house.enrol(transport, { profile, kind: 'robot' })
     const args = { servo: 'tail', degrees: 5 }
     const answer = await house.fleet.call(device.identity.deviceId, 'self.otto.set_trim', args)
@@ -54,7 +54,7 @@ describe.each(CASES)('a device with $profile over $transport', ({ transport, pro
     expect(answer.ok).toBe(profile === 'py')
   })
 
-  it('takes a photo and hands over the picture itself', async () => {
+  it('takes a photo that is returned as an image', async () => {
     const device = await house.enrol(transport, { profile, kind: 'camera' })
     const id = device.identity.deviceId
     for (const question of ['who?', 'and now?']) {
@@ -72,7 +72,7 @@ describe.each(CASES)('a device with $profile over $transport', ({ transport, pro
     expect(device.state()).toMatchObject({ photos: 2 })
   })
 
-  it('shows its odd picture as a standard one', async () => {
+  it('has its nested image returned as a standard one', async () => {
     const device = await house.enrol(transport, { profile, kind: 'camera' })
     const answer = await house.fleet.call(device.identity.deviceId, 'self.camera.preview', {})
     expect(answer).toMatchObject({ ok: true, value: { content: [{ type: 'image', mimeType: 'image/jpeg' }] } })

@@ -47,60 +47,63 @@ describe.each(LEGS)('a device over %s with a backend over %s', (transport, way) 
     await backend.stop()
   })
 
-  it.each(NAMES)('%s keeps its voice, and everybody gets their own answers', async (profile) => {
-    const { device, conversation } = await talkingDevice(house, backend, { transport, profile })
-    const hello = JSON.parse(conversation.texts[0] ?? '') as JsonObject
-    expect(hello).toMatchObject({
-      type: 'hello',
-      transport: way === 'mqtt' ? 'udp' : 'websocket',
-      features: { mcp: true },
-    })
-    // One hello, the backend's, and before our own initialize.
-    const heard = device
-      .transcript()
-      .filter(({ from }) => from === 'backend')
-      .map(({ text }) => JSON.parse(text) as JsonObject)
-    const hellos = heard.filter(({ type }) => type === 'hello')
-    expect(hellos).toHaveLength(1)
-    expect(hellos[0]).toMatchObject({
-      transport: transport === 'mqtt' ? 'udp' : 'websocket',
-      audio_params: { sample_rate: 24_000 },
-    })
-    await expect.poll(() => conversation.texts.some((text) => text.includes('"listen","state":"start"'))).toBe(true)
+  it.each(NAMES)(
+    '%s keeps its voice conversation, and gateway and backend each get their own answers',
+    async (profile) => {
+      const { device, conversation } = await talkingDevice(house, backend, { transport, profile })
+      const hello = JSON.parse(conversation.texts[0] ?? '') as JsonObject
+      expect(hello).toMatchObject({
+        type: 'hello',
+        transport: way === 'mqtt' ? 'udp' : 'websocket',
+        features: { mcp: true },
+      })
+      // One hello, the backend's, and before our own initialize.
+      const heard = device
+        .transcript()
+        .filter(({ from }) => from === 'backend')
+        .map(({ text }) => JSON.parse(text) as JsonObject)
+      const hellos = heard.filter(({ type }) => type === 'hello')
+      expect(hellos).toHaveLength(1)
+      expect(hellos[0]).toMatchObject({
+        transport: transport === 'mqtt' ? 'udp' : 'websocket',
+        audio_params: { sample_rate: 24_000 },
+      })
+      await expect.poll(() => conversation.texts.some((text) => text.includes('"listen","state":"start"'))).toBe(true)
 
-    // Both sides ask in the same moment, with ids that collide.
-    const [initialized, status, ours] = await Promise.all([
-      conversation.ask(1, 'initialize', {
-        protocolVersion: '2024-11-05',
-        capabilities: {
-          roots: { listChanged: true },
-          sampling: {},
-          vision: { url: 'http://backend.example/vision', token: 't' },
-        },
-        clientInfo: { name: 'XiaozhiClient', version: '1.0.0' },
-      }),
-      conversation.ask('a-text', 'tools/call', { name: STATUS, arguments: {} }),
-      house.fleet.call(device.identity.deviceId, STATUS, {}),
-    ])
-    expect(initialized).toMatchObject({
-      id: 1,
-      result: { serverInfo: { version: FIRMWARE_PROFILES[profile].firmware } },
-    })
-    expect(status).toMatchObject({ id: 'a-text', result: { content: [{ type: 'text' }] } })
-    expect(ours.ok).toBe(true)
-    const listed = await conversation.ask(2, 'tools/list')
-    expect(JSON.stringify(listed)).toContain(VOLUME)
-    // The photo address stays ours.
-    const toDevice = device
-      .transcript()
-      .filter(({ from }) => from === 'backend')
-      .map(({ text }) => text)
-      .join('\n')
-    expect(toDevice).not.toContain('backend.example')
-    device.stop()
-  })
+      // Both sides ask in the same moment, with ids that collide.
+      const [initialized, status, ours] = await Promise.all([
+        conversation.ask(1, 'initialize', {
+          protocolVersion: '2024-11-05',
+          capabilities: {
+            roots: { listChanged: true },
+            sampling: {},
+            vision: { url: 'http://backend.example/vision', token: 't' },
+          },
+          clientInfo: { name: 'XiaozhiClient', version: '1.0.0' },
+        }),
+        conversation.ask('a-text', 'tools/call', { name: STATUS, arguments: {} }),
+        house.fleet.call(device.identity.deviceId, STATUS, {}),
+      ])
+      expect(initialized).toMatchObject({
+        id: 1,
+        result: { serverInfo: { version: FIRMWARE_PROFILES[profile].firmware } },
+      })
+      expect(status).toMatchObject({ id: 'a-text', result: { content: [{ type: 'text' }] } })
+      expect(ours.ok).toBe(true)
+      const listed = await conversation.ask(2, 'tools/list')
+      expect(JSON.stringify(listed)).toContain(VOLUME)
+      // The photo address stays ours.
+      const toDevice = device
+        .transcript()
+        .filter(({ from }) => from === 'backend')
+        .map(({ text }) => text)
+        .join('\n')
+      expect(toDevice).not.toContain('backend.example')
+      device.stop()
+    },
+  )
 
-  it('passes half a minute of audio both ways, bit for bit', async () => {
+  it('relays half a minute of audio unchanged in both directions', async () => {
     const { device, conversation } = await talkingDevice(house, backend, { transport, isQuiet: true })
     conversation.audio.length = 0
     // In parts, because the buffer of a UDP socket is smaller than half a minute.
@@ -123,7 +126,7 @@ describe.each(LEGS)('a device over %s with a backend over %s', (transport, way) 
     device.stop()
   })
 
-  it('ends with the backend, and comes back with the device', async () => {
+  it('ends the conversation when the backend does, and reconnects when the device does', async () => {
     const { device, conversation } = await talkingDevice(house, backend, { transport })
     conversation.end()
     await expect.poll(() => device.voice()).toEqual({ state: 'idle', microphoneOpen: false })
@@ -137,7 +140,7 @@ describe.each(LEGS)('a device over %s with a backend over %s', (transport, way) 
     device.stop()
   })
 
-  it('shuts the microphone when the backend is gone, keeps the tools, and takes it up again when it is back', async () => {
+  it('closes the microphone when the backend is gone, keeps its tools, and resumes when it is back', async () => {
     const { device } = await talkingDevice(house, backend, { transport })
     presence.length = 0
     await backend.stop()
@@ -160,8 +163,8 @@ describe.each(LEGS)('a device over %s with a backend over %s', (transport, way) 
   })
 })
 
-describe('a backend with an OTA address', () => {
-  it('knows the device as itself, shows its code on it, and does not flash it', async () => {
+describe('a voice backend with an OTA address', () => {
+  it('sees the device under its own id, has its code shown on it, and cannot flash it', async () => {
     const backend = await startRelayBackend()
     const house = await openHouse({ voice: { backend: { ota: backend.ota } } })
     const plain = backend.answerOta
@@ -204,8 +207,8 @@ describe('a backend with an OTA address', () => {
   })
 })
 
-describe('a backend that wants a tool', () => {
-  it('goes through the gate, user-only tools included', async () => {
+describe('a tool call by a voice backend', () => {
+  it('passes the guard, also for user-only tools', async () => {
     const backend = await startRelayBackend()
     const asked: string[] = []
     const callTool = async (_: string, name: string): Promise<VoiceRpcAnswer> => {
@@ -230,8 +233,8 @@ describe('a backend that wants a tool', () => {
   })
 })
 
-describe('a picture that the backend asked for', () => {
-  it('goes to the backend, and one that we asked for stays here', async () => {
+describe('a photo requested by a voice backend', () => {
+  it('is sent to the backend, while one requested by the gateway stays local', async () => {
     const backend = await startRelayBackend()
     const house = await openHouse({ voice: { backend: { address: () => addressOf(backend, 'websocket') } } })
     const next = backend.next()
@@ -255,8 +258,8 @@ describe('a picture that the backend asked for', () => {
   })
 })
 
-describe('a backend that calls without end', () => {
-  it('has sixteen calls under way for a device, and hears at once that it is busy about the others', async () => {
+describe('a voice backend that floods a device with calls', () => {
+  it('has at most sixteen calls in progress, and further ones are refused as busy', async () => {
     const backend = await startRelayBackend()
     const under: (() => void)[] = []
     const callTool = () =>

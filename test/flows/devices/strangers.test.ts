@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { openHouse } from './house.ts'
 
-it('connections that say nothing leave room for a device, and do not disturb one that is there', async () => {
+it('silent connections leave room for a device, and do not disconnect one', async () => {
   const house = await openHouse({ server: { maxConnections: 8, maxStrangers: 4 } })
   const first = await house.enrol('websocket')
   const silent = Array.from({ length: 300 }, () => connect(house.httpPort, '127.0.0.1').on('error', () => undefined))

@@ -72,8 +72,8 @@ async function slowToBegin(port: number, lateMs: number): Promise<number> {
   return listenLocally(server)
 }
 
-describe('enhanced adapter', () => {
-  it('asks a device and gets its answer, at 2400 Bd', async () => {
+describe('connection over an enhanced adapter', () => {
+  it('returns a device’s answer at 2400 Bd', async () => {
     const { port } = await simulator({ speed: 1 })
     const heating = bus(port)
     await ready(heating)
@@ -83,7 +83,7 @@ describe('enhanced adapter', () => {
     expect(answered).toBe(IDENTITY)
   })
 
-  it('escapes what needs it in both directions', async () => {
+  it('escapes symbols in both directions', async () => {
     const { port } = await simulator()
     const heating = bus(port)
     await ready(heating)
@@ -92,7 +92,7 @@ describe('enhanced adapter', () => {
     expect(answer(await ask(heating, '15 b524 02 00 00 00 27 00'))).toBe('02002700aaa9aa40')
   })
 
-  it('hears everything on the wire and knows its own telegrams from those of others', async () => {
+  it('reports all telegrams, and distinguishes its own from foreign ones', async () => {
     const { port } = await simulator({ chatter: true })
     const heating = bus(port)
     await ready(heating)
@@ -104,7 +104,7 @@ describe('enhanced adapter', () => {
     expect(await foreign).toMatchObject({ kind: 'exchange', own: false })
   })
 
-  it('does not take a moment in which it was held up itself for a lost signal', async () => {
+  it('does not report a lost signal when its own process was blocked', async () => {
     const { port } = await simulator()
     const heating = bus(port)
     await ready(heating)
@@ -118,7 +118,7 @@ describe('enhanced adapter', () => {
     expect(signals).toEqual([])
   })
 
-  it('notices that it was told the wrong protocol, either way round', async () => {
+  it('detects a wrong adapter protocol, in either direction', async () => {
     const { port, plainPort = 0 } = await simulator({ chatter: true, listen: { plainPort: 0 } })
     const host = '127.0.0.1'
     const right = [bus(port), bus(plainPort, { endpoint: { kind: 'tcp', host, port: plainPort } })]
@@ -127,14 +127,14 @@ describe('enhanced adapter', () => {
     expect(right.map((each) => each.status().misread)).toEqual([false, false])
   })
 
-  it('learns what an adapter is that takes its time to say so', async () => {
+  it('reads the information of an adapter that answers INIT late', async () => {
     const { port } = await simulator()
     const heating = bus(await slowToBegin(port, 900))
     await ready(heating)
     await expect.poll(() => heating.info()).toMatchObject({ infoSupported: true, firmwareVersion: '26' })
   })
 
-  it('learns what the adapter is and how it feels', async () => {
+  it('reads version, jumpers and reception of the adapter', async () => {
     const { port } = await simulator()
     const heating = bus(port)
     await ready(heating)
@@ -155,7 +155,7 @@ describe('enhanced adapter', () => {
     })
   })
 
-  it('chooses an address nobody uses by listening and asking, and sends nothing before', async () => {
+  it('finds a free source address by listening and probing, and sends nothing before', async () => {
     const { port } = await simulator({ chatter: true, speed: 100 })
     const heating = bus(port, { source: 'auto' })
     await ready(heating)
@@ -165,14 +165,14 @@ describe('enhanced adapter', () => {
     expect(heating.status().initiators).toContain(0x10)
   })
 
-  it('says that it has no address when the deadline comes before one is found', async () => {
+  it('fails with no-source when the deadline passes before an address is found', async () => {
     const { port } = await simulator()
     const heating = bus(port, { source: 'auto', listenMs: 60_000 })
     await ready(heating)
     expect(await ask(heating, '15 0704', 100)).toEqual({ ok: false, fault: { kind: 'no-source', state: 'listening' } })
   })
 
-  it('answers a hundred callers, each its own', async () => {
+  it('gives each of a hundred concurrent callers its own answer', async () => {
     const { port, house } = await simulator({ speed: 50, chatter: true })
     const heating = bus(port, { queueCapacity: 128 })
     await ready(heating)
@@ -185,7 +185,7 @@ describe('enhanced adapter', () => {
     expect(house().zones).toHaveLength(2)
   })
 
-  it('refuses more than its queue holds', async () => {
+  it('refuses requests beyond its queue capacity', async () => {
     const { port } = await simulator()
     const heating = bus(port, { queueCapacity: 4 })
     await ready(heating)
@@ -195,7 +195,7 @@ describe('enhanced adapter', () => {
     expect(results.length - full.length).toBeGreaterThanOrEqual(4)
   })
 
-  it('forgets what is cancelled, waiting or under way', async () => {
+  it('drops cancelled requests, waiting or in progress', async () => {
     const { port } = await simulator()
     const heating = bus(port)
     await ready(heating)
@@ -207,7 +207,7 @@ describe('enhanced adapter', () => {
     expect(answer(await ask(heating, '15 0704'))).toBe(IDENTITY)
   })
 
-  it('tells an absent device from one that refuses', async () => {
+  it('distinguishes an absent device from one that refuses', async () => {
     const { port } = await simulator()
     const heating = bus(port)
     await ready(heating)
@@ -215,7 +215,7 @@ describe('enhanced adapter', () => {
     expect(await ask(heating, '08 b599 00')).toEqual({ ok: false, fault: { kind: 'refused' } })
   })
 
-  it('lets two gateways hammer one bus: both get everything, nothing is mixed up', async () => {
+  it('carries all requests of two gateways that share one bus, without mixing answers', async () => {
     const { port } = await simulator({ speed: 100, chatter: true })
     const gateways = [bus(port, { source: 0x31 }), bus(port, { source: 0x37 })]
     await Promise.all(gateways.map(ready))
@@ -228,7 +228,7 @@ describe('enhanced adapter', () => {
   })
 })
 
-describe('every fault gives a clear error within the deadline, and passes without a restart', () => {
+describe('connection over an enhanced adapter with a fault', () => {
   async function shaken(): Promise<{ simulated: EbusSimulator; heating: EbusConnection }> {
     const simulated = await simulator()
     const heating = bus(simulated.port)
@@ -278,7 +278,7 @@ describe('every fault gives a clear error within the deadline, and passes withou
     expect(await recovers(heating)).toBe(IDENTITY)
   })
 
-  it('survives an answer that comes too late', async () => {
+  it('recovers from an answer that comes too late', async () => {
     const { simulated, heating } = await shaken()
     simulated.faults.slowResponse(60, 1)
     const request = { target: 0x15, primary: 7, secondary: 4, data: new Uint8Array() }
@@ -287,7 +287,7 @@ describe('every fault gives a clear error within the deadline, and passes withou
     expect(await recovers(heating)).toBe(IDENTITY)
   })
 
-  it('reconnects after a lost connection that is refused for a while', async () => {
+  it('reconnects after the connection was lost and refused for a while', async () => {
     const { simulated, heating } = await shaken()
     const down = awaited(heating, (event) => event.kind === 'disconnected')
     const pending = ask(heating, '77 0704', 5_000)
@@ -298,7 +298,7 @@ describe('every fault gives a clear error within the deadline, and passes withou
     expect(heating.status().reconnects).toBeGreaterThan(0)
   })
 
-  it('notices that the adapter restarted, and recovers', async () => {
+  it('reports a restart of the adapter, and recovers', async () => {
     const { simulated, heating } = await shaken()
     // Within three seconds of our INIT a RESETTED is taken for its second answer.
     await new Promise((resolve) => setTimeout(resolve, 3_100))
@@ -309,7 +309,7 @@ describe('every fault gives a clear error within the deadline, and passes withou
     await expect.poll(() => heating.info()).toMatchObject({ resetCause: 'external_reset', restartCount: 1 })
   })
 
-  it('survives an initiator that wins every arbitration', async () => {
+  it('recovers from an initiator that wins every arbitration', async () => {
     const { simulated, heating } = await shaken()
     simulated.faults.arbitrationStorm(40)
     const result = await ask(heating, '15 0704', 10_000)

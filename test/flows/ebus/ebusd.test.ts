@@ -41,8 +41,8 @@ async function fakeEbusd(answers: (line: string, socket: Socket) => string | und
 const STATE = 'signal acquired, 24 symbols/sec (78 max), 2 masters\n\n'
 const identify = { target: 0x15, primary: 7, secondary: 4, data: new Uint8Array() }
 
-describe('ebusd', () => {
-  it('is watched through its grab where it refuses direct mode, and what it grabbed before is not heard now', async () => {
+describe('connection over ebusd', () => {
+  it('reads grab results when direct mode is refused, without reporting old telegrams', async () => {
     // More than anybody keeps, and none of it said again.
     const old = Array.from(
       { length: 5_000 },
@@ -69,7 +69,7 @@ describe('ebusd', () => {
     expect(seen).toEqual(['fe in 2', 'fe in 3', '64 in 3', 'fe in 5'])
   })
 
-  it('is not waited for beyond the deadline, and its late answer is not taken for the next one', async () => {
+  it('gives up at the deadline, and does not use the late answer for the next request', async () => {
     let asked = 0
     const bus = await fakeEbusd((line, socket) => {
       if (line === 'state') return STATE
@@ -88,7 +88,7 @@ describe('ebusd', () => {
     expect(second.ok && second.value.response).toEqual(fromHex('55'))
   })
 
-  it('whose answer does not end is hung up on, and asked again', async () => {
+  it('disconnects from an ebusd whose answer does not end, and reconnects', async () => {
     let asked = 0
     const bus = await fakeEbusd((line) => {
       if (line === 'state') return STATE
@@ -105,7 +105,7 @@ describe('ebusd', () => {
     expect((await bus.send(identify, { deadlineMs: 60_000 })).ok).toBe(true)
   })
 
-  it('says in its own words what went wrong', async () => {
+  it('returns ebusd’s own error message', async () => {
     const bus = await fakeEbusd((line) => (line === 'state' ? STATE : 'ERR: send error\n\n'))
     await hasSignal(bus)
     expect(await bus.send(identify, { deadlineMs: 5_000 })).toEqual({
@@ -114,7 +114,7 @@ describe('ebusd', () => {
     })
   })
 
-  it('that sends for nobody is asked once, and again when it was restarted', async () => {
+  it('asks an ebusd without --enablehex once, and again after it restarted', async () => {
     let enabled = false
     let hangUp = (): void => undefined
     const asked: string[] = []
@@ -139,7 +139,7 @@ describe('ebusd', () => {
     expect(await bus.send(identify, { deadlineMs: 5_000 })).toMatchObject({ ok: true })
   })
 
-  it('without a signal is a bus without a signal', async () => {
+  it('reports no-signal when ebusd has no signal', async () => {
     const bus = await fakeEbusd((line) => (line === 'state' ? 'ERR: no signal\n\n' : 'ERR: no signal\n\n'))
     expect(
       await (async () => {

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-it('is said to be away once, and back once', async () => {
+it('an unreachable heating bus is logged once, and once when it is back', async () => {
   const first = await startEbusSimulator({ speed: 20, listen: { port: await freePort() } })
   await first.stop()
   const said: string[] = []

@@ -104,8 +104,8 @@ class Stranger {
 const identify = (bus: EbusConnection) =>
   bus.send({ target: 0x26, primary: 7, secondary: 4, data: new Uint8Array() }, { deadlineMs: 30_000, repeatable: true })
 
-describe('shared port', () => {
-  it('gives a stranger a whole telegram of its own, echo by echo', async () => {
+describe('shared eBUS port', () => {
+  it('carries a whole telegram of a client, with an echo for each symbol', async () => {
     const { port } = await lending()
     const stranger = await Stranger.arrives(port)
     stranger.write('c081')
@@ -113,7 +113,7 @@ describe('shared port', () => {
     expect(await stranger.identifies()).toBe(true)
   })
 
-  it('lets us and a stranger finish everything, taking turns, while another one watches', async () => {
+  it('lets gateway and client take turns until all is sent, while another client listens', async () => {
     const { lender, port } = await lending()
     const [stranger, watcher] = [await Stranger.arrives(port), await Stranger.arrives(port)]
     const hammer = async (act: () => Promise<boolean>): Promise<number> => {
@@ -129,7 +129,7 @@ describe('shared port', () => {
     expect(await watcher.hears('15 07 04 00 c68b 00 0a')).toBe(true)
   })
 
-  it('shows a stranger’s telegrams to us as somebody else’s, and ours to it', async () => {
+  it('reports a client’s telegrams as foreign, and shows our own to the client', async () => {
     const { lender, port } = await lending()
     const stranger = await Stranger.arrives(port)
     using events = lender.events()
@@ -143,7 +143,7 @@ describe('shared port', () => {
     expect(await stranger.hears('c7bf 26 07 04 00')).toBe(true)
   })
 
-  it('answers INFO from what is known, and never restarts the adapter for a stranger', async () => {
+  it('answers INFO from the cache, and never resets the adapter for a client', async () => {
     const { lender, port } = await lending()
     using events = lender.events()
     const stranger = await Stranger.arrives(port)
@@ -158,7 +158,7 @@ describe('shared port', () => {
     }
   })
 
-  it('frees the bus when a stranger disappears in the middle of its telegram', async () => {
+  it('frees the bus when a client disconnects during its telegram', async () => {
     const { lender, port } = await lending()
     const stranger = await Stranger.arrives(port)
     stranger.write('c8b1')
@@ -169,7 +169,7 @@ describe('shared port', () => {
     expect((await identify(lender)).ok).toBe(true)
   })
 
-  it('frees the bus when a stranger changes its mind', async () => {
+  it('frees the bus when a client cancels its START', async () => {
     const { lender, port } = await lending()
     const stranger = await Stranger.arrives(port)
     stranger.write('c8b1 caaa')
@@ -177,7 +177,7 @@ describe('shared port', () => {
     expect(await stranger.identifies()).toBe(true)
   })
 
-  it('survives a stranger who talks nonsense', async () => {
+  it('answers invalid bytes of a client with an error, and keeps working', async () => {
     const { lender, port } = await lending()
     const stranger = await Stranger.arrives(port)
     stranger.write('aa d080 ff'.repeat(500))
@@ -185,7 +185,7 @@ describe('shared port', () => {
     expect((await identify(lender)).ok).toBe(true)
   })
 
-  it('lets a client in beside eight that say nothing, and keeps the one that speaks', async () => {
+  it('admits a ninth client by closing a silent one, and keeps an active one', async () => {
     const { port } = await lending()
     const first = await Stranger.arrives(port)
     for (let count = 0; count < 7; count++) await Stranger.arrives(port)
@@ -196,7 +196,7 @@ describe('shared port', () => {
     expect(await first.identifies()).toBe(true)
   })
 
-  it('lets strangers go when the adapter is gone, and takes them back when it is back', async () => {
+  it('disconnects clients when the adapter is lost, and accepts them when it is back', async () => {
     const { simulator, lender, port } = await lending()
     const stranger = await Stranger.arrives(port)
     simulator.faults.tcpDrop()

@@ -10,7 +10,7 @@ import { fromHex } from '../src/core/bytes.ts'
 import { decodeMessage } from '../src/ebus/definitions/message-decoder.ts'
 import { DefinitionFolder } from '../src/ebus/definitions/definition-folder-store.ts'
 import { DefinitionSet } from '../src/ebus/definitions/definition-set.ts'
-import type { DefinitionSource } from '../src/ebus/definitions/definition-set.ts'
+import type { DefinitionFileReader } from '../src/ebus/definitions/definition-set.ts'
 import { DefinitionIndex } from '../src/ebus/definitions/definition-index.ts'
 import type { MessageDefinition } from '../src/ebus/definitions/message-definition.ts'
 
@@ -19,7 +19,7 @@ const OFFICIAL = fileURLToPath(new URL('../../shared/data/ebusd/', import.meta.u
 const MADE_UP_FILES = 64
 const MADE_UP_LINES = 256
 
-interface Tree extends DefinitionSource {
+interface Tree extends DefinitionFileReader {
   files(): readonly string[]
 }
 

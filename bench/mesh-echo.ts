@@ -8,7 +8,7 @@ import { connect as connectPlain, createServer as createPlainServer } from 'node
 import type { AddressInfo, Socket } from 'node:net'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import { createNodeCertificate } from '../src/mesh/identity/certificate.ts'
-import { createNodeIdentity } from '../src/mesh/identity/node-key.ts'
+import { deriveNodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { CallOnce } from './mesh-ends.ts'
 
 const LINE_FEED = 0x0a
@@ -47,6 +47,6 @@ function ownKey(): { readonly key: string; readonly cert: string } {
   const { privateKey } = generateKeyPairSync('ed25519')
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    cert: createNodeCertificate(createNodeIdentity(privateKey)),
+    cert: createNodeCertificate(deriveNodeIdentity(privateKey)),
   }
 }

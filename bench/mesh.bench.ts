@@ -9,7 +9,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { describeOwnCapability } from '../src/bus/peer.ts'
 import { createCommunity, admitMember } from '../src/mesh/identity/community.ts'
 import type { Community } from '../src/mesh/identity/community.ts'
-import { createNodeIdentity } from '../src/mesh/identity/node-key.ts'
+import { deriveNodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
 import { issueManifest, omitManifestCapabilities } from '../src/mesh/identity/node-manifest.ts'
 import { PeerDirectory } from '../src/mesh/peer-directory.ts'
@@ -155,5 +155,5 @@ function communityOf(us: NodeIdentity, root: NodeIdentity, others: readonly Node
 }
 
 function newIdentity(): NodeIdentity {
-  return createNodeIdentity(generateKeyPairSync('ed25519').privateKey)
+  return deriveNodeIdentity(generateKeyPairSync('ed25519').privateKey)
 }

@@ -15,9 +15,9 @@ export type {
   CallAssessment,
   Capability,
   Effect,
-  Family,
+  FamilyEnvelope,
   Offer,
-  ParamsMatcher,
+  ParamsMatchRules,
   Service,
   ServiceHealth,
   Stability,
@@ -29,7 +29,7 @@ export type { HandlerContext } from './bus/call-options.ts'
 export { defineService } from './bus/service-definition.ts'
 export type { ServiceDefinition } from './bus/service-definition.ts'
 export { defineTool } from './bus/capability-definition.ts'
-export type { ToolBuilder, ToolDefinition } from './bus/capability-definition.ts'
+export type { ToolHandlerBinding, ToolDefinition } from './bus/capability-definition.ts'
 export { readConfig } from './config/config-file.ts'
 export type { Config } from './config/schema.ts'
 export type { Fault, FaultKind, PolicyReason } from './core/fault.ts'

@@ -7,7 +7,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import type { Service } from './bus/capability.ts'
 import { openGuardedBus } from './call/guarded-bus.ts'
 import type { GuardedBus } from './call/guarded-bus.ts'
-import { resolveDataDirectory } from './config/data-directory.ts'
+import { buildDataDirectoryPaths } from './config/data-directory.ts'
 import type { DataDirectory } from './config/data-directory.ts'
 import { readFaceListener } from './config/listeners.ts'
 import type { Config } from './config/schema.ts'
@@ -29,8 +29,8 @@ import { ledgerMigrations, explainOutdatedLedgerFormat } from './ledger/ledger-s
 import { Ledger } from './ledger/ledger.ts'
 import { createRandomDrawKey, RANDOM_DRAW_KEY_PURPOSE } from './ledger/random-draw.ts'
 import { createLogSigner } from './ledger/note-key.ts'
-import { openAccessPoints } from './main/access-points.ts'
-import { formatRunningGatewayNote } from './main/running-gateway-note.ts'
+import { connectAccessPoints } from './main/access-points.ts'
+import { encodeRunningGatewayNote } from './main/running-gateway-note.ts'
 import { readOwnerToken } from './guard/owner-token-store.ts'
 import {
   LEDGER_SAMPLE_INTERVAL_MS,
@@ -39,7 +39,7 @@ import {
   verifyOwnLedger,
 } from './main/self-verification.ts'
 import { NODE_STOP_KIND } from './ledger/unsigned-tail.ts'
-import { createDecisionSigning, DECISION_SIGNING_MS } from './main/decision-signing.ts'
+import { createDecisionCheckpointJob, DECISION_SIGNING_MS } from './main/decision-signing.ts'
 import { createWitnessCosigningJob, createCosignedCheckpointLookup } from './main/cosigning-client.ts'
 import { createForeignDatabaseWriteDetector } from './main/database-write-detector.ts'
 import { startFaces } from './main/faces-server.ts'
@@ -62,9 +62,9 @@ import { ledgerEntryCaches, createStoredContentAuditors, ledgerProjections } fro
 import { findListenFault } from './toolbox/listen-check-client.ts'
 import { startPeriodicJob } from './toolbox/periodic-job.ts'
 import type { ConsensusPeerService } from './runtime/consensus/tools.ts'
-import type { MeshState } from './mesh/mesh-options.ts'
+import type { MeshStatus } from './mesh/mesh-options.ts'
 import { createMisconfiguredStartResult, createRefusedStartResult } from './main/start-fault.ts'
-import { createNodeVoter } from './main/node-voter.ts'
+import { createNodeVoterIdentity } from './main/node-voter.ts'
 import type { StartFault } from './main/start-fault.ts'
 import { startNotifier } from './web/notifier-client.ts'
 
@@ -90,7 +90,7 @@ export interface Gateway extends GuardedBus {
   readonly url: string | undefined
   readonly families: readonly string[]
   /** The state of the mesh; `undefined` where there is none. */
-  readonly mesh: (() => MeshState) | undefined
+  readonly mesh: (() => MeshStatus) | undefined
   /** Resolves when nothing is running any more, with a list of errors; empty when everything was recorded. */
   readonly stop: () => Promise<readonly string[]>
 }
@@ -108,7 +108,7 @@ const COSIGN_MS = 5_000
 const FIRST_VERIFY_MS = 60_000
 
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
-  const data = resolveDataDirectory(options.dataRoot)
+  const data = buildDataDirectoryPaths(options.dataRoot)
   // Mode 0700 before the first key is written into it.
   createPrivateFolder(data.keys)
   const lock = await takeGatewayLock(data)
@@ -165,7 +165,7 @@ async function build(
     clock: systemClock,
     logger,
     guard: { ...toGuardConfig(config), ...distrust },
-    voting: createNodeVoter(key, {
+    voting: createNodeVoterIdentity(key, {
       name: config.node.name,
       community: () => mesh.value?.community(),
       witnesses: config.ledger.witnesses.map(({ vkey }) => vkey),
@@ -202,7 +202,7 @@ async function build(
     if (!signed.ok) throw new Error(formatLedgerFault(signed.fault))
   })
   undo.push(startPeriodicJob(SIGNING_RETRY_INTERVAL_MS, createCheckpointSigningRetryJob(ledger, logger), logger))
-  undo.push(startPeriodicJob(DECISION_SIGNING_MS, createDecisionSigning(ledger), logger))
+  undo.push(startPeriodicJob(DECISION_SIGNING_MS, createDecisionCheckpointJob(ledger), logger))
   const reporters: Pick<Service, 'name' | 'health' | 'probe' | 'examine'>[] = []
   let gossip: ConsensusPeerService | undefined
   const families = await createFamilyServices({
@@ -283,7 +283,7 @@ async function build(
   // Taken from the offers rather than the configuration: families of a program's own services count as well.
   const familyNames = [...new Set(spine.bus.offers().map((offer) => offer.family.name))].toSorted()
   const gateway = { ...spine, nodeId: id, families: familyNames, mesh: meshed?.value.state }
-  const accessPoints = await openAccessPoints({ config, spine, families: familyNames, version, logger })
+  const accessPoints = await connectAccessPoints({ config, spine, families: familyNames, version, logger })
   if (!accessPoints.ok) return accessPoints
   if (accessPoints.value !== undefined) {
     undo.push(accessPoints.value.stop)
@@ -295,7 +295,7 @@ async function build(
   undo.push(faces.value.stop)
   const { url } = faces.value
   // How commands find this gateway (cli/gateway-client.ts); only the owner can read the file.
-  const note = formatRunningGatewayNote({ url, pid: process.pid, version }, readOwnerToken(data.ownerToken))
+  const note = encodeRunningGatewayNote({ url, pid: process.pid, version }, readOwnerToken(data.ownerToken))
   // A note that a killed gateway left is removed first; a link in its place is not followed.
   rmSync(data.gateway, { force: true })
   writeFileSync(data.gateway, note, { mode: 0o600, flag: 'wx' })

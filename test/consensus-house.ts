@@ -12,12 +12,12 @@ import { fileURLToPath } from 'node:url'
 import { newUlid } from '../src/core/ids.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { encodeEnvelopeHeaders } from '../src/mesh/http/envelope-headers.ts'
-import { createNodeIdentity } from '../src/mesh/identity/node-key.ts'
+import { deriveNodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
 import { formatMeshTime } from '../src/mesh/identity/mesh-time.ts'
 import { computeBodyHash, toEnvelopeFields, formatCallTextToSign } from '../src/mesh/mesh-envelope.ts'
 import { createSignatureProof } from '../src/mesh/message-proof.ts'
-import { completeProposedSession, createSessionProposal } from '../src/mesh/sessions.ts'
+import { completeSessionFromAnswer, createSessionProposal } from '../src/mesh/sessions.ts'
 import { call, cliIn, executions, until } from './mesh-house.ts'
 import type { CallAnswer, MeshNode } from './mesh-house.ts'
 
@@ -130,7 +130,7 @@ print(json.dumps([e for e in map(json.loads, auditor.entries_of(folder, size)) i
 }
 
 export function identityOf({ home }: Pick<MeshNode, 'home'>): NodeIdentity {
-  return createNodeIdentity(createPrivateKey(readFileSync(join(home.data, 'keys', 'node.key'))))
+  return deriveNodeIdentity(createPrivateKey(readFileSync(join(home.data, 'keys', 'node.key'))))
 }
 
 /** Gossip with the key of a member, whatever it says: over the wire, as any program could. */
@@ -160,7 +160,7 @@ export async function gossipAs(member: NodeIdentity, node: MeshNode, events: rea
   }
   const offer = createSessionProposal()
   const granted = await send('mesh.session', undefined, offer.body)
-  const session = completeProposedSession(offer, granted['data'] as Parameters<typeof completeProposedSession>[1], {
+  const session = completeSessionFromAnswer(offer, granted['data'] as Parameters<typeof completeSessionFromAnswer>[1], {
     self: member.id,
     peer: node.nodeId,
     nowMs: 0,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Family, Offer } from '../src/bus/capability.ts'
+import type { FamilyEnvelope, Offer } from '../src/bus/capability.ts'
 import { FAULT_KINDS, HTTP_STATUS_BY_ERROR_CODE } from '../src/bus/error-code.ts'
 import { generateDocuments } from '../src/cli/docs-store.ts'
 import { EXIT_CODES } from '../src/cli/command-output.ts'
@@ -11,7 +11,7 @@ import { EBUS_ERROR_CODES } from '../src/ebus/tools/ebus-envelope.ts'
 import { familyEnvelopes } from '../src/main/families.ts'
 import { ledgerProjections } from '../src/main/ledger-projections.ts'
 
-function codesOf(family: Family): readonly string[] {
+function codesOf(family: FamilyEnvelope): readonly string[] {
   return FAULT_KINDS.flatMap((kind) => {
     const { structured } = family.failure({ kind, message: 'no' }, { name: 'x' } as Offer)
     const error = isJsonObject(structured) ? structured['error'] : undefined

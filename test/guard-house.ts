@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Call, Caller, Outcome } from '../src/bus/call.ts'
 import type { NextHandler } from '../src/bus/call-pipeline.ts'
-import type { CallAssessment, Effect, Family, Offer } from '../src/bus/capability.ts'
+import type { CallAssessment, Effect, FamilyEnvelope, Offer } from '../src/bus/capability.ts'
 import { createDispatchStage } from '../src/call/dispatch.ts'
 import { manualClock } from './manual-clock.ts'
 import type { ManualClock } from './manual-clock.ts'
@@ -177,7 +177,7 @@ export function actuator(answer: (call: Call) => Outcome | Promise<Outcome> = ()
   }
 }
 
-const plain: Family = {
+const plain: FamilyEnvelope = {
   name: 'test',
   success: (data) => data,
   failure: (fault) => ({ structured: { message: fault.message }, isError: true }),

@@ -6,7 +6,7 @@ import type { OfferFacts } from './plain-offer.ts'
 import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import { CapabilityBus } from '../src/bus/bus.ts'
 import type { Call, Outcome } from '../src/bus/call.ts'
-import type { Capability, Family, Offer } from '../src/bus/capability.ts'
+import type { Capability, FamilyEnvelope, Offer } from '../src/bus/capability.ts'
 import { systemClock } from '../src/core/clock.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
@@ -15,7 +15,7 @@ import type { FaceBus, FacePrincipal } from '../src/mcp/face-bus.ts'
 import { createMcpHttpHandler } from '../src/mcp/http-server.ts'
 import type { McpHttpHandler, McpHttpOptions } from '../src/mcp/http-server.ts'
 
-export const plainFamily: Family = {
+export const plainFamily: FamilyEnvelope = {
   name: 'plain',
   success: (data) => ({ ok: true, data }),
   failure: ({ kind, message }) => ({ structured: { ok: false, kind, message }, isError: true }),

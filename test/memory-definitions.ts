@@ -1,10 +1,10 @@
 /** Memory definitions: definition files that a test wrote, without a folder on disk. */
 import type { DefinitionFileFault } from '../src/ebus/definitions/definition-error.ts'
-import type { ListableDefinitionSource } from '../src/ebus/definitions/telegram-row.ts'
+import type { EnumerableDefinitionSource } from '../src/ebus/definitions/telegram-row.ts'
 import type { FieldTemplates } from '../src/ebus/definitions/field-templates.ts'
 import { parseTemplateFile } from '../src/ebus/definitions/field-templates.ts'
 
-export class MemoryDefinitions implements ListableDefinitionSource {
+export class MemoryDefinitions implements EnumerableDefinitionSource {
   readonly templateFaults: DefinitionFileFault[] = []
   readonly #files: Readonly<Record<string, string>>
   readonly #templates: FieldTemplates

@@ -14,11 +14,11 @@ import {
   toEnvelopeFields,
 } from '../src/mesh/mesh-envelope.ts'
 import type { MeshEnvelope } from '../src/mesh/mesh-envelope.ts'
-import { createNodeIdentity } from '../src/mesh/identity/node-key.ts'
+import { deriveNodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
 import { formatMeshTime } from '../src/mesh/identity/mesh-time.ts'
 import { isMessageProofValid, createMacProof, createSignatureProof } from '../src/mesh/message-proof.ts'
-import { createSessionProposal, completeProposedSession } from '../src/mesh/sessions.ts'
+import { createSessionProposal, completeSessionFromAnswer } from '../src/mesh/sessions.ts'
 import type { MeshSession } from '../src/mesh/sessions.ts'
 import { encodeTraceparent } from '../src/toolbox/traceparent.ts'
 import { callerIn, ledgered } from './mesh-attack-wire.ts'
@@ -68,7 +68,7 @@ export function meshAttacks(
       victim = await startNode('victim', home)
       const lowly = meshHome('lowly', { mesh })
       cli(lowly, 'mesh', 'join', invite(home, 'member'))
-      member = createNodeIdentity(createPrivateKey(readFileSync(join(lowly.data, 'keys', 'node.key'))))
+      member = deriveNodeIdentity(createPrivateKey(readFileSync(join(lowly.data, 'keys', 'node.key'))))
       lowly.remove()
       community = String(cli(home, 'mesh', 'members')['community'])
       const { mesh: state } = (await victim.say({ do: 'stats' })) as { mesh?: { port: number } }
@@ -280,8 +280,8 @@ export function meshAttacks(
         identity,
       )
       const { text } = await wire.post(toEnvelopeFields(envelope), proof, body)
-      const { data } = JSON.parse(text) as { readonly data: Parameters<typeof completeProposedSession>[1] }
-      const taken = completeProposedSession(offer, data, { self: identity.id, peer: victim.nodeId, nowMs: 0 })
+      const { data } = JSON.parse(text) as { readonly data: Parameters<typeof completeSessionFromAnswer>[1] }
+      const taken = completeSessionFromAnswer(offer, data, { self: identity.id, peer: victim.nodeId, nowMs: 0 })
       if (taken === undefined) throw new Error(text)
       return taken
     }

@@ -4,7 +4,7 @@
 import { createPrivateKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { createNodeIdentity } from '../src/mesh/identity/node-key.ts'
+import { deriveNodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { EphemeralKey } from '../src/mesh/identity/session-key.ts'
 
@@ -27,7 +27,7 @@ export const vectors = JSON.parse(readFileSync(new URL('./vectors/mesh.json', im
 }
 
 export function identityOf(seedByte: number): NodeIdentity {
-  return createNodeIdentity(privateKey('302e020100300506032b657004220420', seedByte))
+  return deriveNodeIdentity(privateKey('302e020100300506032b657004220420', seedByte))
 }
 
 export function ephemeralOf(byte: number): EphemeralKey {

@@ -6,8 +6,8 @@ import { expect, it } from 'vitest'
 import { newUlid } from '../src/core/ids.ts'
 import type { Json } from '../src/core/json.ts'
 import { verifyText } from '../src/mesh/identity/node-key.ts'
-import { encodeProvenPacketHeader, decodePacket, encodePacket } from '../src/mesh/packets/packet.ts'
-import { matchesExpectedPacketProof, createPacketProof } from '../src/mesh/packets/packet-proof.ts'
+import { formatPacketHeaderToSign, decodePacket, encodePacket } from '../src/mesh/packets/packet.ts'
+import { matchesExpectedPacketProof, computeSessionPacketProof } from '../src/mesh/packets/packet-proof.ts'
 import type { MeshSession } from '../src/mesh/sessions.ts'
 import { callerIn, ledgered } from './mesh-attack-wire.ts'
 import type { AttackWire } from './mesh-attack-wire.ts'
@@ -45,8 +45,12 @@ export async function attackByPacket(attacker: PacketAttacker, how: PacketAttack
   const call = [contract, 10_000, 0, traceId, '00000000000000ff', null, body]
   const payload = JSON.stringify([sentMs, how.actor === undefined ? call : [...call, how.actor]])
   const keyId = how.keyId ?? session.id
-  const covered = encodeProvenPacketHeader({ kind: 'call', keyId, first: how.number ?? ++last, count: 1 })
-  const packet = encodePacket(covered, how.proof ?? createPacketProof('call', covered, payload, session), payload)
+  const covered = formatPacketHeaderToSign({ kind: 'call', keyId, first: how.number ?? ++last, count: 1 })
+  const packet = encodePacket(
+    covered,
+    how.proof ?? computeSessionPacketProof('call', covered, payload, session),
+    payload,
+  )
   const answered = decodePacket(await wire.packet(how.meddle?.(packet) ?? packet))
   const text = answered?.payload ?? ''
   if (answered?.head.kind === 'refusal') {

@@ -26,7 +26,7 @@ import { createRandomDrawKey } from '../src/ledger/random-draw.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { createLogSigner } from '../src/ledger/note-key.ts'
-import { runtimeEntryCache } from '../src/runtime/runtime-cache-store.ts'
+import { runtimeEntryTables } from '../src/runtime/runtime-cache-store.ts'
 import { runtimeProjection } from '../src/runtime/runtime-state.ts'
 import { runtimeMigrations } from '../src/runtime/migrations.ts'
 import type { HealthReporter } from '../src/runtime/system/attention.ts'
@@ -90,7 +90,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     clock,
     origin: ORIGIN,
     lastSignedPath: join(folder, 'signed'),
-    caches: [runtimeEntryCache],
+    caches: [runtimeEntryTables],
     projections: [guardProjection, runtimeProjection],
   })
   const { bus, guard } = await openGuardedBus({

@@ -10,7 +10,7 @@ import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import type { CapabilityBus } from '../src/bus/bus.ts'
 import type { Call } from '../src/bus/call.ts'
 import { formatCapabilityVersion } from '../src/bus/capability.ts'
-import { toErrorCode, isErrorCode, HTTP_STATUS_BY_ERROR_CODE } from '../src/bus/error-code.ts'
+import { mapFaultToErrorCode, isErrorCode, HTTP_STATUS_BY_ERROR_CODE } from '../src/bus/error-code.ts'
 import type { CapabilityEntry } from '../src/bus/capability-entry.ts'
 import { computeSchemaHash, encodeSchemaHashInput } from '../src/bus/schema-hash.ts'
 import { validateRequest, checkFrameSchema, checkReplySchema } from '../src/bus/schema.ts'
@@ -251,7 +251,7 @@ const FACADE: Readonly<Record<string, Row>> = {
   community_manifest_provider: row('Caller.level, from the transport that verified the peer', async () => {
     const caller = { kind: 'peer', id: 'stranger', level: 'unknown' } as const
     const outcome = await bus.handleCall({ ...callOf('x.add'), caller, deadlineMs: Infinity })
-    return !outcome.ok && toErrorCode(outcome.fault) === 'unauthorized'
+    return !outcome.ok && mapFaultToErrorCode(outcome.fault) === 'unauthorized'
   }),
   register_service: row('CapabilityBus.registerService', () => {
     const capability = answering({ name: 'y.a' }, () => Promise.resolve(reply(0)))

@@ -3,7 +3,7 @@
  * by somebody hostile. For what a browser must do with it, and for houses larger than a simulator wants to be.
  */
 import { z } from 'zod'
-import type { Capability, Family, Service } from '../src/bus/capability.ts'
+import type { Capability, FamilyEnvelope, Service } from '../src/bus/capability.ts'
 import { defineChange, defineTool } from '../src/bus/capability-definition.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
@@ -14,7 +14,7 @@ export const HOSTILE =
   '\u202Egnp.exe\u202C\u200B\u001B[31m' +
   `Z${'\u0301'.repeat(40)}`
 
-const family = (name: string, success: Family['success']): Family => ({
+const family = (name: string, success: FamilyEnvelope['success']): FamilyEnvelope => ({
   name,
   success,
   failure: ({ message }) => ({ structured: { error: { message } }, isError: true }),
@@ -26,7 +26,7 @@ const heatingFamily = family('ebus', (data) => ({
   data,
   error: null,
 }))
-const homeseerFamily = family('homeseer', (data) => ({ result: data }))
+const homeseerEnvelope = family('homeseer', (data) => ({ result: data }))
 const deviceFamily = family('devices', (data) => data)
 
 export function service(name: string, prefixes: readonly string[], capabilities: readonly Capability[]): Service {
@@ -40,7 +40,7 @@ export function service(name: string, prefixes: readonly string[], capabilities:
   }
 }
 
-function reading(name: string, of: Family, answer: (body: JsonObject) => Json): Capability {
+function reading(name: string, of: FamilyEnvelope, answer: (body: JsonObject) => Json): Capability {
   return defineTool({
     name,
     title: HOSTILE,
@@ -237,17 +237,17 @@ export function lamps(count: number, name: (index: number) => string): Service {
     'lamps',
     ['hs4'],
     [
-      reading('hs4.devices.list', homeseerFamily, ({ limit, cursor }) => {
+      reading('hs4.devices.list', homeseerEnvelope, ({ limit, cursor }) => {
         const from = typeof cursor === 'string' ? Number(cursor) : 0
         const to = from + (typeof limit === 'number' ? limit : 100)
         return { total: count, items: items.slice(from, to), nextCursor: to < count ? String(to) : null }
       }),
-      reading('hs4.classes.list', homeseerFamily, () => ({
+      reading('hs4.classes.list', homeseerEnvelope, () => ({
         kinds: ['lock', HOSTILE],
         devices: [{ ref: 1, name: name(0), kind: 'lock', asks: true, because: [HOSTILE], corrected: true }],
       })),
-      reading('hs4.events.list', homeseerFamily, () => ({ items: [{ id: 1, group: name(0), name: name(0) }] })),
-      reading('hs4.cameras.list', homeseerFamily, () => ({ cameras: [{ camId: 1, name: name(0) }] })),
+      reading('hs4.events.list', homeseerEnvelope, () => ({ items: [{ id: 1, group: name(0), name: name(0) }] })),
+      reading('hs4.cameras.list', homeseerEnvelope, () => ({ cameras: [{ camId: 1, name: name(0) }] })),
     ],
   )
 }

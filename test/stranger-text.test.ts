@@ -4,14 +4,14 @@
  */
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import type { Family, Offer } from '../src/bus/capability.ts'
+import type { FamilyEnvelope, Offer } from '../src/bus/capability.ts'
 import { formatTerminalSafeJson, sanitizeForTerminal } from '../src/cli/command-output.ts'
 import { toUtf8 } from '../src/core/bytes.ts'
 import { isPrintableText, sanitizeJson } from '../src/core/untrusted-text.ts'
 import { DeviceEventLog } from '../src/devices/tools/event-log.ts'
 import { ebusFamily } from '../src/ebus/tools/ebus-envelope.ts'
 import { homeFamily } from '../src/home/home-envelope.ts'
-import { homeseerFamily } from '../src/homeseer/tools/homeseer-envelope.ts'
+import { homeseerEnvelope } from '../src/homeseer/tools/homeseer-envelope.ts'
 import { decodeHomeseerReply } from '../src/homeseer/wire/http-exchange.ts'
 import { decodeFault } from '../src/mesh/mesh-answer.ts'
 import { createSimulatedHomeseerDevice } from '../src/sim/homeseer/simulated-homeseer-device.ts'
@@ -23,8 +23,8 @@ import { findLooseMarks } from './planted-text.ts'
 const PLANTED = 'Lamp\u202Egnp.\u202C\u200Bon\u{E0041}\u{E0042}\u0007\u3164'
 const SHOWN = 'Lampgnp.on'
 
-describe.each<[string, Family]>([
-  ['homeseer', homeseerFamily],
+describe.each<[string, FamilyEnvelope]>([
+  ['homeseer', homeseerEnvelope],
   ['ebus', ebusFamily],
 ])('a misleading device name in an answer of %s', (_, family) => {
   const offer = { name: 'x' } as Offer

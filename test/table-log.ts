@@ -5,7 +5,7 @@
 import type { Clock } from '../src/core/clock.ts'
 import type { Database } from '../src/core/database-store.ts'
 import type { Json } from '../src/core/json.ts'
-import { toLedgerEntry } from '../src/ledger/entry.ts'
+import { createLedgerEntry } from '../src/ledger/entry.ts'
 import type { LedgerEntry, LedgerEvent } from '../src/ledger/entry.ts'
 import { ProjectionSet } from '../src/ledger/projection.ts'
 import type { ProjectionLogWriter } from '../src/ledger/projection-log.ts'
@@ -31,7 +31,7 @@ export function tableLog(
   const bodyOf = database.sql.prepare('SELECT body FROM test_event WHERE seq = ?')
   const append = (event: LedgerEvent, body: Json | undefined, seq: number): void => {
     const at = new Date(clock.now()).toISOString()
-    const entry = toLedgerEntry(event, { seq, at, bodyHash: body === undefined ? undefined : 'committed' })
+    const entry = createLedgerEntry(event, { seq, at, bodyHash: body === undefined ? undefined : 'committed' })
     if (projections.handles(entry.kind)) projections.append(entry)
     insert.run(seq, at, JSON.stringify(event), body === undefined ? null : JSON.stringify(body))
   }
@@ -60,7 +60,7 @@ function storedEntries(database: Database): readonly LedgerEntry[] {
     .prepare('SELECT * FROM test_event ORDER BY seq')
     .all()
     .map((row) =>
-      toLedgerEntry(JSON.parse(String(row['event'])) as LedgerEvent, {
+      createLedgerEntry(JSON.parse(String(row['event'])) as LedgerEvent, {
         seq: Number(row['seq']),
         at: String(row['at']),
         bodyHash: row['body'] === null ? undefined : 'committed',

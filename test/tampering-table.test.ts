@@ -29,7 +29,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadAllMigrations, readVerifierKey } from '../src/cli/offline-ledger-store.ts'
-import { resolveDataDirectory } from '../src/config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../src/config/data-directory.ts'
 import { configSchema } from '../src/config/schema.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
@@ -114,7 +114,7 @@ async function offline(
   more: { readonly segmentEntries?: number },
   act: (ledger: Ledger, database: Database) => Promise<unknown>,
 ): Promise<void> {
-  const data = resolveDataDirectory(base)
+  const data = buildDataDirectoryPaths(base)
   const key = await loadExistingNodeKey(data.nodeKey)
   if (!key.ok) throw new Error(key.fault.kind)
   const database = new Database({ path: data.database, migrations: await loadAllMigrations() })

@@ -44,7 +44,7 @@ export function compileBoundedPattern(source: string, flags: string, budget = ST
 }
 
 /** A sentence about what is wrong with a pattern, or `undefined`. */
-export function explainInvalidPattern(source: string): string | undefined {
+export function explainInvalidRegExp(source: string): string | undefined {
   try {
     RegExp(source, 'u')
     return undefined

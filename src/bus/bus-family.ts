@@ -3,10 +3,10 @@
  *
  *   { ok: true, data }   or   { ok: false, error: { error, message, retry_after_ms?, … } }   (CONTRACT § 5.4)
  */
-import type { Family, JsonSchema, Offer } from './capability.ts'
+import type { FamilyEnvelope, JsonSchema, Offer } from './capability.ts'
 import { encodeErrorBody } from './error-code.ts'
 
-export const busFamily: Family = {
+export const busFamily: FamilyEnvelope = {
   name: 'bus',
   success: (data) => ({ ok: true, data }),
   failure: (fault) => ({ structured: { ok: false, error: encodeErrorBody(fault) }, isError: true }),

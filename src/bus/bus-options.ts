@@ -2,7 +2,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { CallPipeline } from './call-pipeline.ts'
 import type { BusConfig } from './bus-config.ts'
-import type { Family } from './capability.ts'
+import type { FamilyEnvelope } from './capability.ts'
 import type { RemoteProviderClient } from './peer.ts'
 import type { BusLogger } from './provider-attempt-start.ts'
 
@@ -17,7 +17,7 @@ export interface BusOptions {
   readonly admit: CallPipeline
   readonly remote?: RemoteProviderClient
   /** Envelopes that peers' capabilities may ask for by name. */
-  readonly families?: readonly Family[]
+  readonly families?: readonly FamilyEnvelope[]
   readonly random?: () => number
   readonly log?: BusLogger
 }

@@ -40,7 +40,7 @@ import type { StreamFrameEmitter, PeerRecord } from './peer.ts'
 import { createInternalFault } from './provider-attempt-start.ts'
 import type { BusLogger } from './provider-attempt-start.ts'
 import { CapabilityRegistry } from './registry.ts'
-import { RunningCallTicket, TraceIdSource, addNodeToReply, requireCallTicket } from './call-ticket.ts'
+import { RunningCallTicket, TraceIdSource, setReplyOrigin, requireCallTicket } from './call-ticket.ts'
 import type { RegistryDiff } from './registry.ts'
 import type { RegistryEvent } from './registry-events.ts'
 import { CapabilityRouter } from './router.ts'
@@ -395,7 +395,7 @@ export class CapabilityBus {
     if (entry === undefined) return outcome
     const tokens = outcome.value.usage?.tokensOut
     if (tokens !== undefined) this.tally.countTokens(entry.offer.params, tokens)
-    return entry.isLocal ? outcome : ok(addNodeToReply(outcome.value, entry.nodeId))
+    return entry.isLocal ? outcome : ok(setReplyOrigin(outcome.value, entry.nodeId))
   }
 
   #fromElsewhere(fault: Fault, id: string): Fault {

@@ -12,16 +12,16 @@
 import { computeBackoffMs } from '../core/backoff.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
-import { takeProviderSlot, releaseProviderSlot, MAX_QUEUE_WAIT_MS, QueuedCall } from './provider-queue.ts'
+import { occupyProviderSlot, releaseProviderSlot, MAX_QUEUE_WAIT_MS, QueuedCall } from './provider-queue.ts'
 import { TriedProviders } from './tried-providers.ts'
-import { CallInAttempts, ProviderAttempt, createNotBegunFault, recordAttemptOutcome } from './provider-attempt.ts'
+import { AttemptedCall, ProviderAttempt, createNotBegunFault, recordAttemptOutcome } from './provider-attempt.ts'
 import type { ProviderOutcomeHandler, OutcomeRecordingDependencies } from './provider-attempt.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call, Outcome } from './call.ts'
 import { toAccountKey } from './caller.ts'
 import { CapabilityEntry } from './capability-entry.ts'
 import { isRefusedBeforeStart } from './health.ts'
-import { runHedgedCall, shouldHedge } from './hedge.ts'
+import { runHedgedCall, mayHedge } from './hedge.ts'
 import type { HedgedCallDependencies } from './hedge.ts'
 import { pauseBeforeRetry } from './retry-pause.ts'
 import type { StreamFrameEmitter } from './peer.ts'
@@ -69,27 +69,27 @@ export class CallDispatcher {
     const { contract } = ticket
     if (contract === undefined) return Promise.resolve(fail(router.explain(call, nowMs)))
     this.#budget.deposit()
-    const round = new CallInAttempts(call, contract, emit)
+    const round = new AttemptedCall(call, contract, emit)
     const entry = router.route(call, nowMs)
     if (entry === undefined) return this.#dispatchQueued(round, nowMs)
-    takeProviderSlot(entry)
+    occupyProviderSlot(entry)
     return this.#attempt(round, entry, nowMs)
   }
 
-  async #dispatchQueued(round: CallInAttempts, sinceMs: number): Promise<Outcome> {
+  async #dispatchQueued(round: AttemptedCall, sinceMs: number): Promise<Outcome> {
     const queued = await this.#waitForSlot(round, sinceMs)
     if (!(queued instanceof CapabilityEntry)) return fail(queued)
     return this.#attempt(round, queued, this.#options.timer.nowMs())
   }
 
   /** The caller has already taken the slot at `entry`. */
-  #attempt(round: CallInAttempts, entry: CapabilityEntry, nowMs: number): Promise<Outcome> {
-    if (this.#options.config.hedge === true && shouldHedge(round, entry)) return this.#hedge(round, entry)
+  #attempt(round: AttemptedCall, entry: CapabilityEntry, nowMs: number): Promise<Outcome> {
+    if (this.#options.config.hedge === true && mayHedge(round, entry)) return this.#hedge(round, entry)
     return this.#start(round, entry, { startedMs: nowMs, onAnswer: this.#recordFirst }).answered
   }
 
   /** Every provider is at its limit or has asked to be left alone: the call waits, for a bounded time. */
-  async #waitForSlot(round: CallInAttempts, sinceMs: number): Promise<CapabilityEntry | Fault> {
+  async #waitForSlot(round: AttemptedCall, sinceMs: number): Promise<CapabilityEntry | Fault> {
     const { router, timer } = this.#options
     const { call, ticket } = round
     const untilMs = sinceMs + MAX_QUEUE_WAIT_MS
@@ -97,7 +97,7 @@ export class CallDispatcher {
       if (ticket.isOver(nowMs)) return createNotBegunFault(call, ticket.cause ?? 'deadline')
       const free = nowMs === sinceMs ? undefined : router.route(call, nowMs)
       if (free !== undefined) {
-        takeProviderSlot(free)
+        occupyProviderSlot(free)
         return free
       }
       const full = router.queueFor(call, nowMs)
@@ -108,7 +108,7 @@ export class CallDispatcher {
     }
   }
 
-  #unserved({ call, ticket }: CallInAttempts): Fault {
+  #unserved({ call, ticket }: AttemptedCall): Fault {
     const nowMs = this.#options.timer.nowMs()
     return ticket.isOver(nowMs)
       ? createNotBegunFault(call, ticket.cause ?? 'deadline')
@@ -116,7 +116,7 @@ export class CallDispatcher {
   }
 
   /** Resolves with whether the call got the slot. */
-  async #queue({ call, ticket, contract }: CallInAttempts, entry: CapabilityEntry, untilMs: number): Promise<boolean> {
+  async #queue({ call, ticket, contract }: AttemptedCall, entry: CapabilityEntry, untilMs: number): Promise<boolean> {
     const { timer, router } = this.#options
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const waiter = new QueuedCall(entry, toAccountKey(call.caller), resolve)
@@ -135,7 +135,7 @@ export class CallDispatcher {
 
   /** The caller has already taken the slot at `entry`. */
   #start(
-    round: CallInAttempts,
+    round: AttemptedCall,
     entry: CapabilityEntry,
     how: { readonly startedMs: number; readonly onAnswer: ProviderOutcomeHandler },
   ): ProviderAttempt {
@@ -147,7 +147,7 @@ export class CallDispatcher {
     return attempt
   }
 
-  async #retry(round: CallInAttempts, { entry: first, outcome, asked }: Failed): Promise<Outcome> {
+  async #retry(round: AttemptedCall, { entry: first, outcome, asked }: Failed): Promise<Outcome> {
     const { config, timer, tally } = this.#options
     let [entry, last] = [first, outcome]
     let [again, refusals] = [0, 0]
@@ -160,7 +160,7 @@ export class CallDispatcher {
       if (next === undefined || (!isRefused && !this.#budget.withdraw(timer.nowMs()))) return last
       if (!isRefused) again++
       tally.retries++
-      takeProviderSlot(next)
+      occupyProviderSlot(next)
       asked.add(next)
       entry = next
       last = await this.#start(round, next, { startedMs: timer.nowMs(), onAnswer: this.#record }).answered
@@ -172,10 +172,7 @@ export class CallDispatcher {
    * Chooses another provider at once; the same one only if no other is left and it has not begun, and then after a
    * pause.
    */
-  async #nextProvider(
-    { call, ticket, contract }: CallInAttempts,
-    search: Search,
-  ): Promise<CapabilityEntry | undefined> {
+  async #nextProvider({ call, ticket, contract }: AttemptedCall, search: Search): Promise<CapabilityEntry | undefined> {
     const { router, timer, random } = this.#options
     const { entry, fault, asked, again } = search
     if (ticket.isOver(timer.nowMs())) return undefined
@@ -190,7 +187,7 @@ export class CallDispatcher {
     return ticket.isOver(timer.nowMs()) ? undefined : router.route(call, timer.nowMs())
   }
 
-  async #hedge(round: CallInAttempts, first: CapabilityEntry): Promise<Outcome> {
+  async #hedge(round: AttemptedCall, first: CapabilityEntry): Promise<Outcome> {
     const asked = new TriedProviders(first)
     const outcome = await runHedgedCall(round, first, this.#race(round, asked))
     // The ticket names the provider whose answer was taken.
@@ -198,7 +195,7 @@ export class CallDispatcher {
     return outcome.ok ? outcome : this.#retry(round, { entry, outcome, asked })
   }
 
-  #race({ call, ticket }: CallInAttempts, asked: TriedProviders): HedgedCallDependencies {
+  #race({ call, ticket }: AttemptedCall, asked: TriedProviders): HedgedCallDependencies {
     const { router, timer, tally } = this.#options
     return {
       start: (round, entry) => this.#start(round, entry, { startedMs: timer.nowMs(), onAnswer: this.#record }),
@@ -208,7 +205,7 @@ export class CallDispatcher {
         const other = router.route({ ...call, sessionId: undefined }, timer.nowMs(), (entry) => entry === than)
         if (other === undefined || !this.#budget.withdraw(timer.nowMs())) return undefined
         tally.hedges++
-        takeProviderSlot(other)
+        occupyProviderSlot(other)
         asked.add(other)
         return other
       },
@@ -216,7 +213,7 @@ export class CallDispatcher {
   }
 }
 
-function mayRetry({ ticket, contract }: CallInAttempts, fault: Fault): boolean {
+function mayRetry({ ticket, contract }: AttemptedCall, fault: Fault): boolean {
   // Once a frame was delivered, another provider would deliver it a second time.
   return ticket.cause === undefined && ticket.frames === 0 && isSafeToRetry(fault, contract.offer)
 }

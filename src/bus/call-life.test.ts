@@ -4,7 +4,7 @@ import { answering, echo, ME, node, offered, settled } from '../../test/bus-vill
 import { manualClock } from '../../test/manual-clock.ts'
 import type { ContentBlock } from './call.ts'
 import { openCallTicket } from './call-options.ts'
-import { encodeCallRecordReference } from './call-ticket.ts'
+import { toCallRecordReferenceJson } from './call-ticket.ts'
 import type { RunningCallTicket } from './call-ticket.ts'
 import { CapabilityEntry } from './capability-entry.ts'
 import { ProviderHealth } from './health.ts'
@@ -127,9 +127,9 @@ describe('reference to the ledger record of a call', () => {
   it('contains only the approval or the grant that the call depended on', () => {
     const record = { traceId: 't', logIndex: 1, endLogIndex: 2 }
     const encoded = { trace_id: 't', log_index: 1, end_log_index: 2 }
-    expect(encodeCallRecordReference(record)).toEqual(encoded)
-    expect(encodeCallRecordReference({ ...record, approval: 'p' })).toEqual({ ...encoded, approval: 'p' })
-    expect(encodeCallRecordReference({ ...record, grant: 'g' })).toEqual({ ...encoded, grant: 'g' })
+    expect(toCallRecordReferenceJson(record)).toEqual(encoded)
+    expect(toCallRecordReferenceJson({ ...record, approval: 'p' })).toEqual({ ...encoded, approval: 'p' })
+    expect(toCallRecordReferenceJson({ ...record, grant: 'g' })).toEqual({ ...encoded, grant: 'g' })
   })
 })
 

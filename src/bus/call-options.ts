@@ -17,7 +17,7 @@ import type {
   Outcome,
 } from './call.ts'
 import type { CapabilityName, CapabilityVersion } from './capability.ts'
-import type { CapabilityContract } from './contract.ts'
+import type { ContractWithProviders } from './contract.ts'
 import type { RouteRequest } from './provider-eligibility.ts'
 import { RunningCallTicket } from './call-ticket.ts'
 import type { TraceIdSource } from './call-ticket.ts'
@@ -53,7 +53,7 @@ const LEAST_TIME_MS = 1
 
 /** The deadline is the caller's or the contract's, whichever comes first. */
 export function openCallTicket(
-  contract: CapabilityContract | undefined,
+  contract: ContractWithProviders | undefined,
   startedMs: number,
   wantedMs = Infinity,
 ): RunningCallTicket {

@@ -11,10 +11,10 @@ import { readLastUlidPrefix, readLastUlidSuffix, newUlid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Call, CallTraceRecorder, Reply, ReplyOrigin } from './call.ts'
 import { TimerWheelEntry } from './timer-wheel.ts'
-import type { CapabilityContract } from './contract.ts'
+import type { ContractWithProviders } from './contract.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 
-export type CallEndCause = 'deadline' | 'cancelled'
+export type EarlyCallEndCause = 'deadline' | 'cancelled'
 
 /** Something that works on the call, or waits for it, and must be told when the call is over. */
 export interface CallEndListener {
@@ -29,7 +29,7 @@ export class RunningCallTicket extends TimerWheelEntry implements CallTraceRecor
    * failure.
    */
   readonly isHurried: boolean
-  cause: CallEndCause | undefined
+  cause: EarlyCallEndCause | undefined
   stages: Record<string, number> | undefined
   receivedBytes = 0
   sentBytes = 0
@@ -44,7 +44,7 @@ export class RunningCallTicket extends TimerWheelEntry implements CallTraceRecor
   /** The provider that worked on the call last. */
   entry: CapabilityEntry | undefined
   /** The contract that the call was resolved to, before its arguments were validated. */
-  readonly contract: CapabilityContract | undefined
+  readonly contract: ContractWithProviders | undefined
   /** The call as it was received. */
   call: Call | undefined
   /** True once a handler was, or may have been, entered for the call, here or on another node. */
@@ -133,7 +133,7 @@ export class RunningCallTicket extends TimerWheelEntry implements CallTraceRecor
     if (this.stillWorking === working) this.stillWorking = undefined
   }
 
-  end(cause: CallEndCause, reason?: unknown): void {
+  end(cause: EarlyCallEndCause, reason?: unknown): void {
     if (this.cause !== undefined) return
     this.cause = cause
     this.#controller.abort(
@@ -174,7 +174,7 @@ export class TraceIdSource {
   }
 }
 
-const REASONS: Readonly<Record<CallEndCause, string>> = {
+const REASONS: Readonly<Record<EarlyCallEndCause, string>> = {
   deadline: 'the deadline of this call has passed',
   cancelled: 'the caller withdrew',
 }
@@ -189,7 +189,7 @@ export function requireCallTicket(call: Call): RunningCallTicket {
  * Every answer names the node that it came from, so that nobody takes another house's temperature for their own. The
  * node is the one whose key authenticated the answer; what that node says of its devices is not verified.
  */
-export function addNodeToReply(reply: Reply, nodeId: string): Reply {
+export function setReplyOrigin(reply: Reply, nodeId: string): Reply {
   return { ...reply, from: resolveReplyOrigin(reply, nodeId) }
 }
 
@@ -199,7 +199,7 @@ export function resolveReplyOrigin({ from }: Reply, nodeId: string): ReplyOrigin
 }
 
 /** The reference to a call's record in the ledger, as the answers of every face have it. */
-export function encodeCallRecordReference({
+export function toCallRecordReferenceJson({
   traceId,
   logIndex,
   endLogIndex,

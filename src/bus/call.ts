@@ -88,7 +88,7 @@ export interface Call {
 }
 
 /** What became known about a call after it was answered: by a push, a later read, or because nothing came in time. */
-export interface LateOutcome {
+export interface LateChangeOutcome {
   readonly outcome: 'reached' | 'not-reached'
   readonly source: 'push' | 'read' | 'timeout'
   /** What was seen, as the family spells it. */
@@ -100,7 +100,7 @@ export interface LateOutcome {
  * Appends an entry to the ledger that points to the call, once the call itself is on record as ended. Never rejects;
  * `false` when it could not be recorded.
  */
-export type LateOutcomeRecorder = (late: LateOutcome) => Promise<boolean>
+export type LateOutcomeRecorder = (late: LateChangeOutcome) => Promise<boolean>
 
 /** What a handler may say about a call that it makes while it works on another. */
 export interface NestedCallOptions {

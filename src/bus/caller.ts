@@ -52,7 +52,7 @@ export function parsePeerCallerKey(
 
 const RANK: Readonly<Record<TrustLevel, number>> = { unknown: 0, member: 1, trusted: 2, anchor: 3 }
 
-export function isTrusted(caller: Caller, required: CapabilityDescriptor['trustRequired']): boolean {
+export function hasRequiredTrust(caller: Caller, required: CapabilityDescriptor['trustRequired']): boolean {
   if (caller.kind !== 'peer') return true
   return required !== 'self' && RANK[caller.level] >= RANK[required]
 }

@@ -19,14 +19,14 @@ import type {
   CallAssessment,
   Capability,
   CapabilityDescriptor,
-  GuardArgumentCompleter,
+  ConfirmationArgumentCompleter,
   Effect,
   McpExposure,
-  Family,
+  FamilyEnvelope,
   ArgumentIssue,
   JsonSchema,
   Offer,
-  ParamsMatcher,
+  ParamsMatchRules,
   ParamsMatcherFunction,
   Stability,
   PlannedCall,
@@ -36,7 +36,7 @@ import { createHandlerContext } from './call-options.ts'
 import type { HandlerContext } from './call-options.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Result } from '../core/result.ts'
-import { computeParamsInstanceId, computeSchemaHash } from './schema-hash.ts'
+import { computeCapabilityInstanceId, computeSchemaHash } from './schema-hash.ts'
 
 /** What every capability of our own says about itself, whether it reads or changes. */
 export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknown>> {
@@ -49,7 +49,7 @@ export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknow
   /** The frames of a streamed answer, each as `{ event, data }`. */
   readonly frames?: z.ZodType
   /** Whose envelope it answers in; absent: the bus's own, `{ ok, data }` or `{ ok, error }`. */
-  readonly family?: Family
+  readonly family?: FamilyEnvelope
   readonly face?: McpExposure
   readonly lock?: string | ((body: JsonObject) => string | undefined)
   readonly version?: readonly [number, number]
@@ -60,13 +60,13 @@ export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknow
   readonly idempotent?: boolean
   readonly trustRequired?: CapabilityDescriptor['trustRequired']
   readonly params?: JsonObject
-  readonly matches?: ParamsMatcher | ParamsMatcherFunction
+  readonly matches?: ParamsMatchRules | ParamsMatcherFunction
   /** See `Offer.anywhere`. */
   readonly anywhere?: boolean
   /** See `Offer.composes`. */
   readonly composes?: boolean
   readonly secrets?: readonly string[]
-  readonly completeClaims?: GuardArgumentCompleter
+  readonly completeClaims?: ConfirmationArgumentCompleter
   /** See `Offer.forApprovers`. */
   readonly forApprovers?: boolean
 }
@@ -80,7 +80,7 @@ export interface ToolDefinition<Input extends z.ZodType<JsonObject, unknown>> ex
   readonly assess?: (input: z.output<Input>, context: HandlerContext) => CallAssessment
 }
 
-export interface ToolBuilder<Input extends z.ZodType<JsonObject, unknown>> {
+export interface ToolHandlerBinding<Input extends z.ZodType<JsonObject, unknown>> {
   readonly offer: Offer
   readonly handledBy: (handler: (input: z.output<Input>, context: HandlerContext) => Promise<Outcome>) => Capability
   readonly streamedBy: (
@@ -93,7 +93,7 @@ const DEFAULT_MAX_CONCURRENT = 64
 
 export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
   definition: ToolDefinition<Input>,
-): ToolBuilder<Input> {
+): ToolHandlerBinding<Input> {
   const { assess, effect } = definition
   const offer: Offer = defineOffer(definition, {
     effect,
@@ -323,7 +323,7 @@ function isSameContract(left: Offer, right: Offer): boolean {
   if (left === right) return true
   return (
     left.effect === right.effect &&
-    computeParamsInstanceId(left.params) === computeParamsInstanceId(right.params) &&
+    computeCapabilityInstanceId(left.params) === computeCapabilityInstanceId(right.params) &&
     computeSchemaHash(left) === computeSchemaHash(right)
   )
 }

@@ -9,7 +9,7 @@ import { createProviderQueue } from './provider-queue.ts'
 import type { ProviderQueue } from './provider-queue.ts'
 import { formatCapabilityVersion } from './capability.ts'
 import type { Capability, CapabilityName, Offer, CapabilityVersion } from './capability.ts'
-import type { CapabilityContract } from './contract.ts'
+import type { ContractWithProviders } from './contract.ts'
 import { ProviderHealth, createLatencyEstimate } from './health.ts'
 import type { PeakEwma } from './health.ts'
 import type { PeerCapability } from './peer.ts'
@@ -40,7 +40,7 @@ export class CapabilityEntry {
   /** The capability as the peer announced it; remote entries only. */
   announced: PeerCapability | undefined
   /** The contract of this name that it serves; set by the registry. */
-  contract: CapabilityContract | undefined
+  contract: ContractWithProviders | undefined
   removed = false
   inFlight = 0
   readonly waiting: ProviderQueue = createProviderQueue()

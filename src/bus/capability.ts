@@ -42,12 +42,12 @@ export interface Offer extends CapabilityDescriptor {
   readonly effect: Effect
   /** What its handler must not overlap with. A function sees the body before validation and trusts nothing in it. */
   readonly lock: string | ((body: JsonObject) => string | undefined) | undefined
-  readonly family: Family
+  readonly family: FamilyEnvelope
   readonly face: McpExposure
   /** Checks and completes the body (defaults filled in). Absent: the request schema decides. */
   readonly accept?: (body: JsonObject) => Result<JsonObject, readonly ArgumentIssue[]>
   /** Which of a caller's `params` this instance can serve. As data it travels to peers; as a function it stays here. */
-  readonly matches?: ParamsMatcher | ParamsMatcherFunction
+  readonly matches?: ParamsMatchRules | ParamsMatcherFunction
   /** True for a decision about other callers' calls: approvers may make it as well. */
   readonly forApprovers?: boolean
   /**
@@ -73,7 +73,7 @@ export interface Offer extends CapabilityDescriptor {
   readonly plan?: (call: Call) => PlannedCall | Promise<PlannedCall>
   /** Names of arguments that must never be stored, beside those that are recognised by their names. */
   readonly secrets?: readonly string[]
-  readonly completeClaims?: GuardArgumentCompleter
+  readonly completeClaims?: ConfirmationArgumentCompleter
 }
 
 /**
@@ -81,7 +81,7 @@ export interface Offer extends CapabilityDescriptor {
  * the body of a call, the function returns the missing claims, each with a true value that the caller can send
  * unchanged.
  */
-export type GuardArgumentCompleter = (body: JsonObject, call: { readonly traceId: string }) => JsonObject
+export type ConfirmationArgumentCompleter = (body: JsonObject, call: { readonly traceId: string }) => JsonObject
 
 /** How MCP clients see it. Every kind is the same capability behind the same five stages. */
 export type McpExposure =
@@ -112,7 +112,7 @@ export interface ArgumentIssue {
 }
 
 /** The envelope that an offer's answers are written in. A family only formats; it decides nothing. */
-export interface Family {
+export interface FamilyEnvelope {
   readonly name: string
   /** The list of everything shows its tools in short; they are complete at `/mcp/<name>` and in docs/contract.md. */
   readonly isListedInShort?: boolean
@@ -173,7 +173,7 @@ export interface CallAssessment {
 }
 
 /** Spec 2 § 5.5 as data: every key that the caller asks for must pass its test against the offered value. */
-export type ParamsMatcher = { readonly [param: string]: 'equals' | 'one-of' | 'minimum' | 'subset' }
+export type ParamsMatchRules = { readonly [param: string]: 'equals' | 'one-of' | 'minimum' | 'subset' }
 export type ParamsMatcherFunction = (offered: JsonObject, requested: JsonObject) => boolean
 
 export type UnaryHandler = (call: Call) => Promise<Outcome>

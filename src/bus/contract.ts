@@ -15,7 +15,7 @@ import { setAnnouncedSchemaHash, computeSchemaHash } from './schema-hash.ts'
 
 const NO_ENTRIES: readonly CapabilityEntry[] = []
 
-export class CapabilityContract {
+export class ContractWithProviders {
   /** The offer whose schemas, effect, lock and secrets apply to the call. */
   offer: Offer
   /** Providers of this contract, this node's own first. */
@@ -61,7 +61,7 @@ export class CapabilityContract {
 
 /** The contracts of one name, the one that faces show first, and what its providers do not agree on. */
 export interface SameNameContracts {
-  readonly contracts: readonly CapabilityContract[]
+  readonly contracts: readonly ContractWithProviders[]
   readonly hasBound: boolean
   readonly disagreement: ContractDisagreement | undefined
 }
@@ -82,7 +82,7 @@ export const EMPTY_SAME_NAME_CONTRACTS: SameNameContracts = { contracts: [], has
  */
 export function groupProvidersByContract(
   entries: readonly CapabilityEntry[],
-  before: readonly CapabilityContract[],
+  before: readonly ContractWithProviders[],
 ): SameNameContracts {
   // A contract that has ended loses its providers, because running calls may still refer to it.
   for (const contract of before) contract.serveBy(NO_ENTRIES)
@@ -105,21 +105,21 @@ export function groupProvidersByContract(
  * With one entry the schemas need not be compared, so no hash is computed; ours are generated only when a hash is
  * needed.
  */
-function soleContract(entries: readonly CapabilityEntry[]): readonly CapabilityContract[] {
+function soleContract(entries: readonly CapabilityEntry[]): readonly ContractWithProviders[] {
   return entries.map((entry) => {
-    const contract = entry.contract ?? new CapabilityContract(entry.offer)
+    const contract = entry.contract ?? new ContractWithProviders(entry.offer)
     contract.serveBy(entries)
     return contract
   })
 }
 
-function gather(entries: readonly CapabilityEntry[]): readonly CapabilityContract[] {
+function gather(entries: readonly CapabilityEntry[]): readonly ContractWithProviders[] {
   const groups = Map.groupBy(entries, toContractKey)
-  const taken = new Set<CapabilityContract>()
+  const taken = new Set<ContractWithProviders>()
   return [...groups.values()].flatMap((group) =>
     splitByFunctions(group).map((members) => {
       const known = members.find(({ contract }) => contract !== undefined && !taken.has(contract))?.contract
-      const contract = known ?? new CapabilityContract(members[0]?.offer ?? unreachableGroup())
+      const contract = known ?? new ContractWithProviders(members[0]?.offer ?? unreachableGroup())
       taken.add(contract)
       contract.serveBy(members)
       return contract
@@ -169,7 +169,7 @@ interface Demand {
   readonly secrets: readonly string[]
 }
 
-function demandOf(contracts: readonly CapabilityContract[]): Demand {
+function demandOf(contracts: readonly ContractWithProviders[]): Demand {
   const offers = contracts.flatMap(({ entries }) => entries[0]?.offer ?? [])
   return {
     effect: offers.reduce<Effect>((strictest, { effect }) => stricter(strictest, effect), 'reads'),
@@ -182,19 +182,19 @@ function stricter(one: Effect, other: Effect): Effect {
 }
 
 /** The offer of the first provider whose schemas are known, with the demanded effect and secrets. */
-function asStrictAs(contract: CapabilityContract, { effect, secrets }: Demand): Offer {
+function asStrictAs(contract: ContractWithProviders, { effect, secrets }: Demand): Offer {
   const { entries, offer: before } = contract
   const first = entries.find(({ isLocal, announced }) => isLocal || announced?.schemas !== undefined) ?? entries[0]
   const offer = first?.offer ?? before
-  if (hasSameOfferRequirements(offer, { effect, secrets })) return offer
+  if (hasSameEffectAndSecrets(offer, { effect, secrets })) return offer
   // Made only once: validators are cached by offer.
-  if (contract.raisedFrom === offer && hasSameOfferRequirements(before, { effect, secrets })) return before
+  if (contract.raisedFrom === offer && hasSameEffectAndSecrets(before, { effect, secrets })) return before
   contract.raisedFrom = offer
   return raiseOfferRequirements(offer, { effect, secrets })
 }
 
 /** Compares names and not their number: a peer may list a secret twice, or another one than before. */
-export function hasSameOfferRequirements(
+export function hasSameEffectAndSecrets(
   offer: Offer,
   { effect, secrets = [] }: Pick<Offer, 'effect' | 'secrets'>,
 ): boolean {
@@ -210,7 +210,7 @@ export function raiseOfferRequirements(offer: Offer, demand: Partial<Demand>): O
 }
 
 /** As faces list them: this node's own, newer, offered by more nodes, stricter; then by name of the node. */
-function compareContracts(one: CapabilityContract, other: CapabilityContract): number {
+function compareContracts(one: ContractWithProviders, other: ContractWithProviders): number {
   if (one.isLocal !== other.isLocal) return one.isLocal ? -1 : 1
   const [oneMajor, oneMinor] = one.offer.version
   const [otherMajor, otherMinor] = other.offer.version

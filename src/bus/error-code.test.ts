@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultKind } from '../core/fault.ts'
-import { toErrorCode, encodeErrorBody, isErrorCode, toFaultKind, HTTP_STATUS_BY_ERROR_CODE } from './error-code.ts'
+import {
+  mapFaultToErrorCode,
+  encodeErrorBody,
+  isErrorCode,
+  toFaultKind,
+  HTTP_STATUS_BY_ERROR_CODE,
+} from './error-code.ts'
 import type { ErrorCode } from './error-code.ts'
 import { busFamily } from './bus-family.ts'
 import { offered } from '../../test/bus-village.ts'
@@ -26,20 +32,20 @@ describe('error codes between nodes', () => {
   })
 
   it('are partition for a quarantine and that of the fault kind for a family code', () => {
-    expect(toErrorCode({ kind: 'offline', code: 'quarantined', message: '' })).toBe('partition')
-    expect(toErrorCode({ kind: 'not-found', code: 'ERR_NO_SUCH_DEVICE', message: '' })).toBe('not_found')
-    expect(toErrorCode({ kind: 'busy', code: 'rate_limited', message: '' })).toBe('rate_limited')
+    expect(mapFaultToErrorCode({ kind: 'offline', code: 'quarantined', message: '' })).toBe('partition')
+    expect(mapFaultToErrorCode({ kind: 'not-found', code: 'ERR_NO_SUCH_DEVICE', message: '' })).toBe('not_found')
+    expect(mapFaultToErrorCode({ kind: 'busy', code: 'rate_limited', message: '' })).toBe('rate_limited')
   })
 
   it('map to a kind that maps back to the same code', () => {
-    for (const code of CODES) expect(toErrorCode({ kind: toFaultKind(code), code, message: '' })).toBe(code)
+    for (const code of CODES) expect(mapFaultToErrorCode({ kind: toFaultKind(code), code, message: '' })).toBe(code)
   })
 
   it('keep the information whether a retry is safe', () => {
     const safe: ReadonlySet<FaultKind> = new Set(['busy', 'offline'])
     const kinds: readonly FaultKind[] = ['busy', 'offline', 'timed-out', 'failed', 'internal', 'unknown-outcome']
     for (const kind of kinds) {
-      const back = toFaultKind(toErrorCode({ kind, message: '' }))
+      const back = toFaultKind(mapFaultToErrorCode({ kind, message: '' }))
       expect(safe.has(back)).toBe(safe.has(kind))
     }
   })

@@ -65,7 +65,7 @@ export function isErrorCode(code: string): code is ErrorCode {
 }
 
 /** A family's own code is not sent to other nodes; a code of this set is more exact than the kind and is kept. */
-export function toErrorCode(fault: Fault): ErrorCode {
+export function mapFaultToErrorCode(fault: Fault): ErrorCode {
   return fault.code !== undefined && isErrorCode(fault.code) ? fault.code : CODE_OF_KIND[fault.kind]
 }
 
@@ -76,7 +76,7 @@ export function toFaultKind(code: ErrorCode): FaultKind {
 /** CONTRACT § 5.4. Details that the contract names keep their place beside the message. */
 export function encodeErrorBody(fault: Fault): JsonObject {
   return {
-    error: toErrorCode(fault),
+    error: mapFaultToErrorCode(fault),
     message: fault.message,
     ...(fault.retryAfterMs === undefined ? {} : { retry_after_ms: fault.retryAfterMs }),
     ...fault.details,

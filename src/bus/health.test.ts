@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { isProviderFailure, ProviderHealth } from './health.ts'
-import type { HealthChange } from './health.ts'
+import type { QuarantineChange } from './health.ts'
 
 function play(
   health: ProviderHealth,
   outcomes: string,
   at: { nowMs: number; mayEject?: boolean } = { nowMs: 0 },
-): HealthChange {
-  let change: HealthChange
+): QuarantineChange {
+  let change: QuarantineChange
   for (const outcome of outcomes)
     change = health.record({
       success: outcome === '+',
@@ -19,7 +19,7 @@ function play(
   return change
 }
 
-function probe(health: ProviderHealth, success: boolean, nowMs: number): HealthChange {
+function probe(health: ProviderHealth, success: boolean, nowMs: number): QuarantineChange {
   health.startProbe()
   return health.record({ success, latencyMs: 20, nowMs, isProbe: true, mayEject: true })
 }

@@ -58,7 +58,7 @@ export function isRefusedBeforeStart({ kind, begun }: Fault): boolean {
   return begun === false && REFUSED.has(kind)
 }
 
-export type HealthChange = 'quarantined' | 'recovered' | undefined
+export type QuarantineChange = 'quarantined' | 'recovered' | undefined
 
 export interface HealthSample {
   readonly success: boolean
@@ -145,7 +145,7 @@ export class ProviderHealth {
     this.#probing = false
   }
 
-  record(sample: HealthSample): HealthChange {
+  record(sample: HealthSample): QuarantineChange {
     const { success, latencyMs, nowMs, isProbe, mayEject } = sample
     if (isProbe) this.#probing = false
     if (isProbe && success) {
@@ -228,14 +228,14 @@ export class HealthTracker {
     this.#registry = registry
   }
 
-  record(entry: CapabilityEntry, ending: EndedCallMeasurement): HealthChange {
+  record(entry: CapabilityEntry, ending: EndedCallMeasurement): QuarantineChange {
     const change = this.#record(entry, ending)
     if (change === 'quarantined') entry.contract?.ejected.add(entry)
     if (change === 'recovered') entry.contract?.ejected.delete(entry)
     return change
   }
 
-  #record(entry: CapabilityEntry, ending: EndedCallMeasurement): HealthChange {
+  #record(entry: CapabilityEntry, ending: EndedCallMeasurement): QuarantineChange {
     const { outcome, latencyMs, nowMs, isProbe } = ending
     if (outcome.ok) {
       // A probe that succeeds resets the provider: no history, and a slow start.

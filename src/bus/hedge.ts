@@ -6,7 +6,7 @@
  *
  * Only for calls that may happen twice, and paid for from the retry budget.
  */
-import { CallInAttempts } from './provider-attempt.ts'
+import { AttemptedCall } from './provider-attempt.ts'
 import type { ProviderAttempt } from './provider-attempt.ts'
 import type { Outcome } from './call.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
@@ -18,7 +18,7 @@ const MIN_SAMPLES = 20
 const MIN_DELAY_MS = 10
 
 export interface HedgedCallDependencies {
-  readonly start: (round: CallInAttempts, entry: CapabilityEntry) => ProviderAttempt
+  readonly start: (round: AttemptedCall, entry: CapabilityEntry) => ProviderAttempt
   /**
    * Returns another provider with a slot already taken for this call, if there is one and the retry budget allows it.
    */
@@ -26,12 +26,12 @@ export interface HedgedCallDependencies {
   readonly pause: (ms: number) => Promise<void>
 }
 
-export function shouldHedge({ emit }: CallInAttempts, { offer, health }: CapabilityEntry): boolean {
+export function mayHedge({ emit }: AttemptedCall, { offer, health }: CapabilityEntry): boolean {
   return emit === undefined && offer.idempotent && offer.anywhere === true && health.samples >= MIN_SAMPLES
 }
 
 export async function runHedgedCall(
-  round: CallInAttempts,
+  round: AttemptedCall,
   entry: CapabilityEntry,
   race: HedgedCallDependencies,
 ): Promise<Outcome> {
@@ -75,10 +75,10 @@ class Leash implements CallEndListener {
   }
 }
 
-function launch(round: CallInAttempts, entry: CapabilityEntry, race: HedgedCallDependencies): Runner {
+function launch(round: AttemptedCall, entry: CapabilityEntry, race: HedgedCallDependencies): Runner {
   const leash = new Leash()
   round.ticket.employ(leash)
-  const leashed = new CallInAttempts({ ...round.call, signal: leash.signal }, round.contract, round.emit)
+  const leashed = new AttemptedCall({ ...round.call, signal: leash.signal }, round.contract, round.emit)
   return { attempt: race.start(leashed, entry), leash }
 }
 

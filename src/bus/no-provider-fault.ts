@@ -10,7 +10,7 @@
  */
 import type { Fault } from '../core/fault.ts'
 import { canonicalJson } from '../core/json.ts'
-import { createProviderBusyFault, isProviderFull } from './provider-queue.ts'
+import { createProviderBusyFault, hasNoFreeSlot } from './provider-queue.ts'
 import { formatCapabilityVersion } from './capability.ts'
 import {
   isEligible,
@@ -22,7 +22,7 @@ import {
 import type { RouteRequest } from './provider-eligibility.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 import type { NodeDirectory } from './node-directory.ts'
-import { isTrusted, createUntrustedCallerFault } from './caller.ts'
+import { hasRequiredTrust, createUntrustedCallerFault } from './caller.ts'
 
 export interface RoutingCandidates {
   /** Every entry of that name. */
@@ -83,7 +83,7 @@ function nobodyEligible(
     const choice = distinct(placed.map(({ offer }) => canonicalJson(pickRequestableParams(offer)))).slice(0, MAX_CHOICE)
     return notFound('params', `No provider of ${name} serves the requested params; available: ${choice.join(', ')}.`)
   }
-  const guarded = params.find(({ offer }) => !isTrusted(call.caller, offer.trustRequired))
+  const guarded = params.find(({ offer }) => !hasRequiredTrust(call.caller, offer.trustRequired))
   return createUntrustedCallerFault(
     call.caller,
     (guarded ?? params[0] ?? named[0])?.offer ?? { name, trustRequired: 'self' },
@@ -120,7 +120,7 @@ function ambiguousNode({ capability }: RouteRequest, ids: readonly string[], nod
 function nobodyAvailable(call: RouteRequest, { named, eligible, isStale, nowMs }: RoutingCandidates): Fault {
   const fresh = eligible.filter((entry) => !isStale(entry))
   const full = fresh.find(
-    (entry) => !entry.health.isQuarantined(nowMs) && (isProviderFull(entry) || entry.busyUntilMs > nowMs),
+    (entry) => !entry.health.isQuarantined(nowMs) && (hasNoFreeSlot(entry) || entry.busyUntilMs > nowMs),
   )
   if (full !== undefined)
     return createProviderBusyFault(full, nowMs, distinct(standIns(full, named).map((entry) => entry.nodeId)))
@@ -144,7 +144,7 @@ function standIns(entry: CapabilityEntry, named: readonly CapabilityEntry[]): re
       other.nodeId !== entry.nodeId &&
       other.offer.anywhere === true &&
       other.offer.version[0] === entry.offer.version[0] &&
-      !isProviderFull(other),
+      !hasNoFreeSlot(other),
   )
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { answering, ME, node, offered, reply } from '../../test/bus-village.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import type { Offer, ParamsMatcher } from './capability.ts'
+import type { Offer, ParamsMatchRules } from './capability.ts'
 import { canServeSameParams, matchesParams, canServeParams, pickRequestableParams } from './provider-eligibility.ts'
 import { CapabilityEntry } from './capability-entry.ts'
 import { hasRefusedParams, rememberRefusedParams } from './refused-params.ts'
@@ -36,7 +36,7 @@ describe('capability params', () => {
 
   it('do not match names inherited from Object.prototype', () => {
     const wants = JSON.parse('{"constructor":"x","__proto__":"y"}') as JsonObject
-    const matcher: ParamsMatcher = Object.fromEntries([['constructor', 'equals' as const]])
+    const matcher: ParamsMatchRules = Object.fromEntries([['constructor', 'equals' as const]])
     expect([matchesParams({}, {}, wants), matchesParams(matcher, {}, wants)]).toEqual([true, false])
   })
 

@@ -14,16 +14,16 @@ import type {
   CapabilityDescriptor,
   Effect,
   McpExposure,
-  Family,
+  FamilyEnvelope,
   JsonSchema,
   Offer,
-  ParamsMatcher,
+  ParamsMatchRules,
   PromptArgument,
   Stability,
   CapabilityVersion,
 } from './capability.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
-import { computeParamsInstanceId, setAnnouncedSchemaHash, computeSchemaHash } from './schema-hash.ts'
+import { computeCapabilityInstanceId, setAnnouncedSchemaHash, computeSchemaHash } from './schema-hash.ts'
 import { rebuildPeerContractSchemas } from './untrusted-peer-schemas.ts'
 
 export interface PeerCapability {
@@ -43,7 +43,7 @@ export interface PeerCapability {
   readonly face: McpExposure
   readonly title: string
   readonly description: string
-  readonly matches?: ParamsMatcher
+  readonly matches?: ParamsMatchRules
   /** Arguments that a caller's own records must not keep either. */
   readonly secrets?: readonly string[]
   readonly instanceId: string
@@ -118,7 +118,7 @@ export function describeOwnCapability(offer: Offer): PeerCapability {
     description: offer.description,
     ...(typeof offer.matches === 'object' ? { matches: offer.matches } : {}),
     ...(offer.secrets === undefined ? {} : { secrets: offer.secrets }),
-    instanceId: computeParamsInstanceId(params),
+    instanceId: computeCapabilityInstanceId(params),
     schemas: {
       request: offer.requestSchema,
       ...(offer.responseSchema === undefined ? {} : { response: offer.responseSchema }),
@@ -141,7 +141,7 @@ function announcedArgument({ name, description, required }: PromptArgument): Pro
  * A peer's capability as this node offers it: under the announced hash, with schemas rebuilt from the announced ones.
  * Its own node locks, guards and audits it; this node does so as well, by what it announced.
  */
-export function createPeerOffer(capability: PeerCapability, family: Family): Result<Offer, Fault> {
+export function createPeerOffer(capability: PeerCapability, family: FamilyEnvelope): Result<Offer, Fault> {
   const { name, version, stability, params, maxConcurrent, trustRequired, timeoutSeconds, idempotent } = capability
   const read =
     capability.schemas === undefined ? ok(undefined) : rebuildPeerContractSchemas(capability, capability.schemas)

@@ -15,7 +15,7 @@ import { isJsonObject, toPlainJson } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import { isDiskWriteError } from '../core/thrown-error.ts'
-import type { ProviderAttempt, AttemptClock, CallInAttempts } from './provider-attempt.ts'
+import type { ProviderAttempt, AttemptClock, AttemptedCall } from './provider-attempt.ts'
 import type { Call, ContentBlock, Outcome, Reply } from './call.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 import { FAULT_KINDS } from './error-code.ts'
@@ -37,7 +37,7 @@ export interface ProviderAttemptDependencies {
 
 export function startProviderAttempt(
   attempt: ProviderAttempt,
-  round: CallInAttempts,
+  round: AttemptedCall,
   around: ProviderAttemptDependencies,
 ): void {
   let answer: Promise<Outcome>
@@ -56,7 +56,7 @@ export function startProviderAttempt(
 
 function take(
   attempt: ProviderAttempt,
-  round: CallInAttempts,
+  round: AttemptedCall,
   { outcome, log }: { outcome: unknown; log: BusLogger },
 ): void {
   let answer: Outcome
@@ -74,7 +74,7 @@ function begunFault({ untouched, ...fault }: Fault): Fault {
   return { ...fault, begun: untouched !== true }
 }
 
-function invoke(entry: CapabilityEntry, round: CallInAttempts, around: ProviderAttemptDependencies): Promise<Outcome> {
+function invoke(entry: CapabilityEntry, round: AttemptedCall, around: ProviderAttemptDependencies): Promise<Outcome> {
   const { call } = round
   const { capability } = entry
   if (capability !== undefined) {
@@ -91,7 +91,7 @@ function invoke(entry: CapabilityEntry, round: CallInAttempts, around: ProviderA
 
 function crash(
   attempt: ProviderAttempt,
-  { call, ticket }: CallInAttempts,
+  { call, ticket }: AttemptedCall,
   { error, log }: { error: unknown; log: BusLogger },
 ): void {
   if (error instanceof InvalidFrameError) {

@@ -17,12 +17,12 @@ import { fail } from '../core/result.ts'
 import { releaseProviderSlot } from './provider-queue.ts'
 import type { Call, Outcome, Reply } from './call.ts'
 import type { Effect } from './capability.ts'
-import type { CapabilityContract } from './contract.ts'
+import type { ContractWithProviders } from './contract.ts'
 import { TimerWheelEntry } from './timer-wheel.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 import type { StreamFrameEmitter } from './peer.ts'
 import { requireCallTicket } from './call-ticket.ts'
-import type { CallEndCause, RunningCallTicket, CallEndListener } from './call-ticket.ts'
+import type { EarlyCallEndCause, RunningCallTicket, CallEndListener } from './call-ticket.ts'
 import type { HealthTracker } from './health.ts'
 import type { ProviderAttemptDependencies } from './provider-attempt-start.ts'
 import { rememberRefusedParams } from './refused-params.ts'
@@ -35,13 +35,13 @@ const GRACE_MS = 100
 const LINGER_MS = 5_000
 
 /** One call that is tried at one provider after another. */
-export class CallInAttempts {
+export class AttemptedCall {
   readonly call: Call
   readonly ticket: RunningCallTicket
-  readonly contract: CapabilityContract
+  readonly contract: ContractWithProviders
   readonly emit: StreamFrameEmitter | undefined
 
-  constructor(call: Call, contract: CapabilityContract, emit?: StreamFrameEmitter) {
+  constructor(call: Call, contract: ContractWithProviders, emit?: StreamFrameEmitter) {
     this.call = call
     this.ticket = requireCallTicket(call)
     this.contract = contract
@@ -67,7 +67,7 @@ interface AttemptOptions {
 }
 
 export class ProviderAttempt extends TimerWheelEntry implements CallEndListener {
-  readonly round: CallInAttempts
+  readonly round: AttemptedCall
   readonly entry: CapabilityEntry
   readonly isProbe: boolean
   readonly startedMs: number
@@ -86,7 +86,7 @@ export class ProviderAttempt extends TimerWheelEntry implements CallEndListener 
   #endedAfterCut: (() => void) | undefined
 
   /** The caller has taken the slot at `entry`; the attempt releases it. */
-  constructor(round: CallInAttempts, entry: CapabilityEntry, { timer, startedMs, onAnswer }: AttemptOptions) {
+  constructor(round: AttemptedCall, entry: CapabilityEntry, { timer, startedMs, onAnswer }: AttemptOptions) {
     super()
     this.round = round
     this.#timer = timer
@@ -137,7 +137,7 @@ export class ProviderAttempt extends TimerWheelEntry implements CallEndListener 
 
   #cutOff(): Fault {
     const { call, ticket } = this.round
-    return createInterruptedCallFault(call, this.round.contract.offer.effect, ticket.cause ?? 'cancelled')
+    return createTimeoutOrCancelFault(call, this.round.contract.offer.effect, ticket.cause ?? 'cancelled')
   }
 
   #say(outcome: Outcome): void {
@@ -176,13 +176,13 @@ export class ProviderAttempt extends TimerWheelEntry implements CallEndListener 
  */
 function outOfTime(outcome: Outcome, call: Call): Outcome {
   if (outcome.ok || outcome.fault.kind !== 'cancelled') return outcome
-  return fail({ ...outcome.fault, ...createInterruptedCallFault(call, 'reads', 'deadline') })
+  return fail({ ...outcome.fault, ...createTimeoutOrCancelFault(call, 'reads', 'deadline') })
 }
 
 const CHANGES: ReadonlySet<Effect> = new Set(['writes', 'sensitive', 'admin'])
 
 /** No provider has begun: nothing was done. */
-export function createNotBegunFault({ capability }: Call, cause: CallEndCause): Fault {
+export function createNotBegunFault({ capability }: Call, cause: EarlyCallEndCause): Fault {
   return cause === 'deadline'
     ? {
         kind: 'timed-out',
@@ -199,7 +199,7 @@ export function createNotBegunFault({ capability }: Call, cause: CallEndCause): 
 }
 
 /** A change that was begun and not answered may have happened: the caller must not be told that it did not. */
-export function createInterruptedCallFault(call: Call, effect: Effect, cause: CallEndCause): Fault {
+export function createTimeoutOrCancelFault(call: Call, effect: Effect, cause: EarlyCallEndCause): Fault {
   const why = cause === 'deadline' ? 'did not answer in time' : 'was cancelled'
   const code = cause === 'deadline' ? 'timeout' : 'cancelled'
   if (CHANGES.has(effect) && !call.rehearsal)

@@ -9,10 +9,10 @@
  * matcher does not name, or that the caller does not ask for, do not matter.
  */
 import type { Call } from './call.ts'
-import type { CapabilityVersion, Offer, ParamsMatcher, ParamsMatcherFunction } from './capability.ts'
-import type { CapabilityContract, SameNameContracts } from './contract.ts'
+import type { CapabilityVersion, Offer, ParamsMatchRules, ParamsMatcherFunction } from './capability.ts'
+import type { ContractWithProviders, SameNameContracts } from './contract.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
-import { isTrusted } from './caller.ts'
+import { hasRequiredTrust } from './caller.ts'
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 
@@ -28,7 +28,7 @@ export function isEligible(entry: CapabilityEntry, request: RouteRequest): boole
   return (
     (request.versionReq === undefined || satisfiesVersion(entry.offer.version, request.versionReq)) &&
     isNodeEligible(entry, request) &&
-    isTrusted(request.caller, entry.offer.trustRequired) &&
+    hasRequiredTrust(request.caller, entry.offer.trustRequired) &&
     canServeParams(entry.offer, request.body)
   )
 }
@@ -48,7 +48,7 @@ export function isNodeEligible(entry: CapabilityEntry, { node, hopBudget, caller
 }
 
 /** Whether a provider of this node serves the request. */
-export function isServedHere({ entries, localCount }: CapabilityContract, request: RouteRequest): boolean {
+export function hasLocalProvider({ entries, localCount }: ContractWithProviders, request: RouteRequest): boolean {
   for (let at = 0; at < localCount; at++) {
     const entry = entries[at]
     if (entry !== undefined && isEligible(entry, request)) return true
@@ -63,10 +63,10 @@ export function isServedHere({ entries, localCount }: CapabilityContract, reques
  */
 export function isProviderNodeAmbiguous(
   request: RouteRequest,
-  contract: CapabilityContract,
+  contract: ContractWithProviders,
   named: SameNameContracts,
 ): boolean {
-  if (request.node !== undefined || !named.hasBound || isServedHere(contract, request)) return false
+  if (request.node !== undefined || !named.hasBound || hasLocalProvider(contract, request)) return false
   let hasBound = false
   let nodeId: string | undefined
   let isSeveral = false
@@ -82,7 +82,7 @@ export function isProviderNodeAmbiguous(
   return false
 }
 
-type Test = ParamsMatcher[string]
+type Test = ParamsMatchRules[string]
 
 export function canServeParams(offer: Offer, body: JsonObject): boolean {
   const { matches } = offer
@@ -125,7 +125,7 @@ export function canServeSameParams(other: Offer, offer: Offer): boolean {
   return matchesParams(Object.fromEntries(whole), other.params, offer.params)
 }
 
-export function matchesParams(matcher: ParamsMatcher, offered: JsonObject, requested: JsonObject): boolean {
+export function matchesParams(matcher: ParamsMatchRules, offered: JsonObject, requested: JsonObject): boolean {
   for (const param of Object.keys(requested)) {
     const test = Object.hasOwn(matcher, param) ? matcher[param] : undefined
     if (test === undefined) continue

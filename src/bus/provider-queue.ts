@@ -24,7 +24,7 @@ export function createProviderQueue(): ProviderQueue {
   return createFairQueue(MAX_WAITING)
 }
 
-export function isProviderFull(entry: CapabilityEntry): boolean {
+export function hasNoFreeSlot(entry: CapabilityEntry): boolean {
   return entry.inFlight >= entry.offer.maxConcurrent
 }
 
@@ -45,7 +45,7 @@ export class QueuedCall extends TimerWheelEntry {
   }
 
   grant(): void {
-    takeProviderSlot(this.#entry)
+    occupyProviderSlot(this.#entry)
     this.#settle(true)
   }
 
@@ -72,7 +72,7 @@ export class QueuedCall extends TimerWheelEntry {
 }
 
 /** Takes a slot. The caller gives it back with `releaseProviderSlot`, exactly once. */
-export function takeProviderSlot(entry: CapabilityEntry): void {
+export function occupyProviderSlot(entry: CapabilityEntry): void {
   entry.inFlight++
 }
 
@@ -83,7 +83,7 @@ export function releaseProviderSlot(entry: CapabilityEntry): void {
 
 /** Gives free slots to waiting calls. A limit that was changed meanwhile holds at once. */
 export function assignFreeSlots(entry: CapabilityEntry): void {
-  while (entry.waiting.size > 0 && !isProviderFull(entry)) dequeueFromFairQueue(entry.waiting)?.grant()
+  while (entry.waiting.size > 0 && !hasNoFreeSlot(entry)) dequeueFromFairQueue(entry.waiting)?.grant()
 }
 
 /** An estimate of when the queue has moved on: half a typical call per waiting call. */
@@ -99,7 +99,7 @@ export function createProviderBusyFault(
   nowMs: number,
   otherNodes: readonly string[] = [],
 ): Fault {
-  const why = isProviderFull(entry)
+  const why = hasNoFreeSlot(entry)
     ? `is working on ${entry.inFlight} calls, which is its limit`
     : 'asked for no more calls for a while'
   return {

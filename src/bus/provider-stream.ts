@@ -5,7 +5,7 @@
 import type { Fault } from '../core/fault.ts'
 import { isJsonObject, toPlainJson } from '../core/json.ts'
 import { fail } from '../core/result.ts'
-import type { AttemptClock, CallInAttempts } from './provider-attempt.ts'
+import type { AttemptClock, AttemptedCall } from './provider-attempt.ts'
 import { StreamClosedError } from './call-stream.ts'
 import type { Call, Outcome, StreamFrame } from './call.ts'
 import type { StreamFrameEmitter } from './peer.ts'
@@ -57,7 +57,7 @@ export class InvalidFrameError extends Error {
  * Passes on frames that fit the contract while the consumer is there, and measures the consumer's share of the time.
  */
 export function createFrameEmitter(
-  { call, ticket, contract, emit = progressOf(call) }: CallInAttempts,
+  { call, ticket, contract, emit = progressOf(call) }: AttemptedCall,
   timer: AttemptClock,
 ): StreamFrameEmitter {
   return async (frame) => {

@@ -13,16 +13,16 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { assignFreeSlots } from './provider-queue.ts'
-import type { Capability, CapabilityName, Family, Offer, CapabilityVersion } from './capability.ts'
+import type { Capability, CapabilityName, FamilyEnvelope, Offer, CapabilityVersion } from './capability.ts'
 import {
   toContractKey,
   groupProvidersByContract,
   isSameContract,
   EMPTY_SAME_NAME_CONTRACTS,
-  hasSameOfferRequirements,
+  hasSameEffectAndSecrets,
   raiseOfferRequirements,
 } from './contract.ts'
-import type { CapabilityContract, ContractDisagreement, SameNameContracts } from './contract.ts'
+import type { ContractWithProviders, ContractDisagreement, SameNameContracts } from './contract.ts'
 import {
   checkDescriptor,
   checkNamespace,
@@ -40,7 +40,7 @@ import { createPeerOffer } from './peer.ts'
 import type { PeerCapability, PeerRecord, RefusedCapability } from './peer.ts'
 import { RegistryEvents } from './registry-events.ts'
 import type { RegistryChangeKind } from './registry-events.ts'
-import { computeParamsInstanceId } from './schema-hash.ts'
+import { computeCapabilityInstanceId } from './schema-hash.ts'
 
 export interface RegistryDiff {
   readonly added: readonly CapabilityEntry[]
@@ -56,7 +56,7 @@ const MAX_PEER_CAPABILITIES = 2_000
 export class CapabilityRegistry {
   readonly events = new RegistryEvents()
   readonly #nodeId: string
-  readonly #families: ReadonlyMap<string, Family>
+  readonly #families: ReadonlyMap<string, FamilyEnvelope>
   readonly #byKey = new Map<string, CapabilityEntry>()
   readonly #byName = new Map<CapabilityName, readonly CapabilityEntry[]>()
   readonly #byNode = new Map<string, Set<CapabilityEntry>>()
@@ -67,7 +67,7 @@ export class CapabilityRegistry {
   /** Prefixes of the families that this node has had since its start. */
   readonly reserved = new Set<string>()
 
-  constructor(nodeId: string, families: readonly Family[] = []) {
+  constructor(nodeId: string, families: readonly FamilyEnvelope[] = []) {
     this.#nodeId = nodeId
     this.#families = new Map(families.map((family) => [family.name, family]))
   }
@@ -77,7 +77,7 @@ export class CapabilityRegistry {
     const { offer } = capability
     const named = checkNamespace(offer.name, owner)
     if (!named.ok) return named
-    const instance = computeParamsInstanceId(offer.params)
+    const instance = computeCapabilityInstanceId(offer.params)
     const key = toCapabilityEntryKey({
       nodeId: this.#nodeId,
       name: offer.name,
@@ -173,7 +173,7 @@ export class CapabilityRegistry {
     version: CapabilityVersion
     instanceId?: string
   }): CapabilityEntry | undefined {
-    const { instanceId: instance = computeParamsInstanceId({}) } = identity
+    const { instanceId: instance = computeCapabilityInstanceId({}) } = identity
     return this.#byKey.get(toCapabilityEntryKey({ ...identity, instanceId: instance }))
   }
 
@@ -321,8 +321,8 @@ function addressOf({ face }: Offer): string | undefined {
 }
 
 /** The requested node's own offer, with the strictest effect that any provider of the name demands. */
-function shownOffer({ offer }: CapabilityEntry, { offer: agreed }: CapabilityContract): Offer {
-  if (hasSameOfferRequirements(offer, agreed)) return offer
+function shownOffer({ offer }: CapabilityEntry, { offer: agreed }: ContractWithProviders): Offer {
+  if (hasSameEffectAndSecrets(offer, agreed)) return offer
   const { effect, secrets } = agreed
   return raiseOfferRequirements(offer, secrets === undefined ? { effect } : { effect, secrets })
 }

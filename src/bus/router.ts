@@ -8,13 +8,13 @@
  * drawn at random, so that the cost of a call does not grow with their number.
  */
 import type { Fault } from '../core/fault.ts'
-import { isProviderFull } from './provider-queue.ts'
+import { hasNoFreeSlot } from './provider-queue.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call } from './call.ts'
 import type { CapabilityName } from './capability.ts'
 import { computeContractHash } from './contract.ts'
-import type { CapabilityContract } from './contract.ts'
-import { isProviderNodeAmbiguous, isEligible, isServedHere } from './provider-eligibility.ts'
+import type { ContractWithProviders } from './contract.ts'
+import { isProviderNodeAmbiguous, isEligible, hasLocalProvider } from './provider-eligibility.ts'
 import type { RouteRequest } from './provider-eligibility.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 import type { NodeDirectory } from './node-directory.ts'
@@ -55,7 +55,7 @@ export class CapabilityRouter {
   }
 
   /** Where a name has one contract, and only this node serves it, every call of that name uses that contract. */
-  soleContract(name: CapabilityName): CapabilityContract | undefined {
+  soleContract(name: CapabilityName): ContractWithProviders | undefined {
     const { contracts } = this.#registry.contracts(name)
     const [first] = contracts
     return contracts.length === 1 && first?.entries.length === first?.localCount ? first : undefined
@@ -65,7 +65,7 @@ export class CapabilityRouter {
    * The one contract that a call is resolved to: that of its session, else the first in the listed order that has a
    * provider for it. Where there is no provider, still one contract is returned, so that the call is recorded with it.
    */
-  resolve(request: RouteRequest, nowMs: number): CapabilityContract | undefined {
+  resolve(request: RouteRequest, nowMs: number): ContractWithProviders | undefined {
     const { contracts } = this.#registry.contracts(request.capability)
     if (contracts.length < 2) return contracts[0]
     const bound = this.#boundEntry(request, nowMs)
@@ -78,7 +78,7 @@ export class CapabilityRouter {
   }
 
   /** Why a call cannot be resolved to one contract; `undefined` where it can. */
-  ambiguity(request: RouteRequest, contract: CapabilityContract, nowMs: number): Fault | undefined {
+  ambiguity(request: RouteRequest, contract: ContractWithProviders, nowMs: number): Fault | undefined {
     if (!this.#isAmbiguous(request, contract) || this.#boundEntry(request, nowMs) !== undefined) return undefined
     return this.#explain(request, contract, nowMs)
   }
@@ -143,10 +143,10 @@ export class CapabilityRouter {
   blockedBy(entry: CapabilityEntry, nowMs: number): 'busy' | 'quarantined' | 'stale' | undefined {
     if (this.#isStale(entry, nowMs)) return 'stale'
     if (entry.health.isQuarantined(nowMs)) return 'quarantined'
-    return isProviderFull(entry) || entry.busyUntilMs > nowMs ? 'busy' : undefined
+    return hasNoFreeSlot(entry) || entry.busyUntilMs > nowMs ? 'busy' : undefined
   }
 
-  #contractOf(call: Call, nowMs: number): CapabilityContract | undefined {
+  #contractOf(call: Call, nowMs: number): ContractWithProviders | undefined {
     const resolved = call.ticket instanceof RunningCallTicket ? call.ticket.contract : undefined
     // A nested call carries its parent's ticket but is about another capability.
     if (resolved?.offer.name !== call.capability) return this.resolve(call, nowMs)
@@ -154,7 +154,7 @@ export class CapabilityRouter {
     return resolved
   }
 
-  #explain(request: RouteRequest, contract: CapabilityContract | undefined, nowMs: number): Fault {
+  #explain(request: RouteRequest, contract: ContractWithProviders | undefined, nowMs: number): Fault {
     const named = this.#registry.contracts(request.capability)
     return createNoProviderFault(request, {
       named: this.#registry.named(request.capability),
@@ -178,7 +178,7 @@ export class CapabilityRouter {
 
   #choose(
     call: Call,
-    contract: CapabilityContract,
+    contract: ContractWithProviders,
     { nowMs, isLeftOut }: { readonly nowMs: number; readonly isLeftOut: LeftOut | undefined },
   ): CapabilityEntry | undefined {
     const { entries } = contract
@@ -196,7 +196,7 @@ export class CapabilityRouter {
     return this.#letBack(call, contract, { nowMs, isLeftOut })
   }
 
-  #isAmbiguous(request: RouteRequest, contract: CapabilityContract): boolean {
+  #isAmbiguous(request: RouteRequest, contract: ContractWithProviders): boolean {
     if (contract.entries.length === contract.localCount) return false
     return isProviderNodeAmbiguous(request, contract, this.#registry.contracts(request.capability))
   }
@@ -205,12 +205,12 @@ export class CapabilityRouter {
    * All providers that pass, or enough of them starting at a random place. A call of a capability that is bound to this
    * node stays on this node, however busy it is. The formula of spec 2 compares all providers.
    */
-  #some(call: Call, contract: CapabilityContract, passes: LeftOut): readonly CapabilityEntry[] {
+  #some(call: Call, contract: ContractWithProviders, passes: LeftOut): readonly CapabilityEntry[] {
     const { localCount, isBoundToNode } = contract
     if (call.node !== undefined) return contract.placedOn(call.node).filter(passes)
     const { entries } = contract
     const own = entries.slice(0, localCount).filter(passes)
-    if (isBoundToNode && isServedHere(contract, call)) return own
+    if (isBoundToNode && hasLocalProvider(contract, call)) return own
     const others = entries.length - localCount
     if (others <= MAX_COMPARED || this.#config.strategy === 'spec')
       return [...own, ...entries.slice(localCount).filter(passes)]
@@ -229,7 +229,7 @@ export class CapabilityRouter {
    */
   #letBack(
     call: Call,
-    contract: CapabilityContract,
+    contract: ContractWithProviders,
     { nowMs, isLeftOut }: { readonly nowMs: number; readonly isLeftOut: LeftOut | undefined },
   ): CapabilityEntry | undefined {
     if (contract.ejected.size === 0) return undefined
@@ -251,7 +251,7 @@ export class CapabilityRouter {
   }
 
   #isWorthWaiting(entry: CapabilityEntry, nowMs: number): boolean {
-    return isProviderFull(entry) && !this.#isStale(entry, nowMs) && !entry.health.isQuarantined(nowMs)
+    return hasNoFreeSlot(entry) && !this.#isStale(entry, nowMs) && !entry.health.isQuarantined(nowMs)
   }
 
   #isStale(entry: CapabilityEntry, nowMs: number): boolean {
@@ -260,11 +260,11 @@ export class CapabilityRouter {
 }
 
 /** A caller on another node names by its hash the contract that it validated its arguments against. */
-function isMeant({ entries: [entry] }: CapabilityContract, { schemaHash }: RouteRequest): boolean {
+function isMeant({ entries: [entry] }: ContractWithProviders, { schemaHash }: RouteRequest): boolean {
   return schemaHash === undefined || (entry !== undefined && computeContractHash(entry) === schemaHash)
 }
 
-function nodesOf(request: RouteRequest, contracts: readonly CapabilityContract[]): readonly string[] {
+function nodesOf(request: RouteRequest, contracts: readonly ContractWithProviders[]): readonly string[] {
   const eligible = contracts.flatMap(({ entries }) => entries.filter((entry) => isEligible(entry, request)))
   return [...new Set(eligible.map(({ nodeId }) => nodeId))].toSorted()
 }

@@ -7,7 +7,7 @@
  */
 import { isJsonObject, unescapeJsonPointerToken } from '../core/json.ts'
 import type { JsonSchema } from './capability.ts'
-import { explainInvalidPattern } from './bounded-pattern.ts'
+import { explainInvalidRegExp } from './bounded-pattern.ts'
 
 const MAX_NODES = 4_000
 const MAX_DEPTH = 48
@@ -55,10 +55,10 @@ function wrongKeyword(key: string, part: unknown, { walk, depth }: { walk: Walk;
   if (key === '$id' && depth > 0 && typeof part === 'string') return 'a part of it has an $id of its own'
   if ((key === '$ref' || key === '$dynamicRef') && typeof part === 'string')
     return resolves(walk, part) ? undefined : `its reference ${JSON.stringify(part)} leads nowhere inside it`
-  if (key === 'pattern' && typeof part === 'string') return explainInvalidPattern(part)
+  if (key === 'pattern' && typeof part === 'string') return explainInvalidRegExp(part)
   if (key === 'patternProperties' && isJsonObject(part))
     return Object.keys(part)
-      .map(explainInvalidPattern)
+      .map(explainInvalidRegExp)
       .find((wrong) => wrong !== undefined)
   return undefined
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { offered } from '../../test/bus-village.ts'
 import type { JsonSchema, CapabilityVersion } from './capability.ts'
-import { computeParamsInstanceId, computeSchemaHash, encodeSchemaHashInput } from './schema-hash.ts'
+import { computeCapabilityInstanceId, computeSchemaHash, encodeSchemaHashInput } from './schema-hash.ts'
 
 interface Vector {
   readonly about: string
@@ -81,16 +81,18 @@ describe('schema hash', () => {
         return 'lamp'
       },
     }
-    expect(computeParamsInstanceId(params)).toBe(computeParamsInstanceId({ device: 'lamp' }))
+    expect(computeCapabilityInstanceId(params)).toBe(computeCapabilityInstanceId({ device: 'lamp' }))
     const before = read
-    expect(computeParamsInstanceId(params)).toBe(computeParamsInstanceId({ device: 'lamp' }))
+    expect(computeCapabilityInstanceId(params)).toBe(computeCapabilityInstanceId({ device: 'lamp' }))
     expect(read).toBe(before)
   })
 
   it('derives the instance id from the params', () => {
-    expect(computeParamsInstanceId({})).toBe('default')
-    expect(computeParamsInstanceId({ model: 'a', ctx: 1 })).toBe(computeParamsInstanceId({ ctx: 1, model: 'a' }))
-    expect(computeParamsInstanceId({ model: 'a' })).not.toBe(computeParamsInstanceId({ model: 'b' }))
-    expect(computeParamsInstanceId({ model: 'a' })).toMatch(/^[0-9a-f]{16}$/)
+    expect(computeCapabilityInstanceId({})).toBe('default')
+    expect(computeCapabilityInstanceId({ model: 'a', ctx: 1 })).toBe(
+      computeCapabilityInstanceId({ ctx: 1, model: 'a' }),
+    )
+    expect(computeCapabilityInstanceId({ model: 'a' })).not.toBe(computeCapabilityInstanceId({ model: 'b' }))
+    expect(computeCapabilityInstanceId({ model: 'a' })).toMatch(/^[0-9a-f]{16}$/)
   })
 })

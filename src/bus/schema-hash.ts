@@ -53,7 +53,7 @@ const knownIds = new WeakMap<JsonObject, string>()
  * Tells instances of one capability on one node apart: a short hash of their params. Cached, because a device that
  * reconnects offers the same tools again and each of them needs this three times.
  */
-export function computeParamsInstanceId(params: JsonObject): string {
+export function computeCapabilityInstanceId(params: JsonObject): string {
   if (Object.keys(params).length === 0) return NO_PARAMS_ID
   const id = knownIds.get(params) ?? toHex(blake3(toUtf8(canonicalJson(params)))).slice(0, 16)
   knownIds.set(params, id)

@@ -10,7 +10,7 @@ import { formatCapabilityVersion } from './capability.ts'
 import type { CapabilityVersion } from './capability.ts'
 import type { RunningCallTicket } from './call-ticket.ts'
 import type { JsonObject } from '../core/json.ts'
-import { toErrorCode } from './error-code.ts'
+import { mapFaultToErrorCode } from './error-code.ts'
 import type { ErrorCode } from './error-code.ts'
 
 export const TRACE_BUFFER_CAPACITY = 10_000
@@ -223,7 +223,7 @@ export class CapabilityTally {
     if (outcome.ok) {
       this.ok++
     } else {
-      const code = toErrorCode(outcome.fault)
+      const code = mapFaultToErrorCode(outcome.fault)
       this.errors.set(code, (this.errors.get(code) ?? 0) + 1)
     }
     let bucket = 0

@@ -15,7 +15,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { isPrintableText, sanitizeLine } from '../core/untrusted-text.ts'
 import type { JsonSchema } from './capability.ts'
-import { explainInvalidPattern } from './bounded-pattern.ts'
+import { explainInvalidRegExp } from './bounded-pattern.ts'
 import { explainSchemaCostViolation, resolveSchemaReference } from './schema-cost.ts'
 
 const MAX_PARTS = 4_000
@@ -296,7 +296,7 @@ function readChoice(text: string, walk: Walk): void {
 
 function readPattern(source: string, walk: Walk): void {
   if (++walk.patterns > MAX_PATTERNS) throw new SchemaRefusal(`it has more than ${MAX_PATTERNS} patterns`)
-  const wrong = explainInvalidPattern(source)
+  const wrong = explainInvalidRegExp(source)
   if (wrong !== undefined) throw new SchemaRefusal(wrong)
 }
 

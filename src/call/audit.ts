@@ -10,7 +10,7 @@
  * Does no I/O of its own: it hands events to the log.
  */
 import { hash } from 'node:crypto'
-import type { Call, Caller, LateOutcome, Outcome } from '../bus/call.ts'
+import type { Call, Caller, LateChangeOutcome, Outcome } from '../bus/call.ts'
 import { toCallerKey } from '../bus/caller.ts'
 import { randomBytes } from '../core/ids.ts'
 import { canonicalJson, toJsonWithCanonicalText } from '../core/json.ts'
@@ -129,7 +129,7 @@ export function createAuditEnterStage({ log, redact, redactResult }: AuditOption
     } catch {
       return fail(unrecorded(log, 'Nothing was done.'))
     }
-    const recordLateOutcome = (late: LateOutcome): Promise<boolean> =>
+    const recordLateOutcome = (late: LateChangeOutcome): Promise<boolean> =>
       recordLate({ log, entered, traceId: call.traceId, redact: (words) => redactResult(context, words) }, late)
     return next({ ...context, call: { ...call, recordLateOutcome }, entered })
   }
@@ -143,7 +143,7 @@ interface LateRecord {
 }
 
 /** Appends a later entry that points to the call. The call's own end stays as its caller got it. */
-async function recordLate({ log, entered, traceId, redact }: LateRecord, late: LateOutcome): Promise<boolean> {
+async function recordLate({ log, entered, traceId, redact }: LateRecord, late: LateChangeOutcome): Promise<boolean> {
   if (entered.endSequenceNo === undefined)
     await new Promise<void>((resolve) => {
       const before = entered.onEnd

@@ -11,7 +11,7 @@ import { callToolAsOwner, printAnswer } from './command-client.ts'
 import { sanitizeForTerminal, formatTable } from './command-output.ts'
 import { formatFailedDeviceCall } from './devices-text.ts'
 
-export function addAgentKeyCommands(program: Command): void {
+export function addAgentSigningKeyCommands(program: Command): void {
   const agents = program.command('agents').description('the keys that agents sign their records with')
   agents
     .command('list', { isDefault: true })

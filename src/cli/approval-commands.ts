@@ -27,7 +27,7 @@ import {
 import { findRunningGateway } from './gateway-client.ts'
 import type { ApiRequest } from './gateway-client.ts'
 import { EXIT_CODES, sanitizeForTerminal, formatTable } from './command-output.ts'
-import { formatApprovals, formatJsonAnswer } from './gateway-text.ts'
+import { formatApprovals, createCommandAnswer } from './gateway-text.ts'
 import { createWholeNumberParser } from './whole-number.ts'
 
 interface TokenOptions {
@@ -57,7 +57,7 @@ export function addApprovalCommands(program: Command): void {
       fetchAndPrintGatewayAnswer(
         command,
         asOwner({ method: 'POST', path: '/api/stop', body: { reason: reason.join(' ') } }),
-        (value) => formatJsonAnswer(value, 'Stopped. Every change is refused until `hearthbus resume`.'),
+        (value) => createCommandAnswer(value, 'Stopped. Every change is refused until `hearthbus resume`.'),
       ),
     )
   program
@@ -65,7 +65,7 @@ export function addApprovalCommands(program: Command): void {
     .description('release the emergency stop')
     .action((_, command: Command) =>
       fetchAndPrintGatewayAnswer(command, asOwner({ method: 'DELETE', path: '/api/stop' }), (value) =>
-        formatJsonAnswer(value, 'Changes are possible again.'),
+        createCommandAnswer(value, 'Changes are possible again.'),
       ),
     )
 }
@@ -108,7 +108,7 @@ function addApprovals(program: Command): void {
           path: `/api/approvals/${encodeURIComponent(id)}/approve`,
           body: grantOf(options, command),
         }),
-        (value) => formatJsonAnswer(value, approvedSentence(options)),
+        (value) => createCommandAnswer(value, approvedSentence(options)),
       ),
     )
   approvals
@@ -122,7 +122,7 @@ function addApprovals(program: Command): void {
           path: `/api/approvals/${encodeURIComponent(id)}/deny`,
           body: { reason: reason.join(' ') },
         }),
-        (value) => formatJsonAnswer(value, 'Denied.'),
+        (value) => createCommandAnswer(value, 'Denied.'),
       ),
     )
 }
@@ -150,7 +150,7 @@ function addGrants(program: Command): void {
       fetchAndPrintGatewayAnswer(
         command,
         asOwner({ method: 'DELETE', path: `/api/grants/${encodeURIComponent(id)}` }),
-        (value) => formatJsonAnswer(value, 'It covers nothing from now on.'),
+        (value) => createCommandAnswer(value, 'It covers nothing from now on.'),
       ),
     )
 }
@@ -180,7 +180,7 @@ function addTokens(program: Command): void {
       // Where others can reach the node, the first token has to be created before the first start.
       if (!findRunningGateway(readGlobalOptions(command).data).ok) return createTokenOffline(command, body)
       return fetchAndPrintGatewayAnswer(command, asOwner({ method: 'POST', path: '/api/tokens', body }), (value) =>
-        formatJsonAnswer(value, tokenSentence(value)),
+        createCommandAnswer(value, tokenSentence(value)),
       )
     })
   token
@@ -199,7 +199,7 @@ function addTokens(program: Command): void {
       fetchAndPrintGatewayAnswer(
         command,
         asOwner({ method: 'DELETE', path: `/api/tokens/${encodeURIComponent(name)}` }),
-        (value) => formatJsonAnswer(value, `${name} is refused from now on.`),
+        (value) => createCommandAnswer(value, `${name} is refused from now on.`),
       ),
     )
 }
@@ -210,11 +210,11 @@ async function createTokenOffline(command: Command, body: JsonObject): Promise<v
   const wish = tokenRequestSchema.safeParse(body)
   if (!wish.success)
     command.error(wish.error.issues.map((issue) => issue.message).join('; '), { exitCode: EXIT_CODES.usage })
-  const { withTemporaryGateway } = await import('./temporary-gateway-server.ts')
+  const { withNonListeningGateway } = await import('./temporary-gateway-server.ts')
   const { selectStartFaultExitCode } = await import('./gateway-start-server.ts')
   const { familyEnvelopes } = await import('../main/families.ts')
   const token = toAccessTokenRequest(wish.data)
-  const made = await withTemporaryGateway(config, readDataRoot(command), async ({ guard, families }) => {
+  const made = await withNonListeningGateway(config, readDataRoot(command), async ({ guard, families }) => {
     // The temporary gateway starts no family, but the names of the families' profiles are known all the same.
     const known = listProfileNames(config.profiles, [...familyEnvelopes.map(({ name }) => name), ...families])
     const flaw = explainUnknownTokenProfile(token, known)
@@ -236,7 +236,7 @@ async function createTokenOffline(command: Command, body: JsonObject): Promise<v
     })
   else {
     const value = { token: made.value.value.token }
-    printAnswer(command, formatJsonAnswer(value, tokenSentence(value)))
+    printAnswer(command, createCommandAnswer(value, tokenSentence(value)))
   }
 }
 

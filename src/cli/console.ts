@@ -6,10 +6,10 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { PRINCIPAL_ROLES } from '../bus/call.ts'
-import type { SignInLinkView, SessionView } from '../web/views.ts'
+import type { SignInLinkView, ConsoleSessionView } from '../web/views.ts'
 import { fetchAndPrintGatewayAnswer } from './command-client.ts'
 import { sanitizeForTerminal, formatTable } from './command-output.ts'
-import { formatJsonAnswer } from './gateway-text.ts'
+import { createCommandAnswer } from './gateway-text.ts'
 
 export function addConsoleCommands(program: Command): void {
   // Has an underscore because `console` is a global.
@@ -36,7 +36,7 @@ export function addConsoleCommands(program: Command): void {
     .action((_, command: Command) =>
       fetchAndPrintGatewayAnswer(command, { path: '/api/sessions', asOwner: true }, (value) => ({
         json: value,
-        text: sessionTable(value as unknown as readonly SessionView[]),
+        text: sessionTable(value as unknown as readonly ConsoleSessionView[]),
       })),
     )
   console_
@@ -46,12 +46,12 @@ export function addConsoleCommands(program: Command): void {
       fetchAndPrintGatewayAnswer(
         command,
         { method: 'DELETE', path: `/api/sessions/${encodeURIComponent(id)}`, asOwner: true },
-        (value) => formatJsonAnswer(value, 'Signed out.'),
+        (value) => createCommandAnswer(value, 'Signed out.'),
       ),
     )
 }
 
-function sessionTable(sessions: readonly SessionView[]): string {
+function sessionTable(sessions: readonly ConsoleSessionView[]): string {
   if (sessions.length === 0) return 'Nobody is signed in.'
   return formatTable(
     ['session', 'who', 'role', 'last seen', 'browser'],

@@ -51,7 +51,7 @@ const DEVICES: readonly DemoDevice[] = [
   { name: 'Door camera', kind: 'camera', transport: 'websocket' },
 ]
 
-export async function startDemoHouse(config: Config): Promise<DemoHouse> {
+export async function startDemoSimulators(config: Config): Promise<DemoHouse> {
   const heating = await startEbusSimulator({
     listen: { host: HOST, port: 0 },
     seed: SEED,

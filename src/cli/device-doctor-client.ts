@@ -11,7 +11,7 @@ import { formatFindingLines } from '../core/doctor-finding.ts'
 import { examineOta } from '../devices/enrol/ota-doctor-client.ts'
 import { callToolAsOwner, printAnswer } from './command-client.ts'
 import { isNameOfDevice, formatFailedDeviceCall } from './devices-text.ts'
-import type { EnrolmentView } from './devices-text.ts'
+import type { EnrolmentListView } from './devices-text.ts'
 import { EXIT_CODES, sanitizeForTerminal } from './command-output.ts'
 
 export interface DeviceOtaCheckOptions {
@@ -51,10 +51,10 @@ export async function examineOtaAsDevice(command: Command, { device, ota }: Devi
 async function enrolmentOf(
   command: Command,
   { needed }: { readonly needed: boolean },
-): Promise<EnrolmentView | undefined> {
+): Promise<EnrolmentListView | undefined> {
   if (!needed) return { pending: [], devices: [], refused: [], ota: '', local_only: false, public_url: false }
   const view = await callToolAsOwner(command, 'devices.enrolment.list', {}, formatFailedDeviceCall)
-  return view?.structured as unknown as EnrolmentView | undefined
+  return view?.structured as unknown as EnrolmentListView | undefined
 }
 
 /** The URL under which others reach this machine, if it has an address on a network. */

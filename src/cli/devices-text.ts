@@ -10,7 +10,7 @@ import type { CommandAnswer } from './command-output.ts'
 import { formatCallResult } from './gateway-text.ts'
 
 /** The answer of `devices.enrolment.list` (devices/tools/enrolment-tools.ts). */
-export interface EnrolmentView {
+export interface EnrolmentListView {
   readonly pending: readonly {
     readonly code: string
     readonly id: string
@@ -66,7 +66,7 @@ export interface DeviceToolsView {
 }
 
 export function formatDevicesTable(
-  { pending, devices, refused, ...door }: EnrolmentView,
+  { pending, devices, refused, ...door }: EnrolmentListView,
   fromTheNetwork: (url: string) => string,
 ): string {
   const rows = devices.map((device) => [
@@ -106,7 +106,7 @@ export function formatDevicesTable(
 }
 
 function whereToGo(
-  { ota, local_only: isLocal, public_url: isPublic }: Pick<EnrolmentView, 'ota' | 'local_only' | 'public_url'>,
+  { ota, local_only: isLocal, public_url: isPublic }: Pick<EnrolmentListView, 'ota' | 'local_only' | 'public_url'>,
   fromTheNetwork: (url: string) => string,
 ): string {
   if (!isLocal) return `Type this into one: ${isPublic ? ota : fromTheNetwork(ota)}`
@@ -156,7 +156,7 @@ export function formatEnrolmentSentence(view: JsonObject, done: string): string 
 }
 
 /** Firmware opens a WebSocket only when a person speaks to it; over MQTT it is connected from its start on. */
-export function explainNextConnection({ transport }: JsonObject): string {
+export function explainWhenDeviceConnects({ transport }: JsonObject): string {
   if (transport !== 'websocket') return 'is let in. It connects within seconds; its tools are then on the bus'
   return 'is let in. It connects when somebody wakes it, by voice or button; its tools are then on the bus'
 }

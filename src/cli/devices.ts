@@ -13,12 +13,12 @@ import {
   formatDevicesTable,
   formatEnrolmentSentence,
   isNameOfDevice,
-  explainNextConnection,
+  explainWhenDeviceConnects,
   formatFailedDeviceCall,
   formatRevokedSentence,
   formatDeviceTools,
 } from './devices-text.ts'
-import type { EnrolmentView, DeviceToolsView } from './devices-text.ts'
+import type { EnrolmentListView, DeviceToolsView } from './devices-text.ts'
 
 const TRANSPORTS = ['websocket', 'mqtt', 'mqtt-broker'] as const
 
@@ -29,7 +29,9 @@ export function addDevicesCommands(program: Command): void {
     .description('devices, and those that wait with a code')
     .action(async (_, command: Command) => {
       const { toLanUrl } = await import('./device-doctor-client.ts')
-      await tell(command, 'devices.enrolment.list', {}, (view) => formatDevicesTable(view as EnrolmentView, toLanUrl))
+      await tell(command, 'devices.enrolment.list', {}, (view) =>
+        formatDevicesTable(view as EnrolmentListView, toLanUrl),
+      )
     })
   devices
     .command('show <device>')
@@ -37,7 +39,7 @@ export function addDevicesCommands(program: Command): void {
     .action(async (device: string, _, command: Command) => {
       const enrolment = await called(command, 'devices.enrolment.list', {})
       if (enrolment === undefined) return
-      const { devices: known } = enrolment.structured as unknown as EnrolmentView
+      const { devices: known } = enrolment.structured as unknown as EnrolmentListView
       const revoked = known.find((each) => each.state === 'revoked' && isNameOfDevice(each, device))
       if (revoked !== undefined)
         printAnswer(command, { json: { ...revoked }, text: formatRevokedSentence(revoked.device) })
@@ -50,7 +52,7 @@ export function addDevicesCommands(program: Command): void {
     .addOption(new Option('--transport <transport>', 'the transport that it connects over').choices(TRANSPORTS))
     .action((code: string, options: { name?: string; transport?: string }, command: Command) =>
       tell(command, 'devices.enrolment.approve', { code, ...options }, (view) =>
-        formatEnrolmentSentence(view as JsonObject, explainNextConnection(view as JsonObject)),
+        formatEnrolmentSentence(view as JsonObject, explainWhenDeviceConnects(view as JsonObject)),
       ),
     )
   addLeaving(devices)

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { Offer } from '../bus/capability.ts'
 import { openGuardedBus } from '../call/guarded-bus.ts'
 import { readConfig } from '../config/config-file.ts'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
@@ -22,7 +22,7 @@ import { Ledger } from '../ledger/ledger.ts'
 import { createLogSigner } from '../ledger/note-key.ts'
 import { createFamilyServices, familyMigrations } from '../main/families.ts'
 import { toGuardConfig } from '../main/guard-config.ts'
-import { createNodeVoter } from '../main/node-voter.ts'
+import { createNodeVoterIdentity } from '../main/node-voter.ts'
 import { createLanguageModelServices } from '../main/models.ts'
 import { formatToolContractDocument } from './contract-doc.ts'
 import { insertConfigKeyTable } from './config-docs-table.ts'
@@ -76,7 +76,7 @@ async function offersOf(config: Config, root: string, database: Database): Promi
   const origin = 'hearthbus.local/docs'
   const key = generateKeyPairSync('ed25519')
   const signer = createLogSigner(origin, key.privateKey)
-  const data = resolveDataDirectory(root)
+  const data = buildDataDirectoryPaths(root)
   const draws = createRandomDrawKey('docs', deriveNodeSecret(key, RANDOM_DRAW_KEY_PURPOSE))
   const ledger = await Ledger.open({ database, signer, origin, lastSignedPath: data.lastSigned, clock: systemClock })
   const spine = await openGuardedBus({
@@ -85,7 +85,7 @@ async function offersOf(config: Config, root: string, database: Database): Promi
     clock: systemClock,
     logger: silentLogger,
     guard: toGuardConfig(config),
-    voting: createNodeVoter(key, {
+    voting: createNodeVoterIdentity(key, {
       name: 'docs',
       community: () => undefined,
       witnesses: [],

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import { Database } from '../core/database-store.ts'
 import { diagnoseDoctorFacts } from '../web/doctor.ts'
 import { gatherDoctorFacts } from './doctor-client.ts'
@@ -26,7 +26,7 @@ describe('doctor without a running gateway', () => {
   })
 
   it('reports files that would prevent the next start', async () => {
-    const { lock, ownerToken: token, database: path } = resolveDataDirectory(root)
+    const { lock, ownerToken: token, database: path } = buildDataDirectoryPaths(root)
     writeFileSync(lock, 'not what a gateway makes, and long enough to be looked at')
     expect(await broken()).toEqual([
       `start: ${lock} is damaged. Nothing is kept in it: remove it, and the next start makes a new one.`,

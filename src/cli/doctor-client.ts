@@ -6,7 +6,7 @@ import { homedir } from 'node:os'
 import type { TopologySnapshot } from '../bus/topology.ts'
 import { formatConfigProblem } from '../config/config-file.ts'
 import { loadConfig } from '../config/config-store.ts'
-import { resolveDataDirectory, resolveDataRoot, resolveDemoDataRoot } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths, resolveDataRoot, resolveDemoDataRoot } from '../config/data-directory.ts'
 import { readFaceListener } from '../config/listeners.ts'
 import type { Config } from '../config/schema.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
@@ -19,19 +19,19 @@ import { parseNote, verifyNote } from '../ledger/signed-note.ts'
 import { collectDataDirectoryFacts } from '../main/data-directory-check-store.ts'
 import { findListenFaults } from '../toolbox/listen-check-client.ts'
 import { openLedgerPin } from '../main/ledger-pin-location-store.ts'
-import type { DoctorFacts } from '../web/doctor.ts'
+import type { NodeExaminationFacts } from '../web/doctor.ts'
 import { formatContractDisagreements } from '../web/contract-disagreement.ts'
 import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
 import type { LedgerView } from '../web/views.ts'
 import { findRunningGateway, requestGateway } from './gateway-client.ts'
-import type { RunningGatewayRecord } from './gateway-client.ts'
+import type { LocatedGateway } from './gateway-client.ts'
 import { readProjectedState, verifyDataDirectoryLedger } from './offline-ledger-store.ts'
 import { listStartRefusals } from './start-check-client.ts'
 
 export async function gatherDoctorFacts(given: {
   readonly data?: string
   readonly config?: string
-}): Promise<DoctorFacts> {
+}): Promise<NodeExaminationFacts> {
   const loaded = loadConfig(given.config, process.env, homedir())
   const config = loaded.ok ? loaded.value.config : undefined
   const running = findRunningGateway(given.data)
@@ -68,7 +68,7 @@ export async function gatherDoctorFacts(given: {
 
 function openWithoutToken(root: string, { listen: { host } }: Config): string | undefined {
   if (isLoopback(host)) return undefined
-  const { ledger: path } = resolveDataDirectory(root)
+  const { ledger: path } = buildDataDirectoryPaths(root)
   if (!existsSync(path)) return host
   try {
     return readProjectedState(path, guardProjection).tokens.size > 0 ? undefined : host
@@ -78,8 +78,8 @@ function openWithoutToken(root: string, { listen: { host } }: Config): string | 
   }
 }
 
-async function ledgerFacts(root: string, config: Config, given?: string): Promise<DoctorFacts['ledger']> {
-  const { database, lastSigned } = resolveDataDirectory(root)
+async function ledgerFacts(root: string, config: Config, given?: string): Promise<NodeExaminationFacts['ledger']> {
+  const { database, lastSigned } = buildDataDirectoryPaths(root)
   if (!existsSync(database)) {
     const { path, pin } = await openLedgerPin(config, root)
     const known = existsSync(lastSigned) ? lastSigned : pin && path
@@ -101,9 +101,9 @@ async function ledgerFacts(root: string, config: Config, given?: string): Promis
 }
 
 async function cosigningFacts(
-  gateway: RunningGatewayRecord,
+  gateway: LocatedGateway,
   { ledger: { witnesses, checkpointSeconds } }: Config,
-): Promise<Pick<DoctorFacts, 'cosigning'>> {
+): Promise<Pick<NodeExaminationFacts, 'cosigning'>> {
   const answer = await requestGateway(gateway, { path: '/api/ledger' })
   if (!answer.ok) return {}
   const { checkpoint } = answer.value as unknown as LedgerView
@@ -116,9 +116,9 @@ async function cosigningFacts(
 
 /** Only a running gateway knows which capabilities and nodes there are. */
 async function topologyFacts(
-  gateway: RunningGatewayRecord,
+  gateway: LocatedGateway,
   config: Config,
-): Promise<Pick<DoctorFacts, 'unmatched' | 'disagreements'>> {
+): Promise<Pick<NodeExaminationFacts, 'unmatched' | 'disagreements'>> {
   const answer = await requestGateway(gateway, { path: '/api/topology' })
   if (!answer.ok) return {}
   const topology = answer.value as unknown as TopologySnapshot
@@ -133,7 +133,7 @@ async function servicesBeforeStart(config: Config, dataRoot: string): Promise<re
 }
 
 /** A running node examines its services itself: a second process would disturb the connections that it holds. */
-async function servicesNow(gateway: RunningGatewayRecord): Promise<readonly DoctorFinding[]> {
+async function servicesNow(gateway: LocatedGateway): Promise<readonly DoctorFinding[]> {
   const answer = await requestGateway(gateway, { path: '/api/doctor' })
   return answer.ok ? (answer.value as unknown as { readonly findings: readonly DoctorFinding[] }).findings : []
 }

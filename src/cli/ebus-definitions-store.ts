@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import type { DefinitionFileFault } from '../ebus/definitions/definition-error.ts'
 import { formatDefinitionFileFault } from '../ebus/definitions/definition-error.ts'
 import { DefinitionFolder } from '../ebus/definitions/definition-folder-store.ts'
-import { toDefinitionRow, assignMessageNumbers } from '../ebus/definitions/definition-row.ts'
+import { toDefinitionExportRow, assignMessageNumbers } from '../ebus/definitions/definition-row.ts'
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
 import { TelegramJsonRowCodec } from '../ebus/definitions/telegram-row.ts'
 import type { ExitCode } from './command-output.ts'
@@ -32,7 +32,7 @@ class LineWriter {
 }
 
 /** Writes one row for each row that it reads, in order. */
-export async function convertTelegramRows(options: {
+export async function decodeOrEncodeTelegramRows(options: {
   readonly folder: string
   readonly language: string
   readonly kind: 'decode' | 'encode'
@@ -77,7 +77,7 @@ export async function checkDefinitionFiles(options: {
       await writer.write(JSON.stringify(row))
     }
     for (const { message, nth } of assignMessageNumbers(set.messages))
-      await writer.write(JSON.stringify(toDefinitionRow(message, file, nth)))
+      await writer.write(JSON.stringify(toDefinitionExportRow(message, file, nth)))
   }
   await writer.flush()
   const all = [...definitions.templateFaults, ...faults]

@@ -12,14 +12,14 @@ import { explainUnreadableFile, readErrorMessage } from '../core/thrown-error.ts
 import { parseAdapterEndpoint } from '../ebus/adapter/adapter-endpoint.ts'
 import { BusDefinitions } from '../ebus/definitions/bus-definitions.ts'
 import { decodeMessage, formatDecodedMessage } from '../ebus/definitions/message-decoder.ts'
-import { formatDefinitionError, formatDefinitionFileFault } from '../ebus/definitions/definition-error.ts'
+import { formatDefinitionErrorCode, formatDefinitionFileFault } from '../ebus/definitions/definition-error.ts'
 import { DefinitionFolder } from '../ebus/definitions/definition-folder-store.ts'
-import { toDefinitionRow } from '../ebus/definitions/definition-row.ts'
+import { toDefinitionExportRow } from '../ebus/definitions/definition-row.ts'
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
 import { DefinitionIndex } from '../ebus/definitions/definition-index.ts'
 import type { MessageDefinition } from '../ebus/definitions/message-definition.ts'
-import { TelegramGrabber } from '../ebus/recording/telegram-grabber.ts'
-import { startBusRecorder } from '../ebus/recording/recorder-client.ts'
+import { UnknownTelegramGrouper } from '../ebus/recording/telegram-grabber.ts'
+import { startBusSymbolCapture } from '../ebus/recording/recorder-client.ts'
 import type { RecordedSymbols, BusRecording } from '../ebus/recording/recording.ts'
 import { parseBusRecording, formatRecordingHeader, formatRecordingLine } from '../ebus/recording/recording.ts'
 import { decodeIdentity } from '../ebus/wire/device-identity.ts'
@@ -58,7 +58,7 @@ export async function recordEbus(options: {
   const failed = new Promise<string>((resolve) => file.once('error', (error) => resolve(readErrorMessage(error))))
   if (!options.dump) file.write(formatRecordingHeader(new Date().toISOString()))
   let symbols = 0
-  const recorder = startBusRecorder({
+  const recorder = startBusSymbolCapture({
     endpoint: endpoint.value,
     onSymbols: (piece) => {
       symbols += piece.symbols.length
@@ -156,7 +156,7 @@ export async function replayRecording(options: {
         ? ''
         : decoded.ok
           ? formatDecodedMessage(decoded.value)
-          : formatDefinitionError(decoded.fault)
+          : formatDefinitionErrorCode(decoded.fault)
     const row = {
       at_ms: Math.round(atMs),
       master_hex: toHex(Uint8Array.of(source, target, primary, secondary, data.length, ...data)),
@@ -223,7 +223,7 @@ export function printUnknownTelegrams(options: {
   if (typeof recording === 'string') return complain(recording)
   const findMessage = messageFinder(options.definitions, recording)
   if (typeof findMessage === 'string') return complain(findMessage)
-  const grab = new TelegramGrabber()
+  const grab = new UnknownTelegramGrouper()
   for (const { exchange } of exchangesOf(recording)) if (findMessage(exchange) === undefined) grab.add(exchange)
   const telegrams = grab.telegrams()
   if (options.json) {
@@ -244,7 +244,7 @@ export function printUnknownTelegrams(options: {
 }
 
 /** Adds a definition line only if it can be parsed; creates the file if it does not exist. */
-export function addMessageDefinition(options: {
+export function appendDefinitionLine(options: {
   readonly file: string
   readonly line: string
   readonly json: boolean
@@ -281,7 +281,7 @@ export function addMessageDefinition(options: {
   }
   process.stdout.write(
     options.json
-      ? `${JSON.stringify(toDefinitionRow(message, file, 0))}\n`
+      ? `${JSON.stringify(toDefinitionExportRow(message, file, 0))}\n`
       : `${message.circuit} ${message.name} is defined in ${sanitizeForTerminal(file)}\n`,
   )
   return EXIT_CODES.ok

@@ -37,8 +37,12 @@ export function addEbusCommands(program: Command): void {
       .requiredOption('--definitions <folder>', 'definition files in ebusd’s layout')
       .addOption(language())
       .action(async (options: RowOptions) => {
-        const { convertTelegramRows } = await import('./ebus-definitions-store.ts')
-        process.exitCode = await convertTelegramRows({ folder: options.definitions, language: options.language, kind })
+        const { decodeOrEncodeTelegramRows } = await import('./ebus-definitions-store.ts')
+        process.exitCode = await decodeOrEncodeTelegramRows({
+          folder: options.definitions,
+          language: options.language,
+          kind,
+        })
       })
   addRecordingCommands(ebus)
   const definitions = ebus.command('definitions').description('look at definition files')
@@ -67,8 +71,8 @@ function addDefineCommand(parent: Command): void {
     .argument('<file>', 'the file, e.g. /etc/ebusd/vaillant/15.basv.csv; made if it is not there')
     .argument('<line>', 'type,circuit,level,name,comment,qq,zz,pbsb,id,fields…')
     .action(async (file: string, line: string, _, command: Command) => {
-      const { addMessageDefinition } = await import('./ebus-recording-client.ts')
-      process.exitCode = addMessageDefinition({ file, line, json: readGlobalOptions(command).json === true })
+      const { appendDefinitionLine } = await import('./ebus-recording-client.ts')
+      process.exitCode = appendDefinitionLine({ file, line, json: readGlobalOptions(command).json === true })
     })
 }
 

@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import { takeProcessLock } from '../core/process-lock-store.ts'
 import type { ProcessLock } from '../core/process-lock-store.ts'
-import { formatRunningGatewayNote } from '../main/running-gateway-note.ts'
+import { encodeRunningGatewayNote } from '../main/running-gateway-note.ts'
 import { findRunningGateway, requestGateway } from './gateway-client.ts'
 
 const OWNER = `hb_${'o'.repeat(43)}`
@@ -41,11 +41,11 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   root = mkdtempSync(join(tmpdir(), 'hearthbus-client-'))
-  const data = resolveDataDirectory(root)
+  const data = buildDataDirectoryPaths(root)
   mkdirSync(data.keys)
   lock = takeProcessLock(data.lock)
   writeFileSync(data.ownerToken, `${OWNER}\n`, { mode: 0o600 })
-  writeFileSync(data.gateway, formatRunningGatewayNote({ url, pid: process.pid, version: '1' }, OWNER))
+  writeFileSync(data.gateway, encodeRunningGatewayNote({ url, pid: process.pid, version: '1' }, OWNER))
   vi.stubEnv('HEARTHBUS_TOKEN', AGENT)
 })
 
@@ -70,14 +70,14 @@ describe('a CLI command with a token', () => {
   })
 
   it('withholds the token from the address in a gateway file that another program wrote', async () => {
-    writeFileSync(resolveDataDirectory(root).gateway, JSON.stringify({ url, pid: process.pid, version: '1' }))
+    writeFileSync(buildDataDirectoryPaths(root).gateway, JSON.stringify({ url, pid: process.pid, version: '1' }))
     expect(await shownBy()).toContain('was not written by that gateway')
     expect(credentials).toEqual([])
   })
 
   it('withholds the token when the owner’s token, which authenticates the gateway file, is missing', async () => {
-    writeFileSync(resolveDataDirectory(root).gateway, JSON.stringify({ url, pid: process.pid, version: '1' }))
-    rmSync(resolveDataDirectory(root).ownerToken)
+    writeFileSync(buildDataDirectoryPaths(root).gateway, JSON.stringify({ url, pid: process.pid, version: '1' }))
+    rmSync(buildDataDirectoryPaths(root).ownerToken)
     expect(await shownBy()).toContain(`Nothing proves that ${url} is the gateway`)
     expect(credentials).toEqual([])
   })
@@ -93,7 +93,7 @@ describe('a CLI command with a token', () => {
   })
 
   it('sends the token without the owner’s files if HEARTHBUS_URL names the same address', async () => {
-    rmSync(resolveDataDirectory(root).ownerToken)
+    rmSync(buildDataDirectoryPaths(root).ownerToken)
     vi.stubEnv('HEARTHBUS_URL', url)
     expect(await shownBy()).toEqual([`Bearer ${AGENT}`])
   })

@@ -6,7 +6,7 @@
  * owner's token from the owner's file; so does one that only reads, where the node requires a token of everybody.
  */
 import { homedir } from 'node:os'
-import { resolveDataDirectory, resolveDataRoot, resolveDemoDataRoot } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths, resolveDataRoot, resolveDemoDataRoot } from '../config/data-directory.ts'
 import { readBoundedFile } from '../core/bounded-file-store.ts'
 import { toHex } from '../core/bytes.ts'
 import { randomBytes } from '../core/ids.ts'
@@ -15,7 +15,7 @@ import type { Json } from '../core/json.ts'
 import { isProcessAlive, isProcessLockHeld } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { findErrorCause, readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
+import { unwrapErrorCause, readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
 import { explainClosedDataRoot } from '../main/data-directory-check-store.ts'
 import {
   computeGatewayProof,
@@ -25,7 +25,7 @@ import {
 } from '../main/running-gateway-note.ts'
 import type { RunningGatewayNote } from '../main/running-gateway-note.ts'
 
-export interface RunningGatewayRecord {
+export interface LocatedGateway {
   /** The note that the gateway wrote when it began to listen (main.ts). */
   readonly note: RunningGatewayNote
   readonly dataRoot: string
@@ -58,10 +58,10 @@ export interface ApiRequest {
 const ANSWER_MS = 7_000
 
 /** Finds a running gateway in the named data directory, else in the default one, else in the demo's inside of it. */
-export function findRunningGateway(given: string | undefined): Result<RunningGatewayRecord, GatewayClientFault> {
+export function findRunningGateway(given: string | undefined): Result<LocatedGateway, GatewayClientFault> {
   const root = resolveDataRoot(given, process.env, homedir())
   for (const candidate of [root, resolveDemoDataRoot(root)]) {
-    const data = resolveDataDirectory(candidate)
+    const data = buildDataDirectoryPaths(candidate)
     // A gateway that was killed leaves its note behind, and the program that has its port now must not get our
     // credential.
     if (!isProcessLockHeld(data.lock)) continue
@@ -85,10 +85,10 @@ export function findRunningGateway(given: string | undefined): Result<RunningGat
 }
 
 export async function requestGateway(
-  gateway: RunningGatewayRecord,
+  gateway: LocatedGateway,
   question: ApiRequest,
 ): Promise<Result<Json, GatewayClientFault>> {
-  const owner = readText(resolveDataDirectory(gateway.dataRoot).ownerToken)?.trim()
+  const owner = readText(buildDataDirectoryPaths(gateway.dataRoot).ownerToken)?.trim()
   // A voter in a round answers with a credential of their own.
   const shown = process.env['HEARTHBUS_VOTER_TOKEN']
   if (question.asVoter === true && shown !== undefined) return requestWith(gateway, question, shown)
@@ -108,11 +108,11 @@ export async function requestGateway(
 }
 
 async function requestWith(
-  gateway: RunningGatewayRecord,
+  gateway: LocatedGateway,
   { method = 'GET', path, body, mayTakeLong = false }: ApiRequest,
   token: string | undefined,
 ): Promise<Result<Json, GatewayClientFault>> {
-  const refusal = await refuseCredentialDisclosure(gateway, token)
+  const refusal = await checkGatewayAuthenticity(gateway, token)
   if (refusal !== undefined) return fail(refusal)
   // A request that may take long is sent only after the gateway has answered another one.
   const awake = mayTakeLong ? await requestWith(gateway, { path: '/health' }, undefined) : ok(null)
@@ -145,7 +145,7 @@ async function requestWith(
   })
 }
 
-function toSilenceFault({ note }: RunningGatewayRecord, error: unknown, mayHappen = ''): GatewayClientFault {
+function toSilenceFault({ note }: LocatedGateway, error: unknown, mayHappen = ''): GatewayClientFault {
   return {
     kind: 'unreachable',
     message: `The gateway at ${note.url} does not answer (${causeOf(error)}).${mayHappen} \`hearthbus doctor\` may know why.`,
@@ -157,13 +157,13 @@ function toSilenceFault({ note }: RunningGatewayRecord, error: unknown, mayHappe
  * its own, or wait until the gateway is killed and take its lock, its address and its process number. A listener that is
  * not proven to be the gateway is therefore asked without a credential, or not at all.
  */
-export async function refuseCredentialDisclosure(
-  gateway: RunningGatewayRecord,
+export async function checkGatewayAuthenticity(
+  gateway: LocatedGateway,
   token: string | undefined,
 ): Promise<GatewayClientFault | undefined> {
   const { note, dataRoot, isAuthentic } = gateway
   if (token === undefined) return undefined
-  const owner = readText(resolveDataDirectory(dataRoot).ownerToken)?.trim()
+  const owner = readText(buildDataDirectoryPaths(dataRoot).ownerToken)?.trim()
   if (isAuthentic) return owner === undefined ? undefined : explainMissingProof(gateway, owner)
   return {
     kind: 'unreachable',
@@ -172,10 +172,7 @@ export async function refuseCredentialDisclosure(
 }
 
 /** Only a program with the owner's token, at this very address, can answer. */
-async function explainMissingProof(
-  gateway: RunningGatewayRecord,
-  owner: string,
-): Promise<GatewayClientFault | undefined> {
+async function explainMissingProof(gateway: LocatedGateway, owner: string): Promise<GatewayClientFault | undefined> {
   const { url } = gateway.note
   const challenge = toHex(randomBytes(CHALLENGE_BYTES))
   try {
@@ -221,9 +218,9 @@ function messageOf(answer: Json): string | undefined {
 }
 
 function causeOf(error: unknown): string {
-  return readErrorMessage(findErrorCause(error))
+  return readErrorMessage(unwrapErrorCause(error))
 }
 
 function neverConnected(error: unknown): boolean {
-  return readSystemErrorCode(findErrorCause(error)) === 'ECONNREFUSED'
+  return readSystemErrorCode(unwrapErrorCause(error)) === 'ECONNREFUSED'
 }

@@ -12,7 +12,7 @@ import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { ExitCode } from './command-output.ts'
 
-export async function startGatewayOrExplain(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
+export async function tryStartGateway(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
   try {
     return await startGateway(options)
   } catch (error) {

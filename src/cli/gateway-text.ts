@@ -114,7 +114,7 @@ function brief(value: Json | undefined): string {
 }
 
 /** For any other answer, the JSON itself is printed. */
-export function formatJsonAnswer(value: Json, sentence?: string): CommandAnswer {
+export function createCommandAnswer(value: Json, sentence?: string): CommandAnswer {
   return { json: value, text: sentence ?? sanitizeForTerminal(JSON.stringify(value, null, 2)) }
 }
 

@@ -11,7 +11,7 @@ import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
 import type { MessageCondition } from '../ebus/definitions/message-condition.ts'
 import { decodeMessage, listFieldKeys } from '../ebus/definitions/message-decoder.ts'
-import type { DefinitionSource } from '../ebus/definitions/definition-set.ts'
+import type { DefinitionFileReader } from '../ebus/definitions/definition-set.ts'
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
 import { encodeCommands, encodeDefinedResponse } from '../ebus/definitions/message-encoder.ts'
 import type { DefinedField } from '../ebus/definitions/field.ts'
@@ -37,7 +37,7 @@ export interface SimulatedDefinitionDevice {
   readonly overheard: ((turn: number, nowMs: number) => Omit<Telegram, 'source'>) | undefined
 }
 
-export interface DefinitionFileSource extends DefinitionSource {
+export interface ListableDefinitionFiles extends DefinitionFileReader {
   files(): readonly string[]
 }
 
@@ -59,7 +59,7 @@ const HARDWARE = 7_401
 
 /** `spec` is the beginning of a file's name, or all of it. Returns a sentence when no file matches. */
 export function simulateDeviceFromDefinitions(
-  source: DefinitionFileSource,
+  source: ListableDefinitionFiles,
   spec: string,
 ): Result<SimulatedDefinitionDevice, string> {
   const names = new Set([spec, `${spec}.csv`])
@@ -185,7 +185,7 @@ function valueKey({ circuit, name }: MessageDefinition, key: string): string {
 }
 
 /** The files of the same manufacturer that belong to no address. */
-function commonFiles(source: DefinitionFileSource, file: string): readonly string[] {
+function commonFiles(source: ListableDefinitionFiles, file: string): readonly string[] {
   const folder = file.slice(0, file.lastIndexOf('/') + 1)
   return source
     .files()

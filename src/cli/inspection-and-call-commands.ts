@@ -12,8 +12,8 @@ import type { CallResultView, StatusView, ToolView } from '../web/api-requests.t
 import type { MeasurementSeriesView, SettingsView, CallTraceView } from '../web/views.ts'
 import { fetchAndPrintGatewayAnswer } from './command-client.ts'
 import { EXIT_CODES } from './command-output.ts'
-import { formatCallResult, formatJsonAnswer, formatStatus, formatTools, formatTraces } from './gateway-text.ts'
-import { formatMeasurementHistory, formatProfiles, formatToolDetails, formatTopology } from './views-text.ts'
+import { formatCallResult, createCommandAnswer, formatStatus, formatTools, formatTraces } from './gateway-text.ts'
+import { formatMeasurementSummary, formatProfiles, formatToolDetails, formatTopology } from './views-text.ts'
 import { createWholeNumberParser } from './whole-number.ts'
 
 interface CallCommandOptions {
@@ -84,7 +84,7 @@ export function addInspectionAndCallCommands(program: Command): void {
     .description('everything on record about one call')
     .action((id: string, _, command: Command) =>
       fetchAndPrintGatewayAnswer(command, { path: `/api/calls/${encodeURIComponent(id)}`, asWatcher: true }, (value) =>
-        formatJsonAnswer(value),
+        createCommandAnswer(value),
       ),
     )
   program
@@ -93,7 +93,7 @@ export function addInspectionAndCallCommands(program: Command): void {
     .action((series: string[], _, command: Command) =>
       // All series are requested, so that a person who names an unknown one is told which there are.
       fetchAndPrintGatewayAnswer(command, { path: '/api/history' }, (value) =>
-        formatMeasurementHistory(value as unknown as MeasurementSeriesView[], series, Date.now()),
+        formatMeasurementSummary(value as unknown as MeasurementSeriesView[], series, Date.now()),
       ),
     )
   program

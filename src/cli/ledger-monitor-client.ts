@@ -4,7 +4,7 @@
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { findErrorCause, readErrorMessage } from '../core/thrown-error.ts'
+import { unwrapErrorCause, readErrorMessage } from '../core/thrown-error.ts'
 import { readFileIfPresent } from '../ledger/atomic-file-store.ts'
 import { checkMonitoredLog } from '../ledger/monitor-store.ts'
 import type { MonitorRoundResult, PublishedFileReader } from '../ledger/monitor-store.ts'
@@ -65,7 +65,7 @@ async function roundOf(log: Parameters<typeof checkMonitoredLog>[0]): Promise<Co
   try {
     return answerTo(await checkMonitoredLog(log, Date.now()))
   } catch (error) {
-    const message = `The log cannot be read: ${readErrorMessage(findErrorCause(error))}`
+    const message = `The log cannot be read: ${readErrorMessage(unwrapErrorCause(error))}`
     return { json: { ok: false, alarm: 'unreachable', message }, text: message, exit: EXIT_CODES.failed }
   }
 }

@@ -3,13 +3,13 @@
  * none runs, the command checks them itself and only prints the result.
  */
 import type { Command } from 'commander'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { createRandomDrawKey, RANDOM_DRAW_KEY_PURPOSE } from '../ledger/random-draw.ts'
 import { deriveNodeSecret, formatKeyFault, loadExistingNodeKey } from '../ledger/key-store.ts'
 import { verifyLedgerSample } from '../ledger/ledger-sample.ts'
-import { createNodeIdentity } from '../mesh/identity/node-key.ts'
+import { deriveNodeIdentity } from '../mesh/identity/node-key.ts'
 import {
   printAnswer,
   readCommandConfig,
@@ -54,9 +54,9 @@ async function sampleHere(command: Command): Promise<JsonObject | undefined> {
   const failed = (text: string): undefined => {
     printAnswer(command, createFailureAnswer(text, EXIT_CODES.integrity))
   }
-  const key = await loadExistingNodeKey(resolveDataDirectory(dataRoot).nodeKey)
+  const key = await loadExistingNodeKey(buildDataDirectoryPaths(dataRoot).nodeKey)
   if (!key.ok) return failed(formatKeyFault(key.fault))
-  const { id } = createNodeIdentity(key.value.privateKey)
+  const { id } = deriveNodeIdentity(key.value.privateKey)
   const draws = createRandomDrawKey(id, deriveNodeSecret(key.value, RANDOM_DRAW_KEY_PURPOSE))
   const done = await withOfflineLedger({ dataRoot, config, state: 'sound', rooms: 'all' }, (ledger) =>
     verifyLedgerSample(ledger, draws),

@@ -13,7 +13,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
 import { formatLedgerOperationFault } from '../ledger/ledger-refusal.ts'
 import { bodyErasureRequestSchema } from '../web/api-requests.ts'
-import type { ErasureView } from '../web/api-requests.ts'
+import type { ErasureResultView } from '../web/api-requests.ts'
 import { eraseLedgerEntryBodies } from '../web/ledger-erasure.ts'
 import type { LedgerEntryView } from '../web/views.ts'
 import {
@@ -223,7 +223,7 @@ async function erase(command: Command, entries: readonly number[], reason: strin
     return fetchAndPrintGatewayAnswer(
       command,
       { method: 'POST', path: '/api/ledger/erase', body: wish.data, asOwner: true, mayTakeLong: true },
-      (value) => erasureAnswer(value as unknown as ErasureView),
+      (value) => erasureAnswer(value as unknown as ErasureResultView),
     )
   await offline(
     command,
@@ -235,7 +235,7 @@ async function erase(command: Command, entries: readonly number[], reason: strin
   )
 }
 
-function erasureAnswer(view: ErasureView): CommandAnswer {
+function erasureAnswer(view: ErasureResultView): CommandAnswer {
   const lines = view.erased.map(({ entry, recorded, blanked }) => {
     const rows = blanked.map(({ what, id }) => `, and in the ${what} ${id}`).join('')
     return `The words of entry ${entry} are erased${rows}. Entry ${recorded} says so.`

@@ -10,7 +10,7 @@ import { admitMember } from '../mesh/identity/community.ts'
 import type { Community } from '../mesh/identity/community.ts'
 import { deriveMeshDatabaseSealKey } from '../main/membership-log.ts'
 import { MeshStore } from '../mesh/identity/mesh-store.ts'
-import { createNodeIdentity } from '../mesh/identity/node-key.ts'
+import { deriveNodeIdentity } from '../mesh/identity/node-key.ts'
 import { createOwnCommunity, inviteNode, joinCommunity, listMembers, findMemberIds } from './mesh-client.ts'
 import type { MeshCommandContext } from './mesh-client.ts'
 import { leaveCommunity } from './mesh-leaving-client.ts'
@@ -138,9 +138,9 @@ async function admit({ dataRoot }: MeshCommandContext): Promise<void> {
   const self = await loadExistingNodeKey(join(dataRoot, 'keys', 'node.key'))
   if (!root.ok || !self.ok) throw new Error('there are no keys')
   const store = new MeshStore(join(dataRoot, 'mesh.db'), { sealKey: deriveMeshDatabaseSealKey(self.value.privateKey) })
-  const authority = { self: createNodeIdentity(self.value.privateKey), root: createNodeIdentity(root.value.privateKey) }
+  const authority = { self: deriveNodeIdentity(self.value.privateKey), root: deriveNodeIdentity(root.value.privateKey) }
   const guest = {
-    nodeId: createNodeIdentity(generateKeyPairSync('ed25519').privateKey).id,
+    nodeId: deriveNodeIdentity(generateKeyPairSync('ed25519').privateKey).id,
     name: 'guest',
     level: 'member',
   } as const

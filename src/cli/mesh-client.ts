@@ -3,7 +3,7 @@
  * runs; a running gateway notices within half a second.
  */
 import { existsSync } from 'node:fs'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { randomBytes, newUlid } from '../core/ids.ts'
 import { systemClock } from '../core/clock.ts'
@@ -25,7 +25,7 @@ import type { MembershipLevel } from '../mesh/identity/membership-record.ts'
 import { decodeSignedInvitation, encodeSignedInvitation } from '../mesh/identity/invitation.ts'
 import type { InvitationFault } from '../mesh/identity/invitation.ts'
 import { MembershipAlteredError, MeshStore } from '../mesh/identity/mesh-store.ts'
-import { createNodeIdentity, formatShortId } from '../mesh/identity/node-key.ts'
+import { deriveNodeIdentity, formatShortId } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import { encodeUserNkey } from '../mesh/nats/nkey.ts'
 import { EXIT_CODES, formatTable } from './command-output.ts'
@@ -53,15 +53,15 @@ export function createOwnCommunity(command: MeshCommandContext, name: string): P
   return withMeshStore(command, async ({ store, authority }) => {
     const held = store.community()
     if (held !== undefined) return fail(`This node belongs to ${held.name} already. ${LEAVE_FIRST}`)
-    const key = await loadOrCreateNodeKey(locateMeshFiles(resolveDataDirectory(command.dataRoot)).rootKey)
+    const key = await loadOrCreateNodeKey(locateMeshFiles(buildDataDirectoryPaths(command.dataRoot)).rootKey)
     if (!key.ok) return fail(formatKeyFault(key.fault))
-    const root = createNodeIdentity(key.value.privateKey)
+    const root = deriveNodeIdentity(key.value.privateKey)
     const founder = { nodeId: authority.self.id, name: command.name }
     const founded = await store.accept(createCommunity({ name, root, founder, nowMs: systemClock.now() }))
     if (!founded.ok) return fail(communitySentence(founded.fault))
     return said(
       { community: root.id, name },
-      `${name} is founded, and this node is its first anchor.\nIts root key is ${locateMeshFiles(resolveDataDirectory(command.dataRoot)).rootKey}: keep a copy of it in a safe place.\nNext: hearthbus mesh invite${enabledHint(command)}`,
+      `${name} is founded, and this node is its first anchor.\nIts root key is ${locateMeshFiles(buildDataDirectoryPaths(command.dataRoot)).rootKey}: keep a copy of it in a safe place.\nNext: hearthbus mesh invite${enabledHint(command)}`,
     )
   })
 }
@@ -133,7 +133,7 @@ function enabledHint({ config }: MeshCommandContext): string {
 
 export async function listMembers(command: MeshCommandContext): Promise<CommandAnswer> {
   // A command that only reads creates neither a key nor a database.
-  if (!existsSync(locateMeshFiles(resolveDataDirectory(command.dataRoot)).database))
+  if (!existsSync(locateMeshFiles(buildDataDirectoryPaths(command.dataRoot)).database))
     return formatMeshRefusal(NO_COMMUNITY_MESSAGE)
   return withMeshStore(command, async ({ store, authority }) => {
     const community = store.community()
@@ -217,7 +217,7 @@ export async function withMeshStore(
   command: MeshCommandContext,
   work: (opened: MeshStoreWithSigner) => Promise<MeshCommandResult>,
 ): Promise<CommandAnswer> {
-  const data = resolveDataDirectory(command.dataRoot)
+  const data = buildDataDirectoryPaths(command.dataRoot)
   const files = locateMeshFiles(data)
   createPrivateFolder(data.keys)
   const key = await loadNodeKey(data)
@@ -233,7 +233,7 @@ export async function withMeshStore(
     throw error
   }
   try {
-    const result = await work({ store, authority: { self: createNodeIdentity(key.value.privateKey), root } })
+    const result = await work({ store, authority: { self: deriveNodeIdentity(key.value.privateKey), root } })
     return result.ok ? result.value : formatMeshRefusal(result.fault)
   } finally {
     store.close()
@@ -246,7 +246,7 @@ export async function withMeshStore(
  */
 async function rootAt(path: string): Promise<NodeIdentity | undefined> {
   const key = await loadExistingNodeKey(path)
-  return key.ok ? createNodeIdentity(key.value.privateKey) : undefined
+  return key.ok ? deriveNodeIdentity(key.value.privateKey) : undefined
 }
 
 export const NO_COMMUNITY_MESSAGE =

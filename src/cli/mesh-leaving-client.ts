@@ -3,7 +3,7 @@
  * data about this house stay as they are.
  */
 import { existsSync, renameSync } from 'node:fs'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -27,7 +27,7 @@ export async function leaveCommunity(
   command: MeshCommandContext,
   options: LeaveCommunityOptions,
 ): Promise<CommandAnswer> {
-  const data = resolveDataDirectory(command.dataRoot)
+  const data = buildDataDirectoryPaths(command.dataRoot)
   // A command that only reads creates neither a key nor a database.
   if (!existsSync(locateMeshFiles(data).database)) return leaveLostCommunity(command)
   // A running gateway has peers, sessions and subscriptions of the community that it started in.
@@ -56,7 +56,7 @@ async function recordLeaving(
   { dataRoot, config }: MeshCommandContext,
   communityId?: string,
 ): Promise<Result<boolean, string>> {
-  if (!isLogPresent(resolveDataDirectory(dataRoot).ledger)) return ok(false)
+  if (!isLogPresent(buildDataDirectoryPaths(dataRoot).ledger)) return ok(false)
   return withOfflineLedger({ dataRoot, config, state: 'sound', rooms: 'all' }, (ledger) =>
     recordLeftCommunity(ledger, communityId),
   )
@@ -70,7 +70,7 @@ async function leave(
   const community = store.community()
   if (community === undefined) return ok(await leaveLostCommunity(command))
   const others = [...community.members.keys()].filter((nodeId) => nodeId !== authority.self.id).length
-  const { rootKey } = locateMeshFiles(resolveDataDirectory(command.dataRoot))
+  const { rootKey } = locateMeshFiles(buildDataDirectoryPaths(command.dataRoot))
   const isFounder = existsSync(rootKey)
   if (isFounder && others > 0 && !abandon)
     return fail(

@@ -8,7 +8,7 @@ import type { NotifyDestination } from '../config/notify.ts'
 import { postNotice } from '../web/notice-client.ts'
 import { resolveNoticeDestination } from '../web/notice-destination.ts'
 import { createTestNotice } from '../web/notice.ts'
-import type { PersonNotice } from '../web/notice.ts'
+import type { OutgoingNotice } from '../web/notice.ts'
 import { readCommandConfig, printAnswer } from './command-client.ts'
 import { EXIT_CODES, formatTable } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
@@ -37,7 +37,11 @@ export function addNotifyCommand(program: Command): void {
     })
 }
 
-async function tryOut(notice: PersonNotice, destination: NotifyDestination, environment: Environment): Promise<Tried> {
+async function tryOut(
+  notice: OutgoingNotice,
+  destination: NotifyDestination,
+  environment: Environment,
+): Promise<Tried> {
   const { format } = destination
   const place = resolveNoticeDestination(destination, environment)
   if (!place.ok) return { ...place.fault, format }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readConfig } from '../config/config-file.ts'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import { Database } from '../core/database-store.ts'
 import { loadOrCreateNodeKey } from '../ledger/key-store.ts'
 import { loadAllMigrations, verifyDataDirectoryLedger, withOfflineLedger } from './offline-ledger-store.ts'
@@ -19,7 +19,7 @@ describe('offline ledger files', () => {
   it.each(['log', 'guard', 'runtime'])('of a newer program are reported as such: %s', async (room) => {
     const config = readConfig('inline', '')
     if (!config.ok) throw new Error('an empty configuration is one')
-    const { database: path, nodeKey, ledger } = resolveDataDirectory(root)
+    const { database: path, nodeKey, ledger } = buildDataDirectoryPaths(root)
     mkdirSync(join(ledger, 'tail'), { recursive: true })
     await loadOrCreateNodeKey(nodeKey)
     new Database({ path, migrations: [{ room, steps: Array.from({ length: 99 }, () => '') }] }).close()
@@ -35,7 +35,7 @@ describe('offline ledger files', () => {
   it.each(['ledger', 'all'] as const)('with a planted trigger are refused before it can run (%s)', async (rooms) => {
     const config = readConfig('inline', '')
     if (!config.ok) throw new Error('an empty configuration is one')
-    const { database: path, nodeKey, ledger } = resolveDataDirectory(root)
+    const { database: path, nodeKey, ledger } = buildDataDirectoryPaths(root)
     mkdirSync(join(ledger, 'tail'), { recursive: true })
     await loadOrCreateNodeKey(nodeKey)
     const database = new Database({ path, migrations: await loadAllMigrations() })

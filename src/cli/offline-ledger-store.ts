@@ -10,7 +10,7 @@ import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { requireRegularFile } from '../core/bounded-file-store.ts'
@@ -43,7 +43,7 @@ import { ProjectionSet } from '../ledger/projection.ts'
 import type { Projection } from '../ledger/projection.ts'
 import { parseWitnessPolicy } from '../ledger/tlog-policy.ts'
 import type { WitnessPolicy } from '../ledger/tlog-policy.ts'
-import { continueTruncatedLogUnderNewName, formatSuccessorName } from '../ledger/succession-store.ts'
+import { continueTruncatedLogUnderNewName, formatSuccessorOrigin } from '../ledger/succession-store.ts'
 import { findSigningOutage } from '../ledger/unsigned-tail.ts'
 import { verifyStoredLog } from '../ledger/log-verification.ts'
 import type { LogVerificationOptions, LogVerificationReport } from '../ledger/log-verification.ts'
@@ -60,7 +60,7 @@ import { takeGatewayLock } from '../main/gateway-lock-client.ts'
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
 export function readVerifierKey(dataRoot: string, config: Config): Promise<Result<NoteVerifier, string>> {
   return orSentence(dataRoot, async () => {
-    const data = resolveDataDirectory(dataRoot)
+    const data = buildDataDirectoryPaths(dataRoot)
     const { nodeKey } = data
     if (!existsSync(nodeKey))
       return fail(
@@ -89,7 +89,7 @@ function newestNoteIn({ database: path }: DataDirectory): string | undefined {
 /** The exact bytes of an entry, read beside a running gateway. The fault is a sentence. */
 export function readEntryBytes(dataRoot: string, seq: number): Promise<Result<Uint8Array, string>> {
   return orSentence(dataRoot, async () => {
-    const { ledger: directory } = resolveDataDirectory(dataRoot)
+    const { ledger: directory } = buildDataDirectoryPaths(dataRoot)
     if (!isLogPresent(directory)) return fail(noLedgerSentence(dataRoot))
     const log = new LogStore({ directory, key: undefined, readOnly: true })
     try {
@@ -173,7 +173,7 @@ async function verifyIn(
   config: Config,
   options: LogVerificationOptions,
 ): Promise<Result<DataVerificationReport, string>> {
-  const data = resolveDataDirectory(dataRoot)
+  const data = buildDataDirectoryPaths(dataRoot)
   if (!existsSync(data.database) || !isLogPresent(data.ledger)) return fail(noLedgerSentence(dataRoot))
   const key = await loadExistingNodeKey(data.nodeKey)
   if (!key.ok) return fail(formatKeyFault(key.fault))
@@ -302,7 +302,7 @@ function isWritable(folder: string): boolean {
 function noLedgerSentence(dataRoot: string): string {
   return (
     explainClosedDataRoot(dataRoot) ??
-    explainOutdatedLedgerFormat(resolveDataDirectory(dataRoot).database) ??
+    explainOutdatedLedgerFormat(buildDataDirectoryPaths(dataRoot).database) ??
     `There is no ledger in ${dataRoot}.`
   )
 }
@@ -352,7 +352,7 @@ export function startSuccessorLog(dataRoot: string, config: Config): Promise<Res
       fail(`ledger.origin names ${named} in the configuration. Take that line out first: a new log has another name.`),
     )
   return withOptions({ dataRoot, config, rooms: 'all' }, async (options, privateKey) => {
-    const signer = createLogSigner(formatSuccessorName(options.origin, systemClock.now()), privateKey)
+    const signer = createLogSigner(formatSuccessorOrigin(options.origin, systemClock.now()), privateKey)
     const signed = await continueTruncatedLogUnderNewName(options, signer)
     if (signed.ok) return ok({ entries: signed.value.checkpoint.size, key: signer.key })
     return fail(signed.fault.kind === 'nothing-to-adopt' ? NOTHING_TO_ADOPT_MESSAGE : formatLedgerFault(signed.fault))
@@ -372,7 +372,7 @@ async function workIn<Value>(
   { dataRoot, config, rooms }: Omit<OfflineLedgerOptions, 'state'>,
   work: (options: LedgerOptions, privateKey: KeyObject) => Promise<Result<Value, string>>,
 ): Promise<Result<Value, string>> {
-  const data = resolveDataDirectory(dataRoot)
+  const data = buildDataDirectoryPaths(dataRoot)
   if (!existsSync(data.database) || !isLogPresent(data.ledger)) return fail(noLedgerSentence(dataRoot))
   const lock = await takeGatewayLock(data)
   if (!lock.ok) return lock

@@ -5,7 +5,7 @@
  * Pure: commander does the rest.
  */
 import { Command, Option } from 'commander'
-import { addAgentKeyCommands } from './agents.ts'
+import { addAgentSigningKeyCommands } from './agents.ts'
 import { addInspectionAndCallCommands } from './inspection-and-call-commands.ts'
 import { addChangesCommand } from './changes.ts'
 import { addConsoleCommands } from './console.ts'
@@ -63,7 +63,7 @@ addLaterCallCommands(rootCommand)
 addWatchCommands(rootCommand)
 rootCommand.commandsGroup('Decide:')
 addApprovalCommands(rootCommand)
-addAgentKeyCommands(rootCommand)
+addAgentSigningKeyCommands(rootCommand)
 addDevicesCommands(rootCommand)
 addConsoleCommands(rootCommand)
 rootCommand.commandsGroup('Records and other nodes:')

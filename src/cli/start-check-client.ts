@@ -2,7 +2,7 @@
  * Start check: finds, without starting, why a start would refuse a data directory.
  */
 import { existsSync } from 'node:fs'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { requireRegularFile } from '../core/bounded-file-store.ts'
@@ -20,7 +20,7 @@ import { loadAllMigrations } from './offline-ledger-store.ts'
  * examination of the keys.
  */
 export async function listStartRefusals(dataRoot: string, config: Config | undefined): Promise<readonly string[]> {
-  const data = resolveDataDirectory(dataRoot)
+  const data = buildDataDirectoryPaths(dataRoot)
   const { lock, ownerToken, database: path } = data
   const migrations = await loadAllMigrations()
   const hasMesh = config?.mesh.enabled === true

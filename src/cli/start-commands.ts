@@ -39,8 +39,8 @@ export function addStartCommands(program: Command): void {
         endWith(await runUpCommand({ ...shared, config, dataRoot: root }))
         return
       }
-      const { startDemoHouse } = await import('./demo-server.ts')
-      const house = await startDemoHouse(config)
+      const { startDemoSimulators } = await import('./demo-server.ts')
+      const house = await startDemoSimulators(config)
       const code = await runUpCommand({
         ...shared,
         config: house.config,

@@ -11,11 +11,11 @@ import type { Gateway } from '../main.ts'
 import { bridgeStdio } from '../mcp/bridge-client.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { serveStdio } from '../mcp/stdio-server.ts'
-import { findRunningGateway, refuseCredentialDisclosure } from './gateway-client.ts'
-import type { RunningGatewayRecord } from './gateway-client.ts'
+import { findRunningGateway, checkGatewayAuthenticity } from './gateway-client.ts'
+import type { LocatedGateway } from './gateway-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { ExitCode } from './command-output.ts'
-import { selectStartFaultExitCode, startGatewayOrExplain } from './gateway-start-server.ts'
+import { selectStartFaultExitCode, tryStartGateway } from './gateway-start-server.ts'
 
 export interface StdioCommandOptions {
   readonly config: Config
@@ -40,7 +40,7 @@ export async function runStdioCommand(options: StdioCommandOptions): Promise<Exi
   for (;;) {
     const running = findRunningGateway(options.dataRoot)
     if (running.ok) {
-      const refusal = await refuseCredentialDisclosure(running.value, options.token)
+      const refusal = await checkGatewayAuthenticity(running.value, options.token)
       return refusal === undefined ? bridge(options, logger) : refuse(refusal.message, EXIT_CODES.unreachable)
     }
     const over = patience.aborted
@@ -63,7 +63,7 @@ async function become(
   if (token === undefined && config.listen.anonymous === 'off')
     return refuse('listen.anonymous is off, so nobody may act without a token: set HEARTHBUS_TOKEN.', EXIT_CODES.denied)
   // The gateway also listens, so that the server that the next client starts can connect to it.
-  const started = await startGatewayOrExplain({ config, dataRoot, version, logger, listen: true })
+  const started = await tryStartGateway({ config, dataRoot, version, logger, listen: true })
   if (!started.ok && started.fault.kind === 'running-already' && !isLastTry) return 'another-was-first'
   if (!started.ok) return refuse(started.fault.message, selectStartFaultExitCode(started.fault))
   const gateway = started.value
@@ -114,7 +114,7 @@ function principalOf({ guard }: Gateway, config: Config, token: string | undefin
 async function bridge({ dataRoot, token, ...scope }: StdioCommandOptions, logger: Logger): Promise<ExitCode> {
   const locate = async (): Promise<URL | undefined> => {
     const running = findRunningGateway(dataRoot)
-    if (!running.ok || (await refuseCredentialDisclosure(running.value, token)) !== undefined) return undefined
+    if (!running.ok || (await checkGatewayAuthenticity(running.value, token)) !== undefined) return undefined
     return endpoint(running.value, scope)
   }
   await bridgeStdio({ streams: { input: process.stdin, output: process.stdout }, locate, token, log: logger })
@@ -122,7 +122,7 @@ async function bridge({ dataRoot, token, ...scope }: StdioCommandOptions, logger
 }
 
 function endpoint(
-  { note }: RunningGatewayRecord,
+  { note }: LocatedGateway,
   { profile, style, node }: Pick<StdioCommandOptions, 'profile' | 'style' | 'node'>,
 ): URL {
   const url = new URL(`${note.url}/mcp${profile === 'all' ? '' : `/${profile}`}?names=${style}`)

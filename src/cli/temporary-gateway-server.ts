@@ -8,11 +8,11 @@ import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Gateway } from '../main.ts'
 import type { StartFault } from '../main/start-fault.ts'
-import { startGatewayOrExplain } from './gateway-start-server.ts'
+import { tryStartGateway } from './gateway-start-server.ts'
 import { PACKAGE_VERSION } from './version-store.ts'
 
 /** Takes the lock like any gateway, so it fails where a gateway runs. */
-export async function withTemporaryGateway<Value>(
+export async function withNonListeningGateway<Value>(
   config: Config,
   dataRoot: string,
   work: (gateway: Gateway) => Promise<Value>,
@@ -26,7 +26,7 @@ export async function withTemporaryGateway<Value>(
     devices: { ...config.devices, enabled: false },
     mesh: { ...config.mesh, enabled: false },
   }
-  const started = await startGatewayOrExplain({
+  const started = await tryStartGateway({
     config: alone,
     dataRoot,
     version: PACKAGE_VERSION,

@@ -2,7 +2,7 @@
  * Up: runs the gateway until it is stopped.
  */
 import { rmSync, writeFileSync } from 'node:fs'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { createLogger } from '../core/logger.ts'
 import type { Gateway } from '../main.ts'
@@ -10,7 +10,7 @@ import type { SignInLinkView } from '../web/views.ts'
 import { requestGateway } from './gateway-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { ExitCode } from './command-output.ts'
-import { selectStartFaultExitCode, startGatewayOrExplain } from './gateway-start-server.ts'
+import { selectStartFaultExitCode, tryStartGateway } from './gateway-start-server.ts'
 import { waitForSignal } from './process-signal.ts'
 
 export interface UpCommandOptions {
@@ -39,7 +39,7 @@ export async function runUpCommand({
   process.on('unhandledRejection', (error) =>
     logger.error({ err: error }, 'a promise was rejected and nothing handled it'),
   )
-  const started = await startGatewayOrExplain({ config, dataRoot, pinned, version, logger, listen: true })
+  const started = await tryStartGateway({ config, dataRoot, pinned, version, logger, listen: true })
   if (!started.ok) {
     process.stderr.write(`${started.fault.message}\n`)
     return selectStartFaultExitCode(started.fault)
@@ -48,7 +48,7 @@ export async function runUpCommand({
   process.stdout.write(welcome(started.value, dataRoot, { command, place }))
   afterwards?.(started.value)
   await stopWanted
-  rmSync(resolveDataDirectory(dataRoot).consoleLink, { force: true })
+  rmSync(buildDataDirectoryPaths(dataRoot).consoleLink, { force: true })
   process.stdout.write('\nStopping …\n')
   const troubles = await started.value.stop()
   if (troubles.length === 0) {
@@ -78,7 +78,7 @@ interface LinkPlace {
  */
 function linkPlace(link: string, url: string, dataRoot: string): LinkPlace {
   if (process.stdout.isTTY) return { console: link, signIn: 'signs in once' }
-  const { consoleLink } = resolveDataDirectory(dataRoot)
+  const { consoleLink } = buildDataDirectoryPaths(dataRoot)
   // An existing file would keep its mode, so it is removed first.
   rmSync(consoleLink, { force: true })
   writeFileSync(consoleLink, `${link}\n`, { mode: 0o600, flag: 'wx' })

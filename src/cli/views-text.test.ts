@@ -1,7 +1,7 @@
 /** What a person at a terminal is shown of measurements and of one tool. */
 import { describe, expect, it } from 'vitest'
 import type { ToolView } from '../web/views.ts'
-import { formatMeasurementHistory, formatToolDetails } from './views-text.ts'
+import { formatMeasurementSummary, formatToolDetails } from './views-text.ts'
 
 describe('hearthbus history', () => {
   const series = [
@@ -11,7 +11,7 @@ describe('hearthbus history', () => {
   ]
 
   it('is printed with the unit that the series name contains', () => {
-    const rows = formatMeasurementHistory(series, [], 120_000).text.split('\n').slice(1)
+    const rows = formatMeasurementSummary(series, [], 120_000).text.split('\n').slice(1)
     expect(rows.map((row) => row.split(/ {2,}/))).toEqual([
       ['ebus/zone-1/current_temp_c', '21 °C', '20.5 … 21 °C', '2', '60 s ago'],
       ['ebus/boiler/water_pressure_bar', '1.5 bar', '1.5 … 1.5 bar', '1', '60 s ago'],
@@ -21,18 +21,18 @@ describe('hearthbus history', () => {
 
   it('is rounded to two decimals in text, and exact in JSON', () => {
     const fine = [{ id: 'ebus/zone-1/current_temp_c', atMs: [0, 60_000], values: [19.998, 20.28151] }]
-    const { text, json } = formatMeasurementHistory(fine, [], 60_000)
+    const { text, json } = formatMeasurementSummary(fine, [], 60_000)
     expect(text.split('\n')[1]?.split(/ {2,}/).slice(1, 3)).toEqual(['20.28 °C', '20 … 20.28 °C'])
     expect(json).toEqual(fine)
   })
 
   it('is shown for the requested series, and an unknown name is reported', () => {
-    expect(formatMeasurementHistory(series, ['homeseer/4711'], 0).json).toEqual([series[2]])
-    expect(formatMeasurementHistory(series, ['homeseer/4712'], 0)).toMatchObject({
+    expect(formatMeasurementSummary(series, ['homeseer/4711'], 0).json).toEqual([series[2]])
+    expect(formatMeasurementSummary(series, ['homeseer/4712'], 0)).toMatchObject({
       exit: 1,
       text: 'Nothing is measured as homeseer/4712. hearthbus history lists what is. Did you mean homeseer/4711?',
     })
-    expect(formatMeasurementHistory([], ['nope'], 0).text).toContain('Nothing was measured yet')
+    expect(formatMeasurementSummary([], ['nope'], 0).text).toContain('Nothing was measured yet')
   })
 })
 

@@ -70,7 +70,7 @@ function peerTable(peers: TopologySnapshot['peers']): string {
 }
 
 /** The present value of each requested series, with its lowest and highest; of all series, if none is named. */
-export function formatMeasurementHistory(
+export function formatMeasurementSummary(
   all: readonly MeasurementSeriesView[],
   asked: readonly string[],
   nowMs: number,

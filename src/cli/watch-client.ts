@@ -3,10 +3,10 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import type { Json } from '../core/json.ts'
 import { readGlobalOptions } from './command-client.ts'
-import { findRunningGateway, refuseCredentialDisclosure } from './gateway-client.ts'
+import { findRunningGateway, checkGatewayAuthenticity } from './gateway-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import { formatWatchLine } from './watch-text.ts'
 import type { WatchedFeedEvent } from './watch-text.ts'
@@ -28,7 +28,7 @@ async function watch(command: Command, after: string | undefined): Promise<void>
   if (!gateway.ok) return complain(gateway.fault.message)
   const { note, dataRoot } = gateway.value
   const token = process.env['HEARTHBUS_TOKEN'] ?? ownerToken(dataRoot)
-  const refusal = await refuseCredentialDisclosure(gateway.value, token)
+  const refusal = await checkGatewayAuthenticity(gateway.value, token)
   if (refusal !== undefined) return complain(refusal.message)
   const hung = new AbortController()
   // Counts silent checks instead of using one deadline: a terminal that was suspended finds a stream that has waited
@@ -81,7 +81,7 @@ async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void): A
 
 function ownerToken(dataRoot: string): string | undefined {
   try {
-    return readFileSync(resolveDataDirectory(dataRoot).ownerToken, 'utf8').trim()
+    return readFileSync(buildDataDirectoryPaths(dataRoot).ownerToken, 'utf8').trim()
   } catch {
     return undefined
   }

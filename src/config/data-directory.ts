@@ -48,7 +48,7 @@ export function resolveLedgerPinFolder(given: string | undefined, environment: E
   return join(base, 'hearthbus', 'pins')
 }
 
-export function resolveDataDirectory(root: string): DataDirectory {
+export function buildDataDirectoryPaths(root: string): DataDirectory {
   const keys = join(root, 'keys')
   return {
     root,

@@ -56,7 +56,7 @@ export function requireRegularFile(path: string): void {
     const stats = statSync(path)
     if (!stats.isFile()) throw new FileUnusableError(path, `it is ${typeOf(stats)}`)
   } catch (error) {
-    const reason = explainUnreadableFile(error)
+    const reason = explainUnusableFile(error)
     if (reason !== undefined) throw new FileUnusableError(path, reason)
   }
 }
@@ -74,7 +74,7 @@ export function readFileRange(file: number, from: number, bytes: number): Buffer
 }
 
 /** Why a file could not be read, as a clause about "it"; `undefined` where there is no file. */
-export function explainUnreadableFile(error: unknown): string | undefined {
+export function explainUnusableFile(error: unknown): string | undefined {
   if (error instanceof FileUnusableError) return error.message
   switch (readSystemErrorCode(error)) {
     case 'ENOENT':

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Database, DatabaseTooNewError } from './database-store.ts'
-import type { WriteAheadJournal } from './database-store.ts'
+import type { PreCommitJournal } from './database-store.ts'
 
 const migrations = [{ room: 'test', steps: ['CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT UNIQUE) STRICT'] }]
 let folder: string
@@ -163,7 +163,7 @@ describe('database', () => {
 })
 
 /** A log on a disk that is as quick as memory, until it is told to be slow or to fail. */
-class QuickJournal implements WriteAheadJournal {
+class QuickJournal implements PreCommitJournal {
   readonly syncs: ('now' | 'later')[] = []
   failure: Error | undefined
   syncMs = 0

@@ -80,7 +80,7 @@ export interface TransactionListener {
 }
 
 /** An append-only log that is durable before the tables are. */
-export interface WriteAheadJournal extends TransactionListener {
+export interface PreCommitJournal extends TransactionListener {
   /**
    * All works have run. Writes what they appended; `undefined` when that is nothing. With `changedRows` a transaction
    * is open, and its tables differ from what they were before the group.
@@ -132,7 +132,7 @@ export class Database {
   #scheduled = false
   #deferral: NodeJS.Timeout | undefined
   #closed = false
-  #journal: WriteAheadJournal | undefined
+  #journal: PreCommitJournal | undefined
   readonly #followers: TransactionListener[] = []
   /** Written to the journal and not yet committed to the tables. */
   #group: Group | undefined
@@ -212,7 +212,7 @@ export class Database {
   }
 
   /** There is one journal at a time; a new one replaces it. */
-  useJournal(journal: WriteAheadJournal): void {
+  useJournal(journal: PreCommitJournal): void {
     if (this.#journal !== undefined) this.#followers.splice(this.#followers.indexOf(this.#journal), 1)
     this.#journal = journal
     this.#followers.push(journal)

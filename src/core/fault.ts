@@ -114,7 +114,7 @@ export function isFaultBeforeAttempt(fault: Fault): boolean {
  * The fault's message without commands, for a reader without a terminal: what is the matter, and that the owner has to
  * see to it. A model that is told of a command it does not have looks for a way to run it.
  */
-export function omitTerminalCommands(text: string): string {
+export function omitCliInstructions(text: string): string {
   if (!TERMINAL_COMMAND.test(text)) return text
   const kept = text.split(/(?<=[.!?])\s+/).flatMap((sentence) => {
     const at = sentence.search(TERMINAL_COMMAND)

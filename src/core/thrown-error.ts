@@ -5,7 +5,7 @@ export function readErrorMessage(thrown: unknown): string {
 }
 
 /** `fetch` throws that it failed; why stands in the cause. */
-export function findErrorCause(thrown: unknown): unknown {
+export function unwrapErrorCause(thrown: unknown): unknown {
   return thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown
 }
 

@@ -31,14 +31,14 @@ import {
   readDeviceUrlRules,
 } from './gateway-settings.ts'
 import type { FleetEvent } from './session/fleet.ts'
-import type { DeviceRefusal } from './session/device-refusal.ts'
+import type { DeviceAdmissionRefusal } from './session/device-refusal.ts'
 import { createDeviceAnnounceTools } from './tools/announce-tools.ts'
 import { createDeviceCallTools } from './tools/call-tools.ts'
 import { DeviceToolCaller } from './tools/device-call.ts'
 import { DeviceRefusalLog } from './tools/refusal-log.ts'
 import { createEnrolmentTools } from './tools/enrolment-tools.ts'
 import { DeviceEventLog } from './tools/event-log.ts'
-import { reportDevicesHealth, VOICE_BACKEND_HINT } from './tools/health.ts'
+import { reportDevicesHealth, KEEP_VOICE_BACKEND_HINT } from './tools/health.ts'
 import { createDeviceListTools } from './tools/list-tools.ts'
 import { Throttle } from '../toolbox/throttle.ts'
 import type { RunningDevicesService } from './tools/running-devices.ts'
@@ -227,7 +227,7 @@ class DevicesRuntime {
    * Shows a refusal to the owner at once, and records it at a limited rate, because an unauthenticated client causes
    * it.
    */
-  #recordRefusal(refusal: DeviceRefusal): void {
+  #recordRefusal(refusal: DeviceAdmissionRefusal): void {
     const { ledger, clock, logger } = this.#options
     const { door, why, deviceId, remoteAddress: address } = refusal
     const known = deviceId === undefined ? undefined : this.#gateway?.registrar.device(deviceId)
@@ -263,7 +263,7 @@ class DevicesRuntime {
     const device = this.house?.store.slug(deviceId) ?? deviceId
     this.#options.logger.warn(
       { device },
-      `somebody spoke to ${device}, but no voice service is set up. ${VOICE_BACKEND_HINT}`,
+      `somebody spoke to ${device}, but no voice service is set up. ${KEEP_VOICE_BACKEND_HINT}`,
     )
   }
 

@@ -3,7 +3,7 @@
  */
 import type { BusStatus, SourceAddressState } from './adapter/ebus-connection.ts'
 
-export interface BusAdviceInput {
+export interface BusAdviceContext {
   readonly adapter: string
   /** If nothing is ever sent, an address conflict does not matter. */
   readonly readOnly: boolean
@@ -13,7 +13,7 @@ export interface BusAdviceInput {
 /** Returns `undefined` if nothing has to be done. */
 export function adviseOnBusStatus(
   status: BusStatus,
-  { adapter, readOnly, hasRegulator }: BusAdviceInput,
+  { adapter, readOnly, hasRegulator }: BusAdviceContext,
 ): string | undefined {
   const unheard = adviseOnBusConnection(status, adapter)
   if (unheard !== undefined) return unheard

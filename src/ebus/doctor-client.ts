@@ -21,7 +21,7 @@ import type { DefinitionFileFault } from './definitions/definition-error.ts'
 import { formatDefinitionFileFault } from './definitions/definition-error.ts'
 import { DefinitionSet } from './definitions/definition-set.ts'
 import type { RegisterDisagreement } from './semantic/register-disagreement.ts'
-import { formatDisagreement, findDisagreements } from './semantic/register-disagreement.ts'
+import { formatDisagreement, findRegistersContradictingDefinitions } from './semantic/register-disagreement.ts'
 import { parseDefinitionFileName } from './definitions/file-defaults.ts'
 import { DefinitionIndex } from './definitions/definition-index.ts'
 import type { MessageDefinition } from './definitions/message-definition.ts'
@@ -134,7 +134,7 @@ function fileDisagreements(file: string, messages: readonly MessageDefinition[])
   const find = ({
     telegram: { source, target, primary: pb, secondary: sb, data },
   }: TelegramExchange): MessageDefinition | undefined => index.find({ source, target, pb, sb }, data)
-  return findDisagreements(find, {
+  return findRegistersContradictingDefinitions(find, {
     regulator: messages.some(({ pb, sb }) => pb === 0xb5 && sb === 0x24) ? name.address : undefined,
     boiler: name.ident === 'bai' ? name.address : undefined,
   })

@@ -27,20 +27,20 @@ import { adviseOnBusStatus } from './bus-advice.ts'
 import { HeatingBusClient } from './heating-bus-client.ts'
 import type { ObservationFeatureFlags } from './observe/bus-status.ts'
 import { DEFAULT_WARM_UP_THRESHOLDS } from './observe/passive-warm-up.ts'
-import { createBusTrafficTools, createWatchSummaryTools } from './tools/bus-tools.ts'
+import { createBusTrafficTools, createShadowSummaryTools } from './tools/bus-tools.ts'
 import { createConfigTools } from './tools/config-tools.ts'
 import type { DefinitionLoadState, EbusToolContext } from './tools/ebus-tool-context.ts'
 import { createMessageTools } from './tools/message-tools.ts'
 import { LEGACY_EBUS_TOOLS } from './tools/legacy-tools.ts'
 import { createPlaneTools } from './tools/plane-tools.ts'
-import { createRegistryTools } from './tools/registry-tools.ts'
+import { createDeviceRegistryTools } from './tools/registry-tools.ts'
 import { listChangedResourceUris, createEbusResources } from './tools/resources.ts'
 import { createRpcTools } from './tools/rpc-tools.ts'
 import { createScheduleTools } from './tools/schedule-tools.ts'
 import { createSettingTools } from './tools/setting-tools.ts'
 import { SNAPSHOT_LIMITS, EbusSnapshots } from './tools/ebus-snapshots.ts'
 import { createSnapshotTools } from './tools/snapshot-tools.ts'
-import { createVaillantTools } from './tools/vaillant-tools.ts'
+import { createVaillantErrorTools } from './tools/vaillant-tools.ts'
 import { createRegisterValueStore } from './register-value-store.ts'
 
 export interface EbusServiceOptions {
@@ -189,16 +189,16 @@ function allCapabilities(house: EbusToolContext, config: EbusConfig): readonly C
   const pause = async (ms: number): Promise<void> => pauseFor(ms)
   return [
     ...createPlaneTools(house),
-    ...createRegistryTools(house),
+    ...createDeviceRegistryTools(house),
     ...createScheduleTools(house, pause),
     ...createSettingTools(house, pause),
-    ...createVaillantTools(house),
+    ...createVaillantErrorTools(house),
     ...createConfigTools(house),
     ...createSnapshotTools(house, pause),
     ...createRpcTools(house),
     ...createMessageTools(house),
     ...(config.observe ? createBusTrafficTools(house) : []),
-    ...(config.observe && config.passiveValues !== 'off' ? createWatchSummaryTools(house) : []),
+    ...(config.observe && config.passiveValues !== 'off' ? createShadowSummaryTools(house) : []),
     ...createEbusResources(house),
   ]
 }

@@ -13,8 +13,8 @@ import { fail, ok } from '../core/result.ts'
 import type { EbusConnection, BusFault, BusRequest, BusStatus } from './adapter/ebus-connection.ts'
 import type { AdapterInfo } from './adapter/adapter-info.ts'
 import { adviseOnBusConnection } from './bus-advice.ts'
-import type { SharedPortHost } from './adapter/shared-port-client.ts'
-import type { InstallationChange } from './installation-state.ts'
+import type { SharedPortClientAcceptor } from './adapter/shared-port-client.ts'
+import type { ChangedInstallationPart } from './installation-state.ts'
 import { HeatingInstallation } from './installation-state.ts'
 import type { InstallationOptions } from './installation-state.ts'
 import type { BusEventContext } from './observe/bus-observer.ts'
@@ -46,7 +46,7 @@ export interface HeatingBusOptions {
   readonly logger: Logger
   /** The values of the last run; those of this one are stored there as well. */
   readonly values: RegisterValueStore | undefined
-  readonly announce: (change: InstallationChange | 'settings') => void
+  readonly announce: (change: ChangedInstallationPart | 'settings') => void
 }
 
 const TICK_MS = 1_000
@@ -124,7 +124,7 @@ export class HeatingBusClient {
   }
 
   /** For the shared port; `undefined` if the adapter cannot be shared. */
-  get seatHost(): SharedPortHost | undefined {
+  get seatHost(): SharedPortClientAcceptor | undefined {
     return this.#bus?.seatHost
   }
 

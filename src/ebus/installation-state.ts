@@ -12,7 +12,7 @@ import { toHex } from '../core/bytes.ts'
 import type { BusEvent } from './adapter/ebus-connection.ts'
 import type { BusDefinitions, StoredMessageData } from './definitions/bus-definitions.ts'
 import type { RegisterDisagreement } from './semantic/register-disagreement.ts'
-import { decodeFirstNumericField, findDisagreements } from './semantic/register-disagreement.ts'
+import { decodeFirstNumericField, findRegistersContradictingDefinitions } from './semantic/register-disagreement.ts'
 import type { ClassifiedObservation } from './observe/observation-deduplicator.ts'
 import { toExchangeObservation } from './observe/observation.ts'
 import { BusObserver } from './observe/bus-observer.ts'
@@ -29,11 +29,11 @@ import { readMappedPlaneField, listPlanesForMessage } from './semantic/mapped-me
 import { addMappedValuesToPlane } from './semantic/mapped-plane.ts'
 import type { SemanticPlane } from './semantic/plane-reader.ts'
 import type { HeatingPlaneName } from './semantic/planes.ts'
-import { listAffectedPlanes, buildHeatingPlane } from './semantic/planes.ts'
+import { listAffectedPlanes, buildPlaneByName } from './semantic/planes.ts'
 import type { RegisterReadKey } from './semantic/read-key.ts'
 import {
   READ_KEY_KINDS,
-  decodeReadKeyAddress,
+  decodeReadKeyBusAddress,
   decodeReadKeyBytes,
   decodeReadKeyKind,
   encodeReadRequest,
@@ -43,7 +43,7 @@ import { findRegister, HOT_WATER_REGISTERS, ZONE_REGISTERS } from './semantic/re
 import type { ValueSource } from './semantic/register-shadow.ts'
 import { RegisterShadow } from './semantic/register-shadow.ts'
 import type { StartupState, StartupPlaneName } from './semantic/semantic-startup.ts'
-import { newStartupState, markCacheLoaded, markPlaneLive, advanceStartup } from './semantic/semantic-startup.ts'
+import { newStartupState, markCacheLoaded, markPlaneLive, degradeOverdueStartup } from './semantic/semantic-startup.ts'
 import { HeatingTopology } from './semantic/topology.ts'
 import type { TelegramExchange } from './wire/telegram.ts'
 import { createExchange } from './wire/telegram.ts'
@@ -60,7 +60,7 @@ export interface InstallationOptions {
 }
 
 /** What may have changed: a plane, the devices, the state of the bus, or its messages. */
-export type InstallationChange = HeatingPlaneName | 'devices' | 'bus' | 'messages'
+export type ChangedInstallationPart = HeatingPlaneName | 'devices' | 'bus' | 'messages'
 
 export class HeatingInstallation {
   readonly observatory: BusObserver
@@ -79,7 +79,7 @@ export class HeatingInstallation {
   #messagesTold = 0
   #compared: { readonly stand: string; readonly found: ReadonlyMap<RegisterReadKey, RegisterDisagreement> } | undefined
   #startup: StartupState
-  readonly #changes = new Set<InstallationChange>()
+  readonly #changes = new Set<ChangedInstallationPart>()
   /** Planes affected by changed values; the same few lists are used again and again. */
   readonly #planes = new Set<readonly HeatingPlaneName[]>()
 
@@ -118,7 +118,7 @@ export class HeatingInstallation {
   tick(situation: BusEventContext, atMs: number): void {
     const before = this.observatory.warmUp.state
     this.#takeIn(this.observatory.tick(situation, atMs), situation)
-    this.#startup = advanceStartup(this.#startup, situation.nowMs)
+    this.#startup = degradeOverdueStartup(this.#startup, situation.nowMs)
     if (this.observatory.warmUp.state !== before) this.#changes.add('bus')
     // Once per tick, because telegrams come faster than anybody reads them.
     const { pushed } = this.observatory.messages
@@ -153,7 +153,7 @@ export class HeatingInstallation {
     // Devices come first, because the meaning of registers depends on the device.
     const known = [...values].toSorted((left, right) => Number(isIdentity(right.key)) - Number(isIdentity(left.key)))
     for (const { key, payload, atMs } of known) {
-      if (isIdentity(key)) this.registry.remember(decodeReadKeyAddress(key), payload)
+      if (isIdentity(key)) this.registry.remember(decodeReadKeyBusAddress(key), payload)
       this.learn(key, payload, { atMs, nowMs: 0, source: 'cache' })
       some = true
     }
@@ -167,7 +167,7 @@ export class HeatingInstallation {
   }
 
   plane(name: HeatingPlaneName, nowMs: number): SemanticPlane {
-    const plane = buildHeatingPlane(name, this, nowMs)
+    const plane = buildPlaneByName(name, this, nowMs)
     const definitions = this.#definitions
     return definitions === undefined
       ? plane
@@ -186,7 +186,7 @@ export class HeatingInstallation {
     const stand = `${definitions.messages.length}/${this.topology.revision}`
     if (this.#compared?.stand === stand) return this.#compared.found
     const { regulator, boiler } = this.topology
-    const found = findDisagreements((exchange) => definitions.find(exchange), {
+    const found = findRegistersContradictingDefinitions((exchange) => definitions.find(exchange), {
       regulator: regulator?.address,
       boiler: boiler?.registers === 'bai' ? boiler.address : undefined,
     })
@@ -216,7 +216,7 @@ export class HeatingInstallation {
   }
 
   /** The changes since the last call. */
-  takeChanges(): ReadonlySet<InstallationChange> {
+  takeChanges(): ReadonlySet<ChangedInstallationPart> {
     const heard = this.#definitions?.changedMessages
     for (const message of heard ?? []) this.#planes.add(listPlanesForMessage(message))
     heard?.clear()
@@ -301,7 +301,7 @@ export class HeatingInstallation {
   }
 
   #knowsHotWater(): boolean {
-    return buildHeatingPlane('dhw', this, 0).data !== null
+    return buildPlaneByName('dhw', this, 0).data !== null
   }
 }
 
@@ -309,5 +309,5 @@ function isIdentity(key: RegisterReadKey): boolean {
   return decodeReadKeyKind(key) === READ_KEY_KINDS.identity
 }
 
-const NO_CHANGES: ReadonlySet<InstallationChange> = new Set()
+const NO_CHANGES: ReadonlySet<ChangedInstallationPart> = new Set()
 const NO_DISAGREEMENTS: ReadonlyMap<RegisterReadKey, RegisterDisagreement> = new Map()

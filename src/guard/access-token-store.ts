@@ -18,7 +18,7 @@ import { explainTokenAdministrationRefusal } from './caller-authority.ts'
 import type { GuardState } from './guard-state.ts'
 import { findTokenByName } from './principal-state.ts'
 import type { AccessTokenState } from './principal-state.ts'
-import { hashAccessToken, isAccessTokenLive, mintAccessToken, explainAccessTokenFlaw } from './access-token.ts'
+import { hashAccessToken, isAccessTokenLive, mintAccessToken, explainAccessTokenRequestFlaw } from './access-token.ts'
 import type { AccessTokenRequest, AccessTokenRecord } from './access-token.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
@@ -108,7 +108,8 @@ export function createAccessTokenService(options: {
   return {
     create: async (by, request) => {
       const { name, role, restrictions, ttlMs } = request
-      const refusal = explainTokenAdministrationRefusal(by, restrictions) ?? flawOf(explainAccessTokenFlaw(request))
+      const refusal =
+        explainTokenAdministrationRefusal(by, restrictions) ?? flawOf(explainAccessTokenRequestFlaw(request))
       if (refusal !== undefined) return fail(refusal)
       const token = mintAccessToken()
       const hash = toHex(hashAccessToken(token))

@@ -63,7 +63,12 @@ export function isSameHash(left: Uint8Array, right: Uint8Array): boolean {
 }
 
 /** What is wrong with a token that somebody wants to make, or `undefined`. */
-export function explainAccessTokenFlaw({ name, role, restrictions, ttlMs }: AccessTokenRequest): string | undefined {
+export function explainAccessTokenRequestFlaw({
+  name,
+  role,
+  restrictions,
+  ttlMs,
+}: AccessTokenRequest): string | undefined {
   if (!PRINCIPAL_ROLES.includes(role)) return 'the role is observer, agent, approver or admin'
   if (ttlMs !== undefined && !(ttlMs > 0 && ttlMs <= MAX_TTL_MS))
     return 'it lasts longer than zero and at most ten years'

@@ -13,7 +13,7 @@ import { readEntryTime, readEntryTextField, readEntryTextListField } from '../le
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { explainEntryNotByAdmin } from './principal-state.ts'
-import { HOURS_PER_DAY, MS_PER_HOUR, toHourlyActCounts } from './limits.ts'
+import { HOURS_PER_DAY, MS_PER_HOUR, groupActsByHour } from './limits.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ActuatorUsage } from './limits.ts'
 import type { GuardTransaction, GuardTransactionRunner } from './guard-transaction-store.ts'
@@ -22,8 +22,8 @@ import { toCallerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { explainAdministrationRefusal, explainEmergencyStopRefusal } from './caller-authority.ts'
-import { redactSecretsAndTruncate } from './secret-detection.ts'
+import { explainAdministrationRefusal, explainEmergencyStopActivationRefusal } from './caller-authority.ts'
+import { truncateAndRedactText } from './secret-detection.ts'
 import { readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 
@@ -130,7 +130,7 @@ export function createActuatorUsageStore({ actuators }: GuardState, clock: Clock
           clock.monotonic() - Math.max(0, clock.now() - lastAtMs),
           count,
         ])
-        used.set(target, { lastMs: Math.max(...acts.map(([atMs]) => atMs)), day: toHourlyActCounts(acts) })
+        used.set(target, { lastMs: Math.max(...acts.map(([atMs]) => atMs)), day: groupActsByHour(acts) })
       }
       return used
     },
@@ -156,7 +156,7 @@ interface StopState {
   readonly engagedAtMs: number
 }
 
-export interface EmergencyStop {
+export interface EmergencyStopControl {
   /** `undefined` while nothing is stopped. */
   readonly state: () => StopState | undefined
   readonly engage: (by: Caller, reason: string) => Promise<Result<StopState, Fault>>
@@ -170,7 +170,7 @@ export function createEmergencyStop(options: {
   readonly log: Pick<ProjectionLogWriter, 'body'>
   readonly transact: GuardTransactionRunner
   readonly nowMs: () => number
-}): EmergencyStop {
+}): EmergencyStopControl {
   const { state: guard, log, transact, nowMs } = options
   let stopped = engagedIn(guard, log)
   /** The state follows the log, because a stop and a release may be in one group. */
@@ -181,11 +181,11 @@ export function createEmergencyStop(options: {
   return {
     state: () => stopped,
     engage: async (by, reason) => {
-      const flaw = explainEmergencyStopRefusal(by)
+      const flaw = explainEmergencyStopActivationRefusal(by)
       if (flaw !== undefined) return fail(flaw)
       const state: StopState = {
         by: toCallerKey(by),
-        reason: redactSecretsAndTruncate(reason, MAX_REASON) || 'no reason given',
+        reason: truncateAndRedactText(reason, MAX_REASON) || 'no reason given',
         engagedAtMs: nowMs(),
       }
       // The stop takes effect before it is on the disk: calls that arrive meanwhile are already refused.

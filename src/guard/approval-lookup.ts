@@ -5,14 +5,14 @@
  */
 import { toAccountKeyFromCallerKey } from '../bus/caller.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
-import { findApprovalStatus } from './approval.ts'
+import { findCallApprovalStatus } from './approval.ts'
 import type { Approval, ApprovalStatusWithNotes } from './approval.ts'
 import type { ApprovalRecord } from './approval-state.ts'
-import { addApprovalTexts, areApprovalTextsAltered, readArgumentLeafHashes } from './approval-texts.ts'
+import { addApprovalTexts, isApprovalTextTampered, readArgumentLeafHashes } from './approval-texts.ts'
 import type { ArgumentLeafHashes, CallBinding } from './call-binding.ts'
 import { differOnlyInAlwaysFreeArguments } from './grant.ts'
 import type { GuardState } from './guard-state.ts'
-import { meetsProposedTerms } from './quorum-round-terms.ts'
+import { areTermsAtLeastAsStrict } from './quorum-round-terms.ts'
 import type { ProposedVotingTerms } from './quorum-round-terms.ts'
 
 /** How many earlier requests about one exact call are looked at. */
@@ -45,7 +45,7 @@ interface CallToLookUp {
   readonly terms: ProposedVotingTerms | undefined
 }
 
-export function findRecordedApprovalStatus(
+export function resolveCallApprovalStatus(
   records: ApprovalRecords,
   { binding, leaves, terms }: CallToLookUp,
   nowMs: number,
@@ -58,10 +58,10 @@ export function findRecordedApprovalStatus(
       asked.principal === principal &&
       asked.tool === tool &&
       asked.argsHash === argsHash &&
-      (terms === undefined || meetsProposedTerms(state.rounds.get(id), terms)),
+      (terms === undefined || areTermsAtLeastAsStrict(state.rounds.get(id), terms)),
     MAX_PAST,
   )
-  const exact = findApprovalStatus(past, binding, nowMs)
+  const exact = findCallApprovalStatus(past, binding, nowMs)
   if (exact.standing.state !== 'none' || leaves === undefined) return exact
   // The same call with other free text counts as the same request: a person is asked once, the approval counts, and the
   // denial holds. A denial of a node's call holds for every caller that the node speaks for.
@@ -80,8 +80,8 @@ export function findRecordedApprovalStatus(
     if (said !== undefined) return differOnlyInAlwaysFreeArguments(said, leaves)
     // The body of this denial was erased or removed, so the denial may have been about this call, and counts.
     const record = state.approvals.get(id)
-    return reached === 'denied' && record !== undefined && areApprovalTextsAltered(record, log)
+    return reached === 'denied' && record !== undefined && isApprovalTextTampered(record, log)
   })
-  const { standing } = findApprovalStatus(reworded, binding, nowMs)
+  const { standing } = findCallApprovalStatus(reworded, binding, nowMs)
   return { standing, notes: exact.notes }
 }

@@ -58,7 +58,7 @@ export function isApprovalTextPresent({ askedSeq }: ApprovalRecord, log: Pick<Pr
  * Whether the stored text is not the one that the entry commits to. This node never changes such a text; it only erases
  * it, and records that.
  */
-export function areApprovalTextsAltered({ askedSeq }: ApprovalRecord, log: Pick<ProjectionLogWriter, 'body'>): boolean {
+export function isApprovalTextTampered({ askedSeq }: ApprovalRecord, log: Pick<ProjectionLogWriter, 'body'>): boolean {
   return log.body(askedSeq).kind === 'altered'
 }
 

@@ -101,7 +101,7 @@ export interface ApprovalStatusWithNotes {
 }
 
 /** The status of one exact call, from the earlier requests about it, newest first. */
-export function findApprovalStatus(
+export function findCallApprovalStatus(
   past: readonly Approval[],
   made: CallBinding,
   nowMs: number,
@@ -124,7 +124,7 @@ export function findApprovalStatus(
 }
 
 /** Why an open request or an unused approval is closed now, or `undefined`. */
-export function explainApprovalExpiry(approval: Timed, policyVersion: string, nowMs: number): string | undefined {
+export function explainApprovalLapse(approval: Timed, policyVersion: string, nowMs: number): string | undefined {
   if (approval.binding.policyVersion !== policyVersion) return 'the rules have changed'
   if (!isOver(approval, nowMs)) return undefined
   return approval.state === 'approved' ? 'the call was not made in time' : 'nobody answered in time'

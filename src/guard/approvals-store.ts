@@ -14,7 +14,7 @@ import {
   explainApproverRefusal,
   APPROVAL_CLOCK_SLACK_MS,
   APPROVAL_WITHDRAWN_REASON,
-  explainApprovalExpiry,
+  explainApprovalLapse,
 } from './approval.ts'
 import type {
   Approval,
@@ -25,7 +25,7 @@ import type {
 } from './approval.ts'
 import { isApprovalClosed } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
-import { findRecordedApprovalStatus, listNewestApprovals } from './approval-lookup.ts'
+import { resolveCallApprovalStatus, listNewestApprovals } from './approval-lookup.ts'
 import { addApprovalTexts, isApprovalTextPresent } from './approval-texts.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import { computeJsonSha256 } from './call-binding.ts'
@@ -37,7 +37,7 @@ import { QUORUM_DECIDER_NAME } from './quorum-round-state.ts'
 import type { VoteDecision } from './vote.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { GuardState } from './guard-state.ts'
-import { redactSecretsAndTruncate } from './secret-detection.ts'
+import { truncateAndRedactText } from './secret-detection.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { formatIsoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
@@ -246,7 +246,7 @@ export function createApprovalStore(options: {
         // An approval that is taken back counts as a denial for as long as the approval would have held.
         const instead = reached === 'approved' ? { grant: grantId ?? null, expires_at: formatIsoTime(expiresAtMs) } : {}
         const denial = { kind: 'approval.denied', by: toCallerKey(by), ...instead } as const
-        return ok(announce(transaction, approval, denial, { reason: redactSecretsAndTruncate(reason, MAX_REASON) }))
+        return ok(announce(transaction, approval, denial, { reason: truncateAndRedactText(reason, MAX_REASON) }))
       }),
 
     withdraw: (id, by) =>
@@ -271,7 +271,7 @@ export function createApprovalStore(options: {
       const { principal, tool } = binding
       for (const { id, binding: asked } of state.approvals.values())
         if (state.rounds.has(id) && asked.principal === principal && asked.tool === tool) settleIn(transaction, id)
-      return findRecordedApprovalStatus({ state, log }, { binding, leaves, terms }, nowMs)
+      return resolveCallApprovalStatus({ state, log }, { binding, leaves, terms }, nowMs)
     },
 
     isProposed: (principal, tool) => {
@@ -344,7 +344,7 @@ export function createApprovalStore(options: {
         expireIn(
           transaction,
           approval,
-          explainApprovalExpiry(approval, policyVersion, nowMs) ?? 'the clock was set back',
+          explainApprovalLapse(approval, policyVersion, nowMs) ?? 'the clock was set back',
         )
       return lapsed.length
     },

@@ -37,7 +37,7 @@ import {
   isMissingOnlyConfirmationArguments,
   createCancelledCallFault,
 } from './guard-faults.ts'
-import type { EmergencyStop } from './actuator-store.ts'
+import type { EmergencyStopControl } from './actuator-store.ts'
 import type { IdempotencyKeyUse } from './idempotency-key-store.ts'
 
 /** Longer than any name of a device together with its room. */
@@ -58,14 +58,14 @@ export interface AssessedCall {
 export interface CallDecisionDependencies {
   readonly config: GuardConfig
   readonly limits: GuardLimiter
-  readonly stop: EmergencyStop
+  readonly stop: EmergencyStopControl
   readonly monotonic: () => number
   /** Reports internal errors to whoever runs the node; the caller is only told that there was one. */
   readonly report: (error: unknown, message: string) => void
 }
 
 /** What is already on record about a call, as far as it was looked up. */
-export interface CallHistoryFacts {
+export interface CallRecordFacts {
   readonly approval: ApprovalStatus
   /** Its idempotency key was used before. */
   readonly repeat: boolean
@@ -74,7 +74,7 @@ export interface CallHistoryFacts {
 }
 
 /** The record of a call that was never made: no person was asked about it, and its key is new. */
-export const EMPTY_CALL_HISTORY_FACTS: CallHistoryFacts = { approval: { state: 'none' }, repeat: false }
+export const EMPTY_CALL_HISTORY_FACTS: CallRecordFacts = { approval: { state: 'none' }, repeat: false }
 
 /** Counts the call. A caller that makes too many calls is refused before its call is planned. */
 export function rateLimitAndAssessCall(
@@ -84,11 +84,11 @@ export function rateLimitAndAssessCall(
 ): Result<AssessedCall, Fault> | Promise<Result<AssessedCall, Fault>> {
   const arrival = parts.limits.arrive(budgetOf(call))
   if (!arrival.ok) return fail(createPolicyDenialFault({ verdict: 'deny', ...arrival }))
-  return assessCall(call, offer, parts)
+  return planAndAssessCall(call, offer, parts)
 }
 
 /** Plans a call that is only previewed, and does not count it. */
-export function assessCall(
+export function planAndAssessCall(
   call: Call,
   offer: Offer,
   parts: CallDecisionDependencies,
@@ -145,7 +145,7 @@ function mistakeIn(planned: PlannedCall | undefined): Fault | undefined {
 /** What the policy decides about the call at this moment. */
 export function evaluatePolicyForCall(
   { call, offer, assessment, act }: AssessedCall,
-  { approval, repeat, proposed = false }: CallHistoryFacts,
+  { approval, repeat, proposed = false }: CallRecordFacts,
   { config, limits, stop }: CallDecisionDependencies,
 ): PolicyDecision {
   return evaluatePolicy({
@@ -318,7 +318,7 @@ export async function previewDecision(
   offer: Offer,
   parts: CallDecisionDependencies,
 ): Promise<Result<DecisionPreview, Fault>> {
-  const assessed = await assessCall(call, offer, parts)
+  const assessed = await planAndAssessCall(call, offer, parts)
   if (!assessed.ok) return assessed
   const { assessment, mistake } = assessed.value
   return ok({ decision: evaluatePolicyForCall(assessed.value, EMPTY_CALL_HISTORY_FACTS, parts), assessment, mistake })

@@ -249,7 +249,7 @@ export async function settleCall(
   { call, key, yes, effect, isBegun }: ReservedCall,
   parts: CallSettlementDependencies,
 ): Promise<Outcome> {
-  const settled = isBegun ? toSettledOutcome(outcome, effect) : outcome
+  const settled = isBegun ? markUncertainOutcome(outcome, effect) : outcome
   // Another node, or a nested call, asks a person itself, and nothing was done yet: this approval is kept until the
   // other one is given.
   if (yes !== undefined && !settled.ok && settled.fault.kind === 'approval-required') await giveBack(yes, call, parts)
@@ -295,12 +295,12 @@ async function giveBack(yes: ApprovalInUse, call: Call, parts: CallSettlementDep
  * The outcome as the caller gets it, for a call that was allowed to act. Calls that only write our own records are
  * exempt: such a write is complete or absent, and reading shows which.
  */
-export function toSettledOutcome(outcome: Outcome, effect: Effect): Outcome {
+export function markUncertainOutcome(outcome: Outcome, effect: Effect): Outcome {
   if (outcome.ok || effect === 'reads' || effect === 'records' || !OPEN.has(outcome.fault.kind)) return outcome
   return fail(unknownOutcome(outcome.fault))
 }
 
-export function decideIdempotencyKeyState(outcome: Outcome): 'done' | 'free' | 'unknown' {
+export function mapOutcomeToKeyState(outcome: Outcome): 'done' | 'free' | 'unknown' {
   if (outcome.ok) return 'done'
   // The same key may be used again.
   if (isFaultBeforeAttempt(outcome.fault)) return 'free'

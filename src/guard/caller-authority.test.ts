@@ -8,7 +8,7 @@ import {
   mayViewStatus,
   mayReadRecord,
   mayAddNodeRecords,
-  explainEmergencyStopRefusal,
+  explainEmergencyStopActivationRefusal,
   explainTokenAdministrationRefusal,
 } from './caller-authority.ts'
 
@@ -67,7 +67,7 @@ describe('caller authority', () => {
     ['another node', { kind: 'peer', id: 'n', level: 'anchor' }, false],
     ['a service', { kind: 'service', id: 's' }, true],
   ])('decides whether %s may engage the emergency stop', (_, by, may) => {
-    expect(explainEmergencyStopRefusal(by) === undefined).toBe(may)
+    expect(explainEmergencyStopActivationRefusal(by) === undefined).toBe(may)
   })
 
   it('refuses reading the status and signing records to credentials that do not cover it', () => {

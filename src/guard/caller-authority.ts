@@ -72,7 +72,7 @@ export function explainTokenAdministrationRefusal(
 }
 
 /** Why this caller may not stop everything, or `undefined`. Stopping is for those who act, approve or administer. */
-export function explainEmergencyStopRefusal(by: Caller): Fault | undefined {
+export function explainEmergencyStopActivationRefusal(by: Caller): Fault | undefined {
   if (by.kind === 'service') return undefined
   if (by.kind === 'peer' || by.role === 'observer')
     return createRuleRefusalFault('role', 'A caller that may neither act nor approve does not stop others.')

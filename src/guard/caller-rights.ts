@@ -34,7 +34,7 @@ export function isEffectName(value: unknown): value is Effect {
   return EFFECTS.some((effect) => effect === value)
 }
 
-export interface CallerRightsInput {
+export interface CallPermissionFacts {
   readonly effect: Effect
   readonly trustRequired: CapabilityDescriptor['trustRequired']
   /** The actuator, when the call names one. */
@@ -48,7 +48,7 @@ export interface CallerRightsInput {
   readonly forApprovers?: boolean | undefined
 }
 
-export function explainCallerRefusal(caller: Caller, standing: CallerRightsInput): readonly PolicyReason[] {
+export function explainCallerRefusal(caller: Caller, standing: CallPermissionFacts): readonly PolicyReason[] {
   switch (caller.kind) {
     case 'principal':
       return [...roleReasons(caller.role, standing), ...restrictionReasons(caller, standing)]
@@ -64,7 +64,7 @@ export function explainCallerRefusal(caller: Caller, standing: CallerRightsInput
 
 function roleReasons(
   role: PrincipalRole,
-  { effect, forApprovers = false }: CallerRightsInput,
+  { effect, forApprovers = false }: CallPermissionFacts,
 ): readonly PolicyReason[] {
   // Approvers may also vote, which is a decision and acts on nothing.
   if (role === 'approver' && forApprovers && effect === 'records') return []
@@ -75,7 +75,7 @@ function roleReasons(
 
 function restrictionReasons(
   caller: Caller & { readonly kind: 'principal' },
-  standing: CallerRightsInput,
+  standing: CallPermissionFacts,
 ): readonly PolicyReason[] {
   const { effect, target, reached = [], inProfile } = standing
   const { effects, devices, profiles } = caller.restrictions ?? {}
@@ -98,7 +98,7 @@ function restrictionReasons(
   return reasons
 }
 
-function peerReasons(level: TrustLevel, { effect, trustRequired }: CallerRightsInput): readonly PolicyReason[] {
+function peerReasons(level: TrustLevel, { effect, trustRequired }: CallPermissionFacts): readonly PolicyReason[] {
   if (trustRequired === 'self') return [{ rule: 'trust', message: 'Only this node itself may call this.' }]
   const needed = Math.max(LEVELS.indexOf(trustRequired), LEVELS.indexOf(PEER_FLOOR[effect]))
   // No caller meets an unknown requirement.

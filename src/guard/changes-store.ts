@@ -27,7 +27,7 @@ import type { PreparedChangeRecord } from './change-state.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactArguments } from './redaction.ts'
 import { NOT_UNICODE_FAULT } from './guard-faults.ts'
-import { redactSecretsAndTruncate } from './secret-detection.ts'
+import { truncateAndRedactText } from './secret-detection.ts'
 import { readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { formatIsoTime } from '../toolbox/iso-time.ts'
@@ -154,7 +154,7 @@ export function createPreparedChangeStore(options: {
       const argsHash = computeArgumentsHash(hashKey, args)
       if (argsHash === undefined) return fail(NOT_UNICODE_FAULT)
       const token = mintChangeToken()
-      const kept = redactSecretsAndTruncate(summary, MAX_SUMMARY)
+      const kept = truncateAndRedactText(summary, MAX_SUMMARY)
       const sealed = toBase64url(encryptChangeArguments(token, args))
       return transact((transaction): Result<ChangeTicket, Fault> => {
         const { nowMs, record } = transaction

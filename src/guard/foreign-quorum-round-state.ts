@@ -6,9 +6,9 @@
 import { readEntryNumberField, readEntryTextField, readEntryTime, readEntryTimeField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
-import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex, raiseVoteHead, readSignedVote } from './quorum-round-state.ts'
+import { NODE_VOTER_PREFIX, toPublicKeyHexFromNodeId, raiseVoteHead, readSignedVote } from './quorum-round-state.ts'
 import type { ForeignQuorumRound } from './quorum-round-terms.ts'
-import { isVoteSignatureValid, parseVote, computeVoteHash } from './vote.ts'
+import { isVoteSignatureValid, parseVoteBody, computeVoteHash } from './vote.ts'
 import type { SignedVote, VoteDecision } from './vote.ts'
 
 export interface ForeignQuorumRoundRecord extends ForeignQuorumRound {
@@ -55,9 +55,9 @@ export const foreignRoundEntryHandlers: Readonly<Record<string, EntryHandler<Gua
     const round = state.foreignRounds.get(formatForeignRoundKey({ house, id }))
     const [vote, voter] = [readSignedVote(entry), readEntryTextField(entry, 'voter')]
     if (round === undefined || vote === undefined || voter === undefined) return INCOMPLETE
-    const body = parseVote(vote)
+    const body = parseVoteBody(vote)
     const key = voter.startsWith(NODE_VOTER_PREFIX)
-      ? decodeNodePublicKeyHex(voter.slice(NODE_VOTER_PREFIX.length))
+      ? toPublicKeyHexFromNodeId(voter.slice(NODE_VOTER_PREFIX.length))
       : undefined
     if (body === undefined || key === undefined || !isVoteSignatureValid(vote, key)) return 'the node did not sign it'
     if (body.approval !== round.id || body.call !== round.digest || body.house !== round.house)

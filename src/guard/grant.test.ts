@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../core/json.ts'
 import { hashArgumentLeaves, listArgumentLeaves } from './call-binding.ts'
-import { explainGrantFlaw, isCallCoveredByGrant, omitLoosenedArguments, toJsonPointer } from './grant.ts'
+import { explainGrantRequestFlaw, isCallCoveredByGrant, omitLoosenedArguments, toJsonPointer } from './grant.ts'
 import type { GrantRequest } from './grant.ts'
 
 const KEY = new Uint8Array(32)
@@ -80,6 +80,6 @@ describe('grant', () => {
     [{ target: 'all' as never }, false],
   ])('with the terms %j is allowed: %s', (request, can) => {
     const plain: GrantRequest = { maxUses: 5, durationMs: 60_000, bounds: {}, free: [], target: 'same' }
-    expect(explainGrantFlaw({ ...plain, ...request }, leaves) === undefined).toBe(can)
+    expect(explainGrantRequestFlaw({ ...plain, ...request }, leaves) === undefined).toBe(can)
   })
 })

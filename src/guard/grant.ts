@@ -62,7 +62,7 @@ const MAX_DURATION_MS = 30 * 86_400_000
 const MAX_NAMES = 64
 
 /** What is wrong with a request, or `undefined`. `leaves` are the arguments of the call that is being approved. */
-export function explainGrantFlaw(request: GrantRequest, leaves: ArgumentLeafHashes): string | undefined {
+export function explainGrantRequestFlaw(request: GrantRequest, leaves: ArgumentLeafHashes): string | undefined {
   const { maxUses, durationMs, bounds, free, target, caller = 'same' } = request
   if (caller !== 'same' && caller !== 'node') return 'the caller is `same` or `node`'
   if (target !== 'same' && target !== 'any') return 'the target is `same` or `any`'

@@ -15,7 +15,7 @@ import { explainApproverRefusal, APPROVAL_CLOCK_SLACK_MS, isOutsideValidityPerio
 import type { Approval } from './approval.ts'
 import { computeJsonSha256 } from './call-binding.ts'
 import type { CallBinding, ArgumentLeafHashes } from './call-binding.ts'
-import { isCallCoveredByGrant, omitLoosenedArguments, explainGrantFlaw, toJsonPointer } from './grant.ts'
+import { isCallCoveredByGrant, omitLoosenedArguments, explainGrantRequestFlaw, toJsonPointer } from './grant.ts'
 import type { Grant, GrantRequest } from './grant.ts'
 import { GRANT_USED_UP_REASON } from './grant-state.ts'
 import type { GrantRecord } from './grant-state.ts'
@@ -121,7 +121,7 @@ export function createGrantStore(options: {
         return fail(invalid('no other node asked'))
       const leaves = readArgumentLeafHashes(state, approval.id, log)
       if (leaves === undefined) return fail(invalid('the call has too many arguments for a grant'))
-      const flaw = explainGrantFlaw(grant, leaves)
+      const flaw = explainGrantRequestFlaw(grant, leaves)
       if (flaw !== undefined) return fail(invalid(flaw))
       if (inForce().length >= MAX_IN_FORCE)
         return fail({ kind: 'busy', message: `This node keeps ${MAX_IN_FORCE} grants; end some first.` })

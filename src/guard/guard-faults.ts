@@ -41,7 +41,7 @@ export function isMissingOnlyConfirmationArguments({ kind, reasons = [] }: Fault
   return kind === 'invalid-arguments' && reasons.length > 0 && reasons.every(({ argument }) => argument !== undefined)
 }
 
-/** The call with its missing claims filled in, where it lacks nothing else (see `GuardArgumentCompleter`). */
+/** The call with its missing claims filled in, where it lacks nothing else (see `ConfirmationArgumentCompleter`). */
 export function fillInConfirmationArguments(
   { name, accept, completeClaims }: Offer,
   { body, traceId }: Pick<Call, 'body' | 'traceId'>,
@@ -64,7 +64,7 @@ export function createApprovalRequiredFault(approval: Approval, reasons: readonl
     reasons,
     details: {
       approval_id: id,
-      approval: { id, state: 'requested', expires_at: expiresAt, resource: formatApprovalUri(id) },
+      approval: { id, state: 'requested', expires_at: expiresAt, resource: formatApprovalResourceUri(id) },
       expires_at: expiresAt,
       how: `hearthbus approvals approve ${id}`,
       tool: binding.tool,
@@ -75,7 +75,7 @@ export function createApprovalRequiredFault(approval: Approval, reasons: readonl
 }
 
 /** The URI of the resource at which clients can watch a request. */
-export function formatApprovalUri(id: string): string {
+export function formatApprovalResourceUri(id: string): string {
   return `hearthbus://approvals/${id}`
 }
 

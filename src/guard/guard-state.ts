@@ -1,7 +1,7 @@
 /** Guard state: everything that the guard decides from, as a projection of the log. No table could contradict it. */
 import { readEntryTextField } from '../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/projection.ts'
+import { UndoableStateMap } from '../ledger/projection.ts'
 import { actuatorEntryHandlers, EMERGENCY_STOP_STATE_KEY } from './actuator-store.ts'
 import type { EngagedEmergencyStop, ActuatorUsageOfHour } from './actuator-store.ts'
 import { approvalEntryHandlers } from './approval-state.ts'
@@ -19,35 +19,35 @@ import { idempotencyKeyEntryHandlers } from './idempotency-key-state.ts'
 import type { IdempotencyKeyRecord } from './idempotency-key-state.ts'
 import { entryPrincipalChecks, principalEntryHandlers } from './principal-state.ts'
 import type { AccessTokenState } from './principal-state.ts'
-import type { VoteHead } from './vote.ts'
+import type { VoteChainHead } from './vote.ts'
 
 export interface GuardState {
-  readonly approvals: StateTable<ApprovalRecord>
+  readonly approvals: UndoableStateMap<ApprovalRecord>
   /** The voting rounds, by the id of their approval. */
-  readonly rounds: StateTable<QuorumRoundRecord>
+  readonly rounds: UndoableStateMap<QuorumRoundRecord>
   /** Credential → the voter key that belongs to it. */
-  readonly voterKeys: StateTable<string>
+  readonly voterKeys: UndoableStateMap<string>
   /** The last vote of each voter, by the voter's key. */
-  readonly voteHeads: StateTable<VoteHead>
-  readonly revokedNodes: StateTable<boolean>
+  readonly voteHeads: UndoableStateMap<VoteChainHead>
+  readonly revokedNodes: UndoableStateMap<boolean>
   /** Rounds of other nodes. */
-  readonly foreignRounds: StateTable<ForeignQuorumRoundRecord>
+  readonly foreignRounds: UndoableStateMap<ForeignQuorumRoundRecord>
   /** Contradictions on record, and when each was found. */
-  readonly conflicts: StateTable<number>
-  readonly grants: StateTable<GrantRecord>
+  readonly conflicts: UndoableStateMap<number>
+  readonly grants: UndoableStateMap<GrantRecord>
   /** Tokens by their hashes. */
-  readonly tokens: StateTable<AccessTokenState>
+  readonly tokens: UndoableStateMap<AccessTokenState>
   /** Name → the hash of its newest token. */
-  readonly tokenNames: StateTable<string>
+  readonly tokenNames: UndoableStateMap<string>
   /** Roles for which a console link was created. */
-  readonly consoleRoles: StateTable<boolean>
-  readonly changes: StateTable<PreparedChangeRecord>
-  readonly keys: StateTable<IdempotencyKeyRecord>
+  readonly consoleRoles: UndoableStateMap<boolean>
+  readonly changes: UndoableStateMap<PreparedChangeRecord>
+  readonly keys: UndoableStateMap<IdempotencyKeyRecord>
   /** Recent changes, by actuator. */
-  readonly actuators: StateTable<readonly ActuatorUsageOfHour[]>
-  readonly stop: StateTable<EngagedEmergencyStop>
+  readonly actuators: UndoableStateMap<readonly ActuatorUsageOfHour[]>
+  readonly stop: UndoableStateMap<EngagedEmergencyStop>
   /** Commitments to the key of the argument hashes, and to the owner's token. */
-  readonly secrets: StateTable<string>
+  readonly secrets: UndoableStateMap<string>
 }
 
 /** The field of `node.start` that commits to the key of the argument hashes: the first one is valid for ever. */
@@ -82,22 +82,22 @@ const secretEntries: Readonly<Record<string, EntryHandler<GuardState>>> = {
 export const guardProjection: Projection<GuardState> = {
   name: 'guard',
   initial: (journal) => ({
-    approvals: new StateTable(journal),
-    rounds: new StateTable(journal),
-    voterKeys: new StateTable(journal),
-    voteHeads: new StateTable(journal),
-    revokedNodes: new StateTable<boolean>(journal),
-    foreignRounds: new StateTable(journal),
-    conflicts: new StateTable<number>(journal),
-    grants: new StateTable(journal),
-    tokens: new StateTable(journal),
-    tokenNames: new StateTable(journal),
-    consoleRoles: new StateTable<boolean>(journal),
-    changes: new StateTable(journal),
-    keys: new StateTable(journal),
-    actuators: new StateTable(journal),
-    stop: new StateTable(journal),
-    secrets: new StateTable(journal),
+    approvals: new UndoableStateMap(journal),
+    rounds: new UndoableStateMap(journal),
+    voterKeys: new UndoableStateMap(journal),
+    voteHeads: new UndoableStateMap(journal),
+    revokedNodes: new UndoableStateMap<boolean>(journal),
+    foreignRounds: new UndoableStateMap(journal),
+    conflicts: new UndoableStateMap<number>(journal),
+    grants: new UndoableStateMap(journal),
+    tokens: new UndoableStateMap(journal),
+    tokenNames: new UndoableStateMap(journal),
+    consoleRoles: new UndoableStateMap<boolean>(journal),
+    changes: new UndoableStateMap(journal),
+    keys: new UndoableStateMap(journal),
+    actuators: new UndoableStateMap(journal),
+    stop: new UndoableStateMap(journal),
+    secrets: new UndoableStateMap(journal),
   }),
   apply: {
     ...secretEntries,

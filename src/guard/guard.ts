@@ -10,7 +10,7 @@ import type { Database } from '../core/database-store.ts'
 import { createKeyedLock } from '../core/fair-queue.ts'
 import type { Logger } from '../core/logger.ts'
 import { createActuatorUsageStore, createEmergencyStop } from './actuator-store.ts'
-import type { EmergencyStop } from './actuator-store.ts'
+import type { EmergencyStopControl } from './actuator-store.ts'
 import { createApprovalStore } from './approvals-store.ts'
 import type { Approvals } from './approvals.ts'
 import { mayReadRecord } from './caller-authority.ts'
@@ -66,7 +66,7 @@ export interface Guard {
   readonly quorums: QuorumRoundService
   readonly grants: Grants
   readonly tokens: AccessTokenService
-  readonly stop: EmergencyStop
+  readonly stop: EmergencyStopControl
   readonly services: GuardServices
   /** The commitment to the guard's secret in `node.start`. */
   readonly secretCommitment: string
@@ -85,7 +85,7 @@ export interface GuardServices {
   readonly changes: PreparedChangeService
   readonly keys: IdempotencyKeyService
   readonly approvals: Pick<Approvals, 'list' | 'get'>
-  readonly stopped: EmergencyStop['state']
+  readonly stopped: EmergencyStopControl['state']
   readonly mayRead: Guard['mayRead']
 }
 

@@ -14,7 +14,7 @@ import type { GuardState } from './guard-state.ts'
 import { isIdempotencyKeyActive } from './idempotency-key-state.ts'
 import type { IdempotencyKeyRecord } from './idempotency-key-state.ts'
 import { hideSecretsInJson } from './redaction.ts'
-import { decideIdempotencyKeyState } from './call-reservation.ts'
+import { mapOutcomeToKeyState } from './call-reservation.ts'
 import { readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { formatIsoTime } from '../toolbox/iso-time.ts'
@@ -158,7 +158,7 @@ export function createIdempotencyKeyStore(options: {
         followClockIn(transaction)
         const key = inFlight(use)?.hash
         if (key === undefined) return
-        const fate = decideIdempotencyKeyState(outcome)
+        const fate = mapOutcomeToKeyState(outcome)
         const expires = { expires_at: formatIsoTime(nowMs + config.ttlMs) }
         if (fate === 'free') record({ kind: 'key.freed', key, because: 'nothing was tried' })
         else if (fate === 'unknown') record({ kind: 'key.unknown', key, ...expires })

@@ -265,7 +265,7 @@ export function addActToHourlyCounts(day: HourlyActCounts, nowMs: number): Hourl
 }
 
 /** Converts the times of acts into counts per hour. */
-export function toHourlyActCounts(acts: readonly (readonly [atMs: number, acts: number])[]): HourlyActCounts {
+export function groupActsByHour(acts: readonly (readonly [atMs: number, acts: number])[]): HourlyActCounts {
   const hours = new Map<number, number>()
   for (const [atMs, number] of acts) {
     const hour = Math.floor(atMs / MS_PER_HOUR)

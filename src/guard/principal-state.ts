@@ -87,7 +87,7 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
   'console.signed-in': (state, entry) => {
     const [principal, role] = [readEntryTextField(entry, 'principal'), roleField(entry)]
     if (principal === undefined || role === undefined) return 'a field that such an entry needs is missing or wrong'
-    const isByLink = principal === formatConsolePrincipalId(role)
+    const isByLink = principal === formatConsoleRolePrincipal(role)
     if (isByLink && !state.consoleRoles.has(role)) return `nobody made a link for the role ${role}`
     if (!isByLink && findRoleOfPrincipalAt(state, principal, readEntryTime(entry)) !== role)
       return `${principal} was no ${role}`
@@ -137,12 +137,12 @@ export function explainEntryNotByAdmin(state: GuardState, entry: LedgerEntry): s
 /**
  * The principal name of a person who signed in at the console with a link, by the role that the link was created for.
  */
-export function formatConsolePrincipalId(role: PrincipalRole): string {
+export function formatConsoleRolePrincipal(role: PrincipalRole): string {
   return role === 'admin' ? 'console' : `console-${role}`
 }
 
 export function findConsoleRole(principalId: string): PrincipalRole | undefined {
-  return PRINCIPAL_ROLES.find((role) => principalId === formatConsolePrincipalId(role))
+  return PRINCIPAL_ROLES.find((role) => principalId === formatConsoleRolePrincipal(role))
 }
 
 function roleField(entry: LedgerEntry): PrincipalRole | undefined {

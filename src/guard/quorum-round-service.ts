@@ -11,7 +11,12 @@ import type { HashedCall } from './approval-request.ts'
 import type { Approval } from './approval.ts'
 import { computeArgumentsHash, hashArgumentLeaves } from './call-binding.ts'
 import type { GuardState } from './guard-state.ts'
-import { assessCall, EMPTY_CALL_HISTORY_FACTS, evaluatePolicyForCall, findRequiredQuorum } from './call-decision.ts'
+import {
+  planAndAssessCall,
+  EMPTY_CALL_HISTORY_FACTS,
+  evaluatePolicyForCall,
+  findRequiredQuorum,
+} from './call-decision.ts'
 import { listEligibleWitnesses } from './finality-state.ts'
 import { createPolicyDenialFault, NOT_UNICODE_FAULT } from './guard-faults.ts'
 import type { CallReservationDependencies } from './call-reservation.ts'
@@ -122,7 +127,7 @@ export function createQuorumRoundService(
     self: rounds.self,
 
     propose: async (call, offer, proposal) => {
-      const assessed = await assessCall(call, offer, parts)
+      const assessed = await planAndAssessCall(call, offer, parts)
       if (!assessed.ok) return assessed
       const { assessment, effect, mistake } = assessed.value
       const decision = evaluatePolicyForCall(assessed.value, EMPTY_CALL_HISTORY_FACTS, parts)

@@ -22,17 +22,22 @@ import type { ApprovalRecord } from './approval-state.ts'
 import type { CallBinding } from './call-binding.ts'
 import type { GuardState } from './guard-state.ts'
 import { findRoleOfPrincipalAt, findTokenByName } from './principal-state.ts'
-import { computeCertificateHash, hasVotedTwice, raiseFinalityLevel, computeRoundDigest } from './quorum-round-terms.ts'
+import {
+  computeCertificateHash,
+  hasVotedTwice,
+  raiseFinalityLevel,
+  computeVotedCallDigest,
+} from './quorum-round-terms.ts'
 import type { CastVote, QuorumRoundRecord, QuorumRoundTerms, QuorumRoundVoter } from './quorum-round-terms.ts'
 import {
   FIRST_VOTE_PREVIOUS_HASH,
   isVoterKey,
   isVoteSignatureValid,
-  parseVote,
+  parseVoteBody,
   computeVoteHash,
   computeVoterKeyId,
 } from './vote.ts'
-import type { SignedVote, VoteBody, VoteHead } from './vote.ts'
+import type { SignedVote, VoteBody, VoteChainHead } from './vote.ts'
 
 /** The name of the decider in an entry that a voting round decided. */
 export const QUORUM_DECIDER_NAME = 'quorum'
@@ -54,7 +59,7 @@ export const roundEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
     if (vote === undefined || voter === undefined) return 'a field that such an entry needs is missing or wrong'
     const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: readEntryTime(entry) })
     if (flaw !== undefined) return flaw
-    const body = parseVote(vote) as VoteBody
+    const body = parseVoteBody(vote) as VoteBody
     const cast: CastVote = { ...vote, voter, decision: body.decision, atMs: readEntryTime(entry), seq: entry.seq }
     state.rounds.set(round.id, {
       ...round,
@@ -99,7 +104,7 @@ export function openQuorumRound(state: GuardState, approval: ApprovalRecord, ent
   if (need < 1 || need > voters.length) return `${need} of ${voters.length} voters can never agree`
   if (new Set(voters.map(({ voter }) => voter)).size < voters.length) return 'it names a voter twice'
   if (new Set(voters.map(({ key }) => computeVoterKeyId(key))).size < voters.length) return 'two voters have one key'
-  if (digest !== computeRoundDigest(approval.binding)) return 'its digest is not that of the call'
+  if (digest !== computeVotedCallDigest(approval.binding)) return 'its digest is not that of the call'
   for (const each of voters) {
     const flaw = explainVoterFlaw(state, { effect, ...approval.binding }, each, approval.requestedAtMs)
     if (flaw !== undefined) return flaw
@@ -141,7 +146,7 @@ export function explainRoundDenial(state: GuardState, round: QuorumRoundRecord, 
   const saidNo = [
     ...noes,
     ...conflicts
-      .filter((each) => each.votes.some((vote) => parseVote(vote)?.decision === 'deny'))
+      .filter((each) => each.votes.some((vote) => parseVoteBody(vote)?.decision === 'deny'))
       .map(({ voter }) => voter),
   ]
   if (veto && saidNo.length > 0) return `${saidNo[0]} said no`
@@ -183,7 +188,7 @@ export function explainVoteFlaw(
 ): string | undefined {
   const approval = state.approvals.get(round.id)
   const named = round.voters.find((each) => each.voter === voter)
-  const body = parseVote(vote)
+  const body = parseVoteBody(vote)
   if (approval === undefined || named === undefined) return `${voter} is not a voter of this round`
   if (body === undefined) return 'it is not a vote'
   if (approval.state !== 'requested' && approval.state !== 'approved') return `the round is ${approval.state}`
@@ -214,13 +219,13 @@ function chainFlaw(state: GuardState, { voter, key }: QuorumRoundVoter, { seq, p
 }
 
 /** Votes of a node arrive in any order; its head is the one with the highest number. */
-export function raiseVoteHead({ voteHeads }: GuardState, key: string, head: VoteHead): void {
+export function raiseVoteHead({ voteHeads }: GuardState, key: string, head: VoteChainHead): void {
   if (head.seq > (voteHeads.get(key)?.seq ?? 0)) voteHeads.set(key, head)
 }
 
 function hasUsedNumber({ rounds }: GuardState, voter: string, seq: number): boolean {
   for (const { votes } of rounds.values())
-    if (votes.some((cast) => cast.voter === voter && parseVote(cast)?.seq === seq)) return true
+    if (votes.some((cast) => cast.voter === voter && parseVoteBody(cast)?.seq === seq)) return true
   return false
 }
 
@@ -231,7 +236,7 @@ export function explainVoteConflictFlaw(
   votes: readonly SignedVote[],
 ): string | undefined {
   const key = round.voters.find((each) => each.voter === voter)?.key
-  const [one, other] = votes.map(parseVote)
+  const [one, other] = votes.map(parseVoteBody)
   if (key === undefined || one === undefined || other === undefined)
     return 'they are not two readable votes of one voter of the round'
   if (hasVotedTwice(round, voter)) return `${voter} had contradicted itself before`
@@ -247,8 +252,7 @@ export function explainVoteConflictFlaw(
 }
 
 /** The facts that decide whether somebody may vote on a call. */
-export interface VoterEligibilityFacts
-  extends Pick<QuorumRoundTerms, 'effect'>, Pick<CallBinding, 'principal' | 'target'> {}
+export interface CallVotingFacts extends Pick<QuorumRoundTerms, 'effect'>, Pick<CallBinding, 'principal' | 'target'> {}
 
 function voterFlawIn(state: GuardState, round: QuorumRoundRecord, voter: string, atMs: number): string | undefined {
   const [approval, named] = [state.approvals.get(round.id), round.voters.find((each) => each.voter === voter)]
@@ -263,14 +267,14 @@ function voterFlawIn(state: GuardState, round: QuorumRoundRecord, voter: string,
 /** Why this voter may not vote on this call at that time. */
 export function explainVoterFlaw(
   state: GuardState,
-  { effect, principal, target }: VoterEligibilityFacts,
+  { effect, principal, target }: CallVotingFacts,
   { voter, key }: QuorumRoundVoter,
   atMs: number,
 ): string | undefined {
   if (!isVoterKey(key)) return `the key of ${voter} is not valid`
   if (voter.startsWith(NODE_VOTER_PREFIX)) {
     const nodeId = voter.slice(NODE_VOTER_PREFIX.length)
-    if (decodeNodePublicKeyHex(nodeId) !== key) return `${voter} has another key`
+    if (toPublicKeyHexFromNodeId(nodeId) !== key) return `${voter} has another key`
     if (state.revokedNodes.has(nodeId)) return `${voter} was revoked`
     return toAccountKeyFromCallerKey(principal) === `peer:${nodeId}` ? `${voter} made this request` : undefined
   }
@@ -295,7 +299,7 @@ export function findVoterCredential(state: GuardState, voter: string): string | 
 }
 
 /** The key inside a node's id, in hexadecimal. */
-export function decodeNodePublicKeyHex(nodeId: string): string | undefined {
+export function toPublicKeyHexFromNodeId(nodeId: string): string | undefined {
   const bytes = nodeId.startsWith('ed25519:') ? fromBase64url(nodeId.slice('ed25519:'.length)) : undefined
   return bytes?.length === 32 ? toHex(bytes) : undefined
 }

@@ -17,7 +17,7 @@ import { computeDefaultQuorum } from './quorum-round-terms.ts'
 import type {
   ForeignQuorumRound,
   ProposedVotingTerms,
-  QuorumRoundOutcome,
+  QuorumTallyResult,
   QuorumRoundRecord,
   QuorumRoundVoter,
 } from './quorum-round-terms.ts'
@@ -26,17 +26,17 @@ import {
   listValidYesVotes,
   findVoterCredential,
   NODE_VOTER_PREFIX,
-  decodeNodePublicKeyHex,
+  toPublicKeyHexFromNodeId,
   explainRoundDenial,
   explainVoteFlaw,
   explainVoterFlaw,
   MAX_WITNESSES,
 } from './quorum-round-state.ts'
-import type { VoterEligibilityFacts } from './quorum-round-state.ts'
-import { redactSecretsAndTruncate } from './secret-detection.ts'
+import type { CallVotingFacts } from './quorum-round-state.ts'
+import { truncateAndRedactText } from './secret-detection.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
-import { FIRST_VOTE_PREVIOUS_HASH, parseVote, signVote, computeVoterKeyId, deriveVoterPublicKey } from './vote.ts'
-import type { SignedVote, VoteBody, VoteDecision, VoteHead } from './vote.ts'
+import { FIRST_VOTE_PREVIOUS_HASH, parseVoteBody, signVote, computeVoterKeyId, deriveVoterPublicKey } from './vote.ts'
+import type { SignedVote, VoteBody, VoteDecision, VoteChainHead } from './vote.ts'
 
 /** This node's identity as a voter, and the keys that it stores for voters. */
 export interface NodeVoterIdentity {
@@ -64,7 +64,7 @@ export interface QuorumRequirement {
 }
 
 /** Error codes of the contract (spec 5 § 6.3), which are part of the message. */
-export const VOTE_FAULT_KINDS = {
+export const FAULT_KIND_BY_VOTE_CODE = {
   ROUND_NOT_FOUND: 'not-found',
   ALREADY_VOTED: 'conflict',
   INVALID_KEY: 'not-permitted',
@@ -75,15 +75,15 @@ export const VOTE_FAULT_KINDS = {
 
 const MAX_REASON = 1_000
 
-export function createVoteFault(code: keyof typeof VOTE_FAULT_KINDS, message: string): Fault {
-  return { kind: VOTE_FAULT_KINDS[code], code, message }
+export function createVoteFault(code: keyof typeof FAULT_KIND_BY_VOTE_CODE, message: string): Fault {
+  return { kind: FAULT_KIND_BY_VOTE_CODE[code], code, message }
 }
 
 export interface QuorumRoundStore {
   /** The voters and the required number, or why there can be none. `isRule`: the owner's rule named them. */
   readonly terms: (
     request: QuorumRequirement,
-    about: VoterEligibilityFacts & { readonly isRule: boolean; readonly nowMs: number },
+    about: CallVotingFacts & { readonly isRule: boolean; readonly nowMs: number },
   ) => Result<ProposedVotingTerms, Fault>
   /** Casts the caller's vote, which this node signs. */
   readonly castIn: (
@@ -100,12 +100,12 @@ export interface QuorumRoundStore {
   /** Signs this node's vote in another node's round; that vote is not in this log. */
   readonly signElsewhere: (
     terms: ForeignQuorumRound,
-    vote: { readonly decision: VoteDecision; readonly heardHead: VoteHead | undefined; readonly nowMs: number },
+    vote: { readonly decision: VoteDecision; readonly heardHead: VoteChainHead | undefined; readonly nowMs: number },
   ) => SignedVote
   /** Draws the witness of a round whose quorum is reached. */
   readonly drawIn: (transaction: GuardTransaction, round: QuorumRoundRecord) => void
   /** What the votes so far mean for the round. */
-  readonly outcome: (round: QuorumRoundRecord, nowMs: number) => QuorumRoundOutcome
+  readonly outcome: (round: QuorumRoundRecord, nowMs: number) => QuorumTallyResult
   readonly self: QuorumRoundVoter
 }
 
@@ -121,7 +121,7 @@ export function createQuorumRoundStore({
   function resolveVoter(name: string): QuorumRoundVoter | undefined {
     if (name.startsWith(NODE_VOTER_PREFIX)) {
       const nodeId = voting.member(name.slice(NODE_VOTER_PREFIX.length))
-      const key = nodeId === undefined ? undefined : decodeNodePublicKeyHex(nodeId)
+      const key = nodeId === undefined ? undefined : toPublicKeyHexFromNodeId(nodeId)
       return nodeId === undefined || key === undefined ? undefined : { voter: NODE_VOTER_PREFIX + nodeId, key }
     }
     const credential = findVoterCredential(state, name)
@@ -143,7 +143,7 @@ export function createQuorumRoundStore({
   function explainCandidate(
     name: string,
     voter: QuorumRoundVoter | undefined,
-    about: VoterEligibilityFacts & { readonly nowMs: number },
+    about: CallVotingFacts & { readonly nowMs: number },
   ): string | undefined {
     const isNode = name.startsWith(NODE_VOTER_PREFIX)
     if (isNode && voter === undefined) return `${name} is not a node of the community.`
@@ -176,7 +176,7 @@ export function createQuorumRoundStore({
   function sign(
     round: ForeignQuorumRound,
     seed: Uint8Array,
-    vote: { readonly decision: VoteDecision; readonly heardHead?: VoteHead | undefined; readonly nowMs: number },
+    vote: { readonly decision: VoteDecision; readonly heardHead?: VoteChainHead | undefined; readonly nowMs: number },
   ): SignedVote {
     const { decision, heardHead, nowMs } = vote
     const key = deriveVoterPublicKey(seed)
@@ -208,7 +208,7 @@ export function createQuorumRoundStore({
     if (flaw !== undefined)
       return fail(createVoteFault(nowMs >= round.expiresAtMs ? 'ROUND_CLOSED' : 'NOT_A_VOTER', `${flaw}.`))
     const { body, signature } = vote
-    const kept = redactSecretsAndTruncate(reason, MAX_REASON)
+    const kept = truncateAndRedactText(reason, MAX_REASON)
     record(
       {
         kind: 'consensus.voted',
@@ -216,7 +216,7 @@ export function createQuorumRoundStore({
         voter,
         vote: body,
         signature,
-        decision: parseVote(vote)?.decision,
+        decision: parseVoteBody(vote)?.decision,
       },
       kept === '' ? undefined : { reason: kept },
     )

@@ -85,7 +85,7 @@ export interface QuorumRoundRecord extends QuorumRoundTerms {
 }
 
 /** What follows from the votes of a round. */
-export type QuorumRoundOutcome =
+export type QuorumTallyResult =
   | { readonly kind: 'open' }
   | { readonly kind: 'quorum'; readonly yeses: readonly SignedVote[] }
   | { readonly kind: 'denied'; readonly why: string }
@@ -98,7 +98,7 @@ export function computeDefaultQuorum(voters: number): number {
 }
 
 /** What votes are about: everything that an approval is bound to. */
-export function computeRoundDigest(binding: CallBinding): string {
+export function computeVotedCallDigest(binding: CallBinding): string {
   return computeJsonSha256({ type: 'hearthbus/consensus/v1', ...binding, target: binding.target ?? null })
 }
 
@@ -122,11 +122,11 @@ export function toQuorumEntryFields(
   effect: Effect,
 ): JsonObject {
   const named = voters.map(({ voter, key }) => ({ voter, key }))
-  return { need, voters: named, veto, house, epoch, digest: computeRoundDigest(binding), effect, witnesses }
+  return { need, voters: named, veto, house, epoch, digest: computeVotedCallDigest(binding), effect, witnesses }
 }
 
 /** Whether a round demands at least these terms, from the same voters. */
-export function meetsProposedTerms(
+export function areTermsAtLeastAsStrict(
   round: QuorumRoundTerms | undefined,
   { need, voters, veto }: ProposedVotingTerms,
 ): boolean {

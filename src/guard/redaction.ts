@@ -11,7 +11,7 @@ import { isJsonObject, unescapeJsonPointerToken } from '../core/json.ts'
 import {
   isSecretName,
   isSecretMember,
-  isPositionalSecretMember,
+  isPositionalCallSecret,
   findSiblingMemberFacts,
   MAX_CREDENTIAL_LENGTH,
   REDACTED_PLACEHOLDER,
@@ -157,7 +157,7 @@ function isHiddenBeside(
 ): boolean {
   return (
     isSecretMember(name, value, neighbours) ||
-    (walk.reader === 'record' && isPositionalSecretMember(name, value, neighbours))
+    (walk.reader === 'record' && isPositionalCallSecret(name, value, neighbours))
   )
 }
 

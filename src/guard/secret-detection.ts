@@ -124,7 +124,7 @@ export function isSecretMember(name: string, value: Json, { nameSecret }: Siblin
 }
 
 /** An empty list is shown, since it hides nothing. */
-export function isPositionalSecretMember(name: string, value: Json, { callByPosition }: SiblingMemberFacts): boolean {
+export function isPositionalCallSecret(name: string, value: Json, { callByPosition }: SiblingMemberFacts): boolean {
   if (!callByPosition) return false
   const part = partOf(name)
   return part === 'returned' || (part === 'positional' && Array.isArray(value) && value.length > 0)
@@ -172,7 +172,7 @@ export function redactText(text: string): string {
 }
 
 /** The words of a person or a model, such as a reason, as they are stored beside the log. */
-export function redactSecretsAndTruncate(text: string, maxLength: number): string {
+export function truncateAndRedactText(text: string, maxLength: number): string {
   return redactText(text.slice(0, maxLength)).toWellFormed()
 }
 

@@ -5,7 +5,7 @@ import { fromHex } from '../core/bytes.ts'
 import {
   isVoterKey,
   isVoteSignatureValid,
-  parseVote,
+  parseVoteBody,
   signVote,
   computeVoteHash,
   computeVoterKeyId,
@@ -32,7 +32,7 @@ describe('vote', () => {
     expect(deriveVoterPublicKey(fromHex(seed))).toBe(publicKey)
     expect(signVote(JSON.parse(body) as VoteBody, fromHex(seed))).toEqual({ body, signature })
     expect(computeVoteHash({ body, signature })).toBe(paeSha256)
-    expect(parseVote({ body, signature })?.voter).toBe(computeVoterKeyId(publicKey))
+    expect(parseVoteBody({ body, signature })?.voter).toBe(computeVoterKeyId(publicKey))
     expect(isVoteSignatureValid({ body, signature }, publicKey)).toBe(true)
   })
 
@@ -49,7 +49,7 @@ describe('vote', () => {
       'null',
       '',
     ]
-    expect(spellings.map((body) => parseVote({ body, signature: first.signature }))).toEqual(
+    expect(spellings.map((body) => parseVoteBody({ body, signature: first.signature }))).toEqual(
       spellings.map(() => undefined),
     )
   })

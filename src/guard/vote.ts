@@ -51,7 +51,7 @@ export function signVote(body: VoteBody, seed: Uint8Array): SignedVote {
 }
 
 /** `undefined` for anything but the canonical form of a vote: unknown fields and another order are refused. */
-export function parseVote({ body }: SignedVote): VoteBody | undefined {
+export function parseVoteBody({ body }: SignedVote): VoteBody | undefined {
   try {
     const parsed = voteBody.safeParse(JSON.parse(body))
     return parsed.success && canonicalJson(parsed.data) === body ? parsed.data : undefined
@@ -101,7 +101,7 @@ function isSmall(bytes: Uint8Array): boolean {
 }
 
 /** The newest vote of a voter, which its next one names. */
-export interface VoteHead {
+export interface VoteChainHead {
   readonly seq: number
   readonly hash: string
 }

@@ -10,7 +10,7 @@ import { fail } from '../core/result.ts'
 import { previewCallAsAnswer } from './call-preview.ts'
 import {
   DELEGATING_HOME_TOOL_DEFAULTS,
-  HOME_TOOL_DEFAULTS,
+  HOME_TOOL_DEFINITION_DEFAULTS,
   createMediaAnswer,
   createSentenceAnswer,
   previewArgument,
@@ -21,7 +21,7 @@ import { readNumberAt, readObjectsAt, readTextAt } from './json-path.ts'
 import { quoteForSentence, formatCount, formatList } from './sentence-text.ts'
 
 const look = defineTool({
-  ...HOME_TOOL_DEFAULTS,
+  ...HOME_TOOL_DEFINITION_DEFAULTS,
   name: 'look',
   title: 'Look through a camera',
   description: 'The present picture of a camera, by its name.',

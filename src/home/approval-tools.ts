@@ -19,8 +19,8 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { APPROVAL_WITHDRAWN_REASON } from '../guard/approval.ts'
 import type { Approval } from '../guard/approval.ts'
-import { formatApprovalUri } from '../guard/guard-faults.ts'
-import { HOME_TOOL_DEFAULTS, createSentenceAnswer } from './home-dependencies.ts'
+import { formatApprovalResourceUri } from '../guard/guard-faults.ts'
+import { HOME_TOOL_DEFINITION_DEFAULTS, createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import { quoteForSentence } from './sentence-text.ts'
 
@@ -34,19 +34,19 @@ const approvalInput = z.strictObject({
 })
 
 const approvalResource = defineTool({
-  ...HOME_TOOL_DEFAULTS,
+  ...HOME_TOOL_DEFINITION_DEFAULTS,
   name: 'approval.state',
   title: 'A request to a person',
   description: 'How a request of yours to a person stands. Subscribers hear when it is answered, used or lapses.',
-  face: { kind: 'resource', uri: formatApprovalUri('{id}'), mimeType: 'application/json' },
+  face: { kind: 'resource', uri: formatApprovalResourceUri('{id}'), mimeType: 'application/json' },
   input: z.strictObject({ id: z.string().min(1).max(64) }),
   effect: 'reads',
 })
 
-export function createApprovalTools(parts: HomeDependencies): readonly Capability[] {
+export function createApprovalStatusTools(parts: HomeDependencies): readonly Capability[] {
   return [
     defineChange({
-      ...HOME_TOOL_DEFAULTS,
+      ...HOME_TOOL_DEFINITION_DEFAULTS,
       name: 'approval',
       title: 'How an approval stands',
       description:
@@ -87,7 +87,7 @@ export function createApprovalTools(parts: HomeDependencies): readonly Capabilit
 
 /** Notifies subscribers of every change. Returns a function that stops this. */
 export function startAnnouncingApprovalResources({ bus, guard }: HomeDependencies): () => void {
-  return guard.approvals.subscribe(({ approval: { id } }) => bus.announceResource(formatApprovalUri(id)))
+  return guard.approvals.subscribe(({ approval: { id } }) => bus.announceResource(formatApprovalResourceUri(id)))
 }
 
 /** A caller must not learn whether somebody else's request exists. */

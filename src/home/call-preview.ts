@@ -14,15 +14,15 @@ import { createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import type { ThingCall } from './thing.ts'
 
-export interface CallApprovalPreview {
+export interface ApprovalNeedPreview {
   readonly asksPerson: boolean
 }
 
-export async function previewCall(
+export async function previewCallApproval(
   { bus, guard }: Pick<HomeDependencies, 'bus' | 'guard'>,
   { tool, arguments: body }: ThingCall,
   context: HandlerContext,
-): Promise<Result<CallApprovalPreview, Fault>> {
+): Promise<Result<ApprovalNeedPreview, Fault>> {
   const offer = bus.offer(tool)
   if (offer === undefined) return fail({ kind: 'not-found', message: `There is no tool ${tool}.` })
   const accepted = validateRequest(offer, body)
@@ -43,14 +43,14 @@ export async function previewCallAsAnswer(
   call: ThingCall,
   { context, sentence }: { readonly context: HandlerContext; readonly sentence: string },
 ): Promise<Outcome> {
-  const preview = await previewCall(parts, call, context)
+  const preview = await previewCallApproval(parts, call, context)
   return preview.ok ? createPreviewAnswer(sentence, preview.value) : fail(preview.fault)
 }
 
 /** The answer to a preview: that nothing was done, and whether a person would be asked. */
 export function createPreviewAnswer(
   sentence: string,
-  { asksPerson }: CallApprovalPreview,
+  { asksPerson }: ApprovalNeedPreview,
   more: JsonObject = {},
 ): Outcome {
   const asking = asksPerson ? ' A person would be asked first.' : ''

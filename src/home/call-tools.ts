@@ -14,7 +14,7 @@ import { resolveSpelledName } from '../core/tool-name-spelling.ts'
 import { sanitizeLine } from '../core/untrusted-text.ts'
 import {
   DELEGATING_HOME_TOOL_DEFAULTS,
-  HOME_TOOL_DEFAULTS,
+  HOME_TOOL_DEFINITION_DEFAULTS,
   createMediaAnswer,
   createSentenceAnswer,
 } from './home-dependencies.ts'
@@ -33,7 +33,7 @@ const MAX_ANSWER_LENGTH = 16_000
 const MAX_STRANGERS_SCHEMA_LENGTH = 4_000
 
 const toolsFind = defineTool({
-  ...HOME_TOOL_DEFAULTS,
+  ...HOME_TOOL_DEFINITION_DEFAULTS,
   name: 'tools_find',
   title: 'Find a tool',
   description: 'Searches all tools by words, with their input schemas, for what this short list cannot do.',

@@ -10,7 +10,7 @@ import { omitUndefined, type JsonObject } from '../core/json.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { HOME_TOOL_DEFAULTS, createSentenceAnswer } from './home-dependencies.ts'
+import { HOME_TOOL_DEFINITION_DEFAULTS, createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import { findThingByText } from './thing-search.ts'
 import { normaliseText } from './normalised-text.ts'
@@ -28,7 +28,7 @@ const MAX_SEARCHED = 100
 const MAX_PAGES = 20
 const MAX_ITEMS = 20
 const changes = defineTool({
-  ...HOME_TOOL_DEFAULTS,
+  ...HOME_TOOL_DEFINITION_DEFAULTS,
   name: 'changes',
   title: 'What happened',
   description: 'What was changed or tried in the home, by whom, with what result; newest first.',
@@ -44,7 +44,7 @@ const changes = defineTool({
 })
 
 const attention = defineTool({
-  ...HOME_TOOL_DEFAULTS,
+  ...HOME_TOOL_DEFINITION_DEFAULTS,
   name: 'attention',
   title: 'What needs a person',
   description: 'Approvals, faults, devices that are away, low batteries, findings.',

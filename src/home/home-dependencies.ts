@@ -29,7 +29,7 @@ export interface HomeDependencies {
 export const reasonForChangeArgument = z.string().min(3).max(300).describe('Why, for the record.')
 
 /** Defaults that all home tools share. */
-export const HOME_TOOL_DEFAULTS = {
+export const HOME_TOOL_DEFINITION_DEFAULTS = {
   family: homeFamily,
   composes: true,
   output: z.looseObject({ say: z.string() }),
@@ -39,7 +39,7 @@ export const HOME_TOOL_DEFAULTS = {
 
 /** Defaults of tools that only delegate: their nested calls are planned, decided about and recorded themselves. */
 export const DELEGATING_HOME_TOOL_DEFAULTS = {
-  ...HOME_TOOL_DEFAULTS,
+  ...HOME_TOOL_DEFINITION_DEFAULTS,
   ...DELEGATING_CHANGE_STEPS,
   effect: 'writes',
   idempotent: false,

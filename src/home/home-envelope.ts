@@ -5,13 +5,13 @@
  *   waits for a person      {say, approval: {id, state, expires_at?, next}}       no error: waiting is a state
  *   failure                 {say, quoted, error: {code, rules?}, next?}            MCP isError
  */
-import type { Family } from '../bus/capability.ts'
+import type { FamilyEnvelope } from '../bus/capability.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { omitUndefined, isJsonObject } from '../core/json.ts'
 import { quoteForSentence, quoteLongText } from './sentence-text.ts'
 
-export const homeFamily: Family = {
+export const homeFamily: FamilyEnvelope = {
   name: 'home',
   isListedInShort: true,
   success: (data) => (isJsonObject(data) ? data : { say: '', data }),

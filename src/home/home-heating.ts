@@ -25,7 +25,7 @@ export interface HotWater {
   readonly mode: string | undefined
 }
 
-export interface HomeHeatSource {
+export interface HeatSourceReadings {
   readonly isBurning: boolean | undefined
   readonly flowCelsius: number | undefined
   readonly pressureBar: number | undefined
@@ -34,7 +34,7 @@ export interface HomeHeatSource {
 export interface HomeHeating {
   readonly zones: readonly HomeZone[]
   readonly hotWater: HotWater | undefined
-  readonly source: HomeHeatSource | undefined
+  readonly source: HeatSourceReadings | undefined
   readonly outsideCelsius: number | undefined
 }
 

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
 import { defineTool } from '../bus/capability-definition.ts'
 import type { JsonObject } from '../core/json.ts'
-import { HOME_TOOL_DEFAULTS, createSentenceAnswer, thingArgument } from './home-dependencies.ts'
+import { HOME_TOOL_DEFINITION_DEFAULTS, createSentenceAnswer, thingArgument } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import { findRoomsByName, findThingsOnFloor } from './place-search.ts'
 import { findThingByText, matchThings } from './thing-search.ts'
@@ -26,7 +26,7 @@ import {
   formatList,
 } from './sentence-text.ts'
 import type { Thing } from './thing.ts'
-import { describeThingControl } from './thing-control-choice.ts'
+import { describeThingControlOption } from './thing-control-choice.ts'
 
 const MAX_NAMED = 6
 const MAX_ROOMS = 40
@@ -37,7 +37,7 @@ const MANY_PLACES = 4
 const MAX_UNCLEAR_CANDIDATES = 12
 
 const homeOverview = defineTool({
-  ...HOME_TOOL_DEFAULTS,
+  ...HOME_TOOL_DEFINITION_DEFAULTS,
   name: 'home_overview',
   title: 'The home at a glance',
   description: 'Rooms with temperature, what is on, open or unlocked; hot water, boiler; what waits for a person.',
@@ -46,7 +46,7 @@ const homeOverview = defineTool({
 })
 
 const homeFind = defineTool({
-  ...HOME_TOOL_DEFAULTS,
+  ...HOME_TOOL_DEFINITION_DEFAULTS,
   name: 'home_find',
   title: 'Find a thing',
   description: 'Finds things by name, room or kind, in English or German: handles for the other tools, or a question.',
@@ -55,7 +55,7 @@ const homeFind = defineTool({
 })
 
 const homeState = defineTool({
-  ...HOME_TOOL_DEFAULTS,
+  ...HOME_TOOL_DEFINITION_DEFAULTS,
   name: 'home_state',
   title: 'How things are',
   description: 'The state of things or rooms, with its age; with `detail` also what each can be told.',
@@ -224,7 +224,7 @@ export function toThingJson(one: Thing, { rooms }: HomeSnapshot): JsonObject {
 function detailJson({ controls, ageSeconds }: Thing): JsonObject {
   return {
     age: formatAgeInWords(ageSeconds),
-    can_be: controls.slice(0, 20).map((control) => quoteForSentence(describeThingControl(control))),
+    can_be: controls.slice(0, 20).map((control) => quoteForSentence(describeThingControlOption(control))),
   }
 }
 

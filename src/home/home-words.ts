@@ -138,7 +138,7 @@ const WISH_WORDS: Readonly<Record<ThingCommand, readonly string[]>> = {
   stop: ['stop', 'stopp', 'halt', 'pause'],
 }
 
-export function parseThingCommand(text: string): ThingCommand | undefined {
+export function findThingCommand(text: string): ThingCommand | undefined {
   const folded = normaliseText(text)
   return entriesOf(WISH_WORDS).find(([, words]) => words.includes(folded))?.[0]
 }

@@ -4,7 +4,7 @@
  */
 import type { Service } from '../bus/capability.ts'
 import { createHomeAnnounceTools } from './announce-tools.ts'
-import { startAnnouncingApprovalResources, createApprovalTools } from './approval-tools.ts'
+import { startAnnouncingApprovalResources, createApprovalStatusTools } from './approval-tools.ts'
 import { createToolSearchAndCallTools } from './call-tools.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import { createHeatingTools } from './heating-tools.ts'
@@ -27,7 +27,7 @@ export function createHomeService(parts: HomeDependencies): Service {
     ...createHomeAnnounceTools(parts),
     ...createLaterTools(parts),
     ...createChangesAndAttentionTools(parts),
-    ...createApprovalTools(parts),
+    ...createApprovalStatusTools(parts),
     ...createUndoTools(parts),
     ...createToolSearchAndCallTools(parts),
   ]

@@ -3,7 +3,7 @@
  */
 import { omitUndefined, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { parseThingCommand } from './home-words.ts'
+import { findThingCommand } from './home-words.ts'
 import { normaliseText } from './normalised-text.ts'
 import { isCanonicalRoomName } from './room-words.ts'
 import type { ThingKind, ThingCommand } from './home-words.ts'
@@ -148,7 +148,7 @@ function controlOf(
   const label = readTextAt(pair, 'label') ?? ''
   const value = readNumberAt(pair, 'value')
   const range = isJsonObject(pair['range']) ? pair['range'] : undefined
-  const [byUse, byLabel] = [BY_USE[readTextAt(pair, 'controlUse') ?? ''], parseThingCommand(label)]
+  const [byUse, byLabel] = [BY_USE[readTextAt(pair, 'controlUse') ?? ''], findThingCommand(label)]
   // A garage door's controls are On and Off, and its states Open and Closed.
   const wish = (opens ? (byLabel ?? byUse) : (byUse ?? byLabel)) ?? (range === undefined ? 'label' : 'level')
   const [minimum, maximum] = [readNumberAt(range ?? {}, 'from'), readNumberAt(range ?? {}, 'to')]

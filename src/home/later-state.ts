@@ -11,7 +11,7 @@
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryTime, readEntryTextField, readEntryTimeField } from '../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/projection.ts'
+import { UndoableStateMap } from '../ledger/projection.ts'
 
 export const LATER_CALL_RESULTS = [
   'done',
@@ -44,7 +44,7 @@ export interface LaterCall {
 }
 
 export interface LaterCallsState {
-  readonly calls: StateTable<LaterCall>
+  readonly calls: UndoableStateMap<LaterCall>
 }
 
 export const MAX_LATER_CALLS_PER_PRINCIPAL = 20
@@ -128,7 +128,7 @@ const apply: Readonly<Record<string, EntryHandler<LaterCallsState>>> = {
 
 export const laterCallsProjection: Projection<LaterCallsState> = {
   name: 'later',
-  initial: (journal) => ({ calls: new StateTable(journal) }),
+  initial: (journal) => ({ calls: new UndoableStateMap(journal) }),
   apply,
   holds: (state, entry) => {
     const call = entry.kind === 'later.planned' ? openCall(state, entry) : undefined

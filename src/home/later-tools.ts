@@ -20,8 +20,8 @@ import { resolveSpelledName } from '../core/tool-name-spelling.ts'
 import { redactArguments } from '../guard/redaction.ts'
 import { UnlawfulEntryError } from '../ledger/projection.ts'
 import { formatEntryTime } from '../ledger/projection-log.ts'
-import { previewCall } from './call-preview.ts'
-import { HOME_TOOL_DEFAULTS, createSentenceAnswer } from './home-dependencies.ts'
+import { previewCallApproval } from './call-preview.ts'
+import { HOME_TOOL_DEFINITION_DEFAULTS, createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import { readJsonValueAt, readTextAt } from './json-path.ts'
 import { isAnswerWithoutAction, isLaterCallOfCaller, readLaterCallArgumentsAndReason } from './later-runner.ts'
@@ -57,7 +57,7 @@ type LaterWish = z.output<typeof input>
 export function createLaterTools(parts: HomeDependencies): readonly Capability[] {
   return [
     defineChange({
-      ...HOME_TOOL_DEFAULTS,
+      ...HOME_TOOL_DEFINITION_DEFAULTS,
       name: 'later',
       title: 'Do it later',
       description: 'Plans a call for later (once, guarded when it runs), cancels one, or lists what is planned.',
@@ -163,7 +163,7 @@ async function previewLater(
 ): Promise<LaterPreview | { readonly answer: Outcome }> {
   const isHome = offer.family.name === 'home'
   if (!isHome) {
-    const preview = await previewCall(parts, call, context)
+    const preview = await previewCallApproval(parts, call, context)
     if (preview.ok) return { ...preview.value, note: '' }
     return PASSING.has(preview.fault.kind) ? UNCHECKED : { answer: fail(preview.fault) }
   }

@@ -14,7 +14,7 @@ const FLOOR_WORDS = new Set('floor storey story level stock stockwerk etage gesc
 /** Finds rooms by name; also used by tools with a room argument. */
 export function findRoomsByName(text: string, rooms: readonly Room[]): readonly Room[] {
   const words = splitMeaningfulWords(text)
-  const known = words.length === 0 ? [] : listRoomsByWords(rooms, words)
+  const known = words.length === 0 ? [] : findRoomsByWords(rooms, words)
   if (known.length > 0 || words.length === 0) return known
   const ours = new Set(rooms.flatMap(({ aliases }) => aliases.flatMap(splitMeaningfulWords)))
   const fixed = words.map((word) =>
@@ -22,14 +22,14 @@ export function findRoomsByName(text: string, rooms: readonly Room[]): readonly 
       ? word
       : (correctMisspelledWord(word, ours) ?? correctMisspelledWord(word, ONE_WORD_ROOM_NAMES) ?? word),
   )
-  return listRoomsByWords(rooms, fixed)
+  return findRoomsByWords(rooms, fixed)
 }
 
 /**
  * Rooms with exactly this name; else those whose name is a translation of it; else those for which the tables have a
  * word.
  */
-export function listRoomsByWords(rooms: readonly Room[], words: readonly string[]): readonly Room[] {
+export function findRoomsByWords(rooms: readonly Room[], words: readonly string[]): readonly Room[] {
   const said = words.join(' ')
   const called = rooms.filter(({ aliases }) =>
     aliases.flatMap(splitAlternatives).some((alias) => splitMeaningfulWords(alias).join(' ') === said),

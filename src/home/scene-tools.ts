@@ -12,7 +12,7 @@ import { fail, ok } from '../core/result.ts'
 import { previewCallAsAnswer } from './call-preview.ts'
 import {
   DELEGATING_HOME_TOOL_DEFAULTS,
-  HOME_TOOL_DEFAULTS,
+  HOME_TOOL_DEFINITION_DEFAULTS,
   previewArgument,
   createSentenceAnswer,
   reasonForChangeArgument,
@@ -23,7 +23,7 @@ import { normaliseText } from './normalised-text.ts'
 import { readNumberAt, readObjectsAt, readTextAt } from './json-path.ts'
 import { quoteForSentence, formatCount, formatList } from './sentence-text.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'
-import { addConfirmIntentAndReason } from './set-outcome.ts'
+import { addConfirmArgumentsToCall } from './set-outcome.ts'
 
 interface Scene {
   readonly id: number
@@ -38,7 +38,7 @@ const PAGE = 200
 const MAX_PAGES = 25
 
 const homeScenes = defineTool({
-  ...HOME_TOOL_DEFAULTS,
+  ...HOME_TOOL_DEFINITION_DEFAULTS,
   name: 'home_scenes',
   title: 'Scenes',
   description: 'Scenes (HomeSeer events) by name; one that fits alone is shown with what it does.',
@@ -96,7 +96,7 @@ export function createSceneTools(parts: HomeDependencies): readonly Capability[]
             scenes: near.slice(0, MAX_SHOWN).map(sceneJson),
           })
         }
-        const call = addConfirmIntentAndReason({ tool: 'hs4.events.run', arguments: { id: only.id } }, wish)
+        const call = addConfirmArgumentsToCall({ tool: 'hs4.events.run', arguments: { id: only.id } }, wish)
         if (wish.preview) {
           const sentence = `${quoteForSentence(only.name)} would run. ${await sayWhatItDoes(parts, only, context)}`
           return previewCallAsAnswer(parts, call, { context, sentence })

@@ -5,18 +5,18 @@
 import type { Outcome } from '../bus/call.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { JsonObject } from '../core/json.ts'
-import { previewCall, createPreviewAnswer } from './call-preview.ts'
+import { previewCallApproval, createPreviewAnswer } from './call-preview.ts'
 import { createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import { findRoomsByName, findThingsOnFloor } from './place-search.ts'
 import { findThingByText } from './thing-search.ts'
-import { findThingKind, isEverythingText, parseThingCommand, splitMeaningfulWords } from './home-words.ts'
+import { findThingKind, isEverythingText, findThingCommand, splitMeaningfulWords } from './home-words.ts'
 import { normaliseText } from './normalised-text.ts'
 import { toThingJson } from './home-lookup-tools.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import { listQuotedNamesUpTo, quoteForSentence, formatCount, formatList } from './sentence-text.ts'
-import { isChangeReadBack, addConfirmIntentAndReason } from './set-outcome.ts'
-import { maySetTogether } from './thing.ts'
+import { isChangeReadBack, addConfirmArgumentsToCall } from './set-outcome.ts'
+import { mayBeSetInGroup } from './thing.ts'
 import type { Thing, ThingCall } from './thing.ts'
 import { chooseThingControl } from './thing-control-choice.ts'
 
@@ -57,14 +57,14 @@ export async function setManyThings(
   const running = meant.things.filter(mustKeepRunning)
   const able = meant.things.flatMap((one): readonly AbleThing[] => {
     const control = isSetTogether(one, wish.to) ? chooseThingControl(one, wish.to) : undefined
-    return control?.ok === true ? [{ one, call: addConfirmIntentAndReason(control.value.call, wish) }] : []
+    return control?.ok === true ? [{ one, call: addConfirmArgumentsToCall(control.value.call, wish) }] : []
   })
   const noun = wish.kind ?? 'thing'
   const to = quoteForSentence(String(wish.to))
   if (able.length === 0) return createSentenceAnswer(`No ${noun} there can be set to ${to}. Nothing was done.`)
   const kinds = [...new Set(able.map(({ one }) => one.kind))]
   // `50` may be a brightness, a position or a volume, so the things must be of one kind.
-  if (kinds.length > 1 && parseThingCommand(String(wish.to)) === undefined)
+  if (kinds.length > 1 && findThingCommand(String(wish.to)) === undefined)
     return createSentenceAnswer(
       `${to} fits ${formatList(kinds.map((kind) => PLURALS[kind] ?? kind))}. Nothing was done.`,
       { ask: 'Which kind?', kinds },
@@ -95,7 +95,7 @@ function countNoun(number: number, noun: string): string {
  * only switched by its name.
  */
 function isSetTogether(one: Thing, to: ManyWish['to']): boolean {
-  const command = parseThingCommand(String(to))
+  const command = findThingCommand(String(to))
   return !mustKeepRunning(one) && !(one.kind === 'blind' && (command === 'on' || command === 'off'))
 }
 
@@ -104,7 +104,7 @@ async function previewMany(
   able: readonly AbleThing[],
   { context, what }: { readonly context: HandlerContext; readonly what: string },
 ): Promise<Outcome> {
-  const previews = await Promise.all(able.map(({ call }) => previewCall(parts, call, context)))
+  const previews = await Promise.all(able.map(({ call }) => previewCallApproval(parts, call, context)))
   const asksPerson = previews.some((preview) => preview.ok && preview.value.asksPerson)
   const refused = previews.filter((preview) => !preview.ok).length
   return createPreviewAnswer(
@@ -164,13 +164,13 @@ async function carryOutAll(
 }
 
 /** The selected things, or an answer that says why none could be selected. */
-export type ThingSelection = { readonly things: readonly Thing[] } | { readonly answer: Outcome }
+export type ThingSelectionResult = { readonly things: readonly Thing[] } | { readonly answer: Outcome }
 
 /** Returns an answer with a question if it is not clear which things are meant. */
-function thingsMeant({ room, kind, except }: ManyWish, picture: HomeSnapshot): ThingSelection {
+function thingsMeant({ room, kind, except }: ManyWish, picture: HomeSnapshot): ThingSelectionResult {
   const safe = picture.things.filter(
     (one) =>
-      maySetTogether(one) &&
+      mayBeSetInGroup(one) &&
       (kind === undefined ? KINDS_SETTABLE_TOGETHER.some((each) => each === one.kind) : one.kind === kind),
   )
   const left = leftOut(except, picture)
@@ -222,7 +222,7 @@ function inPlace(place: string, things: readonly Thing[], picture: HomeSnapshot)
   return rooms.length > 0 || picture.things.some(isHere) ? things.filter(isHere) : undefined
 }
 
-function leftOut(except: readonly string[], picture: HomeSnapshot): ThingSelection {
+function leftOut(except: readonly string[], picture: HomeSnapshot): ThingSelectionResult {
   const things: Thing[] = []
   for (const text of except) {
     const found = findThingByText(text, picture)

@@ -7,7 +7,7 @@ import { readJsonValueAt, readTextAt } from './json-path.ts'
 import type { ThingCall } from './thing.ts'
 
 /** HomeSeer's tools require `confirm`, `intent` and `reason`. With these the call can be made as it is shown. */
-export function addConfirmIntentAndReason(
+export function addConfirmArgumentsToCall(
   { tool, arguments: body }: ThingCall,
   { why: reason }: { readonly why: string },
 ): ThingCall {

@@ -13,7 +13,7 @@ import type { HandlerContext } from '../bus/call-options.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
-import { previewCall, createPreviewAnswer } from './call-preview.ts'
+import { previewCallApproval, createPreviewAnswer } from './call-preview.ts'
 import {
   DELEGATING_HOME_TOOL_DEFAULTS,
   previewArgument,
@@ -32,8 +32,8 @@ import { readHomeSnapshot } from './home-snapshot.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import { capitaliseSentence, quoteForSentence, formatList } from './sentence-text.ts'
 import { KINDS_SETTABLE_TOGETHER, setManyThings } from './set-many-things.ts'
-import { isChangeReadBack, addConfirmIntentAndReason } from './set-outcome.ts'
-import { maySetTogether } from './thing.ts'
+import { isChangeReadBack, addConfirmArgumentsToCall } from './set-outcome.ts'
+import { mayBeSetInGroup } from './thing.ts'
 import type { Thing } from './thing.ts'
 import { chooseThingControl, isStateQuestion } from './thing-control-choice.ts'
 
@@ -117,7 +117,7 @@ function askWhich(
   const [first] = able
   const kind = KINDS_SETTABLE_TOGETHER.find((each) => each === first?.kind)
   const areAlike =
-    able.length > 1 && kind !== undefined && able.every((one) => one.kind === kind && maySetTogether(one))
+    able.length > 1 && kind !== undefined && able.every((one) => one.kind === kind && mayBeSetInGroup(one))
   const rooms = new Set(able.map(({ room }) => room))
   const room = rooms.size === 1 && first?.room !== undefined ? picture.rooms.get(first.room)?.name : undefined
   const others = picture.things.filter((one) => one.kind === kind && (room === undefined || one.room === first?.room))
@@ -158,9 +158,9 @@ async function setOne(parts: HomeDependencies, one: Thing, { wish, context, pict
   if (!control.ok)
     return createSentenceAnswer(refusalOf(one, wish.to, control.fault), { things: [toThingJson(one, picture)] })
   const { told } = control.value
-  const call = addConfirmIntentAndReason(control.value.call, wish)
+  const call = addConfirmArgumentsToCall(control.value.call, wish)
   if (wish.preview) {
-    const preview = await previewCall(parts, call, context)
+    const preview = await previewCallApproval(parts, call, context)
     if (!preview.ok) return fail(withLabel(preview.fault, one))
     return createPreviewAnswer(
       `${capitaliseSentence(quoteForSentence(one.name))} would be set to ${quoteForSentence(told)}.`,

@@ -107,7 +107,7 @@ const BY_WORD: ReadonlyMap<string, number> = new Map(
 )
 
 /** For spelling correction. */
-export const WORDS_WITH_SYNONYMS: readonly string[] = [...BY_WORD.keys()]
+export const SYNONYM_VOCABULARY: readonly string[] = [...BY_WORD.keys()]
 
 export function areSynonyms(left: string, right: string): boolean {
   const meaning = BY_WORD.get(left)

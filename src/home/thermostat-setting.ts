@@ -7,7 +7,7 @@ import { createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import { quoteForSentence, formatDegrees, formatList } from './sentence-text.ts'
-import { isChangeReadBack, addConfirmIntentAndReason } from './set-outcome.ts'
+import { isChangeReadBack, addConfirmArgumentsToCall } from './set-outcome.ts'
 import type { Thing } from './thing.ts'
 import { chooseThingControl } from './thing-control-choice.ts'
 import { findRoomsByName } from './place-search.ts'
@@ -64,7 +64,7 @@ export async function setThermostat(
     return createSentenceAnswer(
       `${quoteForSentence(one.name)} takes ${formatList(control.fault.slice(0, 4).map(quoteForSentence))}. Nothing was done.`,
     )
-  const call = addConfirmIntentAndReason(control.value.call, wish)
+  const call = addConfirmArgumentsToCall(control.value.call, wish)
   const sentence = `This would set ${quoteForSentence(one.name)} to ${formatDegrees(celsius)}.`
   if (wish.preview) return previewCallAsAnswer(parts, call, { context, sentence })
   const outcome = await context.call(call.tool, call.arguments)

@@ -5,7 +5,7 @@
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { parseThingCommand } from './home-words.ts'
+import { findThingCommand } from './home-words.ts'
 import { normaliseText, transliterateUmlauts } from './normalised-text.ts'
 import type { ThingCommand } from './home-words.ts'
 import { parseQuantity } from './number-words.ts'
@@ -50,13 +50,12 @@ export function chooseThingControl(
     const labelled = labelledControl(thing, text)
     if (labelled !== undefined) return ok({ call: labelled.callFor(undefined), told: labelled.label ?? text })
   }
-  return fail([...new Set(thing.controls.map(describeThingControl))])
+  return fail([...new Set(thing.controls.map(describeThingControlOption))])
 }
 
 function commandChoice(thing: Thing, text: string): ChosenThingCall | undefined {
   const plain = withoutFillers(text)
-  const word =
-    parseThingCommand(text) ?? parseThingCommand(plain) ?? (isFullBrightness(thing, plain) ? 'on' : undefined)
+  const word = findThingCommand(text) ?? findThingCommand(plain) ?? (isFullBrightness(thing, plain) ? 'on' : undefined)
   const control = word === undefined ? undefined : controlFor(thing, word)
   return control === undefined ? undefined : { call: control.callFor(undefined), told: word ?? text }
 }
@@ -287,7 +286,7 @@ function labelledControl({ controls }: Thing, text: string): ThingControl | unde
 
 const MODE_WORDS = new Set(['mode', 'modus', 'setting', 'position', 'level', 'speed', 'stufe', 'program', 'programm'])
 
-export function describeThingControl({ wish, label, minimum, maximum }: ThingControl): string {
+export function describeThingControlOption({ wish, label, minimum, maximum }: ThingControl): string {
   if (wish === 'level' || wish === 'temperature') return `${minimum ?? 0} to ${maximum ?? 100}`
   return wish === 'colour' ? 'a colour' : (label ?? wish)
 }

@@ -14,11 +14,11 @@ import {
   type ThingKind,
 } from './home-words.ts'
 import { normaliseText } from './normalised-text.ts'
-import { hasGroundFloor, isOnFloor, listRoomsByWords } from './place-search.ts'
+import { hasGroundFloor, isOnFloor, findRoomsByWords } from './place-search.ts'
 import { findCanonicalRoomName, isRelativeFloorName, ONE_WORD_ROOM_NAMES } from './room-words.ts'
 import type { Room, Rooms } from './room.ts'
 import { correctMisspelledWord } from './spelling-correction.ts'
-import { hasSynonyms, areSynonyms, WORDS_WITH_SYNONYMS } from './synonyms.ts'
+import { hasSynonyms, areSynonyms, SYNONYM_VOCABULARY } from './synonyms.ts'
 import type { Thing } from './thing.ts'
 
 export interface ThingMatch {
@@ -194,7 +194,7 @@ function corrected(
     return (
       correctMisspelledWord(word, ours) ??
       correctMisspelledWord(word, ONE_WORD_ROOM_NAMES) ??
-      correctMisspelledWord(word, WORDS_WITH_SYNONYMS) ??
+      correctMisspelledWord(word, SYNONYM_VOCABULARY) ??
       word
     )
   })
@@ -227,7 +227,7 @@ function placeAt(ahead: readonly string[], rooms: readonly Room[]): SaidPart | u
   for (let length = ahead.length; length > 0; length--) {
     const words = ahead.slice(0, length)
     const place = findCanonicalRoomName(words.join(' '))
-    const keys = listRoomsByWords(rooms, words).map(({ key }) => key)
+    const keys = findRoomsByWords(rooms, words).map(({ key }) => key)
     if (keys.length > 0 || place !== undefined) return { words, rooms: new Set(keys), place }
   }
   return undefined

@@ -60,6 +60,6 @@ const SINGLE_ONLY: ReadonlySet<ThingKind> = new Set([
   'camera',
 ])
 
-export function maySetTogether({ kind, isSensitive }: Thing): boolean {
+export function mayBeSetInGroup({ kind, isSensitive }: Thing): boolean {
   return !isSensitive && !SINGLE_ONLY.has(kind)
 }

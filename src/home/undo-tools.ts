@@ -14,7 +14,7 @@ import type { HandlerContext } from '../bus/call-options.ts'
 import type { Json } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { previewCall, createPreviewAnswer } from './call-preview.ts'
+import { previewCallApproval, createPreviewAnswer } from './call-preview.ts'
 import {
   DELEGATING_HOME_TOOL_DEFAULTS,
   previewArgument,
@@ -30,7 +30,7 @@ import type { HomeSnapshot } from './home-snapshot.ts'
 import { quoteForSentence, formatCount } from './sentence-text.ts'
 import { findReverseCalls } from './reverse-call.ts'
 import type { ReverseCall } from './reverse-call.ts'
-import { addConfirmIntentAndReason, isChangeReadBack } from './set-outcome.ts'
+import { addConfirmArgumentsToCall, isChangeReadBack } from './set-outcome.ts'
 
 const HOUR_MS = 3_600_000
 const LOOKED_AT = 500
@@ -75,9 +75,9 @@ async function undo(parts: HomeDependencies, wish: UndoWish, context: HandlerCon
   const left = stale.map(({ label }) => `${quoteForSentence(label)} was changed again since`)
   if (calls.length === 0)
     return createSentenceAnswer(`${[...left, ...found.unknown].slice(0, MAX_NAMED).join('. ')}. Nothing was done.`)
-  const claimed = calls.map(({ call, label }) => ({ label, call: addConfirmIntentAndReason(call, wish) }))
+  const claimed = calls.map(({ call, label }) => ({ label, call: addConfirmArgumentsToCall(call, wish) }))
   if (wish.preview) {
-    const previews = await Promise.all(claimed.map(({ call }) => previewCall(parts, call, context)))
+    const previews = await Promise.all(claimed.map(({ call }) => previewCallApproval(parts, call, context)))
     const refused = previews.find((each) => !each.ok)
     if (refused?.ok === false) return fail(refused.fault)
     return createPreviewAnswer(`${formatCount(calls.length, 'change')} would be taken back.`, {

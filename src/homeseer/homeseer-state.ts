@@ -13,7 +13,7 @@
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryNumberField, readEntryTextField } from '../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/projection.ts'
+import { UndoableStateMap } from '../ledger/projection.ts'
 import { HOMESEER_DEVICE_KINDS } from '../config/homeseer.ts'
 import type { DeviceKind } from './catalog/device-classification.ts'
 import type { AdminDomain } from './tools/owner-rules.ts'
@@ -48,10 +48,10 @@ export interface CorrectedDeviceClass {
 
 export interface HomeseerProjectionState {
   /** By the ref of the device. */
-  readonly classes: StateTable<CorrectedDeviceClass>
+  readonly classes: UndoableStateMap<CorrectedDeviceClass>
   /** By the number of the entry. */
-  readonly aliases: StateTable<LearnedAlias>
-  readonly rollbacks: StateTable<RecordedRollback>
+  readonly aliases: UndoableStateMap<LearnedAlias>
+  readonly rollbacks: UndoableStateMap<RecordedRollback>
 }
 
 /** Older rollbacks are dropped: nobody wants to restore a state of months ago. */
@@ -117,15 +117,15 @@ const rollbackEntries: Readonly<Record<string, EntryHandler<HomeseerProjectionSt
 export const homeseerProjection: Projection<HomeseerProjectionState> = {
   name: 'homeseer',
   initial: (journal) => ({
-    aliases: new StateTable(journal),
-    classes: new StateTable(journal),
-    rollbacks: new StateTable(journal),
+    aliases: new UndoableStateMap(journal),
+    classes: new UndoableStateMap(journal),
+    rollbacks: new UndoableStateMap(journal),
   }),
   apply: { ...aliasEntries, ...classEntries, ...rollbackEntries },
 }
 
 function moveRollback(
-  rollbacks: StateTable<RecordedRollback>,
+  rollbacks: UndoableStateMap<RecordedRollback>,
   entry: LedgerEntry,
   { from, to }: { readonly from: RecordedRollback['state']; readonly to: RecordedRollback['state'] },
 ): string | undefined {

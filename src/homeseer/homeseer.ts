@@ -37,7 +37,7 @@ import { startAnnouncingDeviceResources } from './tools/device-resource-announce
 import { createNumberAllowList } from './tools/allow-list.ts'
 import { createAreaSetTool } from './tools/area-set.ts'
 import { LateDeviceChangeTracker } from './tools/change-verification-client.ts'
-import { createHomeseerAuditTrail } from './tools/homeseer-audit-store.ts'
+import { createHomeseerAuditReader } from './tools/homeseer-audit-store.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
 import { createAuditQueryTool } from './tools/audit-tool.ts'
 import { createCameraPanTool, createCameraReadTools } from './tools/camera-tools.ts'
@@ -218,7 +218,7 @@ function assemble(
     exposes,
     bus,
     guard,
-    audit: createHomeseerAuditTrail({
+    audit: createHomeseerAuditReader({
       listed: (...query) => ledger.listed(...query),
       body: (seq) => ledger.body(seq),
     }),

@@ -13,7 +13,7 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { CALL_ENTER_KIND } from './call-entry.ts'
-import { formatAuditPacket, encodePacketProofPath } from './audit-packet.ts'
+import { toAuditPacketJson, encodePacketProofPath } from './audit-packet.ts'
 import type { AuditPacketEntry } from './audit-packet.ts'
 import { formatSignedCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
@@ -23,10 +23,10 @@ import type { Ledger } from './ledger.ts'
 import { formatVerifierKey } from './note-key.ts'
 import { createCommitmentOpening } from './body-opening.ts'
 import type { AuditPacketScope } from './audit-packet-summary.ts'
-import type { ProofFault } from './proof.ts'
+import type { ProofCreationFault } from './proof.ts'
 
 export type AuditPacketFault =
-  | ProofFault
+  | ProofCreationFault
   | SigningFault
   | { readonly kind: 'nothing-found' }
   | { readonly kind: 'nothing-signed' }
@@ -98,7 +98,7 @@ function packetUnder(
   const consistency = fromSize === undefined ? undefined : ledger.consistency(fromSize, size)
   if (consistency?.ok === false) return consistency
   return ok(
-    formatAuditPacket({
+    toAuditPacketJson({
       scope,
       origin: signed.checkpoint.origin,
       verifierKey: formatVerifierKey(ledger.verifierKey),

@@ -48,7 +48,7 @@ export interface AuditPacketContents {
   readonly leftOut: number
 }
 
-export function formatAuditPacket(parts: AuditPacketContents): JsonObject {
+export function toAuditPacketJson(parts: AuditPacketContents): JsonObject {
   const { scope, origin, verifierKey, checkpoint, consistency, entries, leftOut } = parts
   return {
     format: AUDIT_PACKET_FORMAT,

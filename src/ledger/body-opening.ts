@@ -11,7 +11,7 @@ import { canonicalJson, isJsonObject, parseJsonOrUndefined } from '../core/json.
 import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { decodeEntryBody, isCommittedBody } from './entry-group.ts'
+import { decodeEntryBody, matchesBodyCommitment } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
 
 export type CommitmentOpeningFault = 'no-opening' | 'not-committed'
@@ -38,5 +38,5 @@ export function verifyCommitmentOpening(opening: Uint8Array, entry: Uint8Array):
     return fail('no-opening')
   const stored = { salt: fromHex(salt), body: toUtf8(body) }
   const content = decodeEntryBody(stored.body)
-  return content !== undefined && isCommittedBody(entry, stored) ? ok(content) : fail('not-committed')
+  return content !== undefined && matchesBodyCommitment(entry, stored) ? ok(content) : fail('not-committed')
 }

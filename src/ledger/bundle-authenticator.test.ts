@@ -7,7 +7,7 @@ import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
-import { computeBundleMac, deriveBundleMacKey } from './bundle-authenticator.ts'
+import { computeEntryBundleMac, deriveEntryBundleMacKey } from './bundle-authenticator.ts'
 import { readEntryTextField } from './entry.ts'
 import type { Projection } from './projection.ts'
 
@@ -109,10 +109,10 @@ describe('full entry bundle', () => {
 
 describe('authenticator of a bundle', () => {
   it('is HMAC-SHA-256 over its index and its bytes, with a key that depends on the name of the log', () => {
-    const key = deriveBundleMacKey(fixture.signer)
+    const key = deriveEntryBundleMacKey(fixture.signer)
     const input = Buffer.concat([Buffer.from('0000000000000007', 'hex'), Buffer.from('bundle')])
     const expected = createHmac('sha256', key.export()).update(input).digest()
-    expect(Buffer.from(computeBundleMac(key, 7, Buffer.from('bundle')))).toEqual(expected)
+    expect(Buffer.from(computeEntryBundleMac(key, 7, Buffer.from('bundle')))).toEqual(expected)
     expect(key.export()).toEqual(Buffer.from(fixture.signer.deriveSecret(`hearthbus ledger bundles v1\n${ORIGIN}`)))
   })
 })

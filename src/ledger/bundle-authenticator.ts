@@ -25,12 +25,12 @@ import { computeLeafHash } from './tree.ts'
 /** The key's purpose contains the origin, because a log that continues under another name has other bundles. */
 const BUNDLE_KEY_PURPOSE = 'hearthbus ledger bundles v1\n'
 
-export function deriveBundleMacKey(signer: Pick<LogSigner, 'deriveSecret' | 'key'>): KeyObject {
+export function deriveEntryBundleMacKey(signer: Pick<LogSigner, 'deriveSecret' | 'key'>): KeyObject {
   return createSecretKey(signer.deriveSecret(`${BUNDLE_KEY_PURPOSE}${signer.key.name}`))
 }
 
 /** HMAC-SHA-256(key, index (64) ‖ bundle). */
-export function computeBundleMac(key: KeyObject, index: number, bundle: Uint8Array): Uint8Array {
+export function computeEntryBundleMac(key: KeyObject, index: number, bundle: Uint8Array): Uint8Array {
   const number = Buffer.alloc(8)
   number.writeBigUInt64BE(BigInt(index))
   return createHmac('sha256', key).update(number).update(bundle).digest()
@@ -40,7 +40,7 @@ export function computeBundleMac(key: KeyObject, index: number, bundle: Uint8Arr
  * Whether these 256 entries are in the signed tree. The first eight hashes in the proof of the first entry are its
  * siblings within the bundle, which commit to all other entries of it.
  */
-export function isBundleInTree(
+export function isEntryBundleInTree(
   index: number,
   entries: readonly Uint8Array[],
   signed: Checkpoint | undefined,

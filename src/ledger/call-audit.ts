@@ -15,17 +15,17 @@ import type { LedgerEntry } from './entry.ts'
 import type { LedgerFindings } from './ledger-finding.ts'
 
 /** Whether the entry at that position began a call. */
-export type CallEntryPredicate = (seq: number) => boolean
+export type CallStartEntryPredicate = (seq: number) => boolean
 
-export class CallEntryAudit {
+export class CallEntryVerification {
   readonly #findings: LedgerFindings
   readonly #from: number
-  readonly #isCall: CallEntryPredicate
+  readonly #isCall: CallStartEntryPredicate
   readonly #lost = new Set<number>()
   /** Calls that were entered and have not ended, within what was audited. */
   readonly open = new Set<number>()
 
-  constructor(findings: LedgerFindings, from = 0, isCall: CallEntryPredicate = () => false) {
+  constructor(findings: LedgerFindings, from = 0, isCall: CallStartEntryPredicate = () => false) {
     this.#findings = findings
     this.#from = from
     this.#isCall = isCall

@@ -21,7 +21,7 @@ export interface CosigningResult {
  * Asks every witness. If one shows our own signature under a tree that ours does not extend, the ledger refuses entries
  * from then on.
  */
-export async function cosignNewestCheckpoint(
+export async function requestCosignatures(
   ledger: Ledger,
   witnesses: readonly WitnessClient[],
 ): Promise<Result<CosigningResult, SigningFault>> {

@@ -10,7 +10,7 @@ import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha512 } from '@noble/hashes/sha2.js'
 import { concatBytes, areBytesEqual } from '../core/bytes.ts'
 
-export const ECVRF_SUITE = 'ECVRF-EDWARDS25519-SHA512-TAI'
+export const ECVRF_SUITE_NAME = 'ECVRF-EDWARDS25519-SHA512-TAI'
 
 const SUITE = 0x03
 const DOMAIN = { encode: 0x01, challenge: 0x02, output: 0x03, end: 0x00 }

@@ -17,7 +17,7 @@ export interface EntryAndBodyReader {
   readonly body: (seq: number) => SaltedBody | undefined
 }
 
-export function createEntryCacheInput(
+export function createEntryTableInput(
   entry: LedgerEntry,
   bytes: Uint8Array,
   words: EntryAndBodyReader,

@@ -129,7 +129,7 @@ export function decodeEntryGroup(
   const mac = bytes.subarray(covered + CHECKSUM_BYTES, covered + CHECKSUM_BYTES + GROUP_MAC_BYTES)
   const isOurs = key === undefined || areBytesEqual(mac, groupMac(key, previousMac, content))
   if (!isOurs || bytes.readBigUInt64BE(at + 8) !== BigInt(first)) return fail({ kind: 'forged' })
-  const bodies = readBodyRecords(bytes, covered + CHECKSUM_BYTES + GROUP_MAC_BYTES, end)
+  const bodies = locateBodyRecords(bytes, covered + CHECKSUM_BYTES + GROUP_MAC_BYTES, end)
   if (bodies === undefined) return fail({ kind: 'torn' })
   return ok({ first, changedRows: bytes.readUInt32BE(at + 20) === CHANGED_ROWS, entries, bodies, mac, end })
 }
@@ -145,7 +145,7 @@ export function hasCompleteGroupAt(bytes: Buffer, at: number): boolean {
 export function areGroupBodiesCommitted(bytes: Buffer, { entries, bodies }: EntryGroup): boolean {
   return bodies.every((record) => {
     const [entry, body] = [entries[record.index], sliceSaltedBody(bytes, record)]
-    return entry !== undefined && body !== undefined && isCommittedBody(entry, body)
+    return entry !== undefined && body !== undefined && matchesBodyCommitment(entry, body)
   })
 }
 
@@ -226,7 +226,7 @@ export function computeCommitmentHash(salt: Uint8Array, bytes: Uint8Array): stri
 }
 
 /** Whether the bytes of an entry commit to this body. */
-export function isCommittedBody(
+export function matchesBodyCommitment(
   entry: Uint8Array,
   stored: { readonly salt: Uint8Array; readonly body: Uint8Array },
 ): boolean {
@@ -284,7 +284,7 @@ export function encodeBodyRecords(bodies: readonly (SaltedBody & { readonly inde
 }
 
 /** Reads body records; `undefined` when the bytes end in the middle of one. */
-export function readBodyRecords(bytes: Buffer, from: number, to: number): readonly BodyRecordLocation[] | undefined {
+export function locateBodyRecords(bytes: Buffer, from: number, to: number): readonly BodyRecordLocation[] | undefined {
   const records: BodyRecordLocation[] = []
   for (let at = from; at < to;) {
     if (at + BODY_HEAD_BYTES + BODY_SALT_BYTES > to) return undefined

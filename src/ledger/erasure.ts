@@ -19,10 +19,10 @@ import { BODY_ERASED_KIND } from './entry-group.ts'
 import type { TableRowReference } from './ledger-finding.ts'
 import { decodeEntry, isSequenceNumber } from './entry.ts'
 import type { AppendReceipt, LedgerEvent, StoredEntry } from './entry.ts'
-import { flushWriteAheadLog, findTablesWithText } from './ledger-store.ts'
+import { flushWriteAheadLog, findNonLedgerTablesWithText } from './ledger-store.ts'
 import type { LogStore } from './log-store.ts'
 import type { EraseFault } from './ledger-refusal.ts'
-import { findWordsInLedger, createWordPredicate, listHumanTextsInBody } from './word-search.ts'
+import { findTextsInLedger, createAnyWordPredicate, listHumanTextsInBody } from './word-search.ts'
 
 /** What the entry of an erasure says besides which body was erased. These fields stay for good. */
 export interface ErasureStatement {
@@ -61,14 +61,14 @@ export async function eraseEntryBody(
   const erased = await database.commit((): Result<Omit<ErasureResult, 'also' | 'stays' | 'tables'>, EraseFault> => {
     const refusal = holds()
     if (refusal !== undefined) return fail({ kind: 'words-in-use', reason: refusal })
-    if (log.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: isBodyMissing(log, seq) })
+    if (log.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: isBodyErased(log, seq) })
     return ok({ ...appendIn({ kind: BODY_ERASED_KIND, entry: seq, ...told }), blanked: showing })
   })
   if (!erased.ok) return erased
   log.wipeBody(seq)
   await database.view(flushWriteAheadLog)
-  const tables = words.length === 0 ? [] : findTablesWithText(database.sql, createWordPredicate(words))
-  const search = findWordsInLedger(log, words)
+  const tables = words.length === 0 ? [] : findNonLedgerTablesWithText(database.sql, createAnyWordPredicate(words))
+  const search = findTextsInLedger(log, words)
   for (let step = search.next(); ; step = search.next()) {
     if (step.done === true) return ok({ ...erased.value, also: step.value.bodies, stays: step.value.entries, tables })
     await setImmediate()
@@ -88,7 +88,7 @@ export function finishInterruptedErasures(log: LogStore): void {
 const ERASURE = `"kind":"${BODY_ERASED_KIND}"`
 
 /** Whether the entry commits to a body that is no longer stored. */
-export function isBodyMissing(log: Pick<LogStore, 'entry' | 'body'>, seq: number): boolean {
+export function isBodyErased(log: Pick<LogStore, 'entry' | 'body'>, seq: number): boolean {
   const entry = log.entry(seq)
   const decoded = entry && decodeEntry(entry.bytes)
   return decoded?.ok === true && decoded.value['body_hash'] !== undefined && log.body(seq) === undefined

@@ -8,7 +8,7 @@ import { createPrivateKey, generateKeyPairSync, hkdfSync, randomBytes } from 'no
 import type { KeyObject } from 'node:crypto'
 import { link, open, stat, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { explainUnreadableFile, readBoundedFile } from '../core/bounded-file-store.ts'
+import { explainUnusableFile, readBoundedFile } from '../core/bounded-file-store.ts'
 import { toBase64url, toUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -49,7 +49,7 @@ export async function loadExistingNodeKey(path: string): Promise<Result<NodeKey,
     return decodeKey(path, readBoundedFile(path, MAX_KEY_BYTES).toString())
   } catch (error) {
     if (readSystemErrorCode(error) === 'ENOENT') return fail({ kind: 'key-missing', path })
-    return fail({ kind: 'key-unreachable', path, reason: explainUnreadableFile(error) ?? readErrorMessage(error) })
+    return fail({ kind: 'key-unreachable', path, reason: explainUnusableFile(error) ?? readErrorMessage(error) })
   }
 }
 

@@ -2,7 +2,7 @@
 import type { LedgerExportFault } from './export-store.ts'
 import { formatLedgerFault } from './ledger-state.ts'
 import type { SigningFault } from './ledger-state.ts'
-import type { ProofFault } from './proof.ts'
+import type { ProofCreationFault } from './proof.ts'
 
 export type EraseFault =
   | { readonly kind: 'no-such-entry'; readonly seq: number; readonly size: number }
@@ -11,7 +11,9 @@ export type EraseFault =
   /** The body is still needed. */
   | { readonly kind: 'words-in-use'; readonly reason: string }
 
-export function formatLedgerOperationFault(fault: ProofFault | LedgerExportFault | SigningFault | EraseFault): string {
+export function formatLedgerOperationFault(
+  fault: ProofCreationFault | LedgerExportFault | SigningFault | EraseFault,
+): string {
   switch (fault.kind) {
     case 'nothing-to-erase':
       return fault.erased

@@ -38,12 +38,12 @@ export type ForkSource = 'file' | 'database' | 'tables' | 'witness' | `pin ${str
  * Accepts entries and signs, or refuses both. `damaged`: accepts, but the last verification found a defect in what is
  * stored (ADR 99).
  */
-export type LedgerState =
+export type LedgerSoundness =
   | { readonly kind: 'sound' }
   | { readonly kind: 'damaged'; readonly findings: number }
   | { readonly kind: 'refusing'; readonly fault: LedgerFault }
 
-export const SOUND_LEDGER_STATE: LedgerState = { kind: 'sound' }
+export const SOUND_LEDGER_STATE: LedgerSoundness = { kind: 'sound' }
 
 /** Thrown by an append while the ledger refuses, so that its transaction is undone. */
 export class LedgerRefusalError extends Error {
@@ -122,7 +122,7 @@ export function formatLedgerFault(fault: SigningFault): string {
 }
 
 /** `undefined` for a ledger without known defects. */
-export function formatLedgerState(state: LedgerState): string | undefined {
+export function explainLedgerDefects(state: LedgerSoundness): string | undefined {
   if (state.kind === 'refusing') return formatLedgerFault(state.fault)
   if (state.kind === 'sound') return undefined
   return `The last verification found ${state.findings} thing(s) wrong with what is stored. Entries are still recorded. Run hearthbus ledger verify to see them, and restore the newest sound copy of the database.`

@@ -46,7 +46,10 @@ export function explainOutdatedLedgerFormat(path: string): string | undefined {
 }
 
 /** Tables outside the ledger with a text for which `isFound` returns true. */
-export function findTablesWithText(sql: DatabaseSync, isFound: (json: Uint8Array) => boolean): readonly string[] {
+export function findNonLedgerTablesWithText(
+  sql: DatabaseSync,
+  isFound: (json: Uint8Array) => boolean,
+): readonly string[] {
   const names = sql.prepare(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'ledger@_%' ESCAPE '@' AND name NOT LIKE 'sqlite@_%' ESCAPE '@'",
   )

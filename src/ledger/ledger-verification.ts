@@ -5,13 +5,13 @@
  * Reads through the stores it is given.
  */
 import { areBytesEqual } from '../core/bytes.ts'
-import { CallEntryAudit } from './call-audit.ts'
+import { CallEntryVerification } from './call-audit.ts'
 import { CALL_ENTER_KIND } from './call-entry.ts'
 import { EntryBodyAudit } from './body-audit.ts'
 import { sliceSaltedBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
 import { CheckpointAudit } from './checkpoint-audit.ts'
-import { createEntryCacheInput } from './entry-cache-input.ts'
+import { createEntryTableInput } from './entry-cache-input.ts'
 import { ExpectedCheckpointRoots } from './expected-roots.ts'
 import type { EntryCacheAudit } from './entry-cache-store.ts'
 import type { LedgerFindings, UncheckedPart } from './ledger-finding.ts'
@@ -28,7 +28,7 @@ export class LedgerVerification {
   readonly #stored: LogToVerify
   readonly #findings: LedgerFindings
   readonly #options: LogVerificationOptions
-  readonly #calls: CallEntryAudit
+  readonly #calls: CallEntryVerification
   readonly #bodies: EntryBodyAudit | undefined
   readonly #roots: ExpectedCheckpointRoots
   readonly #checkpoints: CheckpointAudit
@@ -59,7 +59,7 @@ export class LedgerVerification {
     this.from = Math.floor(Math.min(options.since?.checkpoint.size ?? 0, size) / TILE_WIDTH) * TILE_WIDTH
     this.next = this.from
     const isWhole = this.from === 0
-    this.#calls = new CallEntryAudit(findings, this.from, this.#isCall)
+    this.#calls = new CallEntryVerification(findings, this.from, this.#isCall)
     const hasBodies = tail !== undefined || log.tiles.has('bodies')
     this.#bodies = hasBodies ? new EntryBodyAudit(findings, this.#isBodyGone) : undefined
     this.#succession = isWhole && projections !== undefined ? new LawfulEntryAudit(projections) : undefined
@@ -189,7 +189,7 @@ export class LedgerVerification {
       this.#bodies?.read(entry, seq, this.#bodyCopies(seq, bodies))
       this.#succession?.read(entry)
       for (const audit of this.#cacheAudits)
-        if (audit.handles(entry.kind)) audit.read(createEntryCacheInput(entry, bytes, this.#stored.log))
+        if (audit.handles(entry.kind)) audit.read(createEntryTableInput(entry, bytes, this.#stored.log))
       this.#lookups?.read(entry, seq)
     }
     bodies?.stored.delete(seq)

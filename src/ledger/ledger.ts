@@ -17,12 +17,12 @@ import { areBytesEqual, toHex } from '../core/bytes.ts'
 import { randomBytes } from '../core/ids.ts'
 import type { Clock } from '../core/clock.ts'
 import { findAlteredSchema } from '../core/database-schema-store.ts'
-import type { Database, WriteAheadJournal } from '../core/database-store.ts'
+import type { Database, PreCommitJournal } from '../core/database-store.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { createIsoTimeFormatter } from '../toolbox/iso-time.ts'
+import { createCachingIsoTimeFormatter } from '../toolbox/iso-time.ts'
 import { readFileIfPresent, writeFileAtomically } from './atomic-file-store.ts'
 import {
   CALL_ABORTED_KIND,
@@ -30,16 +30,16 @@ import {
   readEndedCallSeq,
   isCallEnd,
   isLateOutcomeOfEndedCall,
-  isLateOutcomeKind,
+  isLateChangeOutcomeKind,
   OpenCalls,
 } from './call-entry.ts'
-import { deriveBundleMacKey, isBundleInTree } from './bundle-authenticator.ts'
+import { deriveEntryBundleMacKey, isEntryBundleInTree } from './bundle-authenticator.ts'
 import { BODY_ERASED_KIND, createBodyCommitment, deriveTailMacKey, BODY_SALT_BYTES } from './entry-group.ts'
 import { formatSignedCheckpoint, verifyAndParseCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
-import { createEntryCacheInput } from './entry-cache-input.ts'
-import { toLedgerEntry, decodeEntry, encodeEntry } from './entry.ts'
+import { createEntryTableInput } from './entry-cache-input.ts'
+import { createLedgerEntry, decodeEntry, encodeEntry } from './entry.ts'
 import type { AppendReceipt, LedgerEvent } from './entry.ts'
 import { EntryCacheAudit, rebuildEntryCache } from './entry-cache-store.ts'
 import type { EntryCacheInput, EntryCacheDefinition } from './entry-cache-store.ts'
@@ -53,7 +53,7 @@ import {
   doesSigningOutageBlockChanges,
   SOUND_LEDGER_STATE,
 } from './ledger-state.ts'
-import type { LedgerFault, LedgerState, SigningFault, SigningOutage } from './ledger-state.ts'
+import type { LedgerFault, LedgerSoundness, SigningFault, SigningOutage } from './ledger-state.ts'
 import type { LedgerPinFile } from './ledger-pin-store.ts'
 import { readEntriesOfKinds } from './entries-by-kind.ts'
 import { writeAppliedEntryCount, readAppliedEntryCount } from './ledger-store.ts'
@@ -61,13 +61,13 @@ import { LedgerReader } from './ledger-reader.ts'
 import { LogStore } from './log-store.ts'
 import { recoverLookupAndListOpenCalls } from './lookup-recovery.ts'
 import { LookupStore } from './lookup-store.ts'
-import { findUnsignedTailFault, describeUnsignedTail } from './unsigned-tail.ts'
-import type { UnsignedTail } from './unsigned-tail.ts'
+import { findUnsignedTailFault, summarizeUnsignedTail } from './unsigned-tail.ts'
+import type { UnsignedTailSummary } from './unsigned-tail.ts'
 import { verifyNote } from './signed-note.ts'
 import type { VerifiedSignature } from './signed-note.ts'
 import type { LogSigner, NoteVerifier } from './note-key.ts'
 import { proveConsistency, proveInclusion } from './proof.ts'
-import type { ConsistencyProof, InclusionProof, ProofFault } from './proof.ts'
+import type { ConsistencyProof, InclusionProof, ProofCreationFault } from './proof.ts'
 import { ProjectionSet } from './projection.ts'
 import type { UntypedProjection, StoredContentAuditor } from './projection.ts'
 import type { EraseFault } from './ledger-refusal.ts'
@@ -130,11 +130,11 @@ export class Ledger extends LedgerReader {
   #inWork = false
   #isStopped = false
   #isSigningSoon = false
-  readonly #formatTime = createIsoTimeFormatter()
+  readonly #formatTime = createCachingIsoTimeFormatter()
   #events: { readonly at: string; readonly event: LedgerEvent }[] = []
-  #state: LedgerState = SOUND_LEDGER_STATE
+  #state: LedgerSoundness = SOUND_LEDGER_STATE
   #verified: SignedCheckpoint | undefined
-  #unsigned: UnsignedTail | undefined
+  #unsigned: UnsignedTailSummary | undefined
   #outage: { readonly fault: SigningFault; readonly sinceMs: number } | undefined
   #lastRun: ReturnType<Ledger['lastVerification']>
 
@@ -147,7 +147,7 @@ export class Ledger extends LedgerReader {
     const log = new LogStore({
       directory,
       key: tailKey,
-      bundleKey: deriveBundleMacKey(signer),
+      bundleKey: deriveEntryBundleMacKey(signer),
       tables: { size: readAppliedEntryCount(database.sql), signed },
       segmentEntries: options.segmentEntries,
     })
@@ -166,7 +166,7 @@ export class Ledger extends LedgerReader {
       publish: (signed) => writeFileAtomically(join(directory, 'checkpoint'), formatSignedCheckpoint(signed)),
     })
     this.log.checkBundlesWith((index, entries) =>
-      isBundleInTree(index, entries, this.#signing.latest()?.checkpoint, (seq, size) => this.inclusion(seq, size)),
+      isEntryBundleInTree(index, entries, this.#signing.latest()?.checkpoint, (seq, size) => this.inclusion(seq, size)),
     )
     this.projections = new ProjectionSet((kinds) => readEntriesOfKinds(this.log, kinds))
     database.useJournal(this.#journal)
@@ -187,7 +187,7 @@ export class Ledger extends LedgerReader {
   }
 
   /** Whether the ledger is sound, was found damaged, or refuses appends and signatures, with the reason. */
-  state(): LedgerState {
+  state(): LedgerSoundness {
     return this.#state
   }
 
@@ -197,7 +197,7 @@ export class Ledger extends LedgerReader {
   }
 
   /** What a crash left after the last signature; `undefined` when everything was signed. */
-  unsignedTail(): UnsignedTail | undefined {
+  unsignedTail(): UnsignedTailSummary | undefined {
     return this.#unsigned
   }
 
@@ -257,13 +257,13 @@ export class Ledger extends LedgerReader {
     const closes = readEndedCallSeq(event)
     if (isCallEnd(event) && closes === undefined) throw new TypeError(`${event.kind} names no call`)
     const seq = this.log.pendingSize
-    if (isLateOutcomeKind(event) && !isLateOutcomeOfEndedCall(event, seq, (call) => this.#hasEnded(call)))
+    if (isLateChangeOutcomeKind(event) && !isLateOutcomeOfEndedCall(event, seq, (call) => this.#hasEnded(call)))
       throw new RangeError(`${event.kind} is about no call that has ended`)
     const at = this.#formatTime(this.#options.clock.now())
     const kept = body === undefined ? undefined : createBodyCommitment(body, randomBytes(BODY_SALT_BYTES))
     const bytes = encodeEntry(event, { seq, at, bodyHash: kept?.hash })
     if (this.projections.handles(event.kind))
-      this.projections.append(toLedgerEntry(event, { seq, at, bodyHash: kept?.hash }))
+      this.projections.append(createLedgerEntry(event, { seq, at, bodyHash: kept?.hash }))
     if (closes !== undefined) this.#openCalls.end(closes)
     if (event.kind === CALL_ENTER_KIND) this.#openCalls.enter(seq)
     const leaf = computeLeafHash(bytes)
@@ -271,7 +271,7 @@ export class Ledger extends LedgerReader {
     this.#events.push({ at, event })
     if (this.#isCached(event.kind))
       this.#writeCaches({
-        entry: toLedgerEntry(event, { seq, at, bodyHash: kept?.hash }),
+        entry: createLedgerEntry(event, { seq, at, bodyHash: kept?.hash }),
         leafHash: toHex(leaf),
         body,
         erased: event.kind === BODY_ERASED_KIND ? this.entry(Number(event['entry']))?.entry : undefined,
@@ -297,7 +297,7 @@ export class Ledger extends LedgerReader {
   cached(from: number): readonly { readonly seq: number; readonly cached: EntryCacheInput | undefined }[] {
     return this.log.entries(from, CACHED_PIECE).map(({ seq, bytes }) => {
       const decoded = decodeEntry(bytes)
-      return { seq, cached: decoded.ok ? createEntryCacheInput(decoded.value, bytes, this.log) : undefined }
+      return { seq, cached: decoded.ok ? createEntryTableInput(decoded.value, bytes, this.log) : undefined }
     })
   }
 
@@ -312,7 +312,7 @@ export class Ledger extends LedgerReader {
   *#allCached({ apply }: EntryCacheDefinition): Generator<EntryCacheInput, void, void> {
     for (const entry of readEntriesOfKinds(this.log, new Set(Object.keys(apply)))) {
       const row = this.log.entry(entry.seq)
-      if (row !== undefined) yield createEntryCacheInput(entry, row.bytes, this.log)
+      if (row !== undefined) yield createEntryTableInput(entry, row.bytes, this.log)
     }
   }
 
@@ -424,11 +424,11 @@ export class Ledger extends LedgerReader {
     return this.#settle(await this.#signing.signAnew())
   }
 
-  inclusion(seq: number, size?: number): Result<InclusionProof, ProofFault> {
+  inclusion(seq: number, size?: number): Result<InclusionProof, ProofCreationFault> {
     return proveInclusion(this.#tree, seq, size)
   }
 
-  consistency(from: number, to?: number): Result<ConsistencyProof, ProofFault> {
+  consistency(from: number, to?: number): Result<ConsistencyProof, ProofCreationFault> {
     return proveConsistency(this.#tree, from, to)
   }
 
@@ -440,7 +440,7 @@ export class Ledger extends LedgerReader {
   async proofText(
     seq: number,
     options: { readonly withBody?: boolean; readonly under?: 'existing' | undefined } = {},
-  ): Promise<Result<string, ProofFault | SigningFault>> {
+  ): Promise<Result<string, ProofCreationFault | SigningFault>> {
     const known = this.#signing.covering(seq)
     if (known === undefined && options.under === 'existing')
       return fail({ kind: 'no-such-entry', seq, size: this.latestCheckpoint()?.checkpoint.size ?? 0 })
@@ -549,12 +549,12 @@ export class Ledger extends LedgerReader {
 
   /** Brings the tables up to the log, and finishes what a crash interrupted. */
   #recover(isSound: boolean): void {
-    this.#unsigned = isSound ? describeUnsignedTail(this.log, this.#signing.latest()?.checkpoint.size ?? 0) : undefined
+    this.#unsigned = isSound ? summarizeUnsignedTail(this.log, this.#signing.latest()?.checkpoint.size ?? 0) : undefined
     this.#openCalls.restore(recoverLookupAndListOpenCalls(this.lookup, this.log))
     if (isSound) finishInterruptedErasures(this.log)
   }
 
-  readonly #journal: WriteAheadJournal = {
+  readonly #journal: PreCommitJournal = {
     workBegins: () => {
       this.#inWork = true
       this.#openCalls.workBegins()

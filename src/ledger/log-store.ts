@@ -13,7 +13,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { areBytesEqual } from '../core/bytes.ts'
 import type { PendingJournalSync } from '../core/database-store.ts'
-import { computeBundleMac } from './bundle-authenticator.ts'
+import { computeEntryBundleMac } from './bundle-authenticator.ts'
 import { sliceSaltedBody } from './entry-group.ts'
 import type { BodyRecordLocation, SaltedBody, EntryToAppend } from './entry-group.ts'
 import { LruCache } from './lru-cache.ts'
@@ -53,7 +53,7 @@ interface EncodedBundle {
 }
 
 /** Whether these entries are in the signed tree as this bundle. */
-export type SignedBundleCheck = (index: number, entries: readonly Uint8Array[]) => boolean
+export type SignedBundlePredicate = (index: number, entries: readonly Uint8Array[]) => boolean
 
 /** Takes a few milliseconds before other work has its turn. */
 const BUNDLES_AT_ONCE = 16
@@ -81,7 +81,7 @@ export class LogStore {
   readonly tiledTo: number
   readonly #readCheckpoint: () => Buffer | undefined
   readonly #bundleKey: KeyObject | undefined
-  #isSignedBundle: SignedBundleCheck = () => false
+  #isSignedBundle: SignedBundlePredicate = () => false
   /**
    * The MACs of bundles that no checkpoint covers yet. Only one content of a bundle is ever signed, and the MAC of that
    * one is stored.
@@ -152,7 +152,7 @@ export class LogStore {
   }
 
   /** Sets the check for a full bundle that has no authenticator. */
-  checkBundlesWith(isSigned: SignedBundleCheck): void {
+  checkBundlesWith(isSigned: SignedBundlePredicate): void {
     this.#isSignedBundle = isSigned
   }
 
@@ -304,7 +304,7 @@ export class LogStore {
   }
 
   #isAuthentic(key: KeyObject, index: number, bundle: Uint8Array): boolean {
-    const mac = computeBundleMac(key, index, bundle)
+    const mac = computeEntryBundleMac(key, index, bundle)
     const stored = this.#unsignedMacs.get(index) ?? this.tiles.bundleMacs.read(index)
     if (stored !== undefined && areBytesEqual(stored, mac)) return true
     const decoded = decodeEntryBundle(bundle, TILE_WIDTH)
@@ -359,7 +359,7 @@ export class LogStore {
     this.#base += bundles.length * TILE_WIDTH
     for (const { name, entries, content } of bundles) {
       if (this.#bundleKey !== undefined)
-        this.#unsignedMacs.set(name.index, computeBundleMac(this.#bundleKey, name.index, content))
+        this.#unsignedMacs.set(name.index, computeEntryBundleMac(this.#bundleKey, name.index, content))
       this.#bodies.delete(name.index)
       this.#bundles.get(name.index, () => entries)
     }

@@ -31,7 +31,7 @@ import { LedgerFindings } from './ledger-finding.ts'
 import type { LedgerFinding, UncheckedPart } from './ledger-finding.ts'
 import type { LedgerPinFile } from './ledger-pin-store.ts'
 import type { LogStore } from './log-store.ts'
-import type { AuditedLookups } from './lookup-audit.ts'
+import type { LookupsToAudit } from './lookup-audit.ts'
 import type { NoteVerifier } from './note-key.ts'
 import type { UntypedProjection, StoredContentAuditor } from './projection.ts'
 import type { TailContents } from './tail-reader-store.ts'
@@ -82,7 +82,7 @@ export interface LogToVerify {
   readonly databases?: readonly string[]
   /** Names of parts of the database's schema that differ from what the program creates. */
   readonly schema?: () => readonly string[]
-  readonly lookup?: AuditedLookups
+  readonly lookup?: LookupsToAudit
   /** Runs a function on one consistent view of log and tables, while others may write. */
   readonly view?: <Value>(read: () => Value) => Promise<Value>
 }

@@ -11,10 +11,10 @@ import type { LedgerLookupRow, LookupStore } from './lookup-store.ts'
 
 const ROWS_AT_ONCE = 4_096
 
-export type AuditedLookups = Pick<LookupStore, 'reach' | 'rows'>
+export type LookupsToAudit = Pick<LookupStore, 'reach' | 'rows'>
 
 export class LookupAudit {
-  readonly #lookup: AuditedLookups
+  readonly #lookup: LookupsToAudit
   readonly #findings: LedgerFindings
   readonly #from: number
   /** The expected rows of entries that were read, and whose rows were not compared yet. */
@@ -22,7 +22,7 @@ export class LookupAudit {
   readonly #ends = new Map<number, number>()
   readonly #lates = new Map<number, number>()
 
-  constructor(lookup: AuditedLookups, findings: LedgerFindings, from: number) {
+  constructor(lookup: LookupsToAudit, findings: LedgerFindings, from: number) {
     this.#lookup = lookup
     this.#findings = findings
     this.#from = from

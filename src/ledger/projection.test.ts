@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
 import { readEntryNumberField, readEntryTextField } from './entry.ts'
-import { UnlawfulEntryError, StateTable } from './projection.ts'
+import { UnlawfulEntryError, UndoableStateMap } from './projection.ts'
 import type { Projection } from './projection.ts'
 
 /** Accounts that may not be overdrawn. */
-const accounts: Projection<StateTable<number>> = {
+const accounts: Projection<UndoableStateMap<number>> = {
   name: 'accounts',
-  initial: (journal) => new StateTable<number>(journal),
+  initial: (journal) => new UndoableStateMap<number>(journal),
   apply: {
     'account.moved': (state, entry) => {
       const [name, by] = [readEntryTextField(entry, 'name') ?? '', readEntryNumberField(entry, 'by') ?? 0]

@@ -202,7 +202,7 @@ function listUnder(kinds: Map<string, OpenProjection[]>, kind: string, open: Ope
 //                                    └─▶ group ends: kept, or all of it undone
 
 /** What readers get of a table, so that code which only decides cannot change it. */
-export interface StateTableReader<Value> {
+export interface StateMapReader<Value> {
   readonly size: number
   /** Changes after every change, for callers that cache something computed from the whole table. */
   readonly version: number
@@ -213,7 +213,7 @@ export interface StateTableReader<Value> {
   readonly entries: () => IterableIterator<[string, Value]>
 }
 
-export class StateTable<Value> implements StateTableReader<Value> {
+export class UndoableStateMap<Value> implements StateMapReader<Value> {
   readonly #values = new Map<string, Value>()
   readonly #journal: StateUndoJournal
   version = 0

@@ -12,7 +12,7 @@ import type { ConsistencyClaim, InclusionClaim, TreeNodeReader } from './tree.ts
 export type InclusionProof = InclusionClaim
 export type ConsistencyProof = ConsistencyClaim
 
-export type ProofFault =
+export type ProofCreationFault =
   | { readonly kind: 'no-such-entry'; readonly seq: number; readonly size: number }
   | { readonly kind: 'no-such-size'; readonly asked: number; readonly size: number }
   | { readonly kind: 'damaged'; readonly reason: string }
@@ -30,7 +30,11 @@ export interface ProvableTree {
 }
 
 /** Proves that entry `seq` is in the tree of size `asked`, by default the newest. */
-export function proveInclusion(tree: ProvableTree, seq: number, asked?: number): Result<InclusionProof, ProofFault> {
+export function proveInclusion(
+  tree: ProvableTree,
+  seq: number,
+  asked?: number,
+): Result<InclusionProof, ProofCreationFault> {
   return attempt(tree, () => {
     const size = asked ?? tree.size
     if (!isCount(size, tree.size)) return fail({ kind: 'no-such-size', asked: size, size: tree.size })
@@ -46,7 +50,7 @@ export function proveConsistency(
   tree: ProvableTree,
   from: number,
   asked?: number,
-): Result<ConsistencyProof, ProofFault> {
+): Result<ConsistencyProof, ProofCreationFault> {
   return attempt(tree, () => {
     const to = asked ?? tree.size
     if (!isCount(to, tree.size)) return fail({ kind: 'no-such-size', asked: to, size: tree.size })
@@ -57,17 +61,20 @@ export function proveConsistency(
   })
 }
 
-const CONTRADICTION: ProofFault = { kind: 'damaged', reason: 'stored tiles contradict each other' }
+const CONTRADICTION: ProofCreationFault = { kind: 'damaged', reason: 'stored tiles contradict each other' }
 
 /** Makes a proof. If it fails, cached nodes may be wrong, so it is made once more without them. */
-function attempt<Claim>(tree: ProvableTree, make: () => Result<Claim, ProofFault>): Result<Claim, ProofFault> {
+function attempt<Claim>(
+  tree: ProvableTree,
+  make: () => Result<Claim, ProofCreationFault>,
+): Result<Claim, ProofCreationFault> {
   const first = guarded(make)
   if (first.ok || first.fault.kind !== 'damaged' || tree.reread === undefined) return first
   tree.reread()
   return guarded(make)
 }
 
-function guarded<Claim>(make: () => Result<Claim, ProofFault>): Result<Claim, ProofFault> {
+function guarded<Claim>(make: () => Result<Claim, ProofCreationFault>): Result<Claim, ProofCreationFault> {
   try {
     return make()
   } catch (error) {

@@ -14,14 +14,14 @@ import { verifyVrfProof } from './ecvrf.ts'
 import type { LedgerEntry } from './entry.ts'
 import { readEntryNumberField, readEntryTextField } from './entry.ts'
 import type { EntryHandler, Projection } from './projection.ts'
-import { StateTable } from './projection.ts'
+import { UndoableStateMap } from './projection.ts'
 
 /** How many entries one sample checks. */
 export const SAMPLE_ENTRY_COUNT = 16
 
 interface DrawState {
   /** The log's key for draws, of which there is only one, and its node. */
-  readonly keys: StateTable<{ readonly house: string; readonly key: string }>
+  readonly keys: UndoableStateMap<{ readonly house: string; readonly key: string }>
 }
 
 const KEY = 'vrf_key'
@@ -50,7 +50,7 @@ const drawn: EntryHandler<DrawState> = (state, entry) => {
 
 export const randomDrawProjection: Projection<DrawState> = {
   name: 'draws',
-  initial: (journal) => ({ keys: new StateTable(journal) }),
+  initial: (journal) => ({ keys: new UndoableStateMap(journal) }),
   apply: {
     'node.start': ({ keys }, entry) => {
       const [key, house] = [readEntryTextField(entry, KEY), readEntryTextField(entry, 'node')]

@@ -22,13 +22,13 @@ import { Ledger } from './ledger.ts'
 import type { LedgerOptions } from './ledger.ts'
 import type { LogSigner } from './note-key.ts'
 
-export type LogContinuationFault = SigningFault | { readonly kind: 'nothing-to-adopt' }
+export type LogAdoptionFault = SigningFault | { readonly kind: 'nothing-to-adopt' }
 
 /** `options` are those of the old log; the signer is named after the new one. */
 export async function continueTruncatedLogUnderNewName(
   options: LedgerOptions,
   signer: LogSigner,
-): Promise<Result<SignedCheckpoint, LogContinuationFault>> {
+): Promise<Result<SignedCheckpoint, LogAdoptionFault>> {
   const { database, lastSignedPath, origin } = options
   const old = await Ledger.open(options)
   const state = old.state()
@@ -59,7 +59,7 @@ export async function continueTruncatedLogUnderNewName(
 }
 
 /** The name under which a log continues, with the time of the separation. */
-export function formatSuccessorName(origin: string, nowMs: number): string {
+export function formatSuccessorOrigin(origin: string, nowMs: number): string {
   const time = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '')
   return `${origin.replace(/\/\d{8}T\d{6}Z$/, '')}/${time}`
 }

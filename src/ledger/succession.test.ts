@@ -5,7 +5,7 @@ import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { Ledger } from './ledger.ts'
 import { createLogSigner } from './note-key.ts'
-import { continueTruncatedLogUnderNewName, formatSuccessorName } from './succession-store.ts'
+import { continueTruncatedLogUnderNewName, formatSuccessorOrigin } from './succession-store.ts'
 
 const NEXT = `${ORIGIN}/20261116T120000Z`
 const { privateKey } = generateKeyPairSync('ed25519')
@@ -85,8 +85,8 @@ describe('an older copy of the ledger restored with its last-signed file', () =>
 describe('successor log name', () => {
   it('ends in one timestamp, which replaces an earlier one', () => {
     const noon = Date.UTC(2026, 10, 16, 12)
-    expect(formatSuccessorName('hearthbus.local/attic', noon)).toBe('hearthbus.local/attic/20261116T120000Z')
-    expect(formatSuccessorName('hearthbus.local/attic/20250101T000000Z', noon)).toBe(
+    expect(formatSuccessorOrigin('hearthbus.local/attic', noon)).toBe('hearthbus.local/attic/20261116T120000Z')
+    expect(formatSuccessorOrigin('hearthbus.local/attic/20250101T000000Z', noon)).toBe(
       'hearthbus.local/attic/20261116T120000Z',
     )
   })

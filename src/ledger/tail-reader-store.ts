@@ -13,7 +13,7 @@ import { createHmac } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { explainUnreadableFile, FileUnusableError, readFileRange, withRegularFile } from '../core/bounded-file-store.ts'
+import { explainUnusableFile, FileUnusableError, readFileRange, withRegularFile } from '../core/bounded-file-store.ts'
 import { areBytesEqual } from '../core/bytes.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 import {
@@ -124,7 +124,7 @@ function readSegment(path: string): { readonly content?: Buffer; readonly reason
     })
     return { content }
   } catch (error) {
-    return { reason: explainUnreadableFile(error) }
+    return { reason: explainUnusableFile(error) }
   }
 }
 

@@ -67,7 +67,7 @@ export interface TailBodyPosition {
   readonly length: number
 }
 
-export interface TailOptions {
+export interface TailStoreOptions {
   readonly directory: string
   readonly key: KeyObject
   /** What `readTailSegments` returned without damage. */
@@ -94,7 +94,7 @@ export class TailStore {
     | undefined
 
   /** Cuts off a torn group. */
-  constructor({ directory, key, read, begins, segmentEntries }: TailOptions) {
+  constructor({ directory, key, read, begins, segmentEntries }: TailStoreOptions) {
     this.#directory = directory
     this.#key = key
     this.#segmentEntries = segmentEntries ?? SEGMENT_ENTRIES

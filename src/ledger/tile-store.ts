@@ -24,7 +24,7 @@ import {
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import {
-  explainUnreadableFile,
+  explainUnusableFile,
   FileUnusableError,
   readBoundedFile,
   readFileRange,
@@ -33,7 +33,7 @@ import {
 import { createPrivateFolder } from '../core/folder-store.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 import { syncDirectory, writeFileWithoutDirectorySync } from './atomic-file-store.ts'
-import { BODY_SALT_BYTES, encodeBodyRecords, readBodyRecords } from './entry-group.ts'
+import { BODY_SALT_BYTES, encodeBodyRecords, locateBodyRecords } from './entry-group.ts'
 import type { BodyRecordLocation, SaltedBody } from './entry-group.ts'
 import { FixedSizeRecordFileStore } from './record-file-store.ts'
 import { formatBodiesPath, EXPANDED_TILE_BYTES, TILE_WIDTH, formatTilePath } from './tile.ts'
@@ -229,7 +229,7 @@ export class TileStore {
       if (size > MAX_UNCOUNTED_BYTES && !isWholeBodyFile(file, size)) throw new FileUnusableError(path, NOT_WHOLE)
       return readFileRange(file, 0, size)
     })
-    const records = readBodyRecords(bytes, 0, bytes.length)
+    const records = locateBodyRecords(bytes, 0, bytes.length)
     if (records === undefined) throw new FileUnusableError(path, NOT_WHOLE)
     return { bytes, records }
   }
@@ -280,7 +280,7 @@ function examined<Content>(read: () => Content): ExaminedFile<Content> {
   try {
     return { content: read(), reason: undefined }
   } catch (error) {
-    return { content: undefined, reason: explainUnreadableFile(error) }
+    return { content: undefined, reason: explainUnusableFile(error) }
   }
 }
 

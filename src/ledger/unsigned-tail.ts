@@ -8,7 +8,7 @@ import { decodeEntry } from './entry.ts'
 import type { LedgerFinding } from './ledger-finding.ts'
 import type { LedgerFault } from './ledger-state.ts'
 
-export interface UnsignedTail {
+export interface UnsignedTailSummary {
   readonly from: number
   readonly entries: number
   /** How many entries of each kind. */
@@ -28,7 +28,7 @@ export interface TailReader {
 export const NODE_STOP_KIND = 'node.stop'
 
 /** Describes the unsigned tail; `undefined` when nothing follows the signature and nothing was cut off. */
-export function describeUnsignedTail(log: TailReader, signed: number): UnsignedTail | undefined {
+export function summarizeUnsignedTail(log: TailReader, signed: number): UnsignedTailSummary | undefined {
   const entries = log.size - signed
   if (entries <= 0 && log.lost.torn === 0 && log.lost.uncommitted === 0) return undefined
   const kinds: Record<string, number> = {}
@@ -40,7 +40,7 @@ export function describeUnsignedTail(log: TailReader, signed: number): UnsignedT
   return { from: signed, entries: Math.max(0, entries), kinds, ...log.lost }
 }
 
-export const SIGNING_FAILED_KIND = 'signing.failed'
+export const SIGNING_FAILED_ENTRY_KIND = 'signing.failed'
 
 /**
  * A finding about entries that are unsigned although the next signature is overdue: signing failed, or the node stopped
@@ -51,7 +51,7 @@ export function findSigningOutage(log: TailReader, signed: number): LedgerFindin
   const kinds = decoded.map((entry) => (entry.ok ? entry.value.kind : undefined))
   const tail = { kind: 'unsigned', from: signed, to: log.size - 1 } as const
   if (kinds.at(-1) === NODE_STOP_KIND) return { ...tail, reason: 'the node stopped and could not sign them' }
-  return kinds.includes(SIGNING_FAILED_KIND) ? { ...tail, reason: 'signing fails' } : undefined
+  return kinds.includes(SIGNING_FAILED_ENTRY_KIND) ? { ...tail, reason: 'signing fails' } : undefined
 }
 
 /** Why the entries after the signature are not accepted, or `undefined`. */

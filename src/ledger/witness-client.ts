@@ -15,7 +15,7 @@ import type { SignedCheckpoint } from './checkpoint.ts'
 import { parseSignatures, verifyNote } from './signed-note.ts'
 import type { VerifiedSignature } from './signed-note.ts'
 import type { NoteVerifier } from './note-key.ts'
-import type { ConsistencyProof, ProofFault } from './proof.ts'
+import type { ConsistencyProof, ProofCreationFault } from './proof.ts'
 import { formatAddCheckpointRequest, formatCosignedCheckpointPath, TREE_SIZE_CONTENT_TYPE } from './witness.ts'
 import { readResponseText } from '../toolbox/response-body.ts'
 
@@ -33,10 +33,10 @@ export type WitnessFault =
   | { readonly kind: 'witness-answer-unreadable'; readonly url: string; readonly reason: string }
   /** It remembers another tree than ours; `evidence` is the checkpoint, signed by us, that it can show. */
   | { readonly kind: 'witness-disagrees'; readonly url: string; readonly evidence: SignedCheckpoint | undefined }
-  | ProofFault
+  | ProofCreationFault
 
 /** Proves that the submitted tree extends the one of size `from`. */
-export type ConsistencyProver = (from: number, to: number) => Result<ConsistencyProof, ProofFault>
+export type ConsistencyProver = (from: number, to: number) => Result<ConsistencyProof, ProofCreationFault>
 
 /** Another client may use the witness between our two attempts; further attempts would not help. */
 const TRIES = 3

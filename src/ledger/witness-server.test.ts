@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
 import { Database } from '../core/database-store.ts'
 import { formatSignedCheckpoint } from './checkpoint.ts'
-import { cosignNewestCheckpoint } from './cosigning.ts'
+import { requestCosignatures } from './cosigning.ts'
 import { verifyNote } from './signed-note.ts'
 import { createCosigner } from './note-key.ts'
 import type { NoteSigner } from './note-key.ts'
@@ -154,7 +154,7 @@ describe('witness server', () => {
 describe('witness client', () => {
   it('collects a cosignature with which a proof satisfies a policy', async () => {
     await fixture.fill(300)
-    const round = await cosignNewestCheckpoint(fixture.ledger, [client()])
+    const round = await requestCosignatures(fixture.ledger, [client()])
     expect(round).toMatchObject({ ok: true, value: { cosigned: ['witness.test/w'], faults: [] } })
     expect(round.ok && verifyNote(round.value.signed.note, [signer.key])).toMatchObject({ ok: true })
     const policy = {
@@ -171,19 +171,19 @@ describe('witness client', () => {
 
   it('retries from the size that the witness knows', async () => {
     await fixture.fill(5)
-    await cosignNewestCheckpoint(fixture.ledger, [client()])
+    await requestCosignatures(fixture.ledger, [client()])
     await fixture.fill(300)
-    expect(await cosignNewestCheckpoint(fixture.ledger, [client()])).toMatchObject({ ok: true, value: { faults: [] } })
+    expect(await requestCosignatures(fixture.ledger, [client()])).toMatchObject({ ok: true, value: { faults: [] } })
     const again = client()
-    expect(await cosignNewestCheckpoint(fixture.ledger, [again])).toMatchObject({ ok: true, value: { faults: [] } })
+    expect(await requestCosignatures(fixture.ledger, [again])).toMatchObject({ ok: true, value: { faults: [] } })
     await fixture.fill(310)
-    expect(await cosignNewestCheckpoint(fixture.ledger, [again])).toMatchObject({ ok: true, value: { faults: [] } })
+    expect(await requestCosignatures(fixture.ledger, [again])).toMatchObject({ ok: true, value: { faults: [] } })
   })
 
   it('can request the same checkpoint any number of times', async () => {
     await fixture.fill(5)
     const asked = client()
-    for (let round = 0; round < 110; round++) await cosignNewestCheckpoint(fixture.ledger, [asked])
+    for (let round = 0; round < 110; round++) await requestCosignatures(fixture.ledger, [asked])
     expect(fixture.ledger.latestCheckpoint()?.note.signatures).toHaveLength(2)
     expect((await fixture.ledger.verify()).findings).toEqual([])
   })
@@ -192,7 +192,7 @@ describe('witness client', () => {
     await fixture.fill(5)
     const gone = client('http://127.0.0.1:9')
     const stranger = createCosigner('witness.test/x', generateKeyPairSync('ed25519').privateKey, Date.now)
-    const round = await cosignNewestCheckpoint(fixture.ledger, [gone, client(), client(server.url, stranger.key)])
+    const round = await requestCosignatures(fixture.ledger, [gone, client(), client(server.url, stranger.key)])
     expect(round).toMatchObject({
       ok: true,
       value: {
@@ -204,10 +204,10 @@ describe('witness client', () => {
 
   it('learns from the witness that the ledger was restored from an older copy, and refuses', async () => {
     await fixture.fill(300)
-    await cosignNewestCheckpoint(fixture.ledger, [client()])
+    await requestCosignatures(fixture.ledger, [client()])
     const putBack = await fixture.backup()
     await fixture.fill(320)
-    await cosignNewestCheckpoint(fixture.ledger, [client()])
+    await requestCosignatures(fixture.ledger, [client()])
 
     fixture.database.close()
     putBack({ lastSigned: true })
@@ -215,7 +215,7 @@ describe('witness client', () => {
     expect(fixture.ledger.state()).toEqual({ kind: 'sound' })
     await fixture.ledger.append({ kind: 'another.history' })
     const fault = { kind: 'truncated', size: 301, signedSize: 320, source: 'witness' }
-    expect(await cosignNewestCheckpoint(fixture.ledger, [client()])).toEqual({ ok: false, fault })
+    expect(await requestCosignatures(fixture.ledger, [client()])).toEqual({ ok: false, fault })
     expect(fixture.ledger.state()).toEqual({ kind: 'refusing', fault })
     await expect(fixture.ledger.append({ kind: 'test' })).rejects.toThrow('as a witness can show')
   })
@@ -224,13 +224,13 @@ describe('witness client', () => {
     await fixture.fill(300)
     const putBack = await fixture.backup()
     await fixture.fill(320)
-    await cosignNewestCheckpoint(fixture.ledger, [client()])
+    await requestCosignatures(fixture.ledger, [client()])
     fixture.database.close()
     putBack({ lastSigned: true })
     await fixture.open()
     fixture.clock.advance(1)
     await fixture.fill(340)
-    expect(await cosignNewestCheckpoint(fixture.ledger, [client()])).toEqual({
+    expect(await requestCosignatures(fixture.ledger, [client()])).toEqual({
       ok: false,
       fault: { kind: 'diverged', size: 340, signedSize: 320, source: 'witness' },
     })

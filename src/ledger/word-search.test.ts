@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { toUtf8 } from '../core/bytes.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { createWordPredicate, listHumanTextsInBody } from './word-search.ts'
+import { createAnyWordPredicate, listHumanTextsInBody } from './word-search.ts'
 
 const bytes = (value: Json): Uint8Array => toUtf8(canonicalJson(value))
 
@@ -62,6 +62,6 @@ describe('human texts in a body', () => {
     ['a "quoted" one', JSON.stringify({ text: JSON.stringify({ name: 'a "quoted" one' }) }), true],
     ['小明', '{"name":"\\u5c0f\\u660e"}', true],
   ])('word %j is found in %j: %s', (word, text, isThere) => {
-    expect(createWordPredicate([word])(bytes({ any: [text] }))).toBe(isThere)
+    expect(createAnyWordPredicate([word])(bytes({ any: [text] }))).toBe(isThere)
   })
 })

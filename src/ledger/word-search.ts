@@ -50,13 +50,13 @@ const SPACELESS =
 const WORD_CHARACTER = /[\p{L}\p{N}]/u
 
 /** Yields after each piece. */
-export function* findWordsInLedger(
+export function* findTextsInLedger(
   places: WordPlaces,
   words: readonly string[],
 ): Generator<undefined, WordSearchResult, void> {
   const found = { bodies: [] as number[], entries: [] as number[] }
   if (words.length === 0) return found
-  const finder = createWordPredicate(words)
+  const finder = createAnyWordPredicate(words)
   for (let from = 0; from < places.size; from += PIECE) {
     for (let seq = from; seq < Math.min(from + PIECE, places.size); seq++) {
       const [body, entry] = [places.body(seq)?.body, places.entry(seq)?.bytes]
@@ -72,7 +72,7 @@ export function* findWordsInLedger(
  * Returns a test for JSON that contains one of the texts: also in other case, in another Unicode form of the same
  * characters, and in JSON that is itself a string of the JSON, as in the answer of a tool.
  */
-export function createWordPredicate(words: readonly string[]): (bytes: Uint8Array) => boolean {
+export function createAnyWordPredicate(words: readonly string[]): (bytes: Uint8Array) => boolean {
   const needles = [...new Set(words.map(foldText))].filter((needle) => needle !== '')
   return (bytes) => {
     let text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')

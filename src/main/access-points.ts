@@ -12,7 +12,7 @@ import type { DoctorFinding } from '../core/doctor-finding.ts'
 import type { Logger } from '../core/logger.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import type { AccessPoint, AccessPointClients } from '../mcp/access-point-client.ts'
+import type { VoiceBackendAccessPoint, RunningAccessPoints } from '../mcp/access-point-client.ts'
 import { createCatalogueCache } from '../mcp/catalogue.ts'
 import { subscribeToChanges } from '../mcp/change-subscription.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
@@ -40,14 +40,14 @@ export function createAccessPointPrincipal({
 }
 
 /** Returns `undefined` where none is configured; then the client is not loaded. */
-export async function openAccessPoints(
+export async function connectAccessPoints(
   parts: AccessPointDependencies,
-): Promise<Result<Omit<AccessPointClients, 'listChanged'> | undefined, StartFault>> {
+): Promise<Result<Omit<RunningAccessPoints, 'listChanged'> | undefined, StartFault>> {
   const { config, spine, families, version, logger } = parts
   if (config.accessPoints.length === 0) return ok(undefined)
   const catalogues = createCatalogueCache({ bus: spine.bus, profiles: config.profiles, families })
   const answering = { bus: spine.bus, stateSeal: createRequestStateSeal(systemClock), log: logger }
-  const points: AccessPoint[] = []
+  const points: VoiceBackendAccessPoint[] = []
   for (const point of config.accessPoints) {
     const expanded = resolveAccessPointUrl(point, { config, environment: process.env, families })
     if (!expanded.ok) return createMisconfiguredStartResult(expanded.fault)

@@ -17,10 +17,10 @@ import { formatForeignRoundKey } from '../guard/foreign-quorum-round-state.ts'
 import type { ForeignQuorumRoundRecord } from '../guard/foreign-quorum-round-state.ts'
 import type { Guard } from '../guard/guard.ts'
 import { guardProjection } from '../guard/guard-state.ts'
-import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex } from '../guard/quorum-round-state.ts'
+import { NODE_VOTER_PREFIX, toPublicKeyHexFromNodeId } from '../guard/quorum-round-state.ts'
 import { createUnknownRoundFault, createVoteFault } from '../guard/quorum-round-store.ts'
-import { computeVoteHash, isVoteSignatureValid, parseVote } from '../guard/vote.ts'
-import type { SignedVote, VoteHead } from '../guard/vote.ts'
+import { computeVoteHash, isVoteSignatureValid, parseVoteBody } from '../guard/vote.ts'
+import type { SignedVote, VoteChainHead } from '../guard/vote.ts'
 import { formatSignedCheckpoint, verifyAndParseCheckpoint } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -31,10 +31,10 @@ import { decodeNodeId } from '../mesh/identity/node-key.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
 import type { ConsensusPeerService } from '../runtime/consensus/tools.ts'
 import type { ForeignQuorumRoundSource, WaitingForeignQuorumRound } from './foreign-round-approvals.ts'
-import { gossipBodySchema } from './gossip-event.ts'
+import { gossipExchangeSchema } from './gossip-event.ts'
 import type {
   CheckpointGossipEvent,
-  GossipEvent,
+  GossipMessage,
   QuorumRoundGossipEvent,
   QuorumVoteGossipEvent,
 } from './gossip-event.ts'
@@ -80,7 +80,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
   const listeners = new Set<(round: WaitingForeignQuorumRound) => void>()
   const conflictsBySigner = new Map<string, number>()
   /** This node's newest vote as other nodes know it: after a restore, its own log may lack it. */
-  let heardHead: VoteHead | undefined
+  let heardHead: VoteChainHead | undefined
   let ticks = 0
   let lastReceived: Promise<unknown> = Promise.resolve()
 
@@ -166,8 +166,8 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     // The key of a node is its id. The keys of a node's people are accepted from that node itself only.
     if (nodeId === undefined && peer === event.house) memory.rememberPersonKey(event)
     if (nodeId === undefined && !memory.hasPersonKey(event)) return 0
-    const key = nodeId === undefined ? event.key : decodeNodePublicKeyHex(nodeId)
-    const body = parseVote(vote)
+    const key = nodeId === undefined ? event.key : toPublicKeyHexFromNodeId(nodeId)
+    const body = parseVoteBody(vote)
     if (body === undefined || key === undefined || body.approval !== event.round || body.house !== event.house) return 0
     if (!isVoteSignatureValid(vote, key)) return 0
     if (key === self.key && body.seq > (heardHead?.seq ?? 0)) heardHead = { seq: body.seq, hash: computeVoteHash(vote) }
@@ -211,13 +211,13 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
   }
 
   /** Batches are processed one after another: two at once would both find a contradiction new, and record it twice. */
-  function receive(peer: string, events: readonly GossipEvent[]): Promise<number> {
+  function receive(peer: string, events: readonly GossipMessage[]): Promise<number> {
     const received = lastReceived.then(() => receiveBatch(peer, events))
     lastReceived = received.catch(() => undefined)
     return received
   }
 
-  async function receiveBatch(peer: string, events: readonly GossipEvent[]): Promise<number> {
+  async function receiveBatch(peer: string, events: readonly GossipMessage[]): Promise<number> {
     let conflicts = 0
     // Checkpoints are processed first: a node that learns that it was restored from an older copy accepts no votes for
     // rounds that it had decided.
@@ -232,7 +232,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
   async function exchange(peer: string, since: number): Promise<{ sent: number; received: number; conflicts: number }> {
     const events = ownEvents(peer, since)
     const answer = await mesh.ask(peer, GOSSIP_CONTROL_REQUEST_NAME, { events }, ASK_MS)
-    const parsed = answer.ok ? gossipBodySchema.safeParse(answer.value) : undefined
+    const parsed = answer.ok ? gossipExchangeSchema.safeParse(answer.value) : undefined
     if (parsed?.success !== true) return { sent: 0, received: 0, conflicts: 0 }
     const conflicts = await receive(peer, parsed.data.events)
     return { sent: events.length, received: parsed.data.events.length, conflicts }
@@ -264,7 +264,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     },
 
     answer: async (peer, body) => {
-      const parsed = gossipBodySchema.safeParse(body)
+      const parsed = gossipExchangeSchema.safeParse(body)
       if (parsed.success) await receive(peer, parsed.data.events)
       return { events: ownEvents(peer, 0) }
     },

@@ -4,7 +4,7 @@ import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { CosignedCheckpointReader } from '../guard/quorum-round-service.ts'
-import { cosignNewestCheckpoint } from '../ledger/cosigning.ts'
+import { requestCosignatures } from '../ledger/cosigning.ts'
 import { formatLedgerFault } from '../ledger/ledger-state.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { COSIGNATURE_NOTE_SIGNATURE_TYPE, parseVerifierKey } from '../ledger/note-key.ts'
@@ -41,7 +41,7 @@ export function createWitnessCosigningJob(
   let told: readonly string[] = []
   return ok(async () => {
     if (ledger.state().kind === 'refusing' || ledger.size() === cosignedSize) return
-    const round = await cosignNewestCheckpoint(ledger, witnesses)
+    const round = await requestCosignatures(ledger, witnesses)
     if (!round.ok) {
       logger.error({ fault: round.fault }, formatLedgerFault(round.fault))
       return

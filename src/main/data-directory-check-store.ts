@@ -6,16 +6,16 @@
  */
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import { readErrorMessage, readSystemErrorCode } from '../core/thrown-error.ts'
-import type { DoctorFacts } from '../web/doctor.ts'
+import type { NodeExaminationFacts } from '../web/doctor.ts'
 import { explainDataDirectoryTrouble } from './data-directory-trouble.ts'
 
 export function collectDataDirectoryFacts(
   root: string,
-): Pick<DoctorFacts, 'dataRoot' | 'dataTrouble' | 'freeBytes' | 'looseKeys'> {
-  const data = resolveDataDirectory(root)
+): Pick<NodeExaminationFacts, 'dataRoot' | 'dataTrouble' | 'freeBytes' | 'looseKeys'> {
+  const data = buildDataDirectoryPaths(root)
   return { dataRoot: root, dataTrouble: findTrouble(data), freeBytes: freeBytes(root), looseKeys: listLooseKeys(data) }
 }
 
@@ -72,7 +72,7 @@ function freeBytes(root: string): number {
 }
 
 /** Keys that other users of the machine may read or write, with their modes. */
-function listLooseKeys({ nodeKey, ownerToken }: DataDirectory): DoctorFacts['looseKeys'] {
+function listLooseKeys({ nodeKey, ownerToken }: DataDirectory): NodeExaminationFacts['looseKeys'] {
   return [nodeKey, ownerToken]
     .filter((path) => existsSync(path))
     .map((path) => ({ path, mode: (statSync(path).mode & 0o777).toString(8) }))

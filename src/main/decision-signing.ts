@@ -10,7 +10,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 export const DECISION_SIGNING_MS = 1_000
 
 /** Returns a job that does nothing as long as only entries that decide nothing are unsigned. */
-export function createDecisionSigning(ledger: Ledger): () => Promise<void> {
+export function createDecisionCheckpointJob(ledger: Ledger): () => Promise<void> {
   return async () => {
     // What fails is tried again, and reported, by the retry (signing-outage.ts).
     if (ledger.state().kind === 'refusing' || ledger.signingOutage() !== undefined) return

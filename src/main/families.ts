@@ -1,5 +1,5 @@
 /** Families: the services of this product. Delete a family's folder and its lines here, and the rest still builds. */
-import type { Family, Service } from '../bus/capability.ts'
+import type { FamilyEnvelope, Service } from '../bus/capability.ts'
 import type { GuardedBus } from '../call/guarded-bus.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
@@ -7,9 +7,9 @@ import { systemClock } from '../core/clock.ts'
 import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import { ok, type Result } from '../core/result.ts'
-import { devicesFamily } from '../devices/tools/devices-envelope.ts'
+import { devicesEnvelope } from '../devices/tools/devices-envelope.ts'
 import { ebusFamily } from '../ebus/tools/ebus-envelope.ts'
-import { homeseerFamily } from '../homeseer/tools/homeseer-envelope.ts'
+import { homeseerEnvelope } from '../homeseer/tools/homeseer-envelope.ts'
 import { runtimeFamily } from '../runtime/runtime-envelope.ts'
 import { devicesMigrations } from '../devices/enrol/enrol-store.ts'
 import { deviceToolsMigrations } from '../devices/tools/tool-pin-store.ts'
@@ -56,15 +56,21 @@ export const familyMigrations: readonly ModuleMigrations[] = [
 ]
 
 /** The envelopes of all families; a peer's tools use them as well, whether or not the family runs here. */
-export const familyEnvelopes: readonly Family[] = [runtimeFamily, devicesFamily, homeseerFamily, ebusFamily, homeFamily]
+export const familyEnvelopes: readonly FamilyEnvelope[] = [
+  runtimeFamily,
+  devicesEnvelope,
+  homeseerEnvelope,
+  ebusFamily,
+  homeFamily,
+]
 
 /** The families that a gateway with this configuration has. */
 export function listConfiguredFamilies({ devices, homeseer, ebus }: Config): readonly string[] {
   return [
     runtimeFamily.name,
     homeFamily.name,
-    ...(devices.enabled ? [devicesFamily.name] : []),
-    ...(homeseer.url === undefined ? [] : [homeseerFamily.name]),
+    ...(devices.enabled ? [devicesEnvelope.name] : []),
+    ...(homeseer.url === undefined ? [] : [homeseerEnvelope.name]),
     ...(ebus.buses.length === 0 ? [] : [ebusFamily.name]),
   ]
 }

@@ -8,11 +8,11 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import { mintAccessToken } from '../guard/access-token.ts'
 import { takeGatewayLock } from './gateway-lock-client.ts'
-import { formatRunningGatewayNote } from './running-gateway-note.ts'
+import { encodeRunningGatewayNote } from './running-gateway-note.ts'
 
 const owner = mintAccessToken()
 let data: DataDirectory
@@ -21,7 +21,7 @@ let url: string
 let other: ChildProcess
 
 beforeEach(async () => {
-  data = resolveDataDirectory(mkdtempSync(join(tmpdir(), 'hearthbus-lock-')))
+  data = buildDataDirectoryPaths(mkdtempSync(join(tmpdir(), 'hearthbus-lock-')))
   mkdirSync(data.keys, { mode: 0o700 })
   writeFileSync(data.ownerToken, `${owner}\n`, { mode: 0o600 })
   server = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1')
@@ -38,7 +38,7 @@ afterEach(async () => {
 
 function write(note: { readonly url?: string; readonly pid?: number }, token = owner): void {
   const whole = { url, pid: other.pid ?? 0, version: '1', ...note }
-  writeFileSync(data.gateway, formatRunningGatewayNote(whole, token))
+  writeFileSync(data.gateway, encodeRunningGatewayNote(whole, token))
 }
 
 async function isTaken(): Promise<boolean> {

@@ -15,7 +15,7 @@ import type { WitnessService } from '../mesh/control-handler.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
 import { formatIsoTime } from '../toolbox/iso-time.ts'
 import { limitGossipEvents } from './gossip-event.ts'
-import type { GossipEvent } from './gossip-event.ts'
+import type { GossipMessage } from './gossip-event.ts'
 import type { GossipMemory } from './gossip-memory.ts'
 
 export interface GossipSources {
@@ -34,7 +34,7 @@ const MAX_SHOWN_BYTES = 16_384
 /** `since`: only rounds that were opened in this entry or later. */
 export function createGossipEventSelector(
   parts: GossipSources,
-): (peer: string, since: number) => readonly GossipEvent[] {
+): (peer: string, since: number) => readonly GossipMessage[] {
   const { mesh, ledger, memory } = parts
   const { quorums, approvals } = parts.guard
   const state = ledger.projections.state(guardProjection)
@@ -46,8 +46,8 @@ export function createGossipEventSelector(
    * checkpoint that covers them: if this node is restored from an older copy, the receiver can then show it that it had
    * come further.
    */
-  function roundEvents(peer: string, since: number, signedSize: number): readonly GossipEvent[] {
-    const events: GossipEvent[] = []
+  function roundEvents(peer: string, since: number, signedSize: number): readonly GossipMessage[] {
+    const events: GossipMessage[] = []
     for (const round of quorums.list()) {
       const approval = approvals.get(round.id)
       if (approval === undefined || (approval.askedSeq ?? 0) < since) continue
@@ -74,7 +74,7 @@ export function createGossipEventSelector(
   }
 
   /** This node's votes in rounds of others: those for the receiver first, then the newest. */
-  function ownVoteEvents(peer: string): readonly GossipEvent[] {
+  function ownVoteEvents(peer: string): readonly GossipMessage[] {
     const rounds = [...state.foreignRounds.values()].filter(({ vote }) => vote !== undefined).toReversed()
     return rounds
       .toSorted((left, right) => Number(right.house === peer) - Number(left.house === peer))
@@ -92,11 +92,11 @@ export function createGossipEventSelector(
 
   return (peer, since) => {
     const signed = ledger.state().kind === 'refusing' ? undefined : ledger.latestCheckpoint()
-    const witnessed = mesh.peers.flatMap(({ nodeId }): readonly GossipEvent[] => {
+    const witnessed = mesh.peers.flatMap(({ nodeId }): readonly GossipMessage[] => {
       const note = parts.witness()?.latest(nodeId)
       return note === undefined ? [] : [{ kind: 'checkpoint', node: nodeId, note }]
     })
-    const own: GossipEvent[] =
+    const own: GossipMessage[] =
       signed === undefined ? [] : [{ kind: 'checkpoint', node: house, note: formatSignedCheckpoint(signed) }]
     return limitGossipEvents([
       ...own,

@@ -32,15 +32,15 @@ const gossipEvent = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('checkpoint'), node: z.string().max(64), note: z.string().max(16_384) }),
 ])
 
-export const gossipBodySchema = z.object({ events: z.array(gossipEvent).max(MAX_GOSSIP_EVENTS) })
+export const gossipExchangeSchema = z.object({ events: z.array(gossipEvent).max(MAX_GOSSIP_EVENTS) })
 
-export type GossipEvent = z.output<typeof gossipEvent>
-export type QuorumRoundGossipEvent = GossipEvent & { readonly kind: 'round' }
-export type QuorumVoteGossipEvent = GossipEvent & { readonly kind: 'vote' }
-export type CheckpointGossipEvent = GossipEvent & { readonly kind: 'checkpoint' }
+export type GossipMessage = z.output<typeof gossipEvent>
+export type QuorumRoundGossipEvent = GossipMessage & { readonly kind: 'round' }
+export type QuorumVoteGossipEvent = GossipMessage & { readonly kind: 'vote' }
+export type CheckpointGossipEvent = GossipMessage & { readonly kind: 'checkpoint' }
 
 /** As many events as fit into one exchange, in their order; one that is too large by itself is skipped. */
-export function limitGossipEvents(events: readonly GossipEvent[]): readonly GossipEvent[] {
+export function limitGossipEvents(events: readonly GossipMessage[]): readonly GossipMessage[] {
   let left = MAX_GOSSIP_BYTES
   return events
     .filter((event) => {

@@ -8,9 +8,9 @@
  *
  * Holds memory; otherwise pure.
  */
-import type { CheckpointGossipEvent, GossipEvent, QuorumVoteGossipEvent } from './gossip-event.ts'
+import type { CheckpointGossipEvent, GossipMessage, QuorumVoteGossipEvent } from './gossip-event.ts'
 
-export interface SeenStatement<Event extends GossipEvent> {
+export interface SeenStatement<Event extends GossipMessage> {
   /** What may be stated only once: a voter's vote in a round, a node's tree of a size. */
   readonly about: string
   readonly says: string
@@ -31,7 +31,7 @@ export interface GossipMemory {
   readonly rememberPersonKey: (event: QuorumVoteGossipEvent) => void
   readonly hasPersonKey: (event: QuorumVoteGossipEvent) => boolean
   /** What is passed on to other nodes: contradictions, the last checkpoints of each node, then the newest votes. */
-  readonly told: () => readonly GossipEvent[]
+  readonly told: () => readonly GossipMessage[]
 }
 
 const MAX_SEEN = 4_096
@@ -42,8 +42,8 @@ const MAX_VOTES_TOLD = 64
 const MAX_PERSON_KEYS = 1_024
 
 export function createGossipMemory(): GossipMemory {
-  const seen = new Map<string, SeenStatement<GossipEvent>>()
-  const contradictions = new Map<string, readonly GossipEvent[]>()
+  const seen = new Map<string, SeenStatement<GossipMessage>>()
+  const contradictions = new Map<string, readonly GossipMessage[]>()
   const checkpoints = new Map<string, readonly CheckpointGossipEvent[]>()
   const personKeys = new Map<string, true>()
   return {

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import { findExposedKeyFiles } from './key-files-store.ts'
 
 let root: string
@@ -18,9 +18,9 @@ describe('key files', () => {
     (name) => {
       const path = join(root, 'keys', name)
       writeFileSync(path, 'secret', { mode: 0o600 })
-      expect(findExposedKeyFiles(resolveDataDirectory(root))).toEqual([])
+      expect(findExposedKeyFiles(buildDataDirectoryPaths(root))).toEqual([])
       chmodSync(path, 0o644)
-      expect(findExposedKeyFiles(resolveDataDirectory(root))).toEqual([
+      expect(findExposedKeyFiles(buildDataDirectoryPaths(root))).toEqual([
         { kind: 'file-exposed', path, reason: 'others on this machine may use it (mode 644)' },
       ])
     },

@@ -10,7 +10,7 @@ import type { Database } from '../core/database-store.ts'
 import { auditToolPins } from '../devices/tools/tool-pin-store.ts'
 import { createGuardSecretAudit } from '../guard/guard-schema-store.ts'
 import { createOwnerTokenAudit } from '../guard/owner-token-store.ts'
-import { createAdminRollbackAuditor } from '../homeseer/admin/rollback-store.ts'
+import { createRollbackArgumentsAuditor } from '../homeseer/admin/rollback-store.ts'
 import { deviceProjection } from '../devices/enrol/device-state.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { laterCallsProjection } from '../home/later-state.ts'
@@ -23,7 +23,7 @@ import { findExposedKeyFiles } from './key-files-store.ts'
 import { membershipProjection } from './membership-log.ts'
 import { offerProjection } from './offer-log.ts'
 import { witnessProjection } from './witness-log.ts'
-import { runtimeEntryCache } from '../runtime/runtime-cache-store.ts'
+import { runtimeEntryTables } from '../runtime/runtime-cache-store.ts'
 import { runtimeProjection } from '../runtime/runtime-state.ts'
 
 export const ledgerProjections: readonly UntypedProjection[] = [
@@ -39,7 +39,7 @@ export const ledgerProjections: readonly UntypedProjection[] = [
   witnessProjection,
 ]
 
-export const ledgerEntryCaches: readonly EntryCacheDefinition[] = [runtimeEntryCache]
+export const ledgerEntryCaches: readonly EntryCacheDefinition[] = [runtimeEntryTables]
 
 /**
  * Audits of a database and of the folder of keys, which hold content beside the log; the mesh database has its own
@@ -52,7 +52,7 @@ export function createStoredContentAuditors(
   return [
     createGuardSecretAudit(sql),
     auditToolPins(sql),
-    createAdminRollbackAuditor(sql),
+    createRollbackArgumentsAuditor(sql),
     createOwnerTokenAudit(data.ownerToken),
     () => findExposedKeyFiles(data),
   ]

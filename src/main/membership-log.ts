@@ -13,18 +13,18 @@ import type { KeyObject } from 'node:crypto'
 import { readEntryNumberField, readEntryTextField } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/projection.ts'
+import { UndoableStateMap } from '../ledger/projection.ts'
 import type { MembershipLog, RecordedCommunityRevision } from '../mesh/identity/membership-log.ts'
 
 interface MembershipState {
   /** The newest revision of each community, by community id. */
-  readonly revisions: StateTable<RecordedCommunityRevision>
+  readonly revisions: UndoableStateMap<RecordedCommunityRevision>
   /** The community that this node belongs to, and the entry that says so, under one key. */
-  readonly current: StateTable<{ readonly id: string; readonly seq: number }>
+  readonly current: UndoableStateMap<{ readonly id: string; readonly seq: number }>
   /** The node that used each invitation: invitation id → node id. */
-  readonly invitations: StateTable<string>
+  readonly invitations: UndoableStateMap<string>
   /** Forks and second uses that were recorded, once each. */
-  readonly findings: StateTable<boolean>
+  readonly findings: UndoableStateMap<boolean>
 }
 
 /** How many names an entry may have; its length is limited. */
@@ -37,10 +37,10 @@ const CURRENT_COMMUNITY_STATE_KEY = 'current'
 export const membershipProjection: Projection<MembershipState> = {
   name: 'membership',
   initial: (journal) => ({
-    revisions: new StateTable<RecordedCommunityRevision>(journal),
-    current: new StateTable(journal),
-    invitations: new StateTable(journal),
-    findings: new StateTable<boolean>(journal),
+    revisions: new UndoableStateMap<RecordedCommunityRevision>(journal),
+    current: new UndoableStateMap(journal),
+    invitations: new UndoableStateMap(journal),
+    findings: new UndoableStateMap<boolean>(journal),
   }),
   apply: {
     'community.changed': ({ revisions, current }, entry) => {

@@ -4,12 +4,12 @@
  * Reads through the store.
  */
 import { existsSync } from 'node:fs'
-import { explainUnreadableFile, requireRegularFile } from '../core/bounded-file-store.ts'
+import { explainUnusableFile, requireRegularFile } from '../core/bounded-file-store.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 import type { StoredContentAuditor } from '../ledger/projection.ts'
 import { membershipProjection, readCurrentCommunity } from './membership-log.ts'
 
-export interface MeshDatabaseAccess {
+export interface MeshDatabaseFile {
   readonly path: string
   /** The file to open instead: a copy, if the folder cannot be written. */
   readonly opened?: string
@@ -21,7 +21,7 @@ export async function loadMeshContentAuditor({
   path,
   opened = path,
   sealKey,
-}: MeshDatabaseAccess): Promise<StoredContentAuditor> {
+}: MeshDatabaseFile): Promise<StoredContentAuditor> {
   const { auditMeshStore } = await import('../mesh/identity/mesh-audit-store.ts')
   return (state) => {
     const membership = state(membershipProjection)
@@ -46,7 +46,7 @@ export async function loadMeshContentAuditor({
           : lost),
       ]
     } catch (error) {
-      return [{ kind: 'file-unreadable', path, reason: explainUnreadableFile(error) ?? readErrorMessage(error) }]
+      return [{ kind: 'file-unreadable', path, reason: explainUnusableFile(error) ?? readErrorMessage(error) }]
     }
   }
 }

@@ -23,16 +23,16 @@ import { examineMesh } from '../mesh/doctor-client.ts'
 import { MembershipAlteredError, MeshStore } from '../mesh/identity/mesh-store.ts'
 import type { MeshStoreOptions } from '../mesh/identity/mesh-store.ts'
 import type { Community } from '../mesh/identity/community.ts'
-import { createNodeIdentity } from '../mesh/identity/node-key.ts'
+import { deriveNodeIdentity } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
-import type { MeshOptions, MeshState } from '../mesh/mesh-options.ts'
+import type { MeshOptions, MeshStatus } from '../mesh/mesh-options.ts'
 import { Mesh } from '../mesh/mesh-server.ts'
 import { createConsensusGossip } from './consensus-gossip-client.ts'
 import type { ConsensusGossip } from './consensus-gossip-client.ts'
 import { createMembershipLog, deriveMeshDatabaseSealKey } from './membership-log.ts'
 import { locateMeshFiles } from './mesh-files.ts'
-import { createOfferLog } from './offer-log.ts'
-import { openPeerWitness } from './peer-witness-client.ts'
+import { createPeerOfferLog } from './offer-log.ts'
+import { startPeerCosigning } from './peer-witness-client.ts'
 import { createMisconfiguredStartResult, createRefusedStartResult } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
@@ -55,7 +55,7 @@ export interface PreparedMesh {
 }
 
 export interface StartedMesh {
-  readonly state: () => MeshState
+  readonly state: () => MeshStatus
   /** It offers no capabilities, but reports its health like a service. */
   readonly reporter: Pick<Service, 'name' | 'health' | 'examine'>
   /** Asks the other nodes to cosign the newest checkpoint. */
@@ -68,11 +68,11 @@ export async function prepareMesh(parts: MeshDependencies): Promise<Result<Prepa
   const files = locateMeshFiles(data)
   const root = await loadRoot(files.rootKey)
   if (!root.ok) return root
-  const identity = createNodeIdentity(key.privateKey)
+  const identity = deriveNodeIdentity(key.privateKey)
   const opened = openStore(files.database, {
     sealKey: deriveMeshDatabaseSealKey(key.privateKey),
     log: createMembershipLog(ledger),
-    offerLog: createOfferLog(ledger),
+    offerLog: createPeerOfferLog(ledger),
   })
   if (!opened.ok) return opened
   const store = opened.value
@@ -91,7 +91,7 @@ export async function prepareMesh(parts: MeshDependencies): Promise<Result<Prepa
     forBus: { remote: mesh.remote, communityId: () => mesh.community?.id, nodeName: config.node.name },
     start: async ({ bus, ledger, guard }) => {
       const witness = config.mesh.witness
-        ? openPeerWitness({ path: files.witness, identity, ledger, mesh, logger })
+        ? startPeerCosigning({ path: files.witness, identity, ledger, mesh, logger })
         : undefined
       if (witness !== undefined) undo.push(() => witness.stop())
       await store.recordHeld()
@@ -147,7 +147,7 @@ function openStore(path: string, options: MeshStoreOptions): Result<MeshStore, S
 /** Only the node that founded the community has the root key. */
 async function loadRoot(path: string): Promise<Result<NodeIdentity | undefined, StartFault>> {
   const loaded = await loadExistingNodeKey(path)
-  if (loaded.ok) return ok(createNodeIdentity(loaded.value.privateKey))
+  if (loaded.ok) return ok(deriveNodeIdentity(loaded.value.privateKey))
   return loaded.fault.kind === 'key-missing' ? ok(undefined) : createRefusedStartResult(formatKeyFault(loaded.fault))
 }
 

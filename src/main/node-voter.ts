@@ -11,7 +11,7 @@ import { deriveNodeSecret } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
 import { COSIGNATURE_NOTE_SIGNATURE_TYPE, formatVerifierKey, createNoteVerifier } from '../ledger/note-key.ts'
 import type { Community } from '../mesh/identity/community.ts'
-import { decodeNodeId, createNodeIdentity, stripNodeIdPrefix } from '../mesh/identity/node-key.ts'
+import { decodeNodeId, deriveNodeIdentity, stripNodeIdPrefix } from '../mesh/identity/node-key.ts'
 
 export interface VoterContext {
   readonly name: string
@@ -21,11 +21,11 @@ export interface VoterContext {
   readonly draws: RandomDrawKey
 }
 
-export function createNodeVoter(
+export function createNodeVoterIdentity(
   { privateKey }: Pick<NodeKey, 'privateKey'>,
   { name, community, witnesses, draws }: VoterContext,
 ): NodeVoterIdentity {
-  const { id } = createNodeIdentity(privateKey)
+  const { id } = deriveNodeIdentity(privateKey)
   const secret = deriveNodeSecret({ privateKey }, 'hearthbus/voter/v1')
   const { d = '' } = privateKey.export({ format: 'jwk' })
   return {

@@ -15,16 +15,16 @@ import { readEntryTextField, readEntryTextListField } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/projection.ts'
+import { UndoableStateMap } from '../ledger/projection.ts'
 import { MAX_PINS_PER_ENTRY } from '../mesh/identity/offer-log.ts'
-import type { OfferLog } from '../mesh/identity/offer-log.ts'
+import type { OfferPinLog } from '../mesh/identity/offer-log.ts'
 import type { OfferDefinitionHash } from '../mesh/offer-pin.ts'
 
 interface OfferState {
   /** Node id → hash of a capability's name → hash of its definition. */
-  readonly pins: StateTable<ReadonlyMap<string, string>>
-  readonly acceptances: StateTable<boolean>
-  readonly prefixes: StateTable<boolean>
+  readonly pins: UndoableStateMap<ReadonlyMap<string, string>>
+  readonly acceptances: UndoableStateMap<boolean>
+  readonly prefixes: UndoableStateMap<boolean>
 }
 
 const PIN = /^(?<capability>[0-9a-f]{64}) (?<definition>[0-9a-f]{64})$/
@@ -32,9 +32,9 @@ const PIN = /^(?<capability>[0-9a-f]{64}) (?<definition>[0-9a-f]{64})$/
 export const offerProjection: Projection<OfferState> = {
   name: 'offers',
   initial: (journal) => ({
-    pins: new StateTable(journal),
-    acceptances: new StateTable<boolean>(journal),
-    prefixes: new StateTable<boolean>(journal),
+    pins: new UndoableStateMap(journal),
+    acceptances: new UndoableStateMap<boolean>(journal),
+    prefixes: new UndoableStateMap<boolean>(journal),
   }),
   apply: {
     'offer.pinned': ({ pins }, entry) => {
@@ -60,7 +60,7 @@ export const offerProjection: Projection<OfferState> = {
   },
 }
 
-export function createOfferLog(ledger: Ledger): OfferLog {
+export function createPeerOfferLog(ledger: Ledger): OfferPinLog {
   const { pins, acceptances, prefixes } = ledger.projections.state(offerProjection)
   return {
     pins: (nodeId) => {

@@ -10,13 +10,13 @@ import { createLogSigner } from '../ledger/note-key.ts'
 import { signNote } from '../ledger/signed-note.ts'
 import { computeLeafHash } from '../ledger/tree.ts'
 import { formatAddCheckpointRequest } from '../ledger/witness.ts'
-import type { PeerWitness, PeerWitnessDependencies } from './peer-witness-client.ts'
-import { openPeerWitness } from './peer-witness-client.ts'
+import type { PeerWitnessExchange, PeerWitnessDependencies } from './peer-witness-client.ts'
+import { startPeerCosigning } from './peer-witness-client.ts'
 
 const [attic, cellar] = [identityOf(2).id, identityOf(3).id]
 let fixture: LedgerFixture
 let origins: Record<string, string>
-let witness: PeerWitness
+let witness: PeerWitnessExchange
 
 beforeEach(async () => {
   fixture = await LedgerFixture.open()
@@ -28,14 +28,14 @@ afterEach(async () => {
   return fixture.remove()
 })
 
-function openWitness(): PeerWitness {
+function openWitness(): PeerWitnessExchange {
   const mesh = {
     get peers() {
       return Object.entries(origins).map(([nodeId, ledgerOrigin]) => ({ nodeId, manifest: { ledgerOrigin } }))
     },
   } as unknown as PeerWitnessDependencies['mesh']
   const path = join(fixture.directory, WITNESS_DATABASE)
-  return openPeerWitness({ path, identity: identityOf(1), ledger: fixture.ledger, mesh, logger: silentLogger })
+  return startPeerCosigning({ path, identity: identityOf(1), ledger: fixture.ledger, mesh, logger: silentLogger })
 }
 
 const WITNESS_DATABASE = 'mesh-witness.db'

@@ -39,7 +39,7 @@ export interface PeerWitnessDependencies {
   readonly logger: Logger
 }
 
-export interface PeerWitness {
+export interface PeerWitnessExchange {
   readonly service: WitnessService
   readonly cosign: () => Promise<void>
   /** Records what was cosigned, and closes. */
@@ -55,7 +55,7 @@ const TRIES = 3
  */
 const MAX_LOGS_PER_NODE = 8
 
-export function openPeerWitness(parts: PeerWitnessDependencies): PeerWitness {
+export function startPeerCosigning(parts: PeerWitnessDependencies): PeerWitnessExchange {
   const { identity, ledger, mesh } = parts
   const database = new Database({ path: parts.path, migrations: [witnessMigrations], isWhole: true })
   const signer = createCosigner(formatNodeWitnessName(identity.id), identity.privateKey, systemClock.now)

@@ -14,7 +14,7 @@ export interface RunningGatewayNote {
   readonly version: string
 }
 
-export function formatRunningGatewayNote(note: RunningGatewayNote, ownerToken: string): string {
+export function encodeRunningGatewayNote(note: RunningGatewayNote, ownerToken: string): string {
   return JSON.stringify({ ...note, mac: computeNoteMac(note, ownerToken) })
 }
 

@@ -6,10 +6,10 @@
  */
 import type { Service } from '../bus/capability.ts'
 import { toHealthFinding } from '../bus/capability.ts'
-import { resolveDataDirectory } from '../config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
-import { tryWithTimeLimit } from '../toolbox/time-limit.ts'
+import { runOrUndefined } from '../toolbox/time-limit.ts'
 import { examineNotifyDestinations } from '../web/notice-destination.ts'
 import { locateMeshFiles } from './mesh-files.ts'
 import { examineAccessPoints } from './access-points.ts'
@@ -34,7 +34,7 @@ export async function examineConfiguredServices(
   const { devices, homeseer, ebus, models, mesh, notify } = config
   const { url } = homeseer
   const hasModels = models.builtin || models.endpoints.length > 0
-  const place = locateMeshFiles(resolveDataDirectory(dataRoot))
+  const place = locateMeshFiles(buildDataDirectoryPaths(dataRoot))
   const found = await Promise.all([
     devices.enabled ? import('../devices/doctor-client.ts').then((doctor) => doctor.examineDevices(devices)) : [],
     url === undefined
@@ -68,7 +68,7 @@ export async function examineRunningServices(
       if (failing.includes(name) && fromHealth.level === 'ok')
         return [{ level: 'fail', about: name, sentence: CANNOT_WORK } as const]
       const { examine } = service
-      const findings = (examine && (await tryWithTimeLimit(MAX_WAIT_MS, examine))) ?? []
+      const findings = (examine && (await runOrUndefined(MAX_WAIT_MS, examine))) ?? []
       return findings.length === 0 ? [fromHealth] : findings
     }),
   )

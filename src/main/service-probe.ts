@@ -6,7 +6,7 @@
  */
 import type { Service } from '../bus/capability.ts'
 import type { Clock } from '../core/clock.ts'
-import { tryWithTimeLimit } from '../toolbox/time-limit.ts'
+import { runOrUndefined } from '../toolbox/time-limit.ts'
 
 /** How long a good result is reused; a full disk is noticed within this time. */
 const GOOD_FOR_MS = 5_000
@@ -37,6 +37,6 @@ export function createServiceProbe(
 /** A service whose test throws, fails or takes too long cannot work. */
 async function isFailing({ probe }: Pick<Service, 'probe'>): Promise<boolean> {
   if (probe === undefined) return false
-  const answer = await tryWithTimeLimit(MAX_WAIT_MS, probe)
+  const answer = await runOrUndefined(MAX_WAIT_MS, probe)
   return answer === undefined || answer.status === 'failing'
 }

@@ -7,7 +7,7 @@
 import type { Logger } from '../core/logger.ts'
 import { formatSigningOutage } from '../ledger/ledger-state.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { SIGNING_FAILED_KIND } from '../ledger/unsigned-tail.ts'
+import { SIGNING_FAILED_ENTRY_KIND } from '../ledger/unsigned-tail.ts'
 
 /** How often it is tried again. */
 export const SIGNING_RETRY_INTERVAL_MS = 5_000
@@ -24,7 +24,7 @@ export function createCheckpointSigningRetryJob(ledger: Ledger, logger: Logger):
         const reason = formatSigningOutage(outage)
         logger.error({ reason }, 'no checkpoint can be signed; it is tried again')
         // The sentence contains paths, which may contain names of people.
-        await ledger.append({ kind: SIGNING_FAILED_KIND, signed }, { reason })
+        await ledger.append({ kind: SIGNING_FAILED_ENTRY_KIND, signed }, { reason })
       }
       recorded = { signed, forMs: outage.forMs }
     }

@@ -24,7 +24,7 @@ import { startEventFeed } from '../web/event-feed-server.ts'
 import { createMeasurementHistory } from '../web/measurement-history.ts'
 import { startMeasurementSampling } from '../web/measurement-history-server.ts'
 import type { HttpRoute } from '../web/listener-server.ts'
-import { formatLedgerState, formatSigningOutage } from '../ledger/ledger-state.ts'
+import { explainLedgerDefects, formatSigningOutage } from '../ledger/ledger-state.ts'
 import { createConsoleSessions } from '../web/console-sessions.ts'
 import { createSignInService } from '../web/sign-in.ts'
 import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
@@ -134,7 +134,7 @@ function findingsOf(
   // state, without reading everything again.
   const outside = new Set(['configuration', 'ledger'])
   const outage = ledger.signingOutage()
-  const unsound = formatLedgerState(ledger.state()) ?? (outage && formatSigningOutage(outage))
+  const unsound = explainLedgerDefects(ledger.state()) ?? (outage && formatSigningOutage(outage))
   return [
     ...diagnoseDoctorFacts({
       ...collectDataDirectoryFacts(data.root),

@@ -14,13 +14,13 @@ import { fromBase64, toBase64 } from '../core/bytes.ts'
 import { readEntryNumberField, readEntryTextField } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/projection.ts'
+import { UndoableStateMap } from '../ledger/projection.ts'
 import { HASH_BYTES } from '../ledger/tree.ts'
 import type { CosignedTree, CosignedTreeMemory } from '../ledger/witness-store.ts'
 
 /** By log. */
 interface WitnessState {
-  readonly trees: StateTable<CosignedTree>
+  readonly trees: UndoableStateMap<CosignedTree>
 }
 
 const RECORD_INTERVAL_MS = 3_600_000
@@ -28,7 +28,7 @@ const WITNESS_REMEMBERS_KIND = 'witness.remembers'
 
 export const witnessProjection: Projection<WitnessState> = {
   name: 'witness',
-  initial: (journal) => ({ trees: new StateTable<CosignedTree>(journal) }),
+  initial: (journal) => ({ trees: new UndoableStateMap<CosignedTree>(journal) }),
   apply: {
     [WITNESS_REMEMBERS_KIND]: ({ trees }, entry) => {
       const [log, size] = [readEntryTextField(entry, 'log'), readEntryNumberField(entry, 'size')]

@@ -21,7 +21,7 @@ export interface AccessPointCallsOptions {
   readonly nowMs: () => number
 }
 
-export interface AccessPointCallRequest {
+export interface IncomingAccessPointCall {
   readonly id: Json
   /** Equal for two calls of the same tool with the same arguments. */
   readonly fingerprint: string
@@ -50,7 +50,7 @@ export class AccessPointCalls {
     this.#options = options
   }
 
-  async answer(request: AccessPointCallRequest): Promise<McpAnswer> {
+  async answer(request: IncomingAccessPointCall): Promise<McpAnswer> {
     this.#forgetOldAnswers()
     const late = [...this.#calls].find(({ isLate, fingerprint }) => isLate && fingerprint === request.fingerprint)
     if (late === undefined && this.#calls.size >= MAX_CALLS) return { result: createSpokenResult(BUSY) }
@@ -77,7 +77,7 @@ export class AccessPointCalls {
     for (const { withdrawn } of this.#calls) withdrawn.abort()
   }
 
-  #start({ id, fingerprint, run }: AccessPointCallRequest): RunningCall {
+  #start({ id, fingerprint, run }: IncomingAccessPointCall): RunningCall {
     const withdrawn = new AbortController()
     const call: RunningCall = {
       id: JSON.stringify(id),

@@ -22,14 +22,14 @@ import { ANSWER_IS_LATE } from './access-point-calls.ts'
 import { openAccessPointSession } from './access-point-session.ts'
 import type { AccessPointSession, AccessPointSessionOptions } from './access-point-session.ts'
 
-export interface AccessPoint {
+export interface VoiceBackendAccessPoint {
   readonly name: string
   /** Contains its token. */
   readonly url: string
   readonly session: Omit<AccessPointSessionOptions, 'waiting'>
 }
 
-export interface AccessPointClients {
+export interface RunningAccessPoints {
   /** The state of the connections, for status, doctor, console and metrics. */
   readonly reporter: Pick<Service, 'name' | 'health'>
   /** Tools were added or removed: a backend that read another list is reconnected, since it reads the list once. */
@@ -64,7 +64,11 @@ const MAX_UNSENT_BYTES = 1_048_576
 /** How long a backend may take to answer a close frame; firmware and several servers never answer it. */
 const CLOSE_MS = 1_000
 
-export function startAccessPoints(points: readonly AccessPoint[], logger: Logger, pace = PACE): AccessPointClients {
+export function startAccessPoints(
+  points: readonly VoiceBackendAccessPoint[],
+  logger: Logger,
+  pace = PACE,
+): RunningAccessPoints {
   const clients = points.map((point) => new AccessPointClient(point, logger, pace))
   for (const client of clients) void client.run()
   return {
@@ -79,7 +83,7 @@ export function startAccessPoints(points: readonly AccessPoint[], logger: Logger
 }
 
 class AccessPointClient {
-  readonly point: AccessPoint
+  readonly point: VoiceBackendAccessPoint
   readonly #logger: Logger
   readonly #pace: Pace
   readonly #stopped = new AbortController()
@@ -93,7 +97,7 @@ class AccessPointClient {
   attempts = 0
   connectedSince: Date | undefined
 
-  constructor(point: AccessPoint, logger: Logger, pace: Pace) {
+  constructor(point: VoiceBackendAccessPoint, logger: Logger, pace: Pace) {
     this.point = point
     this.#logger = logger
     this.#pace = pace

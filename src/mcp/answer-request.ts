@@ -11,7 +11,7 @@ import { formatNameSuggestion } from '../core/closest-name.ts'
 import type { JsonObject } from '../core/json.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
-import { toCallOptions, extractNodePin } from './mcp-request.ts'
+import { toCallOptions, extractNodePinArgument } from './mcp-request.ts'
 import type { McpAnswer, McpCaller, McpRequest } from './mcp-request.ts'
 import { completeArgument } from './argument-completion.ts'
 import { MAX_RESOURCE_URI_LENGTH } from './catalogue.ts'
@@ -87,7 +87,7 @@ async function callTool(
   const entry = canonical === undefined ? undefined : catalogue.tool(canonical)
   if (entry?.inProfile === true) {
     const { offer } = entry
-    const pinned = extractNodePin(body, offer.requestSchema, asker.node)
+    const pinned = extractNodePinArgument(body, offer.requestSchema, asker.node)
     const pinnedAsker = { ...asker, node: pinned.node }
     const round = { asker: pinnedAsker, method: 'tools/call', target: offer.name, offer, body: pinned.body }
     const reader = { listed: catalogue.listed, hasTool: catalogue.hasTool, body: pinned.body }

@@ -17,13 +17,13 @@ import type { McpListKind, ResourceChangeListeners } from './change-subscription
 import { createMcpConnection } from './mcp-connection.ts'
 import type { McpConnection } from './mcp-connection.ts'
 import type { FacePrincipal } from './face-bus.ts'
-import { isRequestTooLongToStore, MAX_STORED_REQUEST_CHARACTERS } from './stored-request-limit.ts'
+import { isRequestTooLongForMemory, MAX_STORED_REQUEST_CHARACTERS } from './stored-request-limit.ts'
 import { readLegacyRequest, readCancelledRequestId } from './legacy-request.ts'
 import { serveLegacyRequestWithoutSdk } from './legacy-without-sdk-server.ts'
 import type { LegacyRequestDependencies, LegacyRequestSession } from './legacy-without-sdk-server.ts'
 import { sendHttpRefusal } from './refusal-transport.ts'
 import type { HttpRefusal } from './refusal-transport.ts'
-import { createResultFormatter } from './mcp-results.ts'
+import { createResultSerializer } from './mcp-results.ts'
 import { announceListChange, announceResourceChange } from './sdk-server.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
 import { handleWithWebHandler } from './web-handler-transport.ts'
@@ -78,7 +78,7 @@ export class LegacyMcpServer {
 
   constructor(options: LegacyServerOptions) {
     this.#options = options
-    const text = createResultFormatter((_, result) => result)
+    const text = createResultSerializer((_, result) => result)
     this.#plain = { ...options.answering, text, keepAliveMs: options.keepAliveMs }
     this.#sweeper = setInterval(() => this.sweep(), SWEEP_MS)
     this.#sweeper.unref()
@@ -127,7 +127,7 @@ export class LegacyMcpServer {
   }
 
   async #begin(exchange: AuthenticatedRequest, body: Json): Promise<void> {
-    if (isRequestTooLongToStore(body)) return sendHttpRefusal(exchange.response, TOO_LONG)
+    if (isRequestTooLongForMemory(body)) return sendHttpRefusal(exchange.response, TOO_LONG)
     if (!this.#makeRoom(exchange.principal)) return sendHttpRefusal(exchange.response, FULL)
     const { createServer, catalogue, keepAliveMs, clock, log } = this.#options
     const transport = new WebStandardStreamableHTTPServerTransport({

@@ -224,7 +224,11 @@ export interface ExtractedNodePin {
 }
 
 /** Removes the pin from a tool's arguments, unless the tool has an argument of that name itself. */
-export function extractNodePin(body: JsonObject, schema: unknown, otherwise: string | undefined): ExtractedNodePin {
+export function extractNodePinArgument(
+  body: JsonObject,
+  schema: unknown,
+  otherwise: string | undefined,
+): ExtractedNodePin {
   if (!Object.hasOwn(body, PINNED_NODE_ARGUMENT_NAME) || declares(schema)) return { node: otherwise, body }
   const { [PINNED_NODE_ARGUMENT_NAME]: given, ...rest } = body
   return { node: spelt(given), body: rest }

@@ -4,7 +4,7 @@
  */
 import type { Outcome, Reply, ContentBlock } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
-import { encodeCallRecordReference, resolveReplyOrigin } from '../bus/call-ticket.ts'
+import { toCallRecordReferenceJson, resolveReplyOrigin } from '../bus/call-ticket.ts'
 import { RECIPIENT_WITH_EVERY_TOOL, addNextStepForRecipient } from './next-step.ts'
 import type { ResultRecipient } from './next-step.ts'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -55,7 +55,7 @@ const RECORD_META_KEY = 'io.hearthbus/record'
 /** Empty for an answer without a record, because the ledger could not be written. */
 function recordMeta(outcome: Outcome): JsonObject {
   const record = outcome.ok ? outcome.value.record : outcome.fault.record
-  return record === undefined ? {} : { [RECORD_META_KEY]: encodeCallRecordReference(record) }
+  return record === undefined ? {} : { [RECORD_META_KEY]: toCallRecordReferenceJson(record) }
 }
 
 /** A resource is its data, without an envelope; bytes are returned as `resource` blocks by the handler. */
@@ -131,7 +131,7 @@ export type ResultFormatter = (
 ) => SerializedMessage
 
 /** `complete` adds what the revision requires on every result, and leaves its lists unchanged. */
-export function createResultFormatter(complete: (method: string, result: JsonObject) => JsonObject): ResultFormatter {
+export function createResultSerializer(complete: (method: string, result: JsonObject) => JsonObject): ResultFormatter {
   const kept = new WeakMap<JsonObject, readonly Uint8Array[]>()
   return ({ id, method }, result) => {
     const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
@@ -203,7 +203,7 @@ export const CACHE_HINTS_BY_METHOD: CacheHints = Object.fromEntries(
 
 export function createModernResultFormatter(serverInfo: McpServerInfo): ResultFormatter {
   const meta = { 'io.modelcontextprotocol/serverInfo': { ...serverInfo } }
-  return createResultFormatter((method, result) => ({
+  return createResultSerializer((method, result) => ({
     ...result,
     ...(result['resultType'] === undefined ? { resultType: 'complete', ...CACHE_HINTS_BY_METHOD[method] } : {}),
     _meta: isJsonObject(result['_meta']) ? { ...meta, ...result['_meta'] } : meta,

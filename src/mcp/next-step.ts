@@ -3,7 +3,7 @@
  * our CLI, and a tool that its list does not have is no step either.
  */
 import type { Offer } from '../bus/capability.ts'
-import { omitTerminalCommands } from '../core/fault.ts'
+import { omitCliInstructions } from '../core/fault.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
@@ -37,10 +37,10 @@ export function addNextStepForRecipient(given: Fault, offer: Offer, reader: Resu
 function withoutTerminal({ message, reasons, ...fault }: Fault): Fault {
   return {
     ...fault,
-    message: omitTerminalCommands(message),
+    message: omitCliInstructions(message),
     ...(reasons === undefined
       ? {}
-      : { reasons: reasons.map((reason) => ({ ...reason, message: omitTerminalCommands(reason.message) })) }),
+      : { reasons: reasons.map((reason) => ({ ...reason, message: omitCliInstructions(reason.message) })) }),
   }
 }
 

@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest'
-import { readPinnedNode, extractNodePin, addNodePinToSchema } from './mcp-request.ts'
+import { readPinnedNode, extractNodePinArgument, addNodePinToSchema } from './mcp-request.ts'
 
 const open = { type: 'object', properties: { x: {} } } as const
 const own = { type: 'object', properties: { _node: { type: 'integer' } } } as const
 
 describe('node pin', () => {
   it('is removed from the arguments and takes precedence over the node of the connection', () => {
-    expect(extractNodePin({ x: 1, _node: 'attic' }, open, 'shed')).toEqual({ node: 'attic', body: { x: 1 } })
-    expect(extractNodePin({ x: 1 }, open, 'shed')).toEqual({ node: 'shed', body: { x: 1 } })
+    expect(extractNodePinArgument({ x: 1, _node: 'attic' }, open, 'shed')).toEqual({ node: 'attic', body: { x: 1 } })
+    expect(extractNodePinArgument({ x: 1 }, open, 'shed')).toEqual({ node: 'shed', body: { x: 1 } })
     expect(readPinnedNode({ 'io.hearthbus/node': 'attic' }, 'shed')).toBe('attic')
     expect(readPinnedNode({}, 'shed')).toBe('shed')
   })
 
   it("leaves a tool's own argument of that name alone", () => {
-    expect(extractNodePin({ _node: 7 }, own, 'shed')).toEqual({ node: 'shed', body: { _node: 7 } })
+    expect(extractNodePinArgument({ _node: 7 }, own, 'shed')).toEqual({ node: 'shed', body: { _node: 7 } })
     expect(addNodePinToSchema(own, ['here', 'attic'])).toBe(own)
   })
 
   it('is converted to text rather than dropped when it is not a valid name', () => {
-    expect(extractNodePin({ _node: null }, open, undefined)).toEqual({ node: 'null', body: {} })
-    expect(extractNodePin({ _node: { a: 1 } }, open, 'shed').node).toBe('{"a":1}')
+    expect(extractNodePinArgument({ _node: null }, open, undefined)).toEqual({ node: 'null', body: {} })
+    expect(extractNodePinArgument({ _node: { a: 1 } }, open, 'shed').node).toBe('{"a":1}')
     expect(readPinnedNode({ 'io.hearthbus/node': 7 }, 'shed')).toBe('7')
     expect(readPinnedNode({ 'io.hearthbus/node': 'x'.repeat(1_000) }, undefined)).toHaveLength(128)
   })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { createResultFormatter } from './mcp-results.ts'
+import { createResultSerializer } from './mcp-results.ts'
 
 describe('result text', () => {
   it('is formatted once for a list, and every request gets the same bytes', () => {
     let made = 0
-    const text = createResultFormatter((_, result) => {
+    const text = createResultSerializer((_, result) => {
       made += 1
       return result
     })
@@ -20,8 +20,8 @@ describe('result text', () => {
 
   it('shares the bytes of list items between protocol revisions', () => {
     const [plain, marked] = [
-      createResultFormatter((_, result) => result),
-      createResultFormatter((_, result) => ({ ...result, ttlMs: 1 })),
+      createResultSerializer((_, result) => result),
+      createResultSerializer((_, result) => ({ ...result, ttlMs: 1 })),
     ]
     const list = { tools: [{ name: 'a' }, { name: 'b' }] }
     const [old, modern] = [plain({ id: 1, method: 'tools/list' }, list), marked({ id: 2, method: 'tools/list' }, list)]
@@ -33,7 +33,7 @@ describe('result text', () => {
   })
 
   it('formats only the new item when one item of a list has changed', () => {
-    const text = createResultFormatter((_, result) => result)
+    const text = createResultSerializer((_, result) => result)
     let written = 0
     const item = (name: string): { readonly name: string } => ({
       get name() {
@@ -51,7 +51,7 @@ describe('result text', () => {
   })
 
   it('equals the output of JSON.stringify for any list', () => {
-    const text = createResultFormatter((_, result) => result)
+    const text = createResultSerializer((_, result) => result)
     for (const list of [{}, { tools: [] }, { a: 1, tools: [null, 'x', [1], {}], b: { c: 'ü' } }])
       expect(Buffer.concat(text({ id: 1, method: 'x/list' }, list) as Uint8Array[]).toString()).toBe(
         JSON.stringify({ jsonrpc: '2.0', id: 1, result: list }),
@@ -59,7 +59,7 @@ describe('result text', () => {
   })
 
   it('is a single string for any other result', () => {
-    const text = createResultFormatter((method, result) => ({ ...result, method }))
+    const text = createResultSerializer((method, result) => ({ ...result, method }))
     expect(text({ id: 2, method: 'tools/call' }, { content: [] })).toBe(
       '{"jsonrpc":"2.0","id":2,"result":{"content":[],"method":"tools/call"}}',
     )

@@ -9,14 +9,14 @@ import { isJsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { McpCatalogue } from './catalogue.ts'
 import type { ResourceChangeListeners } from './change-subscription.ts'
-import { isRequestTooLongToStore, MAX_STORED_REQUEST_CHARACTERS } from './stored-request-limit.ts'
+import { isRequestTooLongForMemory, MAX_STORED_REQUEST_CHARACTERS } from './stored-request-limit.ts'
 import { INTERNAL_ERROR_CODE, INVALID_PARAMS_ERROR_CODE } from './protocol-error.ts'
 import type { McpProtocolError } from './protocol-error.ts'
 import { sendJson } from './reply-transport.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
 import { handleWithWebHandler } from './web-handler-transport.ts'
 
-export interface SdkHttpOptions {
+export interface SdkHttpHandlerOptions {
   readonly createServer: (exchange: AuthenticatedRequest) => Server
   readonly log: Logger
   readonly keepAliveMs: number
@@ -25,13 +25,13 @@ export interface SdkHttpOptions {
   readonly resourceListeners: ResourceChangeListeners
 }
 
-export interface SdkHttpServer {
+export interface SdkHttpHandler {
   readonly serve: (exchange: AuthenticatedRequest, body: Json) => Promise<void>
   readonly publish: (event: ServerEvent) => void
   readonly close: () => Promise<void>
 }
 
-export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
+export function createSdkHttpServer(options: SdkHttpHandlerOptions): SdkHttpHandler {
   const events = new InMemoryServerEventBus()
   const subscriptions = new Map<string, number>()
   const handler = createMcpHandler(({ authInfo }) => options.createServer(visitIn(authInfo)), {
@@ -57,7 +57,7 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
       const message = JSON.stringify({ jsonrpc: '2.0', id: body['id'] ?? null, error })
       sendJson(exchange.response, { status, message })
     }
-    if (isRequestTooLongToStore(body))
+    if (isRequestTooLongForMemory(body))
       return refuse(413, {
         code: INVALID_PARAMS_ERROR_CODE,
         message: `A subscription has at most ${MAX_STORED_REQUEST_CHARACTERS} characters`,

@@ -7,6 +7,6 @@ import type { Json } from '../core/json.ts'
 
 export const MAX_STORED_REQUEST_CHARACTERS = 65_536
 
-export function isRequestTooLongToStore(body: Json): boolean {
+export function isRequestTooLongForMemory(body: Json): boolean {
   return JSON.stringify(body).length > MAX_STORED_REQUEST_CHARACTERS
 }

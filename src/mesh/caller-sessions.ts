@@ -10,7 +10,7 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { createMalformedMeshReplyFault } from './mesh-answer.ts'
-import { createSessionProposal, completeProposedSession } from './sessions.ts'
+import { createSessionProposal, completeSessionFromAnswer } from './sessions.ts'
 import type { MeshSession, SessionSignatureMode } from './sessions.ts'
 import { createOwnSideDisconnectedFault, createUnreachableFault } from './transport.ts'
 import type { PeerAddress } from './transport.ts'
@@ -25,7 +25,7 @@ export interface CallerSessionsDependencies {
 
 const HANDSHAKE_MS = 5_000
 
-export class CallerSessions {
+export class OutboundSessions {
   readonly #parts: CallerSessionsDependencies
   readonly #byPeer = new Map<string, MeshSession | Promise<Result<MeshSession, Fault>>>()
 
@@ -75,7 +75,11 @@ export class CallerSessions {
           : createUnreachableFault(peer.nodeId, message),
       )
     }
-    const session = completeProposedSession(offer, answer.value, { self, peer: peer.nodeId, nowMs: clock.monotonic() })
+    const session = completeSessionFromAnswer(offer, answer.value, {
+      self,
+      peer: peer.nodeId,
+      nowMs: clock.monotonic(),
+    })
     return session === undefined
       ? fail({
           ...createMalformedMeshReplyFault(`${peer.nodeId} answered the handshake with something invalid.`),

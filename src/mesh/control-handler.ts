@@ -20,10 +20,10 @@ import type { Community } from './identity/community.ts'
 import { parseJoinRequest } from './identity/invitation.ts'
 import type { JoinRequest } from './identity/invitation.ts'
 import type { JoinFault } from './identity/mesh-store.ts'
-import { JOIN_REQUEST_NAME, COMMUNITY_MERGE_REQUEST_NAME, SESSION_REQUEST_NAME } from './message-gate.ts'
+import { JOIN_REQUEST_NAME, MEMBERSHIP_MERGE_REQUEST_NAME, SESSION_REQUEST_NAME } from './message-gate.ts'
 import type { ControlHandler } from './inbound-calls.ts'
 import { createMeshRefusal } from './mesh-refusal.ts'
-import type { OwnManifest } from './own-manifest.ts'
+import type { SignedOwnManifest } from './own-manifest.ts'
 import type { IssuedSessions } from './sessions.ts'
 
 export interface ManifestExchangeMessage {
@@ -45,7 +45,7 @@ export interface ControlHandlerDependencies {
   readonly self: string
   readonly sessions: IssuedSessions
   readonly community: () => Community | undefined
-  readonly own: () => OwnManifest | undefined
+  readonly own: () => SignedOwnManifest | undefined
   readonly schemas: (hashes: ReadonlySet<string>) => JsonObject
   /** Receives the other side's part of an exchange, and returns ours. */
   readonly exchange: (peer: string, said: ManifestExchangeMessage) => JsonObject
@@ -89,7 +89,7 @@ export function createControlHandler(parts: ControlHandlerDependencies): Control
       const joined = await parts.join(request.value)
       return joined.ok ? ok({ community: joined.value.document }) : fail(joinFault(joined.fault))
     },
-    [COMMUNITY_MERGE_REQUEST_NAME]: async (body, asker) => {
+    [MEMBERSHIP_MERGE_REQUEST_NAME]: async (body, asker) => {
       const held = parts.community()
       const shown = held === undefined ? undefined : parseCommunityDocument(body['community'], held.id)
       if (shown?.ok !== true || !shown.value.members.has(asker))

@@ -8,7 +8,13 @@
  * The first five keys of a failure are CONTRACT § 5.4; those from `kind` on let our own nodes keep what the code alone
  * would lose: whether a person has to approve, whether a change may have happened, whether a handler was entered.
  */
-import { toErrorCode, FAULT_KINDS, isErrorCode, toFaultKind, HTTP_STATUS_BY_ERROR_CODE } from '../bus/error-code.ts'
+import {
+  mapFaultToErrorCode,
+  FAULT_KINDS,
+  isErrorCode,
+  toFaultKind,
+  HTTP_STATUS_BY_ERROR_CODE,
+} from '../bus/error-code.ts'
 import type { ContentBlock, Outcome, Reply } from '../bus/call.ts'
 import type { Fault, FaultKind, PolicyReason } from '../core/fault.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
@@ -29,7 +35,7 @@ export function encodeOutcome(outcome: Outcome): WireAnswer {
   if (outcome.ok) return { status: 200, text: JSON.stringify(encodeReplyBody(outcome.value)) }
   const { fault } = outcome
   // HTTP has a status code for it; the contract has none.
-  const status = fault.details?.['reason'] === 'too-large' ? 413 : HTTP_STATUS_BY_ERROR_CODE[toErrorCode(fault)]
+  const status = fault.details?.['reason'] === 'too-large' ? 413 : HTTP_STATUS_BY_ERROR_CODE[mapFaultToErrorCode(fault)]
   return { status, text: JSON.stringify(encodeFaultBody(fault)) }
 }
 
@@ -95,7 +101,7 @@ export function decodeReplyBody(body: JsonObject): Outcome {
 }
 
 export function encodeFaultBody(fault: Fault): JsonObject {
-  const code = toErrorCode(fault)
+  const code = mapFaultToErrorCode(fault)
   return {
     ...fault.details,
     error: code,

@@ -45,7 +45,7 @@ export interface MeshStartOptions {
   readonly metrics: MeshPublicViews['metrics']
 }
 
-export interface MeshState {
+export interface MeshStatus {
   readonly port: number
   readonly addresses: readonly string[]
   readonly community: string | undefined

@@ -26,7 +26,7 @@ import type { TlsIdentity } from './identity/certificate.ts'
 import type { CommunitySigner, Community } from './identity/community.ts'
 import { listOtherMemberNames } from './identity/node-name.ts'
 import type { InboundCallHandler } from './inbound-calls.ts'
-import type { BrokeredMeshTransport, MeshOptions, MeshStartOptions, MeshState } from './mesh-options.ts'
+import type { BrokeredMeshTransport, MeshOptions, MeshStartOptions, MeshStatus } from './mesh-options.ts'
 import { PeerSync } from './peer-sync-client.ts'
 import { OutboundCallClient } from './outbound-calls.ts'
 import type { PacketCallServer } from './packets/packet-provider.ts'
@@ -36,7 +36,7 @@ import type { KnownPeer } from './peer-directory.ts'
 import { createInboundMeshServices } from './inbound-services.ts'
 import { OwnManifestIssuer } from './own-manifest.ts'
 import { startPeriodicJob } from '../toolbox/periodic-job.ts'
-import { tryWithTimeLimit } from '../toolbox/time-limit.ts'
+import { runOrUndefined } from '../toolbox/time-limit.ts'
 import type { IssuedSessions } from './sessions.ts'
 
 /** New capabilities come in groups; after this pause they are announced in one manifest. */
@@ -197,7 +197,7 @@ export class Mesh {
     logger.info({ ...this.state() }, 'the mesh listens')
   }
 
-  state(): MeshState {
+  state(): MeshStatus {
     return {
       port: this.#server?.port ?? 0,
       addresses: this.#addresses,
@@ -242,7 +242,7 @@ export class Mesh {
     // was tried.
     this.#inbound.stop()
     const goodbye = this.#self?.goodbye()
-    await tryWithTimeLimit(GOODBYE_MS, async () => goodbye && this.#peerSync?.sayGoodbye(goodbye.slim, GOODBYE_MS))
+    await runOrUndefined(GOODBYE_MS, async () => goodbye && this.#peerSync?.sayGoodbye(goodbye.slim, GOODBYE_MS))
     this.#remember()
     this.#peerSync?.stop()
     for (const source of this.#sources) await source.stop(goodbye)

@@ -24,7 +24,7 @@ import { createMacProof, createSignatureProof } from './message-proof.ts'
 import { PeerRateLimiter } from './peer-rate-limiter.ts'
 import { readMeshRefusalReason } from './mesh-refusal.ts'
 import { ReplayCache } from './replay-cache.ts'
-import { IssuedSessions, createSessionProposal, completeProposedSession } from './sessions.ts'
+import { IssuedSessions, createSessionProposal, completeSessionFromAnswer } from './sessions.ts'
 import type { MeshSession } from './sessions.ts'
 
 const [caller, root, provider, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
@@ -272,7 +272,7 @@ function knock(change: Partial<MeshEnvelope>, how: Knock = {}): string {
 function newSession(): MeshSession {
   const offer = createSessionProposal()
   const given = parts.sessions.give(caller.id, offer.ephemeral.publicKey)
-  const taken = given && completeProposedSession(offer, given, { self: caller.id, peer: provider.id, nowMs: 0 })
+  const taken = given && completeSessionFromAnswer(offer, given, { self: caller.id, peer: provider.id, nowMs: 0 })
   if (taken === undefined) throw new Error('no session')
   return { ...taken, peer: caller.id }
 }

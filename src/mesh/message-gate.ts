@@ -61,8 +61,8 @@ export const JOIN_REQUEST_NAME = 'mesh.join'
  * This request needs neither: a node that this one does not know presents records of this community in which it is a
  * member. A node that was restored from an older copy learns from them which members it has lost.
  */
-export const COMMUNITY_MERGE_REQUEST_NAME = 'mesh.merge'
-const OPEN_QUESTIONS: ReadonlySet<string> = new Set([JOIN_REQUEST_NAME, COMMUNITY_MERGE_REQUEST_NAME])
+export const MEMBERSHIP_MERGE_REQUEST_NAME = 'mesh.merge'
+const OPEN_QUESTIONS: ReadonlySet<string> = new Set([JOIN_REQUEST_NAME, MEMBERSHIP_MERGE_REQUEST_NAME])
 /** The name under which messages of non-members are counted; it is not a node id. */
 const STRANGERS = 'a non-member'
 

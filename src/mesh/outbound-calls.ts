@@ -9,7 +9,7 @@
  *                ▲                  │ the peer has forgotten the key (it restarted): nothing was tried
  *                └──────────────────┘ once
  */
-import { createInterruptedCallFault } from '../bus/provider-attempt.ts'
+import { createTimeoutOrCancelFault } from '../bus/provider-attempt.ts'
 import type { Call, Outcome } from '../bus/call.ts'
 import type { CapabilityEntry } from '../bus/capability-entry.ts'
 import type { StreamFrameEmitter, RemoteProviderClient } from '../bus/peer.ts'
@@ -22,7 +22,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { formatActorName } from './actor-name.ts'
 import { createMalformedMeshReplyFault } from './mesh-answer.ts'
-import { CallerSessions } from './caller-sessions.ts'
+import { OutboundSessions } from './caller-sessions.ts'
 import { createControlRequestDraft } from './request-draft.ts'
 import type { RequestDraft } from './request-draft.ts'
 import { StreamFramesHash, MAX_SESSION_NAME_LENGTH } from './mesh-envelope.ts'
@@ -41,7 +41,7 @@ import { encodeTraceparent } from '../toolbox/traceparent.ts'
 import { sanitizeStreamFrame, sanitizeOutcome } from './outcome-sanitizer.ts'
 import { readAbortCause, createOwnSideDisconnectedFault } from './transport.ts'
 import type { PacketConnection, PeerAddress } from './transport.ts'
-import { PeerRouting } from './peer-routing.ts'
+import { PeerEndpointRouter } from './peer-routing.ts'
 import type { MeshTransports } from './peer-routing.ts'
 
 export interface OutboundCallDependencies {
@@ -57,23 +57,23 @@ export interface OutboundCallDependencies {
 
 export class OutboundCallClient implements RemoteProviderClient {
   readonly #parts: OutboundCallDependencies
-  readonly #sessions: CallerSessions
+  readonly #sessions: OutboundSessions
   readonly #packets: PacketCaller
-  readonly #routing: PeerRouting
+  readonly #routing: PeerEndpointRouter
   readonly #turns = new EventLoopYieldQueue()
   readonly #sanitize = (outcome: Outcome): Outcome | Promise<Outcome> => sanitizeOutcome(outcome, this.#turns)
 
   constructor(parts: OutboundCallDependencies) {
     const { identity, clock, signatures, transports } = parts
     this.#parts = parts
-    this.#sessions = new CallerSessions({
+    this.#sessions = new OutboundSessions({
       self: identity.id,
       clock,
       signatures,
       ask: (peer, body, signal) => this.#askForSession(peer, body, signal),
     })
     this.#packets = new PacketCaller(clock)
-    this.#routing = new PeerRouting(transports, clock)
+    this.#routing = new PeerEndpointRouter(transports, clock)
     this.#routing.onPackets(this.#packets)
   }
 
@@ -193,7 +193,7 @@ export class OutboundCallClient implements RemoteProviderClient {
     // off.
     const isCutOff = call.signal.aborted && !delivered.ok && delivered.fault.kind === 'cancelled'
     return isCutOff
-      ? fail(createInterruptedCallFault(call, offer.effect, readAbortCause(call.signal)))
+      ? fail(createTimeoutOrCancelFault(call, offer.effect, readAbortCause(call.signal)))
       : askedBy(entry.nodeId, delivered)
   }
 

@@ -27,7 +27,7 @@ export interface OwnManifestIssuerDependencies {
   readonly firstSequence: number
 }
 
-export interface OwnManifest {
+export interface SignedOwnManifest {
   readonly full: SignedDocument
   readonly slim: JsonObject
 }
@@ -44,7 +44,7 @@ export class OwnManifestIssuer {
   readonly #startedMs: number
   #sequence: number
   #endpoints: readonly NodeEndpoint[] = []
-  #current: OwnManifest | undefined
+  #current: SignedOwnManifest | undefined
   #issuedMs = -Infinity
   #untold = 0
 
@@ -65,7 +65,7 @@ export class OwnManifestIssuer {
   }
 
   /** The present manifest; `undefined` while the node has no community. */
-  manifest(): OwnManifest | undefined {
+  manifest(): SignedOwnManifest | undefined {
     const nowMs = this.#parts.clock.monotonic()
     if (this.#current === undefined || nowMs - this.#issuedMs >= MANIFEST_RENEWAL_INTERVAL_MS) {
       this.#current = this.#issue()
@@ -75,7 +75,7 @@ export class OwnManifestIssuer {
   }
 
   /** The manifest that announces that this node stops. */
-  goodbye(): OwnManifest | undefined {
+  goodbye(): SignedOwnManifest | undefined {
     return this.#issue(0)
   }
 
@@ -119,7 +119,7 @@ export class OwnManifestIssuer {
     return this.#parts.bus.registry.allLocal().filter(({ offer }) => offer.trustRequired !== 'self')
   }
 
-  #issue(lifeMs?: number): OwnManifest | undefined {
+  #issue(lifeMs?: number): SignedOwnManifest | undefined {
     const { identity, name, ledgerOrigin, clock, bus } = this.#parts
     const communityId = this.#parts.communityId()
     if (communityId === undefined) return undefined

@@ -24,7 +24,7 @@ export interface PeerOfferScreenerDependencies {
   readonly publish: (nodeId: string) => void
 }
 
-export interface AnnouncedOffers {
+export interface UnscreenedPeerOffers {
   readonly nodeId: string
   readonly name: string
   readonly capabilities: readonly PeerCapability[]
@@ -74,7 +74,7 @@ export class PeerOfferScreener {
   }
 
   /** The same objects as before if nothing changed, so that the registry can compare them by identity. */
-  screen(peer: AnnouncedOffers): ScreenedOffers {
+  screen(peer: UnscreenedPeerOffers): ScreenedOffers {
     const { store, maxOffers } = this.#parts
     const revision = `${this.#ownRevision} ${store.revision}`
     const kept = this.#kept.get(peer.nodeId)
@@ -118,7 +118,7 @@ export class PeerOfferScreener {
     publish(nodeId)
   }
 
-  #note({ nodeId, name }: AnnouncedOffers, { withheld }: ScreenedOffers): void {
+  #note({ nodeId, name }: UnscreenedPeerOffers, { withheld }: ScreenedOffers): void {
     const { store, monotonic, logger } = this.#parts
     const noted = this.#noted.get(nodeId)
     if (noted?.withheld === withheld) return

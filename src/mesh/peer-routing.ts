@@ -32,7 +32,7 @@ export interface PeerSendRequest {
   readonly emit: StreamFrameEmitter | undefined
 }
 
-export class PeerRouting {
+export class PeerEndpointRouter {
   readonly #transports: MeshTransports
   readonly #order: EndpointOrder
 

@@ -21,11 +21,11 @@ import { formatPeerAddress, parsePeerAddress, STATIC_PEER_SOURCE_NAME } from './
 import type { PeerDiscoveryEvent } from './discovery/peer-source.ts'
 import { parseCommunityDocument } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
-import { COMMUNITY_MERGE_REQUEST_NAME } from './message-gate.ts'
+import { MEMBERSHIP_MERGE_REQUEST_NAME } from './message-gate.ts'
 import { parseAnnouncedCapabilities } from './identity/node-manifest.ts'
 import type { PeerManifestUpdateResult, KnownPeer, PeerDirectory } from './peer-directory.ts'
 import { readMeshRefusalReason } from './mesh-refusal.ts'
-import type { OwnManifest } from './own-manifest.ts'
+import type { SignedOwnManifest } from './own-manifest.ts'
 import type { PeerAddress, PeerEndpoint } from './transport.ts'
 
 type ControlRequestSender = (
@@ -41,7 +41,7 @@ export interface PeerSyncDependencies {
   readonly clock: Clock
   readonly logger: Logger
   readonly community: () => Community | undefined
-  readonly own: () => OwnManifest | undefined
+  readonly own: () => SignedOwnManifest | undefined
   readonly ask: ControlRequestSender
   /** Sends a signed request to a node that may not know us. */
   readonly askUnknown: ControlRequestSender
@@ -306,7 +306,7 @@ export class PeerSync {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ASK_MS)])
     const answer = await this.#parts.askUnknown(
       peer,
-      COMMUNITY_MERGE_REQUEST_NAME,
+      MEMBERSHIP_MERGE_REQUEST_NAME,
       { community: held.document },
       signal,
     )

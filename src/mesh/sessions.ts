@@ -9,7 +9,7 @@ import { toBase64url } from '../core/bytes.ts'
 import { randomBytes } from '../core/ids.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { computeTextMac, createEphemeralKey, SESSION_ID_LENGTH, deriveSessionKey } from './identity/session-key.ts'
+import { computeTextMac, createEphemeralKey, SESSION_ID_CHARACTERS, deriveSessionKey } from './identity/session-key.ts'
 import type { EphemeralKey } from './identity/session-key.ts'
 import { DEFAULT_CALLS_PER_PACKET, MAX_CALLS_PER_PACKET } from './packets/packet.ts'
 
@@ -113,7 +113,7 @@ export function createSessionProposal(signatures: SessionSignatureMode = 'sessio
 }
 
 /** Returns `undefined` when the provider's answer is not a valid session. */
-export function completeProposedSession(
+export function completeSessionFromAnswer(
   { ephemeral, signatures }: SessionProposal,
   answer: JsonObject,
   { self, peer, nowMs }: { readonly self: string; readonly peer: string; readonly nowMs: number },
@@ -132,7 +132,7 @@ export function completeProposedSession(
     peer,
     key,
     endsMs: nowMs + lifeMs,
-    takesPackets: answer['packets'] === PACKETS && id.length === SESSION_ID_LENGTH,
+    takesPackets: answer['packets'] === PACKETS && id.length === SESSION_ID_CHARACTERS,
     callsPerPacket: callsPerPacket(answer['packet_calls']),
     takesActors: answer['actors'] === ACTORS,
     tokens,

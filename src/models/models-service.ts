@@ -15,7 +15,7 @@ import { examineModels, explainMissingApiKeyVariable, listMissingApiKeyVariables
 import { createChatTool, createEmbedTool } from './model-tools.ts'
 import type { ModelInstance } from './model-tools.ts'
 import { createOpenAiBackend } from './openai-client.ts'
-import { monitorBackend } from './server-health.ts'
+import { trackBackendHealth } from './server-health.ts'
 import type { MonitoredBackend } from './server-health.ts'
 
 export interface ModelsDependencies {
@@ -49,7 +49,7 @@ export function createModelsService({ config, environment, clock, logger }: Mode
     ...config.endpoints.flatMap(({ url, keyVariable, chat, embed, maxConcurrent, timeoutSeconds }) => {
       // The configuration names a variable: a key in the file itself would be in every backup of it.
       const key = keyVariable === undefined ? undefined : environment[keyVariable]
-      const backend = monitorBackend(createOpenAiBackend({ url, key: key === '' ? undefined : key }), {
+      const backend = trackBackendHealth(createOpenAiBackend({ url, key: key === '' ? undefined : key }), {
         trouble: (message) => logger.warn({ url }, message),
         well: () => logger.info({ url }, 'the model server answers again'),
       })

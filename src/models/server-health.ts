@@ -22,7 +22,7 @@ export interface MonitoredBackend extends ModelBackend {
 /** Kinds of faults that say something about the server. That it is busy, or that the caller disconnected, does not. */
 const TELLING: ReadonlySet<Fault['kind']> = new Set(['offline', 'failed', 'not-found'])
 
-export function monitorBackend(backend: ModelBackend, news: ModelServerHealthListener): MonitoredBackend {
+export function trackBackendHealth(backend: ModelBackend, news: ModelServerHealthListener): MonitoredBackend {
   let trouble: Fault | undefined
   const note = <Answer extends Result<unknown, Fault>>(answer: Answer): Answer => {
     if (!answer.ok && !TELLING.has(answer.fault.kind)) return answer

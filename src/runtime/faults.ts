@@ -3,12 +3,12 @@
  */
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
-import { VOTE_FAULT_KINDS } from '../guard/quorum-round-store.ts'
+import { FAULT_KIND_BY_VOTE_CODE } from '../guard/quorum-round-store.ts'
 
 /** The fault kind of each code. */
 const KINDS = {
   // Of rounds, as the guard has them (§ 6.3, in the message).
-  ...VOTE_FAULT_KINDS,
+  ...FAULT_KIND_BY_VOTE_CODE,
   // Spec 5 § 6.3.
   ERR_NOT_FOUND: 'not-found',
   ERR_INVALID_TRANSITION: 'conflict',

@@ -46,7 +46,7 @@ const NO_WORDS: Words = {
   cancel_reason: null,
 }
 
-export const runtimeEntryCache: EntryCacheDefinition = {
+export const runtimeEntryTables: EntryCacheDefinition = {
   migrations: runtimeMigrations,
   tables: [
     { name: 'tasks', key: ['id'], named: ({ id }) => ({ what: 'task', id: String(id) }) },

@@ -7,7 +7,7 @@
  *
  * Refusals by the chain (arguments, policy, deadline, a handler that threw) are pattern A for every tool.
  */
-import type { Family, JsonSchema, Offer } from '../bus/capability.ts'
+import type { FamilyEnvelope, JsonSchema, Offer } from '../bus/capability.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isRuntimeErrorCode } from './faults.ts'
@@ -42,11 +42,11 @@ const CODES: Readonly<Record<FaultKind, string>> = {
 }
 
 /** Which of § 6.2's patterns a tool's own failures use; refusals by the chain are pattern A for every tool. */
-export function findToolFailurePattern(tool: string): 'A' | 'B' {
+export function findFailureEnvelopePattern(tool: string): 'A' | 'B' {
   return RETURNS_ERRORS.has(tool) ? 'B' : 'A'
 }
 
-export const runtimeFamily: Family = {
+export const runtimeFamily: FamilyEnvelope = {
   name: 'runtime',
   isListedInShort: true,
   // Spec 5 § 6.1.

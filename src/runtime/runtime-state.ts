@@ -12,7 +12,7 @@
 import { readEntryTime, readEntryNumberField, readEntryTextField } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/projection.ts'
+import { UndoableStateMap } from '../ledger/projection.ts'
 import { SESSION_FINAL_KIND, SESSION_START_KIND } from './trail/session-leaf.ts'
 import { SKILL_CHANGE_KIND } from './skills/skill-document.ts'
 import {
@@ -77,15 +77,15 @@ export interface SkillState {
 }
 
 export interface RuntimeState {
-  readonly tasks: StateTable<TaskState>
-  readonly sessions: StateTable<AuditSessionState>
+  readonly tasks: UndoableStateMap<TaskState>
+  readonly sessions: UndoableStateMap<AuditSessionState>
   /** Sessions that are open, by the task for which they were begun. */
-  readonly openSessions: StateTable<readonly string[]>
-  readonly chains: StateTable<ThoughtChainHead>
+  readonly openSessions: UndoableStateMap<readonly string[]>
+  readonly chains: UndoableStateMap<ThoughtChainHead>
   /** By agent: the first key that it signed with, or the one that a person set. */
-  readonly agentKeys: StateTable<AgentKey>
-  readonly signatures: StateTable<boolean>
-  readonly skills: StateTable<SkillState>
+  readonly agentKeys: UndoableStateMap<AgentKey>
+  readonly signatures: UndoableStateMap<boolean>
+  readonly skills: UndoableStateMap<SkillState>
 }
 
 /** The limit for this list; further followers are only found in their own entries. */
@@ -208,13 +208,13 @@ const skillEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
 export const runtimeProjection: Projection<RuntimeState> = {
   name: 'runtime',
   initial: (journal) => ({
-    tasks: new StateTable(journal),
-    sessions: new StateTable(journal),
-    openSessions: new StateTable(journal),
-    chains: new StateTable(journal),
-    agentKeys: new StateTable(journal),
-    signatures: new StateTable<boolean>(journal),
-    skills: new StateTable(journal),
+    tasks: new UndoableStateMap(journal),
+    sessions: new UndoableStateMap(journal),
+    openSessions: new UndoableStateMap(journal),
+    chains: new UndoableStateMap(journal),
+    agentKeys: new UndoableStateMap(journal),
+    signatures: new UndoableStateMap<boolean>(journal),
+    skills: new UndoableStateMap(journal),
   }),
   apply: { ...taskEntries, ...trailEntries, ...agentEntries, ...skillEntries },
 }

@@ -5,10 +5,10 @@
 import { z } from 'zod'
 import type { CallAssessment } from '../bus/capability.ts'
 import { defineTool } from '../bus/capability-definition.ts'
-import type { ToolBuilder, ToolDefinition } from '../bus/capability-definition.ts'
+import type { ToolHandlerBinding, ToolDefinition } from '../bus/capability-definition.ts'
 import type { JsonObject } from '../core/json.ts'
 import { RUNTIME_LOCK_KEY } from './runtime-dependencies.ts'
-import { findToolFailurePattern, runtimeFamily } from './runtime-envelope.ts'
+import { findFailureEnvelopePattern, runtimeFamily } from './runtime-envelope.ts'
 
 const PATTERN_SENTENCES = {
   A: 'Failures: pattern A, `{ok: false, error}` with `isError`.',
@@ -20,12 +20,12 @@ const PATTERN_SENTENCES = {
  * uses.
  */
 export function addFailureEnvelopeToDescription(name: string, description: string): string {
-  return `${description} ${PATTERN_SENTENCES[findToolFailurePattern(name)]}`
+  return `${description} ${PATTERN_SENTENCES[findFailureEnvelopePattern(name)]}`
 }
 
 export function defineRuntimeTool<Input extends z.ZodType<JsonObject, unknown>>(
   definition: Omit<ToolDefinition<Input>, 'family'>,
-): ToolBuilder<Input> {
+): ToolHandlerBinding<Input> {
   const { name, description } = definition
   return defineTool({
     lock: RUNTIME_LOCK_KEY,

@@ -8,8 +8,8 @@ import type { RandomDrawKey } from '../ledger/random-draw.ts'
 import type { RuntimeRecordDependencies } from './runtime-dependencies.ts'
 import { createGuideResources } from './guide-resources.ts'
 import { runtimeProjection } from './runtime-state.ts'
-import { createAuditSessionStore } from './trail/session-store.ts'
-import { createProofTools } from './proofs/tools.ts'
+import { createAuditSessionReader } from './trail/session-store.ts'
+import { createAuditSessionTools } from './proofs/tools.ts'
 import { createRandomTools } from './random/tools.ts'
 import { Reputation } from './reputation/reputation.ts'
 import { createReputationTools } from './reputation/tools.ts'
@@ -25,7 +25,7 @@ import type { InspectionToolsBus } from './system/bus-tools.ts'
 import { createChangeTools } from './system/ledger-changes-tool.ts'
 import type { ChangeToolsBus, ChangeToolsGuard } from './system/ledger-changes-tool.ts'
 import { checkLedger, findWorstStatus, checkLockQueue, toHealthChecksJson } from './system/health-checks.ts'
-import type { HealthCheck, LockQueueFacts } from './system/health-checks.ts'
+import type { HealthCheckResult, LockQueueFacts } from './system/health-checks.ts'
 import { gatherLedgerHealthFacts } from './system/ledger-facts.ts'
 import { createExportTools } from './system/export-tools.ts'
 import { createCheckpointProofSource, createLedgerTools } from './system/ledger-tools.ts'
@@ -73,7 +73,7 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
   // The `phase` of server_ping and server_health: phase1 until the service has started.
   let started = false
 
-  const checks = (): { readonly ledger: HealthCheck; readonly queue: HealthCheck } => ({
+  const checks = (): { readonly ledger: HealthCheckResult; readonly queue: HealthCheckResult } => ({
     ledger: checkLedger(gatherLedgerHealthFacts(records, config.checkpointSeconds)),
     queue: checkLockQueue(queue()),
   })
@@ -91,7 +91,7 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
   const stores = {
     state,
     thoughts: createThoughtStore(database.sql),
-    sessions: createAuditSessionStore(database.sql),
+    sessions: createAuditSessionReader(database.sql),
     leaves: ledger.leaves,
   }
   const reputation = new Reputation(ledger)
@@ -103,7 +103,7 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
     ...createSkillTools(skills),
     ...createTaskTools(records, tasks, stores),
     ...createAgentKeyTools(records, state),
-    ...createProofTools(records, stores, createCheckpointProofSource(ledger)),
+    ...createAuditSessionTools(records, stores, createCheckpointProofSource(ledger)),
     ...createLedgerTools(ledger, draws),
     ...createExportTools(ledger),
     ...createChangeTools(records, bus, guard),
@@ -135,7 +135,7 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
   }
 }
 
-function healthOf(checks: Readonly<Record<string, HealthCheck>>): ServiceHealth {
+function healthOf(checks: Readonly<Record<string, HealthCheckResult>>): ServiceHealth {
   const wrong = Object.values(checks).flatMap(({ status, message }) => (status === 'skipped' ? [] : (message ?? [])))
   return {
     status: findWorstStatus(Object.values(checks)),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { createSimulatedHouse } from './house-start.ts'
+import { createInitialHouseState } from './house-start.ts'
 import type { SimulatedHouse } from './house-state.ts'
 import { advanceSimulatedHouse } from './house-physics.ts'
 
@@ -21,16 +21,16 @@ const withZone = (house: SimulatedHouse, change: Partial<SimulatedHouse['zones']
 
 describe('simulated house physics', () => {
   it('is the same in every run for one seed, and differs for another', () => {
-    expect(advanceSimulatedHouse(createSimulatedHouse(1, MONDAY), 6 * HOUR)).toEqual(
-      advanceSimulatedHouse(createSimulatedHouse(1, MONDAY), 6 * HOUR),
+    expect(advanceSimulatedHouse(createInitialHouseState(1, MONDAY), 6 * HOUR)).toEqual(
+      advanceSimulatedHouse(createInitialHouseState(1, MONDAY), 6 * HOUR),
     )
-    expect(advanceSimulatedHouse(createSimulatedHouse(1, MONDAY), 6 * HOUR)).not.toEqual(
-      advanceSimulatedHouse(createSimulatedHouse(2, MONDAY), 6 * HOUR),
+    expect(advanceSimulatedHouse(createInitialHouseState(1, MONDAY), 6 * HOUR)).not.toEqual(
+      advanceSimulatedHouse(createInitialHouseState(2, MONDAY), 6 * HOUR),
     )
   })
 
   it('stays within plausible values for a week', () => {
-    for (const { weather, zones, boiler, dhw, circuits, solar } of live(createSimulatedHouse(3, MONDAY), 168)) {
+    for (const { weather, zones, boiler, dhw, circuits, solar } of live(createInitialHouseState(3, MONDAY), 168)) {
       const inside = [
         weather.outsideCelsius > -25 && weather.outsideCelsius < 40,
         zones.every(({ roomCelsius }) => roomCelsius > 14 && roomCelsius < 26),
@@ -46,7 +46,7 @@ describe('simulated house physics', () => {
   })
 
   it('keeps a heated room near its target and lets it cool at night', () => {
-    const moments = live(createSimulatedHouse(4, MONDAY), 48).slice(24 * 60)
+    const moments = live(createInitialHouseState(4, MONDAY), 48).slice(24 * 60)
     const at = (hour: number): number => moments[hour * 60]?.zones[0]?.roomCelsius ?? 0
     expect(at(21)).toBeGreaterThan(20.8)
     expect(at(21)).toBeLessThan(22)
@@ -54,7 +54,7 @@ describe('simulated house physics', () => {
   })
 
   it('follows a changed program', () => {
-    const start = createSimulatedHouse(5, MONDAY)
+    const start = createInitialHouseState(5, MONDAY)
     const warmer = withZone(start, {
       program: Array.from({ length: 7 }, () => [{ startMinute: 0, endMinute: 1_440, celsius: 23 }]),
     })
@@ -65,7 +65,7 @@ describe('simulated house physics', () => {
   })
 
   it('lets quick veto override manual mode, and off override both', () => {
-    const start = createSimulatedHouse(6, MONDAY + 3 * HOUR * 1_000)
+    const start = createInitialHouseState(6, MONDAY + 3 * HOUR * 1_000)
     const target = (change: Partial<SimulatedHouse['zones'][number]>): number =>
       advanceSimulatedHouse(withZone(start, change), 10).zones[0]?.targetCelsius ?? 0
     expect(target({})).toBe(17)
@@ -75,7 +75,7 @@ describe('simulated house physics', () => {
   })
 
   it('burns gas in cycles to heat, and counts it', () => {
-    const moments = live(createSimulatedHouse(7, MONDAY), 24)
+    const moments = live(createInitialHouseState(7, MONDAY), 24)
     const flames = moments.map(({ boiler }) => boiler.flame)
     const ignitions = flames.filter((flame, index) => flame && flames[index - 1] === false).length
     expect(ignitions).toBeGreaterThan(3)
@@ -86,14 +86,14 @@ describe('simulated house physics', () => {
   })
 
   it('reheats the cylinder after hot water was drawn', () => {
-    const moments = live(createSimulatedHouse(8, MONDAY), 48)
+    const moments = live(createInitialHouseState(8, MONDAY), 48)
     expect(moments.some(({ dhw }) => dhw.drawLpm > 0)).toBe(true)
     expect(moments.some(({ boiler }) => boiler.mode === 'dhw' && boiler.flame)).toBe(true)
     expect(moments.at(-1)?.dhw.topCelsius).toBeGreaterThan(38)
   })
 
   it('resets the daily meter at midnight and the monthly meter on the first', () => {
-    const before = advanceSimulatedHouse(createSimulatedHouse(9, Date.UTC(2026, 0, 31, 12)), 11 * HOUR)
+    const before = advanceSimulatedHouse(createInitialHouseState(9, Date.UTC(2026, 0, 31, 12)), 11 * HOUR)
     const after = advanceSimulatedHouse(before, 2 * HOUR)
     expect(before.energy.gasHeating.todayWh).toBeGreaterThan(after.energy.gasHeating.todayWh)
     expect(after.energy.gasHeating.lastMonthWh).toBeGreaterThanOrEqual(before.energy.gasHeating.monthWh)

@@ -29,7 +29,7 @@ const meter = (totalKwh: number, yearKwh: number, monthKwh: number): SimulatedEn
  * Builds a family house with radiators downstairs, floor heating upstairs, a 150 l cylinder and 4 m² of solar
  * collector.
  */
-export function createSimulatedHouse(seed: number, startMs: number): SimulatedHouse {
+export function createInitialHouseState(seed: number, startMs: number): SimulatedHouse {
   const zone = {
     humidityPct: 46,
     mode: 'auto',

@@ -14,7 +14,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-export interface LimitedConnection {
+export interface ClosableConnection {
   readonly on: (event: 'close', listener: (this: never) => void) => unknown
   readonly destroy: () => unknown
 }
@@ -25,7 +25,7 @@ export interface ConnectionLimits {
   readonly maxPerPrincipal?: number
 }
 
-export class ConnectionLimiter<Connection extends LimitedConnection = LimitedConnection> {
+export class ConnectionLimiter<Connection extends ClosableConnection = ClosableConnection> {
   readonly #limits: ConnectionLimits
   /** Each with a function that tells whether it is being answered; the longest silent first. */
   readonly #unauthenticated = new Map<Connection, (() => boolean) | undefined>()

@@ -15,7 +15,7 @@ export function formatIsoTimeOrNull(ms: number | undefined): string | null {
  * For times that come one after the other: formatting takes longer than hashing an entry of the ledger, and many entries
  * have the same time or the same second.
  */
-export function createIsoTimeFormatter(): (nowMs: number) => string {
+export function createCachingIsoTimeFormatter(): (nowMs: number) => string {
   let last: { readonly ms: number; readonly text: string } | undefined
   /** The text of a time up to its second. */
   let lastSecond: { readonly second: number; readonly text: string } | undefined

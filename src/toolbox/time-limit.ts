@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** `undefined` where `work` throws or takes longer. What it began is not stopped. */
-export async function tryWithTimeLimit<Answer>(
+export async function runOrUndefined<Answer>(
   limitMs: number,
   work: () => Promise<Answer>,
 ): Promise<Answer | undefined> {

@@ -1,5 +1,5 @@
 /** API context: what all parts of the API share: the caller, the dependencies, and how answers are made. */
-import { encodeCallRecordReference } from '../bus/call-ticket.ts'
+import { toCallRecordReferenceJson } from '../bus/call-ticket.ts'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
@@ -68,7 +68,7 @@ export function createApiResponse(result: Result<unknown, Fault>): Response {
 }
 
 export function createFaultResponse({ record, ...fault }: Fault): Response {
-  const recorded = record === undefined ? {} : { record: encodeCallRecordReference(record) }
+  const recorded = record === undefined ? {} : { record: toCallRecordReferenceJson(record) }
   return Response.json(
     { ok: false, error: { code: fault.code ?? fault.kind, ...fault }, ...recorded },
     { status: STATUS[fault.kind] },

@@ -77,7 +77,7 @@ export const signInRequestSchema = z
   .strictObject({ code: z.string().min(1).max(128).optional(), token: z.string().min(1).max(128).optional() })
   .refine(({ code, token }) => (code === undefined) !== (token === undefined), 'a code or a token, not both')
 
-export const signInLinkRequestSchema = z.strictObject({
+export const signInLinkCreationSchema = z.strictObject({
   role: z.enum(PRINCIPAL_ROLES).default('admin'),
 })
 
@@ -102,7 +102,7 @@ export const bodyErasureRequestSchema = z.strictObject({
 })
 
 /** The result for each entry, in the given order. */
-export interface ErasureView {
+export interface ErasureResultView {
   readonly erased: readonly {
     readonly entry: number
     /** The entry that records the erasure. */

@@ -1,5 +1,5 @@
 /** Calls API: calling a tool as an agent does, and reading about past calls. */
-import { encodeCallRecordReference } from '../bus/call-ticket.ts'
+import { toCallRecordReferenceJson } from '../bus/call-ticket.ts'
 import type { Caller } from '../bus/call.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
 import { findClosestNames, formatNameSuggestion } from '../core/closest-name.ts'
@@ -12,7 +12,7 @@ import { readRequestBody, createFaultResponse, parseCountOrDefault, createRefusa
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import { readTraceCallsAndEntries } from './trace-entries.ts'
 import { extractMeasurements } from './measurements.ts'
-import { toReplyOriginView, mayReadCallTrace, toCallTraceView } from './trace-view.ts'
+import { toReplyOriginView, mayReadCallTrace, addNodeNamesToTrace } from './trace-view.ts'
 import type { TraceDetailView } from './views.ts'
 
 const MAX_TRACES = 10_000
@@ -46,7 +46,7 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
       work: { ...(taskId && { taskId }), ...(sessionId && { sessionId }) },
     })
     const record = outcome.ok ? outcome.value.record : outcome.fault.record
-    const recorded = record === undefined ? {} : { record: encodeCallRecordReference(record) }
+    const recorded = record === undefined ? {} : { record: toCallRecordReferenceJson(record) }
     const offer = bus.offer(tool)
     if (offer === undefined)
       return outcome.ok
@@ -92,7 +92,9 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
     const { caller } = context.var
     const mayRead = (trace: CallTraceEvent): boolean => mayReadCallTrace(caller, trace, { bus, guard })
     const ended = bus.recentTraces(MAX_TRACES).filter(mayRead).slice(0, limit)
-    return context.json([...bus.runningTraces().filter(mayRead), ...ended].map((trace) => toCallTraceView(bus, trace)))
+    return context.json(
+      [...bus.runningTraces().filter(mayRead), ...ended].map((trace) => addNodeNamesToTrace(bus, trace)),
+    )
   })
   api.get('/calls/:traceId', (context) => {
     const traceId = context.req.param('traceId')
@@ -111,7 +113,7 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
     const traces = [...bus.runningTraces(), ...bus.recentTraces(MAX_TRACES)]
       .filter((trace) => trace.traceId === traceId)
       .filter((trace) => isRecorded(trace) || mayReadCallTrace(caller, trace, { bus, guard }))
-      .map((trace) => toCallTraceView(bus, trace))
+      .map((trace) => addNodeNamesToTrace(bus, trace))
       .toReversed()
     if (traces.length === 0 && record.entries.length === 0)
       return createRefusalResponse(

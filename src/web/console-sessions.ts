@@ -18,8 +18,8 @@ import { toBase64url } from '../core/bytes.ts'
 import type { Clock } from '../core/clock.ts'
 import { newUlid } from '../core/ids.ts'
 import { hashAccessToken, isSameHash } from '../guard/access-token.ts'
-import { formatConsolePrincipalId } from '../guard/principal-state.ts'
-import type { SessionView } from './views.ts'
+import { formatConsoleRolePrincipal } from '../guard/principal-state.ts'
+import type { ConsoleSessionView } from './views.ts'
 
 export type ConsolePrincipal = Caller & { readonly kind: 'principal' }
 
@@ -53,7 +53,7 @@ export interface ConsoleSessions {
     halves: ConsoleSessionCredentials,
     quietly?: 'quietly',
   ) => { readonly id: string; readonly principal: ConsolePrincipal } | undefined
-  readonly list: () => readonly SessionView[]
+  readonly list: () => readonly ConsoleSessionView[]
   readonly end: (id: string) => boolean
 }
 
@@ -163,7 +163,7 @@ export function createConsoleSessions(
  * the reverse.
  */
 export function createConsolePrincipal(role: PrincipalRole): ConsolePrincipal {
-  return { kind: 'principal', id: formatConsolePrincipalId(role), role }
+  return { kind: 'principal', id: formatConsoleRolePrincipal(role), role }
 }
 
 /**
@@ -177,7 +177,10 @@ function makeRoom(sessions: Map<string, Session>): void {
   if (quietest !== undefined) sessions.delete(quietest.id)
 }
 
-function viewOf({ id, alive, browser, createdAtMs, seenAtMs }: Session, expiresAtMs: number): readonly SessionView[] {
+function viewOf(
+  { id, alive, browser, createdAtMs, seenAtMs }: Session,
+  expiresAtMs: number,
+): readonly ConsoleSessionView[] {
   const principal = alive()
   if (principal === undefined) return []
   return [{ id, principal: principal.id, role: principal.role, browser, createdAtMs, seenAtMs, expiresAtMs }]

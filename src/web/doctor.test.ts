@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { diagnoseDoctorFacts } from './doctor.ts'
-import type { DoctorFacts } from './doctor.ts'
+import type { NodeExaminationFacts } from './doctor.ts'
 import { explainUnmatchedPatterns } from './unmatched-patterns.ts'
 
-const WELL: DoctorFacts = {
+const WELL: NodeExaminationFacts = {
   nodeVersion: 'v24.21.0',
   dataRoot: '/data',
   configProblems: [],
@@ -16,7 +16,7 @@ const WELL: DoctorFacts = {
   services: [{ level: 'ok', about: 'runtime', sentence: 'is ok.' }],
 }
 
-function about(name: string, facts: Partial<DoctorFacts>): unknown {
+function about(name: string, facts: Partial<NodeExaminationFacts>): unknown {
   return diagnoseDoctorFacts({ ...WELL, ...facts }).filter((finding) => finding.about === name)
 }
 

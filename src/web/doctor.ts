@@ -6,7 +6,7 @@
 import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { explainListenerWithoutToken } from './listener-server.ts'
 
-export interface DoctorFacts {
+export interface NodeExaminationFacts {
   readonly nodeVersion: string
   readonly dataRoot: string
   readonly configProblems: readonly string[]
@@ -51,7 +51,7 @@ const SHORT_DISK_BYTES = 16_000_000
 /** Less than a first start needs: on a file system of 1 MiB it succeeds, on one of 300 KiB it does not. */
 const FULL_DISK_BYTES = 1_000_000
 
-export function diagnoseDoctorFacts(facts: DoctorFacts): readonly DoctorFinding[] {
+export function diagnoseDoctorFacts(facts: NodeExaminationFacts): readonly DoctorFinding[] {
   const before = [nodeFinding(facts), ...configFindings(facts), dataFinding(facts), ...keyFindings(facts)]
   const after = [
     ...facts.listenerFaults.map((sentence) => refusal('listener', sentence)),
@@ -73,13 +73,13 @@ function refusal(about: string, sentence: string): DoctorFinding {
   return { level: 'fail', about, sentence, refusesStart: true }
 }
 
-function keyFindings({ looseKeys }: DoctorFacts): readonly DoctorFinding[] {
+function keyFindings({ looseKeys }: NodeExaminationFacts): readonly DoctorFinding[] {
   return looseKeys.map(({ path, mode }) =>
     refusal('keys', `${path} has mode ${mode}; others can read it. Run: chmod 600 ${path}`),
   )
 }
 
-function nodeFinding({ nodeVersion }: DoctorFacts): DoctorFinding {
+function nodeFinding({ nodeVersion }: NodeExaminationFacts): DoctorFinding {
   const major = Number(/^v?(\d+)/.exec(nodeVersion)?.[1])
   return major >= 24
     ? toFinding('ok', 'node', `${nodeVersion} will do.`)
@@ -94,7 +94,7 @@ function configFindings({
   configFile,
   configNotes = [],
   idleSettings = [],
-}: DoctorFacts): readonly DoctorFinding[] {
+}: NodeExaminationFacts): readonly DoctorFinding[] {
   if (configProblems.length > 0) return configProblems.map((sentence) => refusal('configuration', sentence))
   return [
     ...configNotes.map((sentence) => toFinding('warn', 'environment', `${sentence}.`)),
@@ -109,7 +109,7 @@ function configFindings({
   ]
 }
 
-function dataFinding({ dataRoot, dataTrouble, freeBytes }: DoctorFacts): DoctorFinding {
+function dataFinding({ dataRoot, dataTrouble, freeBytes }: NodeExaminationFacts): DoctorFinding {
   if (dataTrouble !== undefined) return refusal('data', `${dataTrouble} Or set HEARTHBUS_DATA to another directory.`)
   const free = `${(freeBytes / 1e9).toFixed(1)} GB free`
   if (freeBytes < FULL_DISK_BYTES)
@@ -132,7 +132,10 @@ function dataFinding({ dataRoot, dataTrouble, freeBytes }: DoctorFacts): DoctorF
   return toFinding('ok', 'data', `${dataRoot}, ${free}.`)
 }
 
-function gatewayFinding({ gateway, openWithoutToken }: DoctorFacts, others: readonly DoctorFinding[]): DoctorFinding {
+function gatewayFinding(
+  { gateway, openWithoutToken }: NodeExaminationFacts,
+  others: readonly DoctorFinding[],
+): DoctorFinding {
   const about = 'gateway'
   if (gateway?.answers === true) return toFinding('ok', about, `answers at ${gateway.url}.`)
   if (gateway !== undefined)
@@ -153,7 +156,7 @@ function gatewayFinding({ gateway, openWithoutToken }: DoctorFacts, others: read
   )
 }
 
-function cosigningFindings({ cosigning }: DoctorFacts): readonly DoctorFinding[] {
+function cosigningFindings({ cosigning }: NodeExaminationFacts): readonly DoctorFinding[] {
   if (cosigning === undefined || cosigning.witnesses === 0) return []
   const { witnesses, cosignatures, everySeconds } = cosigning
   const count = `${cosignatures} of ${witnesses} witnesses have cosigned the newest checkpoint`
@@ -167,7 +170,7 @@ function cosigningFindings({ cosigning }: DoctorFacts): readonly DoctorFinding[]
   ]
 }
 
-function ledgerFindings({ ledger }: DoctorFacts): readonly DoctorFinding[] {
+function ledgerFindings({ ledger }: NodeExaminationFacts): readonly DoctorFinding[] {
   const about = 'ledger'
   if (ledger === undefined) return [toFinding('ok', about, 'not begun yet.')]
   if (ledger === 'unknown') return [toFinding('warn', about, 'not checked, because the configuration cannot be read.')]

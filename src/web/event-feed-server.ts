@@ -12,7 +12,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { StatusView } from './api-requests.ts'
 import { toApprovalView, mayReadApproval } from './approval-view.ts'
 import type { EventFeed } from './event-feed.ts'
-import { mayReadCallTrace, listRecentCalls } from './trace-view.ts'
+import { mayReadCallTrace, listRecentCallTraces } from './trace-view.ts'
 
 export interface EventFeedSources {
   readonly feed: EventFeed
@@ -61,7 +61,7 @@ function lookAtCalls({ feed, bus, guard }: EventFeedSources): () => void {
     const came = bus.trace.recorded - seen
     seen += came
     if (came === 0) return
-    const calls = listRecentCalls(bus, Math.min(came, MAX_CALLS))
+    const calls = listRecentCallTraces(bus, Math.min(came, MAX_CALLS))
     feed.publish('calls', { calls, skipped: came - calls.length }, (caller, all) => {
       const readable = calls.filter((trace) => mayReadCallTrace(caller, trace, { bus, guard }))
       return readable.length === calls.length ? all : { calls: readable, skipped: all.skipped }

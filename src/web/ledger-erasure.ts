@@ -4,14 +4,14 @@
 import type { ErasureStatement } from '../ledger/erasure.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatLedgerOperationFault } from '../ledger/ledger-refusal.ts'
-import type { ErasureView } from './api-requests.ts'
+import type { ErasureResultView } from './api-requests.ts'
 
 export async function eraseLedgerEntryBodies(
   ledger: Pick<Ledger, 'eraseBody'>,
   entries: readonly number[],
   note: Required<ErasureStatement>,
-): Promise<ErasureView> {
-  const erased: ErasureView['erased'][number][] = []
+): Promise<ErasureResultView> {
+  const erased: ErasureResultView['erased'][number][] = []
   const [also, stays, tables] = [new Set<number>(), new Set<number>(), new Set<string>()]
   let refused: string | null = null
   for (const entry of new Set(entries)) {

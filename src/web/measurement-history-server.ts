@@ -9,7 +9,7 @@ import { startPeriodicJob } from '../toolbox/periodic-job.ts'
 import type { EventFeed } from './event-feed.ts'
 import type { MeasurementHistory } from './measurement-history.ts'
 import { MEASUREMENT_PROBES } from './measurements.ts'
-import type { MeasurementProbe } from './measurements.ts'
+import type { MeasurementCall } from './measurements.ts'
 
 export interface MeasurementSamplingOptions {
   readonly bus: CapabilityBus
@@ -39,7 +39,7 @@ async function sampleOnce({ bus, history, feed }: Omit<MeasurementSamplingOption
 async function ask(
   bus: CapabilityBus,
   history: MeasurementHistory,
-  probe: MeasurementProbe,
+  probe: MeasurementCall,
 ): Promise<readonly string[]> {
   // Only this node is asked: another node's measurements belong to another house, and it may be hostile.
   if (!bus.registry.named(probe.tool).some(({ isLocal }) => isLocal)) return []

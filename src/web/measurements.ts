@@ -13,7 +13,7 @@ export interface Measurement {
 }
 
 /** A periodic call for measurements: the tool, its arguments, and how to read the answer. */
-export interface MeasurementProbe {
+export interface MeasurementCall {
   readonly tool: string
   readonly arguments: JsonObject
   readonly measurements: (data: Json) => readonly Measurement[]
@@ -23,7 +23,7 @@ const BOILER = ['flow_temperature_c', 'modulation_pct', 'water_pressure_bar', 'f
 const MAX_DEVICES = 300
 const TEMPERATURE = 'temperature'
 
-export const MEASUREMENT_PROBES: readonly MeasurementProbe[] = [
+export const MEASUREMENT_PROBES: readonly MeasurementCall[] = [
   {
     tool: 'ebus.v1.semantic.snapshot.get',
     arguments: { planes: ['zones', 'dhw', 'boiler_status', 'system'], allow_partial: true },

@@ -5,7 +5,7 @@
  *   ntfy   the text, with Title, Priority, Tags and Click (https://docs.ntfy.sh/publish)
  */
 import { readSystemErrorCode } from '../core/thrown-error.ts'
-import type { PersonNotice } from './notice.ts'
+import type { OutgoingNotice } from './notice.ts'
 import type { NoticeDestination } from './notice-destination.ts'
 
 const TIMEOUT_MS = 10_000
@@ -15,7 +15,7 @@ const TIMEOUT_MS = 10_000
  * rejects. The error of `fetch` is not repeated, because it may contain the address or the token.
  */
 export async function postNotice(
-  notice: PersonNotice,
+  notice: OutgoingNotice,
   place: NoticeDestination,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
@@ -48,11 +48,11 @@ function codeOf(error: unknown): string {
   return code === undefined ? '' : ` (${code})`
 }
 
-function jsonOf({ title, text, facts }: PersonNotice, { link }: NoticeDestination): string {
+function jsonOf({ title, text, facts }: OutgoingNotice, { link }: NoticeDestination): string {
   return JSON.stringify({ title, message: text, ...(link === undefined ? {} : { link }), ...facts })
 }
 
-function headersFor({ title }: PersonNotice, { format, token, link }: NoticeDestination): Record<string, string> {
+function headersFor({ title }: OutgoingNotice, { format, token, link }: NoticeDestination): Record<string, string> {
   const common = token === undefined ? {} : { Authorization: `Bearer ${token}` }
   if (format === 'json') return { ...common, 'Content-Type': 'application/json' }
   return {

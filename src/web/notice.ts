@@ -7,7 +7,7 @@ import { sanitizeLine, sanitizeText } from '../core/untrusted-text.ts'
 import { formatIsoTime } from '../toolbox/iso-time.ts'
 import type { ApprovalView } from './views.ts'
 
-export interface PersonNotice {
+export interface OutgoingNotice {
   /** ASCII, because it may be sent in a header. */
   readonly title: string
   readonly text: string
@@ -34,7 +34,7 @@ export interface NoticeOptions {
 export function createApprovalNotice(
   waiting: readonly ApprovalView[],
   { node, names, nowMs }: NoticeOptions,
-): PersonNotice {
+): OutgoingNotice {
   const lines = waiting.slice(0, MAX_NAMED).map((asked) => sentence(asked, names, nowMs))
   const unnamed = waiting.length - lines.length
   if (unnamed > 0) lines.push(`And ${unnamed} more.`)
@@ -47,7 +47,7 @@ export function createApprovalNotice(
 }
 
 /** For a person who has just configured an address and wants to test it. */
-export function createTestNotice(node: string): PersonNotice {
+export function createTestNotice(node: string): OutgoingNotice {
   const text = 'This is a test: nothing waits. You will be notified here when a call does.'
   return { title: `${node}: a test`, text, facts: { event: 'trial', node, count: 0, waiting: [] } }
 }

@@ -8,7 +8,7 @@ import { notifyConfigSchema } from '../config/notify.ts'
 import type { Logger } from '../core/logger.ts'
 import { silentLogger } from '../core/logger.ts'
 import { startNotifier } from './notifier-client.ts'
-import type { Notifier, NotifierDependencies } from './notifier-client.ts'
+import type { RunningNotifier, NotifierDependencies } from './notifier-client.ts'
 
 const QUICK = { restMs: 0, again: { firstMs: 1, maxMs: 1, factor: 1 } }
 const HOUR_MS = 3_600_000
@@ -21,7 +21,7 @@ const lock = {
 
 let house: GuardHouse & Disposable
 let inbox: Inbox
-let started: Notifier[]
+let started: RunningNotifier[]
 beforeEach(async () => {
   house = openHouse()
   inbox = await openInbox()
@@ -33,7 +33,7 @@ afterEach(async () => {
   await inbox.close()
 })
 
-function notify(places: readonly object[], more: Partial<NotifierDependencies> = {}): Notifier {
+function notify(places: readonly object[], more: Partial<NotifierDependencies> = {}): RunningNotifier {
   const notifying = startNotifier({
     config: { notify: notifyConfigSchema.parse(places), node: { name: 'home' } },
     approvals: house.guard.approvals,

@@ -24,7 +24,7 @@ import { postNotice } from './notice-client.ts'
 import { examineNotifyDestinations, explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
 import type { NoticeDestination, UnusableNoticeDestination } from './notice-destination.ts'
 
-export interface Notifier {
+export interface RunningNotifier {
   /** Reports the destinations that accepted no notice lately. */
   readonly reporter: Pick<Service, 'name' | 'health' | 'examine'>
   readonly stop: () => void
@@ -53,7 +53,7 @@ interface Pace {
 const PACE: Pace = { restMs: 5_000, again: { firstMs: 2_000, maxMs: 60_000, factor: 2 } }
 
 /** Returns `undefined` where no destination is configured. */
-export function startNotifier(parts: NotifierDependencies): Notifier | undefined {
+export function startNotifier(parts: NotifierDependencies): RunningNotifier | undefined {
   const { config, approvals, environment, logger } = parts
   if (config.notify.length === 0) return undefined
   const places = config.notify.map((destination) => resolveNoticeDestination(destination, environment))

@@ -6,7 +6,7 @@
  */
 import type { Caller } from '../bus/call.ts'
 import { explainAdministrationRefusal, explainConsoleLinkRefusal } from '../guard/caller-authority.ts'
-import { signInLinkRequestSchema, signInRequestSchema } from './api-requests.ts'
+import { signInLinkCreationSchema, signInRequestSchema } from './api-requests.ts'
 import { readRequestBody, createRefusalResponse } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import type { NewConsoleSession } from './console-sessions.ts'
@@ -90,7 +90,7 @@ export function addSessionRoutes(api: HonoApi, { signIn, ledger }: ApiOptions): 
     const { caller } = context.var
     const flaw = explainConsoleLinkRefusal(caller)
     if (flaw !== undefined) return createRefusalResponse(403, `Only an admin may let others in. ${flaw.message}`)
-    const { role } = await readRequestBody(context, signInLinkRequestSchema)
+    const { role } = await readRequestBody(context, signInLinkCreationSchema)
     const { code, expiresAtMs } = sessions.issueCode(role)
     await ledger.append({ kind: 'console.link', role, by: caller.id })
     // The code comes after the #, so that it is in no request line, no log and no Referer.

@@ -7,11 +7,11 @@ import type { Guard } from '../guard/guard.ts'
 import type { CallResultView, CallTraceView } from './views.ts'
 
 /** The latest calls, newest first. */
-export function listRecentCalls(
+export function listRecentCallTraces(
   bus: Pick<CapabilityBus, 'nodeName' | 'recentTraces'>,
   count: number,
 ): readonly CallTraceView[] {
-  return bus.recentTraces(count).map((trace) => toCallTraceView(bus, trace))
+  return bus.recentTraces(count).map((trace) => addNodeNamesToTrace(bus, trace))
 }
 
 /** Whether a caller may read about a call. A trace has no target: it is in the ledger. */
@@ -34,7 +34,7 @@ export function toReplyOriginView(
 }
 
 /** The node's present name: the call may be older, and the node may have left. */
-export function toCallTraceView(bus: Pick<CapabilityBus, 'nodeName'>, trace: CallTraceEvent): CallTraceView {
+export function addNodeNamesToTrace(bus: Pick<CapabilityBus, 'nodeName'>, trace: CallTraceEvent): CallTraceView {
   const fromName = bus.nodeName(trace.fromNode)
   const toName = trace.toNode === undefined ? undefined : bus.nodeName(trace.toNode)
   return {

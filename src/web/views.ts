@@ -20,7 +20,7 @@ export interface SignedInView extends CurrentUserView {
   readonly expiresAtMs: number
 }
 
-export interface SessionView {
+export interface ConsoleSessionView {
   readonly id: string
   readonly principal: string
   readonly role: RoleName

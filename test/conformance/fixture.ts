@@ -1,14 +1,14 @@
 /** Fixture: how the official suite's tools, resources and prompts become ordinary capabilities of ours. */
 import { z } from 'zod'
 import type { Call, ContentBlock, Outcome } from '../../src/bus/call.ts'
-import type { Capability, McpExposure, Family } from '../../src/bus/capability.ts'
+import type { Capability, McpExposure, FamilyEnvelope } from '../../src/bus/capability.ts'
 import { defineTool } from '../../src/bus/capability-definition.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import { isJsonObject } from '../../src/core/json.ts'
 import { ok } from '../../src/core/result.ts'
 
 /** The suite looks at content, so the envelope is as thin as one can be. */
-export const conformanceFamily: Family = {
+export const conformanceFamily: FamilyEnvelope = {
   name: 'conformance',
   success: (data) => ({ data }),
   failure: ({ message }) => ({

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { countTokens } from '../../bench/token-count.ts'
 import { isJsonObject } from '../../src/core/json.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
-import { omitTerminalCommands } from '../../src/core/fault.ts'
+import { omitCliInstructions } from '../../src/core/fault.ts'
 import { connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
 import { at } from '../homeseer-rig.ts'
@@ -93,7 +93,7 @@ describe('text for a model', () => {
     ],
     ['All is well.', 'All is well.'],
   ])('contains no terminal command: %s', (said, told) => {
-    expect(omitTerminalCommands(said)).toBe(told)
+    expect(omitCliInstructions(said)).toBe(told)
   })
 
   it('contains no terminal command in what needs attention', async () => {

@@ -4,7 +4,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { traceIdToUlid } from '../../src/core/ids.ts'
 import type { CallResultView, ToolView } from '../../src/web/api-requests.ts'
-import type { ApprovalView, TraceDetailView, SignInLinkView, SessionView, SignedInView } from '../../src/web/views.ts'
+import type {
+  ApprovalView,
+  TraceDetailView,
+  SignInLinkView,
+  ConsoleSessionView,
+  SignedInView,
+} from '../../src/web/views.ts'
 import { openConsoleHouse } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
 import { callTool, newTraceId } from '../modern-request.ts'
@@ -127,7 +133,7 @@ describe('a console session', () => {
 
     const two = await signIn('approver')
     const admin = await signIn('admin')
-    const listed = (await (await house.api('/api/sessions', { headers: admin.headers })).json()) as SessionView[]
+    const listed = (await (await house.api('/api/sessions', { headers: admin.headers })).json()) as ConsoleSessionView[]
     expect(listed.map(({ id }) => id)).toContain(two.session.session)
     const path = `/api/sessions/${two.session.session}`
     expect((await house.api(path, { method: 'DELETE', headers: (await signIn('observer')).headers })).status).toBe(404)

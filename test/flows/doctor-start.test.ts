@@ -11,7 +11,7 @@ import type { Server } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createNodeCertificate } from '../../src/mesh/identity/certificate.ts'
-import { createNodeIdentity } from '../../src/mesh/identity/node-key.ts'
+import { deriveNodeIdentity } from '../../src/mesh/identity/node-key.ts'
 import { createHome, runCommand, startGatewayProcess } from '../gateway-process.ts'
 import type { Home } from '../gateway-process.ts'
 import { listenLocally } from '../local-port.ts'
@@ -190,7 +190,7 @@ describe('a start while remote services are unreachable', () => {
   })
 
   it('succeeds, and doctor says about each service what it said before', async () => {
-    const identity = createNodeIdentity(generateKeyPairSync('ed25519').privateKey)
+    const identity = deriveNodeIdentity(generateKeyPairSync('ed25519').privateKey)
     const key = identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
     const tls = createHttpsServer({ cert: createNodeCertificate(identity), key }, (_, response) => response.end())
     const tlsPort = await listenLocally(tls)

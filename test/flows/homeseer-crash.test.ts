@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { resolveDataDirectory } from '../../src/config/data-directory.ts'
+import { buildDataDirectoryPaths } from '../../src/config/data-directory.ts'
 import { readProjectedState } from '../../src/cli/offline-ledger-store.ts'
 import { guardProjection } from '../../src/guard/guard-state.ts'
 import { startGatewayProcess } from '../gateway-process.ts'
@@ -47,7 +47,7 @@ async function prepare(ref = LAMP): Promise<string> {
 /** Reads the log beside the running gateway until it says what was waited for. */
 function untilChangeIs(state: string): Promise<void> {
   return until(`the change is ${state}`, () => {
-    const [change] = readProjectedState(resolveDataDirectory(home.data).ledger, guardProjection).changes.values()
+    const [change] = readProjectedState(buildDataDirectoryPaths(home.data).ledger, guardProjection).changes.values()
     return change?.state === state
   })
 }

@@ -10,7 +10,7 @@ import { CatalogClient } from '../../src/homeseer/catalog/catalog-client.ts'
 import { buildEventGraph, traceEventConsequences } from '../../src/homeseer/catalog/homeseer-catalog.ts'
 import {
   chooseControlPair,
-  createDeviceControlExchange,
+  createDeviceControlHttpExchange,
   computeControlExpectation,
   compareWithExpectation,
 } from '../../src/homeseer/catalog/device-control.ts'
@@ -125,7 +125,7 @@ describe('catalog of the hard-case house', () => {
     const { controls } = await device(HARD_CASE_DEVICE_REFS.gardenValve)
     const on = chooseControlPair(controls, { kind: 'use', use: 'On' })
     if (!on.ok) throw new Error(on.fault.kind)
-    expect(await link.json.call(createDeviceControlExchange(on.value))).toMatchObject({ ok: true })
+    expect(await link.json.call(createDeviceControlHttpExchange(on.value))).toMatchObject({ ok: true })
     expect(simulator.house.hardware(HARD_CASE_DEVICE_REFS.gardenValve)?.value).toBe(0)
     const dimmer = await device(HARD_CASE_DEVICE_REFS.diningDimmer)
     expect(chooseControlPair(dimmer.controls, { kind: 'value', value: 100 })).toMatchObject({ ok: false })
@@ -138,7 +138,7 @@ describe('catalog of the hard-case house', () => {
       if (!choice.ok) throw new Error(choice.fault.kind)
       const before = link.mirror.entries.get(ref)?.record ?? { value: undefined, status: '' }
       const expected = computeControlExpectation(choice.value, controls)
-      await link.json.call(createDeviceControlExchange(choice.value))
+      await link.json.call(createDeviceControlHttpExchange(choice.value))
       const entry = await link.mirror.waitFor(ref, ({ live }) => live.value === 255, { timeoutMs })
       return compareWithExpectation(expected, before, { value: entry?.live.value ?? before.value, status: '' })
     }

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { formatTokenRestrictions } from '../../../src/web/token-restrictions.ts'
-import type { SignInLinkView, SessionView, SettingsView, TokenView } from '../../../src/web/views.ts'
+import type { SignInLinkView, ConsoleSessionView, SettingsView, TokenView } from '../../../src/web/views.ts'
 import { get, post, remove } from '../core/api.ts'
 import { useAttempt } from '../core/attempt.ts'
 import { browserText } from '../core/format.ts'
@@ -211,7 +211,7 @@ function Narrowings({ of: tokens }: { readonly of: readonly TokenView[] }): JSX.
 }
 
 function Sessions(): JSX.Element {
-  const sessions = useLoad(() => get<readonly SessionView[]>('/api/sessions'), [])
+  const sessions = useLoad(() => get<readonly ConsoleSessionView[]>('/api/sessions'), [])
   const [link, setLink] = useState<SignInLinkView | undefined>(undefined)
   const { flaw, attempt } = useAttempt()
   const act = (work: () => Promise<unknown>): Promise<void> => attempt(() => work().then(sessions.reload))

@@ -12,7 +12,7 @@
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import { readEntryTime, readEntryTextField } from '../../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../../ledger/projection.ts'
-import { StateTable } from '../../ledger/projection.ts'
+import { UndoableStateMap } from '../../ledger/projection.ts'
 import type { DeviceTransport } from '../session/session.ts'
 import type { EnrolledDevice } from './enrolment.ts'
 
@@ -29,7 +29,7 @@ export interface EnrolledDeviceRecord extends Omit<EnrolledDevice, 'name' | 'boa
   readonly tokens: readonly IssuedToken[]
 }
 
-export interface DeviceToolPinRecord {
+export interface DeviceToolPinsRecord {
   readonly slug: string
   /** The UUID whose tools are pinned; `undefined` before the first listing. */
   readonly pinnedClient: string | undefined
@@ -40,10 +40,10 @@ export interface DeviceToolPinRecord {
 }
 
 export interface DeviceProjectionState {
-  readonly devices: StateTable<EnrolledDeviceRecord>
-  readonly labels: StateTable<DeviceToolPinRecord>
+  readonly devices: UndoableStateMap<EnrolledDeviceRecord>
+  readonly labels: UndoableStateMap<DeviceToolPinsRecord>
   /** Slug → device. */
-  readonly slugs: StateTable<string>
+  readonly slugs: UndoableStateMap<string>
 }
 
 /** A device that boots repeatedly without connecting may use any of its last tokens; this many are kept. */
@@ -164,15 +164,15 @@ const labelEntries: Readonly<Record<string, EntryHandler<DeviceProjectionState>>
 export const deviceProjection: Projection<DeviceProjectionState> = {
   name: 'devices',
   initial: (journal) => ({
-    devices: new StateTable(journal),
-    labels: new StateTable(journal),
-    slugs: new StateTable(journal),
+    devices: new UndoableStateMap(journal),
+    labels: new UndoableStateMap(journal),
+    slugs: new UndoableStateMap(journal),
   }),
   apply: { ...enrolmentEntries, ...labelEntries },
 }
 
 function endCredentials(
-  devices: StateTable<EnrolledDeviceRecord>,
+  devices: UndoableStateMap<EnrolledDeviceRecord>,
   entry: LedgerEntry,
   state?: 'revoked',
 ): string | undefined {
@@ -189,15 +189,15 @@ function withToken(tokens: readonly IssuedToken[], hash: string): readonly Issue
   return all.filter(({ isUsed }, index) => isUsed || index >= all.length - TOKENS_PER_DEVICE)
 }
 
-function known(devices: StateTable<EnrolledDeviceRecord>, entry: LedgerEntry): EnrolledDeviceRecord | undefined {
+function known(devices: UndoableStateMap<EnrolledDeviceRecord>, entry: LedgerEntry): EnrolledDeviceRecord | undefined {
   return devices.get(readEntryTextField(entry, 'device_id') ?? '')
 }
 
-function labelled({ labels }: DeviceProjectionState, entry: LedgerEntry): DeviceToolPinRecord | undefined {
+function labelled({ labels }: DeviceProjectionState, entry: LedgerEntry): DeviceToolPinsRecord | undefined {
   return labels.get(readEntryTextField(entry, 'device_id') ?? '')
 }
 
-function setLabel({ labels }: DeviceProjectionState, entry: LedgerEntry, label: DeviceToolPinRecord): void {
+function setLabel({ labels }: DeviceProjectionState, entry: LedgerEntry, label: DeviceToolPinsRecord): void {
   labels.set(readEntryTextField(entry, 'device_id') ?? '', label)
 }
 

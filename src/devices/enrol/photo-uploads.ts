@@ -30,12 +30,12 @@ export interface PhotoUploadService extends PhotoUploads {
    * Returns the receiver for the picture, if the token belongs to this device. The token is used up, whatever becomes
    * of the upload.
    */
-  readonly redeem: (identity: DeviceIdentity, token: string) => PhotoReceiver | undefined
+  readonly redeem: (identity: DeviceIdentity, token: string) => UploadedPhotoSink | undefined
   readonly heldBytes: () => number
 }
 
 /** Takes a picture and returns its receipt; `undefined` when no call waits for the picture any more. */
-export type PhotoReceiver = (picture: Omit<UploadedPhoto, 'receipt'>) => string | undefined
+export type UploadedPhotoSink = (picture: Omit<UploadedPhoto, 'receipt'>) => string | undefined
 
 interface Held {
   readonly picture: UploadedPhoto
@@ -51,7 +51,7 @@ export function createPhotoUploadService(options: PhotoUploadServiceOptions): Ph
   /** Pictures, oldest first. */
   const pictures = new Map<string, Held>()
   /** Device → the upload that may still be deposited. */
-  const uploads = new Map<string, PhotoReceiver>()
+  const uploads = new Map<string, UploadedPhotoSink>()
   const listeners: ((deviceId: string) => void)[] = []
   let held = 0
   let lastAddress = ''
@@ -83,7 +83,7 @@ export function createPhotoUploadService(options: PhotoUploadServiceOptions): Ph
       const { deviceId } = identity
       if (tokens.get(deviceId) !== hashOf(identity, token)) return undefined
       tokens.delete(deviceId)
-      const deposit: PhotoReceiver = (picture) => {
+      const deposit: UploadedPhotoSink = (picture) => {
         if (uploads.get(deviceId) !== deposit) return undefined
         uploads.delete(deviceId)
         drop(deviceId)

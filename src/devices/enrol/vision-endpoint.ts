@@ -12,7 +12,7 @@
 import type { DeviceRefusalListener } from '../session/device-refusal.ts'
 import { forwardPhotoToBackend } from '../voice/photo-forward-client.ts'
 import type { BackendVisionTarget } from '../voice/voice-relay-client.ts'
-import { parseClientId, parseDeviceId } from '../wire/device-id.ts'
+import { parseClientUuid, parseDeviceId } from '../wire/device-id.ts'
 import { detectMedia } from '../wire/media-type.ts'
 import { decodeMultipart, parseMultipartBoundary } from '../wire/multipart.ts'
 import type { DeviceHttpHandler, DeviceHttpRequest } from './http-exchange.ts'
@@ -44,7 +44,7 @@ export function createVisionHandler(
     if (request.method !== 'POST') return createDeviceTextAnswer(405, 'POST')
     const { headers } = request
     const deviceId = parseDeviceId(headers['device-id'] ?? '')
-    const clientId = parseClientId(headers['client-id'] ?? '')
+    const clientId = parseClientUuid(headers['client-id'] ?? '')
     const token = /^Bearer\s+(\S{1,128})$/i.exec(headers['authorization'] ?? '')?.[1]
     const deposit =
       deviceId === undefined || clientId === undefined || token === undefined

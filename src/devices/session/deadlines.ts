@@ -1,9 +1,9 @@
 /**
  * Deadlines: what a session does when no input arrives: time-outs, retries, keep-alive and probes.
  */
-import { encodeKeepAliveMessage } from '../wire/device-frame.ts'
+import { encodeKeepAliveTextFrame } from '../wire/device-frame.ts'
 import { expireWaitingDeviceCalls } from './device-calls.ts'
-import { abandonToolListing } from './tool-listing.ts'
+import { finishPartialToolListing } from './tool-listing.ts'
 import { nextMicrophoneDeadline, expireMicrophoneDeadlines } from './microphone.ts'
 import type { RpcRequestInFlight, SessionLink, DeviceSession } from './session.ts'
 import { expireRequestsFromVoiceBackend, failRequestFromVoiceBackend } from './session-voice.ts'
@@ -75,7 +75,7 @@ export function expireSessionDeadlines(turn: SessionStepDraft): void {
     updateDraftSession(turn, { retryAtMs: undefined })
     if (session.phase === 'ready') updateDraftSession(turn, { phase: 'initialising' })
   }
-  if (atMs >= keepAliveDue(session, link)) addSendTextEffect(turn, encodeKeepAliveMessage(session.sessionId))
+  if (atMs >= keepAliveDue(session, link)) addSendTextEffect(turn, encodeKeepAliveTextFrame(session.sessionId))
   if (atMs < probeDue(turn.session, link)) return
   // No firmware implements `ping`, but its error answer is a sign of life as well.
   const purpose = { kind: 'probe', round: session.round } as const
@@ -114,6 +114,6 @@ function giveUp(turn: SessionStepDraft, flight: RpcRequestInFlight): void {
     updateDraftSession(turn, { attempts: attempts + 1, retryAtMs: turn.atMs + settings.retryMs * 2 ** attempts })
     return
   }
-  abandonToolListing(turn, `${purpose.kind === 'list' ? 'tools/list' : 'initialize'} was not answered`)
+  finishPartialToolListing(turn, `${purpose.kind === 'list' ? 'tools/list' : 'initialize'} was not answered`)
   updateDraftSession(turn, { retryAtMs: turn.atMs + settings.relistMs })
 }

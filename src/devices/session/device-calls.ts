@@ -12,7 +12,7 @@ import { fail, ok } from '../../core/result.ts'
 import { checkDeviceToolArguments } from '../wire/tool-arguments.ts'
 import { decodeToolResult } from '../wire/tool-result.ts'
 import type { DeviceFault } from './device-fault.ts'
-import type { DeviceCallRequest, DeviceSession, WaitingDeviceCall } from './session.ts'
+import type { DeviceCallRequest, DeviceSession, QueuedDeviceCall } from './session.ts'
 import { isSessionOnline } from './session.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
 import {
@@ -43,7 +43,7 @@ export function enqueueDeviceCall(turn: SessionStepDraft, request: DeviceCallReq
     return
   }
   const { waitMs, ...rest } = request
-  const waiting: WaitingDeviceCall = { ...rest, sinceMs: turn.atMs, expiresAtMs: turn.atMs + waitMs }
+  const waiting: QueuedDeviceCall = { ...rest, sinceMs: turn.atMs, expiresAtMs: turn.atMs + waitMs }
   updateDraftSession(turn, { queue: [...session.queue, waiting] })
 }
 
@@ -68,7 +68,7 @@ export function startNextDeviceCall(turn: SessionStepDraft): void {
   }
 }
 
-export function handleDeviceCallResult(turn: SessionStepDraft, waiting: WaitingDeviceCall, result: Json): void {
+export function handleDeviceCallResult(turn: SessionStepDraft, waiting: QueuedDeviceCall, result: Json): void {
   const decoded = decodeToolResult(result)
   addCallAnswerEffect(
     turn,
@@ -106,7 +106,7 @@ export function expireWaitingDeviceCalls(turn: SessionStepDraft): void {
   for (const waiting of expired) addCallFaultEffect(turn, waiting.call, waitedInVain(turn, waiting))
 }
 
-function waitedInVain({ session, atMs }: SessionStepDraft, { sinceMs }: WaitingDeviceCall): DeviceFault {
+function waitedInVain({ session, atMs }: SessionStepDraft, { sinceMs }: QueuedDeviceCall): DeviceFault {
   return { kind: 'expired', afterMs: atMs - sinceMs, asleep: !isSessionOnline(session) }
 }
 

@@ -5,7 +5,7 @@
  */
 import { parseDeviceId } from '../wire/device-id.ts'
 
-export type DeviceRefusalReason =
+export type DeviceAdmissionRefusalReason =
   /** The request came from a web page that the configuration does not allow. */
   | 'foreign-origin'
   /** The request contains no valid address, or no valid UUID. */
@@ -18,14 +18,14 @@ export type DeviceRefusalReason =
   /** The token belongs to another device, or was used before. */
   | 'wrong-picture-token'
 
-export interface DeviceRefusal {
+export interface DeviceAdmissionRefusal {
   readonly door: 'websocket' | 'mqtt' | 'http'
-  readonly why: DeviceRefusalReason
+  readonly why: DeviceAdmissionRefusalReason
   readonly deviceId: string | undefined
   readonly remoteAddress: string
 }
 
-export type DeviceRefusalListener = (refusal: DeviceRefusal) => void
+export type DeviceRefusalListener = (refusal: DeviceAdmissionRefusal) => void
 
 /** The device that an MQTT client id names, whether the id is signed or not, and has two parts or three. */
 export function parseDeviceIdFromClientId(clientId: string): string | undefined {

@@ -11,7 +11,7 @@ import type { Json } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { ToolResult } from '../wire/tool-result.ts'
-import type { DeviceAnnouncement } from '../wire/device-frame.ts'
+import type { PersonAnnouncement } from '../wire/device-frame.ts'
 import { SessionRunner } from './session-runner-server.ts'
 import type { SessionRunnerOptions } from './session-runner-server.ts'
 import { createDeviceAsleepFault } from './device-calls.ts'
@@ -135,7 +135,7 @@ class FleetServer implements DeviceFleet, DeviceAcceptor {
     })
   }
 
-  readonly announce = (id: string, announcement: DeviceAnnouncement): Result<'sent', DeviceFault> => {
+  readonly announce = (id: string, announcement: PersonAnnouncement): Result<'sent', DeviceFault> => {
     const runner = this.#runners.get(id)
     if (runner === undefined) return fail({ kind: 'unknown-device', device: id })
     if (!isSessionOnline(runner.session)) return fail(createDeviceAsleepFault(runner.session))

@@ -11,7 +11,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import type { ToolResult } from '../wire/tool-result.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
-import type { DeviceAnnouncement } from '../wire/device-frame.ts'
+import type { PersonAnnouncement } from '../wire/device-frame.ts'
 import type { MqttCredentials } from '../wire/mqtt-identity.ts'
 import type { DeviceTool, DeviceServerInfo } from '../wire/tool-list.ts'
 import type { UdpAudioKeys } from '../wire/udp-audio.ts'
@@ -36,7 +36,7 @@ export interface DeviceFleet {
     options?: DeviceCallOptions,
   ) => Promise<Result<ToolResult, DeviceFault>>
   /** Sends an announcement. A device does not answer it, so the result only says that it was sent. */
-  readonly announce: (id: string, announcement: DeviceAnnouncement) => Result<'sent', DeviceFault>
+  readonly announce: (id: string, announcement: PersonAnnouncement) => Result<'sent', DeviceFault>
   /** Requests the list of tools again; the result is an event. */
   readonly relist: (id: string) => void
   /** The stream ends when the signal aborts, the consumer returns, or the fleet closes. */

@@ -8,7 +8,7 @@
  *     realtime  listen start ▸ alert ▸ close                its microphone stays open while it speaks
  *   audio nevertheless ▸ told again over MQTT, closed over WebSocket
  */
-import type { DeviceAnnouncement, DeviceFrame, ListenMode } from '../wire/device-frame.ts'
+import type { PersonAnnouncement, DeviceFrame, ListenMode } from '../wire/device-frame.ts'
 import { encodeAnnouncementMessage, encodeGoodbyeMessage, encodeTtsStateMessage } from '../wire/device-frame.ts'
 import type { SessionLink, MicrophoneStopState } from './session.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
@@ -40,7 +40,7 @@ export const NO_VOICE_BACKEND_ALERT = {
 interface ListeningEnd {
   readonly mode: ListenMode
   /** The alert for the person at the device. */
-  readonly notice: DeviceAnnouncement | undefined
+  readonly notice: PersonAnnouncement | undefined
 }
 
 export function stopMicrophoneListening(
@@ -109,7 +109,7 @@ export function clearMicrophoneStopState(turn: SessionStepDraft, link: SessionLi
   updateDraftLink(turn, { microphone: microphone === undefined ? undefined : { ...microphone, quietFromMs: NEVER } })
 }
 
-function dueNotice({ microphone }: SessionLink): DeviceAnnouncement | undefined {
+function dueNotice({ microphone }: SessionLink): PersonAnnouncement | undefined {
   return microphone?.alertAtMs === undefined ? undefined : microphone.notice
 }
 

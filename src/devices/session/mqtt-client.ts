@@ -16,7 +16,7 @@ import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import {
   parseDeviceFromTopic,
-  formatTopicFilter,
+  formatFilterForAllDevices,
   formatTopicForDevice,
   parseTopicTemplate,
 } from '../wire/mqtt-topics.ts'
@@ -126,7 +126,7 @@ export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerConnect
 
   client.on('connect', () => {
     // Devices are probed only after the broker has confirmed the subscription to their answers.
-    client.subscribe(formatTopicFilter(uplink), { qos: 0 }, () => void askAbsent())
+    client.subscribe(formatFilterForAllDevices(uplink), { qos: 0 }, () => void askAbsent())
   })
   client.on('message', (topic, payload) => {
     const deviceId = parseDeviceFromTopic(uplink, topic)

@@ -8,7 +8,7 @@ import { encodeMqttConnect, encodeMqttPublish, PINGREQ_PACKET } from '../wire/mq
 import type { DeviceLink, DeviceLinkHandlers } from './fleet.ts'
 import type { MqttDeviceServer } from './mqtt-server.ts'
 import { startMqttDeviceServer } from './mqtt-server.ts'
-import type { DeviceRefusal } from './device-refusal.ts'
+import type { DeviceAdmissionRefusal } from './device-refusal.ts'
 
 const DEVICE = 'a0:b1:c2:d3:e4:f5'
 const CLIENT_ID = 'GID_x@@@a0_b1_c2_d3_e4_f5@@@7b94d69a-9808-4c59-9c9b-704333b38aff'
@@ -18,7 +18,7 @@ let devices: MqttDeviceServer
 let links: DeviceLink[]
 let heard: string[]
 let closed: string[]
-let refusals: DeviceRefusal[]
+let refusals: DeviceAdmissionRefusal[]
 let sockets: Socket[]
 let stirred: number
 

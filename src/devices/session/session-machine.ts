@@ -4,7 +4,7 @@
  * After every input the machine sends the next request that the device is ready for: `initialize`, a page of tools, or
  * a call. `nextSessionDeadline` (deadlines.ts) says when the machine needs a tick.
  */
-import { decodeDeviceFrame, encodeAnnouncementMessage, encodeKeepAliveMessage } from '../wire/device-frame.ts'
+import { decodeDeviceFrame, encodeAnnouncementMessage, encodeKeepAliveTextFrame } from '../wire/device-frame.ts'
 import type { RpcMessage } from '../wire/rpc.ts'
 import { decodeServerInfo } from '../wire/tool-list.ts'
 import { internServerInfo } from './interned-tools.ts'
@@ -26,7 +26,7 @@ import { requestToolPage, finishToolListing, handleToolPage } from './tool-listi
 import type { SessionEffect, RpcRequestInFlight, SessionInput, SessionLink, DeviceSession } from './session.ts'
 import { EMPTY_TOOL_LISTING_PROGRESS } from './session.ts'
 import {
-  dropRequestsFromVoiceBackend,
+  failAllVoiceBackendRequests,
   completeRequestFromVoiceBackend,
   forwardToVoiceBackend,
   startRequestFromVoiceBackend,
@@ -151,7 +151,7 @@ function disconnect(turn: SessionStepDraft, reason: string): void {
     retryAtMs: undefined,
     listing: EMPTY_TOOL_LISTING_PROGRESS,
   })
-  dropRequestsFromVoiceBackend(turn)
+  failAllVoiceBackendRequests(turn)
   dropDeviceCalls(turn)
   if (wasOnline) addSessionEffect(turn, { kind: 'offline', reason })
 }
@@ -182,7 +182,7 @@ function hear(turn: SessionStepDraft, text: string): void {
     return
   }
   if (frame.value.kind === 'mcp') hearRpc(turn, frame.value.message)
-  else if (frame.value.kind === 'ping') addSendTextEffect(turn, encodeKeepAliveMessage(turn.session.sessionId))
+  else if (frame.value.kind === 'ping') addSendTextEffect(turn, encodeKeepAliveTextFrame(turn.session.sessionId))
   else if (turn.session.settings.hasVoice) forwardToVoiceBackend(turn, frame.value, text)
   else if (frame.value.kind === 'goodbye') updateDraftSession(turn, { sessionId: '' })
   else if (frame.value.kind === 'abort') handleSpeechAbort(turn, frame.value)

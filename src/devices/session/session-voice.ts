@@ -125,7 +125,7 @@ export function expireRequestsFromVoiceBackend(turn: SessionStepDraft): void {
 }
 
 /** The connection is gone. It is not known whether the device carried out the requests that were sent. */
-export function dropRequestsFromVoiceBackend(turn: SessionStepDraft): void {
+export function failAllVoiceBackendRequests(turn: SessionStepDraft): void {
   const { requests, flight } = turn.session
   if (flight?.purpose.kind === 'request')
     failRequestFromVoiceBackend(turn, flight.purpose.key, 'The device disconnected. It may have acted all the same.')

@@ -10,7 +10,7 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import type { ToolResult } from '../wire/tool-result.ts'
-import type { DeviceAnnouncement, ListenMode } from '../wire/device-frame.ts'
+import type { PersonAnnouncement, ListenMode } from '../wire/device-frame.ts'
 import type { DeviceHello } from '../wire/hello.ts'
 import type { DeviceTool, DeviceServerInfo } from '../wire/tool-list.ts'
 import type { UdpAudioKeys } from '../wire/udp-audio.ts'
@@ -65,12 +65,12 @@ export interface SessionLink {
 export interface MicrophoneStopState {
   /** Audio after this moment means that the device did not stop when it was told to. */
   readonly quietFromMs: number
-  readonly notice: DeviceAnnouncement | undefined
+  readonly notice: PersonAnnouncement | undefined
   readonly alertAtMs: number | undefined
   readonly closeAtMs: number | undefined
 }
 
-export interface WaitingDeviceCall {
+export interface QueuedDeviceCall {
   readonly call: number
   readonly tool: string
   readonly arguments: Json | undefined
@@ -86,7 +86,7 @@ export interface WaitingDeviceCall {
 export type RpcRequestPurpose =
   | { readonly kind: 'initialise' | 'list' | 'probe' | 'vision'; readonly round: number }
   | { readonly kind: 'request'; readonly key: number; readonly round: number }
-  | { readonly kind: 'call'; readonly waiting: WaitingDeviceCall; readonly abandoned: boolean }
+  | { readonly kind: 'call'; readonly waiting: QueuedDeviceCall; readonly abandoned: boolean }
 
 /** The one request that a device is working on. Devices work on one request at a time and answer in that order. */
 export interface RpcRequestInFlight {
@@ -114,7 +114,7 @@ export interface DeviceSession {
   readonly sessionId: string
   readonly nextId: number
   readonly flight: RpcRequestInFlight | undefined
-  readonly queue: readonly WaitingDeviceCall[]
+  readonly queue: readonly QueuedDeviceCall[]
   /** Waiting requests of the voice backend. */
   readonly requests: readonly RequestFromVoiceBackend[]
   /** Raised by every hello, so that answers to an earlier discovery are not taken for answers to this one. */
@@ -226,7 +226,7 @@ export type SessionInput = { readonly atMs: number } & (
   | { readonly kind: 'cancel'; readonly call: number; readonly late?: boolean }
   /** The old token is used up or outdated; this is the next one. */
   | { readonly kind: 'vision'; readonly vision: VisionEndpoint | undefined }
-  | { readonly kind: 'announce'; readonly announcement: DeviceAnnouncement }
+  | { readonly kind: 'announce'; readonly announcement: PersonAnnouncement }
   | { readonly kind: 'voice'; readonly input: VoiceToSessionMessage }
   /** The microphone is open: audio arrived, and was not decoded. */
   | { readonly kind: 'audio' }

@@ -63,7 +63,7 @@ function reasonToStop(turn: SessionStepDraft, count: number, nextCursor: string 
 }
 
 /** The device stopped answering; tools that it did not list again are assumed to be unchanged. */
-export function abandonToolListing(turn: SessionStepDraft, problem: string): void {
+export function finishPartialToolListing(turn: SessionStepDraft, problem: string): void {
   const { listing, tools: before, settings } = turn.session
   const read = new Set(listing.tools.map(({ name }) => name))
   const tools = [...listing.tools, ...before.filter(({ name }) => !read.has(name))]

@@ -9,7 +9,7 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { parseClientId, parseDeviceId } from '../wire/device-id.ts'
+import { parseClientUuid, parseDeviceId } from '../wire/device-id.ts'
 import type { LowerCaseHttpHeaders } from '../wire/ota.ts'
 import type { PresentedDeviceToken } from './fleet.ts'
 
@@ -38,7 +38,7 @@ export function parseUpgradeRequest(
   const deviceId = parseDeviceId(said('device-id'))
   const { origin } = headers
   if (origin !== undefined && !door.allowedOrigins.includes(origin)) return fail({ kind: 'foreign-origin', deviceId })
-  const clientId = parseClientId(said('client-id'))
+  const clientId = parseClientUuid(said('client-id'))
   if (deviceId === undefined || clientId === undefined) return fail({ kind: 'no-identity', deviceId })
   const token = said('authorization').replace(/^Bearer\s+/i, '')
   if (token === '' || token.length > MAX_TOKEN) return fail({ kind: 'no-token', deviceId })

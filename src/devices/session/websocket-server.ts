@@ -26,7 +26,7 @@ import type { UpgradeEndpoint, UpgradeRequestFault } from './upgrade-request.ts'
 import { parseUpgradeRequest } from './upgrade-request.ts'
 import type { LivenessSettings } from './liveness.ts'
 import { DEFAULT_LIVENESS_SETTINGS, isConnectionDead } from './liveness.ts'
-import type { DeviceRefusalListener, DeviceRefusalReason } from './device-refusal.ts'
+import type { DeviceRefusalListener, DeviceAdmissionRefusalReason } from './device-refusal.ts'
 
 export interface WebSocketDeviceServerOptions {
   /** A server that others use as well: only upgrade requests for our path are handled. */
@@ -59,7 +59,7 @@ const MAX_UNSENT = 262_144
 const UPGRADE_DELAY_MS = 25
 const REFUSAL: Readonly<Record<string, number>> = { 'wrong-path': 404, 'foreign-origin': 403 }
 /** A request for another path is not meant for us, so it is not reported as a refusal. */
-const REASONS: Readonly<Record<UpgradeRequestFault['kind'], DeviceRefusalReason | undefined>> = {
+const REASONS: Readonly<Record<UpgradeRequestFault['kind'], DeviceAdmissionRefusalReason | undefined>> = {
   'wrong-path': undefined,
   'foreign-origin': 'foreign-origin',
   'no-identity': 'no-identity',
@@ -105,7 +105,7 @@ export function acceptWebSocketDevices(options: WebSocketDeviceServerOptions): W
 
   const letIn = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const claim = parseUpgradeRequest(door, request.url ?? '', joinRepeatedHeaders(request))
-    const turnAway = (why: DeviceRefusalReason | undefined, status: number, deviceId: string | undefined) => {
+    const turnAway = (why: DeviceAdmissionRefusalReason | undefined, status: number, deviceId: string | undefined) => {
       refuse(socket, status)
       const remoteAddress = request.socket.remoteAddress ?? ''
       if (why !== undefined) options.onRefused?.({ door: 'websocket', why, deviceId, remoteAddress })

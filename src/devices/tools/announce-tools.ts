@@ -16,22 +16,22 @@ import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Fault, PolicyReason } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { DeviceAnnouncement } from '../wire/device-frame.ts'
+import type { PersonAnnouncement } from '../wire/device-frame.ts'
 import { mapDeviceFaultToBusFault } from './device-outcome.ts'
 import { mapConcurrently } from './call-tools.ts'
 import { listForbiddenUrlReasons } from './device-capability.ts'
-import { devicesFamily, toDeviceErrorJson } from './devices-envelope.ts'
+import { devicesEnvelope, toDeviceErrorJson } from './devices-envelope.ts'
 import { deviceArgumentSchema } from './list-tools.ts'
 import type { DeviceToolDependencies } from './running-devices.ts'
 import {
   DEVICES_CLOSED_FAULT,
-  deduplicateDeviceNames,
+  removeRepeatedDevices,
   findVisibleDevice,
   withRunningDevicesService,
   createUnknownDeviceFault,
 } from './running-devices.ts'
 import type { RosterDevice } from './device-roster.ts'
-import { toDeviceTarget } from './device-slug.ts'
+import { formatDeviceTarget } from './device-slug.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { sanitizeDeviceName } from './tool-description.ts'
 import type { UrlRule } from './url-rule.ts'
@@ -63,7 +63,7 @@ export function createDeviceAnnounceTools(
     title: 'Announce',
     description:
       'Shows a message on the screens of devices, with a sound; with `audio_url` it is spoken instead. Devices do not confirm: the answer says only to whom it was sent. A device that is asleep gets nothing.',
-    family: devicesFamily,
+    family: devicesEnvelope,
     effect: 'writes',
     maxConcurrent: 256,
     input,
@@ -100,7 +100,7 @@ function assess(device: RosterDevice | undefined, wanted: Input, urls: readonly 
   // Making further calls changes nothing by itself; the guard decides about each of them.
   if (device === undefined) return { effect: 'reads', reasons }
   const label = `announcement on ${sanitizeDeviceName(device.enrolled.name, device.slug)}`
-  const target = toDeviceTarget(device.slug)
+  const target = formatDeviceTarget(device.slug)
   return { effect: 'writes', reasons, target, actuator: `${target}/announce`, label }
 }
 
@@ -111,7 +111,7 @@ function reasonsAgainst({ audio_url: url }: Input, urls: readonly UrlRule[]): re
 function announceToEach(wanted: Input, context: HandlerContext, parts: DeviceToolDependencies): Promise<Outcome> {
   return withRunningDevicesService(parts, async (house) => {
     const results = await mapConcurrently(
-      deduplicateDeviceNames(house, wanted.devices, context.caller),
+      removeRepeatedDevices(house, wanted.devices, context.caller),
       AT_ONCE,
       async (name) => {
         const outcome = await context.call(NAME, { ...wanted, devices: [name] }, { isLocal: true })
@@ -137,7 +137,7 @@ function named<Named extends { readonly kind: string }>(fault: Named, slug: stri
   return 'device' in fault ? { ...fault, device: slug } : fault
 }
 
-function announcementOf({ message, title, emotion, audio_url: audioUrl }: Input): DeviceAnnouncement {
+function announcementOf({ message, title, emotion, audio_url: audioUrl }: Input): PersonAnnouncement {
   const text = sanitizeLine(message, 500)
   if (audioUrl === undefined) return { kind: 'alert', status: sanitizeLine(title, 64), message: text, emotion }
   return { kind: 'notify', audioUrl, subtitles: [{ startMs: 0, text }] }

@@ -13,7 +13,7 @@ import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { cutToJsonBytes } from '../../core/untrusted-text.ts'
-import type { VoiceRpcAnswer } from '../voice/voice-relay-client.ts'
+import type { BackendRpcAnswer } from '../voice/voice-relay-client.ts'
 import type { DeviceToolDependencies } from './running-devices.ts'
 
 /** Backends wait for 30 s for an answer. */
@@ -31,7 +31,7 @@ export function createToolCallerForVoiceBackend({
   house,
   bus,
 }: DeviceToolDependencies & { readonly bus: Pick<CapabilityBus, 'call'> }) {
-  return async (deviceId: string, name: string, args: JsonObject): Promise<VoiceRpcAnswer> => {
+  return async (deviceId: string, name: string, args: JsonObject): Promise<BackendRpcAnswer> => {
     const device = house()?.roster.find(deviceId)
     const tool = device?.tools.find((each) => each.tool.name === name)
     if (device === undefined || tool === undefined)
@@ -46,7 +46,7 @@ export function createToolCallerForVoiceBackend({
 }
 
 /** Backends read only the first text, and would read the base64 of a picture aloud. */
-function outcomeAnswer(outcome: Outcome): VoiceRpcAnswer {
+function outcomeAnswer(outcome: Outcome): BackendRpcAnswer {
   if (!outcome.ok) return spokenAnswer(refusal(outcome.fault))
   const { data, content } = outcome.value
   if (content === undefined) return spokenAnswer(JSON.stringify(data))
@@ -60,6 +60,6 @@ function refusal({ kind, message, details }: Fault): string {
   return `I have asked you to confirm this first${what}. Nothing was done yet. Once you agree, ask for the same again.`
 }
 
-function spokenAnswer(text: string): VoiceRpcAnswer {
+function spokenAnswer(text: string): BackendRpcAnswer {
   return { result: { content: [{ type: 'text', text: cutToJsonBytes(text, MAX_ANSWER_BYTES) }], isError: false } }
 }

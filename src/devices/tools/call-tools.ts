@@ -19,11 +19,11 @@ import { fail, ok } from '../../core/result.ts'
 import { resolveSpelledName } from '../../core/tool-name-spelling.ts'
 import { mapDeviceFaultToBusFault } from './device-outcome.ts'
 import { createToolWithheldFault } from './device-call.ts'
-import { devicesFamily, toDeviceErrorJson } from './devices-envelope.ts'
+import { devicesEnvelope, toDeviceErrorJson } from './devices-envelope.ts'
 import { deviceArgumentSchema } from './list-tools.ts'
 import type { RunningDevicesService, DeviceToolDependencies } from './running-devices.ts'
 import {
-  deduplicateDeviceNames,
+  removeRepeatedDevices,
   findVisibleDevice,
   withRunningDevicesService,
   createUnknownDeviceFault,
@@ -49,7 +49,7 @@ const request = {
 const callInput = z.strictObject({ device: deviceArgumentSchema, ...request })
 
 const common = {
-  family: devicesFamily,
+  family: devicesEnvelope,
   effect: 'writes',
   timeoutSeconds: MAX_WAIT_SECONDS + 300,
   maxConcurrent: 256,
@@ -97,7 +97,7 @@ export function createDeviceCallTools(parts: DeviceToolDependencies): readonly C
       act: (_plan, { devices, ...input }, context) =>
         withRunningDevicesService(parts, async (house) => {
           const outcomes = await mapConcurrently(
-            deduplicateDeviceNames(house, devices, context.caller),
+            removeRepeatedDevices(house, devices, context.caller),
             AT_ONCE,
             async (device) => ({
               device,

@@ -10,11 +10,11 @@ import type { PolicyReason } from '../../core/fault.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import { checkDeviceToolArguments, createStrictArgumentsSchema } from '../wire/tool-arguments.ts'
+import { checkDeviceToolArguments, markRequiredToolArguments } from '../wire/tool-arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { DEVICE_ANSWER_SCHEMA } from './device-outcome.ts'
-import { devicesFamily } from './devices-envelope.ts'
-import { toDeviceTarget } from './device-slug.ts'
+import { devicesEnvelope } from './devices-envelope.ts'
+import { formatDeviceTarget } from './device-slug.ts'
 import { explainUserOnlyRefusal } from './visibility.ts'
 import type { ToolNameRewriter } from './tool-description.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
@@ -48,9 +48,9 @@ const MAX_TITLE = 80
 /** Returns `undefined` for a tool with arguments that cannot be shown. */
 export function createDeviceCapability(given: DeviceCapabilityInput): Capability | undefined {
   const { slug, name, tool, effect, forPeople } = given
-  const requestSchema = toListedToolSchema(createStrictArgumentsSchema(tool))
+  const requestSchema = toListedToolSchema(markRequiredToolArguments(tool))
   if (requestSchema === undefined) return undefined
-  const target = toDeviceTarget(slug)
+  const target = formatDeviceTarget(slug)
   const label = sanitizeDeviceName(name, slug)
   const offer: Omit<Offer, 'plan'> = {
     name: given.capability,
@@ -69,7 +69,7 @@ export function createDeviceCapability(given: DeviceCapabilityInput): Capability
     description: formatToolDescription({ ...given, description: tool.description }),
     effect,
     lock: `device:${given.deviceId}`,
-    family: devicesFamily,
+    family: devicesEnvelope,
     face: { kind: 'tool', ...(given.listed ? {} : { unlisted: true }) },
     accept: (body) => {
       const checked = checkDeviceToolArguments(tool, body)

@@ -33,7 +33,7 @@ import { classifyToolEffect } from './tool-effect.ts'
 import { createToolNameRewriter } from './tool-description.ts'
 import { assignCapabilityNames } from './tool-name.ts'
 import type { UrlRule } from './url-rule.ts'
-import { WithheldToolLogThrottle } from './withheld-tool-log.ts'
+import { WithheldToolEntryThrottle } from './withheld-tool-log.ts'
 
 export interface DeviceRosterRules {
   readonly effects: ToolEffectRules
@@ -94,7 +94,7 @@ export class DeviceRoster {
   /** Device → capability → the listed tool that it was made from. */
   readonly #offered = new Map<string, Map<string, Offered>>()
   readonly #made = new DeviceCapabilityCache()
-  readonly #withheldLog = new WithheldToolLogThrottle()
+  readonly #withheldLog = new WithheldToolEntryThrottle()
   readonly #looking = new Map<string, { again: boolean; done: Promise<void> }>()
   #turn = Promise.resolve()
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createUniqueSlug, chooseSlugBase, toDeviceTarget } from './device-slug.ts'
+import { createUniqueSlug, chooseSlugBase, formatDeviceTarget } from './device-slug.ts'
 
 describe('device slug', () => {
   it('is made from the first name with Latin letters, and is cut to 20 characters', () => {
@@ -25,7 +25,7 @@ describe('device slug', () => {
           const deviceId = `00:00:00:00:00:${index.toString(16).padStart(2, '0')}`
           const slug = createUniqueSlug(chooseSlugBase([given]), deviceId, (candidate) => taken.has(candidate))
           expect(taken.has(slug)).toBe(false)
-          expect(toDeviceTarget(slug)).toMatch(/^device:[a-z0-9][a-z0-9-]*$/)
+          expect(formatDeviceTarget(slug)).toMatch(/^device:[a-z0-9][a-z0-9-]*$/)
           taken.add(slug)
         }
       }),

@@ -39,6 +39,6 @@ export function createUniqueSlug(base: string, deviceId: string, isTaken: (slug:
 }
 
 /** The device's target, as assessments, tokens and the owner's rules name it. */
-export function toDeviceTarget(slug: string): string {
+export function formatDeviceTarget(slug: string): string {
   return `device:${slug}`
 }

@@ -5,12 +5,12 @@
  */
 import type { Caller } from '../../bus/call.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { createStrictArgumentsSchema } from '../wire/tool-arguments.ts'
+import { markRequiredToolArguments } from '../wire/tool-arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { computeWithheldToolsDigest } from './tool-pins.ts'
 import type { RunningDevicesService } from './running-devices.ts'
 import type { RosterDevice } from './device-roster.ts'
-import { toDeviceTarget } from './device-slug.ts'
+import { formatDeviceTarget } from './device-slug.ts'
 import { explainAdminOnlyRefusal, maySeeDevice, maySeeUserTools } from './visibility.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
@@ -62,7 +62,7 @@ function voiceJson({ gateway }: RunningDevicesService, { enrolled: { deviceId } 
 
 export function toDeviceToolsJson(house: RunningDevicesService, device: RosterDevice, caller: Caller): JsonObject {
   const { slug, withheld, problems } = device
-  const seesAll = maySeeUserTools(caller, toDeviceTarget(slug))
+  const seesAll = maySeeUserTools(caller, formatDeviceTarget(slug))
   const decides = explainAdminOnlyRefusal(caller).length === 0
   return {
     device: slug,
@@ -93,12 +93,12 @@ export function toDeviceToolsJson(house: RunningDevicesService, device: RosterDe
 function definitionJson(tool: DeviceTool): JsonObject {
   return {
     description: sanitizeLine(tool.description, 1_024),
-    input_schema: (toListedToolSchema(createStrictArgumentsSchema(tool)) ?? {}) as Json,
+    input_schema: (toListedToolSchema(markRequiredToolArguments(tool)) ?? {}) as Json,
     user_only: tool.userOnly,
   }
 }
 
-interface EventQuery {
+interface EventReference {
   readonly caller: Caller
   /** Events after this number; `undefined` for the newest. */
   readonly after: number | undefined
@@ -108,13 +108,13 @@ interface EventQuery {
 
 export function toDeviceEventsJson(
   { roster, events }: RunningDevicesService,
-  { caller, after, limit, only }: EventQuery,
+  { caller, after, limit, only }: EventReference,
 ): JsonObject {
   const slugs = new Map(
     roster
       .devices()
       .filter(({ slug, enrolled }) =>
-        only === undefined ? maySeeDevice(caller, toDeviceTarget(slug)) : enrolled.deviceId === only,
+        only === undefined ? maySeeDevice(caller, formatDeviceTarget(slug)) : enrolled.deviceId === only,
       )
       .map(({ slug, enrolled }) => [enrolled.deviceId, slug]),
   )

@@ -5,7 +5,7 @@
  *   failure   isError, the device's text        structured { error: { code, message, retryable, … } }
  */
 import type { ContentBlock } from '../../bus/call.ts'
-import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
+import type { FamilyEnvelope, JsonSchema, Offer } from '../../bus/capability.ts'
 import { isRetriableFault } from '../../core/fault.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -27,7 +27,7 @@ const CODES: Readonly<Record<FaultKind, string>> = {
   internal: 'internal_error',
 }
 
-export const devicesFamily: Family = {
+export const devicesEnvelope: FamilyEnvelope = {
   name: 'devices',
   isListedInShort: true,
   success: (data) => data,

@@ -16,7 +16,7 @@ import {
   isDeviceOnline,
   toDeviceToolsJson,
 } from './device-view.ts'
-import { devicesFamily } from './devices-envelope.ts'
+import { devicesEnvelope } from './devices-envelope.ts'
 import type { DeviceToolDependencies } from './running-devices.ts'
 import {
   findVisibleDevice,
@@ -24,7 +24,7 @@ import {
   withVisibleDevice,
   createUnknownDeviceFault,
 } from './running-devices.ts'
-import { toDeviceTarget } from './device-slug.ts'
+import { formatDeviceTarget } from './device-slug.ts'
 import { maySeeDevice } from './visibility.ts'
 
 export const deviceArgumentSchema = z
@@ -60,7 +60,7 @@ const definitionView = z.object({
   user_only: z.boolean(),
 })
 
-const common = { family: devicesFamily, effect: 'reads' } as const
+const common = { family: devicesEnvelope, effect: 'reads' } as const
 
 const devicesList = defineTool({
   ...common,
@@ -158,7 +158,7 @@ export function createDeviceListTools(parts: DeviceToolDependencies): readonly C
       withRunningDevicesService(parts, (house) => {
         const all = house.roster
           .devices()
-          .filter(({ slug }) => maySeeDevice(caller, toDeviceTarget(slug)))
+          .filter(({ slug }) => maySeeDevice(caller, formatDeviceTarget(slug)))
           .filter((device) => online === undefined || isDeviceOnline(house, device) === online)
           .toSorted((left, right) => (left.slug < right.slug ? -1 : 1))
         const page = all.filter(({ slug }) => slug > after).slice(0, limit)

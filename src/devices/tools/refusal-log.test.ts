@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { DeviceRefusal } from '../session/device-refusal.ts'
+import type { DeviceAdmissionRefusal } from '../session/device-refusal.ts'
 import { DeviceRefusalLog } from './refusal-log.ts'
 
-const REFUSAL: DeviceRefusal = {
+const REFUSAL: DeviceAdmissionRefusal = {
   door: 'websocket',
   why: 'wrong-credentials',
   deviceId: 'a0:b1:c2:d3:e4:f5',

@@ -11,9 +11,9 @@
  */
 import { takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
-import type { DeviceRefusal } from '../session/device-refusal.ts'
+import type { DeviceAdmissionRefusal } from '../session/device-refusal.ts'
 
-export interface CountedDeviceRefusal extends DeviceRefusal {
+export interface CountedDeviceRefusal extends DeviceAdmissionRefusal {
   readonly count: number
   readonly firstMs: number
   readonly lastMs: number
@@ -39,7 +39,7 @@ export class DeviceRefusalLog {
    * Counts a refusal. Returns the number of refusals for an entry in the ledger; `undefined` when none is to be written
    * now.
    */
-  add(refusal: DeviceRefusal, isKnown: boolean, nowMs: number): number | undefined {
+  add(refusal: DeviceAdmissionRefusal, isKnown: boolean, nowMs: number): number | undefined {
     if (!isKnown || refusal.deviceId === undefined) {
       // An unknown client can claim any identity, so its claim is not stored.
       count(this.#strangers, { ...refusal, deviceId: undefined }, { nowMs, max: MAX_STRANGERS })
@@ -74,7 +74,7 @@ export class DeviceRefusalLog {
 
 function count(
   visitors: Map<string, CountedDeviceRefusal>,
-  refusal: DeviceRefusal,
+  refusal: DeviceAdmissionRefusal,
   { nowMs, max }: { readonly nowMs: number; readonly max: number },
 ): void {
   const key = `${refusal.deviceId} ${refusal.door} ${refusal.why} ${refusal.remoteAddress}`

@@ -13,7 +13,7 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
-import type { DeviceRefusalReason } from '../session/device-refusal.ts'
+import type { DeviceAdmissionRefusalReason } from '../session/device-refusal.ts'
 import type { CountedDeviceRefusal } from './refusal-log.ts'
 import type { RunningDevicesService, DeviceToolDependencies } from './running-devices.ts'
 import { withRunningDevicesService } from './running-devices.ts'
@@ -73,7 +73,7 @@ function visitorJson({ gateway, store }: RunningDevicesService, visitor: Counted
   }
 }
 
-const SENTENCE_BY_DEVICE_REFUSAL: Readonly<Record<DeviceRefusalReason, string>> = {
+const SENTENCE_BY_DEVICE_REFUSAL: Readonly<Record<DeviceAdmissionRefusalReason, string>> = {
   'foreign-origin': 'A web page from another site tried to connect as a device.',
   'no-identity': 'A client connected without saying which device it is.',
   'no-credentials': 'A client connected without credentials.',

@@ -10,7 +10,7 @@ import type { CountedDeviceRefusal } from './refusal-log.ts'
 import type { DeviceEventLog } from './event-log.ts'
 import type { ToolPinStore } from './tool-pin-store.ts'
 import type { DeviceRoster, RosterDevice } from './device-roster.ts'
-import { toDeviceTarget } from './device-slug.ts'
+import { formatDeviceTarget } from './device-slug.ts'
 import { maySeeDevice } from './visibility.ts'
 
 export interface RunningDevicesService {
@@ -56,7 +56,7 @@ export function findVisibleDevice(
   caller: Caller,
 ): RosterDevice | undefined {
   const device = roster.find(name)
-  return device !== undefined && maySeeDevice(caller, toDeviceTarget(device.slug)) ? device : undefined
+  return device !== undefined && maySeeDevice(caller, formatDeviceTarget(device.slug)) ? device : undefined
 }
 
 /** Runs `work` on one device that this caller may know of. */
@@ -72,7 +72,7 @@ export function withVisibleDevice(
 }
 
 /** Devices in the given order. A device that is named twice, by slug and by address, is used once. */
-export function deduplicateDeviceNames(
+export function removeRepeatedDevices(
   house: RunningDevicesService,
   names: readonly string[],
   caller: Caller,

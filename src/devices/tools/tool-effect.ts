@@ -26,8 +26,8 @@ import {
   mentionsCaptureInNonLatinScript,
   isMaintenanceToolName,
   FOREIGN_OPEN_CLOSE_VERBS,
-  SENSOR_NOUNS,
-  SENSING_VERBS,
+  CAPTURE_SOURCE_NOUNS,
+  CAPTURE_VERBS,
   SENSITIVE_TOOL_NAME_PATTERN,
   splitIntoWords,
 } from './tool-words.ts'
@@ -56,7 +56,7 @@ function looksOrListens({ name, description }: DeviceTool, words: readonly strin
     return true
   // A camera's image is taken by the tool; a screen's image is just as often shown on it.
   if (words.includes('camera') && words.includes('image')) return true
-  if (words.some((word) => SENSOR_NOUNS.has(word)) && words.some((word) => SENSING_VERBS.has(word))) return true
+  if (words.some((word) => CAPTURE_SOURCE_NOUNS.has(word)) && words.some((word) => CAPTURE_VERBS.has(word))) return true
   return CAPTURE_DESCRIPTION_PATTERN.test(description)
 }
 

@@ -22,10 +22,10 @@ export const SURVEILLANCE_OR_EXECUTION_WORDS: ReadonlySet<string> = wordSet(
   'photo photos photograph picture pictures selfie snapshot snapshots screenshot screenshots screencap capture video record recording recorder listen microphone mic eavesdrop overhear wiretap dictate transcribe surveil surveillance spy webcam livestream launch kill execute exec shell terminal command script install uninstall foto fotos fotografieren bildschirmfoto kamerabild standbild aufnahme aufnehmen mitschnitt mitschneiden mikrofon mithoeren abhoeren lauschen paizhao luyin luxiang jietu jieping jianting fotografia fotografa scatta scattare registra registrare ascolta ascoltare schermata photographier enregistrer ecouter grabar escuchar escucha captura gravar nagraj nagrywaj',
 )
 /** Nouns of sensors, and verbs that together with them mean recording: `camera.stream`, `screen.grab`, `room.hear`. */
-export const SENSOR_NOUNS: ReadonlySet<string> = wordSet(
+export const CAPTURE_SOURCE_NOUNS: ReadonlySet<string> = wordSet(
   'camera cam eye lens screen display desktop room audio sound ear kamera',
 )
-export const SENSING_VERBS: ReadonlySet<string> = wordSet(
+export const CAPTURE_VERBS: ReadonlySet<string> = wordSet(
   'stream streaming look see watch shoot shot snap grab dump ocr describe explain hear monitor frame',
 )
 /**

@@ -16,7 +16,7 @@ interface Wording {
   nextMs: number
 }
 
-export class WithheldToolLogThrottle {
+export class WithheldToolEntryThrottle {
   /** Only devices of the house are in the map. */
   readonly #wordings = new Map<string, Wording>()
 

@@ -27,7 +27,7 @@ import { IDLE_VOICE_RELAY_STATE, stepVoiceRelay } from './voice-relay.ts'
 import type { VoiceBackendConnectionSettings, VoiceBackendHandlers, VoiceBackendLink } from './voice-backend.ts'
 
 /** The answer to a tool call: JSON-RPC `result` or `error`. */
-export type VoiceRpcAnswer = { readonly result: Json } | { readonly error: JsonObject }
+export type BackendRpcAnswer = { readonly result: Json } | { readonly error: JsonObject }
 
 export interface VoiceRelayOptions {
   /**
@@ -36,7 +36,7 @@ export interface VoiceRelayOptions {
    */
   readonly address: (identity: DeviceIdentity) => Promise<VoiceBackendConnectionSettings | undefined>
   /** Runs the backend's call of a device tool through the guard. Absent: the call goes straight to the device. */
-  readonly callTool?: ((deviceId: string, name: string, args: JsonObject) => Promise<VoiceRpcAnswer>) | undefined
+  readonly callTool?: ((deviceId: string, name: string, args: JsonObject) => Promise<BackendRpcAnswer>) | undefined
   /** Called when a backend was lost or reached again. */
   readonly onPresence: (deviceId: string, isThere: boolean) => void
   readonly clock: Clock

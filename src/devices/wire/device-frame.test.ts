@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   decodeDeviceFrame,
   encodeAnnouncementMessage,
-  encodeKeepAliveMessage,
+  encodeKeepAliveTextFrame,
   encodeMcpMessage,
 } from './device-frame.ts'
 import { createRpcRequest } from './rpc.ts'
@@ -92,7 +92,7 @@ describe('device frame', () => {
   })
 
   it('writes a keep-alive message that devices ignore', () => {
-    expect(encodeKeepAliveMessage('S1')).toBe('{"session_id":"S1","type":"pong"}')
+    expect(encodeKeepAliveTextFrame('S1')).toBe('{"session_id":"S1","type":"pong"}')
   })
 
   it('writes announcements with every field that the firmware requires', () => {

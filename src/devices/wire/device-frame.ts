@@ -97,7 +97,7 @@ export function encodeMcpMessage(sessionId: string, payload: JsonObject): string
  * A text frame that every device logs and ignores. It keeps a WebSocket channel usable: the firmware counts 120 s from
  * the last data frame that it received, and WebSocket pings are not data frames.
  */
-export function encodeKeepAliveMessage(sessionId: string): string {
+export function encodeKeepAliveTextFrame(sessionId: string): string {
   return JSON.stringify({ session_id: sessionId, type: 'pong' })
 }
 
@@ -116,9 +116,9 @@ interface Notify {
   readonly subtitles: readonly { readonly startMs: number; readonly text: string }[]
 }
 
-export type DeviceAnnouncement = Alert | Notify
+export type PersonAnnouncement = Alert | Notify
 
-export function encodeAnnouncementMessage(sessionId: string, announcement: DeviceAnnouncement): string {
+export function encodeAnnouncementMessage(sessionId: string, announcement: PersonAnnouncement): string {
   if (announcement.kind === 'alert') {
     const { status, message, emotion } = announcement
     return JSON.stringify({ session_id: sessionId, type: 'alert', status, message, emotion })

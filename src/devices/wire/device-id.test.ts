@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatDeviceIdForTopic, parseClientId, parseDeviceId } from './device-id.ts'
+import { formatDeviceIdForTopic, parseClientUuid, parseDeviceId } from './device-id.ts'
 
 describe('device id', () => {
   it('is parsed to a MAC address in lower case with colons', () => {
@@ -25,7 +25,7 @@ describe('device id', () => {
   })
 
   it('is not accepted as a client id, which must be a UUID', () => {
-    expect(parseClientId('7B94D69A-9808-4C59-9C9B-704333B38AFF')).toBe('7b94d69a-9808-4c59-9c9b-704333b38aff')
-    expect(parseClientId('a0:b1:c2:d3:e4:f5')).toBeUndefined()
+    expect(parseClientUuid('7B94D69A-9808-4C59-9C9B-704333B38AFF')).toBe('7b94d69a-9808-4c59-9c9b-704333b38aff')
+    expect(parseClientUuid('a0:b1:c2:d3:e4:f5')).toBeUndefined()
   })
 })

@@ -17,7 +17,7 @@ export function parseDeviceId(text: string): string | undefined {
  * The firmware keeps a UUIDv4 in NVS, which is the only part of an OTA request that others cannot guess. Some servers
  * put the MAC here as well, which can be guessed, so anything but a UUID is refused.
  */
-export function parseClientId(text: string): string | undefined {
+export function parseClientUuid(text: string): string | undefined {
   return UUID.test(text) ? text.toLowerCase() : undefined
 }
 

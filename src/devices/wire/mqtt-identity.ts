@@ -12,7 +12,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { toBase64, fromBase64, fromUtf8, toUtf8 } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { formatDeviceIdForTopic, parseClientId, parseDeviceId } from './device-id.ts'
+import { formatDeviceIdForTopic, parseClientUuid, parseDeviceId } from './device-id.ts'
 import { parseBoundedJsonObject } from './json-text.ts'
 
 /** All stock devices publish to this topic; the connection, not the topic, identifies the device. */
@@ -59,7 +59,7 @@ export function verifyMqttIdentity(
     return fail({ kind: 'bad-client-id' })
   const parts = clientId.split('@@@')
   const deviceId = parseDeviceId(parts[1] ?? '')
-  const uuid = parseClientId(parts[2] ?? '')
+  const uuid = parseClientUuid(parts[2] ?? '')
   if (parts.length !== 3 || deviceId === undefined || uuid === undefined) return fail({ kind: 'bad-client-id' })
   const given = fromBase64(password)
   const expected = signature(key, clientId, username)

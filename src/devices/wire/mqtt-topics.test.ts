@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { parseDeviceFromTopic, formatTopicFilter, formatTopicForDevice, parseTopicTemplate } from './mqtt-topics.ts'
+import {
+  parseDeviceFromTopic,
+  formatFilterForAllDevices,
+  formatTopicForDevice,
+  parseTopicTemplate,
+} from './mqtt-topics.ts'
 
 const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
 
 describe('MQTT topics', () => {
   it('with {device} contain the MAC address', () => {
     const template = parseTopicTemplate('devices/up/{device}')
-    expect(formatTopicFilter(template)).toBe('devices/up/+')
+    expect(formatFilterForAllDevices(template)).toBe('devices/up/+')
     expect(formatTopicForDevice(template, IDENTITY)).toBe('devices/up/a0_b1_c2_d3_e4_f5')
     expect(parseDeviceFromTopic(template, 'devices/up/a0_b1_c2_d3_e4_f5')).toBe('a0:b1:c2:d3:e4:f5')
   })

@@ -26,7 +26,7 @@ export function parseTopicTemplate(text: string): TopicTemplate {
   return { levels, at }
 }
 
-export function formatTopicFilter({ levels, at }: TopicTemplate): string {
+export function formatFilterForAllDevices({ levels, at }: TopicTemplate): string {
   return levels.with(at, '+').join('/')
 }
 

@@ -13,7 +13,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { parseClientId, parseDeviceId } from './device-id.ts'
+import { parseClientUuid, parseDeviceId } from './device-id.ts'
 import { parseBoundedJsonObject } from './json-text.ts'
 
 export interface OtaRequest {
@@ -127,7 +127,7 @@ export function encodeOtaAnswer(
 
 function decodeIdentity(headers: LowerCaseHttpHeaders): Result<{ deviceId: string; clientId: string }, OtaFault> {
   const deviceId = parseDeviceId(headers['device-id'] ?? '')
-  const clientId = parseClientId(headers['client-id'] ?? '')
+  const clientId = parseClientUuid(headers['client-id'] ?? '')
   if (deviceId === undefined) return fail({ kind: 'bad-request', problem: 'Device-Id is not a MAC address' })
   if (clientId === undefined) return fail({ kind: 'bad-request', problem: 'Client-Id is not a UUID' })
   return ok({ deviceId, clientId })

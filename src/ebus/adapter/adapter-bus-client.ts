@@ -44,7 +44,7 @@ import type { AdapterInfo } from './adapter-info.ts'
 import { AdapterPortClient } from './adapter-port-client.ts'
 import type { AdapterPortEvent, AdapterPortProtocol } from './adapter-port.ts'
 import { TelegramSendClient } from './telegram-send-client.ts'
-import type { SharedPortHost, SharedPortClientEvent, SharedPortClient } from './shared-port-client.ts'
+import type { SharedPortClientAcceptor, SharedPortClientNotification, SharedPortClient } from './shared-port-client.ts'
 import type { ByteConnector } from './transport.ts'
 
 export interface AdapterBusOptions {
@@ -75,7 +75,7 @@ const RECONNECT_TICKS = 240
 /** The limit for asking whether any device has an address; no answer means that it is free. */
 const PROBE_DEADLINE_MS = 3_000
 
-export class AdapterBus implements EbusConnection, SharedPortHost {
+export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
   readonly id: string
   readonly seatHost = this
   readonly #options: AdapterBusOptions
@@ -86,7 +86,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
   readonly #address: SourceAddressSelector
   readonly #info: AdapterInfoClient
   readonly #events: BusEventFanOut
-  readonly #clients = new Map<BusClientId, (news: SharedPortClientEvent) => void>()
+  readonly #clients = new Map<BusClientId, (news: SharedPortClientNotification) => void>()
   readonly #timer: NodeJS.Timeout
   #signal: 'unknown' | 'present' | 'absent' = 'unknown'
   /** Ticks since the last SYN; the first of them may have come right after it. */
@@ -163,7 +163,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
   }
 
   /** Adds a client that speaks the enhanced protocol to us. */
-  share(listen: (news: SharedPortClientEvent) => void): SharedPortClient {
+  share(listen: (news: SharedPortClientNotification) => void): SharedPortClient {
     const client = this.#nextClient++
     addBusClient(this.#access, client)
     this.#clients.set(client, listen)

@@ -3,7 +3,7 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import type { InfoId } from './adapter-info.ts'
-import { limitByteRate } from './paced-transport.ts'
+import { limitReceivedByteRate } from './paced-transport.ts'
 import { ReconnectingConnection } from './reconnecting-connection-client.ts'
 import type { ReconnectingConnectionOptions } from './reconnecting-connection-client.ts'
 import type { AdapterPortEvent, AdapterPortOutput, AdapterPortProtocol } from './adapter-port.ts'
@@ -56,7 +56,7 @@ export class AdapterPortClient extends ReconnectingConnection {
     this.#protocol = protocol
     onUp()
     this.#take(protocol.opened(clock.monotonic()))
-    for await (const bytes of limitByteRate(connection.received, clock)) {
+    for await (const bytes of limitReceivedByteRate(connection.received, clock)) {
       heard = true
       this.#take(protocol.read(bytes, clock.monotonic()))
     }

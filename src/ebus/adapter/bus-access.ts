@@ -15,7 +15,7 @@ import { ACK, NAK, SYN } from '../wire/symbol.ts'
 
 export type BusClientId = number
 
-export type BusClientEvent =
+export type BusAccessEvent =
   | { readonly kind: 'symbol'; readonly symbol: number }
   | { readonly kind: 'started'; readonly address: number }
   | { readonly kind: 'failed'; readonly winner: number }
@@ -24,7 +24,7 @@ export type BusAccessAction =
   | { readonly kind: 'start'; readonly address: number }
   | { readonly kind: 'cancel-start' }
   | { readonly kind: 'send'; readonly symbol: number }
-  | { readonly kind: 'tell'; readonly client: BusClientId; readonly event: BusClientEvent }
+  | { readonly kind: 'tell'; readonly client: BusClientId; readonly event: BusAccessEvent }
 
 interface Seat {
   wanted: number | undefined
@@ -212,8 +212,8 @@ function endTurn(access: BusAccessState, id: BusClientId): void {
 
 function tellAll(
   access: BusAccessState,
-  event: BusClientEvent,
-  exception?: { readonly client: BusClientId; readonly event: BusClientEvent },
+  event: BusAccessEvent,
+  exception?: { readonly client: BusClientId; readonly event: BusAccessEvent },
 ): BusAccessAction[] {
   // A plain loop, because it runs for every symbol and costs a third of mapping the keys.
   const effects: BusAccessAction[] = []

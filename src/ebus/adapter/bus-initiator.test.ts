@@ -2,33 +2,33 @@ import { describe, expect, it } from 'vitest'
 
 import { fromHex } from '../../core/bytes.ts'
 import type { Telegram } from '../wire/telegram.ts'
-import type { InitiatorTransaction, BusInitiator, InitiatorAction } from './bus-initiator.ts'
+import type { InitiatorTransaction, BusInitiatorState, InitiatorAction } from './bus-initiator.ts'
 import {
   cancelTransaction,
   beginTransaction,
   createLateTransactionFault,
   newBusInitiator,
-  handleBusClientEvent,
+  handleBusAccessEvent,
   readTransactionPhase,
 } from './bus-initiator.ts'
 
 const telegram: Telegram = { source: 0x31, target: 0x08, primary: 7, secondary: 4, data: new Uint8Array() }
 
-function begun(options: Partial<InitiatorTransaction> = {}): BusInitiator {
+function begun(options: Partial<InitiatorTransaction> = {}): BusInitiatorState {
   const initiator = newBusInitiator()
   beginTransaction(initiator, { telegram, repeatable: false, ...options })
   return initiator
 }
 
-const started = (initiator: BusInitiator): InitiatorAction[] =>
-  handleBusClientEvent(initiator, { kind: 'started', address: 0x31 })
-const failed = (initiator: BusInitiator): InitiatorAction[] =>
-  handleBusClientEvent(initiator, { kind: 'failed', winner: 0x10 })
+const started = (initiator: BusInitiatorState): InitiatorAction[] =>
+  handleBusAccessEvent(initiator, { kind: 'started', address: 0x31 })
+const failed = (initiator: BusInitiatorState): InitiatorAction[] =>
+  handleBusAccessEvent(initiator, { kind: 'failed', winner: 0x10 })
 
 /** Wins the bus and hears these symbols, our own echoes among them. The effects of the last one. */
-function talk(initiator: BusInitiator, symbols: string): InitiatorAction[] {
+function talk(initiator: BusInitiatorState, symbols: string): InitiatorAction[] {
   let effects = started(initiator)
-  for (const symbol of fromHex(symbols)) effects = handleBusClientEvent(initiator, { kind: 'symbol', symbol })
+  for (const symbol of fromHex(symbols)) effects = handleBusAccessEvent(initiator, { kind: 'symbol', symbol })
   return effects
 }
 
@@ -89,7 +89,7 @@ describe('bus initiator', () => {
     started(initiator)
     expect(cancelTransaction(initiator)).toEqual([{ kind: 'cancel' }])
     expect(cancelTransaction(initiator)).toEqual([])
-    expect(handleBusClientEvent(initiator, { kind: 'symbol', symbol: 0x08 })).toEqual([])
+    expect(handleBusAccessEvent(initiator, { kind: 'symbol', symbol: 0x08 })).toEqual([])
     expect(beginTransaction(initiator, { telegram, repeatable: false })).toEqual([WANT])
   })
 

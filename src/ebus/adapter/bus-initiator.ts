@@ -13,7 +13,7 @@
 import type { TelegramConversation, ConversationFault, ConversationAction } from '../wire/telegram-conversation.ts'
 import { beginTelegramConversation, continueTelegramConversation } from '../wire/telegram-conversation.ts'
 import type { Telegram } from '../wire/telegram.ts'
-import type { BusClientEvent } from './bus-access.ts'
+import type { BusAccessEvent } from './bus-access.ts'
 import type { BusFault, BusReply, SendPhase } from './ebus-connection.ts'
 
 export interface InitiatorTransaction {
@@ -28,7 +28,7 @@ export type InitiatorAction =
   | { readonly kind: 'reply'; readonly reply: BusReply }
   | { readonly kind: 'fault'; readonly fault: BusFault }
 
-export interface BusInitiator {
+export interface BusInitiatorState {
   transaction: InitiatorTransaction | undefined
   conversation: TelegramConversation | undefined
   /** How many arbitrations were lost, and to which address the last one. */
@@ -41,37 +41,37 @@ export interface BusInitiator {
 const MAX_COLLISIONS = 3
 const MAX_RETRIES = 2
 
-export function newBusInitiator(): BusInitiator {
+export function newBusInitiator(): BusInitiatorState {
   return { transaction: undefined, conversation: undefined, losses: 0, winner: 0, collisions: 0, retries: 0 }
 }
 
-export function readTransactionPhase({ transaction, conversation }: BusInitiator): SendPhase {
+export function readTransactionPhase({ transaction, conversation }: BusInitiatorState): SendPhase {
   if (transaction === undefined) return 'queued'
   return conversation === undefined ? 'arbitrating' : 'talking'
 }
 
 /** The fault for a caller whose deadline has passed during the telegram. */
-export function createLateTransactionFault(initiator: BusInitiator, afterMs: number): BusFault {
+export function createLateTransactionFault(initiator: BusInitiatorState, afterMs: number): BusFault {
   const phase = readTransactionPhase(initiator)
   if (phase === 'arbitrating' && initiator.losses > 0)
     return { kind: 'arbitration-lost', winner: initiator.winner, attempts: initiator.losses }
   return { kind: 'timed-out', afterMs, phase }
 }
 
-export function beginTransaction(initiator: BusInitiator, transaction: InitiatorTransaction): InitiatorAction[] {
+export function beginTransaction(initiator: BusInitiatorState, transaction: InitiatorTransaction): InitiatorAction[] {
   if (initiator.transaction !== undefined) throw new Error('the initiator is busy')
   Object.assign(initiator, newBusInitiator(), { transaction })
   return [{ kind: 'want', address: transaction.telegram.source }]
 }
 
 /** The caller has gone, or the adapter is gone. In the middle of a telegram the AUTO-SYN ends it. */
-export function cancelTransaction(initiator: BusInitiator): InitiatorAction[] {
+export function cancelTransaction(initiator: BusInitiatorState): InitiatorAction[] {
   if (initiator.transaction === undefined) return []
   Object.assign(initiator, newBusInitiator())
   return [{ kind: 'cancel' }]
 }
 
-export function handleBusClientEvent(initiator: BusInitiator, event: BusClientEvent): InitiatorAction[] {
+export function handleBusAccessEvent(initiator: BusInitiatorState, event: BusAccessEvent): InitiatorAction[] {
   const { transaction, conversation } = initiator
   if (transaction === undefined) return []
   switch (event.kind) {
@@ -92,7 +92,11 @@ export function handleBusClientEvent(initiator: BusInitiator, event: BusClientEv
   }
 }
 
-function take(initiator: BusInitiator, transaction: InitiatorTransaction, turn: ConversationAction): InitiatorAction[] {
+function take(
+  initiator: BusInitiatorState,
+  transaction: InitiatorTransaction,
+  turn: ConversationAction,
+): InitiatorAction[] {
   if (turn.kind === 'listen') return []
   if (turn.kind === 'say') return [{ kind: 'say', symbol: turn.symbol }]
   initiator.conversation = undefined
@@ -104,7 +108,7 @@ function take(initiator: BusInitiator, transaction: InitiatorTransaction, turn: 
 }
 
 function onConversationFault(
-  initiator: BusInitiator,
+  initiator: BusInitiatorState,
   transaction: InitiatorTransaction,
   fault: ConversationFault,
 ): InitiatorAction[] {
@@ -122,7 +126,7 @@ function onConversationFault(
   }
 }
 
-function end(initiator: BusInitiator, fault: BusFault): InitiatorAction[] {
+function end(initiator: BusInitiatorState, fault: BusFault): InitiatorAction[] {
   initiator.transaction = undefined
   return [{ kind: 'fault', fault }]
 }

@@ -8,7 +8,7 @@ import type { Result } from '../../core/result.ts'
 import type { BusLineEvent } from '../wire/bus-line.ts'
 import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
 import type { AdapterInfo } from './adapter-info.ts'
-import type { SharedPortHost } from './shared-port-client.ts'
+import type { SharedPortClientAcceptor } from './shared-port-client.ts'
 
 /** A telegram without its source, which is the bus's own admitted address. */
 export type BusRequest = Omit<Telegram, 'source'>
@@ -145,6 +145,6 @@ export interface EbusConnection {
   info(): AdapterInfo | undefined
   status(): BusStatus
   /** For the shared port; `undefined` where there are no symbols to share. */
-  readonly seatHost: SharedPortHost | undefined
+  readonly seatHost: SharedPortClientAcceptor | undefined
   close(): Promise<void>
 }

@@ -3,7 +3,7 @@
  */
 import { toUtf8 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
-import { limitByteRate } from './paced-transport.ts'
+import { limitReceivedByteRate } from './paced-transport.ts'
 import type { ReconnectingConnectionOptions } from './reconnecting-connection-client.ts'
 import { ReconnectingConnection } from './reconnecting-connection-client.ts'
 import type { ByteConnection } from './transport.ts'
@@ -33,7 +33,7 @@ async function serveLines(
   let unread = ''
   let heard = false
   onUp()
-  for await (const bytes of limitByteRate(connection.received, clock)) {
+  for await (const bytes of limitReceivedByteRate(connection.received, clock)) {
     heard = true
     unread += Buffer.from(bytes).toString('latin1')
     const lines = unread.split('\n')

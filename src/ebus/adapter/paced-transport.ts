@@ -19,7 +19,7 @@ const SLICE_BYTES = 1_024
  */
 const RATE: TokenRate = { tokens: 256, perMs: 1, burst: 262_144 }
 
-export async function* limitByteRate(
+export async function* limitReceivedByteRate(
   received: AsyncIterable<Uint8Array>,
   { monotonic }: Pick<Clock, 'monotonic'>,
 ): AsyncGenerator<Uint8Array, void> {

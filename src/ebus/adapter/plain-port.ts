@@ -9,7 +9,7 @@
 import { SYN } from '../wire/symbol.ts'
 import {
   abandonArbitrationContest,
-  startArbitrationContest,
+  recordAddressSent,
   stepArbitrationContest,
   newArbitrationContest,
 } from '../wire/arbitration-contest.ts'
@@ -27,7 +27,7 @@ export function createPlainPortProtocol(): AdapterPortProtocol {
     if (!hidden) events.push({ kind: 'symbol', symbol })
     if (outcome === 'won' && wanted !== undefined) events.push({ kind: 'started', address: wanted })
     if (wanted === undefined || !(mayCompete || mustCompete) || !fresh || symbol !== SYN) return EMPTY_BYTES
-    startArbitrationContest(contest)
+    recordAddressSent(contest)
     return Uint8Array.of(wanted)
   }
 

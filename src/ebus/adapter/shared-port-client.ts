@@ -3,11 +3,11 @@
  *
  * Pure: the contract only.
  */
-import type { BusClientEvent } from './bus-access.ts'
+import type { BusAccessEvent } from './bus-access.ts'
 import type { InfoId } from './adapter-info.ts'
 
-export type SharedPortClientEvent =
-  | BusClientEvent
+export type SharedPortClientNotification =
+  | BusAccessEvent
   /** The adapter restarted. */
   | { readonly kind: 'reset'; readonly features: number }
   /** The adapter is gone. */
@@ -23,6 +23,6 @@ export interface SharedPortClient {
 }
 
 /** Accepts clients of the shared port. */
-export interface SharedPortHost {
-  share(listen: (news: SharedPortClientEvent) => void): SharedPortClient
+export interface SharedPortClientAcceptor {
+  share(listen: (news: SharedPortClientNotification) => void): SharedPortClient
 }

@@ -23,7 +23,7 @@ import {
   parseHostBytes,
 } from '../wire/enhanced-protocol.ts'
 import type { InfoId } from './adapter-info.ts'
-import type { SharedPortHost, SharedPortClientEvent, SharedPortClient } from './shared-port-client.ts'
+import type { SharedPortClientAcceptor, SharedPortClientNotification, SharedPortClient } from './shared-port-client.ts'
 
 export interface SharedPortOptions {
   readonly host: string
@@ -41,17 +41,20 @@ const MAX_UNSENT_BYTES = 65_536
 const LAST_INFO_ID = 7
 
 export class SharedPort {
-  readonly #host: SharedPortHost
+  readonly #host: SharedPortClientAcceptor
   readonly #server: Server
   readonly #clients = new Set<Socket>()
   readonly #limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: MAX_CLIENTS })
 
-  private constructor(host: SharedPortHost) {
+  private constructor(host: SharedPortClientAcceptor) {
     this.#host = host
     this.#server = createServer({ noDelay: true, keepAlive: true }, (socket) => this.#welcome(socket))
   }
 
-  static async open(host: SharedPortHost, place: SharedPortOptions): Promise<Result<SharedPort, SharedPortFault>> {
+  static async open(
+    host: SharedPortClientAcceptor,
+    place: SharedPortOptions,
+  ): Promise<Result<SharedPort, SharedPortFault>> {
     const shared = new SharedPort(host)
     return startListening(shared.#server, place).then(
       () => ok(shared),
@@ -96,7 +99,7 @@ export class SharedPort {
   }
 }
 
-function pass(news: SharedPortClientEvent, tell: (message: AdapterMessage) => void, socket: Socket): void {
+function pass(news: SharedPortClientNotification, tell: (message: AdapterMessage) => void, socket: Socket): void {
   switch (news.kind) {
     case 'symbol':
       tell({ event: 'received', data: news.symbol })

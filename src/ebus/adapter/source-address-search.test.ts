@@ -8,7 +8,7 @@ import {
   noteForeignTelegram,
   handleProbeVerdict,
   noteBusSignal,
-  noteBusSilence,
+  noteSignalLoss,
   nextSourceProbe,
   createProbeTelegram,
 } from './source-address-search.ts'
@@ -80,10 +80,10 @@ describe('source address search', () => {
 
   it('restarts when the signal is lost before it has an address, and keeps an admitted one', () => {
     const selection = listening()
-    noteBusSilence(selection)
+    noteSignalLoss(selection)
     expect(nextSourceProbe(selection, 60_000)).toBeUndefined()
     const fixed = newSourceAddressSearch(0x31, 5_000)
-    noteBusSilence(fixed)
+    noteSignalLoss(fixed)
     expect(fixed.state).toBe('admitted')
   })
 

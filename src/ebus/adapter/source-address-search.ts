@@ -45,7 +45,7 @@ export function noteBusSignal(selection: SourceAddressSearch, nowMs: number): vo
 }
 
 /** The signal is gone; addresses that were heard stay known, but the listening has to begin again. */
-export function noteBusSilence(selection: SourceAddressSearch): void {
+export function noteSignalLoss(selection: SourceAddressSearch): void {
   if (selection.state === 'listening' || selection.state === 'probing') restart(selection, undefined)
 }
 

@@ -14,7 +14,7 @@ import {
   noteForeignTelegram,
   handleProbeVerdict,
   noteBusSignal,
-  noteBusSilence,
+  noteSignalLoss,
   nextSourceProbe,
   createProbeTelegram,
   toProbeVerdict,
@@ -52,7 +52,7 @@ export class SourceAddressSelector {
   }
 
   onSilence(): void {
-    this.#watched(() => noteBusSilence(this.#selection))
+    this.#watched(() => noteSignalLoss(this.#selection))
   }
 
   onForeign(telegram: Telegram): void {

@@ -14,7 +14,7 @@ import {
   removeFromFairQueue,
 } from '../../core/fair-queue.ts'
 import type { Telegram } from '../wire/telegram.ts'
-import type { BusClientEvent } from './bus-access.ts'
+import type { BusAccessEvent } from './bus-access.ts'
 import type { BusFault, BusRequest, SendInterruption, BusReply, SendOptions, SendPhase } from './ebus-connection.ts'
 import type { InitiatorAction } from './bus-initiator.ts'
 import {
@@ -22,7 +22,7 @@ import {
   beginTransaction,
   createLateTransactionFault,
   newBusInitiator,
-  handleBusClientEvent,
+  handleBusAccessEvent,
   readTransactionPhase,
 } from './bus-initiator.ts'
 
@@ -83,8 +83,8 @@ export class TelegramSendClient {
     if (pending !== undefined) this.#begin(pending, { ...pending.request, source: address })
   }
 
-  hear(event: BusClientEvent): void {
-    this.#obey(handleBusClientEvent(this.#initiator, event))
+  hear(event: BusAccessEvent): void {
+    this.#obey(handleBusAccessEvent(this.#initiator, event))
   }
 
   failActive(interruption: SendInterruption): void {

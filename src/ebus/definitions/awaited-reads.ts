@@ -19,7 +19,7 @@ const REFUSALS = 2
 const SILENCE_MS = 60_000
 const ASK_AGAIN_MS = 10_000
 
-export class AwaitedReadTracker {
+export class MessageReadRetryTracker {
   readonly #asked = new Set<MessageDefinition>()
   readonly #givenUp = new Set<MessageDefinition>()
   /** Messages whose reads have failed since their last answer. */

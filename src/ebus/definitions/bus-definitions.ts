@@ -13,14 +13,14 @@ import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import { isSameIdentity } from '../wire/device-identity.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import type { MessageReadFailure } from './awaited-reads.ts'
-import { AwaitedReadTracker } from './awaited-reads.ts'
+import { MessageReadRetryTracker } from './awaited-reads.ts'
 import { ConditionEvaluator } from './condition-evaluator.ts'
 import type { DecodedTelegram } from './decoded-telegram.ts'
 import { decodeDefinedTelegram } from './decoded-telegram.ts'
 import type { DefinitionFileFault } from './definition-error.ts'
 import { DefinitionIndex } from './definition-index.ts'
 import { PollMessageSelector } from './poll-message-selector.ts'
-import type { DefinitionSource } from './definition-set.ts'
+import type { DefinitionFileReader } from './definition-set.ts'
 import { DefinitionSet } from './definition-set.ts'
 import type { LastMessageData } from './message-chain.ts'
 import { MessageChainAssembler } from './message-chain.ts'
@@ -30,7 +30,7 @@ import type { MessageDefinition } from './message-definition.ts'
 import type { DefinitionFolderLister } from './scan-selection.ts'
 import { ROOT_FOLDER, findDeviceDefinitionFile } from './scan-selection.ts'
 
-export interface DefinitionCatalog extends DefinitionSource, DefinitionFolderLister {
+export interface DefinitionCatalog extends DefinitionFileReader, DefinitionFolderLister {
   readonly templateFaults: readonly DefinitionFileFault[]
 }
 
@@ -71,7 +71,7 @@ export class BusDefinitions {
   readonly #remembered = new Map<string, StoredMessageData>()
   /** Wanted messages with new data since this was cleared. */
   readonly changedMessages = new Set<MessageDefinition>()
-  readonly #reads = new AwaitedReadTracker()
+  readonly #reads = new MessageReadRetryTracker()
   readonly #verdicts = new ConditionEvaluator({
     findIdentity: (address) => this.#identities.get(address),
     findMessage: (condition) => this.#set.conditionMessage(condition),

@@ -8,7 +8,7 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { trimCell } from './csv-lines.ts'
 import type { DefinitionLineFault } from './definition-error.ts'
-import type { CsvCells } from './field-rows.ts'
+import type { CellsByColumn } from './field-rows.ts'
 
 export interface ColumnLayout {
   /** Names in lower case; undefined for a column in another language. */
@@ -18,8 +18,8 @@ export interface ColumnLayout {
 }
 
 export interface CsvRowCells {
-  readonly main: CsvCells
-  readonly groups: CsvCells[]
+  readonly main: CellsByColumn
+  readonly groups: CellsByColumn[]
 }
 
 export interface CsvColumnSchema {
@@ -108,8 +108,8 @@ export function mapRowToColumns(
   { names, starts }: ColumnLayout,
   cells: readonly string[],
 ): Result<CsvRowCells, DefinitionLineFault> {
-  const main: CsvCells = new Map()
-  const groups: CsvCells[] = []
+  const main: CellsByColumn = new Map()
+  const groups: CellsByColumn[] = []
   let current = main
   let isEmpty = true
   let repeatFrom = -1

@@ -33,7 +33,7 @@ export interface DefinitionFileFault extends DefinitionLineFault {
   readonly line: number
 }
 
-export function formatDefinitionError(code: DefinitionErrorCode): string {
+export function formatDefinitionErrorCode(code: DefinitionErrorCode): string {
   return TEXTS[code]
 }
 

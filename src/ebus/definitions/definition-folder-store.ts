@@ -9,7 +9,7 @@
 import { readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import type { DefinitionFileFault } from './definition-error.ts'
-import type { DefinitionSource } from './definition-set.ts'
+import type { DefinitionFileReader } from './definition-set.ts'
 import type { FieldTemplates } from './field-templates.ts'
 import { parseTemplateFile } from './field-templates.ts'
 
@@ -17,7 +17,7 @@ const TEMPLATES = '_templates.csv'
 /** A definition file has a few hundred kilobytes at most; a larger file is something else. */
 const MAX_FILE_BYTES = 8_000_000
 
-export class DefinitionFolder implements DefinitionSource {
+export class DefinitionFolder implements DefinitionFileReader {
   readonly folder: string
   readonly language: string
   /** Why templates files could not be read completely. */

@@ -10,7 +10,7 @@ import type { MessageCondition } from './message-condition.ts'
 import { createCondition, narrowCondition } from './message-condition.ts'
 import { splitCsvLines, trimCell } from './csv-lines.ts'
 import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
-import type { CsvCells } from './field-rows.ts'
+import type { CellsByColumn } from './field-rows.ts'
 import { splitList } from './field-rows.ts'
 import type { DefinitionFileDefaults } from './file-defaults.ts'
 import type { MessageDefinition, MessageRowDefaults } from './message-definition.ts'
@@ -106,7 +106,7 @@ class DefinitionReader {
     return undefined
   }
 
-  #defineCondition(name: string, row: CsvCells): DefinitionLineFault | undefined {
+  #defineCondition(name: string, row: CellsByColumn): DefinitionLineFault | undefined {
     if (/[[\]]/.test(name)) return { code: 'invalid-argument', detail: `invalid condition name ${name}` }
     if (this.conditions.has(name))
       return this.#context.keepsFirstCondition
@@ -175,7 +175,7 @@ class DefinitionReader {
 }
 
 /** The first in the alphabetical order of the column names, which is usually the circuit. */
-function firstFilled(row: CsvCells): string {
+function firstFilled(row: CellsByColumn): string {
   const [first] = [...row].filter(([, value]) => value !== '').toSorted(([left], [right]) => (left < right ? -1 : 1))
   return first?.[1] ?? ''
 }

@@ -18,7 +18,7 @@ export function formatMessageTypeName({ isPassive, isWrite }: MessageDefinition)
 }
 
 /** `nth` counts definitions of the same source, circuit, name and type. */
-export function toDefinitionRow(message: MessageDefinition, file: string, nth: number): Record<string, unknown> {
+export function toDefinitionExportRow(message: MessageDefinition, file: string, nth: number): Record<string, unknown> {
   const { conditions, chain } = message
   const [only] = conditions
   return {

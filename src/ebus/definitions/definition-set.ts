@@ -17,7 +17,7 @@ import { EMPTY_FILE_DEFAULTS, parseDefinitionFileName } from './file-defaults.ts
 import type { MessageDefinition } from './message-definition.ts'
 import type { FieldTemplates } from './field-templates.ts'
 
-export interface DefinitionSource {
+export interface DefinitionFileReader {
   /** Returns `undefined` for a missing file. */
   readText(path: string): string | undefined
   /** The templates that apply to a file. */
@@ -25,7 +25,7 @@ export interface DefinitionSource {
 }
 
 export interface DefinitionSetOptions {
-  readonly source: DefinitionSource
+  readonly source: DefinitionFileReader
   readonly mode: 'all' | 'live' | 'daemon'
   /** Two letters that select one of several columns with one name. */
   readonly language: string

@@ -16,7 +16,7 @@ import { isIdentifier } from './identifier.ts'
 import { parseBoundedNumber, scanDecimal, scanListKey, splitAtFirst } from './scan-number.ts'
 
 /** Cells by column name. */
-export type CsvCells = Map<string, string>
+export type CellsByColumn = Map<string, string>
 
 export interface FieldContext {
   /** Templates have no part yet. */
@@ -33,7 +33,7 @@ type FieldsResult = Result<DefinedField[], DefinitionLineFault>
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const
 const MAX_KEY = 0xffff_ffff
 
-export function createFields(rows: readonly CsvCells[], context: FieldContext): FieldsResult {
+export function createFields(rows: readonly CellsByColumn[], context: FieldContext): FieldsResult {
   const fields: DefinedField[] = []
   for (const [index, row] of rows.entries()) {
     const fault = addRowFields(new Map(row), { ...context, index, fields })
@@ -55,13 +55,13 @@ interface RowScale {
   readonly range: string
 }
 
-function addRowFields(row: CsvCells, context: RowContext): DefinitionLineFault | undefined {
+function addRowFields(row: CellsByColumn, context: RowContext): DefinitionLineFault | undefined {
   const at = ` in field ${context.index}`
-  const name = takeCell(row, 'name')
-  const partText = takeCell(row, 'part').toLowerCase()
+  const name = takeColumnValue(row, 'name')
+  const partText = takeColumnValue(row, 'part').toLowerCase()
   const part = fieldPart(partText, context)
   if (part === 'invalid') return { code: 'invalid-argument', detail: `part ${partText}${at}` }
-  const types = takeCell(row, 'type')
+  const types = takeColumnValue(row, 'type')
   if (types === '') return { code: 'missing-argument', detail: `field type${at}` }
   const scale = readScale(row)
   if (!scale.ok) return { code: scale.fault.code, detail: `${scale.fault.detail}${at}` }
@@ -102,12 +102,12 @@ function fieldPart(text: string, context: FieldContext): FieldPart | undefined |
   return text === 'm' || text === 's' ? text : 'invalid'
 }
 
-function readScale(row: CsvCells): Result<RowScale, DefinitionLineFault> {
-  let divisorText = takeCell(row, 'divisor')
-  let valuesText = takeCell(row, 'values')
-  const range = takeCell(row, 'range')
+function readScale(row: CellsByColumn): Result<RowScale, DefinitionLineFault> {
+  let divisorText = takeColumnValue(row, 'divisor')
+  let valuesText = takeColumnValue(row, 'values')
+  const range = takeColumnValue(row, 'range')
   if (divisorText === '' && valuesText === '') {
-    divisorText = takeCell(row, 'divisor/values')
+    divisorText = takeColumnValue(row, 'divisor/values')
     if (divisorText.includes('=')) [divisorText, valuesText] = ['', divisorText]
   }
   const divisor = divisorText === '' ? 0 : parseDivisor(divisorText)
@@ -140,7 +140,7 @@ function parseDivisor(text: string): number | DefinitionErrorCode {
 }
 
 interface FieldTarget extends RowContext {
-  readonly row: CsvCells
+  readonly row: CellsByColumn
   readonly part: FieldPart | undefined
   readonly name: string
 }
@@ -277,13 +277,13 @@ function newName(token: string): string | undefined {
 const NO_ATTRIBUTES: FieldAttributes = {}
 
 /** The cells that are filled. */
-export function collectAttributes(row: CsvCells): FieldAttributes {
+export function collectAttributes(row: CellsByColumn): FieldAttributes {
   let attributes: Record<string, string> | undefined
   for (const [key, value] of row) if (value !== '') (attributes ??= {})[key] = value
   return attributes ?? NO_ATTRIBUTES
 }
 
-export function takeCell(row: CsvCells, column: string): string {
+export function takeColumnValue(row: CellsByColumn, column: string): string {
   const value = row.get(column) ?? ''
   row.delete(column)
   return value

@@ -9,7 +9,7 @@ import { fail, ok } from '../../core/result.ts'
 import { classifyAddress } from '../wire/address.ts'
 import { trimCell } from './csv-lines.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
-import type { CsvCells } from './field-rows.ts'
+import type { CellsByColumn } from './field-rows.ts'
 import { splitList } from './field-rows.ts'
 import { parseBoundedNumber } from './scan-number.ts'
 
@@ -35,7 +35,7 @@ export interface MessageCondition {
 
 export function createCondition(
   name: string,
-  row: CsvCells,
+  row: CellsByColumn,
   defaultTarget: string,
 ): Result<MessageCondition, DefinitionErrorCode> {
   const [circuit = '', level = ''] = splitLevel(row.get('circuit') ?? '')

@@ -12,8 +12,8 @@ import { trimCell } from './csv-lines.ts'
 import { MAX_DEFINED_DATA_BYTES } from './data-type.ts'
 import type { DefinitionErrorCode, DefinitionLineFault } from './definition-error.ts'
 import type { FieldAttributes, DefinedField, FieldPart } from './field.ts'
-import type { CsvCells } from './field-rows.ts'
-import { createFields, splitList, collectAttributes, takeCell } from './field-rows.ts'
+import type { CellsByColumn } from './field-rows.ts'
+import { createFields, splitList, collectAttributes, takeColumnValue } from './field-rows.ts'
 import { computeFieldsLength } from './field-layout.ts'
 import { isCircuitName, isIdentifier } from './identifier.ts'
 import { parseBoundedNumber } from './scan-number.ts'
@@ -54,7 +54,7 @@ export interface MessageDefinition {
 /** What a default line such as `*r` sets for the rows of its type. */
 export interface MessageRowDefaults {
   readonly cells: ReadonlyMap<string, string>
-  readonly groups: readonly CsvCells[]
+  readonly groups: readonly CellsByColumn[]
 }
 
 export interface MessageRowContext {
@@ -78,7 +78,7 @@ const DEFAULT_CHAIN_LENGTH = 16
 /** One message for each address of the line. */
 export function createMessageDefinitions(
   typeText: string,
-  { main, groups }: { readonly main: CsvCells; readonly groups: readonly CsvCells[] },
+  { main, groups }: { readonly main: CellsByColumn; readonly groups: readonly CellsByColumn[] },
   context: MessageRowContext,
 ): Result<MessageDefinition[], DefinitionLineFault> {
   if (typeText === '') return fail({ code: 'end-of-input', detail: 'empty type' })
@@ -159,12 +159,12 @@ function combine(value: string, fallback: string): string {
 }
 
 function takeNames(
-  row: CsvCells,
+  row: CellsByColumn,
   defaults: ReadonlyMap<string, string> | undefined,
 ): Result<{ readonly circuit: string; readonly level: string; readonly name: string }, DefinitionLineFault> {
   const fallback = (column: string): string => defaults?.get(column) ?? ''
-  let circuit = combine(takeCell(row, 'circuit'), fallback('circuit'))
-  let level = combine(takeCell(row, 'level'), fallback('level'))
+  let circuit = combine(takeColumnValue(row, 'circuit'), fallback('circuit'))
+  let level = combine(takeColumnValue(row, 'level'), fallback('level'))
   const hash = circuit.indexOf('#')
   if (hash >= 0) {
     level = circuit.slice(hash + 1)
@@ -172,11 +172,11 @@ function takeNames(
   }
   if (circuit === '') return fail({ code: 'missing-argument', detail: 'circuit' })
   if (!isCircuitName(circuit)) return fail({ code: 'invalid-argument', detail: `circuit name ${circuit}` })
-  const ownName = takeCell(row, 'name')
+  const ownName = takeColumnValue(row, 'name')
   const name = ownName === '' ? '' : combine(ownName, fallback('name'))
   if (name === '') return fail({ code: 'missing-argument', detail: 'name' })
   if (!isIdentifier(name)) return fail({ code: 'invalid-argument', detail: `name ${name}` })
-  const comment = combine(takeCell(row, 'comment'), fallback('comment'))
+  const comment = combine(takeColumnValue(row, 'comment'), fallback('comment'))
   if (comment !== '') row.set('comment', comment)
   return ok({ circuit, level, name })
 }
@@ -184,14 +184,14 @@ function takeNames(
 const BYTE = { base: 16, min: 0, max: 0xff } as const
 
 function takeAddresses(
-  row: CsvCells,
+  row: CellsByColumn,
   defaults: ReadonlyMap<string, string> | undefined,
 ): Result<{ readonly qq: number | undefined; readonly targets: readonly (number | undefined)[] }, DefinitionLineFault> {
-  const qqText = takeCell(row, 'qq') || (defaults?.get('qq') ?? '')
+  const qqText = takeColumnValue(row, 'qq') || (defaults?.get('qq') ?? '')
   const qq = qqText === '' ? undefined : parseBoundedNumber(qqText, BYTE)
   if (typeof qq === 'string') return fail({ code: qq, detail: `qq ${qqText}` })
   if (qq !== undefined && !isInitiatorAddress(qq)) return fail({ code: 'invalid-address', detail: `qq ${qqText}` })
-  const zzText = takeCell(row, 'zz') || (defaults?.get('zz') ?? '')
+  const zzText = takeColumnValue(row, 'zz') || (defaults?.get('zz') ?? '')
   const targets: number[] = []
   for (const entry of splitList(zzText)) {
     const token = trimCell(entry)
@@ -215,11 +215,11 @@ interface MessageIds {
 }
 
 function takeIds(
-  row: CsvCells,
+  row: CellsByColumn,
   defaults: ReadonlyMap<string, string> | undefined,
   type: MessageType,
 ): Result<MessageIds, DefinitionLineFault> {
-  const ownService = takeCell(row, 'pbsb')
+  const ownService = takeColumnValue(row, 'pbsb')
   const serviceText = ownService === '' ? (defaults?.get('pbsb') ?? '') : ownService
   const service = parseIdBytes(serviceText)
   if (typeof service === 'string') return fail({ code: service, detail: `pbsb ${serviceText}` })
@@ -231,7 +231,7 @@ function takeIds(
   let maxLength = 0
   let length = DEFAULT_CHAIN_LENGTH
   let hasLength = false
-  const entries = splitList(takeCell(row, 'id'))
+  const entries = splitList(takeColumnValue(row, 'id'))
   for (const entry of entries.length === 0 ? [''] : entries) {
     const text = prefix + trimCell(entry)
     const [idText = '', lengthText] = text.split(/:(.*)/s)

@@ -15,7 +15,7 @@ import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
 import { decodeMessage, formatDecodedMessage } from './message-decoder.ts'
 import { formatDefinitionFileFault } from './definition-error.ts'
 import { DefinitionFolder } from './definition-folder-store.ts'
-import { toDefinitionRow, assignMessageNumbers } from './definition-row.ts'
+import { toDefinitionExportRow, assignMessageNumbers } from './definition-row.ts'
 import { DefinitionSet } from './definition-set.ts'
 import { TelegramJsonRowCodec } from './telegram-row.ts'
 
@@ -93,7 +93,7 @@ describe.skipIf(!isHere)('definitions compared with recorded ebusd results', () 
       const set = new DefinitionSet({ source: folder, mode: 'all', language: 'en' })
       set.load(file)
       for (const { message, key, nth } of assignMessageNumbers(set.messages))
-        ours.set(`${file}\n${key}\n${nth}`, JSON.parse(JSON.stringify(toDefinitionRow(message, file, nth))))
+        ours.set(`${file}\n${key}\n${nth}`, JSON.parse(JSON.stringify(toDefinitionExportRow(message, file, nth))))
     }
     const parsed = (rowsOf('parsed.jsonl') as readonly Row[]).filter((row) => row['summary'] !== true)
     const different = parsed.filter((row) => {
@@ -141,7 +141,7 @@ describe.skipIf(!isHere)('definitions compared with recorded ebusd results', () 
       const fault = set.load(main)
       expect([id, fault === undefined ? '' : formatDefinitionFileFault(fault)]).toEqual([id, error])
       const ours = [...assignMessageNumbers(set.messages)].map(({ message, nth }) => {
-        const { file: _, ...row } = toDefinitionRow(message, main, nth)
+        const { file: _, ...row } = toDefinitionExportRow(message, main, nth)
         return JSON.parse(JSON.stringify(row)) as unknown
       })
       expect(ours.length).toBe(messages.length)

@@ -10,9 +10,9 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { DecodedMessage, TelegramData } from './message-decoder.ts'
 import { decodeMessage, formatDecodedMessageNumerically, formatDecodedMessage } from './message-decoder.ts'
-import { formatDefinitionError } from './definition-error.ts'
+import { formatDefinitionErrorCode } from './definition-error.ts'
 import { formatMessageTypeName, assignMessageNumbers } from './definition-row.ts'
-import type { DefinitionSource } from './definition-set.ts'
+import type { DefinitionFileReader } from './definition-set.ts'
 import { DefinitionSet } from './definition-set.ts'
 import { encodeCommands } from './message-encoder.ts'
 import type { TelegramHeader } from './definition-index.ts'
@@ -25,7 +25,7 @@ const DEFAULT_SOURCE = 0x31
 
 const RESULT_KEYS = new Set('decoded decoded_raw text text_numeric error empty lookup invalid_json quirk'.split(' '))
 
-export interface ListableDefinitionSource extends DefinitionSource {
+export interface EnumerableDefinitionSource extends DefinitionFileReader {
   files(): readonly string[]
 }
 
@@ -38,14 +38,14 @@ interface LoadedFile {
 }
 
 export class TelegramJsonRowCodec {
-  readonly #source: ListableDefinitionSource
+  readonly #source: EnumerableDefinitionSource
   readonly #language: string
   readonly #loaded = new Map<string, LoadedFile>()
   readonly #paths = new Map<string, string>()
   #everything: DefinitionIndex | undefined
   readonly #files = new Map<MessageDefinition, string>()
 
-  constructor(source: ListableDefinitionSource, language: string) {
+  constructor(source: EnumerableDefinitionSource, language: string) {
     this.#source = source
     this.#language = language
   }
@@ -69,11 +69,11 @@ export class TelegramJsonRowCodec {
     const index = named?.value.loaded.index ?? this.#indexOf(row)
     const found = named?.value.message === undefined || wantsLookup(row) ? index.find(header, first.command) : undefined
     const message = named?.value.message ?? found
-    if (message === undefined) return withResult(row, { error: formatDefinitionError('not-found') })
+    if (message === undefined) return withResult(row, { error: formatDefinitionErrorCode('not-found') })
     const identity = named === undefined ? this.#identityOf(message) : {}
     const lookup = named !== undefined && wantsLookup(row) ? { lookup: lookupResult(named.value, found) } : {}
     const decoded = decodeMessage(message, telegrams.length === 1 ? first : joinChainParts(message, telegrams))
-    if (!decoded.ok) return withResult(row, { ...identity, error: formatDefinitionError(decoded.fault), ...lookup })
+    if (!decoded.ok) return withResult(row, { ...identity, error: formatDefinitionErrorCode(decoded.fault), ...lookup })
     const text = formatDecodedMessage(decoded.value)
     const numeric = formatDecodedMessageNumerically(decoded.value)
     return withResult(
@@ -101,7 +101,7 @@ export class TelegramJsonRowCodec {
     const target = dst === undefined ? undefined : Number.parseInt(dst, 16)
     const { message } = named.value
     const commands = encodeCommands(message, String(values), target)
-    if (!commands.ok) return withResult(row, { error: formatDefinitionError(commands.fault) })
+    if (!commands.ok) return withResult(row, { error: formatDefinitionErrorCode(commands.fault) })
     const telegrams = commands.value.map(({ target: zz, data }) =>
       toHex(Uint8Array.from([DEFAULT_SOURCE, zz, message.pb, message.sb, data.length, ...data])),
     )
@@ -113,12 +113,12 @@ export class TelegramJsonRowCodec {
     const { file, circuit, name, type } = row
     if (typeof circuit !== 'string' || typeof name !== 'string') return undefined
     const path = typeof file === 'string' ? this.#path(file) : undefined
-    if (path === undefined) return fail(`${formatDefinitionError('not-found')}, file ${String(file)}`)
+    if (path === undefined) return fail(`${formatDefinitionErrorCode('not-found')}, file ${String(file)}`)
     const loaded = this.#load(path)
     const source = typeof row['source'] === 'string' ? this.#path(row['source']) : path
     const found = loaded.byName.get(`${source}\n${circuit}\n${name}\n${typeof type === 'string' ? type : 'r'}`)
     const message = found?.[typeof row['nth'] === 'number' ? row['nth'] : 0]
-    return message === undefined ? fail(formatDefinitionError('not-found')) : ok({ loaded, message })
+    return message === undefined ? fail(formatDefinitionErrorCode('not-found')) : ok({ loaded, message })
   }
 
   /** The path in a row may begin with the name of the folder itself. */

@@ -6,7 +6,7 @@ import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
 import type { DeviceMethod, MethodSummary, MethodPlaneName } from './device-method.ts'
 import { defineUncallableMethod } from './device-method.ts'
 import { findHeatingProduct } from '../registry/heating-product.ts'
-import { SYSTEM_METHODS } from './system-methods.ts'
+import { COMMON_DEVICE_METHODS } from './system-methods.ts'
 import { TIMER_METHODS } from './timer-methods.ts'
 
 export interface MethodPlane {
@@ -61,7 +61,7 @@ export function listBuiltInMethodPlanes(identity: BusDeviceIdentity | undefined)
   return [
     ...(heats ? [listed('dhw'), listed('heating')] : []),
     ...(product.kind === 'solar' || product.kind === 'module' ? [listed('solar')] : []),
-    { name: 'system', routable: true, methods: sorted(SYSTEM_METHODS) },
+    { name: 'system', routable: true, methods: sorted(COMMON_DEVICE_METHODS) },
     ...(product.timers === 'b555' ? [{ name: 'timer', routable: true, methods: sorted(TIMER_METHODS) } as const] : []),
   ]
 }
@@ -71,14 +71,14 @@ export function listBuiltInMethodPlanes(identity: BusDeviceIdentity | undefined)
  * "unknown".
  */
 const CALLABLE: ReadonlyMap<string, DeviceMethod> = new Map(
-  [...SYSTEM_METHODS, ...TIMER_METHODS, ...Object.values(CLASS_METHODS).flat()].map((method) => [
+  [...COMMON_DEVICE_METHODS, ...TIMER_METHODS, ...Object.values(CLASS_METHODS).flat()].map((method) => [
     `${method.plane}/${method.name}`,
     method,
   ]),
 )
 
 /** By name alone, independent of the devices on the bus. */
-export function findDeviceMethod(plane: string, name: string): DeviceMethod | undefined {
+export function findCallableMethod(plane: string, name: string): DeviceMethod | undefined {
   return CALLABLE.get(`${plane}/${name}`)
 }
 

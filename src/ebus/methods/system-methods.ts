@@ -17,7 +17,7 @@ import {
   createMissingParamIssue,
   registerNumberSchema,
 } from './device-method.ts'
-import { formatRegisterNumber, formatBoilerActuator } from '../semantic/register.ts'
+import { formatRegisterNumber, formatBoilerRegisterActuatorId } from '../semantic/register.ts'
 
 /** Sixteen bits in 1/256 °C. */
 const OUTSIDE = parseNumberDatatype('D2B')
@@ -103,7 +103,7 @@ const getRegister = defineMethod({
   prepare: ({ addr }) => ({
     data: Uint8Array.of(0x0d, addr >> 8, addr & 0xff),
     effect: 'reads',
-    actuator: formatBoilerActuator(addr),
+    actuator: formatBoilerRegisterActuatorId(addr),
     decode: (response) => registerResult(0x0d, addr, response),
   }),
 })
@@ -127,7 +127,7 @@ const setRegister = defineMethod({
       data: Uint8Array.of(0x0e, addr >> 8, addr & 0xff, ...bytes),
       // A boiler's registers are for installers: limits of flow, load and service.
       effect: 'sensitive',
-      actuator: formatBoilerActuator(addr),
+      actuator: formatBoilerRegisterActuatorId(addr),
       decode: (response) => registerResult(0x0e, addr, response),
       confirm: {
         data: Uint8Array.of(0x0d, addr >> 8, addr & 0xff),
@@ -187,7 +187,7 @@ const getErrorHistory = defineMethod({
   }),
 })
 
-export const SYSTEM_METHODS: readonly DeviceMethod[] = [
+export const COMMON_DEVICE_METHODS: readonly DeviceMethod[] = [
   getErrors,
   getErrorHistory,
   getOperationalData,

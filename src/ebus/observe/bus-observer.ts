@@ -52,7 +52,7 @@ export interface BusObserverOptions {
   readonly thresholds: WarmUpThresholds
 }
 
-export const OBSERVED_MESSAGE_CAPACITY = 1_024
+export const RECENT_OBSERVATION_CAPACITY = 1_024
 /** The number of labels with a counter; further ones are counted together. */
 const FRAME_SERIES = 384
 const ERROR_SERIES = 128
@@ -61,7 +61,7 @@ const NOBODY = 0xaa
 
 /** Fed by one bus, asked by the tools. */
 export class BusObserver {
-  readonly messages = new RingBuffer<BusObservation>(OBSERVED_MESSAGE_CAPACITY)
+  readonly messages = new RingBuffer<BusObservation>(RECENT_OBSERVATION_CAPACITY)
   readonly periodicity = new PeriodicityTable()
   readonly incidents = new IncidentLog()
   readonly busy = new BusLoadMeter()

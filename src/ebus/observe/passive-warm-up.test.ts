@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { WarmUpClockReading, PassiveWarmUp, WarmUpInput } from './passive-warm-up.ts'
+import type { TimeAndSymbolCount, PassiveWarmUp, WarmUpInput } from './passive-warm-up.ts'
 import {
   DEFAULT_WARM_UP_THRESHOLDS,
   findWarmUpBlocker,
@@ -190,7 +190,7 @@ describe('passive warm-up', () => {
     const step = fc.tuple(input, fc.integer({ min: 0, max: 4 * MINUTE }))
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        let moment: WarmUpClockReading = { nowMs: 0, symbols: 0 }
+        let moment: TimeAndSymbolCount = { nowMs: 0, symbols: 0 }
         let warmUp = newPassiveWarmUp(0)
         for (const [each, forMs] of steps) {
           moment = { nowMs: moment.nowMs + forMs, symbols: moment.symbols + 7 }

@@ -20,7 +20,7 @@ export type PassiveUnavailableReason =
   | 'flap_dampened'
   | 'unsupported_or_misconfigured'
   | 'capability_withdrawn'
-export type PassiveEndpointState =
+export type PassiveTapEndpointState =
   | 'unknown'
   | 'connected'
   | 'temporarily_disconnected'
@@ -72,7 +72,7 @@ export interface PassiveWarmUp {
   readonly startedMs: number
   readonly state: PassiveAvailability
   readonly reason: PassiveUnavailableReason | undefined
-  readonly endpoint: PassiveEndpointState
+  readonly endpoint: PassiveTapEndpointState
   /** Since when the adapter has been connected without a break; `undefined` while it is not. */
   readonly connectedMs: number | undefined
   /** The current one, or the one that made the path available. */
@@ -92,7 +92,7 @@ export type WarmUpInput =
   | { readonly kind: 'tick' }
 
 /** Monotonic time, and the symbols heard so far. */
-export interface WarmUpClockReading {
+export interface TimeAndSymbolCount {
   readonly nowMs: number
   readonly symbols: number
 }
@@ -125,7 +125,7 @@ export function newPassiveWarmUp(
 export function stepPassiveWarmUp(
   warmUp: PassiveWarmUp,
   input: WarmUpInput,
-  moment: WarmUpClockReading,
+  moment: TimeAndSymbolCount,
 ): PassiveWarmUp {
   switch (input.kind) {
     case 'connected':
@@ -181,7 +181,7 @@ function canListen({ endpoint, reason }: PassiveWarmUp): boolean {
   return endpoint === 'connected' && reason !== 'capability_withdrawn'
 }
 
-function onConnected(warmUp: PassiveWarmUp, moment: WarmUpClockReading): PassiveWarmUp {
+function onConnected(warmUp: PassiveWarmUp, moment: TimeAndSymbolCount): PassiveWarmUp {
   if (!canListen(warmUp)) return warmUp
   const { nowMs } = moment
   if (warmUp.dampenedUntilMs !== undefined && nowMs < warmUp.dampenedUntilMs) return warmUp
@@ -200,7 +200,7 @@ function onConnected(warmUp: PassiveWarmUp, moment: WarmUpClockReading): Passive
   }
 }
 
-function beginSession(warmUp: PassiveWarmUp, { nowMs, symbols }: WarmUpClockReading, settling: boolean): PassiveWarmUp {
+function beginSession(warmUp: PassiveWarmUp, { nowMs, symbols }: TimeAndSymbolCount, settling: boolean): PassiveWarmUp {
   const { thresholds, startedMs } = warmUp
   const startupEndMs = startedMs + thresholds.outerMs
   return {
@@ -246,7 +246,7 @@ function isSteady({ dampenedUntilMs, connectedMs, thresholds }: PassiveWarmUp, n
   return dampenedUntilMs !== undefined && connectedMs !== undefined && nowMs - connectedMs >= thresholds.windowMs
 }
 
-function onFrame(warmUp: PassiveWarmUp, good: boolean, moment: WarmUpClockReading): PassiveWarmUp {
+function onFrame(warmUp: PassiveWarmUp, good: boolean, moment: TimeAndSymbolCount): PassiveWarmUp {
   if (warmUp.state === 'available') return warmUp
   if (good && isSteady(warmUp, moment.nowMs) && canListen(warmUp))
     return onFrame(beginSession({ ...warmUp, failures: [] }, moment, true), good, moment)
@@ -260,7 +260,7 @@ function onFrame(warmUp: PassiveWarmUp, good: boolean, moment: WarmUpClockReadin
   return promoted({ ...warmUp, session: { ...session, completed, terminal: true } }, moment)
 }
 
-function onTick(warmUp: PassiveWarmUp, moment: WarmUpClockReading): PassiveWarmUp {
+function onTick(warmUp: PassiveWarmUp, moment: TimeAndSymbolCount): PassiveWarmUp {
   const { nowMs } = moment
   if (warmUp.state === 'warming_up') return promoted(warmUp, moment)
   if (warmUp.state === 'available') return warmUp
@@ -275,7 +275,7 @@ function onTick(warmUp: PassiveWarmUp, moment: WarmUpClockReading): PassiveWarmU
 }
 
 /** Checks whether the session is over, successfully or not. */
-function promoted(warmUp: PassiveWarmUp, { nowMs, symbols }: WarmUpClockReading): PassiveWarmUp {
+function promoted(warmUp: PassiveWarmUp, { nowMs, symbols }: TimeAndSymbolCount): PassiveWarmUp {
   const { session, thresholds } = warmUp
   if (session === undefined) return warmUp
   const lively = session.terminal && symbols - session.symbolsBefore >= thresholds.fallbackSymbols

@@ -17,7 +17,9 @@ export interface BusRecorderOptions {
 const PIECE_MS = 250
 
 /** Returns at once; the promise of `close` resolves when the connection is closed. */
-export function startBusRecorder({ endpoint, onSymbols, onState }: BusRecorderOptions): { close: () => Promise<void> } {
+export function startBusSymbolCapture({ endpoint, onSymbols, onState }: BusRecorderOptions): {
+  close: () => Promise<void>
+} {
   const startMs = systemClock.monotonic()
   let pending: number[] = []
   let pendingAtMs = 0

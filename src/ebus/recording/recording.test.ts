@@ -1,7 +1,7 @@
 /** Recordings, and what nobody has described in them. */
 import { describe, expect, it } from 'vitest'
 import { fromHex, toUtf8 } from '../../core/bytes.ts'
-import { TelegramGrabber } from './telegram-grabber.ts'
+import { UnknownTelegramGrouper } from './telegram-grabber.ts'
 import { parseBusRecording, formatRecordingHeader, formatRecordingLine } from './recording.ts'
 
 describe('bus recording', () => {
@@ -36,7 +36,7 @@ describe('bus recording', () => {
 
 describe('telegram grabber', () => {
   it('counts constant bytes and marks those that change', () => {
-    const grab = new TelegramGrabber()
+    const grab = new UnknownTelegramGrouper()
     // The first two differ in the answer, the third asks something else.
     for (const [command, response] of [
       ['01', '4a4b'],

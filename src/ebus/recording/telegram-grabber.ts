@@ -36,7 +36,7 @@ type Pattern = (number | undefined)[]
 const ID_BYTES = 3
 const MAX_GRABBED = 4_096
 
-export class TelegramGrabber {
+export class UnknownTelegramGrouper {
   readonly #gathered = new Map<string, Gathered>()
 
   add(exchange: TelegramExchange): void {

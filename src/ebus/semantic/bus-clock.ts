@@ -16,7 +16,7 @@ export interface BusDate {
   readonly day: number
 }
 
-export interface BusTime extends BusDate {
+export interface BusDateTime extends BusDate {
   /** Minutes since midnight. */
   readonly minute: number
   /** 0 is Monday. */
@@ -25,7 +25,7 @@ export interface BusTime extends BusDate {
 
 const CENTURY = 2_000
 
-export function readBusTime(shadow: RegisterShadow, nowMs: number): BusTime | undefined {
+export function readBusTime(shadow: RegisterShadow, nowMs: number): BusDateTime | undefined {
   const entry = shadow.get(CLOCK_READ_KEY)
   if (entry === undefined || entry.payload.length < 9) return undefined
   const sinceMs = nowMs - entry.atMs

@@ -7,7 +7,7 @@ import { resolveFm5Mode } from './fm5-module.ts'
 import { PlaneReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import { CIRCUIT_REGISTERS, SYSTEM_REGISTERS } from './register-map.ts'
-import { DHW_CIRCUIT_TYPE } from './topology.ts'
+import { DHW_CIRCUIT_INSTANCE } from './topology.ts'
 
 const TYPES = ['inactive', 'heating', 'fixed_value', 'dhw', 'return_increase'] as const
 const STATES = ['standby', 'heating', 'cooling'] as const
@@ -31,7 +31,7 @@ export function buildCircuitsPlane(parts: PlaneSources): SemanticPlane {
 
 /** Circuit 9 has no type even if it is the one for hot water; a plausible temperature shows that it exists. */
 function isThere(reader: PlaneReader, instance: number): boolean {
-  if (instance !== DHW_CIRCUIT_TYPE || (reader.peek(CIRCUIT_REGISTERS.type, instance) ?? 0) !== 0) return true
+  if (instance !== DHW_CIRCUIT_INSTANCE || (reader.peek(CIRCUIT_REGISTERS.type, instance) ?? 0) !== 0) return true
   const [min, max] = PLAUSIBLE_CELSIUS
   return [CIRCUIT_REGISTERS.flowTemperature, CIRCUIT_REGISTERS.calculatedFlow].some((register) => {
     const celsius = reader.peek(register, instance)
@@ -48,7 +48,7 @@ function circuit(reader: PlaneReader, instance: number): JsonObject {
   const roomControl = reader.number(config('room_temp_control'), CIRCUIT_REGISTERS.roomControl, instance)
   return {
     index: instance,
-    circuit_type: instance === DHW_CIRCUIT_TYPE && (type ?? 0) === 0 ? 'dhw' : formatCircuitType(type ?? 0),
+    circuit_type: instance === DHW_CIRCUIT_INSTANCE && (type ?? 0) === 0 ? 'dhw' : formatCircuitType(type ?? 0),
     has_mixer: mixer !== undefined,
     state: omitUndefined({
       pump_active: reader.flag(state('pump_active'), CIRCUIT_REGISTERS.pump, instance),

@@ -18,7 +18,7 @@ import {
   formatRegisterActuator,
   encodeRegisterTelegramData,
   extractRegisterBytes,
-  formatBoilerActuator,
+  formatBoilerRegisterActuatorId,
 } from './register.ts'
 import { SYSTEM_REGISTERS } from './register-map.ts'
 
@@ -62,7 +62,7 @@ function boilerField(register: BoilerRegister, limits: readonly [number, number]
     limits,
     unit,
     secondary: 0x09,
-    actuator: formatBoilerActuator(number),
+    actuator: formatBoilerRegisterActuatorId(number),
     encode,
     command: (bytes) => Uint8Array.of(0x0e, number >> 8, number & 0xff, ...bytes),
     key: (address) => toBoilerReadKey(address, number),

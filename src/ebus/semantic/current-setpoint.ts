@@ -6,7 +6,7 @@
  * The temperature is the regulator's own, if it provides one; the reason follows from the settings.
  */
 import { readBusTime, formatBusDate } from './bus-clock.ts'
-import type { BusTime } from './bus-clock.ts'
+import type { BusDateTime } from './bus-clock.ts'
 import type { PlaneReader } from './plane-reader.ts'
 import { ZONE_REGISTERS } from './register-map.ts'
 import type { TimerSlot } from './timer-program.ts'
@@ -84,7 +84,7 @@ export function isHolidayActive(reader: PlaneReader, instance: number, nowMs: nu
   return start <= today && today <= end
 }
 
-function daySlots(reader: PlaneReader, zone: number, { weekday }: BusTime): readonly TimerSlot[] | undefined {
+function daySlots(reader: PlaneReader, zone: number, { weekday }: BusDateTime): readonly TimerSlot[] | undefined {
   const { regulator } = reader.topology
   if (regulator === undefined || regulator.timers === undefined || regulator.timers === 'none') return undefined
   return readKnownTimerProgram(regulator, { zone, channel: 'heating' }, reader.shadow)?.days[weekday]

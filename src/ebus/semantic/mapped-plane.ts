@@ -5,7 +5,7 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { MappedMessageValue } from './mapped-message.ts'
 import type { MappedPlaneField } from './message-map.ts'
-import { DEFAULT_MAPPED_ITEM_NAMES, MAPPED_PLANE_FIELDS } from './message-map.ts'
+import { DEFAULT_PLANE_ITEM_TITLES, MAPPED_PLANE_FIELDS } from './message-map.ts'
 import type { FieldFreshness, SemanticPlane } from './plane-reader.ts'
 import { isReadingStale } from './plane-reader.ts'
 import type { HeatingPlaneName } from './planes.ts'
@@ -108,7 +108,7 @@ function emptyPlane(name: HeatingPlaneName): Part {
 }
 
 function emptyItem(name: HeatingPlaneName, id: string, index: number): Part {
-  const title = DEFAULT_MAPPED_ITEM_NAMES[id] ?? id
+  const title = DEFAULT_PLANE_ITEM_TITLES[id] ?? id
   if (name === 'zones') return { id, name: title, state: {}, config: {} }
   const circuit: JsonObject = {
     index,

@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { DefinitionFolder } from '../definitions/definition-folder-store.ts'
 import { DefinitionSet } from '../definitions/definition-set.ts'
-import { DEFAULT_MAPPED_ITEM_NAMES, MAPPED_PLANE_FIELDS } from './message-map.ts'
+import { DEFAULT_PLANE_ITEM_TITLES, MAPPED_PLANE_FIELDS } from './message-map.ts'
 
 const OFFICIAL = fileURLToPath(new URL('../../../../shared/data/ebusd/definitions/en', import.meta.url))
 
 describe('message map', () => {
   it('has a name for every item of a list', () => {
     expect(
-      MAPPED_PLANE_FIELDS.filter(({ item }) => item !== undefined && DEFAULT_MAPPED_ITEM_NAMES[item] === undefined),
+      MAPPED_PLANE_FIELDS.filter(({ item }) => item !== undefined && DEFAULT_PLANE_ITEM_TITLES[item] === undefined),
     ).toEqual([])
   })
 

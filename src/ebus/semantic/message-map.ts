@@ -21,7 +21,7 @@ export interface MappedFieldSource {
 
 export interface MappedPlaneField {
   readonly plane: HeatingPlaneName
-  /** The item of a plane that is a list; a key of `DEFAULT_MAPPED_ITEM_NAMES`. */
+  /** The item of a plane that is a list; a key of `DEFAULT_PLANE_ITEM_TITLES`. */
   readonly item?: string
   readonly path: string
   readonly as: 'number' | 'flag' | 'text'
@@ -30,7 +30,7 @@ export interface MappedPlaneField {
 }
 
 /** Default names for items of planes that are lists. */
-export const DEFAULT_MAPPED_ITEM_NAMES: Readonly<Record<string, string>> = {
+export const DEFAULT_PLANE_ITEM_TITLES: Readonly<Record<string, string>> = {
   'zone-mc': 'Mixed heating circuit',
   'zone-excellent': 'Ventilation',
   'zone-ochsner': 'Heating circuit',

@@ -57,7 +57,7 @@ const PROJECTIONS: Readonly<Record<HeatingPlaneName, (parts: PlaneSources, nowMs
 }
 
 /** `nowMs` is the wall clock, for values that are only shown while they are recent. */
-export function buildHeatingPlane(name: HeatingPlaneName, parts: PlaneSources, nowMs: number): SemanticPlane {
+export function buildPlaneByName(name: HeatingPlaneName, parts: PlaneSources, nowMs: number): SemanticPlane {
   return PROJECTIONS[name](parts, nowMs)
 }
 

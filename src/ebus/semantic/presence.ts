@@ -7,7 +7,7 @@
  *
  * A request without an answer does not count.
  */
-export interface PresenceState {
+export interface DebouncedPresence {
   readonly present: boolean
   /** Consecutive reads that contradict the present state. */
   readonly doubts: number
@@ -16,7 +16,7 @@ export interface PresenceState {
 const TO_APPEAR = 2
 const TO_GO = 3
 
-export function stepPresence(before: PresenceState | undefined, found: boolean): PresenceState {
+export function stepPresence(before: DebouncedPresence | undefined, found: boolean): DebouncedPresence {
   if (before === undefined) return { present: found, doubts: 0 }
   if (before.present === found) return before.doubts === 0 ? before : { present: found, doubts: 0 }
   const doubts = before.doubts + 1

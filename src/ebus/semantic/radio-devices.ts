@@ -8,7 +8,7 @@ import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import {
   MAX_INSTANCE_COUNT,
   FUNCTION_MODULE_REGISTER_GROUP,
-  REMOTE_REGISTER_GROUPS,
+  REMOTE_REGISTER_GROUP_NUMBERS,
   requireRemoteDeviceRegisters,
 } from './register-map.ts'
 
@@ -23,7 +23,7 @@ const MODELS: ReadonlyMap<number, string> = new Map([
 export function buildRadioDevicesPlane(parts: PlaneSources): SemanticPlane {
   const reader = new PlaneReader(parts)
   if (parts.topology.regulator === undefined || !parts.topology.slotsKnown) return reader.plane(null)
-  const devices = REMOTE_REGISTER_GROUPS.flatMap((group) =>
+  const devices = REMOTE_REGISTER_GROUP_NUMBERS.flatMap((group) =>
     Array.from({ length: MAX_INSTANCE_COUNT }, (_, instance) => slot(reader, group, instance)).filter(
       (device) => device !== undefined,
     ),

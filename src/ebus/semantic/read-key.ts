@@ -114,7 +114,7 @@ export function decodeReadKeyKind(key: RegisterReadKey): number {
   return Math.floor(key / KIND_UNIT)
 }
 
-export function decodeReadKeyAddress(key: RegisterReadKey): number {
+export function decodeReadKeyBusAddress(key: RegisterReadKey): number {
   return Math.floor(key / ADDRESS_UNIT) % 256
 }
 
@@ -126,13 +126,13 @@ export function decodeReadKeyBytes(key: RegisterReadKey): readonly [number, numb
 }
 
 /** The secondary of B51A, where a heat pump has its measurements. */
-export const HEAT_PUMP_VALUES_SERVICE = 0x1a
+export const HEAT_PUMP_VALUES_SECONDARY = 0x1a
 
 /**
  * The telegram that reads a key. `energyTarget` is the device with the meters. Throws for keys that are only broadcast.
  */
 export function encodeReadRequest(key: RegisterReadKey, energyTarget?: number): BusRequest {
-  const target = decodeReadKeyAddress(key)
+  const target = decodeReadKeyBusAddress(key)
   const [first, second, third, fourth, fifth] = decodeReadKeyBytes(key)
   const ask = (secondary: number, data: readonly number[], to = target): BusRequest => ({
     target: to,
@@ -162,7 +162,7 @@ export function encodeReadRequest(key: RegisterReadKey, energyTarget?: number): 
     case READ_KEY_KINDS.errors:
       return ask(0x03, first === CURRENT_ERRORS_SELECTOR ? [first, second] : [first, second, third])
     case READ_KEY_KINDS.heatPump:
-      return ask(first, first === HEAT_PUMP_VALUES_SERVICE ? [second, third, fourth, fifth] : [second, third])
+      return ask(first, first === HEAT_PUMP_VALUES_SECONDARY ? [second, third, fourth, fifth] : [second, third])
     default:
       throw new RangeError(`key ${key} cannot be asked for`)
   }

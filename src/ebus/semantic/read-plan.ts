@@ -39,7 +39,7 @@ import {
   CYLINDER_REGISTERS,
   HOT_WATER_REGISTERS,
   MAX_INSTANCE_COUNT,
-  REMOTE_REGISTER_GROUPS,
+  REMOTE_REGISTER_GROUP_NUMBERS,
   SOLAR_REGISTERS,
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
@@ -49,7 +49,7 @@ import { planTimerProgramReads } from './schedule-reads.ts'
 import type { ShadowEntry, RegisterShadow } from './register-shadow.ts'
 import { SHADOW_CLOCK_SLACK_MS } from './register-shadow.ts'
 import type { HeatingTopology } from './topology.ts'
-import { DHW_CIRCUIT_TYPE } from './topology.ts'
+import { DHW_CIRCUIT_INSTANCE } from './topology.ts'
 
 export interface PlannedRead {
   readonly key: RegisterReadKey
@@ -104,13 +104,13 @@ export function planReads(topology: HeatingTopology, shadow: RegisterShadow, now
     add(Object.values(HOT_WATER_REGISTERS))
     for (const instance of topology.circuits())
       add(
-        instance === DHW_CIRCUIT_TYPE
+        instance === DHW_CIRCUIT_INSTANCE
           ? [CIRCUIT_REGISTERS.flowTemperature, CIRCUIT_REGISTERS.calculatedFlow]
           : Object.values(CIRCUIT_REGISTERS),
         instance,
       )
     add(Object.values(SYSTEM_REGISTERS))
-    for (const group of REMOTE_REGISTER_GROUPS)
+    for (const group of REMOTE_REGISTER_GROUP_NUMBERS)
       for (const instance of topology.slotsToLookInto(group)) {
         const registers = requireRemoteDeviceRegisters(group)
         add([registers.connected], instance)

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import { BusDefinitions } from '../definitions/bus-definitions.ts'
 import { DefinitionFolder } from '../definitions/definition-folder-store.ts'
-import { formatDisagreement, findDisagreements } from './register-disagreement.ts'
+import { formatDisagreement, findRegistersContradictingDefinitions } from './register-disagreement.ts'
 
 const OFFICIAL = fileURLToPath(new URL('../../../../shared/data/ebusd/definitions/en', import.meta.url))
 const DEVICES = { regulator: 0x15, boiler: 0x08 }
@@ -43,7 +43,7 @@ describe('disagreements between definition files and the built-in map', () => {
       const definitions = new BusDefinitions(folder, 'en')
       definitions.identify(0x15, vaillant(regulator))
       definitions.identify(0x08, vaillant('BAI00'))
-      const found = findDisagreements((exchange) => definitions.find(exchange), DEVICES)
+      const found = findRegistersContradictingDefinitions((exchange) => definitions.find(exchange), DEVICES)
       expect([regulator, found.map(formatDisagreement)]).toEqual([regulator, []])
     }
   })
@@ -51,16 +51,18 @@ describe('disagreements between definition files and the built-in map', () => {
   it('are reported with file and line, bytes and both readings', () => {
     // The official files read a float at b524 02 00 00 00 73 00, and the built-in map does.
     const right = regulatorWith('r,,,OutsideTemp,,,,b524,020000007300,,,IGN:4,,,,value,,EXP,,°C,')
-    expect(findDisagreements((exchange) => right.find(exchange), DEVICES)).toEqual([])
+    expect(findRegistersContradictingDefinitions((exchange) => right.find(exchange), DEVICES)).toEqual([])
     const wrong = regulatorWith('r,,,OutsideTemp,,,,b524,020000007300,,,IGN:4,,,,value,,ULG,,°C,')
-    expect(findDisagreements((exchange) => wrong.find(exchange), DEVICES).map(formatDisagreement)).toEqual([
+    expect(
+      findRegistersContradictingDefinitions((exchange) => wrong.find(exchange), DEVICES).map(formatDisagreement),
+    ).toEqual([
       'vaillant/15.basv.csv:3: basv.OutsideTemp reads 010073000000ac41 as 1101791232, the built-in register map as 21.5; the definition counts',
     ])
   })
 
   it('include answers that the definition cannot decode', () => {
     const longer = regulatorWith('r,,,OutsideTemp,,,,b524,020000007300,,,IGN:6,,,,value,,EXP,,°C,')
-    expect(findDisagreements((exchange) => longer.find(exchange), DEVICES)).toMatchObject([
+    expect(findRegistersContradictingDefinitions((exchange) => longer.find(exchange), DEVICES)).toMatchObject([
       { builtIn: 21.5, defined: undefined },
     ])
   })

@@ -64,7 +64,7 @@ const BOILER_SAMPLES: Readonly<Record<number, readonly (readonly number[])[]>> =
 }
 const INSTANCES = 3
 
-export function findDisagreements(
+export function findRegistersContradictingDefinitions(
   find: FindDefinition,
   { regulator, boiler }: CheckedBusAddresses,
 ): readonly RegisterDisagreement[] {

@@ -153,8 +153,8 @@ export const CYLINDER_REGISTERS = group(0x02, 0x05, {
 })
 
 /** Sources, regulators, thermostats, function modules, clocks and base stations. */
-export const REMOTE_REGISTER_GROUPS: readonly number[] = [0x01, 0x02, 0x09, 0x0a, 0x0c, 0x0e, 0x0f]
-export const REGULATOR_REGISTER_GROUP = 0x09
+export const REMOTE_REGISTER_GROUP_NUMBERS: readonly number[] = [0x01, 0x02, 0x09, 0x0a, 0x0c, 0x0e, 0x0f]
+export const PAIRED_REGULATOR_REGISTER_GROUP = 0x09
 export const THERMOSTAT_REGISTER_GROUP = 0x0a
 export const FUNCTION_MODULE_REGISTER_GROUP = 0x0c
 
@@ -174,7 +174,7 @@ const REMOTE_ROWS = {
 export type RemoteDeviceRegisters = Readonly<Record<keyof typeof REMOTE_ROWS, RegulatorRegister>>
 
 const REMOTES: ReadonlyMap<number, RemoteDeviceRegisters> = new Map(
-  REMOTE_REGISTER_GROUPS.map((number) => [number, group(0x06, number, REMOTE_ROWS)]),
+  REMOTE_REGISTER_GROUP_NUMBERS.map((number) => [number, group(0x06, number, REMOTE_ROWS)]),
 )
 
 export function requireRemoteDeviceRegisters(number: number): RemoteDeviceRegisters {

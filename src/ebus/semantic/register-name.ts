@@ -11,7 +11,7 @@ import {
   CIRCUIT_REGISTERS,
   CYLINDER_REGISTERS,
   HOT_WATER_REGISTERS,
-  REMOTE_REGISTER_GROUPS,
+  REMOTE_REGISTER_GROUP_NUMBERS,
   SOLAR_REGISTERS,
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
@@ -136,7 +136,7 @@ const GROUPS: readonly (readonly [string, Readonly<Record<string, RegulatorRegis
   ['zone', ZONE_REGISTERS],
   ['solar', SOLAR_REGISTERS],
   ['cylinder', CYLINDER_REGISTERS],
-  ...REMOTE_REGISTER_GROUPS.map((group) => ['remote', requireRemoteDeviceRegisters(group)] as const),
+  ...REMOTE_REGISTER_GROUP_NUMBERS.map((group) => ['remote', requireRemoteDeviceRegisters(group)] as const),
 ]
 
 /** Kept elsewhere by other families of regulators, and the same thing. */

@@ -53,7 +53,7 @@ export function formatRegisterActuator({ opcode, group, number }: RegisterPlace,
 }
 
 /** The same of a register of a boiler, B509. */
-export function formatBoilerActuator(number: number): string {
+export function formatBoilerRegisterActuatorId(number: number): string {
   return `b509/${formatRegisterNumber(number)}`
 }
 
@@ -135,7 +135,7 @@ export function decodeRegisterValue(type: RegisterType, bytes: Uint8Array): Deco
  * whole payload goes out, so the whole payload has to be the number.
  */
 export function decodeWrittenNumber(type: RegisterType, bytes: Uint8Array): number | undefined {
-  const value = isSingleRegisterValue(type, bytes) ? decodeRegisterValue(type, bytes) : undefined
+  const value = fitsRegisterType(type, bytes) ? decodeRegisterValue(type, bytes) : undefined
   return typeof value === 'boolean' ? Number(value) : typeof value === 'number' ? value : undefined
 }
 
@@ -161,7 +161,7 @@ export function encodeDateRegisterValue(text: string): Uint8Array | undefined {
 }
 
 /** Whether these bytes are one value and nothing else. */
-export function isSingleRegisterValue(type: RegisterType, bytes: Uint8Array): boolean {
+export function fitsRegisterType(type: RegisterType, bytes: Uint8Array): boolean {
   if (type === 'text') return bytes.length > 0
   if (type === 'flag') return bytes.length === 1 || (bytes.length === 2 && bytes[1] === 0x00)
   return bytes.length === LENGTHS[type]

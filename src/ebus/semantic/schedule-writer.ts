@@ -20,7 +20,7 @@ import {
   encodeSlotWrite,
   isSameDaySchedule,
   encodeB524ProgramSelector,
-  encodeTimerRequest,
+  createTimerBusRequest,
 } from './timer-program.ts'
 import { toSlotCountsReadKey, toB524ProgramDayReadKey, listSlotReadKeys } from './schedule-reads.ts'
 import type { RegisterReadFault } from './read-scheduler.ts'
@@ -157,10 +157,10 @@ function writeRequests(
 ): readonly BusRequest[] {
   const { timers, address } = regulator
   if (timers !== 'b555')
-    return [encodeTimerRequest('b524', address, encodeB524DayWrite(encodeB524ProgramSelector(id), weekday, slots))]
+    return [createTimerBusRequest('b524', address, encodeB524DayWrite(encodeB524ProgramSelector(id), weekday, slots))]
   const written = slots.length > 0 ? slots : [{ startMinute: 0, endMinute: 0, celsius: idleCelsius }]
   return written.map((slot, index) =>
-    encodeTimerRequest('b555', address, encodeSlotWrite(id, { weekday, index, count: written.length }, slot)),
+    createTimerBusRequest('b555', address, encodeSlotWrite(id, { weekday, index, count: written.length }, slot)),
   )
 }
 

@@ -50,7 +50,7 @@ export function markPlaneLive(
   return { ...startup, live, liveEpoch, phase }
 }
 
-export function advanceStartup(startup: StartupState, nowMs: number): StartupState {
+export function degradeOverdueStartup(startup: StartupState, nowMs: number): StartupState {
   const waiting = startup.phase !== 'LIVE_READY' && startup.phase !== 'DEGRADED'
   return waiting && nowMs - startup.startedMs >= PATIENCE_MS ? { ...startup, phase: 'DEGRADED' } : startup
 }

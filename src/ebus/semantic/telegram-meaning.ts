@@ -11,7 +11,7 @@ import type { RegisterReadKey } from './read-key.ts'
 import {
   toIdentityReadKey,
   toHeatPumpReadKey,
-  HEAT_PUMP_VALUES_SERVICE,
+  HEAT_PUMP_VALUES_SECONDARY,
   toStatusReadKey,
   toOperationalReadKey,
   toRegisterReadKey,
@@ -58,7 +58,7 @@ export function interpretTelegram({ telegram, response }: TelegramExchange): Tel
       return telegram.data.length === 2 && telegram.data[0] === 0x18
         ? value(toHeatPumpReadKey(target, { secondary, question: telegram.data }), response)
         : energyAnswer(telegram.data, response)
-    case HEAT_PUMP_VALUES_SERVICE:
+    case HEAT_PUMP_VALUES_SECONDARY:
       return telegram.data.length === 4 && telegram.data[0] === 0x05 && telegram.data[1] === 0xff
         ? value(toHeatPumpReadKey(target, { secondary, question: telegram.data }), response)
         : undefined

@@ -165,7 +165,7 @@ export function encodeB524DayWrite(
   return Uint8Array.from([0x04, ...selector, weekday, ...pairs])
 }
 
-export function encodeTimerRequest(service: WeeklyProgramProtocol, target: number, data: Uint8Array): BusRequest {
+export function createTimerBusRequest(service: WeeklyProgramProtocol, target: number, data: Uint8Array): BusRequest {
   return { target, primary: VAILLANT, secondary: service === 'b555' ? 0x55 : 0x24, data }
 }
 

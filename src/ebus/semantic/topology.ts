@@ -11,17 +11,17 @@ import type {
   WeeklyProgramProtocol,
 } from '../registry/heating-product.ts'
 import { findHeatingProduct } from '../registry/heating-product.ts'
-import type { PresenceState } from './presence.ts'
+import type { DebouncedPresence } from './presence.ts'
 import { stepPresence } from './presence.ts'
 import type { RegisterReadKey } from './read-key.ts'
-import { READ_KEY_KINDS, decodeReadKeyAddress, decodeReadKeyBytes, decodeReadKeyKind } from './read-key.ts'
+import { READ_KEY_KINDS, decodeReadKeyBusAddress, decodeReadKeyBytes, decodeReadKeyKind } from './read-key.ts'
 import { decodeRegisterValue, REGISTER_HEADER_BYTES, extractRegisterBytes } from './register.ts'
 import {
   CIRCUIT_REGISTERS,
   MAX_INSTANCE_COUNT,
   FUNCTION_MODULE_REGISTER_GROUP,
-  REGULATOR_REGISTER_GROUP,
-  REMOTE_REGISTER_GROUPS,
+  PAIRED_REGULATOR_REGISTER_GROUP,
+  REMOTE_REGISTER_GROUP_NUMBERS,
   THERMOSTAT_REGISTER_GROUP,
   ZONE_REGISTERS,
 } from './register-map.ts'
@@ -45,20 +45,20 @@ const GRACE_MS = 300_000
 const ZONES_OF_INTEREST = 3
 
 const PAIRED_GROUPS: ReadonlySet<number> = new Set([
-  REGULATOR_REGISTER_GROUP,
+  PAIRED_REGULATOR_REGISTER_GROUP,
   THERMOSTAT_REGISTER_GROUP,
   FUNCTION_MODULE_REGISTER_GROUP,
 ])
 
 /** The type of circuit 9 is 0 even where it is the one for hot water. */
-export const DHW_CIRCUIT_TYPE = 9
+export const DHW_CIRCUIT_INSTANCE = 9
 
 export class HeatingTopology {
   readonly #registry: BusDeviceRegistry
   #regulatorAddress: number | undefined
   /** When it last answered with sense. */
   #regulatorMs = -Infinity
-  readonly #zones = new Map<number, PresenceState>()
+  readonly #zones = new Map<number, DebouncedPresence>()
   /** Zones whose index register is not there at all. */
   readonly #withoutIndex = new Set<number>()
   readonly #circuitTypes = new Map<number, number>()
@@ -131,7 +131,7 @@ export class HeatingTopology {
 
   circuits(): readonly number[] {
     return [...this.#circuitTypes]
-      .filter(([instance, type]) => type !== 0 || instance === DHW_CIRCUIT_TYPE)
+      .filter(([instance, type]) => type !== 0 || instance === DHW_CIRCUIT_INSTANCE)
       .map(([instance]) => instance)
       .toSorted((left, right) => left - right)
   }
@@ -161,7 +161,7 @@ export class HeatingTopology {
 
   /** Whether every group's first slots were looked into. */
   get slotsKnown(): boolean {
-    return REMOTE_REGISTER_GROUPS.every((group) =>
+    return REMOTE_REGISTER_GROUP_NUMBERS.every((group) =>
       this.slotsToLookInto(group).every((instance) => this.slotConnected(group, instance) !== undefined),
     )
   }
@@ -169,7 +169,7 @@ export class HeatingTopology {
   /** An answer was taken over into the shadow. */
   learn(key: RegisterReadKey, payload: Uint8Array, nowMs: number): void {
     if (decodeReadKeyKind(key) !== READ_KEY_KINDS.register) return
-    const address = decodeReadKeyAddress(key)
+    const address = decodeReadKeyBusAddress(key)
     if (payload.length > REGISTER_HEADER_BYTES) this.#hearRegulator(address, nowMs)
     if (address !== this.#regulatorAddress) return
     const [opcode, group, instance, high, low] = decodeReadKeyBytes(key)
@@ -190,7 +190,7 @@ export class HeatingTopology {
       number === CIRCUIT_REGISTERS.type.number
     )
       this.#note(this.#circuitTypes, instance, Number(decodeRegisterValue('u16', value()) ?? 0))
-    else if (opcode === 0x06 && number === 0x01 && REMOTE_REGISTER_GROUPS.includes(group))
+    else if (opcode === 0x06 && number === 0x01 && REMOTE_REGISTER_GROUP_NUMBERS.includes(group))
       this.#note(this.#slots, group * MAX_INSTANCE_COUNT + instance, decodeRegisterValue('flag', value()) === true)
   }
 

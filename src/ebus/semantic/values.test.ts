@@ -25,7 +25,7 @@ import { HEAT_PUMP_REGISTERS } from './heat-pump-map.ts'
 import { stepPresence } from './presence.ts'
 import {
   CLOCK_READ_KEY,
-  decodeReadKeyAddress,
+  decodeReadKeyBusAddress,
   toBoilerReadKey,
   decodeReadKeyBytes,
   toEnergyReadKey,
@@ -214,7 +214,7 @@ describe('read keys', () => {
       payload: fromHex('01030f0000009841'),
     })
     expect(toHex(encodeReadRequest(target).data)).toBe('020003010f00')
-    expect(decodeReadKeyAddress(target)).toBe(0x15)
+    expect(decodeReadKeyBusAddress(target)).toBe(0x15)
   })
 
   it('reject an answer that names another register', () => {

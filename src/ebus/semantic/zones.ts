@@ -10,7 +10,7 @@ import type { RegulatorRegister } from './register.ts'
 import {
   CIRCUIT_REGISTERS,
   MAX_INSTANCE_COUNT,
-  REGULATOR_REGISTER_GROUP,
+  PAIRED_REGULATOR_REGISTER_GROUP,
   SYSTEM_REGISTERS,
   THERMOSTAT_REGISTER_GROUP,
   ZONE_REGISTERS,
@@ -208,7 +208,7 @@ function roomValue(
   if (own !== undefined || mapping === undefined || mapping < 1 || mapping > MAX_INSTANCE_COUNT) return own
   const thermostat: PlaneValueWithFreshness | undefined =
     mapping === 1
-      ? reader.reading(requireRemoteDeviceRegisters(REGULATOR_REGISTER_GROUP)[field])
+      ? reader.reading(requireRemoteDeviceRegisters(PAIRED_REGULATOR_REGISTER_GROUP)[field])
       : reader.reading(requireRemoteDeviceRegisters(THERMOSTAT_REGISTER_GROUP)[field], mapping - 1)
   const value = reader.take(path, thermostat)
   return typeof value === 'number' ? value : undefined

@@ -37,7 +37,7 @@ export type ReadConsistency = { readonly mode?: 'LIVE' | 'SNAPSHOT'; readonly sn
 /** What every reading tool takes. */
 export const viewArguments = { consistency: consistencyArgument, bus: busArgument }
 
-export const fieldFreshnessArgument = z
+export const includeFieldFreshnessArgument = z
   .boolean()
   .default(false)
   .describe('Also say of every field where it came from and how old it is; otherwise only of those that are old.')

@@ -96,7 +96,7 @@ export function createBusTrafficTools(house: EbusToolContext): readonly Capabili
 }
 
 /** Only where overheard values are used at all; otherwise there is nothing to watch. */
-export function createWatchSummaryTools(house: EbusToolContext): readonly Capability[] {
+export function createShadowSummaryTools(house: EbusToolContext): readonly Capability[] {
   return [watchTool.handledBy(createViewHandler(house, (view) => view.watch()))]
 }
 

@@ -50,7 +50,7 @@ interface GivenClaims {
  * The suggested key is derived from the trace of the incomplete call, so no other call has it, and the suggested call
  * acts once.
  */
-export function createMissingClaimArguments({ intent, dangerous, key }: GivenClaims, traceId: string): JsonObject {
+export function suggestMissingClaims({ intent, dangerous, key }: GivenClaims, traceId: string): JsonObject {
   return {
     ...(intent === null ? { intent: 'MUTATE' } : {}),
     ...(dangerous === null ? { allow_dangerous: true } : {}),

@@ -10,7 +10,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { LastMessageData } from '../definitions/message-chain.ts'
 import { decodeMessage } from '../definitions/message-decoder.ts'
-import { formatDefinitionError } from '../definitions/definition-error.ts'
+import { formatDefinitionErrorCode } from '../definitions/definition-error.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { createUndecodableMessageFault } from './definition-lookup.ts'
@@ -47,7 +47,7 @@ export async function readDefinedMessage(
   const data = isFresh ? ok(known) : await askDevice(heating, message, wish)
   if (!data.ok) return data
   const decoded = decodeMessage(message, data.value)
-  if (!decoded.ok) return fail(createUndecodableMessageFault(message, formatDefinitionError(decoded.fault)))
+  if (!decoded.ok) return fail(createUndecodableMessageFault(message, formatDefinitionErrorCode(decoded.fault)))
   const fields = decoded.value.fields.filter(({ key }) => field === undefined || key === field)
   if (fields.length === 0 && field !== undefined)
     return fail(
@@ -81,6 +81,7 @@ async function askDevice(
     repeatable: true,
   })
   if (read.ok) return read
-  if (typeof read.fault === 'string') return fail(createEbusArgumentFault('input', formatDefinitionError(read.fault)))
+  if (typeof read.fault === 'string')
+    return fail(createEbusArgumentFault('input', formatDefinitionErrorCode(read.fault)))
   return fail(createBusReadFault(read.fault, message.zz ?? 0))
 }

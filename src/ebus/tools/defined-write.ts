@@ -13,7 +13,7 @@ import type { Result } from '../../core/result.ts'
 import type { BusDefinitions } from '../definitions/bus-definitions.ts'
 import type { DecodedMessage } from '../definitions/message-decoder.ts'
 import { decodeMessage, listFieldKeys } from '../definitions/message-decoder.ts'
-import { formatDefinitionError } from '../definitions/definition-error.ts'
+import { formatDefinitionErrorCode } from '../definitions/definition-error.ts'
 import type { EncodedCommand } from '../definitions/message-encoder.ts'
 import { encodeCommands } from '../definitions/message-encoder.ts'
 import type { FieldValueReading } from '../definitions/field.ts'
@@ -158,7 +158,7 @@ function commandsFor(
     texts.push(text)
   }
   const commands = encodeCommands(message, given === undefined ? textOf(value as ScalarValue) : texts.join(';'))
-  return commands.ok ? commands : fail(createEbusArgumentFault('value', formatDefinitionError(commands.fault)))
+  return commands.ok ? commands : fail(createEbusArgumentFault('value', formatDefinitionErrorCode(commands.fault)))
 }
 
 function textOf(value: ScalarValue): string {

@@ -11,7 +11,7 @@ import { findBus } from './ebus-tool-context.ts'
 
 const CIRCUITS_NAMED = 20
 
-export function findBusDefinitions(
+export function getBusDefinitions(
   house: EbusToolContext,
   bus: string | undefined,
 ): Result<{ readonly heating: HeatingBusClient; readonly definitions: BusDefinitions }, Fault> {

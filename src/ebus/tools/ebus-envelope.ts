@@ -9,7 +9,7 @@
  */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
+import type { FamilyEnvelope, JsonSchema, Offer } from '../../bus/capability.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import { isRetriableFault } from '../../core/fault.ts'
@@ -118,7 +118,7 @@ export function createEbusOutputSchema(data: z.ZodType): z.ZodType {
   return z.object({ data, ...besideData })
 }
 
-export const ebusFamily: Family = {
+export const ebusFamily: FamilyEnvelope = {
   name: 'ebus',
   isListedInShort: true,
   success: (reply, _offer, replayed) =>

@@ -114,7 +114,7 @@ export function createViewHandler<Wish extends EbusViewRequest>(
 }
 
 /** The bus is only named if there are several. */
-export function createBusIdField(
+export function createBusIdAnswerField(
   { buses }: Pick<EbusToolContext, 'buses'>,
   { id }: Pick<HeatingBusClient, 'id'>,
 ): JsonObject {
@@ -126,7 +126,7 @@ function createAnswerMeta(
   house: EbusToolContext,
   { id, atMs, consistency }: { readonly id: string; readonly atMs: number; readonly consistency: JsonObject },
 ): Pick<EbusAnswer, 'consistency' | 'data_timestamp'> {
-  return { consistency, data_timestamp: formatIsoTime(atMs), ...createBusIdField(house, { id }) }
+  return { consistency, data_timestamp: formatIsoTime(atMs), ...createBusIdAnswerField(house, { id }) }
 }
 
 /** Of an answer that was made now. */

@@ -10,7 +10,7 @@ import {
   CIRCUIT_REGISTERS,
   CYLINDER_REGISTERS,
   HOT_WATER_REGISTERS,
-  REMOTE_REGISTER_GROUPS,
+  REMOTE_REGISTER_GROUP_NUMBERS,
   SOLAR_REGISTERS,
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
@@ -36,7 +36,7 @@ const REGISTERS: readonly RegulatorRegister[] = [
   ZONE_REGISTERS,
   SOLAR_REGISTERS,
   CYLINDER_REGISTERS,
-  ...REMOTE_REGISTER_GROUPS.map(requireRemoteDeviceRegisters),
+  ...REMOTE_REGISTER_GROUP_NUMBERS.map(requireRemoteDeviceRegisters),
 ].flatMap((group) => Object.values<RegulatorRegister>(group))
 
 const installation = listeningInstallation

@@ -15,7 +15,7 @@ import { formatDefinitionFileFault } from '../definitions/definition-error.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { busArgument } from './arguments.ts'
-import { findBusDefinitions, createUnknownMessageFault } from './definition-lookup.ts'
+import { getBusDefinitions, createUnknownMessageFault } from './definition-lookup.ts'
 import { readDefinedMessage } from './defined-read.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
@@ -94,7 +94,7 @@ const statusTool = defineTool({
 export function createMessageTools(house: EbusToolContext): readonly Capability[] {
   return [
     findTool.handledBy(async (wish) => {
-      const found = findBusDefinitions(house, wish.bus)
+      const found = getBusDefinitions(house, wish.bus)
       if (!found.ok) return found
       const { heating, definitions } = found.value
       const matching = definitions.messages.filter((message) => matches(definitions, message, wish))
@@ -146,7 +146,7 @@ interface ReadWish {
 }
 
 async function readMessage(house: EbusToolContext, wish: ReadWish, call: Call): Promise<Outcome> {
-  const found = findBusDefinitions(house, wish.bus)
+  const found = getBusDefinitions(house, wish.bus)
   if (!found.ok) return found
   const { heating, definitions } = found.value
   const message = definitions.named(wish.circuit, wish.name, 'read')

@@ -16,7 +16,7 @@ import type { MessageDefinition } from '../definitions/message-definition.ts'
 import { computeFieldLimits } from '../definitions/number-codec.ts'
 import { SECRET_VALUE_PLACEHOLDER, isSecretField } from '../definitions/secret-field.ts'
 import type { EncodedMethodCall } from '../methods/device-method.ts'
-import { findDeviceMethod } from '../methods/method-plane.ts'
+import { findCallableMethod } from '../methods/method-plane.ts'
 import type { RegulatorRegister } from '../semantic/register.ts'
 import { findRegister } from '../semantic/register-map.ts'
 import { classifyAddress } from '../wire/address.ts'
@@ -63,7 +63,7 @@ export function findBuiltInWrite(message: MessageDefinition, data: Uint8Array): 
   if (builtInRegister(message, data) === undefined) return undefined
   const [opcode = 0, , group = 0, instance = 0, low = 0, high = 0, ...bytes] = data
   const params = { group, instance, addr: high * 256 + low, opcode, data: toHex(Uint8Array.from(bytes)) }
-  const prepared = findDeviceMethod('system', 'set_ext_register')?.prepare(params)
+  const prepared = findCallableMethod('system', 'set_ext_register')?.prepare(params)
   return prepared?.ok === true ? prepared.value : undefined
 }
 

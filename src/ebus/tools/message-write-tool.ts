@@ -11,13 +11,13 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
-import { findBusDefinitions, createUnknownMessageFault } from './definition-lookup.ts'
+import { getBusDefinitions, createUnknownMessageFault } from './definition-lookup.ts'
 import type { PlannedMessageWrite } from './defined-write.ts'
 import { assessMessageWrite, planMessageWrite, writeDefinedMessage } from './defined-write.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import {
-  createMissingClaimArguments,
+  suggestMissingClaims,
   MISSING_ALLOW_DANGEROUS_REASON,
   MISSING_INTENT_REASON,
   MISSING_IDEMPOTENCY_KEY_REASON,
@@ -67,7 +67,7 @@ const words = {
   completeClaims: (
     { intent = null, allow_dangerous: dangerous = null, idempotency_key: key = null }: JsonObject,
     { traceId }: { readonly traceId: string },
-  ): JsonObject => createMissingClaimArguments({ intent, dangerous, key }, traceId),
+  ): JsonObject => suggestMissingClaims({ intent, dangerous, key }, traceId),
 } as const
 
 export function createMessageWriteTool(house: EbusToolContext): Capability {
@@ -99,7 +99,7 @@ export function createMessageWriteTool(house: EbusToolContext): Capability {
 }
 
 function plan(house: EbusToolContext, wish: WriteWish): Result<PlannedMessageWrite, Fault> {
-  const found = findBusDefinitions(house, wish.bus)
+  const found = getBusDefinitions(house, wish.bus)
   if (!found.ok) return found
   const message = found.value.definitions.named(wish.circuit, wish.name, 'write')
   if (message === undefined) return fail(createUnknownMessageFault(found.value.definitions, wish))

@@ -38,7 +38,7 @@ import type { RegisterReadOptions } from '../semantic/read-scheduler.ts'
 /** Spec 1's name for the gateway, whatever its real address is. */
 const GATEWAY_SOURCE = 113
 
-export const READ_ONLY_VIOLATION_REASON: PolicyReason = {
+export const READ_ONLY_INTENT_REASON: PolicyReason = {
   rule: 'intent',
   message: 'This method changes something; READ_ONLY does not allow that.',
 }
@@ -114,8 +114,8 @@ function notReadOnly(): Fault {
   return {
     kind: 'not-permitted',
     code: 'PERMISSION_DENIED',
-    message: READ_ONLY_VIOLATION_REASON.message,
-    reasons: [READ_ONLY_VIOLATION_REASON],
+    message: READ_ONLY_INTENT_REASON.message,
+    reasons: [READ_ONLY_INTENT_REASON],
   }
 }
 
@@ -190,7 +190,7 @@ function shownValues(
   response: Uint8Array,
 ): MethodValues {
   const { installation } = heating
-  if (isUndocumentedB524Access(method, request.target, installation)) return bytesOnly(values)
+  if (isB524AccessToNonRegulator(method, request.target, installation)) return bytesOnly(values)
   if (installation.decode(createExchange(request, response))?.secret !== true) return values
   return { ...values, ...Object.fromEntries(TELLING.filter((name) => name in values).map((name) => [name, HIDDEN])) }
 }
@@ -281,7 +281,7 @@ function besideData(heating: HeatingBusClient): { readonly source_address?: numb
 }
 
 /** The B524 registers of a device that is not a regulator are not documented, whatever their numbers mean elsewhere. */
-export function isUndocumentedB524Access(
+export function isB524AccessToNonRegulator(
   { secondary }: DeviceMethod,
   address: number,
   installation: HeatingInstallation | undefined,

@@ -8,7 +8,7 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
-import { fieldFreshnessArgument, viewArguments } from './arguments.ts'
+import { includeFieldFreshnessArgument, viewArguments } from './arguments.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext, EbusViewRequest } from './ebus-tool-context.ts'
@@ -32,7 +32,7 @@ const ADAPTER_INFO = {
     'Firmware, hardware, jumpers, temperature, supply and bus voltage, restarts and reception of the eBUS adapter. Null for an adapter that tells nothing, and behind ebusd.',
 } as const
 
-export const PLANE_TOOL_DEFINITIONS: readonly PlaneTool[] = [
+export const SEMANTIC_PLANE_TOOL_DEFINITIONS: readonly PlaneTool[] = [
   {
     name: 'ebus.v1.runtime.status.get',
     plane: 'runtime_status',
@@ -119,11 +119,11 @@ export const PLANE_TOOL_DEFINITIONS: readonly PlaneTool[] = [
  * Returns the known values with their ages. Values that were never read are read now, within the deadline of the call.
  */
 export function createPlaneTools(house: EbusToolContext): readonly Capability[] {
-  return PLANE_TOOL_DEFINITIONS.map(({ plane, name = `ebus.v1.semantic.${plane}.get`, ...words }) =>
+  return SEMANTIC_PLANE_TOOL_DEFINITIONS.map(({ plane, name = `ebus.v1.semantic.${plane}.get`, ...words }) =>
     defineTool({
       ...words,
       name,
-      input: z.strictObject({ ...viewArguments, detail: fieldFreshnessArgument }),
+      input: z.strictObject({ ...viewArguments, detail: includeFieldFreshnessArgument }),
       output: createEbusOutputSchema(PLANE_SCHEMAS[plane]),
       effect: 'reads',
       family: ebusFamily,

@@ -9,7 +9,7 @@ import type { HeatingInstallation } from '../installation-state.ts'
 import { findBoilerRegister } from '../semantic/boiler-map.ts'
 import type { DecodedField, DecodedTelegram } from '../definitions/decoded-telegram.ts'
 import { interpretTelegram } from '../semantic/telegram-meaning.ts'
-import { isSingleRegisterValue } from '../semantic/register.ts'
+import { fitsRegisterType } from '../semantic/register.ts'
 import { findRegisterNameAndType } from '../semantic/register-name.ts'
 import { createExchange } from '../wire/telegram.ts'
 
@@ -52,7 +52,7 @@ function isExact({ secondary, data }: BusRequest): boolean {
     case 0x24: {
       const register =
         first === 0x02 || first === 0x06 ? findRegisterNameAndType(first, third, high * 256 + low) : undefined
-      return register !== undefined && isSingleRegisterValue(register.type, data.subarray(6))
+      return register !== undefined && fitsRegisterType(register.type, data.subarray(6))
     }
     case 0x09:
       return findBoilerRegister(second * 256 + third)?.register.coding.length === data.length - 3

@@ -82,7 +82,7 @@ const methodsList = defineTool({
   output: createEbusOutputSchema(z.array(methodDetailOutputSchema)),
 })
 
-export function createRegistryTools(house: EbusToolContext): readonly Capability[] {
+export function createDeviceRegistryTools(house: EbusToolContext): readonly Capability[] {
   return [
     devicesListTool.handledBy(
       createViewHandler(house, (view) => view.devices().map((device) => toBusDeviceJson(device))),

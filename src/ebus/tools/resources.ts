@@ -9,7 +9,7 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
-import type { InstallationChange } from '../installation-state.ts'
+import type { ChangedInstallationPart } from '../installation-state.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { SEMANTIC_PLANE_NAMES } from '../semantic/planes.ts'
 import { listBusMessages } from './bus-tools.ts'
@@ -19,7 +19,7 @@ import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { toPlaneFreshnessJson, createLiveBusView, createLiveAnswerFields } from './ebus-tool-context.ts'
 import { readMissingPlaneValues } from './missing-plane-values.ts'
-import { PLANE_TOOL_DEFINITIONS } from './plane-tools.ts'
+import { SEMANTIC_PLANE_TOOL_DEFINITIONS } from './plane-tools.ts'
 import { listHolidayAndScheduleSettings, toSettingJson } from './setting-view.ts'
 import type { EbusView } from './ebus-view.ts'
 
@@ -34,7 +34,10 @@ export function formatEbusResourceUri(busId: string, topic: Topic): string {
 }
 
 /** The resources that a change affects. */
-export function listChangedResourceUris(busId: string, change: InstallationChange | 'settings'): readonly string[] {
+export function listChangedResourceUris(
+  busId: string,
+  change: ChangedInstallationPart | 'settings',
+): readonly string[] {
   // The adapter's own state is in three resources.
   const topics: readonly Topic[] = change === 'bus' ? ['bus', 'runtime_status', 'adapter_info'] : [change]
   return topics.map((topic) => formatEbusResourceUri(busId, topic))
@@ -112,7 +115,7 @@ function wordsFor(topic: Topic): { readonly title: string; readonly description:
       title: 'Telegrams on the bus',
       description: `The newest ${SHOWN_MESSAGES}, decoded where that is known; announced at most once a second.`,
     }
-  const tool = PLANE_TOOL_DEFINITIONS.find(({ plane }) => plane === topic)
+  const tool = SEMANTIC_PLANE_TOOL_DEFINITIONS.find(({ plane }) => plane === topic)
   if (tool === undefined) throw new Error(`no words for ${topic}`)
   return tool
 }

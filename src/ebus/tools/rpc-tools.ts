@@ -8,16 +8,16 @@
  * Pure, given its house.
  */
 import { z } from 'zod'
-import type { CallAssessment, Capability, GuardArgumentCompleter } from '../../bus/capability.ts'
+import type { CallAssessment, Capability, ConfirmationArgumentCompleter } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import { toHex } from '../../core/bytes.ts'
 import type { PolicyReason } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import { findDeviceMethod } from '../methods/method-plane.ts'
+import { findCallableMethod } from '../methods/method-plane.ts'
 import { addressArgument, busArgument } from './arguments.ts'
 import {
-  createMissingClaimArguments,
+  suggestMissingClaims,
   MISSING_IDEMPOTENCY_KEY_REASON,
   DANGEROUS_NOT_ALLOWED_REASON,
   toAssessmentClaims,
@@ -32,7 +32,7 @@ import { resolveBusLockKey, findBus } from './ebus-tool-context.ts'
 import { SETTING_TOOL_HINT } from './setting-view.ts'
 import { INVOKE_TOOL_NAME, invokeInputSchema, rpcOutputSchema, methodNameArgument } from './rpc-arguments.ts'
 import type { MethodInvocation } from './rpc-arguments.ts'
-import { resolveMethodCall, callMethod, isUndocumentedB524Access, READ_ONLY_VIOLATION_REASON } from './method-call.ts'
+import { resolveMethodCall, callMethod, isB524AccessToNonRegulator, READ_ONLY_INTENT_REASON } from './method-call.ts'
 import type { ResolvedMethod } from './method-call.ts'
 
 export function createRpcTools(house: EbusToolContext): readonly Capability[] {
@@ -71,7 +71,7 @@ function assess({ heating, method, prepared, request }: ResolvedMethod, invocati
   const what = prepared.actuator ?? method.name
   const change = toRegisterChangeView(installation, request, prepared.confirm?.data)
   return {
-    effect: isUndocumentedB524Access(method, request.target, installation) ? 'sensitive' : prepared.effect,
+    effect: isB524AccessToNonRegulator(method, request.target, installation) ? 'sensitive' : prepared.effect,
     reasons,
     target: `ebus:${heating.id}:${target}/${what}`,
     label: `${device?.identity?.deviceId ?? 'device'} at ${target}: ${change?.label ?? `${method.name} ${what}`}`,
@@ -102,7 +102,7 @@ function isKnownToChange(
   house: EbusToolContext,
   { plane, method, address, bus }: z.output<typeof methodName>,
 ): boolean {
-  const builtIn = findDeviceMethod(plane, method)
+  const builtIn = findCallableMethod(plane, method)
   if (builtIn !== undefined) return !builtIn.readOnly
   const heating = findBus(house, bus)
   const device = heating.ok ? heating.value.installation.registry.find(address) : undefined
@@ -114,7 +114,7 @@ function isKnownToChange(
 /** The arguments that the contract requires beside those of the method. */
 function gateReasons(invocation: MethodInvocation, changes: boolean): readonly PolicyReason[] {
   const { intent: wanted, allow_dangerous: dangerous, idempotency_key: key } = invocation
-  if (wanted === 'READ_ONLY') return changes ? [READ_ONLY_VIOLATION_REASON] : []
+  if (wanted === 'READ_ONLY') return changes ? [READ_ONLY_INTENT_REASON] : []
   return [
     ...(dangerous ? [] : [DANGEROUS_NOT_ALLOWED_REASON]),
     ...(key === undefined ? [MISSING_IDEMPOTENCY_KEY_REASON] : []),
@@ -122,7 +122,7 @@ function gateReasons(invocation: MethodInvocation, changes: boolean): readonly P
 }
 
 /** The missing gates, which depend on whether the named method changes something. */
-function completeInvocation(house: EbusToolContext): GuardArgumentCompleter {
+function completeInvocation(house: EbusToolContext): ConfirmationArgumentCompleter {
   return (body, { traceId }) => {
     const named = methodName.safeParse(body)
     if (!named.success) return {}
@@ -133,7 +133,7 @@ function completeInvocation(house: EbusToolContext): GuardArgumentCompleter {
         ...(body['intent'] === undefined ? { intent: wanted } : {}),
         ...(dangerous === undefined ? { allow_dangerous: false } : {}),
       }
-    return createMissingClaimArguments(
+    return suggestMissingClaims(
       { intent: body['intent'] ?? null, dangerous: dangerous ?? null, key: key ?? null },
       traceId,
     )

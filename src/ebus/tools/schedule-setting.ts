@@ -26,18 +26,18 @@ import type { DayWriteContext, DayWritePlan } from './day-schedule.ts'
 
 const clockTime = z.string().regex(/^([01]?\d|2[0-4]):[0-5]\d$/, 'a time of day such as 06:30')
 
-export const scheduleDaysSchema = z.strictObject({
+export const weekdaySlotsSchema = z.strictObject({
   weekdays: z.array(weekdayInputSchema).min(1).max(7),
   slots: z
     .array(z.strictObject({ from: clockTime, to: clockTime, temperature_c: z.number().min(5).max(70).exactOptional() }))
     .max(12)
     .describe('All slots of such a day; an empty list leaves none.'),
 })
-export type ScheduleDays = z.output<typeof scheduleDaysSchema>
+export type WeekdaysWithSlots = z.output<typeof weekdaySlotsSchema>
 
 export interface ScheduleChangeRequest {
   readonly id: TimerProgramId
-  readonly days: ScheduleDays
+  readonly days: WeekdaysWithSlots
   readonly dryRun?: boolean
   readonly idempotency_key?: string
   readonly bus?: string
@@ -78,7 +78,7 @@ export function assessScheduleChange(plans: readonly DayWritePlan[]): CallAssess
  */
 export async function setScheduleDays(
   plans: readonly DayWritePlan[],
-  days: ScheduleDays,
+  days: WeekdaysWithSlots,
   { undoCall, ...job }: DayWriteContext & { readonly undoCall: (value: JsonObject) => JsonObject },
 ): Promise<Outcome> {
   const { call } = job
@@ -113,7 +113,7 @@ export async function setScheduleDays(
   return ok({ ...last.value, data: { ...last.value.data, data } })
 }
 
-function asSlotInput({ from, to, temperature_c: celsius }: ScheduleDays['slots'][number]): SlotInput {
+function asSlotInput({ from, to, temperature_c: celsius }: WeekdaysWithSlots['slots'][number]): SlotInput {
   const [startHour = 0, startMinute = 0] = from.split(':').map(Number)
   const [endHour = 0, endMinute = 0] = to.split(':').map(Number)
   return {

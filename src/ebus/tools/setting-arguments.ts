@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { SETTING_NAMES } from '../semantic/setting-request.ts'
 import { busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
 import { createEbusOutputSchema } from './ebus-envelope.ts'
-import { scheduleDaysSchema } from './schedule-setting.ts'
+import { weekdaySlotsSchema } from './schedule-setting.ts'
 
 const holidayDates = z.strictObject({
   from: z.string().describe('The first day, as 2026-12-20.'),
@@ -22,7 +22,7 @@ export const settingInputSchema = z.strictObject({
     .exactOptional()
     .describe('The room: its name, or its number as in zone-1. Can be left out where there is one.'),
   value: z
-    .union([z.number(), z.string().trim().max(32), holidayDates, scheduleDaysSchema])
+    .union([z.number(), z.string().trim().max(32), holidayDates, weekdaySlotsSchema])
     .describe(
       'Temperatures in °C. mode, hot_water_mode: off, auto, manual. heating: on, off. hot_water: now, stop. quick_veto: off. holiday: from and to, or none. schedule, hot_water_schedule: weekdays and their slots.',
     ),

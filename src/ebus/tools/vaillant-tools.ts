@@ -74,7 +74,7 @@ interface Wish {
   readonly bus?: string
 }
 
-export function createVaillantTools(house: EbusToolContext): readonly Capability[] {
+export function createVaillantErrorTools(house: EbusToolContext): readonly Capability[] {
   const reads = { effect: 'reads', family: ebusFamily, input: z.strictObject(input) } as const
   return [
     defineTool({

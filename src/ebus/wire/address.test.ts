@@ -8,7 +8,7 @@ import {
   isInitiatorAddress,
   computePriorityClass,
 } from './address.ts'
-import { arbitrate, computeLockSynCountAfterLoss } from './arbitration.ts'
+import { computeArbitrationVerdict, computeLockSynCountAfterLoss } from './arbitration.ts'
 
 describe('eBUS address', () => {
   it('is one of 25 initiators, 228 targets, one broadcast or two reserved addresses', () => {
@@ -41,16 +41,16 @@ describe('eBUS arbitration', () => {
   })
 
   it('is won by reading the own address, goes to a second round within a class, and is lost otherwise', () => {
-    expect(arbitrate(0x31, 0x31)).toBe('won')
-    expect(arbitrate(0x31, 0x11)).toBe('second-round')
-    expect(arbitrate(0x31, 0x10)).toBe('lost')
-    expect(arbitrate(0x31, 0xb5)).toBe('lost')
+    expect(computeArbitrationVerdict(0x31, 0x31)).toBe('won')
+    expect(computeArbitrationVerdict(0x31, 0x11)).toBe('second-round')
+    expect(computeArbitrationVerdict(0x31, 0x10)).toBe('lost')
+    expect(computeArbitrationVerdict(0x31, 0xb5)).toBe('lost')
   })
 
   it('sends 10 to the second round and lets 03 lose when both together read 00', () => {
     // Both at once read 03 & 10.
-    expect(arbitrate(0x10, 0x00)).toBe('second-round')
-    expect(arbitrate(0x03, 0x00)).toBe('lost')
+    expect(computeArbitrationVerdict(0x10, 0x00)).toBe('second-round')
+    expect(computeArbitrationVerdict(0x03, 0x00)).toBe('lost')
   })
 
   it('locks a loser for one SYN after noise, two within its class, and at least three otherwise', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { fromHex } from '../../core/bytes.ts'
-import { startArbitrationContest, stepArbitrationContest, newArbitrationContest } from './arbitration-contest.ts'
+import { recordAddressSent, stepArbitrationContest, newArbitrationContest } from './arbitration-contest.ts'
 
 /** What an initiator that always takes its chance learns, symbol by symbol. */
 function play(own: number, trace: string): string[] {
@@ -9,7 +9,7 @@ function play(own: number, trace: string): string[] {
   contest.wanted = own
   return [...fromHex(trace)].map((symbol) => {
     const { mayCompete, mustCompete, outcome, winner, hidden } = stepArbitrationContest(contest, symbol)
-    if (mayCompete || mustCompete) startArbitrationContest(contest)
+    if (mayCompete || mustCompete) recordAddressSent(contest)
     if (outcome === 'lost') return `lost to ${winner.toString(16)}`
     if (outcome === 'won') return 'won'
     if (hidden) return 'hidden'

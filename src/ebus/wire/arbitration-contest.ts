@@ -11,7 +11,7 @@
  * Pure, but for the contest it is given.
  */
 import { isInitiatorAddress } from './address.ts'
-import { arbitrate } from './arbitration.ts'
+import { computeArbitrationVerdict } from './arbitration.ts'
 import { SYN } from './symbol.ts'
 
 export interface ArbitrationContest {
@@ -43,7 +43,7 @@ export function newArbitrationContest(): ArbitrationContest {
 }
 
 /** Our address is sent now. */
-export function startArbitrationContest(contest: ArbitrationContest): void {
+export function recordAddressSent(contest: ArbitrationContest): void {
   contest.state = 'sent'
 }
 
@@ -58,7 +58,7 @@ export function stepArbitrationContest(contest: ArbitrationContest, symbol: numb
   contest.position = symbol === SYN ? 0 : position + 1
   if (symbol === SYN) return onSyn(contest, position)
   if (state === 'sent' && wanted !== undefined) {
-    const verdict = arbitrate(wanted, symbol)
+    const verdict = computeArbitrationVerdict(wanted, symbol)
     if (verdict === 'won') {
       abandonArbitrationContest(contest)
       return { ...NOTHING, outcome: 'won', hidden: true }

@@ -11,7 +11,7 @@ import { isInitiatorAddress, computePriorityClass } from './address.ts'
 export type ArbitrationVerdict = 'won' | 'second-round' | 'lost'
 
 /** The result that an initiator derives from the symbol on the wire while it sent its address. */
-export function arbitrate(own: number, seen: number): ArbitrationVerdict {
+export function computeArbitrationVerdict(own: number, seen: number): ArbitrationVerdict {
   if (seen === own) return 'won'
   return isInitiatorAddress(seen) && computePriorityClass(seen) === computePriorityClass(own) ? 'second-round' : 'lost'
 }

@@ -42,12 +42,12 @@ export type DatatypeFault =
 
 interface Definition<Value> extends Omit<Datatype<Value>, 'decode'> {
   /** `bytes` has exactly `length` bytes. */
-  readonly read: (bytes: Uint8Array) => Value | undefined | OutOfRange
+  readonly read: (bytes: Uint8Array) => Value | undefined | UndecodableBytes
 }
 
 /** The result of `read` for bytes that encode no value of the type. */
-export const OUT_OF_RANGE: unique symbol = Symbol('out of range')
-export type OutOfRange = typeof OUT_OF_RANGE
+export const UNDECODABLE_BYTES: unique symbol = Symbol('out of range')
+export type UndecodableBytes = typeof UNDECODABLE_BYTES
 
 /**
  * Builds a datatype from the read and write functions that differ between types; this function checks lengths and turns
@@ -61,7 +61,7 @@ export function defineDatatype<Value>({ read, ...rest }: Definition<Value>): Dat
       if (bytes.length < length) return fail({ kind: 'too-short', type: name, needed: length, got: bytes.length })
       const own = bytes.subarray(0, length)
       const value = read(own)
-      if (value === OUT_OF_RANGE) return fail({ kind: 'out-of-range', type: name, bytes: toHex(own) })
+      if (value === UNDECODABLE_BYTES) return fail({ kind: 'out-of-range', type: name, bytes: toHex(own) })
       return ok(value)
     },
   }

@@ -7,8 +7,8 @@
  * and computed when it is written.
  */
 import { fromBcd, toBcd } from './bcd.ts'
-import type { CalendarDate, Datatype, OutOfRange } from './datatype.ts'
-import { OUT_OF_RANGE, defineDatatype, throwUnencodableValue } from './datatype.ts'
+import type { CalendarDate, Datatype, UndecodableBytes } from './datatype.ts'
+import { UNDECODABLE_BYTES, defineDatatype, throwUnencodableValue } from './datatype.ts'
 
 const CENTURY = 2_000
 const NO_PART = 0xff
@@ -36,8 +36,8 @@ function dateType({ name, coding, hasWeekday }: DateLayout): Datatype<CalendarDa
       const day = readPart(bytes[0], 31)
       const month = readPart(bytes[1], 12)
       const yy = bytes[length - 1] === NO_PART ? undefined : coding.fromByte(bytes[length - 1] ?? 0)
-      if (day === OUT_OF_RANGE || month === OUT_OF_RANGE) return OUT_OF_RANGE
-      if (yy === undefined && bytes[length - 1] !== NO_PART) return OUT_OF_RANGE
+      if (day === UNDECODABLE_BYTES || month === UNDECODABLE_BYTES) return UNDECODABLE_BYTES
+      if (yy === undefined && bytes[length - 1] !== NO_PART) return UNDECODABLE_BYTES
       // The year byte 00 means 2000 in a complete date, and "no year" in a date whose day or month is missing.
       const year =
         yy === undefined || (yy === 0 && (day === undefined || month === undefined)) ? undefined : CENTURY + yy
@@ -55,10 +55,10 @@ function dateType({ name, coding, hasWeekday }: DateLayout): Datatype<CalendarDa
     },
   })
 
-  function readPart(byte: number | undefined, max: number): number | undefined | OutOfRange {
+  function readPart(byte: number | undefined, max: number): number | undefined | UndecodableBytes {
     if (byte === undefined || byte === NO_PART || byte === 0) return undefined
     const part = coding.fromByte(byte)
-    return part === undefined || part > max ? OUT_OF_RANGE : part
+    return part === undefined || part > max ? UNDECODABLE_BYTES : part
   }
 }
 

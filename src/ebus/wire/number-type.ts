@@ -4,7 +4,7 @@
  *   UCH SCH UIN SIN ULG …  whole      D1C D2B D2C FLT  whole, divided      EXP  binary32      BI3:2  bits 3 and 4
  */
 import type { Datatype } from './datatype.ts'
-import { OUT_OF_RANGE, defineDatatype, throwUnencodableValue } from './datatype.ts'
+import { UNDECODABLE_BYTES, defineDatatype, throwUnencodableValue } from './datatype.ts'
 
 interface Whole {
   readonly bytes: number
@@ -56,7 +56,7 @@ function wholeType(name: string, whole: Whole, divisor: number): Datatype<number
       for (let index = length - 1; index >= 0; index--) raw = raw * 256 + (bytes[index] ?? 0)
       if (raw > highest) raw -= span
       if (replaced && raw === replacement) return undefined
-      return raw < min || raw > max ? OUT_OF_RANGE : raw / scale
+      return raw < min || raw > max ? UNDECODABLE_BYTES : raw / scale
     },
     encode(value) {
       if (value === undefined && !replaced) throwUnencodableValue(name, value)
@@ -80,7 +80,7 @@ function floatType(divisor: number): Datatype<number> {
     read(bytes) {
       if (NO_FLOAT.every((byte, index) => bytes[index] === byte)) return undefined
       const raw = new DataView(bytes.buffer, bytes.byteOffset, 4).getFloat32(0, true)
-      return Number.isFinite(raw) ? raw / divisor : OUT_OF_RANGE
+      return Number.isFinite(raw) ? raw / divisor : UNDECODABLE_BYTES
     },
     encode(value) {
       if (value === undefined) return Uint8Array.from(NO_FLOAT)

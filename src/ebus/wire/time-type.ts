@@ -5,7 +5,7 @@
  */
 import { fromBcd, toBcd } from './bcd.ts'
 import type { Datatype, TimeOfDay } from './datatype.ts'
-import { OUT_OF_RANGE, defineDatatype, throwUnencodableValue } from './datatype.ts'
+import { UNDECODABLE_BYTES, defineDatatype, throwUnencodableValue } from './datatype.ts'
 
 /** Stands in every byte when there is no time. */
 const NO_TIME = 0xff
@@ -29,9 +29,9 @@ function clockType({ name, bcd, hourFirst }: ClockLayout): Datatype<TimeOfDay> {
       if (bytes.every((byte) => byte === NO_TIME)) return undefined
       const parts = Array.from(bytes, (byte) => (bcd ? fromBcd(byte) : byte))
       const [hour, minute, second] = hourFirst ? parts : parts.toReversed()
-      if (hour === undefined || minute === undefined || second === undefined) return OUT_OF_RANGE
+      if (hour === undefined || minute === undefined || second === undefined) return UNDECODABLE_BYTES
       const time = { hour, minute, second }
-      return isTime(time) ? time : OUT_OF_RANGE
+      return isTime(time) ? time : UNDECODABLE_BYTES
     },
     encode(value) {
       if (value === undefined) return new Uint8Array(3).fill(NO_TIME)

@@ -15,7 +15,7 @@ import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from '../tools/faults.ts'
 import {
   ADMIN_ADAPTER_SCRIPT_FILE_NAME,
-  createAdminAdapterExchange,
+  createAdminAdapterHttpExchange,
   type AdminAdapterOptions,
   type AdminAdapterReply,
 } from '../wire/admin-adapter.ts'
@@ -157,7 +157,10 @@ export async function readFromAdminAdapter(
   signal: AbortSignal,
 ): Promise<Result<JsonObject, Fault>> {
   const asked = await homeseer.link.json.call(
-    createAdminAdapterExchange({ id: newUlid(), op, args: {}, atMs: homeseer.clock.now() }, adapterOptions(homeseer)),
+    createAdminAdapterHttpExchange(
+      { id: newUlid(), op, args: {}, atMs: homeseer.clock.now() },
+      adapterOptions(homeseer),
+    ),
     signal,
   )
   if (!asked.ok)
@@ -174,7 +177,7 @@ async function askOnce(
   homeseer: HomeseerToolContext,
   { op, args, signal }: Pick<AdminOperationRequest, 'op' | 'args' | 'signal'>,
 ): Promise<Result<AdminAdapterReply, HomeseerLinkFault>> {
-  const exchange = createAdminAdapterExchange(
+  const exchange = createAdminAdapterHttpExchange(
     { id: newUlid(), op, args, atMs: homeseer.clock.now() },
     adapterOptions(homeseer),
   )

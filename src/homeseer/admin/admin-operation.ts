@@ -5,9 +5,9 @@ import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS } from '../tools/homeseer-change.ts'
 import {
-  ADMIN_RISK_LEVELS,
+  ADMIN_RISK_CLAIM_LEVELS,
   type AdminDomain,
-  type HomeseerGuardArguments,
+  type ChangeJustificationArguments,
   type TouchedTargets,
 } from '../tools/owner-rules.ts'
 
@@ -28,11 +28,11 @@ export const ADMIN_GUARD_ARGUMENT_SCHEMAS = {
   operationTier: z.enum(['operator', 'admin']).exactOptional().describe('Always admin, whatever is said here.'),
   changeTicket: z.string().max(200).exactOptional(),
   maintenanceWindowId: z.string().max(200).exactOptional(),
-  riskLevel: z.enum(ADMIN_RISK_LEVELS).default('medium'),
+  riskLevel: z.enum(ADMIN_RISK_CLAIM_LEVELS).default('medium'),
 }
 
-export interface AdminGuardArguments extends HomeseerGuardArguments {
-  readonly riskLevel: (typeof ADMIN_RISK_LEVELS)[number]
+export interface AdminGuardArguments extends ChangeJustificationArguments {
+  readonly riskLevel: (typeof ADMIN_RISK_CLAIM_LEVELS)[number]
 }
 
 /** These arguments never reach HomeSeer: an adapter that received `confirm` might begin to rely on it. */

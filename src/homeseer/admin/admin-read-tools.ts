@@ -15,9 +15,9 @@ import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { groupDeviceRefsBy } from '../catalog/homeseer-catalog.ts'
 import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import {
-  createHomeseerAnswer,
+  createHomeseerOutcome,
   toHomeseerAnswerOrFault,
-  homeseerFamily,
+  homeseerEnvelope,
   HOMESEER_READ_DEFAULTS,
 } from '../tools/homeseer-envelope.ts'
 import { createHs4Fault, createHomeseerReadFault } from '../tools/faults.ts'
@@ -112,7 +112,7 @@ function read(homeseer: HomeseerToolContext, { data, raw, refs, ...words }: Read
 
 function usersList(homeseer: HomeseerToolContext, seen: LastUserListCache): Capability {
   return defineChange({
-    family: homeseerFamily,
+    family: homeseerEnvelope,
     // It runs the adapter's script on HomeSeer's machine.
     effect: 'admin',
     idempotent: true,
@@ -141,7 +141,7 @@ function usersList(homeseer: HomeseerToolContext, seen: LastUserListCache): Capa
       const all = listOf(hideSecretsInJson(data.value['users'] ?? [])).filter(isJsonObject)
       seen.note(all)
       const users = all.filter((user) => includeDisabled || user['enabled'] !== false)
-      return createHomeseerAnswer({
+      return createHomeseerOutcome({
         total: users.length,
         returned: Math.min(limit, users.length),
         users: users.slice(0, limit),
@@ -249,7 +249,7 @@ function diagnostics(homeseer: HomeseerToolContext): Capability {
           next: [{ name: 'hs4.admin.interfaces.list', args: { includeRefs: false } }],
         }),
       )
-    return createHomeseerAnswer({
+    return createHomeseerOutcome({
       level,
       interfaces: groups.map(({ name, refs }) => {
         const live = refs.map((ref) => ({ ref, live: readMirroredDevice(homeseer, ref)?.live }))
@@ -281,7 +281,7 @@ function systemConfig(homeseer: HomeseerToolContext): Capability {
     const version = await homeseer.link.json.call(createVersionRequest(), call.signal)
     if (!version.ok) return fail(createHomeseerReadFault(version.fault, 'asking for the version'))
     const house = includeStatusSummary ? await readHomeseerDeviceCatalog(homeseer) : undefined
-    return createHomeseerAnswer({
+    return createHomeseerOutcome({
       hs4Version: version.value,
       policy: describeHomeseerPolicy(homeseer),
       ...(house?.ok === true

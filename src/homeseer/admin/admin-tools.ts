@@ -10,7 +10,7 @@ import type { Fault } from '../../core/fault.ts'
 import { omitUndefined, canonicalJson, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { hideSecretsInJson } from '../../guard/redaction.ts'
-import { createHomeseerAnswer } from '../tools/homeseer-envelope.ts'
+import { createHomeseerOutcome } from '../tools/homeseer-envelope.ts'
 import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import { findSelectedEvent, type EventSelector } from '../tools/event-read-tools.ts'
 import {
@@ -203,7 +203,7 @@ async function actOperation(parts: AdminToolDependencies, acting: Acting): Promi
   if (result.route === 'direct' && !isAdminChangePlausible(op, args, after))
     return fail(withEnvelope(unseen(op), { ...envelope, result: 'failed', steps: result.steps, before: seen, after }))
   const rollback = await keepRollback(parts, acting, result)
-  return createHomeseerAnswer(
+  return createHomeseerOutcome(
     createAdminEnvelope({
       ...envelope,
       result: 'applied',

@@ -4,7 +4,7 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { HomeseerHttpExchange } from '../wire/http-exchange.ts'
+import type { HomeseerRequestDefinition } from '../wire/http-exchange.ts'
 import { findScriptError, createScriptRunRequest, createBackupRequest } from '../wire/script-page.ts'
 import { createPluginFunctionRequest, createDevicePropertyRequest } from '../wire/json-requests.ts'
 import { toTextOrEmpty } from '../tools/json-text.ts'
@@ -12,7 +12,7 @@ import { toTextOrEmpty } from '../tools/json-text.ts'
 export interface DirectAdminRoute {
   /** The name of the way, for the record. */
   readonly transport: string
-  readonly exchange: HomeseerHttpExchange<Json>
+  readonly exchange: HomeseerRequestDefinition<Json>
   /** The script that would run, to be compared with the owner's list. */
   readonly scriptId?: string
 }
@@ -90,7 +90,7 @@ function script(command: string, scriptPage: string): DirectAdminRoute {
 }
 
 /** HomeSeer's `ok` as a value, so that all routes answer with JSON. */
-function acknowledged(exchange: HomeseerHttpExchange<void>): HomeseerHttpExchange<Json> {
+function acknowledged(exchange: HomeseerRequestDefinition<void>): HomeseerRequestDefinition<Json> {
   return {
     ...exchange,
     decode: (reply) => {

@@ -79,7 +79,7 @@ export function createAdminRollbackStore(database: Database, log: ProjectionLogW
 }
 
 /** Compares the stored arguments with the hashes in the log. Arguments of a dropped rollback may be missing. */
-export function createAdminRollbackAuditor(sql: DatabaseSync): StoredContentAuditor {
+export function createRollbackArgumentsAuditor(sql: DatabaseSync): StoredContentAuditor {
   return (state) => {
     const { rollbacks } = state(homeseerProjection)
     const rows = sql.prepare('SELECT id, salt, args FROM homeseer_rollback').all()

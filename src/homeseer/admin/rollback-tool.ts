@@ -14,7 +14,7 @@ import {
   createTolerantInputSchema,
   defineHomeseerChange,
 } from '../tools/homeseer-change.ts'
-import { createHomeseerAnswer } from '../tools/homeseer-envelope.ts'
+import { createHomeseerOutcome } from '../tools/homeseer-envelope.ts'
 import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import { toTextOrEmpty } from '../tools/json-text.ts'
 import {
@@ -76,7 +76,7 @@ export function createRollbackTool(homeseer: HomeseerToolContext, rollbacks: Adm
       const { rollbackId: _, ...guard } = claims
       const outcome = await context.call(rollback.tool, { ...rollback.args, ...guard }, { isLocal: true })
       if (outcome.ok)
-        return createHomeseerAnswer({
+        return createHomeseerOutcome({
           ...(outcome.value.data as JsonObject),
           rolledBack: rollback.undoes,
           rollbackId: rollback.id,

@@ -11,8 +11,8 @@
 import { ok, type Result } from '../../core/result.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ControlPair } from '../wire/device.ts'
-import type { ReceivedEvent } from '../wire/event.ts'
-import type { HomeseerHttpExchange } from '../wire/http-exchange.ts'
+import type { ReceivedEventRecord } from '../wire/event.ts'
+import type { HomeseerRequestDefinition } from '../wire/http-exchange.ts'
 import type { ReceivedPlugin } from '../wire/plugin.ts'
 import {
   createCamerasRequest,
@@ -33,7 +33,7 @@ import { isWorthSmallerRequest, type HomeseerLinkFault } from '../wire/link-faul
 import type { JsonClient } from '../wire/json-client.ts'
 import type { DeviceMirrorClient } from '../wire/device-mirror-client.ts'
 
-export interface CatalogOptions extends DeviceControlsOptions {
+export interface CatalogOptions extends DeviceControlsClientOptions {
   /** How long lists of events, cameras and plug-ins are cached. */
   readonly listsHoldMs: number
   /** The owner's device classes; a new map whenever they change. */
@@ -122,7 +122,7 @@ export class CatalogClient {
   }
 
   /** `fresh` requests the list from HomeSeer even if it is cached. */
-  events(fresh = false): Promise<Result<readonly ReceivedEvent[], HomeseerLinkFault>> {
+  events(fresh = false): Promise<Result<readonly ReceivedEventRecord[], HomeseerLinkFault>> {
     return this.#list(createEventsRequest(), fresh)
   }
 
@@ -159,7 +159,10 @@ export class CatalogClient {
     return pairs
   }
 
-  async #list<Value>(exchange: HomeseerHttpExchange<Value>, fresh = false): Promise<Result<Value, HomeseerLinkFault>> {
+  async #list<Value>(
+    exchange: HomeseerRequestDefinition<Value>,
+    fresh = false,
+  ): Promise<Result<Value, HomeseerLinkFault>> {
     const { json, clock, listsHoldMs } = this.#options
     const kept = this.#lists.get(exchange.name) as Kept<Value> | undefined
     if (!fresh && kept !== undefined && clock.monotonic() < kept.untilMs) return ok(kept.value)
@@ -194,7 +197,7 @@ export class CatalogClient {
 
 export type ControlsByRef = ReadonlyMap<number, readonly ControlPair[]>
 
-export interface DeviceControlsOptions {
+export interface DeviceControlsClientOptions {
   readonly json: JsonClient
   readonly mirror: DeviceMirrorClient
   readonly clock: Clock
@@ -209,14 +212,14 @@ const REST_MS = 60_000
 const NONE: readonly ControlPair[] = []
 
 export class DeviceControlsClient {
-  readonly #options: DeviceControlsOptions
+  readonly #options: DeviceControlsClientOptions
   readonly #untilMs = new Map<number, number>()
   #pairs: ControlsByRef = new Map()
   #inParts = false
   #walking = false
   #walkableMs = 0
 
-  constructor(options: DeviceControlsOptions) {
+  constructor(options: DeviceControlsClientOptions) {
     this.#options = options
   }
 

@@ -8,7 +8,7 @@
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { ControlPair } from '../wire/device.ts'
 import { CONTROL_TYPE_CODES, type ControlUse } from '../wire/control-use.ts'
-import type { HomeseerHttpExchange } from '../wire/http-exchange.ts'
+import type { HomeseerRequestDefinition } from '../wire/http-exchange.ts'
 import {
   createControlByIndexRequest,
   createControlByValueRequest,
@@ -61,7 +61,9 @@ export function chooseControlPair(
   }
 }
 
-export function createDeviceControlExchange(choice: DeviceControlChoice): HomeseerHttpExchange<ControlRequestReply> {
+export function createDeviceControlHttpExchange(
+  choice: DeviceControlChoice,
+): HomeseerRequestDefinition<ControlRequestReply> {
   if (choice.value === undefined) return createControlByIndexRequest(choice.pair.ref, choice.pair.index, choice.text)
   return createControlByValueRequest(choice.pair.ref, choice.value)
 }

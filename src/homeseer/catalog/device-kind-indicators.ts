@@ -6,20 +6,20 @@ import type { ControlPair } from '../wire/device.ts'
 import { DEVICE_MISC_FLAGS, type HomeseerDeviceRecord } from '../wire/device.ts'
 import type { DeviceCapability } from './device-capabilities.ts'
 import { BLIND_WORDS, HEATER_WORDS, LIGHT_WORDS, VALVE_WORDS } from './device-name-tables.ts'
-import { foldAccents, hasWordInTable, splitDeviceNameWords, type PlainAndAccentedWords } from './device-name-words.ts'
+import { foldAccents, hasWordInTable, splitDeviceNameWords, type NameWordSpellings } from './device-name-words.ts'
 
 export interface DeviceKindIndicators {
   readonly record: HomeseerDeviceRecord
   readonly controls: readonly ControlPair[]
   readonly capabilities: readonly DeviceCapability[]
-  readonly name: PlainAndAccentedWords
-  readonly place: PlainAndAccentedWords
-  readonly type: PlainAndAccentedWords
-  readonly plugIn: PlainAndAccentedWords
-  readonly labels: PlainAndAccentedWords
-  readonly status: PlainAndAccentedWords
+  readonly name: NameWordSpellings
+  readonly place: NameWordSpellings
+  readonly type: NameWordSpellings
+  readonly plugIn: NameWordSpellings
+  readonly labels: NameWordSpellings
+  readonly status: NameWordSpellings
   /** The words of the picture that HomeSeer shows for the device: `door-closed.png`. */
-  readonly image: PlainAndAccentedWords
+  readonly image: NameWordSpellings
 }
 
 export function extractDeviceKindIndicators(
@@ -42,7 +42,7 @@ export function extractDeviceKindIndicators(
 }
 
 /** Also contains the name unsplit: `MyQ` and `UltraM1G3` are one word each. */
-function readPlugInWords(name: string): PlainAndAccentedWords {
+function readPlugInWords(name: string): NameWordSpellings {
   const { plain, marked } = splitDeviceNameWords(name)
   return { plain: new Set([...plain, ...foldAccents(name).split(/[^\p{L}\p{N}]+/u)]), marked }
 }

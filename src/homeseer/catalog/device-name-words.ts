@@ -9,14 +9,14 @@
  *   =lås      with its accents: without them it is another word in another language (las luces)
  *   !outdoor  not this one, although an entry above would fit it
  */
-export interface PlainAndAccentedWords {
+export interface NameWordSpellings {
   /** The words without accents. */
   readonly plain: ReadonlySet<string>
   /** The words as written, in lower case. */
   readonly marked: ReadonlySet<string>
 }
 
-export function splitDeviceNameWords(...texts: readonly string[]): PlainAndAccentedWords {
+export function splitDeviceNameWords(...texts: readonly string[]): NameWordSpellings {
   const spaced = texts
     .join(' ')
     // Splits `FrontDoorLock`, `garageDoor` and `Gate2` into words as a person would read them.
@@ -85,7 +85,7 @@ function createPattern(entries: readonly string[]): RegExp | undefined {
 }
 
 /** The word of the name that is in the table. */
-export function findWordInTable({ plain, marked }: PlainAndAccentedWords, table: WordTable): string | undefined {
+export function findWordInTable({ plain, marked }: NameWordSpellings, table: WordTable): string | undefined {
   return findMatch(plain, table.plain) ?? findMatch(marked, table.marked)
 }
 
@@ -95,13 +95,13 @@ function findMatch(words: Iterable<string>, { exact, pattern, except }: WordMatc
   return undefined
 }
 
-export function listWordsInTable({ plain, marked }: PlainAndAccentedWords, table: WordTable): readonly string[] {
+export function listWordsInTable({ plain, marked }: NameWordSpellings, table: WordTable): readonly string[] {
   return [
     ...[...plain].filter((word) => findMatch([word], table.plain) !== undefined),
     ...[...marked].filter((word) => findMatch([word], table.marked) !== undefined),
   ]
 }
 
-export function hasWordInTable(words: PlainAndAccentedWords, table: WordTable): boolean {
+export function hasWordInTable(words: NameWordSpellings, table: WordTable): boolean {
   return findWordInTable(words, table) !== undefined
 }

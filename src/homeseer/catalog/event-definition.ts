@@ -66,7 +66,7 @@ export interface EventDefinition {
   readonly raw: JsonObject
 }
 
-export interface EventDefinitionFault {
+export interface EventDefinitionsDecodeFault {
   readonly kind: 'not-events'
   readonly detail: string
 }
@@ -93,7 +93,7 @@ export function decodeEventDefinitions(
   events: Json,
   groups: Json,
   ownerMembers: readonly string[] = [],
-): Result<DecodedEventDefinitions, EventDefinitionFault> {
+): Result<DecodedEventDefinitions, EventDefinitionsDecodeFault> {
   const records = recordsOf(events)
   if (records === undefined) return fail({ kind: 'not-events', detail: 'events.json holds no list of events' })
   const { found, unread: unreadGroups } = decodeGroups(groups, ownerMembers)

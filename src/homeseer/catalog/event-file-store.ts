@@ -10,8 +10,8 @@ import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { readSystemErrorCode } from '../../core/thrown-error.ts'
 import { parseAndSanitizeJson } from '../../core/untrusted-text.ts'
-import { toBoundedJson } from '../wire/record-field.ts'
-import { decodeEventDefinitions, type EventDefinitionFault, type EventDefinition } from './event-definition.ts'
+import { limitJsonDepthAndText } from '../wire/record-field.ts'
+import { decodeEventDefinitions, type EventDefinitionsDecodeFault, type EventDefinition } from './event-definition.ts'
 
 export interface EventFilePaths {
   readonly events: string
@@ -29,7 +29,7 @@ export interface LoadedEventDefinitions {
 }
 
 export type EventFileFault =
-  | EventDefinitionFault
+  | EventDefinitionsDecodeFault
   /** The files are on another machine, or may not be read. */
   | { readonly kind: 'unreadable'; readonly path: string; readonly code: string }
   | { readonly kind: 'not-json'; readonly path: string }
@@ -104,7 +104,7 @@ async function readJson(path: string): Promise<Result<Json, EventFileFault>> {
     return fail({ kind: 'unreadable', path, code: errorCode(error) })
   }
   const value = parseAndSanitizeJson(text.replace(/^\uFEFF/, ''))
-  return value === undefined ? fail({ kind: 'not-json', path }) : ok(toBoundedJson(value))
+  return value === undefined ? fail({ kind: 'not-json', path }) : ok(limitJsonDepthAndText(value))
 }
 
 function errorCode(error: unknown): string {

@@ -1,7 +1,7 @@
 /**
  * Event search: finds one automation of the house by id or name.
  */
-import type { ReceivedEvent } from '../wire/event.ts'
+import type { ReceivedEventRecord } from '../wire/event.ts'
 
 /** The fields that identify an event on the wire and in HomeSeer's files. */
 export interface NamedEvent {
@@ -10,7 +10,7 @@ export interface NamedEvent {
   readonly name: string
 }
 
-export type EventQuery = { readonly id: number } | { readonly group: string; readonly name: string }
+export type EventReference = { readonly id: number } | { readonly group: string; readonly name: string }
 
 /** HomeSeer shows names as the owner typed them, so case and blanks at the ends are ignored. */
 export function isSameHomeseerName(left: string, right: string): boolean {
@@ -18,7 +18,10 @@ export function isSameHomeseerName(left: string, right: string): boolean {
 }
 
 /** Several events can share group and name; the caller must then ask for an id. */
-export function findEvents<Event extends NamedEvent>(events: readonly Event[], wanted: EventQuery): readonly Event[] {
+export function findEventsByIdOrName<Event extends NamedEvent>(
+  events: readonly Event[],
+  wanted: EventReference,
+): readonly Event[] {
   if ('id' in wanted) return events.filter((event) => event.id === wanted.id)
   return events.filter(
     (event) => isSameHomeseerName(event.group, wanted.group) && isSameHomeseerName(event.name, wanted.name),
@@ -29,7 +32,9 @@ export function findEvents<Event extends NamedEvent>(events: readonly Event[], w
  * A number for each event, by which lists are ordered and paged: its id or, for events of older HomeSeers without ids,
  * a number below zero. All numbers differ, so no page hides an event.
  */
-export function assignEventPagingNumbers(events: readonly ReceivedEvent[]): ReadonlyMap<ReceivedEvent, number> {
+export function assignEventPagingNumbers(
+  events: readonly ReceivedEventRecord[],
+): ReadonlyMap<ReceivedEventRecord, number> {
   const nameless = events.filter(({ id }) => id === undefined)
   const places = new Map(nameless.map((event, at) => [event, at - nameless.length] as const))
   return new Map(events.map((event) => [event, event.id ?? places.get(event) ?? 0]))

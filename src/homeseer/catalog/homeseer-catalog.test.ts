@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
 import { decodeControlPairs, type ControlPair, decodeStatusReply } from '../wire/device.ts'
-import { assignEventPagingNumbers, findEvents } from './event-search.ts'
+import { assignEventPagingNumbers, findEventsByIdOrName } from './event-search.ts'
 import {
   buildHomeseerDeviceCatalog,
   groupDeviceRefsBy,
@@ -158,8 +158,8 @@ describe('HomeSeer event', () => {
 
   it('is found by id, or by group and name ignoring case', () => {
     const events = [event('A'), { ...event('B'), id: 2 }, { ...event('b '), id: 3 }]
-    expect(findEvents(events, { id: 2 }).map((one) => one.name)).toEqual(['B'])
-    expect(findEvents(events, { group: 'g', name: 'b' }).map((one) => one.id)).toEqual([2, 3])
+    expect(findEventsByIdOrName(events, { id: 2 }).map((one) => one.name)).toEqual(['B'])
+    expect(findEventsByIdOrName(events, { group: 'g', name: 'b' }).map((one) => one.id)).toEqual([2, 3])
   })
 
   it('has a distinct paging number in every list, with or without an id', () => {

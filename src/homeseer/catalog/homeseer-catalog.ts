@@ -230,7 +230,7 @@ export function buildEventGraph(definitions: readonly EventDefinition[]): EventG
   }
 }
 
-export interface ConsequenceTrigger {
+export interface ConsequenceTraceStart {
   /** Devices that are written. */
   readonly refs?: readonly number[]
   /** An event that is run; `undefined` if the definitions lack it. */
@@ -240,7 +240,7 @@ export interface ConsequenceTrigger {
 /** `relativesOf` returns all members of the physical device that a ref belongs to. */
 export function traceEventConsequences(
   graph: EventGraph,
-  start: ConsequenceTrigger,
+  start: ConsequenceTraceStart,
   relativesOf: (ref: number) => readonly number[],
 ): EventConsequences {
   const steps = new Map<number, ConsequenceStep>()

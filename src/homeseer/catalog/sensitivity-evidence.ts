@@ -34,7 +34,7 @@ import {
   WATER_AND_POWER_WORDS,
   WINDOW_WORDS,
 } from './device-name-tables.ts'
-import { findWordInTable, hasWordInTable, listWordsInTable, type PlainAndAccentedWords } from './device-name-words.ts'
+import { findWordInTable, hasWordInTable, listWordsInTable, type NameWordSpellings } from './device-name-words.ts'
 import {
   isLampByNameOrDimmer,
   isBlind,
@@ -90,7 +90,7 @@ export function findDoorEvidence(signs: DeviceKindIndicators): string | undefine
   )
 }
 
-function findWayInWord(words: PlainAndAccentedWords): string | undefined {
+function findWayInWord(words: NameWordSpellings): string | undefined {
   return (
     findWordInTable(words, GATE_WORDS) ?? findWordInTable(words, DOOR_WORDS) ?? findWordInTable(words, GARAGE_WORDS)
   )
@@ -152,7 +152,7 @@ export function findAlarmEvidence(signs: DeviceKindIndicators): string | undefin
   )
 }
 
-function findAlarmWord(words: PlainAndAccentedWords): string | undefined {
+function findAlarmWord(words: NameWordSpellings): string | undefined {
   return findWordInTable(words, ALARM_WORDS) ?? findWordInTable(words, SIREN_WORDS)
 }
 

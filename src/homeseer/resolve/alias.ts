@@ -7,7 +7,7 @@
  */
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
-import type { ReceivedEvent } from '../wire/event.ts'
+import type { ReceivedEventRecord } from '../wire/event.ts'
 
 export type AliasKind = 'device' | 'event' | 'camera'
 export type AliasOrigin = 'configuration' | 'confirmed' | 'name'
@@ -26,7 +26,7 @@ export function toAliasProvenance(origin: AliasOrigin): 'config' | 'learned' {
   return origin === 'configuration' ? 'config' : 'learned'
 }
 
-export function listDeviceAliases(device: HomeseerDevice): readonly Alias[] {
+export function deriveDeviceAliases(device: HomeseerDevice): readonly Alias[] {
   const { ref, name, location, location2, voiceCommand } = device
   const places = [[], [location], [location2], [location, location2]]
   const called = places.filter((place) => place.every((part) => part !== '')).map((place) => [...place, name].join(' '))
@@ -34,7 +34,7 @@ export function listDeviceAliases(device: HomeseerDevice): readonly Alias[] {
 }
 
 /** The group alone is not an alias: it would match every event in it. */
-export function listEventAliases(event: ReceivedEvent): readonly Alias[] {
+export function listEventAliases(event: ReceivedEventRecord): readonly Alias[] {
   if (event.id === undefined) return []
   return named('event', event.id, [event.name, `${event.group} ${event.name}`, event.voiceCommand, `event ${event.id}`])
 }

@@ -9,7 +9,7 @@ import type { CatalogClient } from '../catalog/catalog-client.ts'
 import { filterExposedDevices, type DeviceExposurePredicate } from '../catalog/homeseer-catalog.ts'
 import type { HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
-import type { ReceivedEvent } from '../wire/event.ts'
+import type { ReceivedEventRecord } from '../wire/event.ts'
 import type { HomeseerLinkFault } from '../wire/link-fault.ts'
 import type { Alias } from './alias.ts'
 import { buildNameResolver, type NameResolver } from './name-resolver.ts'
@@ -30,14 +30,19 @@ export interface ResolverWithWarnings {
 }
 
 /** Constants, so that equal inputs are identical objects. */
-const NO_EVENTS: readonly ReceivedEvent[] = []
+const NO_EVENTS: readonly ReceivedEventRecord[] = []
 const NO_CAMERAS: readonly ReceivedCamera[] = []
 
 /** Limited, because each holds an index of all names. */
 const MAX_RESOLVERS = 8
 
 interface Built {
-  readonly from: readonly [HomeseerDeviceCatalog, readonly ReceivedEvent[], readonly ReceivedCamera[], readonly Alias[]]
+  readonly from: readonly [
+    HomeseerDeviceCatalog,
+    readonly ReceivedEventRecord[],
+    readonly ReceivedCamera[],
+    readonly Alias[],
+  ]
   readonly byCaller: Map<string | undefined, NameResolver>
 }
 

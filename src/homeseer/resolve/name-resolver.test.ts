@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
 import { buildHomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import { decodeStatusReply } from '../wire/device.ts'
-import type { ReceivedEvent } from '../wire/event.ts'
+import type { ReceivedEventRecord } from '../wire/event.ts'
 import { parseConfiguredAliases, type Alias } from './alias.ts'
 import {
   buildNameResolver,
@@ -31,7 +31,7 @@ const HOME: readonly JsonObject[] = [
   { ref: 201, name: 'Attic Fan', ControlPairs: SWITCH },
 ]
 
-const event = (id: number, group: string, name: string): ReceivedEvent => ({
+const event = (id: number, group: string, name: string): ReceivedEventRecord => ({
   id,
   group,
   name,

@@ -10,8 +10,8 @@
 import type { HomeseerDevice } from '../catalog/device.ts'
 import { findRootRef, type HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
-import type { ReceivedEvent } from '../wire/event.ts'
-import { listCameraAliases, listDeviceAliases, listEventAliases, type Alias } from './alias.ts'
+import type { ReceivedEventRecord } from '../wire/event.ts'
+import { listCameraAliases, deriveDeviceAliases, listEventAliases, type Alias } from './alias.ts'
 import { findConceptsInText, DEVICE_KINDS_BY_CONCEPT } from './name-concepts.ts'
 import { buildNameIndex, type NameIndex } from './name-index.ts'
 import { searchNames, type NameSearchHit } from './name-search.ts'
@@ -20,7 +20,7 @@ import { toMatchConfidence, type MatchConfidence } from './name-score.ts'
 
 export interface NameResolver {
   readonly house: HomeseerDeviceCatalog
-  readonly events: ReadonlyMap<number, ReceivedEvent>
+  readonly events: ReadonlyMap<number, ReceivedEventRecord>
   readonly cameras: ReadonlyMap<number, ReceivedCamera>
   readonly deviceNames: NameIndex
   readonly eventNames: NameIndex
@@ -29,7 +29,7 @@ export interface NameResolver {
 
 export interface ResolverInput {
   readonly house: HomeseerDeviceCatalog
-  readonly events: readonly ReceivedEvent[]
+  readonly events: readonly ReceivedEventRecord[]
   readonly cameras: readonly ReceivedCamera[]
   /** Aliases from the configuration, and confirmed ones; those of things that no longer exist are ignored. */
   readonly aliases: readonly Alias[]
@@ -85,7 +85,7 @@ export function buildNameResolver({ house, events, cameras, aliases }: ResolverI
     events: eventsById,
     cameras: camerasById,
     deviceNames: buildNameIndex([
-      ...house.devices.flatMap(listDeviceAliases),
+      ...house.devices.flatMap(deriveDeviceAliases),
       ...given('device', (id) => house.byRef.has(id)),
     ]),
     eventNames: buildNameIndex([...events.flatMap(listEventAliases), ...given('event', (id) => eventsById.has(id))]),
@@ -118,7 +118,7 @@ export function resolveEvents(
   resolver: NameResolver,
   query: string,
   groupHint = '',
-): NameResolution<ResolutionCandidate<ReceivedEvent>> {
+): NameResolution<ResolutionCandidate<ReceivedEventRecord>> {
   const hint = normaliseName(groupHint)
   const hits = searchNames(resolver.eventNames, query).filter(({ id }) =>
     normaliseName(resolver.events.get(id)?.group ?? '').includes(hint),

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { createExactAllowList, createNameAllowList, createNumberAllowList } from './allow-list.ts'
+import { createExactAllowList, createCaseInsensitiveAllowList, createNumberAllowList } from './allow-list.ts'
 
 describe('allow list', () => {
   it('restricts nothing when absent, and allows nothing when empty', () => {
     expect(createNumberAllowList(undefined)).toBeUndefined()
-    expect(createNameAllowList(undefined)).toBeUndefined()
+    expect(createCaseInsensitiveAllowList(undefined)).toBeUndefined()
     expect(createNumberAllowList([])?.(1)).toBe(false)
-    expect(createNameAllowList([])?.('')).toBe(false)
+    expect(createCaseInsensitiveAllowList([])?.('')).toBe(false)
   })
 
   it('accepts numbers and inclusive ranges; a reversed range allows nothing', () => {
@@ -16,7 +16,7 @@ describe('allow list', () => {
   })
 
   it('ignores case for names, but not for words that callers must repeat exactly', () => {
-    expect(createNameAllowList(['Hue:Refresh'])?.(' hue:refresh')).toBe(true)
+    expect(createCaseInsensitiveAllowList(['Hue:Refresh'])?.(' hue:refresh')).toBe(true)
     expect(createExactAllowList(['Sunday'])?.('sunday')).toBe(false)
   })
 })

@@ -21,7 +21,9 @@ export function createNumberAllowList(
 }
 
 /** Case does not matter on either side. */
-export function createNameAllowList(list: readonly string[] | undefined): AllowListPredicate<string> | undefined {
+export function createCaseInsensitiveAllowList(
+  list: readonly string[] | undefined,
+): AllowListPredicate<string> | undefined {
   if (list === undefined) return undefined
   const names = new Set(list.map((name) => name.trim().toLowerCase()))
   return (name) => names.has(name.trim().toLowerCase())

@@ -14,7 +14,7 @@ import { HOMESEER_DEVICE_KINDS } from '../../config/homeseer.ts'
 import {
   chooseControlPair,
   compareWithExpectation,
-  createDeviceControlExchange,
+  createDeviceControlHttpExchange,
   computeControlExpectation,
   type DeviceControlChoice,
 } from '../catalog/device-control.ts'
@@ -29,7 +29,7 @@ import {
   toDeviceChangeAssessment,
   type AssessedConsequences,
 } from './consequence-client.ts'
-import { createHomeseerAnswer } from './homeseer-envelope.ts'
+import { createHomeseerOutcome } from './homeseer-envelope.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { formatDeviceLabel, readHomeseerDeviceCatalog } from './catalog-reader.ts'
 import { createHomeseerArgumentFault, createHomeseerReadFault, createHs4Fault } from './faults.ts'
@@ -175,7 +175,7 @@ async function actArea(
   const results: MemberResult[] = []
   for (const { device, choice } of members) {
     homeseer.arrivals.supersede(device.ref)
-    const sent = await json.call(createDeviceControlExchange(choice), call.signal)
+    const sent = await json.call(createDeviceControlHttpExchange(choice), call.signal)
     const refused = sent.ok
       ? {}
       : { fault: sent.fault.kind, ...(mayHomeseerHaveActed(sent.fault) ? { mayHaveActed: true } : {}) }
@@ -206,7 +206,7 @@ async function actArea(
   if (isLost) return fail(createHs4Fault('UNKNOWN', LOST_ANSWERS, { details: { devices } }))
   if (untold === devices.length)
     return fail(createHs4Fault('HS4_ERROR', 'HomeSeer took none of these commands.', { details: { devices } }))
-  return createHomeseerAnswer({
+  return createHomeseerOutcome({
     applied: untold === 0,
     told: devices.length - untold,
     devices,

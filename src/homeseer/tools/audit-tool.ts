@@ -12,7 +12,7 @@ import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { HOMESEER_AUDIT_RESULTS } from './homeseer-audit.ts'
 import type { AuditAccessPredicate } from './homeseer-audit.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
-import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { decodeNumberCursor } from './paging.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
@@ -51,7 +51,7 @@ export function createAuditQueryTool({ audit, guard }: HomeseerToolContext): Cap
     // A caller that has this tool in its profiles may use the whole family.
     const mayRead: AuditAccessPredicate = (record) => guard.mayRead(caller, record, tool.offer)
     const { entries, next } = await audit.query({ ...filter, ...place, limit }, mayRead)
-    return createHomeseerAnswer({
+    return createHomeseerOutcome({
       entries: [...entries],
       nextCursor: next === undefined ? null : encodeCursor(scope, [next]),
     })

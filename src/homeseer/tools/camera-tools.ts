@@ -12,7 +12,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { CAMERA_PAN_COMMANDS, type ReceivedCamera } from '../wire/camera.ts'
 import { createCameraSnapshotRequest, createCameraPanRequest } from '../wire/json-requests.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
-import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, defineHomeseerChange, createTolerantInputSchema } from './homeseer-change.ts'
 import { toTextOrEmpty } from './json-text.ts'
@@ -31,7 +31,7 @@ export function createCameraReadTools(homeseer: HomeseerToolContext): readonly C
     }).handledBy(async () => {
       const cameras = await homeseer.catalog.cameras()
       if (!cameras.ok) return fail(createHomeseerReadFault(cameras.fault, 'reading the cameras'))
-      return createHomeseerAnswer({
+      return createHomeseerOutcome({
         cameras: cameras.value.map(({ raw, ...camera }) => ({ ...camera, raw })),
         // The contract has both: each camera with its record, and the records alone.
         raw: cameras.value.map(({ raw }) => raw),
@@ -100,7 +100,7 @@ export function createCameraPanTool(homeseer: HomeseerToolContext): Capability {
           ]),
         )
       // HomeSeer does not say where a camera looks, so there is nothing to read back.
-      return createHomeseerAnswer({
+      return createHomeseerOutcome({
         applied: true,
         camId: id,
         direction,

@@ -80,7 +80,9 @@ export async function readCatalogWithControls(
 }
 
 /** Lists by what devices can do lack those of which nobody knows it; so they say how many these are. */
-export function toUnknownControlsCountJson({ devices }: HomeseerDeviceCatalog): { readonly controlsUnknown?: number } {
+export function toDevicesWithUnknownControlsJson({ devices }: HomeseerDeviceCatalog): {
+  readonly controlsUnknown?: number
+} {
   const unknown = devices.filter(({ controlsKnown }) => !controlsKnown).length
   return unknown === 0 ? {} : { controlsUnknown: unknown }
 }

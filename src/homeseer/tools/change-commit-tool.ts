@@ -26,18 +26,18 @@ import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { extendHs4Fault } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, createTolerantInputSchema } from './homeseer-change.ts'
-import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
-import { createGuardArgumentCompleter, isDryRunCall, type HomeseerGuardArguments } from './owner-rules.ts'
+import { createHomeseerOutcome, homeseerEnvelope } from './homeseer-envelope.ts'
+import { createMissingClaimFiller, isDryRunCall, type ChangeJustificationArguments } from './owner-rules.ts'
 import {
   findPreparableTool,
   previewPreparableCall,
-  toPreparedChangeAssessment,
+  toRecordOnlyAssessment,
   type PreparableTools,
 } from './preparable-call.ts'
 
 export function createChangeCommitTool(homeseer: HomeseerToolContext, preparable: PreparableTools): Capability {
   return defineChange({
-    family: homeseerFamily,
+    family: homeseerEnvelope,
     name: 'hs4.change.commit',
     title: 'Commit a prepared change',
     description:
@@ -53,14 +53,14 @@ export function createChangeCommitTool(homeseer: HomeseerToolContext, preparable
     timeoutSeconds: 90,
     plan: ({ token, ...claims }, context) => planCommit(homeseer, preparable, { token, claims, context }),
     // The guard decides about the nested call separately; this call only uses up a record.
-    assess: ({ verdict }) => toPreparedChangeAssessment(verdict.assessment),
+    assess: ({ verdict }) => toRecordOnlyAssessment(verdict.assessment),
     act: (plan, { token, ...claims }, context) => commit(homeseer, plan, { token, claims, context }),
   })
 }
 
 interface Committing {
   readonly token: string
-  readonly claims: HomeseerGuardArguments
+  readonly claims: ChangeJustificationArguments
   readonly context: HandlerContext
 }
 
@@ -110,7 +110,7 @@ async function commit(
   const { finishedSeq } = await changes.finish(token, endOf(outcome))
   const refs = { preparedAuditRef, commitAuditRef: `ledger:${finishedSeq}` }
   if (!outcome.ok) return fail(extendHs4Fault(outcome.fault, { details: refs }))
-  return createHomeseerAnswer({
+  return createHomeseerOutcome({
     committed: true,
     token,
     toolName: name,
@@ -124,7 +124,7 @@ async function commit(
  * Claims of the commit apply to it, so a caller that looked at the plan first can confirm it then. A change that was
  * prepared as a dry run stays one, since `dryRun: false` has no effect.
  */
-function claimed({ args }: PreparedChange, { dryRun, ...said }: HomeseerGuardArguments): JsonObject {
+function claimed({ args }: PreparedChange, { dryRun, ...said }: ChangeJustificationArguments): JsonObject {
   return { ...args, ...said, ...(dryRun === true ? { dryRun } : {}) }
 }
 
@@ -148,7 +148,7 @@ function asPrepared(
   { token, claims, change }: Pick<Committing, 'token' | 'claims'> & { readonly change: PreparedChange },
 ): Fault {
   if (isMissingOnlyConfirmationArguments(fault)) {
-    const missing = createGuardArgumentCompleter(`Commit ${change.tool}`)(change.args, { traceId: '' })
+    const missing = createMissingClaimFiller(`Commit ${change.tool}`)(change.args, { traceId: '' })
     const next = { tool: 'hs4.change.commit', arguments: { token, ...claims, ...missing } }
     return extendHs4Fault(fault, { details: { next } })
   }
@@ -185,7 +185,7 @@ async function commitDry(context: HandlerContext, change: PreparedChange, token:
   const { tool: name, args, preparedSeq } = change
   const outcome = await context.call(name, { ...args, dryRun: true }, { isLocal: true })
   if (!outcome.ok) return outcome
-  return createHomeseerAnswer({
+  return createHomeseerOutcome({
     committed: false,
     dryRun: true,
     token,

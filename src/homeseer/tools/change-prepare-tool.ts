@@ -20,17 +20,17 @@ import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHs4Fault } from './faults.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
-import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, homeseerEnvelope } from './homeseer-envelope.ts'
 import {
   findPreparableTool,
   previewPreparableCall,
-  toPreparedChangeAssessment,
+  toRecordOnlyAssessment,
   type PreparableTools,
 } from './preparable-call.ts'
 
 export function createChangePrepareTool(homeseer: HomeseerToolContext, preparable: PreparableTools): Capability {
   return defineChange({
-    family: homeseerFamily,
+    family: homeseerEnvelope,
     name: 'hs4.change.prepare',
     title: 'Prepare a change',
     description:
@@ -52,7 +52,7 @@ export function createChangePrepareTool(homeseer: HomeseerToolContext, preparabl
     effect: 'records',
     timeoutSeconds: 60,
     plan: (input, context) => planStaging(homeseer, preparable, { ...input, context }),
-    assess: ({ real }) => toPreparedChangeAssessment(real.assessment),
+    assess: ({ real }) => toRecordOnlyAssessment(real.assessment),
     act: (plan, input, context) => prepare(homeseer, plan, { ...input, context }),
   })
 }
@@ -112,7 +112,7 @@ async function prepare(
   })
   if (!kept.ok) return kept
   const { token, expiresAtMs, preparedSeq } = kept.value
-  return createHomeseerAnswer({
+  return createHomeseerOutcome({
     prepared: true,
     token,
     toolName: offer.name,

@@ -16,7 +16,7 @@
  *
  * Does I/O (through the mirror).
  */
-import type { LateOutcome } from '../../bus/call.ts'
+import type { LateChangeOutcome } from '../../bus/call.ts'
 import type { Clock } from '../../core/clock.ts'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { HomeseerLinkFault } from '../wire/link-fault.ts'
@@ -50,7 +50,7 @@ export interface DevicePushSubscription {
   readonly end: () => void
 }
 
-export interface DeviceChangeVerification {
+export interface DeviceChangeVerificationResult {
   readonly matched: boolean
   readonly outcome: ChangeVerificationOutcome
   readonly attempts: number
@@ -71,7 +71,7 @@ const SLOW_INTERVAL_MS = 500
 const SETTLE_MS = 200
 
 /** Only pushes count as evidence: a read that shows the value may be an echo of our own write. */
-export function subscribeToDevicePushes(mirror: DeviceMirrorClient, ref: number): DevicePushSubscription {
+export function watchForDevicePush(mirror: DeviceMirrorClient, ref: number): DevicePushSubscription {
   let heard = false
   const end = mirror.subscribe((changes) => {
     heard ||= changes.some((one) => one.ref === ref && isPushed(one.live))
@@ -80,7 +80,7 @@ export function subscribeToDevicePushes(mirror: DeviceMirrorClient, ref: number)
 }
 
 /** How long to wait for devices that react at once. */
-export function computeUsualWaitMs({ config }: Pick<VerificationContext, 'config'>): number {
+export function computeVerificationWaitMs({ config }: Pick<VerificationContext, 'config'>): number {
   return config.verifyAttempts * config.verifyIntervalMs
 }
 
@@ -90,7 +90,7 @@ export function chooseConfiguredVerificationTiming(
   house: HomeseerDeviceCatalog,
 ): VerificationTiming {
   const longestMs = context.config.verifyWaitSeconds * 1_000
-  return chooseVerificationTiming(device, house, { usualMs: computeUsualWaitMs(context), longestMs })
+  return chooseVerificationTiming(device, house, { usualMs: computeVerificationWaitMs(context), longestMs })
 }
 
 export interface ChangeVerificationTask {
@@ -105,7 +105,7 @@ export interface ChangeVerificationTask {
 export async function verifyDeviceChange(
   { link: { mirror }, config }: VerificationContext,
   task: ChangeVerificationTask,
-): Promise<DeviceChangeVerification> {
+): Promise<DeviceChangeVerificationResult> {
   const { ref, expected, before, timing, signal } = task
   const intervalMs = timing.slow ? Math.max(SLOW_INTERVAL_MS, config.verifyIntervalMs) : config.verifyIntervalMs
   const maxAttempts = Math.max(1, Math.round(timing.waitMs / intervalMs))
@@ -163,7 +163,7 @@ export interface LateDeviceChangeTask extends Pick<ChangeVerificationTask, 'ref'
 export async function awaitLateDeviceChange(
   { link: { mirror }, arrivals, clock }: VerificationContext,
   task: LateDeviceChangeTask,
-): Promise<LateOutcome> {
+): Promise<LateChangeOutcome> {
   const { ref, wanted, windowMs } = task
   const command = { wanted, atMs: clock.now(), outcome: 'pending' } as const
   const superseded = arrivals.begin(ref, command)
@@ -223,8 +223,8 @@ async function lookAt(
 
 function said(
   task: ChangeVerificationTask,
-  found: Pick<DeviceChangeVerification, 'outcome' | 'attempts' | 'observed' | 'fault'>,
-): DeviceChangeVerification {
+  found: Pick<DeviceChangeVerificationResult, 'outcome' | 'attempts' | 'observed' | 'fault'>,
+): DeviceChangeVerificationResult {
   return {
     ...found,
     matched: found.outcome === 'reached',

@@ -23,7 +23,7 @@ import type { HomeseerDevice } from '../catalog/device.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import { isSameHomeseerName } from '../catalog/event-search.ts'
 import type { LoadedEventDefinitions } from '../catalog/event-file-store.ts'
-import type { ReceivedEvent } from '../wire/event.ts'
+import type { ReceivedEventRecord } from '../wire/event.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { formatDeviceLabel } from './catalog-reader.ts'
 import { createHomeseerReadFault } from './faults.ts'
@@ -70,7 +70,7 @@ export async function assessDeviceWriteConsequences(
 /** The consequences of running an event. */
 export async function assessEventRunConsequences(
   homeseer: HomeseerToolContext,
-  event: ReceivedEvent,
+  event: ReceivedEventRecord,
 ): Promise<Result<AssessedConsequences, Fault>> {
   const { files, isWhole } = await knownEvents(homeseer)
   const house = await homeseer.catalog.house()
@@ -185,7 +185,7 @@ export function toTouchedTargets({ consequences: { refs, eventIds, doubts } }: A
 
 /** The devices and events that a chain is known to reach, as the owner's rules and limits name them. */
 export function listReachedTargets({ consequences: { refs, eventIds } }: AssessedConsequences): readonly string[] {
-  return [...refs.map(toHomeseerDeviceTarget), ...eventIds.map(toEventTarget)]
+  return [...refs.map(toHomeseerDeviceTarget), ...eventIds.map(formatEventTarget)]
 }
 
 /** All other devices of the house, if it is not certain that the chain ends with the known ones. */
@@ -193,7 +193,7 @@ export function listPossiblyReachedTargets({
   consequences: { refs, doubts },
   house,
 }: AssessedConsequences): readonly string[] {
-  return doubts.length === 0 ? [] : listOtherDeviceTargets(house, refs)
+  return doubts.length === 0 ? [] : listDeviceTargetsExcept(house, refs)
 }
 
 /**
@@ -214,12 +214,12 @@ export function toDeviceChangeAssessment(
   }
 }
 
-export function listOtherDeviceTargets(house: HomeseerDeviceCatalog, refs: readonly number[]): readonly string[] {
+export function listDeviceTargetsExcept(house: HomeseerDeviceCatalog, refs: readonly number[]): readonly string[] {
   const known = new Set(refs)
   return house.devices.filter(({ ref }) => !known.has(ref)).map(({ ref }) => toHomeseerDeviceTarget(ref))
 }
 
-export function toEventTarget(id: number | string): string {
+export function formatEventTarget(id: number | string): string {
   return `homeseer:event:${id}`
 }
 

@@ -21,12 +21,12 @@ import { explainAdministrationRefusal } from '../../guard/caller-authority.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { refArgument } from './device-arguments.ts'
-import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, homeseerEnvelope } from './homeseer-envelope.ts'
 import { createHomeseerReadFault } from './faults.ts'
 import { toHomeseerDeviceTarget } from './homeseer-change.ts'
 import { formatDeviceLabel, createNoDeviceFault } from './catalog-reader.ts'
 
-const common = { family: homeseerFamily, face: { kind: 'service' }, trustRequired: 'self' } as const
+const common = { family: homeseerEnvelope, face: { kind: 'service' }, trustRequired: 'self' } as const
 
 const classView = z.object({
   ref: z.int(),
@@ -55,7 +55,7 @@ function listTool(homeseer: HomeseerToolContext): Capability {
     const house = await homeseer.catalog.house()
     if (!house.ok) return fail(createHomeseerReadFault(house.fault, 'reading the devices'))
     const devices = house.value.devices.map((device) => classJson(homeseer, device))
-    return createHomeseerAnswer({ kinds: [...HOMESEER_DEVICE_KINDS], devices })
+    return createHomeseerOutcome({ kinds: [...HOMESEER_DEVICE_KINDS], devices })
   })
 }
 
@@ -80,7 +80,7 @@ function correctTool(homeseer: HomeseerToolContext): Capability {
     act: async ({ ref }, { kind }, { caller }) => {
       await homeseer.classes.correct(ref, kind, toCallerKey(caller))
       const renewed = await findListed(homeseer, ref)
-      return renewed.ok ? createHomeseerAnswer(classJson(homeseer, renewed.value)) : renewed
+      return renewed.ok ? createHomeseerOutcome(classJson(homeseer, renewed.value)) : renewed
     },
   })
 }

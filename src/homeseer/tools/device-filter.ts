@@ -33,6 +33,6 @@ function holds(text: string, part = ''): boolean {
 }
 
 /** A caller may request fewer than the owner's cap, never more (`HS4_MAX_DEVICES_DEFAULT_CAP`). */
-export function limitDeviceCount({ config }: HomeseerToolContext, wanted: number | undefined): number {
+export function resolveDeviceLimit({ config }: HomeseerToolContext, wanted: number | undefined): number {
   return Math.min(wanted ?? config.maxDevices, config.maxDevices)
 }

@@ -14,26 +14,26 @@ import { createGenericHomeseerRequest } from '../wire/http-exchange.ts'
 import { isWorthSmallerRequest, type HomeseerLinkFault } from '../wire/link-fault.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createDeviceStatusTool } from './device-status.ts'
-import { limitDeviceCount, matchesDeviceFilter } from './device-filter.ts'
+import { resolveDeviceLimit, matchesDeviceFilter } from './device-filter.ts'
 import {
   maxItemsArgument,
   includeControlsArgument,
   includeRawArgument,
-  deviceItemsSchema,
+  deviceItemsOutputSchema,
   nameFilterArgument,
   refsArgument,
 } from './device-arguments.ts'
-import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHomeseerReadFault, extendHs4Fault } from './faults.ts'
 import {
-  toUnknownControlsCountJson,
+  toDevicesWithUnknownControlsJson,
   ensureFreshHomeseerDevices,
   readCatalogWithControls,
   readHomeseerDeviceCatalog,
   readCatalogWithFreshDevices,
   createDeviceViewWithLastCommand,
 } from './catalog-reader.ts'
-import { pageCursorArgument, cutNumberedPage } from './paging.ts'
+import { pageCursorArgument, cutPageByItemNumber } from './paging.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 export function createDeviceReadTools(homeseer: HomeseerToolContext): readonly Capability[] {
@@ -70,16 +70,16 @@ function list(homeseer: HomeseerToolContext): Capability {
       truncated: z.boolean(),
       nextCursor: z.string().nullable(),
       controlsUnknown: z.int().exactOptional().describe('Devices of which it is not known yet what they can do.'),
-      items: deviceItemsSchema,
+      items: deviceItemsOutputSchema,
     }),
   }).handledBy(async (input) => {
     const house = await readHomeseerDeviceCatalog(homeseer)
     if (!house.ok) return house
     const { limit, offset, cursor, maxDevices: wanted, includeControls: pairs, includeRaw: raw, ...filters } = input
-    const maxDevices = limitDeviceCount(homeseer, wanted)
+    const maxDevices = resolveDeviceLimit(homeseer, wanted)
     // The cap applies to a page, not to the list: devices beyond it can be reached by paging.
     const found = house.value.devices.filter((device) => matchesDeviceFilter(device, filters))
-    const page = cutNumberedPage(found, (device) => device.ref, {
+    const page = cutPageByItemNumber(found, (device) => device.ref, {
       list: 'devices',
       filters,
       limit: Math.min(limit, maxDevices),
@@ -92,7 +92,7 @@ function list(homeseer: HomeseerToolContext): Capability {
     if (!fresh.ok) return fresh
     const shown = pairs ? await withControls(homeseer, page.value.items) : ok(page.value.items)
     if (!shown.ok) return shown
-    return createHomeseerAnswer({
+    return createHomeseerOutcome({
       total: found.length,
       returned: page.value.items.length,
       maxDevices,
@@ -101,7 +101,7 @@ function list(homeseer: HomeseerToolContext): Capability {
       limit,
       includeRaw: raw,
       nextCursor: page.value.nextCursor,
-      ...toUnknownControlsCountJson(house.value),
+      ...toDevicesWithUnknownControlsJson(house.value),
       items: shown.value.map((device) =>
         createDeviceViewWithLastCommand(homeseer, device, { includeControls: pairs, includeRaw: raw }),
       ),
@@ -131,7 +131,7 @@ function get(homeseer: HomeseerToolContext): Capability {
       totalResolvedDevices: z.int(),
       returnedDevices: z.int(),
       truncated: z.boolean(),
-      items: deviceItemsSchema,
+      items: deviceItemsOutputSchema,
     }),
   }).handledBy(
     async ({ refs: asked, resolveChildren, includeControls: pairs, includeRaw: raw, maxDevices: wanted }) => {
@@ -140,20 +140,20 @@ function get(homeseer: HomeseerToolContext): Capability {
       if (!house.ok) return house
       const own = requestedRefs.map((ref) => house.value.byRef.get(ref)).filter((device) => device !== undefined)
       const resolved = resolveChildren ? listDevicesAndTheirChildren(house.value, requestedRefs) : own
-      const shown = resolved.slice(0, limitDeviceCount(homeseer, wanted))
+      const shown = resolved.slice(0, resolveDeviceLimit(homeseer, wanted))
       // Only the shown devices are read again: a root with a hundred features need not cost a hundred reads.
       const fresh = await ensureFreshHomeseerDevices(homeseer, refsOf(shown), raw)
       if (!fresh.ok) return fresh
       const told = pairs ? await withControls(homeseer, shown) : ok(shown)
       if (!told.ok) return told
       const isFound = (ref: number): boolean => house.value.byRef.has(ref)
-      return createHomeseerAnswer({
+      return createHomeseerOutcome({
         requestedRefs,
         found: requestedRefs.filter(isFound),
         missing: requestedRefs.filter((ref) => !isFound(ref)),
         includeRaw: raw,
         resolveChildren,
-        maxDevices: limitDeviceCount(homeseer, wanted),
+        maxDevices: resolveDeviceLimit(homeseer, wanted),
         totalResolvedDevices: resolved.length,
         returnedDevices: shown.length,
         truncated: shown.length < resolved.length,
@@ -193,15 +193,15 @@ function controls(homeseer: HomeseerToolContext): Capability {
     if (!visible.ok) return visible
     const asked = visible.value
     // HomeSeer would take an empty list of refs for all devices, so none is requested.
-    if (asked?.length === 0) return createHomeseerAnswer({ refs: wanted ?? null, raw: { Devices: [] } })
+    if (asked?.length === 0) return createHomeseerOutcome({ refs: wanted ?? null, raw: { Devices: [] } })
     // `getcontrol2` also has what a control is for (ControlUse).
     const raw = await homeseer.link.json.call(createGenericHomeseerRequest('getcontrol2', { ref: asked }, 'reads'))
-    if (raw.ok) return createHomeseerAnswer({ refs: asked ?? null, raw: raw.value })
+    if (raw.ok) return createHomeseerOutcome({ refs: asked ?? null, raw: raw.value })
     if (isWorthSmallerRequest(raw.fault)) return fail(tooMuchAtOnce(raw.fault))
     // Older HomeSeers know only the first of the two.
     const older = await homeseer.link.json.call(createGenericHomeseerRequest('getcontrol', { ref: asked }, 'reads'))
     return older.ok
-      ? createHomeseerAnswer({ refs: asked ?? null, raw: older.value })
+      ? createHomeseerOutcome({ refs: asked ?? null, raw: older.value })
       : fail(createHomeseerReadFault(older.fault, 'reading control pairs'))
   })
 }

@@ -9,7 +9,7 @@ import type { DeviceControlChoice } from '../catalog/device-control.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { MirroredValue } from '../wire/device-mirror.ts'
 import type { HomeseerLinkFault } from '../wire/link-fault.ts'
-import type { DeviceChangeVerification } from './change-verification-client.ts'
+import type { DeviceChangeVerificationResult } from './change-verification-client.ts'
 import type { DeviceSetMethod, DeviceSetMode, StatusOnlyMethod } from './device-set-request.ts'
 import { createHomeseerWriteFault, createHs4Fault, extendHs4Fault, type SuggestedToolCall } from './faults.ts'
 
@@ -27,7 +27,7 @@ interface DoneSet {
   readonly verification: JsonObject
 }
 
-export function toDeviceSetJson(
+export function toSetDeviceResultJson(
   { device, wish: { mode: requestedMode, source } }: AskedSet,
   { path, raw = null, rawBefore, verification }: DoneSet,
 ): JsonObject {
@@ -40,7 +40,7 @@ export function toDeviceSetJson(
     mode: isControl ? 'control_value' : 'set_status',
     requestedMode,
     controlPath: isControl ? 'hardware' : 'status_only',
-    ...(isControl ? toControlChoiceJson(path.choice) : toStoredStatusJson(path)),
+    ...(isControl ? toChosenControlJson(path.choice) : toWantedStatusJson(path)),
     ...omitUndefined({ source, modeAutoSwitch: isControl ? path.autoSwitch : undefined }),
     ...(isControl ? {} : { stored: true, note: STORED_NOTE }),
     raw,
@@ -52,12 +52,12 @@ export function toDeviceSetJson(
 /** Writing the memory sends nothing to the device, but still sets off events that wait for that value. */
 const STORED_NOTE = 'HomeSeer shows this now; the device itself was told nothing.'
 
-export function toControlChoiceJson({ pair, value, text }: DeviceControlChoice): JsonObject {
+export function toChosenControlJson({ pair, value, text }: DeviceControlChoice): JsonObject {
   const controlUse = pair.use === 'None' ? undefined : pair.use
   return { label: pair.label, ...omitUndefined({ value, text, controlUse }) }
 }
 
-export function toStoredStatusJson({ value, text }: StatusOnlyMethod): JsonObject {
+export function toWantedStatusJson({ value, text }: StatusOnlyMethod): JsonObject {
   return omitUndefined({ value, statusText: text })
 }
 
@@ -80,7 +80,7 @@ function isOther(before: MirroredValue, now: MirroredValue): boolean {
 
 /** Spec 4's `verification`; `checks` lists what the verdict is based on. */
 export function toVerificationJson(
-  { matched, outcome, attempts, observed, lastChangeMoved, pushHeard, fault }: DeviceChangeVerification,
+  { matched, outcome, attempts, observed, lastChangeMoved, pushHeard, fault }: DeviceChangeVerificationResult,
   { wanted, before }: { readonly wanted: JsonObject; readonly before: MirroredValue },
 ): JsonObject {
   return {

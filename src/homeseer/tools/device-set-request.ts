@@ -18,7 +18,7 @@ import {
 } from '../catalog/device-control.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { ControlPair } from '../wire/device.ts'
-import { parseControlUse, CONTROL_USES } from '../wire/control-use.ts'
+import { parseControlUseName, CONTROL_USES } from '../wire/control-use.ts'
 import { createHomeseerArgumentFault, type SuggestedToolCall } from './faults.ts'
 
 export type DeviceSetMode = 'control_value' | 'set_status'
@@ -105,7 +105,7 @@ export function toDeviceControlRequest({
   if (ways.length > 1 || (value !== undefined && (said !== undefined || text !== undefined)))
     return fail(createHomeseerArgumentFault('value', ONE_WAY))
   if (controlUse !== undefined) {
-    const use = parseControlUse(controlUse)
+    const use = parseControlUseName(controlUse)
     if (use === undefined || use === 'None')
       return fail(createHomeseerArgumentFault('controlUse', `is none of ${CONTROL_USES.slice(1).join(', ')}`))
     return ok({ kind: 'use', use, value })

@@ -14,23 +14,23 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import {
   computeControlExpectation,
-  createDeviceControlExchange,
+  createDeviceControlHttpExchange,
   isValueOutsideControls,
   type ControlExpectation,
 } from '../catalog/device-control.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { MirroredValue } from '../wire/device-mirror.ts'
 import type { ControlPair } from '../wire/device.ts'
-import { createStoredStatusRequest } from '../wire/json-requests.ts'
+import { createStoredStatusWriteRequest } from '../wire/json-requests.ts'
 import { mayHomeseerHaveActed } from '../wire/link-fault.ts'
 import { createNoDeviceFault, findHomeseerDevice, formatDeviceLabel, readMirroredDevice } from './catalog-reader.ts'
 import {
-  computeUsualWaitMs,
+  computeVerificationWaitMs,
   awaitLateDeviceChange,
   readLastPolledValue,
   chooseConfiguredVerificationTiming,
   verifyDeviceChange,
-  subscribeToDevicePushes,
+  watchForDevicePush,
   type DevicePushSubscription,
 } from './change-verification-client.ts'
 import {
@@ -47,10 +47,10 @@ import {
   createUnchangedDeviceFault,
   createUnverifiedSetFault,
   suggestStatusRead,
-  toControlChoiceJson,
-  toDeviceSetJson,
+  toChosenControlJson,
+  toSetDeviceResultJson,
   toPendingDeviceSetJson,
-  toStoredStatusJson,
+  toWantedStatusJson,
   toVerificationJson,
 } from './device-set-answer.ts'
 import {
@@ -69,7 +69,7 @@ import {
   toHomeseerDeviceTarget,
   type HomeseerAssessment,
 } from './homeseer-change.ts'
-import { createHomeseerAnswer } from './homeseer-envelope.ts'
+import { createHomeseerOutcome } from './homeseer-envelope.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 
 /** The arguments for the requested state, shared with the intents. */
@@ -181,7 +181,7 @@ async function actSet(homeseer: HomeseerToolContext, plan: Plan, asked: Pick<Act
   if (entry === undefined) return fail(createNoDeviceFault(ref))
   const before = readLastPolledValue(entry)
   // Subscribed before sending, because the push may arrive before the answer.
-  const watching = subscribeToDevicePushes(mirror, ref)
+  const watching = watchForDevicePush(mirror, ref)
   try {
     const act: Act = { ...plan, ...asked, before, watch: watching }
     return plan.path.kind === 'control'
@@ -195,12 +195,12 @@ async function actSet(homeseer: HomeseerToolContext, plan: Plan, asked: Pick<Act
 async function control(homeseer: HomeseerToolContext, act: Act, path: ControlMethod): Promise<Outcome> {
   const { device, wish, call } = act
   homeseer.arrivals.supersede(device.ref)
-  const sent = await homeseer.link.json.call(createDeviceControlExchange(path.choice), call.signal)
+  const sent = await homeseer.link.json.call(createDeviceControlHttpExchange(path.choice), call.signal)
   // HomeSeer refused, or was never reached: nothing moved, so nothing has to be verified.
   if (!sent.ok && !mayHomeseerHaveActed(sent.fault)) return fail(createRefusedSetFault(device, sent.fault))
   const rawBefore = sent.ok ? sent.value.shown?.raw : undefined
   if (sent.ok && !wish.verify)
-    return createHomeseerAnswer(toDeviceSetJson(act, { path, rawBefore, verification: { performed: false } }))
+    return createHomeseerOutcome(toSetDeviceResultJson(act, { path, rawBefore, verification: { performed: false } }))
   const { value: told } = path.choice
   const { arrivals } = homeseer
   const learned = told === undefined ? undefined : arrivals.shownFor(device.ref, told)
@@ -209,7 +209,7 @@ async function control(homeseer: HomeseerToolContext, act: Act, path: ControlMet
   const { before, watch } = act
   const { ref } = device
   const checked = await verifyDeviceChange(homeseer, { ref, expected, before, timing, watch, signal: call.signal })
-  const verification = toVerificationJson(checked, { wanted: toControlChoiceJson(path.choice), before })
+  const verification = toVerificationJson(checked, { wanted: toChosenControlJson(path.choice), before })
   const shown = checked.observed?.value
   if (checked.matched && told !== undefined && isValueOutsideControls(expected, shown) && shown !== undefined)
     arrivals.learnShown(device.ref, told, shown)
@@ -222,17 +222,17 @@ async function control(homeseer: HomeseerToolContext, act: Act, path: ControlMet
   if (!sent.ok && !(checked.matched && (checked.lastChangeMoved || checked.pushHeard)))
     return fail(createLostAnswerFault(device, sent.fault, verification))
   const raw = homeseer.link.mirror.entries.get(ref)?.record.raw
-  const answer = toDeviceSetJson(act, { path, raw, rawBefore, verification })
-  if (checked.matched) return createHomeseerAnswer(answer)
+  const answer = toSetDeviceResultJson(act, { path, raw, rawBefore, verification })
+  if (checked.matched) return createHomeseerOutcome(answer)
   // Not having arrived yet is neither a failure nor a success: the caller learns which state it is, and until when the
   // device may still arrive.
   if (checked.outcome === 'still_moving' || checked.outcome === 'unreported')
-    return createHomeseerAnswer({
+    return createHomeseerOutcome({
       ...answer,
       ...toPendingDeviceSetJson(checked.outcome, homeseer.clock.now() + timing.windowMs),
     })
   if (checked.outcome === 'unread') return fail(createUnverifiedSetFault(device, checked.fault, verification))
-  if (showsNothing(act)) return createHomeseerAnswer({ ...answer, note: SHOWS_NOTHING })
+  if (showsNothing(act)) return createHomeseerOutcome({ ...answer, note: SHOWS_NOTHING })
   return fail(createUnchangedDeviceFault(act, 'control_value', verification))
 }
 
@@ -250,21 +250,22 @@ async function store(homeseer: HomeseerToolContext, act: Act, path: StatusOnlyMe
   const { device, wish, call } = act
   const { value, text } = path
   const sent = await homeseer.link.json.call(
-    createStoredStatusRequest({ ref: device.ref, value, text, source: wish.source }),
+    createStoredStatusWriteRequest({ ref: device.ref, value, text, source: wish.source }),
     call.signal,
   )
   if (!sent.ok)
     return fail(
       createHomeseerWriteFault(sent.fault, `writing the status of ${device.name}`, suggestStatusRead(device.ref)),
     )
-  if (!wish.verify) return createHomeseerAnswer(toDeviceSetJson(act, { path, verification: { performed: false } }))
+  if (!wish.verify)
+    return createHomeseerOutcome(toSetDeviceResultJson(act, { path, verification: { performed: false } }))
   const { before, watch } = act
   const { ref } = device
   const expected = storedExpectation(path)
-  const timing = { waitMs: computeUsualWaitMs(homeseer), windowMs: 0, slow: false }
+  const timing = { waitMs: computeVerificationWaitMs(homeseer), windowMs: 0, slow: false }
   const checked = await verifyDeviceChange(homeseer, { ref, expected, before, timing, watch, signal: call.signal })
-  const verification = toVerificationJson(checked, { wanted: toStoredStatusJson(path), before })
-  if (checked.matched) return createHomeseerAnswer(toDeviceSetJson(act, { path, verification }))
+  const verification = toVerificationJson(checked, { wanted: toWantedStatusJson(path), before })
+  if (checked.matched) return createHomeseerOutcome(toSetDeviceResultJson(act, { path, verification }))
   // If the result could not be read, the device is not controlled.
   if (checked.outcome === 'unread') return fail(createUnverifiedSetFault(device, checked.fault, verification))
   return recover(homeseer, act, { path, verification })
@@ -287,7 +288,7 @@ async function recover(
   const recovered = await control(homeseer, { ...act, controls: fresh.value }, controlPath)
   const fallback = { from: 'set_status', to: 'control_value', reason: 'The status did not hold.', verification }
   return recovered.ok
-    ? createHomeseerAnswer({ ...(recovered.value.data as JsonObject), fallback })
+    ? createHomeseerOutcome({ ...(recovered.value.data as JsonObject), fallback })
     : fail(extendHs4Fault(recovered.fault, { details: { fallback } }))
 }
 

@@ -20,11 +20,11 @@ import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import {
   maxItemsArgument,
   includeRawArgument,
-  deviceItemsSchema,
+  deviceItemsOutputSchema,
   nameFilterArgument,
   refsArgument,
 } from './device-arguments.ts'
-import { limitDeviceCount, matchesDeviceFilter } from './device-filter.ts'
+import { resolveDeviceLimit, matchesDeviceFilter } from './device-filter.ts'
 import {
   toDeviceView,
   readHomeseerDeviceCatalog,
@@ -75,7 +75,7 @@ export function createDeviceStatusTool(homeseer: HomeseerToolContext): Capabilit
       truncated: z.boolean(),
       maxDevices: z.int(),
       missing: z.array(z.int()).exactOptional().describe('Refs that no device has.'),
-      snapshot: z.looseObject({ devices: deviceItemsSchema }),
+      snapshot: z.looseObject({ devices: deviceItemsOutputSchema }),
     }),
   }).handledBy(async (input) => toHomeseerAnswerOrFault(await readDeviceStatusData(homeseer, input)))
 }
@@ -86,7 +86,7 @@ export async function readDeviceStatusData(
   input: StatusInput,
 ): Promise<Result<Json, Fault>> {
   const everything = input.everything ?? homeseer.config.statusIncludeEverything
-  const maxDevices = limitDeviceCount(homeseer, input.maxDevices)
+  const maxDevices = resolveDeviceLimit(homeseer, input.maxDevices)
   // The mirror has the plain fields only; all others are requested from HomeSeer.
   const direct = everything || input.includeRaw || input.voiceonly || !input.compress || !input.excludeevents
   const found = direct ? await askStatus(homeseer, { ...input, everything }) : await knownStatus(homeseer, input)

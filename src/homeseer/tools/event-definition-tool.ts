@@ -14,7 +14,7 @@ import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventFileFault, LoadedEventDefinitions } from '../catalog/event-file-store.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { formatDeviceLabel } from './catalog-reader.ts'
-import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { toActionBlockJson, toTriggerJson } from './event-definition-view.ts'
 import { EVENT_SELECTOR_SCHEMAS, selectEvent, type SelectedEvent } from './event-read-tools.ts'
 import { createHs4Fault, createHomeseerReadFault } from './faults.ts'
@@ -45,7 +45,7 @@ export function createEventDefinitionTool(homeseer: HomeseerToolContext): Capabi
     if (!files.ok) return fail(fileFault(files.fault))
     const found = selectEvent(files.value.definitions, wanted)
     if (!found.ok) return found
-    return createHomeseerAnswer(
+    return createHomeseerOutcome(
       await definitionJson(homeseer, files.value, { ...found.value, resolveDeviceRefs, includeRaw }),
     )
   })

@@ -8,22 +8,22 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import {
   assignEventPagingNumbers,
-  findEvents,
+  findEventsByIdOrName,
   isSameHomeseerName,
-  type EventQuery,
+  type EventReference,
   type NamedEvent,
 } from '../catalog/event-search.ts'
-import type { ReceivedEvent } from '../wire/event.ts'
+import type { ReceivedEventRecord } from '../wire/event.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { toActionBlockJson, toTriggerJson } from './event-definition-view.ts'
-import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import {
   createHomeseerArgumentFault,
   createHs4Fault,
   createHomeseerReadFault,
   type SuggestedToolCall,
 } from './faults.ts'
-import { pageCursorArgument, cutNumberedPage } from './paging.ts'
+import { pageCursorArgument, cutPageByItemNumber } from './paging.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 /** The two ways to name an event. */
@@ -54,7 +54,7 @@ export interface SelectedEvent<Event> {
 export async function findSelectedEvent(
   homeseer: HomeseerToolContext,
   wanted: EventSelector,
-): Promise<Result<SelectedEvent<ReceivedEvent>, Fault>> {
+): Promise<Result<SelectedEvent<ReceivedEventRecord>, Fault>> {
   const { id } = wanted
   const query = toEventQuery(wanted)
   if (!query.ok) return query
@@ -69,7 +69,7 @@ async function selectListedEvent(
   homeseer: HomeseerToolContext,
   wanted: EventSelector,
   fresh = false,
-): Promise<Result<SelectedEvent<ReceivedEvent>, Fault>> {
+): Promise<Result<SelectedEvent<ReceivedEventRecord>, Fault>> {
   const events = await homeseer.catalog.events(fresh)
   if (!events.ok) return fail(createHomeseerReadFault(events.fault, 'reading the events'))
   const selected = selectEvent(events.value, wanted)
@@ -86,19 +86,19 @@ export function selectEvent<Event extends NamedEvent>(
   const query = toEventQuery(wanted)
   if (!query.ok) return query
   // Two events may have the same name; only an id tells them apart.
-  const [event, ...others] = findEvents(events, query.value)
+  const [event, ...others] = findEventsByIdOrName(events, query.value)
   if (event === undefined) return fail(createNoEventFault(wanted))
   if (others.length > 0) return fail(createAmbiguousEventFault([event, ...others]))
   return ok({ event, matchedBy: wanted.id === undefined ? 'group_name' : 'id' })
 }
 
-function toEventQuery({ id, group, name }: EventSelector): Result<EventQuery, Fault> {
+function toEventQuery({ id, group, name }: EventSelector): Result<EventReference, Fault> {
   if (id !== undefined) return ok({ id })
   if (group !== undefined && name !== undefined) return ok({ group, name })
   return fail(createHomeseerArgumentFault('id', 'give an id, or group and name', { next: [LIST_EVENTS] }))
 }
 
-function agrees(event: ReceivedEvent, { group, name }: EventSelector): boolean {
+function agrees(event: ReceivedEventRecord, { group, name }: EventSelector): boolean {
   return isSameHomeseerName(event.group, group ?? event.group) && isSameHomeseerName(event.name, name ?? event.name)
 }
 
@@ -113,7 +113,7 @@ function createNoEventFault(wanted: EventSelector): Fault {
 }
 
 /** The fault for a name that several events share. */
-function createAmbiguousEventFault(events: readonly Pick<ReceivedEvent, 'id'>[]): Fault {
+function createAmbiguousEventFault(events: readonly Pick<ReceivedEventRecord, 'id'>[]): Fault {
   const ids = events.map(({ id }) => id ?? null)
   return createHomeseerArgumentFault('name', 'several events are called exactly that; use an id', {
     details: { ids },
@@ -139,13 +139,13 @@ function list(homeseer: HomeseerToolContext): Capability {
     if (!events.ok) return fail(createHomeseerReadFault(events.fault, 'reading the events'))
     const holds = (text: string, part = ''): boolean => text.toLowerCase().includes(part.toLowerCase())
     const numbers = assignEventPagingNumbers(events.value)
-    const numberOf = (event: ReceivedEvent): number => numbers.get(event) ?? 0
+    const numberOf = (event: ReceivedEventRecord): number => numbers.get(event) ?? 0
     const found = events.value
       .filter(({ group, name }) => holds(group, filters.groupContains) && holds(name, filters.nameContains))
       .toSorted((left, right) => numberOf(left) - numberOf(right))
-    const page = cutNumberedPage(found, numberOf, { list: 'events', filters, limit, offset: 0, cursor })
+    const page = cutPageByItemNumber(found, numberOf, { list: 'events', filters, limit, offset: 0, cursor })
     if (!page.ok) return page
-    return createHomeseerAnswer({
+    return createHomeseerOutcome({
       total: found.length,
       returned: page.value.items.length,
       nextCursor: page.value.nextCursor,
@@ -154,7 +154,7 @@ function list(homeseer: HomeseerToolContext): Capability {
   })
 }
 
-export function toEventJson({ id, group, name, voiceCommand, voiceEnabled }: ReceivedEvent): JsonObject {
+export function toEventJson({ id, group, name, voiceCommand, voiceEnabled }: ReceivedEventRecord): JsonObject {
   return { id: id ?? null, group, name, voiceCommand, voiceEnabled }
 }
 
@@ -178,7 +178,7 @@ function get(homeseer: HomeseerToolContext): Capability {
     // HomeSeer's files have more than its answer; without them the answer is used.
     const stored = event.id === undefined ? undefined : await findEventDefinition(homeseer, event.id)
     const said = (word: RegExp): Json => event.raw[extended.find((key) => word.test(key)) ?? ''] ?? null
-    return createHomeseerAnswer({
+    return createHomeseerOutcome({
       matchedBy,
       ...toEventJson(event),
       details: {

@@ -11,19 +11,19 @@ import type { Capability } from '../../bus/capability.ts'
 import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
-import type { ReceivedEvent } from '../wire/event.ts'
+import type { ReceivedEventRecord } from '../wire/event.ts'
 import { createEventRunByIdRequest, createEventRunByNameRequest } from '../wire/json-requests.ts'
-import { createHomeseerAnswer } from './homeseer-envelope.ts'
+import { createHomeseerOutcome } from './homeseer-envelope.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { EVENT_SELECTOR_SCHEMAS, findSelectedEvent, type EventSelector } from './event-read-tools.ts'
 import {
   assessEventRunConsequences,
   toConsequencesJson,
   listPossiblyReachedTargets,
-  toEventTarget,
+  formatEventTarget,
   addConsequencesToLabel,
   listReachedTargets,
-  listOtherDeviceTargets,
+  listDeviceTargetsExcept,
   toTouchedTargets,
   type AssessedConsequences,
 } from './consequence-client.ts'
@@ -37,7 +37,7 @@ import {
 import type { HomeseerOwnerRules, TouchedTargets } from './owner-rules.ts'
 
 interface Plan {
-  readonly event: ReceivedEvent
+  readonly event: ReceivedEventRecord
   readonly assessed: AssessedConsequences
 }
 
@@ -63,7 +63,7 @@ export function createEventRunTool(homeseer: HomeseerToolContext): Capability {
         return fail(
           createHomeseerWriteFault(done.fault, `running ${group} / ${name}`, [{ name: 'hs4.devices.status.get' }]),
         )
-      return createHomeseerAnswer({
+      return createHomeseerOutcome({
         invoked: true,
         id: id ?? null,
         group,
@@ -86,7 +86,7 @@ async function planRun(homeseer: HomeseerToolContext, wanted: EventSelector): Pr
 function assessRun({ event, assessed }: Plan, rules: HomeseerOwnerRules): HomeseerAssessment {
   const { id, group, name } = event
   const { reasons } = assessed
-  const target = toEventTarget(id ?? `${group}/${name}`)
+  const target = formatEventTarget(id ?? `${group}/${name}`)
   return {
     effect: reasons.length > 0 ? 'sensitive' : 'writes',
     target,
@@ -108,7 +108,7 @@ function assessRun({ event, assessed }: Plan, rules: HomeseerOwnerRules): Homese
  * the owner has listed this event and all that it sets off, the owner has allowed it.
  */
 function touchedByRun(
-  event: ReceivedEvent,
+  event: ReceivedEventRecord,
   assessed: AssessedConsequences,
   { events }: HomeseerOwnerRules,
 ): TouchedTargets {
@@ -122,7 +122,7 @@ function touchedByRun(
 /** An event that cannot be read may set any device, so what the owner forbids for one of them is forbidden for it. */
 function mayReachByRun(assessed: AssessedConsequences): readonly string[] {
   return assessed.definition === undefined
-    ? listOtherDeviceTargets(assessed.house, [])
+    ? listDeviceTargetsExcept(assessed.house, [])
     : listPossiblyReachedTargets(assessed)
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
-  toScriptOrPluginCallTarget,
+  formatRedactedCallTarget,
   isScriptOrPluginCallListed,
   normalisePluginFunctionCall,
   parseScriptCall,
@@ -53,7 +53,7 @@ describe('script or plug-in call', () => {
   it('shows arguments in its target only if the allow list contains them', () => {
     const call = parseScriptCall('door.vb("open",4711)')
     if (call === undefined) throw new Error('no call')
-    expect(toScriptOrPluginCallTarget(call, undefined)).toBe('door.vb(…)')
-    expect(toScriptOrPluginCallTarget(call, ['door.vb("open",4711)'])).toBe('door.vb("open",4711)')
+    expect(formatRedactedCallTarget(call, undefined)).toBe('door.vb(…)')
+    expect(formatRedactedCallTarget(call, ['door.vb("open",4711)'])).toBe('door.vb("open",4711)')
   })
 })

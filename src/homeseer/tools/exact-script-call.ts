@@ -63,7 +63,7 @@ function splitArguments(text: string): readonly string[] {
  * The name of the call for limits, rules and the ledger. Arguments may be secrets, and the ledger keeps targets for
  * ever, so they are included only if the owner's list contains them.
  */
-export function toScriptOrPluginCallTarget(
+export function formatRedactedCallTarget(
   call: NormalisedScriptOrPluginCall,
   listed: readonly string[] | undefined,
 ): string {

@@ -14,7 +14,7 @@ import { isWorthSmallerRequest, type HomeseerLinkFault } from '../wire/link-faul
 import type { Result } from '../../core/result.ts'
 import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
-import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHomeseerReadFault } from './faults.ts'
 import { describeHomeseerPolicy } from './policy-description.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
@@ -43,7 +43,7 @@ export function createHealthTools(homeseer: HomeseerToolContext): readonly Capab
       const house = await homeseer.catalog.house()
       const push = homeseer.link.pushState()
       const { safeMode, defaultDryRun, requireConfirm, adminExecution, admin } = describeHomeseerPolicy(homeseer)
-      return createHomeseerAnswer({
+      return createHomeseerOutcome({
         hs4Version: version.value,
         // Without user and password: they are settings of their own and never part of the address.
         hs4BaseUrl: homeseer.config.url ?? '',
@@ -82,7 +82,7 @@ export function createHealthTools(homeseer: HomeseerToolContext): readonly Capab
       ]
       const count = (status: Check['status']): number => checks.filter((check) => check.status === status).length
       const [failCount, warnCount] = [count('fail'), count('warn')]
-      return createHomeseerAnswer({
+      return createHomeseerOutcome({
         status: failCount > 0 ? 'fail' : warnCount > 0 ? 'warn' : 'pass',
         failCount,
         warnCount,

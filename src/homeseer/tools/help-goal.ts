@@ -8,7 +8,7 @@ import type { ControlPair } from '../wire/device.ts'
 import type { ControlUse } from '../wire/control-use.ts'
 import { listNormalisedWords, normaliseName } from '../resolve/name-normalisation.ts'
 
-export type GoalVerb = 'on' | 'off' | 'open' | 'close' | 'lock' | 'unlock'
+export type GoalDeviceCommand = 'on' | 'off' | 'open' | 'close' | 'lock' | 'unlock'
 
 const QUESTION =
   /^(which|what|whats|where|when|why|how|who|is|are|was|were|does|do|did|has|have|any|show|list|check|tell|look|read|welche[rsnm]?|was|wo|wann|warum|wieso|wie|wer|ist|sind|hat|haben|brennt|brennen|gibt|zeig|zeige|pruf|prufe)\b/
@@ -33,7 +33,7 @@ export function isGoalAboutSeveralDevices(goal: string): boolean {
 /**
  * The verbs of each action; words that can also be prepositions (on, an, auf, zu) count only if there is no other verb.
  */
-const VERBS: readonly (readonly [GoalVerb, RegExp])[] = [
+const VERBS: readonly (readonly [GoalDeviceCommand, RegExp])[] = [
   ['unlock', /\b(unlock|aufsperren|aufschliessen|entriegeln|entriegle|sperre? .*\bauf|schliesse? .*\bauf)\b/],
   ['lock', /\b(lock (?:the|my|up|both|all)|absperren|zusperren|abschliessen|verriegeln|verriegle|schliesse? .*\bab)\b/],
   ['open', /\b(open|offne|offnen|raise|pull up|hochfahren|fahre? .*\b(hoch|auf)|mache? .*\bauf)\b/],
@@ -44,12 +44,12 @@ const VERBS: readonly (readonly [GoalVerb, RegExp])[] = [
   ['close', /\b(zu|runter|down)$/],
 ]
 
-export function findGoalVerb(goal: string): GoalVerb | undefined {
+export function findGoalVerb(goal: string): GoalDeviceCommand | undefined {
   const words = normaliseName(goal.replaceAll('ß', 'ss'))
   return VERBS.find(([, verb]) => verb.test(words))?.[0]
 }
 
-const USES: Readonly<Record<GoalVerb, readonly ControlUse[]>> = {
+const USES: Readonly<Record<GoalDeviceCommand, readonly ControlUse[]>> = {
   on: ['On'],
   off: ['Off'],
   open: [],
@@ -57,7 +57,7 @@ const USES: Readonly<Record<GoalVerb, readonly ControlUse[]>> = {
   lock: ['DoorLock'],
   unlock: ['DoorUnLock'],
 }
-const LABELS: Readonly<Record<GoalVerb, readonly string[]>> = {
+const LABELS: Readonly<Record<GoalDeviceCommand, readonly string[]>> = {
   on: ['on', 'an', 'ein'],
   off: ['off', 'aus'],
   open: ['open', 'auf', 'offnen', 'up'],
@@ -73,7 +73,7 @@ function numberIn(goal: string): number | undefined {
 }
 
 /** The arguments for a thing with these controls; `undefined` if the thing cannot do what the words ask for. */
-export function chooseArgumentsForGoal(controls: readonly ControlPair[], goal: string): JsonObject | undefined {
+export function chooseControlArgumentsForGoal(controls: readonly ControlPair[], goal: string): JsonObject | undefined {
   const value = numberIn(goal)
   if (value !== undefined && chooseControlPair(controls, { kind: 'value', value }).ok) return { value }
   const action = findGoalVerb(goal)

@@ -19,18 +19,18 @@ import {
   type NameResolution,
   type NameResolver,
 } from '../resolve/name-resolver.ts'
-import type { ReceivedEvent } from '../wire/event.ts'
+import type { ReceivedEventRecord } from '../wire/event.ts'
 import { explainEmptyArea, findAreaInText, listDevicesInArea, type AreaQuery } from './area.ts'
 import { formatDeviceLabel } from './catalog-reader.ts'
-import { isGoalAboutSeveralDevices, isQuestionText, chooseArgumentsForGoal } from './help-goal.ts'
+import { isGoalAboutSeveralDevices, isQuestionText, chooseControlArgumentsForGoal } from './help-goal.ts'
 import { suggestToolArguments } from './help-arguments.ts'
 import { countGoalWordsOfKind, rateNamedTarget, rateTool, roundScore } from './help-score.ts'
 import { truncateText } from './json-text.ts'
 
 /** What the steps of a route may do. */
-export const HELP_MODES = ['read_only', 'dry_run', 'mutate'] as const
+export const HELP_STEP_MODES = ['read_only', 'dry_run', 'mutate'] as const
 
-export interface HelpRoute {
+export interface HelpRouteSuggestion {
   readonly route: string
   readonly confidence: number
   readonly steps: readonly Step[]
@@ -46,7 +46,7 @@ interface Step {
 
 export interface HelpRouteInput {
   readonly goal: string
-  readonly mode: (typeof HELP_MODES)[number]
+  readonly mode: (typeof HELP_STEP_MODES)[number]
   readonly resolver: NameResolver
   readonly offers: readonly Offer[]
   /** Ids of the installed plug-ins. */
@@ -84,7 +84,7 @@ const MUST_ASK = 0.9
  * The first route is either the right one or a question. A change is only proposed for a thing with exactly the named
  * name; a question never leads to a change; anything that is not understood leads to a question with candidates.
  */
-export function rankHelpRoutes(asked: HelpRouteInput): readonly HelpRoute[] {
+export function rankHelpRoutes(asked: HelpRouteInput): readonly HelpRouteSuggestion[] {
   const words = new Set(listNormalisedWords(asked.goal))
   const goal: HelpRouteInput = isQuestionText(asked.goal) ? { ...asked, mode: 'read_only' } : asked
   const routes = [...houseRoutes(goal, words), cameraRoute(goal, words)].filter((route) => route !== undefined)
@@ -96,7 +96,7 @@ export function rankHelpRoutes(asked: HelpRouteInput): readonly HelpRoute[] {
 }
 
 /** Devices and events share names: if both or several have the name, the route is a question. */
-function houseRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonly (HelpRoute | undefined)[] {
+function houseRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonly (HelpRouteSuggestion | undefined)[] {
   const { goal, resolver } = asked
   const devices = firstThatActs(subjectsOf(goal), (subject) => resolveDevices(resolver, subject))
   const events = firstThatActs(subjectsOf(goal), (subject) => resolveEvents(resolver, subject))
@@ -151,14 +151,14 @@ function deviceRoute(
   { goal, mode }: HelpRouteInput,
   words: ReadonlySet<string>,
   top: DeviceCandidate | undefined,
-): HelpRoute | undefined {
+): HelpRouteSuggestion | undefined {
   if (top === undefined) return undefined
   const { target, score } = top
   const look: readonly Step[] = [
     { tool: 'hs4.resolve.devices', argsTemplate: { query: truncateText(goal, 200), limit: 5 } },
     { tool: 'hs4.devices.get', argsTemplate: { refs: [target.ref], includeControls: true } },
   ]
-  const wish = chooseArgumentsForGoal(target.controls, goal)
+  const wish = chooseControlArgumentsForGoal(target.controls, goal)
   const set = { ref: target.ref, ...wish }
   const steps =
     wish === undefined || mode === 'read_only' ? look : [...look, ...changing('hs4.devices.set', set, { mode, goal })]
@@ -172,7 +172,7 @@ const NAMED = 0.75
 function overviewRoute(
   { goal, resolver: { house } }: HelpRouteInput,
   candidates: readonly DeviceCandidate[] = [],
-): HelpRoute | undefined {
+): HelpRouteSuggestion | undefined {
   const filters = [...new Set(findConceptsInText(goal).flatMap((concept) => OVERVIEWS[concept] ?? []))]
   if (filters.length === 0) return undefined
   const { area } = findAreaInText(house, goal)
@@ -189,12 +189,12 @@ function overviewRoute(
 }
 
 /** All devices of a kind in a place, each named before anything happens; or a question which are meant. */
-function areaRoute(asked: HelpRouteInput): HelpRoute | undefined {
+function areaRoute(asked: HelpRouteInput): HelpRouteSuggestion | undefined {
   const { goal, resolver, mode } = asked
   const { area, unclear } = findAreaInText(resolver.house, goal)
   if (area === undefined) return undefined
   const inArea = unclear.length > 0 ? [] : listDevicesInArea(resolver.house, area)
-  const wishes = inArea.map((device) => chooseArgumentsForGoal(device.controls, goal))
+  const wishes = inArea.map((device) => chooseControlArgumentsForGoal(device.controls, goal))
   const wish = wishes.find((one) => one !== undefined)
   if (wish === undefined) {
     const elsewhere = listDevicesInArea(resolver.house, { kind: area.kind })
@@ -223,8 +223,8 @@ function placeJson({ location1, location2 }: AreaQuery): JsonObject {
 function eventRoute(
   { goal, mode }: HelpRouteInput,
   words: ReadonlySet<string>,
-  top: ResolutionCandidate<ReceivedEvent> | undefined,
-): HelpRoute | undefined {
+  top: ResolutionCandidate<ReceivedEventRecord> | undefined,
+): HelpRouteSuggestion | undefined {
   if (top?.target.id === undefined) return undefined
   const { id } = top.target
   const look: readonly Step[] = [
@@ -244,10 +244,10 @@ function clarification(
     confidence: sure,
   }: {
     readonly devices: NameResolution<DeviceCandidate>
-    readonly events: NameResolution<ResolutionCandidate<ReceivedEvent>>
+    readonly events: NameResolution<ResolutionCandidate<ReceivedEventRecord>>
     readonly confidence: number
   },
-): HelpRoute {
+): HelpRouteSuggestion {
   const near = (score: number): boolean => score >= (devices.candidates[0]?.score ?? 0) - 0.2
   const candidates = [
     ...devices.candidates.filter(({ score }) => near(score)).map(({ target }) => deviceChoice(target)),
@@ -269,13 +269,16 @@ function deviceChoice(device: HomeseerDevice): JsonObject {
 function asking(
   { goal }: HelpRouteInput,
   more: { readonly question: string; readonly confidence: number; readonly candidates: readonly JsonObject[] },
-): HelpRoute {
+): HelpRouteSuggestion {
   const steps = [{ tool: 'hs4.resolve.devices', argsTemplate: { query: truncateText(goal, 200), limit: 5 } }]
   return { route: 'clarification', steps, ...more }
 }
 
 /** A goal about a camera without a name means the only one, if there is just one. */
-function cameraRoute({ goal, mode, resolver }: HelpRouteInput, words: ReadonlySet<string>): HelpRoute | undefined {
+function cameraRoute(
+  { goal, mode, resolver }: HelpRouteInput,
+  words: ReadonlySet<string>,
+): HelpRouteSuggestion | undefined {
   const [named] = resolveCameras(resolver, goal).candidates
   const [only, ...others] = resolver.cameras.values()
   const camera = named?.target ?? (countGoalWordsOfKind(words, 'camera') > 0 && others.length === 0 ? only : undefined)
@@ -299,7 +302,7 @@ function cameraRoute({ goal, mode, resolver }: HelpRouteInput, words: ReadonlySe
  * Tools whose title shares words with the goal, or that the goal names; none that changes anything if the route may
  * only read.
  */
-function toolRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonly HelpRoute[] {
+function toolRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonly HelpRouteSuggestion[] {
   const { goal, mode, offers } = asked
   return (
     offers
@@ -326,7 +329,7 @@ function toolSteps(offer: Offer, { goal, mode, resolver, plugins }: HelpRouteInp
   return changing(offer.name, { ...args, ...ticket }, { mode, goal })
 }
 
-function diagnosticRoute(words: ReadonlySet<string>): HelpRoute {
+function diagnosticRoute(words: ReadonlySet<string>): HelpRouteSuggestion {
   return {
     route: 'generic_diagnostics',
     // Comes last unless the goal is a complaint, and then after a thing that is named well.

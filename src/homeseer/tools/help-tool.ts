@@ -5,8 +5,8 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import { EMPTY_HOMESEER_DEVICE_CATALOG } from '../catalog/homeseer-catalog.ts'
 import { buildNameResolver } from '../resolve/name-resolver.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
-import { createHomeseerAnswer, homeseerFamily, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
-import { HELP_MODES, rankHelpRoutes } from './help-route.ts'
+import { createHomeseerOutcome, homeseerEnvelope, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
+import { HELP_STEP_MODES, rankHelpRoutes } from './help-route.ts'
 import { readCurrentResolver } from './resolve-tools.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
@@ -21,7 +21,7 @@ export function createHelpRouteTool(homeseer: HomeseerToolContext): Capability {
       'Says which tools to call, in which order and with which arguments, to reach a goal in this house. `mode` bounds what the route may contain.',
     input: createTolerantInputSchema({
       goal: z.string().min(3).max(500),
-      mode: z.enum(HELP_MODES).default('dry_run'),
+      mode: z.enum(HELP_STEP_MODES).default('dry_run'),
     }),
     output: z.looseObject({
       routes: z.array(
@@ -33,11 +33,11 @@ export function createHelpRouteTool(homeseer: HomeseerToolContext): Capability {
     // Without HomeSeer the answer is still useful: it says how to find the cause.
     const resolver = current.ok ? current.value.resolver : NOTHING
     // Only tools of this family, because the contract's help is about HomeSeer.
-    const offers = homeseer.bus.offers().filter(({ family }) => family.name === homeseerFamily.name)
+    const offers = homeseer.bus.offers().filter(({ family }) => family.name === homeseerEnvelope.name)
     const installed = await homeseer.catalog.plugins()
     const plugins = installed.ok ? [...new Set(installed.value.map(({ id }) => id))] : []
     const routes = rankHelpRoutes({ goal, mode, resolver, offers, plugins })
-    return createHomeseerAnswer({
+    return createHomeseerOutcome({
       goal,
       mode,
       routes: routes.map(({ route, confidence, steps, question, candidates }, index) => ({

@@ -1,15 +1,15 @@
 /** The audit of a house that has been called more often than one question may look at. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../../test/ledger-fixture.ts'
-import type { HomeseerAuditTrail } from './homeseer-audit.ts'
-import { createHomeseerAuditTrail } from './homeseer-audit-store.ts'
+import type { HomeseerAuditReader } from './homeseer-audit.ts'
+import { createHomeseerAuditReader } from './homeseer-audit-store.ts'
 
 const OTHERS = 20_400
 const entered = { kind: 'call.enter', principal: 'claude', effect: 'writes' }
 
 let fixture: LedgerFixture
 let bodiesRead = 0
-let audit: HomeseerAuditTrail
+let audit: HomeseerAuditReader
 beforeAll(async () => {
   fixture = await LedgerFixture.open()
   const { ledger, database } = fixture
@@ -24,7 +24,7 @@ beforeAll(async () => {
     bodiesRead += 1
     return ledger.body(seq)
   }
-  audit = createHomeseerAuditTrail({ listed: (...query) => ledger.listed(...query), body })
+  audit = createHomeseerAuditReader({ listed: (...query) => ledger.listed(...query), body })
 })
 afterAll(() => fixture.remove())
 

@@ -8,10 +8,10 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import { toTextOrEmpty } from './json-text.ts'
 import {
   toHomeseerAuditEntryJson,
-  readAuditAccessFacts,
+  readEntryAccessFacts,
   passesAuditFilter,
   type HomeseerAuditFilter,
-  type HomeseerAuditTrail,
+  type HomeseerAuditReader,
 } from './homeseer-audit.ts'
 
 export interface HomeseerAuditSource {
@@ -30,7 +30,7 @@ const MAX_LOOKED_AT = 20_000
 /** Tools (`hs4.…`), prompts (`hs4_…`) and resources (`hs4://…`) of this family; calls of others are not shown. */
 const OURS = /^hs4[._:]/
 
-export function createHomeseerAuditTrail({ listed, body }: HomeseerAuditSource): HomeseerAuditTrail {
+export function createHomeseerAuditReader({ listed, body }: HomeseerAuditSource): HomeseerAuditReader {
   const kept = (seq: number | undefined, member: string): Json | undefined => {
     const state = seq === undefined ? undefined : body(seq)
     return state?.kind === 'kept' && isJsonObject(state.body) ? state.body[member] : undefined
@@ -50,7 +50,7 @@ export function createHomeseerAuditTrail({ listed, body }: HomeseerAuditSource):
           if (entry === undefined || !OURS.test(toTextOrEmpty(entry['tool']))) continue
           // The list is newest first, so all following entries are older still.
           if (isTooOld(entry, filter)) return { entries, next: undefined }
-          if (!mayRead(readAuditAccessFacts(entry, row.end))) continue
+          if (!mayRead(readEntryAccessFacts(entry, row.end))) continue
           const shown = shownOf(row, entry)
           if (passesAuditFilter(shown, filter)) entries.push(shown)
         }

@@ -23,14 +23,14 @@ const EVENT_RESULTS: Readonly<Record<string, AuditResult>> = {
 }
 
 /** The facts that decide who may read about a call. */
-export interface AuditAccessFacts {
+export interface AuditReadAccessFacts {
   readonly principal: string
   readonly effect: Effect | undefined
   readonly target: string | undefined
 }
 
 /** Whether the requesting caller may read about this call. */
-export type AuditAccessPredicate = (record: AuditAccessFacts) => boolean
+export type AuditAccessPredicate = (record: AuditReadAccessFacts) => boolean
 
 export interface HomeseerAuditFilter {
   readonly tool?: string
@@ -44,19 +44,19 @@ export interface HomeseerAuditFilter {
   readonly limit: number
 }
 
-export interface HomeseerAuditPage {
+export interface HomeseerAuditEntryPage {
   /** Newest first. */
   readonly entries: readonly JsonObject[]
   /** Where to continue; `undefined` when no older entries are left. */
   readonly next: number | undefined
 }
 
-export interface HomeseerAuditTrail {
-  readonly query: (filter: HomeseerAuditFilter, mayRead: AuditAccessPredicate) => Promise<HomeseerAuditPage>
+export interface HomeseerAuditReader {
+  readonly query: (filter: HomeseerAuditFilter, mayRead: AuditAccessPredicate) => Promise<HomeseerAuditEntryPage>
 }
 
 /** One call or event as the ledger keeps it. */
-export interface AuditedCall {
+export interface AuditedCallRecord {
   readonly entry: JsonObject
   /** The entry that ended the call. */
   readonly end: JsonObject | undefined
@@ -66,7 +66,7 @@ export interface AuditedCall {
   readonly result: Json | undefined
 }
 
-export function readAuditAccessFacts(entry: JsonObject, end: JsonObject | undefined): AuditAccessFacts {
+export function readEntryAccessFacts(entry: JsonObject, end: JsonObject | undefined): AuditReadAccessFacts {
   const effect = toTextOrEmpty(end?.['effect'] ?? entry['effect'])
   const target = end?.['target'] ?? entry['target']
   return {
@@ -76,7 +76,7 @@ export function readAuditAccessFacts(entry: JsonObject, end: JsonObject | undefi
   }
 }
 
-export function toHomeseerAuditEntryJson({ entry, end, late, args, result }: AuditedCall): JsonObject {
+export function toHomeseerAuditEntryJson({ entry, end, late, args, result }: AuditedCallRecord): JsonObject {
   const isCall = entry['kind'] === 'call.enter'
   const said = isJsonObject(result) ? result : {}
   // The admin envelope says `planned` for a dry run.

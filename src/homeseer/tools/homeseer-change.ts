@@ -10,13 +10,13 @@ import type { CapabilityDefinition } from '../../bus/capability-definition.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Result } from '../../core/result.ts'
-import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, homeseerEnvelope } from './homeseer-envelope.ts'
 import {
-  createGuardArgumentCompleter,
+  createMissingClaimFiller,
   isDryRunCall,
   listOwnerRuleRefusals,
   MIN_INTENT_OR_REASON_LENGTH,
-  type HomeseerGuardArguments,
+  type ChangeJustificationArguments,
   type HomeseerOwnerRules,
   type TouchedTargets,
 } from './owner-rules.ts'
@@ -58,7 +58,7 @@ export interface HomeseerAssessment {
 
 /** `effect` of the definition is the strongest possible one, for lists; `assess` returns the effect of a call. */
 export interface HomeseerChangeDefinition<
-  Input extends z.ZodType<JsonObject & HomeseerGuardArguments, unknown>,
+  Input extends z.ZodType<JsonObject & ChangeJustificationArguments, unknown>,
   Plan,
 > extends Omit<CapabilityDefinition<Input>, 'family' | 'output'> {
   /** The output, if it differs from that of the guarded tools of the core. */
@@ -80,7 +80,7 @@ export function toHomeseerDeviceTarget(ref: number): string {
   return `homeseer:ref:${ref}`
 }
 
-export function defineHomeseerChange<Input extends z.ZodType<JsonObject & HomeseerGuardArguments, unknown>, Plan>(
+export function defineHomeseerChange<Input extends z.ZodType<JsonObject & ChangeJustificationArguments, unknown>, Plan>(
   rules: HomeseerOwnerRules,
   definition: HomeseerChangeDefinition<Input, Plan>,
 ): Capability {
@@ -89,8 +89,8 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Homese
     output: GUARDED_TOOL_OUTPUT_SCHEMA,
     ...definition,
     ...unlessDry(rules, definition),
-    family: homeseerFamily,
-    completeClaims: createGuardArgumentCompleter(definition.title),
+    family: homeseerEnvelope,
+    completeClaims: createMissingClaimFiller(definition.title),
     assess: (plan, input, context) => {
       const { effect, target, label, touched, reaches = [], mayReach = [], preview } = assess(plan, input)
       return {
@@ -117,7 +117,7 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Homese
         refusal: { ...refusal?.(input, context, undefined), ...also },
       }
     },
-    rehearse: (plan, input, context) => createHomeseerAnswer(rehearse(plan, input, context)),
+    rehearse: (plan, input, context) => createHomeseerOutcome(rehearse(plan, input, context)),
   })
 }
 
@@ -135,7 +135,7 @@ function unlessDry(
   }
 }
 
-function usualRehearsal<Input extends z.ZodType<JsonObject & HomeseerGuardArguments, unknown>, Plan>({
+function usualRehearsal<Input extends z.ZodType<JsonObject & ChangeJustificationArguments, unknown>, Plan>({
   name,
   assess,
 }: HomeseerChangeDefinition<Input, Plan>): (plan: Plan, input: z.output<Input>) => JsonObject {

@@ -7,7 +7,7 @@
  * Arguments that do not fit the schema are answered in the same form.
  */
 import type { Outcome } from '../../bus/call.ts'
-import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
+import type { FamilyEnvelope, JsonSchema, Offer } from '../../bus/capability.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import { omitUndefined, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
@@ -66,7 +66,7 @@ const AWAY_HINT = 'Another node was asked, and cannot be reached now. Try again 
 const NODE_HINT = 'Name one of the nodes in the message, or leave `_node` out.'
 const LATER_HINT = 'Wait for `details.retryAfterMs`, then make the same call.'
 
-export const homeseerFamily: Family = {
+export const homeseerEnvelope: FamilyEnvelope = {
   name: 'homeseer',
   isListedInShort: true,
   // Names, states and events are untrusted text, so they are cleaned here. Event files are not cleaned when they are
@@ -80,14 +80,14 @@ export const homeseerFamily: Family = {
 }
 
 /** What the tools that only read have in common. */
-export const HOMESEER_READ_DEFAULTS = { family: homeseerFamily, effect: 'reads' } as const
+export const HOMESEER_READ_DEFAULTS = { family: homeseerEnvelope, effect: 'reads' } as const
 
-export function createHomeseerAnswer(data: Json): Outcome {
+export function createHomeseerOutcome(data: Json): Outcome {
   return ok({ data })
 }
 
 export function toHomeseerAnswerOrFault(result: Result<Json, Fault>): Outcome {
-  return result.ok ? createHomeseerAnswer(result.value) : fail(result.fault)
+  return result.ok ? createHomeseerOutcome(result.value) : fail(result.fault)
 }
 
 function errorJson(fault: Fault, offer: Offer, listed: (tool: string) => string): JsonObject {

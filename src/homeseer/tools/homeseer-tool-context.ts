@@ -14,7 +14,7 @@ import type { Alias } from '../resolve/alias.ts'
 import type { NameResolverCache } from '../resolve/name-resolver-cache.ts'
 import type { HomeseerLink } from '../wire/homeseer-link-client.ts'
 import type { LateDeviceChangeTracker } from './change-verification-client.ts'
-import type { HomeseerAuditTrail } from './homeseer-audit.ts'
+import type { HomeseerAuditReader } from './homeseer-audit.ts'
 import type { HomeseerOwnerRules } from './owner-rules.ts'
 
 /** The part of the bus that lists tools. */
@@ -41,6 +41,6 @@ export interface HomeseerToolContext {
   readonly exposes: DeviceExposurePredicate | undefined
   readonly bus: OfferLookup
   readonly guard: Pick<GuardServices, 'previewDecision' | 'changes' | 'mode' | 'mayRead'>
-  readonly audit: HomeseerAuditTrail
+  readonly audit: HomeseerAuditReader
   readonly clock: Clock
 }

@@ -15,13 +15,13 @@ import {
   type NameResolution,
   type ResolutionCandidate,
 } from '../resolve/name-resolver.ts'
-import type { ReceivedEvent } from '../wire/event.ts'
+import type { ReceivedEventRecord } from '../wire/event.ts'
 import { INTENT_GUARD_ARGUMENT_SCHEMAS, toRunnableCall } from './change-staging.ts'
 import { toDeviceSetArguments } from './device-set-request.ts'
 import { DEVICE_SET_SCHEMAS } from './device-set.ts'
 import { toChoiceQuestionJson, type ElicitationOption } from './elicitation.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
-import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, homeseerEnvelope } from './homeseer-envelope.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import {
   carryOutIntent,
@@ -34,7 +34,7 @@ import { isResolutionUnambiguous, queryArgument, readCurrentResolver, resolveNam
 import { chooseScenePath, SCENE_PATH_PREFERENCES } from './scene-path.ts'
 
 const common = {
-  family: homeseerFamily,
+  family: homeseerEnvelope,
   effect: 'writes',
   timeoutSeconds: 120,
   ...DELEGATING_CHANGE_STEPS,
@@ -140,7 +140,7 @@ function activateScene(homeseer: HomeseerToolContext): Capability {
       const selection = { ...choice, preferPath, eventMinScore }
       // If an event and a device, or two events, have the name, only a person can say which is meant.
       if (preferPath === 'auto' && isNamed(events.found) && isNamed(devices.found))
-        return createHomeseerAnswer({ ...sceneChoices(query, events, devices), path, selection })
+        return createHomeseerOutcome({ ...sceneChoices(query, events, devices), path, selection })
       const carryOut = <One extends ResolutionCandidate<unknown>>(intent: NamedTargetIntent<One>) =>
         carryOutIntent(homeseer, call, { ...intent, describe: (one) => ({ path, ...intent.describe(one), selection }) })
       return path === 'event' ? carryOut(events) : carryOut(devices)
@@ -156,7 +156,7 @@ function isNamed({ verdict }: NameResolution<unknown>): boolean {
 /** Everything with exactly this name, events first; `preferPath` tells them apart. */
 function sceneChoices(
   query: string,
-  events: NamedTargetIntent<ResolutionCandidate<ReceivedEvent>>,
+  events: NamedTargetIntent<ResolutionCandidate<ReceivedEventRecord>>,
   devices: NamedTargetIntent<DeviceCandidate>,
 ): JsonObject {
   const option = <One extends ResolutionCandidate<unknown>>(

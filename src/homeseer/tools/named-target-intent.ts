@@ -17,7 +17,7 @@ import {
   type NameResolution,
   type ResolutionCandidate,
 } from '../resolve/name-resolver.ts'
-import type { ReceivedEvent } from '../wire/event.ts'
+import type { ReceivedEventRecord } from '../wire/event.ts'
 import { formatDeviceLabel } from './catalog-reader.ts'
 import { prepareAndMaybeCommitChange, toRunnableCall, type HomeseerChangeToStage } from './change-staging.ts'
 import {
@@ -28,7 +28,7 @@ import {
   type ElicitationOption,
 } from './elicitation.ts'
 import { createHs4Fault, extendHs4Fault, type SuggestedToolCall } from './faults.ts'
-import { createHomeseerAnswer } from './homeseer-envelope.ts'
+import { createHomeseerOutcome } from './homeseer-envelope.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { explainAmbiguity, explainAmbiguityToModel, readCurrentResolver, toCandidateJson } from './resolve-tools.ts'
 
@@ -92,8 +92,8 @@ export function createDeviceIntent(
 
 /** Runs the named event. */
 export function createEventIntent(
-  named: NamedTarget<ResolutionCandidate<ReceivedEvent>>,
-): NamedTargetIntent<ResolutionCandidate<ReceivedEvent>> {
+  named: NamedTarget<ResolutionCandidate<ReceivedEventRecord>>,
+): NamedTargetIntent<ResolutionCandidate<ReceivedEventRecord>> {
   const { query, found } = named
   const candidates = found.candidates
     .slice(0, TOP)
@@ -151,7 +151,7 @@ export async function carryOutIntent<One extends ResolutionCandidate<unknown>>(
     return createElicitation(`${explainAmbiguity(found.verdict) ?? ''} Which one is meant? ${said}`, choices)
   if (choice === undefined || choice === 'declined') {
     const prepared = await prepareLikely(homeseer, call, { intent, one: top })
-    return createHomeseerAnswer({
+    return createHomeseerOutcome({
       ...toChoiceQuestionJson(`${explainAmbiguityToModel(found.verdict) ?? ''} ${said}`, choices, prepared),
       ...describe(top),
     })
@@ -187,7 +187,7 @@ async function prepareAndCommit<One extends ResolutionCandidate<unknown>>(
 ): Promise<Outcome> {
   const details = intent.describe(one)
   const staged = await prepareAndMaybeCommitChange(homeseer, call, toChangeToStage(intent, one))
-  if (staged.ok) return createHomeseerAnswer({ ...staged.value, ...details })
+  if (staged.ok) return createHomeseerOutcome({ ...staged.value, ...details })
   // A refusal also names the device and, for a root, the call for the endpoint that acts.
   const endpoint = intent.endpointOf(one)
   const next = endpoint === undefined ? {} : { next: [toRunnableCall(toChangeToStage(intent, endpoint))] }

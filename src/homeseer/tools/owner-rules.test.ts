@@ -6,10 +6,10 @@ import {
   isDryRunCall,
   listOwnerRuleRefusals,
   readHomeseerOwnerRules,
-  type HomeseerGuardArguments,
+  type ChangeJustificationArguments,
 } from './owner-rules.ts'
 
-const CLAIMED: HomeseerGuardArguments = { confirm: true, intent: 'light', reason: 'dark' }
+const CLAIMED: ChangeJustificationArguments = { confirm: true, intent: 'light', reason: 'dark' }
 const OPEN = { enabled: true, ...Object.fromEntries(ADMIN_DOMAINS.map((domain) => [domain, true])) }
 
 function rules(section: object = {}) {
@@ -18,7 +18,7 @@ function rules(section: object = {}) {
 
 function reasons(
   section: object,
-  claims: HomeseerGuardArguments,
+  claims: ChangeJustificationArguments,
   touched: Parameters<typeof listOwnerRuleRefusals>[2] = {},
 ): readonly string[] {
   return listOwnerRuleRefusals(rules(section), claims, touched).map(({ rule }) => rule)

@@ -9,11 +9,11 @@
  * administration call follows from the tool, never from an argument.
  */
 import type { HomeseerConfig } from '../../config/homeseer.ts'
-import type { GuardArgumentCompleter } from '../../bus/capability.ts'
+import type { ConfirmationArgumentCompleter } from '../../bus/capability.ts'
 import type { PolicyReason } from '../../core/fault.ts'
 import {
   createExactAllowList,
-  createNameAllowList,
+  createCaseInsensitiveAllowList,
   createNumberAllowList,
   type AllowListPredicate,
 } from './allow-list.ts'
@@ -22,7 +22,7 @@ import { toAllowListedCallName } from './exact-script-call.ts'
 /** Spec 4, Admin Guard: the second word of `hs4.admin.<domain>.*`. */
 export const ADMIN_DOMAINS = ['users', 'plugins', 'interfaces', 'system', 'cameras', 'events', 'config'] as const
 /** Spec 4, Admin Guard: a caller's claim about the risk of a call. */
-export const ADMIN_RISK_LEVELS = ['low', 'medium', 'high'] as const
+export const ADMIN_RISK_CLAIM_LEVELS = ['low', 'medium', 'high'] as const
 export type AdminDomain = (typeof ADMIN_DOMAINS)[number]
 
 /** The configuration with its lists as predicates; `undefined` stands for a list that the owner did not write. */
@@ -54,7 +54,7 @@ interface AdminRules {
 export const MIN_INTENT_OR_REASON_LENGTH = 3
 
 /** What a caller claims about its own call. */
-export interface HomeseerGuardArguments {
+export interface ChangeJustificationArguments {
   readonly confirm?: boolean
   readonly intent?: string
   readonly reason?: string
@@ -90,31 +90,31 @@ export function readHomeseerOwnerRules(config: HomeseerConfig): HomeseerOwnerRul
     devices: createNumberAllowList(allow.devices),
     events: createNumberAllowList(allow.events),
     cameras: createNumberAllowList(allow.cameras),
-    scripts: createNameAllowList(allow.scripts?.map(toAllowListedCallName)),
-    pluginFunctions: createNameAllowList(allow.pluginFunctions?.map(toAllowListedCallName)),
+    scripts: createCaseInsensitiveAllowList(allow.scripts?.map(toAllowListedCallName)),
+    pluginFunctions: createCaseInsensitiveAllowList(allow.pluginFunctions?.map(toAllowListedCallName)),
     admin: {
       enabled: admin.enabled,
       domains: new Set(ADMIN_DOMAINS.filter((domain) => admin[domain])),
       window: admin.maintenanceWindowId,
       windows: createExactAllowList(admin.allowedMaintenanceWindowIds),
       requireTicket: admin.requireChangeTicket,
-      users: createNameAllowList(admin.allowedUserIds),
-      plugins: createNameAllowList(admin.allowedPluginIds),
-      interfaces: createNameAllowList(admin.allowedInterfaceIds),
-      categories: createNameAllowList(admin.allowedCategoryIds),
+      users: createCaseInsensitiveAllowList(admin.allowedUserIds),
+      plugins: createCaseInsensitiveAllowList(admin.allowedPluginIds),
+      interfaces: createCaseInsensitiveAllowList(admin.allowedInterfaceIds),
+      categories: createCaseInsensitiveAllowList(admin.allowedCategoryIds),
     },
   }
 }
 
 /** An argument cannot switch off the owner's default: `dryRun: false` has no effect. */
-export function isDryRunCall(rules: HomeseerOwnerRules, claims: HomeseerGuardArguments): boolean {
+export function isDryRunCall(rules: HomeseerOwnerRules, claims: ChangeJustificationArguments): boolean {
   return rules.defaultDryRun || claims.dryRun === true
 }
 
 /** Without reasons, the owner's rules do not refuse the call; the guard has further rules. */
 export function listOwnerRuleRefusals(
   rules: HomeseerOwnerRules,
-  claims: HomeseerGuardArguments,
+  claims: ChangeJustificationArguments,
   touched: TouchedTargets,
 ): readonly PolicyReason[] {
   return [
@@ -127,7 +127,7 @@ export function listOwnerRuleRefusals(
 /** `read_only` comes first, because then no other correction would help. */
 function claimReasons(
   rules: HomeseerOwnerRules,
-  { confirm, intent, reason }: HomeseerGuardArguments,
+  { confirm, intent, reason }: ChangeJustificationArguments,
 ): readonly PolicyReason[] {
   const reasons: PolicyReason[] = []
   if (rules.readOnly) reasons.push({ rule: 'safe-mode', message: 'HomeSeer is set to read_only here.' })
@@ -145,7 +145,7 @@ function claimReasons(
 }
 
 /** Fills in missing claims of the base guard. The texts are true for a caller that gave none. */
-export function createGuardArgumentCompleter(title: string): GuardArgumentCompleter {
+export function createMissingClaimFiller(title: string): ConfirmationArgumentCompleter {
   return ({ confirm, intent, reason, dryRun }) => ({
     ...(confirm !== undefined || dryRun === true ? {} : { confirm: true }),
     ...(isClaim(intent) || (intent === undefined && dryRun === true) ? {} : { intent: title }),
@@ -207,7 +207,11 @@ function one(item: string | undefined): readonly string[] | undefined {
   return item === undefined ? undefined : [item]
 }
 
-function adminReasons(admin: AdminRules, claims: HomeseerGuardArguments, domain: AdminDomain): readonly PolicyReason[] {
+function adminReasons(
+  admin: AdminRules,
+  claims: ChangeJustificationArguments,
+  domain: AdminDomain,
+): readonly PolicyReason[] {
   const { maintenanceWindowId: window = '', changeTicket = '' } = claims
   const reasons: PolicyReason[] = []
   if (!admin.enabled)

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cutNumberedPage } from './paging.ts'
+import { cutPageByItemNumber } from './paging.ts'
 
 const numbers = (items: readonly number[], limit: number, cursor?: string, filters: object = {}) =>
-  cutNumberedPage(items, (item) => item, { list: 'test', filters, limit, offset: 0, cursor })
+  cutPageByItemNumber(items, (item) => item, { list: 'test', filters, limit, offset: 0, cursor })
 
 describe('list paging', () => {
   it('returns every item once, whatever the page size', () => {

@@ -14,7 +14,7 @@ export const pageCursorArgument = z
   .exactOptional()
   .describe('`nextCursor` of the page before, with the same filters; goes before `offset`.')
 
-export interface NumberedPage<Item> {
+export interface OffsetPage<Item> {
   readonly items: readonly Item[]
   readonly offset: number
   readonly nextCursor: string | null
@@ -29,11 +29,11 @@ interface Asked {
 }
 
 /** `items` are in the order of their numbers. */
-export function cutNumberedPage<Item>(
+export function cutPageByItemNumber<Item>(
   items: readonly Item[],
   numberOf: (item: Item) => number,
   asked: Asked,
-): Result<NumberedPage<Item>, Fault> {
+): Result<OffsetPage<Item>, Fault> {
   const scope = formatCursorScope(asked.list, asked.filters)
   const start = startOf(items, numberOf, { ...asked, scope })
   if (!start.ok) return start

@@ -14,9 +14,9 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { findScriptError, createScriptRunRequest } from '../wire/script-page.ts'
 import { createPluginFunctionRequest } from '../wire/json-requests.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
-import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import {
-  toScriptOrPluginCallTarget,
+  formatRedactedCallTarget,
   INLINE_CODE_CALL_NAME,
   isScriptOrPluginCallListed,
   normalisePluginFunctionCall,
@@ -24,7 +24,7 @@ import {
 } from './exact-script-call.ts'
 import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, defineHomeseerChange, createTolerantInputSchema } from './homeseer-change.ts'
-import { listOtherDeviceTargets } from './consequence-client.ts'
+import { listDeviceTargetsExcept } from './consequence-client.ts'
 import { toTextOrEmpty } from './json-text.ts'
 
 export function createPluginListTool(homeseer: HomeseerToolContext): Capability {
@@ -38,7 +38,7 @@ export function createPluginListTool(homeseer: HomeseerToolContext): Capability 
   }).handledBy(async () => {
     const plugins = await homeseer.catalog.plugins()
     if (!plugins.ok) return fail(createHomeseerReadFault(plugins.fault, 'reading the plug-ins'))
-    return createHomeseerAnswer({
+    return createHomeseerOutcome({
       plugins: plugins.value.map(({ raw, ...plugin }) => ({ ...plugin, raw })),
       raw: plugins.value.map(({ raw }) => raw),
     })
@@ -69,10 +69,8 @@ export function createScriptRunTool(homeseer: HomeseerToolContext): Capability {
       // The approver sees the whole command in the preview; this is its short name for limits, rules and the ledger.
       // Code that is more than one call has a common name, so that trust in one script does not extend to other code.
       target:
-        script === undefined
-          ? 'homeseer:code'
-          : `homeseer:script:${toScriptOrPluginCallTarget(script, listed.scripts)}`,
-      label: script === undefined ? 'Code on HomeSeer' : `Script ${toScriptOrPluginCallTarget(script, listed.scripts)}`,
+        script === undefined ? 'homeseer:code' : `homeseer:script:${formatRedactedCallTarget(script, listed.scripts)}`,
+      label: script === undefined ? 'Code on HomeSeer' : `Script ${formatRedactedCallTarget(script, listed.scripts)}`,
       touched: { scriptId: script?.name ?? INLINE_CODE_CALL_NAME },
       mayReach,
       preview: { command },
@@ -84,7 +82,7 @@ export function createScriptRunTool(homeseer: HomeseerToolContext): Capability {
       const error = findScriptError(reply.value)
       if (error !== undefined) return fail(createHs4Fault('HS4_ERROR', `HomeSeer ran no such script: ${error}`))
       const { responseArray, commands } = reply.value
-      return createHomeseerAnswer({
+      return createHomeseerOutcome({
         invoked: true,
         command,
         raw: { responseArray: [...responseArray], commands: commands.map((one) => ({ ...one })) },
@@ -104,7 +102,7 @@ async function listDevicesWithinReach(
   if (isListed) return ok([])
   const house = await catalog.house()
   return house.ok
-    ? ok(listOtherDeviceTargets(house.value, []))
+    ? ok(listDeviceTargetsExcept(house.value, []))
     : fail(createHomeseerReadFault(house.fault, 'reading the devices'))
 }
 
@@ -150,7 +148,7 @@ export function createPluginFunctionTool(homeseer: HomeseerToolContext): Capabil
     },
     assess: ({ id, exact, isListed, mayReach }, { functionName, params, instance }) => ({
       effect: isListed ? 'writes' : 'sensitive',
-      target: `homeseer:plugin:${toScriptOrPluginCallTarget(exact, listed)}`,
+      target: `homeseer:plugin:${formatRedactedCallTarget(exact, listed)}`,
       label: `${id} ${functionName}`,
       touched: { pluginFunction: exact.name },
       mayReach,
@@ -160,7 +158,7 @@ export function createPluginFunctionTool(homeseer: HomeseerToolContext): Capabil
       const exchange = createPluginFunctionRequest({ plugin: id, functionName, instance, parameters: params })
       const reply = await homeseer.link.json.call(exchange, call.signal)
       if (!reply.ok) return fail(createHomeseerWriteFault(reply.fault, `calling ${id}.${functionName}`))
-      return createHomeseerAnswer({
+      return createHomeseerOutcome({
         invoked: true,
         plugin: id,
         functionName,

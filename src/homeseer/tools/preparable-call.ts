@@ -43,7 +43,7 @@ export function findPreparableTool(preparable: PreparableTools, given: string): 
 }
 
 /** Preparing only makes a record, which says what the change would reach. */
-export function toPreparedChangeAssessment({ target, label, touches, mayTouch }: CallAssessment): CallAssessment {
+export function toRecordOnlyAssessment({ target, label, touches, mayTouch }: CallAssessment): CallAssessment {
   return {
     effect: 'records',
     ...omitUndefined({ target, label, touches, mayTouch }),

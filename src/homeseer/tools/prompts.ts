@@ -6,9 +6,9 @@ import { z } from 'zod'
 import type { Capability, PromptArgument } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import { AGENT_CONTRACT_DOCUMENT } from './agent-contract.ts'
-import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
-import { HELP_MODES } from './help-route.ts'
-import { ADMIN_DOMAINS, ADMIN_RISK_LEVELS } from './owner-rules.ts'
+import { createHomeseerOutcome, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
+import { HELP_STEP_MODES } from './help-route.ts'
+import { ADMIN_DOMAINS, ADMIN_RISK_CLAIM_LEVELS } from './owner-rules.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const words = z.string().min(1).max(1_000)
@@ -102,8 +102,11 @@ export function createHomeseerPrompts(): readonly Capability[] {
       name: 'hs4_agent_contract',
       title: 'Rules for agents',
       description: 'How to work with these tools safely.',
-      shape: { objective: maybe, mode: z.enum(HELP_MODES).default('dry_run') },
-      arguments: [optional('objective', 'What is to happen.'), optional('mode', HELP_MODES.join(', '), HELP_MODES)],
+      shape: { objective: maybe, mode: z.enum(HELP_STEP_MODES).default('dry_run') },
+      arguments: [
+        optional('objective', 'What is to happen.'),
+        optional('mode', HELP_STEP_MODES.join(', '), HELP_STEP_MODES),
+      ],
       text: ({ objective, mode }) =>
         lines(
           ...(objective === undefined ? [] : [`Goal: ${objective}`]),
@@ -120,7 +123,7 @@ export function createHomeseerPrompts(): readonly Capability[] {
         domain: z.enum(ADMIN_DOMAINS),
         maintenanceWindowId: maybe,
         changeTicket: maybe,
-        riskLevel: z.enum(ADMIN_RISK_LEVELS).default('medium'),
+        riskLevel: z.enum(ADMIN_RISK_CLAIM_LEVELS).default('medium'),
         dryRun: truth(true),
       },
       arguments: [
@@ -168,7 +171,7 @@ export function createHomeseerPrompts(): readonly Capability[] {
         lifecycleAction: z.enum(ACTIONS),
         maintenanceWindowId: maybe,
         changeTicket: maybe,
-        riskLevel: z.enum(ADMIN_RISK_LEVELS).default('medium'),
+        riskLevel: z.enum(ADMIN_RISK_CLAIM_LEVELS).default('medium'),
       },
       arguments: [
         needed('pluginId', 'The plug-in.'),
@@ -200,7 +203,7 @@ function prompt<Shape extends z.ZodRawShape>(definition: Prompt<Shape>): Capabil
     output: z.looseObject({ messages: z.array(z.looseObject({})) }),
   }).handledBy(async (input) => {
     const said = text(input as unknown as z.output<z.ZodObject<Shape>>)
-    return createHomeseerAnswer({ description, messages: [{ role: 'user', content: { type: 'text', text: said } }] })
+    return createHomeseerOutcome({ description, messages: [{ role: 'user', content: { type: 'text', text: said } }] })
   })
 }
 
@@ -222,7 +225,7 @@ const CHANGE_CONTROL: readonly PromptArgument[] = [
   optional('maintenanceWindowId', 'The maintenance window.'),
   optional('changeTicket', 'The change ticket.'),
 ]
-const riskLevel = optional('riskLevel', ADMIN_RISK_LEVELS.join(', '), ADMIN_RISK_LEVELS)
+const riskLevel = optional('riskLevel', ADMIN_RISK_CLAIM_LEVELS.join(', '), ADMIN_RISK_CLAIM_LEVELS)
 
 function ticket(input: { readonly maintenanceWindowId?: string; readonly changeTicket?: string }): string {
   const { maintenanceWindowId: window = 'ask for it', changeTicket: number = 'ask for it' } = input

@@ -25,7 +25,7 @@ import {
 } from '../resolve/name-resolver.ts'
 import type { ResolverWithWarnings } from '../resolve/name-resolver-cache.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
-import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHomeseerReadFault } from './faults.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
@@ -156,7 +156,7 @@ async function answerCandidates<One extends ResolutionCandidate<unknown>>(
   const { current, found } = resolved.value
   const { candidates, total, verdict } = found
   const hint = explainAmbiguityToModel(verdict)
-  return createHomeseerAnswer({
+  return createHomeseerOutcome({
     query,
     refresh: toResolverRefreshJson(current, homeseer),
     totalMatches: total,

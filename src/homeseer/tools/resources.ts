@@ -25,7 +25,7 @@ import type { AuditAccessPredicate } from './homeseer-audit.ts'
 import { toEventJson } from './event-read-tools.ts'
 import { createHomeseerReadFault } from './faults.ts'
 import {
-  toUnknownControlsCountJson,
+  toDevicesWithUnknownControlsJson,
   readHomeseerDeviceCatalog,
   createDeviceViewWithLastCommand,
 } from './catalog-reader.ts'
@@ -132,7 +132,7 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
       })
       return ok({
         generatedAt: formatIsoTimeOrNull(homeseer.clock.now()),
-        ...toUnknownControlsCountJson(house.value),
+        ...toDevicesWithUnknownControlsJson(house.value),
         matrix: Object.fromEntries(matrix.filter(([, refs]) => refs.length > 0)),
       })
     },

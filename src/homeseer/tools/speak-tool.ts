@@ -4,12 +4,12 @@ import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { fail, ok } from '../../core/result.ts'
 import { createSpeakRequest } from '../wire/json-requests.ts'
-import { createHomeseerAnswer } from './homeseer-envelope.ts'
+import { createHomeseerOutcome } from './homeseer-envelope.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHomeseerWriteFault } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, defineHomeseerChange, createTolerantInputSchema } from './homeseer-change.ts'
 import { truncateText } from './json-text.ts'
-import { isPossibleSpokenCommand } from './spoken-command-detection.ts'
+import { mightTriggerVoiceAssistant } from './spoken-command-detection.ts'
 
 export function createSpeakTool(homeseer: HomeseerToolContext): Capability {
   return defineHomeseerChange(homeseer.rules, {
@@ -26,7 +26,7 @@ export function createSpeakTool(homeseer: HomeseerToolContext): Capability {
     lock: 'homeseer:speak',
     plan: async ({ phrase, host }) => ok({ phrase, host }),
     assess: ({ phrase, host }) => ({
-      effect: isPossibleSpokenCommand(phrase) ? 'sensitive' : 'writes',
+      effect: mightTriggerVoiceAssistant(phrase) ? 'sensitive' : 'writes',
       target: 'homeseer:speak',
       label: `Say ${JSON.stringify(truncateText(phrase, 60))}`,
       touched: {},
@@ -35,7 +35,7 @@ export function createSpeakTool(homeseer: HomeseerToolContext): Capability {
     act: async ({ phrase, host }, _input, call) => {
       const said = await homeseer.link.json.call(createSpeakRequest(phrase, host), call.signal)
       if (!said.ok) return fail(createHomeseerWriteFault(said.fault, 'speaking'))
-      return createHomeseerAnswer({ invoked: true, phrase, ...omitUndefined({ host }), raw: 'ok' })
+      return createHomeseerOutcome({ invoked: true, phrase, ...omitUndefined({ host }), raw: 'ok' })
     },
   })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isPossibleSpokenCommand } from './spoken-command-detection.ts'
+import { mightTriggerVoiceAssistant } from './spoken-command-detection.ts'
 
 describe('spoken phrase', () => {
   // Wake words as their makers list them: Amazon (Alexa, Echo, Computer, Amazon, Ziggy), Google, Apple, Home Assistant.
@@ -29,7 +29,7 @@ describe('spoken phrase', () => {
     'It is $$SCRIPT(open.vb) now',
     'Temperature $$DVR:(12):',
   ])('may be a command: %s', (phrase) => {
-    expect(isPossibleSpokenCommand(phrase)).toBe(true)
+    expect(mightTriggerVoiceAssistant(phrase)).toBe(true)
   })
 
   it.each([
@@ -50,6 +50,6 @@ describe('spoken phrase', () => {
     'Is Iris home',
     'Your parcel from Amazon has arrived',
   ])('is not a command: %s', (phrase) => {
-    expect(isPossibleSpokenCommand(phrase)).toBe(false)
+    expect(mightTriggerVoiceAssistant(phrase)).toBe(false)
   })
 })

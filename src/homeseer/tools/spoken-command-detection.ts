@@ -49,7 +49,7 @@ const ACTS = [LOCK_AND_UNLOCK_CONTROL_LABELS, ALARM_ARMING_CONTROL_LABELS, OPEN_
 const STATEMENT =
   /\b(?:is|are|was|were|has|have|been|someone|somebody|who|did|ist|sind|war|waren|wurde|wurden|hat|haben|steht|stehen|jemand|wer|est|sont|reste|staat|zijn|esta|estan|sta|stanno|er|ar|jest|sa|je|jsou|on)\b/u
 
-export function isPossibleSpokenCommand(phrase: string): boolean {
+export function mightTriggerVoiceAssistant(phrase: string): boolean {
   const plain = foldAccents(phrase.normalize('NFKC').replaceAll(/\p{Cf}/gu, ''))
   if (REPLACED.test(phrase) || ASSISTANTS.test(toLatinLookAlikes(plain)) || CALLED.test(plain)) return true
   const words = splitDeviceNameWords(phrase)

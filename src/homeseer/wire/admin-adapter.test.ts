@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
-  createAdminAdapterExchange,
+  createAdminAdapterHttpExchange,
   decodeAdminAdapterCommand,
   encodeAdminAdapterCommand,
   encodeAdminAdapterReply,
@@ -9,7 +9,7 @@ import {
 
 const REQUEST = { id: '01J', op: 'users.create', args: { username: 'ann' } }
 const hear = (...responseArray: readonly string[]) =>
-  createAdminAdapterExchange(REQUEST).decode({ kind: 'json', value: responseArray })
+  createAdminAdapterHttpExchange(REQUEST).decode({ kind: 'json', value: responseArray })
 
 describe('admin adapter request', () => {
   it('is encoded as one script command, without a quote of the caller in it', () => {
@@ -47,8 +47,8 @@ describe('admin adapter request', () => {
   })
 
   it('is marked as a read only if its operation changes nothing', () => {
-    expect(createAdminAdapterExchange(REQUEST).effect).toBe('writes')
-    expect(createAdminAdapterExchange({ ...REQUEST, op: 'users.list' }).effect).toBe('reads')
-    expect(createAdminAdapterExchange({ ...REQUEST, op: 'anything.else' }).effect).toBe('writes')
+    expect(createAdminAdapterHttpExchange(REQUEST).effect).toBe('writes')
+    expect(createAdminAdapterHttpExchange({ ...REQUEST, op: 'users.list' }).effect).toBe('reads')
+    expect(createAdminAdapterHttpExchange({ ...REQUEST, op: 'anything.else' }).effect).toBe('writes')
   })
 })

@@ -18,7 +18,7 @@ import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../../core/bytes.t
 import { omitUndefined, isJsonObject, parseJsonReplacingLoneSurrogates, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
-import type { HomeseerHttpExchange, HomeseerReply, HomeseerReplyFault } from './http-exchange.ts'
+import type { HomeseerRequestDefinition, HomeseerReply, HomeseerReplyFault } from './http-exchange.ts'
 import { readRecordBoolean, readRecordNumber, readRecordObject, readRecordText } from './record-field.ts'
 import { decodeScriptReply, createScriptRunRequest, SCRIPT_PAGE_PATH } from './script-page.ts'
 
@@ -100,10 +100,10 @@ const COMMAND = new RegExp(
   `^\\s*&?hs\\.RunScriptFunc\\("${ADMIN_ADAPTER_SCRIPT_FILE_NAME.replace('.', '\\.')}","Handle","(${MARK.replace('.', '\\.')}[\\w-]+)(?:\\.([0-9a-f]{64}))?",true,false\\)\\s*$`,
 )
 
-export function createAdminAdapterExchange(
+export function createAdminAdapterHttpExchange(
   request: AdminAdapterRequest,
   { page = SCRIPT_PAGE_PATH, key }: AdminAdapterOptions = {},
-): HomeseerHttpExchange<AdminAdapterReply> {
+): HomeseerRequestDefinition<AdminAdapterReply> {
   const reads = (ADMIN_ADAPTER_READ_OPERATIONS as readonly string[]).includes(request.op)
   return {
     ...createScriptRunRequest(encodeAdminAdapterCommand(request, key), page),

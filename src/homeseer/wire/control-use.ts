@@ -52,7 +52,7 @@ export function encodeControlUse(use: ControlUse): number {
 }
 
 /** Case does not matter: people and models write `on`, `doorlock`. */
-export function parseControlUse(text: string): ControlUse | undefined {
+export function parseControlUseName(text: string): ControlUse | undefined {
   const wanted = text.toLowerCase()
   return CONTROL_USES.find((use) => use.toLowerCase() === wanted)
 }

@@ -16,19 +16,19 @@ export interface EventRecord {
   readonly voiceEnabled: boolean
 }
 
-export interface ReceivedEvent extends EventRecord {
+export interface ReceivedEventRecord extends EventRecord {
   readonly raw: JsonObject
 }
 
 const MAX_EVENTS = 20_000
 
-export function decodeEvents(value: Json): Result<readonly ReceivedEvent[], MalformedReplyFault> {
+export function decodeEvents(value: Json): Result<readonly ReceivedEventRecord[], MalformedReplyFault> {
   const records = isJsonObject(value) ? readRecordObjects(value, 'Events', 'events') : undefined
   if (records === undefined) return fail({ kind: 'malformed', detail: 'an events reply without a list of events' })
   return ok(records.slice(0, MAX_EVENTS).map(decodeEvent))
 }
 
-function decodeEvent(record: JsonObject): ReceivedEvent {
+function decodeEvent(record: JsonObject): ReceivedEventRecord {
   return {
     id: readRecordNumber(record, 'id', 'ID', 'Id', 'ref'),
     group: readRecordText(record, 'Group', 'group') ?? '',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   createGenericHomeseerRequest,
   encodeHttpParameters,
-  type HomeseerHttpExchange,
+  type HomeseerRequestDefinition,
   decodeHomeseerReply,
 } from './http-exchange.ts'
 import {
@@ -18,14 +18,14 @@ import {
   createEventRunByIdRequest,
   createEventRunByNameRequest,
   createDevicePropertyRequest,
-  createStoredStatusRequest,
+  createStoredStatusWriteRequest,
 } from './json-requests.ts'
 import { toUtf8 } from '../../core/bytes.ts'
 import { createScriptRunRequest, createBackupRequest } from './script-page.ts'
 
-const query = (exchange: HomeseerHttpExchange<unknown>) => encodeHttpParameters(exchange.http.query)
+const query = (exchange: HomeseerRequestDefinition<unknown>) => encodeHttpParameters(exchange.http.query)
 
-function answer<Value>(exchange: HomeseerHttpExchange<Value>, text: string) {
+function answer<Value>(exchange: HomeseerRequestDefinition<Value>, text: string) {
   const reply = decodeHomeseerReply(toUtf8(text))
   return reply.ok ? exchange.decode(reply.value) : reply
 }
@@ -75,7 +75,7 @@ describe('HomeSeer write request', () => {
   })
 
   it('encodes status, properties, events and the other changes', () => {
-    expect(query(createStoredStatusRequest({ ref: 5, value: 1, source: 'x' }))).toBe(
+    expect(query(createStoredStatusWriteRequest({ ref: 5, value: 1, source: 'x' }))).toBe(
       'request=setdevicestatus&ref=5&value=1&source=x',
     )
     expect(query(createDevicePropertyRequest(5, 'UserNote', ''))).toBe(
@@ -100,7 +100,7 @@ describe('HomeSeer write request', () => {
   it('is always marked as a write, which is not retried', () => {
     const writes = [
       createControlByValueRequest(1, 1),
-      createStoredStatusRequest({ ref: 1 }),
+      createStoredStatusWriteRequest({ ref: 1 }),
       createEventRunByIdRequest(1),
       createScriptRunRequest('x'),
       createBackupRequest(),

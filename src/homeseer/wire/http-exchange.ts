@@ -8,7 +8,7 @@ import { ok, type Result, fail } from '../../core/result.ts'
 import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'
 import { parseAndSanitizeJson, sanitizeLine, sanitizeText } from '../../core/untrusted-text.ts'
-import { toBoundedJson, readRecordText } from './record-field.ts'
+import { limitJsonDepthAndText, readRecordText } from './record-field.ts'
 
 export type HttpParameter = readonly [name: string, value: string]
 
@@ -24,7 +24,7 @@ interface HttpBody {
   readonly text: string
 }
 
-export interface HomeseerHttpExchange<Value> {
+export interface HomeseerRequestDefinition<Value> {
   /** The request's name, the only part of a request that may be logged. */
   readonly name: string
   /** Only `reads` are ever sent twice. */
@@ -61,7 +61,7 @@ export function createGenericHomeseerRequest(
   request: string,
   parameters: HttpParameters,
   effect: 'reads' | 'writes',
-): HomeseerHttpExchange<Json> {
+): HomeseerRequestDefinition<Json> {
   return { name: request, effect, http: createJsonHttpRequest(request, parameters), decode: decodeAnything }
 }
 
@@ -125,7 +125,7 @@ export function decodeHomeseerReply(body: Uint8Array): Result<HomeseerReply, Hom
   if (/^"?error/i.test(text)) return fail(refusal(text.replaceAll('"', '')))
   const received = parseAndSanitizeJson(text)
   if (received === undefined) return decodeText(text)
-  const value = toBoundedJson(received)
+  const value = limitJsonDepthAndText(received)
   const response = isJsonObject(value) ? readRecordText(value, 'Response') : undefined
   if (response !== undefined && /^error/i.test(response.trim())) return fail(refusal(response.trim()))
   const sole = isJsonObject(value) && Object.keys(value).length === 1

@@ -16,7 +16,7 @@ import { computeBackoffMs } from '../../core/backoff.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import {
   encodeHttpParameters,
-  type HomeseerHttpExchange,
+  type HomeseerRequestDefinition,
   type HttpParameter,
   decodeHomeseerReply,
 } from './http-exchange.ts'
@@ -82,7 +82,7 @@ export class JsonClient {
 
   /** Never rejects because of the far end or the network. */
   async call<Value>(
-    exchange: HomeseerHttpExchange<Value>,
+    exchange: HomeseerRequestDefinition<Value>,
     signal?: AbortSignal,
   ): Promise<Result<Value, HomeseerLinkFault>> {
     if (exchange.effect === 'writes') return this.#tries(exchange, 0, signal)
@@ -105,7 +105,7 @@ export class JsonClient {
 
   /** Records the result for the link. A failure that comes at once is not remembered, because nobody waits for it. */
   #recordOutcome<Value>(
-    { name }: HomeseerHttpExchange<Value>,
+    { name }: HomeseerRequestDefinition<Value>,
     result: Result<Value, HomeseerLinkFault>,
   ): Result<Value, HomeseerLinkFault> {
     const late = !result.ok && result.fault.kind === 'timed-out'
@@ -117,7 +117,7 @@ export class JsonClient {
   }
 
   async #tries<Value>(
-    exchange: HomeseerHttpExchange<Value>,
+    exchange: HomeseerRequestDefinition<Value>,
     retries: number,
     signal: AbortSignal | undefined,
   ): Promise<Result<Value, HomeseerLinkFault>> {
@@ -139,7 +139,7 @@ export class JsonClient {
   }
 
   async #attempt<Value>(
-    exchange: HomeseerHttpExchange<Value>,
+    exchange: HomeseerRequestDefinition<Value>,
     attempt: number,
     signal: AbortSignal | undefined,
   ): Promise<Result<Value, HomeseerLinkFault>> {
@@ -154,7 +154,7 @@ export class JsonClient {
 
   /** Sends one request. A read on a keep-alive connection that was just being closed is sent again. */
   async #send(
-    exchange: HomeseerHttpExchange<unknown>,
+    exchange: HomeseerRequestDefinition<unknown>,
     signal: AbortSignal | undefined,
   ): Promise<Result<Uint8Array, HomeseerLinkFault>> {
     const first = await this.#transmit(exchange, signal)
@@ -162,7 +162,7 @@ export class JsonClient {
     return (await this.#transmit(exchange, signal)).body
   }
 
-  #transmit(exchange: HomeseerHttpExchange<unknown>, signal: AbortSignal | undefined): Promise<Transmission> {
+  #transmit(exchange: HomeseerRequestDefinition<unknown>, signal: AbortSignal | undefined): Promise<Transmission> {
     const { timeoutMs, maxReplyBytes } = this.#options
     const request = this.#base.protocol === 'https:' ? httpsRequest : httpRequest
     return new Promise((resolve) => {
@@ -192,7 +192,7 @@ export class JsonClient {
     })
   }
 
-  #requestOptions(exchange: HomeseerHttpExchange<unknown>): RequestOptions {
+  #requestOptions(exchange: HomeseerRequestDefinition<unknown>): RequestOptions {
     const { http } = exchange
     const query = encodeHttpParameters([...http.query, ...this.#queryCredentials()])
     const length = http.body === undefined ? undefined : Buffer.byteLength(http.body.text)

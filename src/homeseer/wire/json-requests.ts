@@ -17,10 +17,10 @@ import {
   type StatusReply,
   type ReceivedDevice,
 } from './device.ts'
-import { decodeEvents, type ReceivedEvent } from './event.ts'
+import { decodeEvents, type ReceivedEventRecord } from './event.ts'
 import {
   createJsonHttpRequest,
-  type HomeseerHttpExchange,
+  type HomeseerRequestDefinition,
   type HttpParameters,
   decodeJsonReply,
   createMalformedReplyFault,
@@ -47,7 +47,7 @@ export interface StatusQuery {
   readonly excludeEvents?: boolean | undefined
 }
 
-export function createStatusRequest(question: StatusQuery = {}): HomeseerHttpExchange<StatusReply> {
+export function createStatusRequest(question: StatusQuery = {}): HomeseerRequestDefinition<StatusReply> {
   return reading('getstatus', decodeStatusReply, {
     ref: listOrAll(question.refs),
     location1: question.location1,
@@ -62,28 +62,28 @@ export function createStatusRequest(question: StatusQuery = {}): HomeseerHttpExc
 /** Control pairs by ref; for a list of one HomeSeer sends the short form of reply, otherwise the long one. */
 export function createControlsRequest(
   refs?: readonly number[],
-): HomeseerHttpExchange<ReadonlyMap<number, readonly ControlPair[]>> {
+): HomeseerRequestDefinition<ReadonlyMap<number, readonly ControlPair[]>> {
   return reading('getcontrol', decodeControlsReply, { ref: listOrAll(refs) })
 }
 
-export function createVersionRequest(): HomeseerHttpExchange<string> {
+export function createVersionRequest(): HomeseerRequestDefinition<string> {
   return { name: 'hsversion', effect: 'reads', http: createJsonHttpRequest('hsversion'), decode: decodeVersion }
 }
 
-export function createEventsRequest(): HomeseerHttpExchange<readonly ReceivedEvent[]> {
+export function createEventsRequest(): HomeseerRequestDefinition<readonly ReceivedEventRecord[]> {
   return reading('getevents', decodeEvents)
 }
 
-export function createCamerasRequest(): HomeseerHttpExchange<readonly ReceivedCamera[]> {
+export function createCamerasRequest(): HomeseerRequestDefinition<readonly ReceivedCamera[]> {
   return reading('getcameras', decodeCameras)
 }
 
-export function createCameraSnapshotRequest(camId: number): HomeseerHttpExchange<CameraSnapshot> {
+export function createCameraSnapshotRequest(camId: number): HomeseerRequestDefinition<CameraSnapshot> {
   const http = createJsonHttpRequest('getcamerasnapshot', { camid: camId })
   return { name: 'getcamerasnapshot', effect: 'reads', http, decode: decodeCameraSnapshot }
 }
 
-export function createPluginsRequest(): HomeseerHttpExchange<readonly ReceivedPlugin[]> {
+export function createPluginsRequest(): HomeseerRequestDefinition<readonly ReceivedPlugin[]> {
   return reading('pluginlist', decodePlugins)
 }
 
@@ -91,7 +91,7 @@ function reading<Value>(
   request: string,
   decode: (value: Json) => Result<Value, MalformedReplyFault>,
   parameters: HttpParameters = {},
-): HomeseerHttpExchange<Value> {
+): HomeseerRequestDefinition<Value> {
   return {
     name: request,
     effect: 'reads',
@@ -128,7 +128,10 @@ export interface ControlRequestReply {
   readonly shown: ReceivedDevice | undefined
 }
 
-export function createControlByValueRequest(ref: number, value: number): HomeseerHttpExchange<ControlRequestReply> {
+export function createControlByValueRequest(
+  ref: number,
+  value: number,
+): HomeseerRequestDefinition<ControlRequestReply> {
   return controlling('controldevicebyvalue', { ref, value })
 }
 
@@ -137,7 +140,7 @@ export function createControlByIndexRequest(
   ref: number,
   index: number,
   text?: string,
-): HomeseerHttpExchange<ControlRequestReply> {
+): HomeseerRequestDefinition<ControlRequestReply> {
   return controlling('controldevicebyindex', { ref, value: index, string: text })
 }
 
@@ -150,29 +153,33 @@ export interface StoredStatusChange {
 }
 
 /** Rewrites the remembered value or text. Moves no hardware. */
-export function createStoredStatusRequest(status: StoredStatusChange): HomeseerHttpExchange<void> {
+export function createStoredStatusWriteRequest(status: StoredStatusChange): HomeseerRequestDefinition<void> {
   const { ref, value, text, source } = status
   return acknowledged('setdevicestatus', { ref, value, string: text, source })
 }
 
-export function createDevicePropertyRequest(ref: number, property: string, value: string): HomeseerHttpExchange<void> {
+export function createDevicePropertyRequest(
+  ref: number,
+  property: string,
+  value: string,
+): HomeseerRequestDefinition<void> {
   return acknowledged('setdeviceproperty', { ref, property, value })
 }
 
-export function createEventRunByIdRequest(id: number): HomeseerHttpExchange<void> {
+export function createEventRunByIdRequest(id: number): HomeseerRequestDefinition<void> {
   return acknowledged('runevent', { id })
 }
 
 /** For HomeSeers whose events have no id. */
-export function createEventRunByNameRequest(group: string, name: string): HomeseerHttpExchange<void> {
+export function createEventRunByNameRequest(group: string, name: string): HomeseerRequestDefinition<void> {
   return acknowledged('runevent', { group, name })
 }
 
-export function createCameraPanRequest(camId: number, direction: CameraPanCommand): HomeseerHttpExchange<void> {
+export function createCameraPanRequest(camId: number, direction: CameraPanCommand): HomeseerRequestDefinition<void> {
   return acknowledged('pancamera', { camid: camId, direction })
 }
 
-export function createSpeakRequest(phrase: string, host?: string): HomeseerHttpExchange<void> {
+export function createSpeakRequest(phrase: string, host?: string): HomeseerRequestDefinition<void> {
   return acknowledged('speak', { phrase, host })
 }
 
@@ -184,7 +191,7 @@ export interface PluginFunctionCall {
 }
 
 /** Returns whatever the plug-in returns. */
-export function createPluginFunctionRequest(call: PluginFunctionCall): HomeseerHttpExchange<Json> {
+export function createPluginFunctionRequest(call: PluginFunctionCall): HomeseerRequestDefinition<Json> {
   const numbered = Object.fromEntries(call.parameters.map((value, index) => [`P${index + 1}`, value]))
   const { plugin, functionName, instance } = call
   return createGenericHomeseerRequest(
@@ -194,11 +201,11 @@ export function createPluginFunctionRequest(call: PluginFunctionCall): HomeseerH
   )
 }
 
-function controlling(name: string, parameters: HttpParameters): HomeseerHttpExchange<ControlRequestReply> {
+function controlling(name: string, parameters: HttpParameters): HomeseerRequestDefinition<ControlRequestReply> {
   return { name, effect: 'writes', http: createJsonHttpRequest(name, parameters), decode: decodeControl }
 }
 
-function acknowledged(name: string, parameters: HttpParameters): HomeseerHttpExchange<void> {
+function acknowledged(name: string, parameters: HttpParameters): HomeseerRequestDefinition<void> {
   return { name, effect: 'writes', http: createJsonHttpRequest(name, parameters), decode: decodeAcknowledgement }
 }
 

@@ -105,7 +105,7 @@ export function encodeWireDate(ms: number | undefined, zone = '+0000'): string {
 const MAX_DEPTH = 24
 
 /** Returns the same object if all of it can be serialised, which is nearly always so. */
-export function toBoundedJson(value: Json, left = MAX_DEPTH): Json {
+export function limitJsonDepthAndText(value: Json, left = MAX_DEPTH): Json {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
   if (typeof value === 'string') return cut(value, MAX_TEXT)
   if (typeof value !== 'object' || value === null) return value
@@ -114,10 +114,10 @@ export function toBoundedJson(value: Json, left = MAX_DEPTH): Json {
     const members = Object.entries(value)
     const carried = members
       .filter(([name]) => name !== '__proto__')
-      .map(([name, member]) => [name, toBoundedJson(member, left - 1)] as const)
+      .map(([name, member]) => [name, limitJsonDepthAndText(member, left - 1)] as const)
     const isSame = carried.length === members.length && carried.every(([, member], at) => member === members[at]?.[1])
     return isSame ? value : Object.fromEntries(carried)
   }
-  const carried = value.map((member) => toBoundedJson(member, left - 1))
+  const carried = value.map((member) => limitJsonDepthAndText(member, left - 1))
   return carried.every((member, at) => member === value[at]) ? value : carried
 }

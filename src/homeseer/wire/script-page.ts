@@ -8,7 +8,7 @@ import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import {
   createFormPostHttpRequest,
-  type HomeseerHttpExchange,
+  type HomeseerRequestDefinition,
   decodeJsonReply,
   type HomeseerReply,
   type HomeseerReplyFault,
@@ -30,7 +30,7 @@ const MAX_COMPLAINT = 200
 export function createScriptRunRequest(
   command: string,
   page: string = SCRIPT_PAGE_PATH,
-): HomeseerHttpExchange<ScriptReply> {
+): HomeseerRequestDefinition<ScriptReply> {
   const http = createFormPostHttpRequest(page, [
     ['action', 'run_script_command'],
     ['scriptcommand', command],
@@ -42,7 +42,7 @@ export function createScriptRunRequest(
  * The page's answer is not documented: a login page or an error was recognised before, and anything else counts as
  * success.
  */
-export function createBackupRequest(): HomeseerHttpExchange<void> {
+export function createBackupRequest(): HomeseerRequestDefinition<void> {
   return {
     name: 'backup',
     effect: 'writes',

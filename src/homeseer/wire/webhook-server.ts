@@ -8,7 +8,7 @@ import { readResponseBytes } from '../../toolbox/response-body.ts'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { decodeWebhook, type WebhookChange } from './webhook.ts'
 
-export interface WebhookOptions {
+export interface WebhookHandlerOptions {
   /** The secret in the URL; at least 16 characters, so that it cannot be guessed. */
   readonly key: string
   readonly onChange: (change: WebhookChange) => void
@@ -20,7 +20,7 @@ const MIN_KEY = 16
 /** A device change has a few hundred bytes. */
 const MAX_BODY_BYTES = 64 * 1_024
 
-export function createWebhookHandler({ key, onChange }: WebhookOptions): WebhookHandler {
+export function createWebhookHandler({ key, onChange }: WebhookHandlerOptions): WebhookHandler {
   if (key.length < MIN_KEY) throw new RangeError(`a web hook key needs ${MIN_KEY} characters`)
   return async (request) => {
     if (!sameSecret(new URL(request.url).searchParams.get('key') ?? '', key)) return answer(403, 'wrong key')

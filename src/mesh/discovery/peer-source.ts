@@ -3,7 +3,7 @@
  * a registry. A source only gives hints, which are verified with the node itself.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { OwnManifest } from '../own-manifest.ts'
+import type { SignedOwnManifest } from '../own-manifest.ts'
 import type { PeerEndpoint } from '../transport.ts'
 
 export type PeerDiscoveryEvent =
@@ -18,10 +18,10 @@ export interface PeerSource {
   readonly name: string
   readonly start: (hear: (hint: PeerDiscoveryEvent) => void) => Promise<void>
   /** Publishes our own newest manifest, in sources that publish manifests. */
-  readonly publish: (own: OwnManifest, community: JsonObject) => void
+  readonly publish: (own: SignedOwnManifest, community: JsonObject) => void
   /** Called when this machine has new addresses, because others may have new ones, too. */
   readonly moved?: () => void
-  readonly stop: (goodbye: OwnManifest | undefined) => Promise<void>
+  readonly stop: (goodbye: SignedOwnManifest | undefined) => Promise<void>
 }
 
 /** Parses `host:port` or `[v6]:port`. */

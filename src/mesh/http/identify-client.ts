@@ -2,14 +2,14 @@
  * Identify client: finds the id of the node at an address, for addresses that the owner configured without an id.
  */
 import { readTlsPeerId } from '../identity/certificate.ts'
-import { connectToNode } from './pinned-agent-client.ts'
+import { openUnverifiedTlsConnection } from './pinned-agent-client.ts'
 
 const TIMEOUT_MS = 3_000
 
 /** Returns `undefined` when there is no answer, or no node answers. */
-export function requestNodeId(address: Parameters<typeof connectToNode>[0]): Promise<string | undefined> {
+export function requestNodeId(address: Parameters<typeof openUnverifiedTlsConnection>[0]): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const socket = connectToNode(address)
+    const socket = openUnverifiedTlsConnection(address)
     const settle = (nodeId?: string): void => {
       clearTimeout(impatience)
       socket.destroy()

@@ -12,7 +12,7 @@ import { readTlsPeerId } from '../identity/certificate.ts'
 import type { TlsIdentity } from '../identity/certificate.ts'
 
 /** The caller checks the far end's key after the TLS handshake. */
-export function connectToNode({
+export function openUnverifiedTlsConnection({
   host,
   port,
   tls,
@@ -62,7 +62,7 @@ export class PinnedHttpAgent extends Agent {
     callback?: (error: Error | null, stream: Duplex) => void,
   ): Duplex | null | undefined {
     const { host, port, nodeId } = this.#options
-    const socket = connectToNode(this.#options)
+    const socket = openUnverifiedTlsConnection(this.#options)
     const impatience = setTimeout(
       () => socket.destroy(new Error(`no TLS connection within ${CONNECT_MS} ms`)),
       CONNECT_MS,

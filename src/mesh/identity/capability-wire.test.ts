@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { offered } from '../../../test/bus-village.ts'
 import { describeOwnCapability } from '../../bus/peer.ts'
 import type { PeerCapability } from '../../bus/peer.ts'
-import { encodeCapability, toPeerCapability, wireCapabilitySchema } from './capability-wire.ts'
+import { encodeCapability, decodeWireCapability, wireCapabilitySchema } from './capability-wire.ts'
 import { computeCapabilitiesHash, parseAnnouncedCapabilities } from './node-manifest.ts'
 
 /** Schemas are fetched by their hash; everything else of a capability is in the manifest. */
@@ -56,5 +56,5 @@ describe('capability on the wire', () => {
 })
 
 function overTheWire(capability: PeerCapability): PeerCapability {
-  return toPeerCapability(wireCapabilitySchema.parse(JSON.parse(JSON.stringify(encodeCapability(capability)))))
+  return decodeWireCapability(wireCapabilitySchema.parse(JSON.parse(JSON.stringify(encodeCapability(capability)))))
 }

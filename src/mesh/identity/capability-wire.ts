@@ -78,7 +78,7 @@ export function encodeCapability(capability: PeerCapability): JsonObject {
   }
 }
 
-export function toPeerCapability(wire: WireCapability): PeerCapability {
+export function decodeWireCapability(wire: WireCapability): PeerCapability {
   return {
     name: wire.name,
     version: parseCapabilityVersion(wire.version) ?? [0, 0],

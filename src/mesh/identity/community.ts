@@ -16,7 +16,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import {
-  createAnchorSignature,
+  signAnchorCertificate,
   formatFirstSchemaIssue,
   MAX_MEMBERSHIP_RECORDS,
   parseMembershipRecord,
@@ -82,7 +82,7 @@ export function createCommunity(facts: {
           level: 'anchor',
           added_at: at,
           added_by: root.id,
-          certificate: createAnchorSignature(root, founder.nodeId),
+          certificate: signAnchorCertificate(root, founder.nodeId),
         },
       ],
       revoked: [],

@@ -230,7 +230,7 @@ function documentDigest(document: JsonObject): string {
 }
 
 /** The root's certificate that a node is an anchor, in the form of version 1 lists. */
-export function createAnchorSignature(root: NodeIdentity, nodeIdOfAnchor: string): string {
+export function signAnchorCertificate(root: NodeIdentity, nodeIdOfAnchor: string): string {
   return signText(root, certificateText(root.id, nodeIdOfAnchor))
 }
 

@@ -13,12 +13,12 @@ import { RowMacAuthenticator } from './row-mac-authenticator.ts'
 export interface MeshStoreAuditReport {
   /** Names of tables, indexes, views and triggers that were changed, added or removed. */
   readonly schema: readonly string[]
-  readonly rows: readonly ForeignMeshRow[]
+  readonly rows: readonly ForgedMeshRow[]
   /** The community whose member list is stored, and believed. */
   readonly communityId: string | undefined
 }
 
-export interface ForeignMeshRow {
+export interface ForgedMeshRow {
   readonly what: 'member list' | 'invitation' | 'withheld offers' | 'acceptance of offers'
   readonly id: string
 }
@@ -49,7 +49,7 @@ export function auditMeshStore(
 function listForeignRows(
   database: Database,
   { seal }: { readonly seal: RowMacAuthenticator },
-): readonly ForeignMeshRow[] {
+): readonly ForgedMeshRow[] {
   const { sql } = database
   const invitations = new InvitationStore(database, seal)
   const { notes, acceptances } = new OfferPinStore({ database, seal }).listForeignRows()

@@ -32,7 +32,7 @@ import { isJoinRequestProven } from './invitation.ts'
 import type { JoinRequest } from './invitation.ts'
 import { InvitationStore } from './invitation-store.ts'
 import type { StoredInvitation } from './invitation-store.ts'
-import type { OfferLog } from './offer-log.ts'
+import type { OfferPinLog } from './offer-log.ts'
 import { CREATE_OFFER_TABLES_SQL, OfferPinStore, REPLACE_OFFER_TABLES_SQL } from './offer-store.ts'
 import { PeerAddressStore, parseAddressList } from './peer-address-store.ts'
 import { RowMacAuthenticator } from './row-mac-authenticator.ts'
@@ -79,7 +79,7 @@ export interface MeshStoreOptions {
   /** Absent for a command beside the gateway, because the gateway uses the log exclusively. */
   readonly log?: MembershipLog
   /** Absent for the same reason. */
-  readonly offerLog?: OfferLog
+  readonly offerLog?: OfferPinLog
 }
 
 /** The message says what to do. */

@@ -11,7 +11,7 @@ import type { Invitation, JoinRequest } from './invitation.ts'
 import type { MembershipLog } from './membership-log.ts'
 import { auditMeshStore } from './mesh-audit-store.ts'
 import { MembershipAlteredError, MeshStore } from './mesh-store.ts'
-import type { OfferLog } from './offer-log.ts'
+import type { OfferPinLog } from './offer-log.ts'
 import { computeWithheldOffersDigest } from '../offer-pin.ts'
 import type { WithheldOffer } from '../offer-pin.ts'
 
@@ -46,9 +46,9 @@ function memoryLog(): MembershipLog {
   }
 }
 
-function memoryOfferLog(): OfferLog {
+function memoryOfferLog(): OfferPinLog {
   const [pins, taken, prefixes] = [new Map<string, Map<string, string>>(), new Set<string>(), new Set<string>()]
-  const put: OfferLog['pin'] = async (nodeId, definitions) => {
+  const put: OfferPinLog['pin'] = async (nodeId, definitions) => {
     const known = pins.get(nodeId) ?? new Map<string, string>()
     for (const { key, hash } of definitions) known.set(key, hash)
     pins.set(nodeId, known)
@@ -72,7 +72,7 @@ let altered: number
 let folder: string
 let path: string
 let log: MembershipLog
-let offerLog: OfferLog
+let offerLog: OfferPinLog
 
 beforeEach(async () => {
   altered = 0

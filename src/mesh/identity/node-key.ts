@@ -19,7 +19,7 @@ const PREFIX = 'ed25519:'
 const KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
 
-export function createNodeIdentity(privateKey: KeyObject): NodeIdentity {
+export function deriveNodeIdentity(privateKey: KeyObject): NodeIdentity {
   if (privateKey.asymmetricKeyType !== 'ed25519') throw new TypeError('a node key is an Ed25519 key')
   const publicKey = rawPublicKey(createPublicKey(privateKey))
   return { id: `${PREFIX}${toBase64url(publicKey)}`, publicKey, privateKey }

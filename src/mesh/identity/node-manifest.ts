@@ -19,7 +19,7 @@ import { canonicalJson, isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { encodeCapability, toPeerCapability, wireCapabilitySchema } from './capability-wire.ts'
+import { encodeCapability, decodeWireCapability, wireCapabilitySchema } from './capability-wire.ts'
 import { isNodeId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
 import { isDocumentSignedBy, signDocument } from './signed-document.ts'
@@ -169,7 +169,7 @@ export function parseNodeManifest(value: unknown, nowMs: number): Result<NodeMan
     endpoints: parsed.data.endpoints,
     sequence: parsed.data.sequence,
     capabilitiesHash: hash,
-    capabilities: capabilities?.map(toPeerCapability),
+    capabilities: capabilities?.map(decodeWireCapability),
     inFlight: parsed.data.load.in_flight_total,
     uptimeSeconds: parsed.data.uptime_seconds,
     ledgerOrigin: parsed.data.ledger_origin,
@@ -190,7 +190,7 @@ export function isGoodbyeManifest({ issuedAtMs, expiresAtMs }: NodeManifest): bo
 export function parseAnnouncedCapabilities(value: unknown, hash: string): readonly PeerCapability[] | undefined {
   const parsed = z.array(wireCapabilitySchema).max(MAX_PEER_CAPABILITIES).safeParse(value)
   if (!parsed.success || !hashesTo(value, hash)) return undefined
-  return parsed.data.map(toPeerCapability)
+  return parsed.data.map(decodeWireCapability)
 }
 
 function hashesTo(value: unknown, hash: string): boolean {

@@ -6,7 +6,7 @@
 import type { OfferDefinitionHash, OfferPins, WithheldOffer } from '../offer-pin.ts'
 
 /** A person's acceptance of one node's offers. */
-export interface OfferAcceptance {
+export interface PeerOfferAcceptance {
   /** Valid for one entry in the log. */
   readonly id: string
   readonly nodeId: string
@@ -16,13 +16,13 @@ export interface OfferAcceptance {
 }
 
 /** An entry is durable when its promise resolves. */
-export interface OfferLog {
+export interface OfferPinLog {
   readonly pins: (nodeId: string) => OfferPins
   /** Pins definitions; a capability that is already pinned keeps its pin. */
   readonly pin: (nodeId: string, definitions: readonly OfferDefinitionHash[]) => Promise<void>
   readonly isTaken: (acceptanceId: string) => boolean
   /** Rejects when the acceptance was used before. */
-  readonly accept: (acceptance: OfferAcceptance) => Promise<void>
+  readonly accept: (acceptance: PeerOfferAcceptance) => Promise<void>
   readonly prefixes: () => readonly string[]
   readonly keepPrefixes: (prefixes: readonly string[]) => Promise<void>
 }

@@ -15,7 +15,7 @@ import type { Result } from '../../core/result.ts'
 import { computeWithheldOffersDigest } from '../offer-pin.ts'
 import type { OfferDefinitionHash, OfferPins, WithheldOffer } from '../offer-pin.ts'
 import { MAX_PINS_PER_ENTRY } from './offer-log.ts'
-import type { OfferAcceptance, OfferLog } from './offer-log.ts'
+import type { PeerOfferAcceptance, OfferPinLog } from './offer-log.ts'
 import type { RowMacAuthenticator } from './row-mac-authenticator.ts'
 
 export const CREATE_OFFER_TABLES_SQL = `
@@ -46,7 +46,7 @@ export interface OfferStoreDependencies {
   readonly database: Pick<Database, 'sql' | 'commit'>
   readonly seal: RowMacAuthenticator
   /** Absent for a command beside the gateway, which pins nothing. */
-  readonly log?: OfferLog | undefined
+  readonly log?: OfferPinLog | undefined
   /** Records that a program without this node's key wrote into the store. */
   readonly altered?: () => Promise<void>
 }
@@ -210,19 +210,19 @@ export class OfferPinStore {
     return this.#parts.seal.isValid(toNoteFacts(nodeId, String(shown)), seal)
   }
 
-  #acceptances(): { readonly acceptances: readonly OfferAcceptance[]; readonly foreign: readonly string[] } {
-    const acceptances: OfferAcceptance[] = []
+  #acceptances(): { readonly acceptances: readonly PeerOfferAcceptance[]; readonly foreign: readonly string[] } {
+    const acceptances: PeerOfferAcceptance[] = []
     const foreign: string[] = []
     for (const row of this.#parts.database.sql.prepare('SELECT * FROM offer_acceptance ORDER BY id').all()) {
       const [id, nodeId, accepted] = [String(row['id']), String(row['node_id']), String(row['accepted'])]
       if (this.#parts.seal.isValid(toAcceptanceFacts(id, nodeId, accepted), row['seal']))
-        acceptances.push({ id, nodeId, ...(JSON.parse(accepted) as Pick<OfferAcceptance, 'digest' | 'offers'>) })
+        acceptances.push({ id, nodeId, ...(JSON.parse(accepted) as Pick<PeerOfferAcceptance, 'digest' | 'offers'>) })
       else foreign.push(id)
     }
     return { acceptances, foreign }
   }
 
-  #writableLog(): OfferLog {
+  #writableLog(): OfferPinLog {
     const { log } = this.#parts
     if (log === undefined) throw new Error('only the gateway pins offers')
     return log

@@ -20,7 +20,7 @@ import type { Fault } from '../../core/fault.ts'
 import { parseJsonOrUndefined } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { SESSION_ID_LENGTH } from '../identity/session-key.ts'
+import { SESSION_ID_CHARACTERS } from '../identity/session-key.ts'
 import { verifyText } from '../identity/node-key.ts'
 import {
   createOwnSideDisconnectedFault,
@@ -36,11 +36,11 @@ import type {
   PacketConnection,
   DeliveredStreamEnd,
 } from '../transport.ts'
-import { isPacket } from '../packets/packet.ts'
+import { hasPacketMarker } from '../packets/packet.ts'
 import { FRAMES_PER_ACK, STREAM_KEEP_ALIVE_INTERVAL_MS, STREAM_WINDOW_FRAMES } from './stream-credit.ts'
 import type { NatsLink } from './nats-link-client.ts'
 import { decodeNatsMessageFromNode, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
-import type { NatsMessageFromNode } from './nats-message.ts'
+import type { NatsAnswerMessage } from './nats-message.ts'
 import { formatCallSubject, readLastSubjectToken, formatReplyPrefix } from './subject.ts'
 
 type Answered = Result<DeliveredStreamEnd, Fault>
@@ -218,15 +218,16 @@ export class NatsCallClient implements MeshTransport<'nats'> {
   }
 
   #hear(message: Msg): void {
-    if (isPacket(message.data)) {
+    if (hasPacketMarker(message.data)) {
       this.#packets?.hear(fromUtf8(message.data) ?? '')
       return
     }
     const token = readLastSubjectToken(message.subject)
     if (token.startsWith(PACKET_TOKEN)) {
       const { length } = PACKET_TOKEN
-      const keyId = token.slice(length, length + SESSION_ID_LENGTH)
-      if (message.headers?.code === 503) this.#packets?.nobody(keyId, Number(token.slice(length + SESSION_ID_LENGTH)))
+      const keyId = token.slice(length, length + SESSION_ID_CHARACTERS)
+      if (message.headers?.code === 503)
+        this.#packets?.nobody(keyId, Number(token.slice(length + SESSION_ID_CHARACTERS)))
       return
     }
     const pending = this.#pending.get(token)
@@ -251,7 +252,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
 
   #reply(
     pending: Pending,
-    { s: status, p: proof }: Extract<NatsMessageFromNode, { t: 'reply' }>,
+    { s: status, p: proof }: Extract<NatsAnswerMessage, { t: 'reply' }>,
     body: Uint8Array,
   ): void {
     const text = fromUtf8(body) ?? ''
@@ -261,7 +262,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
 
   #frame(
     pending: Pending,
-    { n: number, e: event }: Extract<NatsMessageFromNode, { t: 'frame' }>,
+    { n: number, e: event }: Extract<NatsAnswerMessage, { t: 'frame' }>,
     body: Uint8Array,
   ): void {
     const { emit } = pending

@@ -15,7 +15,7 @@ import { formatAnswerTextToSign, computeBodyHash } from '../mesh-envelope.ts'
 import { signText } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import type { InboundCallHandler } from '../inbound-calls.ts'
-import { isPacket } from '../packets/packet.ts'
+import { hasPacketMarker } from '../packets/packet.ts'
 import type { PacketCallServer } from '../packets/packet-provider.ts'
 import { createMeshRefusal } from '../mesh-refusal.ts'
 import type { DeliveredAnswer } from '../transport.ts'
@@ -80,7 +80,7 @@ export class NatsCallServer {
   }
 
   #hear(message: Msg): void {
-    if (isPacket(message.data)) {
+    if (hasPacketMarker(message.data)) {
       this.#packet(message)
       return
     }

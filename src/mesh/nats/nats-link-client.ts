@@ -7,7 +7,7 @@ import type { Auth, Msg, NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '../../core/clock.ts'
 import type { Logger } from '../../core/logger.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
-import { tryWithTimeLimit } from '../../toolbox/time-limit.ts'
+import { runOrUndefined } from '../../toolbox/time-limit.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import { signServerNonce, encodeUserNkey } from './nkey.ts'
 import { redactServerAddress } from './server-address.ts'
@@ -99,7 +99,7 @@ export class NatsLink {
     const connection = this.#connection
     if (connection === undefined) return
     // Says what is still to be said; a server that is gone cannot keep us from stopping.
-    await tryWithTimeLimit(500, () => connection.flush())
+    await runOrUndefined(500, () => connection.flush())
     await connection.close()
   }
 

@@ -27,7 +27,7 @@ export type NatsMessageToNode =
    */
   | { readonly t: 'again'; readonly r: string; readonly c: string; readonly k?: string }
 
-export type NatsMessageFromNode =
+export type NatsAnswerMessage =
   | { readonly t: 'frame'; readonly n: number; readonly e: string }
   | { readonly t: 'reply'; readonly s: number; readonly p: string }
   | { readonly t: 'unknown'; readonly p: string }
@@ -38,7 +38,7 @@ const MAX_LINE = 8_192
 const LINE_FEED = 0x0a
 
 export function encodeNatsMessage(
-  head: NatsMessageToNode | NatsMessageFromNode,
+  head: NatsMessageToNode | NatsAnswerMessage,
   body: string | Uint8Array = '',
 ): Uint8Array {
   const line = toUtf8(`${JSON.stringify(head)}\n`)
@@ -62,7 +62,7 @@ export function decodeNatsMessageToNode(payload: Uint8Array): Decoded<NatsMessag
   })
 }
 
-export function decodeNatsMessageFromNode(payload: Uint8Array): Decoded<NatsMessageFromNode> {
+export function decodeNatsMessageFromNode(payload: Uint8Array): Decoded<NatsAnswerMessage> {
   return decode(payload, ({ t, n, e, s, p }) => {
     if (t === 'forgotten') return { t }
     if (t === 'frame') return isCount(n, 1) && isText(e, 64) ? { t, n, e } : undefined

@@ -17,11 +17,11 @@ import { canonicalJson, isJsonObject, isNestedWithinDepth, parseJsonOrUndefined 
 import type { JsonObject } from '../../core/json.ts'
 import type { Logger } from '../../core/logger.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
-import { tryWithTimeLimit } from '../../toolbox/time-limit.ts'
+import { runOrUndefined } from '../../toolbox/time-limit.ts'
 import { MAX_MESH_BODY_DEPTH } from '../message-body.ts'
 import type { PeerDiscoveryEvent, PeerSource } from '../discovery/peer-source.ts'
 import { stripNodeIdPrefix, isNodeId } from '../identity/node-key.ts'
-import type { OwnManifest } from '../own-manifest.ts'
+import type { SignedOwnManifest } from '../own-manifest.ts'
 import type { NatsLink } from './nats-link-client.ts'
 import { formatBucketName } from './subject.ts'
 
@@ -49,7 +49,7 @@ export class NatsRegistry implements PeerSource {
   #hear: (hint: PeerDiscoveryEvent) => void = () => undefined
   #bucket: KV | undefined
   #connection: NatsConnection | undefined
-  #own: OwnManifest | undefined
+  #own: SignedOwnManifest | undefined
   #community: JsonObject | undefined
   /** The values that were last put into the present bucket. */
   #put = nothingPut()
@@ -77,7 +77,7 @@ export class NatsRegistry implements PeerSource {
     if (this.#connection !== undefined) this.linkUp(this.#connection)
   }
 
-  publish(own: OwnManifest, community: JsonObject): void {
+  publish(own: SignedOwnManifest, community: JsonObject): void {
     this.#own = own
     this.#community = community
     if (this.#bucket !== undefined) void this.#putAll()
@@ -91,13 +91,13 @@ export class NatsRegistry implements PeerSource {
     void this.#open()
   }
 
-  async stop(goodbye: OwnManifest | undefined): Promise<void> {
+  async stop(goodbye: SignedOwnManifest | undefined): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#retry)
     const bucket = this.#bucket
     if (bucket === undefined || goodbye === undefined || !this.#options.link.isUp) return
     const token = stripNodeIdPrefix(this.#options.self)
-    await tryWithTimeLimit(500, async () => {
+    await runOrUndefined(500, async () => {
       await bucket.put(`node.${token}`, JSON.stringify(goodbye.slim))
       await bucket.delete(`caps.${token}`)
     })

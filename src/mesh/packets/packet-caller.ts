@@ -9,7 +9,7 @@
  *
  * Pure: connections do the I/O; a moment is over when all input that has arrived was processed.
  */
-import { createInterruptedCallFault } from '../../bus/provider-attempt.ts'
+import { createTimeoutOrCancelFault } from '../../bus/provider-attempt.ts'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { RunningCallTicket } from '../../bus/call-ticket.ts'
 import type { CallEndListener } from '../../bus/call-ticket.ts'
@@ -25,7 +25,7 @@ import type { PacketConnectionListener, PacketConnection } from '../transport.ts
 import { PendingCallTable } from './pending-call-table.ts'
 import { PacketProcessingQueue } from './packet-processing-queue.ts'
 import {
-  encodeProvenPacketHeader,
+  formatPacketHeaderToSign,
   decodePacket,
   encodePacket,
   DEFAULT_CALLS_PER_PACKET,
@@ -35,7 +35,7 @@ import {
 import type { Packet, PacketHeader } from './packet.ts'
 import { encodePacketCallList, countPacketCallBytes } from './packet-call.ts'
 import type { PacketCallText } from './packet-call.ts'
-import { matchesExpectedPacketProof, createPacketProof } from './packet-proof.ts'
+import { matchesExpectedPacketProof, computeSessionPacketProof } from './packet-proof.ts'
 
 /**
  * `unsent`: no byte of it was sent. `stale`: the peer no longer accepts calls under this session. In both cases nothing
@@ -263,8 +263,8 @@ export class PacketCaller implements PacketConnectionListener {
       calls.waiting.set(waiting.number, waiting)
     }
     const payload = `[${this.#clock.now()}${encodePacketCallList(gathered.map(({ request }) => request.text))}]`
-    const covered = encodeProvenPacketHeader({ kind: 'call', keyId: session.id, first, count: gathered.length })
-    const packet = encodePacket(covered, createPacketProof('call', covered, payload, session), payload)
+    const covered = formatPacketHeaderToSign({ kind: 'call', keyId: session.id, first, count: gathered.length })
+    const packet = encodePacket(covered, computeSessionPacketProof('call', covered, payload, session), payload)
     if (wire.send(packet, session.id, first)) return
     for (const waiting of gathered) waiting.untried('unsent')
   }
@@ -337,13 +337,13 @@ function mostTogether({ session, waiting, gathered }: SessionCalls): number {
 
 /** Proven like the call itself, so that no other party can cancel it or request its outcome. */
 function about(kind: 'cancel' | 'again', number: number, session: MeshSession): string {
-  const covered = encodeProvenPacketHeader({ kind, keyId: session.id, number })
-  return encodePacket(covered, createPacketProof('call', covered, '', session))
+  const covered = formatPacketHeaderToSign({ kind, keyId: session.id, number })
+  return encodePacket(covered, computeSessionPacketProof('call', covered, '', session))
 }
 
 /** The fault that the bus uses for any provider that was cut off. */
 function cutOffRead(call: Call): Outcome {
-  return fail(createInterruptedCallFault(call, 'reads', readAbortCause(call.signal)))
+  return fail(createTimeoutOrCancelFault(call, 'reads', readAbortCause(call.signal)))
 }
 
 function parsedPair(text: string): readonly [number, unknown] {

@@ -17,7 +17,7 @@ const DIGEST_BYTES = 32
 /** The direction is part of the proof: a caller's proof is never valid as a provider's. */
 export type PacketDirection = 'call' | 'answer'
 
-export function createPacketProof(
+export function computeSessionPacketProof(
   speaker: PacketDirection,
   covered: string,
   payload: string,
@@ -31,7 +31,7 @@ export function matchesExpectedPacketProof(
   { proof, covered, payload }: { readonly proof: string; readonly covered: string; readonly payload: string },
   session: MeshSession,
 ): boolean {
-  return isSame(proof, createPacketProof(speaker, covered, payload, session))
+  return isSame(proof, computeSessionPacketProof(speaker, covered, payload, session))
 }
 
 /**

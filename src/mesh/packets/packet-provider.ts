@@ -25,7 +25,7 @@ import { PendingCallTable } from './pending-call-table.ts'
 import { PacketProcessingQueue } from './packet-processing-queue.ts'
 import { AnswerPacketResendBuffer } from './answer-packet-resend-buffer.ts'
 import {
-  encodeProvenPacketHeader,
+  formatPacketHeaderToSign,
   decodePacket,
   encodePacket,
   MAX_CALLS_PER_PACKET,
@@ -35,7 +35,7 @@ import type { Packet, PacketHeader } from './packet.ts'
 import { decodePacketCall } from './packet-call.ts'
 import type { PacketCall } from './packet-call.ts'
 import { admitPacket } from './packet-gate.ts'
-import { matchesExpectedPacketProof, createPacketProof } from './packet-proof.ts'
+import { matchesExpectedPacketProof, computeSessionPacketProof } from './packet-proof.ts'
 import { SequenceWindow } from './sequence-window.ts'
 
 /** The connection that packets come from, and to which answers are sent. */
@@ -257,8 +257,8 @@ export class PacketCallServer {
     const payload = `[${gathered.join(',')}]`
     served.gathered = []
     served.gatheredBytes = 0
-    const covered = encodeProvenPacketHeader({ kind: 'answer', keyId: session.id })
-    const packet = encodePacket(covered, createPacketProof('answer', covered, payload, session), payload)
+    const covered = formatPacketHeaderToSign({ kind: 'answer', keyId: session.id })
+    const packet = encodePacket(covered, computeSessionPacketProof('answer', covered, payload, session), payload)
     if (source.mayLose) served.kept.keep(packet)
     source.answer(packet)
   }
@@ -274,7 +274,7 @@ export class PacketCallServer {
   ): void {
     const { status, text } = encodeOutcome(fail(fault))
     const payload = `[${status},${text}]`
-    const covered = encodeProvenPacketHeader({ kind: 'refusal', keyId, first, count })
+    const covered = formatPacketHeaderToSign({ kind: 'refusal', keyId, first, count })
     source.answer(encodePacket(covered, signText(this.#parts.identity, `packet ${covered}${payload}`), payload))
   }
 
@@ -291,11 +291,11 @@ export class PacketCallServer {
     }
     // A process that has restarted does not know what the one before it did, and must not state that nothing was done.
     if (session === undefined || served?.seen.has(number) === true) {
-      source.answer(encodePacket(encodeProvenPacketHeader({ kind: 'forgotten', keyId, number })))
+      source.answer(encodePacket(formatPacketHeaderToSign({ kind: 'forgotten', keyId, number })))
       return
     }
     this.#servedOf(session, source).seen.see(number)
-    const covered = encodeProvenPacketHeader({ kind: 'unknown', keyId, number })
+    const covered = formatPacketHeaderToSign({ kind: 'unknown', keyId, number })
     source.answer(encodePacket(covered, signText(this.#parts.identity, `packet ${covered}`)))
   }
 

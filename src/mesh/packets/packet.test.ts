@@ -5,16 +5,16 @@ import { anyText } from '../../../test/any-text.ts'
 import { toUtf8 } from '../../core/bytes.ts'
 import { PacketFrameReader, encodePacketFrame } from '../http/packet-frames.ts'
 import { AnswerPacketResendBuffer } from './answer-packet-resend-buffer.ts'
-import { encodeProvenPacketHeader, decodePacket, encodePacket, isPacket } from './packet.ts'
+import { formatPacketHeaderToSign, decodePacket, encodePacket, hasPacketMarker } from './packet.ts'
 import { decodePacketCall, encodePacketCallList } from './packet-call.ts'
-import { matchesExpectedPacketProof, createPacketProof } from './packet-proof.ts'
+import { matchesExpectedPacketProof, computeSessionPacketProof } from './packet-proof.ts'
 import { SequenceWindow } from './sequence-window.ts'
 
 const KEY_ID = 'AAAAAAAAAAAAAAAAAAAAAA'
 
 describe('packet', () => {
   it('is a header line followed by the calls as JSON', () => {
-    const covered = encodeProvenPacketHeader({ kind: 'call', keyId: KEY_ID, first: 7, count: 2 })
+    const covered = formatPacketHeaderToSign({ kind: 'call', keyId: KEY_ID, first: 7, count: 2 })
     const packet = encodePacket(covered, 'token:x', '[1,[],[]]')
     expect(packet).toBe(`hbp2 call ${KEY_ID} 7 2 token:x\n[1,[],[]]`)
     expect(decodePacket(packet)).toEqual({
@@ -27,8 +27,11 @@ describe('packet', () => {
 
   it('decodes to the same header for every kind of control packet', () => {
     for (const kind of ['cancel', 'again', 'forgotten', 'unknown'] as const) {
-      const packet = encodePacket(encodeProvenPacketHeader({ kind, keyId: KEY_ID, number: 3 }))
-      expect([isPacket(toUtf8(packet)), decodePacket(packet)?.head]).toEqual([true, { kind, keyId: KEY_ID, number: 3 }])
+      const packet = encodePacket(formatPacketHeaderToSign({ kind, keyId: KEY_ID, number: 3 }))
+      expect([hasPacketMarker(toUtf8(packet)), decodePacket(packet)?.head]).toEqual([
+        true,
+        { kind, keyId: KEY_ID, number: 3 },
+      ])
     }
   })
 
@@ -161,10 +164,10 @@ describe('packet proof', () => {
   it('is the HMAC over the kind, the header and the payload, for any payload', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (payload) => {
-        const covered = encodeProvenPacketHeader({ kind: 'answer', keyId: KEY_ID })
+        const covered = formatPacketHeaderToSign({ kind: 'answer', keyId: KEY_ID })
         const key = session.key.export().toString('hex')
         const expected = createHmac('sha256', key).update(`packet ${covered}${payload}`).digest('base64url')
-        const proof = createPacketProof('answer', covered, payload, session)
+        const proof = computeSessionPacketProof('answer', covered, payload, session)
         expect(proof).toBe(`hmac-sha256:${expected}`)
         expect(matchesExpectedPacketProof('answer', { proof, covered, payload }, session)).toBe(true)
       }),
@@ -172,8 +175,8 @@ describe('packet proof', () => {
   })
 
   it('does not verify with another payload, header, proof or key', () => {
-    const covered = encodeProvenPacketHeader({ kind: 'answer', keyId: KEY_ID })
-    const proof = createPacketProof('answer', covered, '[]', session)
+    const covered = formatPacketHeaderToSign({ kind: 'answer', keyId: KEY_ID })
+    const proof = computeSessionPacketProof('answer', covered, '[]', session)
     const other = { ...session, key: createSecretKey(Buffer.alloc(32, 0x0c)) }
     const packet = { proof, covered, payload: '[]' }
     expect([
@@ -188,7 +191,7 @@ describe('packet proof', () => {
 
 describe('buffer of sent answers', () => {
   const answersOf = (payload: string): string =>
-    encodePacket(encodeProvenPacketHeader({ kind: 'answer', keyId: KEY_ID }), 'token:x', payload)
+    encodePacket(formatPacketHeaderToSign({ kind: 'answer', keyId: KEY_ID }), 'token:x', payload)
 
   it('finds an answer by its call number, and nothing for a number without an answer', () => {
     const kept = new AnswerPacketResendBuffer()

@@ -51,19 +51,19 @@ export const MAX_BATCHED_BYTES = 65_536
 export const MAX_PACKET_CALL_BYTES = 16_384
 
 /** The part of the header that its proof covers, with the line feed. */
-export function encodeProvenPacketHeader(head: PacketHeader): string {
+export function formatPacketHeaderToSign(head: PacketHeader): string {
   const { kind, keyId } = head
   if ('first' in head) return `${kind} ${keyId} ${head.first} ${head.count}\n`
   return 'number' in head ? `${kind} ${keyId} ${head.number}\n` : `${kind} ${keyId}\n`
 }
 
-/** Returns text, which the sender encodes as UTF-8. `covered` is the result of `encodeProvenPacketHeader`. */
+/** Returns text, which the sender encodes as UTF-8. `covered` is the result of `formatPacketHeaderToSign`. */
 export function encodePacket(covered: string, proof = '', payload = ''): string {
   return `${MARK}${covered.slice(0, -1)}${proof === '' ? '' : ` ${proof}`}\n${payload}`
 }
 
 /** A quick check: other messages on the same subject begin with a brace. */
-export function isPacket(bytes: Uint8Array): boolean {
+export function hasPacketMarker(bytes: Uint8Array): boolean {
   return bytes[0] === FIRST_BYTE
 }
 

@@ -16,13 +16,13 @@ import { InboundCallHandler } from '../inbound-calls.ts'
 import { PeerRateLimiter } from '../peer-rate-limiter.ts'
 import { readMeshRefusalReason } from '../mesh-refusal.ts'
 import { ReplayCache } from '../replay-cache.ts'
-import { IssuedSessions, createSessionProposal, completeProposedSession } from '../sessions.ts'
+import { IssuedSessions, createSessionProposal, completeSessionFromAnswer } from '../sessions.ts'
 import type { MeshSession, SessionSignatureMode } from '../sessions.ts'
 import type { PacketConnection } from '../transport.ts'
-import { encodeProvenPacketHeader, encodePacket } from './packet.ts'
+import { formatPacketHeaderToSign, encodePacket } from './packet.ts'
 import { PacketCaller } from './packet-caller.ts'
 import { encodePacketCall } from './packet-call.ts'
-import { createPacketProof } from './packet-proof.ts'
+import { computeSessionPacketProof } from './packet-proof.ts'
 import { PacketCallServer } from './packet-provider.ts'
 import type { InboundPacketConnection } from './packet-provider.ts'
 
@@ -102,12 +102,12 @@ describe('packets', () => {
     const answers: string[] = []
     const broker = { ...source, shownBy: undefined, mayLose: true, answer: (text: string) => void answers.push(text) }
     for (const number of [1, 2, 999_999_999_999_999]) {
-      const covered = encodeProvenPacketHeader({ kind: 'again', keyId: session.id, number })
-      provider.receive(encodePacket(covered, createPacketProof('call', covered, '', session)), {
+      const covered = formatPacketHeaderToSign({ kind: 'again', keyId: session.id, number })
+      provider.receive(encodePacket(covered, computeSessionPacketProof('call', covered, '', session)), {
         ...broker,
         shownBy: stranger.id,
       })
-      for (const proof of ['', 'hmac-sha256:x', createPacketProof('call', covered, ' ', session)])
+      for (const proof of ['', 'hmac-sha256:x', computeSessionPacketProof('call', covered, ' ', session)])
         provider.receive(encodePacket(covered, proof), broker)
     }
     await moment()
@@ -122,9 +122,9 @@ describe('packets', () => {
     )
     const slow = call({}, offered({ name: 'test.slow' }))
     await new Promise((resolve) => setImmediate(resolve))
-    const covered = encodeProvenPacketHeader({ kind: 'cancel', keyId: session.id, number: 1 })
+    const covered = formatPacketHeaderToSign({ kind: 'cancel', keyId: session.id, number: 1 })
     provider.receive(encodePacket(covered), { ...source, shownBy: undefined })
-    provider.receive(encodePacket(covered, createPacketProof('call', covered, '', session)), {
+    provider.receive(encodePacket(covered, computeSessionPacketProof('call', covered, '', session)), {
       ...source,
       shownBy: stranger.id,
     })
@@ -347,7 +347,7 @@ function sessionBetween(mine: SessionSignatureMode, given: IssuedSessions, told:
   const answer = given.give(callerKey.id, offer.ephemeral.publicKey, mine)
   const taken =
     answer &&
-    completeProposedSession(offer, { ...answer, ...told }, { self: callerKey.id, peer: providerKey.id, nowMs: 0 })
+    completeSessionFromAnswer(offer, { ...answer, ...told }, { self: callerKey.id, peer: providerKey.id, nowMs: 0 })
   if (taken === undefined) throw new Error('no session')
   return taken
 }

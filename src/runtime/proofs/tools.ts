@@ -38,7 +38,7 @@ interface Proof {
   readonly proof: string
 }
 
-export function createProofTools(
+export function createAuditSessionTools(
   records: RuntimeRecordDependencies,
   stores: ThoughtTrailStores,
   prover: CheckpointProofSource,

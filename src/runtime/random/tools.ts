@@ -9,7 +9,7 @@ import { createRuntimeArgumentFault, createRuntimeFault } from '../faults.ts'
 import { idArgument } from '../text-arguments.ts'
 import { isRandomDrawInput } from '../../ledger/random-draw.ts'
 import {
-  ECVRF_SUITE,
+  ECVRF_SUITE_NAME,
   isVrfPublicKey,
   VRF_PROOF_BYTES,
   VRF_PUBLIC_KEY_BYTES,
@@ -79,7 +79,7 @@ export function createRandomTools(secret: Uint8Array): readonly Capability[] {
         )
       const proof = createVrfProof(secret, input)
       return createRuntimeAnswer({
-        suite: ECVRF_SUITE,
+        suite: ECVRF_SUITE_NAME,
         public_key_hex: toHex(publicKey),
         output_hex: toHex(computeVrfOutput(proof)),
         proof_hex: toHex(proof),

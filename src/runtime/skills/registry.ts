@@ -5,7 +5,7 @@
  */
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { StateTableReader } from '../../ledger/projection.ts'
+import type { StateMapReader } from '../../ledger/projection.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import type { SkillWithSource, SkillScanner, SkillScanResult } from './skill-folder-store.ts'
 import type { RuntimeState, SkillState } from '../runtime-state.ts'
@@ -65,7 +65,7 @@ interface Difference {
 }
 
 /** Added and changed skills in order of their names, then removed ones. */
-function differences(skills: readonly SkillWithSource[], seen: StateTableReader<SkillState>): readonly Difference[] {
+function differences(skills: readonly SkillWithSource[], seen: StateMapReader<SkillState>): readonly Difference[] {
   const present = new Set(skills.map(({ name }) => name))
   const changed = skills
     .map((now) => ({ name: now.name, now, before: seen.get(now.name) }))
@@ -85,7 +85,7 @@ function isSame(now: SkillWithSource, before: SkillState): boolean {
 function recordChanges(
   { ledger }: RuntimeRecordDependencies,
   skills: readonly SkillWithSource[],
-  seen: StateTableReader<SkillState>,
+  seen: StateMapReader<SkillState>,
 ): void {
   // Compared again inside the transaction: of two scans at once, the second finds nothing left to record.
   for (const { name, now, before } of differences(skills, seen)) {

@@ -22,7 +22,7 @@ export interface SkillFile {
   readonly sha256: string
 }
 
-export interface SkillFiles {
+export interface SkillFileListing {
   /** In the order of their paths. */
   readonly files: readonly SkillFile[]
   /** The number of links, and of files that are too many, too large or too deep, which are not served. */
@@ -34,7 +34,7 @@ export interface SkillFiles {
 /** The hash of a file, and the stamp of the file's state for which it was computed. */
 export type SkillFileHashCache = Map<string, { readonly stamp: string; readonly sha256: string }>
 
-export async function listSkillFiles(folder: string, known: SkillFileHashCache): Promise<SkillFiles> {
+export async function listSkillFiles(folder: string, known: SkillFileHashCache): Promise<SkillFileListing> {
   const found: SkillFile[] = []
   let omitted = 0
   const walk = async (below: string, depth: number): Promise<void> => {

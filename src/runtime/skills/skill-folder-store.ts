@@ -11,7 +11,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { readSystemErrorCode } from '../../core/thrown-error.ts'
 import { formatFileStamp, listSkillFiles } from './skill-file-store.ts'
-import type { SkillFileHashCache, SkillFiles } from './skill-file-store.ts'
+import type { SkillFileHashCache, SkillFileListing } from './skill-file-store.ts'
 import { parseSkill } from './skill-document.ts'
 import type { Skill } from './skill-document.ts'
 
@@ -23,7 +23,7 @@ export interface SkillWithSource extends Skill {
   /** As configured root, folder and file: where the owner finds it. */
   readonly source_path: string
   readonly folder: string
-  readonly files: SkillFiles
+  readonly files: SkillFileListing
 }
 
 interface SkippedFile {
@@ -97,7 +97,7 @@ async function foldersIn(root: string): Promise<Result<readonly string[], string
   }
 }
 
-async function filesBeside(folder: string, known: SkillFileHashCache): Promise<Result<SkillFiles, string>> {
+async function filesBeside(folder: string, known: SkillFileHashCache): Promise<Result<SkillFileListing, string>> {
   try {
     return ok(await listSkillFiles(folder, known))
   } catch (error) {

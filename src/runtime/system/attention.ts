@@ -4,10 +4,10 @@
 import { z } from 'zod'
 import type { Service } from '../../bus/capability.ts'
 import type { Approvals } from '../../guard/approvals.ts'
-import type { EmergencyStop } from '../../guard/actuator-store.ts'
+import type { EmergencyStopControl } from '../../guard/actuator-store.ts'
 import type { QuorumRoundService } from '../../guard/quorum-round-service.ts'
 import type { AccessTokenService } from '../../guard/access-token-store.ts'
-import type { HealthCheck } from './health-checks.ts'
+import type { HealthCheckResult } from './health-checks.ts'
 
 export const attentionOutputSchema = z.array(z.object({ about: z.string(), sentence: z.string() }))
 export type AttentionList = z.output<typeof attentionOutputSchema>
@@ -19,7 +19,7 @@ export type HealthReporter = Pick<Service, 'name' | 'health'>
 export interface AttentionSources {
   readonly guard: {
     readonly approvals: Pick<Approvals, 'list'>
-    readonly stop: Pick<EmergencyStop, 'state'>
+    readonly stop: Pick<EmergencyStopControl, 'state'>
     readonly tokens: Pick<AccessTokenService, 'list'>
     readonly quorums: Pick<QuorumRoundService, 'contradictions'>
   }
@@ -31,7 +31,7 @@ const WEEK_MS = 7 * 86_400_000
 
 export function collectAttentionItems(
   { guard, reporters }: AttentionSources,
-  checks: Readonly<Record<string, HealthCheck>>,
+  checks: Readonly<Record<string, HealthCheckResult>>,
   nowMs: number,
 ): AttentionList {
   const waiting = guard.approvals.list({ state: 'requested' }).length

@@ -9,14 +9,14 @@ export type HealthStatus = 'ok' | 'degraded' | 'failing'
 /** `skipped` is not a verdict: there was nothing to check, and `message` says why. */
 type CheckStatus = HealthStatus | 'skipped'
 
-export interface HealthCheck {
+export interface HealthCheckResult {
   readonly status: CheckStatus
   /** What is wrong and what to do about it, if something is wrong. */
   readonly message?: string
   readonly figures: JsonObject
 }
 
-export const healthCheckOutputSchema = z.object({
+export const healthCheckResultSchema = z.object({
   status: z.enum(['ok', 'degraded', 'failing', 'skipped']),
   message: z.string().exactOptional(),
   figures: z.record(z.string(), z.unknown()),
@@ -25,14 +25,14 @@ export const healthCheckOutputSchema = z.object({
 /** From best to worst; the index compares. */
 const SEVERITY: readonly CheckStatus[] = ['skipped', 'ok', 'degraded', 'failing']
 
-export function findWorstStatus(checks: readonly HealthCheck[]): HealthStatus {
+export function findWorstStatus(checks: readonly HealthCheckResult[]): HealthStatus {
   // At least `ok`: if everything was skipped, nothing is wrong.
   const worst = Math.max(1, ...checks.map(({ status }) => SEVERITY.indexOf(status)))
   return SEVERITY[worst] as HealthStatus
 }
 
 /** The checks as JSON. */
-export function toHealthChecksJson(checks: Readonly<Record<string, HealthCheck>>): JsonObject {
+export function toHealthChecksJson(checks: Readonly<Record<string, HealthCheckResult>>): JsonObject {
   return Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, { ...check }]))
 }
 
@@ -44,7 +44,7 @@ const MEBIBYTE = 1_048_576
 const LOW_DISK_BYTES = 512 * MEBIBYTE
 const FULL_DISK_BYTES = 64 * MEBIBYTE
 
-export function checkDisk(freeBytes: number): HealthCheck {
+export function checkDisk(freeBytes: number): HealthCheckResult {
   const figures = { free_bytes: freeBytes }
   if (freeBytes < FULL_DISK_BYTES)
     return { status: 'failing', message: 'The disk is almost full; soon nothing can be recorded.', figures }
@@ -60,7 +60,7 @@ export interface LockQueueFacts {
 }
 
 /** Never reports a failure: whether a call is refused depends on its lock, and a full queue empties. */
-export function checkLockQueue({ waiting, limit }: LockQueueFacts): HealthCheck {
+export function checkLockQueue({ waiting, limit }: LockQueueFacts): HealthCheckResult {
   const figures = { waiting, limit }
   // Half of the limit for one lock, even if the calls wait for several: an early warning is better than an exact one.
   if (waiting * 2 < limit) return { status: 'ok', figures }
@@ -94,7 +94,7 @@ export interface LedgerHealthFacts {
 /** After this many missed periods, signing counts as stopped; a few may be missed on a busy node. */
 const LATE_TURNS = 5
 
-export function checkLedger(facts: LedgerHealthFacts): HealthCheck {
+export function checkLedger(facts: LedgerHealthFacts): HealthCheckResult {
   const figures = {
     size: facts.size,
     forked: facts.refuses || facts.extendsSigned === false,

@@ -3,7 +3,7 @@
  */
 import { areBytesEqual } from '../../core/bytes.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
-import { formatLedgerState, formatSigningOutage } from '../../ledger/ledger-state.ts'
+import { explainLedgerDefects, formatSigningOutage } from '../../ledger/ledger-state.ts'
 import type { LedgerHealthFacts } from './health-checks.ts'
 
 /** Signs nothing and reads a few rows, because the service's `health` is called often. */
@@ -28,7 +28,7 @@ export function gatherLedgerHealthFacts(
   return {
     size,
     // A ledger that refuses has given the reason already; walking its tree would only repeat it.
-    unsound: formatLedgerState(state) ?? (outage && formatSigningOutage(outage)),
+    unsound: explainLedgerDefects(state) ?? (outage && formatSigningOutage(outage)),
     refuses: state.kind === 'refusing',
     extendsSigned: signed === undefined || state.kind === 'refusing' ? undefined : hasRoot(ledger, signed.checkpoint),
     signedSize,

@@ -16,12 +16,12 @@ import { formatSignedCheckpoint } from '../../ledger/checkpoint.ts'
 import type { RandomDrawKey } from '../../ledger/random-draw.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import { formatLedgerFinding } from '../../ledger/ledger-finding.ts'
-import { formatLedgerFault, formatLedgerState } from '../../ledger/ledger-state.ts'
+import { formatLedgerFault, explainLedgerDefects } from '../../ledger/ledger-state.ts'
 import type { SigningFault } from '../../ledger/ledger-state.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { formatVerifierKey } from '../../ledger/note-key.ts'
 import { createCommitmentOpening } from '../../ledger/body-opening.ts'
-import type { ProofFault } from '../../ledger/proof.ts'
+import type { ProofCreationFault } from '../../ledger/proof.ts'
 import { recordLedgerSample, verifyLedgerSample } from '../../ledger/ledger-sample.ts'
 import { parseTlogProof } from '../../ledger/tlog-proof.ts'
 import { computeLeafHash } from '../../ledger/tree.ts'
@@ -119,7 +119,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
       if (!report.ok) return report
       const { from, size, root, findings, more, erased, compared } = report.value
       const state = ledger.state()
-      const reason = formatLedgerState(state)
+      const reason = explainLedgerDefects(state)
       return createRuntimeAnswer({
         valid: findings.length === 0 && state.kind === 'sound',
         from,
@@ -219,7 +219,7 @@ async function verify(
 }
 
 /** Only numbers that do not exist are the caller's mistake; other faults are the ledger's state. */
-export function toLedgerToolFault(reason: ProofFault | SigningFault): Fault {
+export function toLedgerToolFault(reason: ProofCreationFault | SigningFault): Fault {
   switch (reason.kind) {
     case 'no-such-entry':
       return createRuntimeFault(

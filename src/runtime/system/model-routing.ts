@@ -30,7 +30,7 @@ const ROUTING_RULES = {
 /** Other rules have another hash, so that scores of different rules can be told apart. */
 export const ROUTING_RULES_HASH: string = hash('sha256', canonicalJson(ROUTING_RULES))
 
-export interface ModelProvider {
+export interface ModelProviderCandidate {
   readonly entry: CapabilityEntry
   /** Whether the router would choose it now. */
   readonly isViable: boolean
@@ -43,7 +43,7 @@ export interface ModelProvider {
  * 0.
  */
 export function scoreModels(
-  providers: readonly ModelProvider[],
+  providers: readonly ModelProviderCandidate[],
   preference: Readonly<Record<string, number>> = {},
 ): ReadonlyMap<string, number> {
   const scores = new Map<string, number>()
@@ -55,7 +55,7 @@ export function scoreModels(
   return scores
 }
 
-function providerScore({ entry, isViable, costMs }: ModelProvider, preference: number | undefined): number {
+function providerScore({ entry, isViable, costMs }: ModelProviderCandidate, preference: number | undefined): number {
   if (!isViable) return 0
   const { weights, half_speed_ms: halfMs, neutral_preference: neutral } = ROUTING_RULES
   const parts =

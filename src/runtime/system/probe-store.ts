@@ -5,7 +5,7 @@ import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { checkDisk } from './health-checks.ts'
-import type { HealthCheck } from './health-checks.ts'
+import type { HealthCheckResult } from './health-checks.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
 import { formatIsoTime } from '../../toolbox/iso-time.ts'
 
@@ -16,9 +16,9 @@ export interface DatabaseHealthProbe {
    * Writes a row and waits until it is durable. This also happens in read-only mode, because every call is recorded
    * there as well.
    */
-  readonly database: () => Promise<HealthCheck>
+  readonly database: () => Promise<HealthCheckResult>
   /** Creates a file where checkpoints are written, and checks the free space. */
-  readonly disk: () => Promise<HealthCheck>
+  readonly disk: () => Promise<HealthCheckResult>
 }
 
 /** `dataDirectory` is where the database lives; `undefined` for one in memory. */

@@ -28,7 +28,7 @@ import {
   ROUTING_RULES_HASH,
   scoreModels,
 } from './model-routing.ts'
-import type { ModelProvider } from './model-routing.ts'
+import type { ModelProviderCandidate } from './model-routing.ts'
 import { routerCallDefinition, routerFallbackTool, routerScoreTool, routerStatsTool } from './router-definitions.ts'
 
 export type RouterToolsBus = Pick<
@@ -148,7 +148,7 @@ export function createBusRouterTools(
 }
 
 /** Every provider of a language model, as the router sees it at this moment. */
-function chatProviders(bus: RouterToolsBus, call: Call, nowMs: number): readonly ModelProvider[] {
+function chatProviders(bus: RouterToolsBus, call: Call, nowMs: number): readonly ModelProviderCandidate[] {
   return bus.registry.named(CHAT_CAPABILITY_NAME).map((entry) => {
     const asked: Call = {
       ...call,

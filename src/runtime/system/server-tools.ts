@@ -1,7 +1,7 @@
 /** Server tools: server_ping and server_health. */
 import { z } from 'zod'
 import type { CallChannel } from '../../bus/call.ts'
-import { omitTerminalCommands } from '../../core/fault.ts'
+import { omitCliInstructions } from '../../core/fault.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { createRuntimeAnswer } from '../runtime-dependencies.ts'
@@ -9,8 +9,8 @@ import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { collectAttentionItems, attentionOutputSchema } from './attention.ts'
 import type { AttentionList, AttentionSources } from './attention.ts'
-import { healthCheckOutputSchema, findWorstStatus, toHealthChecksJson } from './health-checks.ts'
-import type { HealthCheck } from './health-checks.ts'
+import { healthCheckResultSchema, findWorstStatus, toHealthChecksJson } from './health-checks.ts'
+import type { HealthCheckResult } from './health-checks.ts'
 import type { DatabaseHealthProbe } from './probe-store.ts'
 
 const common = { effect: 'reads', input: z.strictObject({}) } as const
@@ -42,10 +42,10 @@ const serverHealth = defineRuntimeTool({
     ...standing,
     db_tables: z.int(),
     checks: z.object({
-      database: healthCheckOutputSchema,
-      ledger: healthCheckOutputSchema,
-      disk: healthCheckOutputSchema,
-      queue: healthCheckOutputSchema,
+      database: healthCheckResultSchema,
+      ledger: healthCheckResultSchema,
+      disk: healthCheckResultSchema,
+      queue: healthCheckResultSchema,
     }),
     attention: attentionOutputSchema
       .exactOptional()
@@ -59,7 +59,7 @@ export interface ServerStatusFacts {
   readonly started: () => boolean
   readonly uptimeMs: () => number
   /** The checks that need no test write. */
-  readonly checks: () => { readonly ledger: HealthCheck; readonly queue: HealthCheck }
+  readonly checks: () => { readonly ledger: HealthCheckResult; readonly queue: HealthCheckResult }
   readonly watched: AttentionSources
 }
 
@@ -96,6 +96,6 @@ export function createServerTools(
 /** Over MCP the reader is a model without a terminal, so commands are left out. */
 function attentionFor(channel: CallChannel, items: AttentionList): AttentionList {
   return channel.startsWith('mcp')
-    ? items.map((item) => ({ ...item, sentence: omitTerminalCommands(item.sentence) }))
+    ? items.map((item) => ({ ...item, sentence: omitCliInstructions(item.sentence) }))
     : items
 }

@@ -6,7 +6,7 @@ import { assessRecordCall, defineRuntimeTool, idempotencyKeyArgument } from '../
 import { cursorArgument, limitArgument } from '../paging.ts'
 import { idArgument } from '../text-arguments.ts'
 import { changeOutputSchema } from '../system/change.ts'
-import { reflectionArgument } from '../trail/definitions.ts'
+import { attachedReflectionArgument } from '../trail/definitions.ts'
 import { thoughtOutputSchema } from '../trail/thought.ts'
 import { TASK_STATUSES } from './task-machine.ts'
 import {
@@ -94,7 +94,7 @@ const updateInput = z
     patch: taskPatchSchema.exactOptional().describe('The fields to change; they may also stand beside `id`.'),
     ...taskPatchArgumentSchemas,
     transitions: transitionsArgument.exactOptional(),
-    reflection: reflectionArgument
+    reflection: attachedReflectionArgument
       .exactOptional()
       .describe('The reflection that DONE needs, recorded just before it, as thought_record would.'),
     expected_version: z

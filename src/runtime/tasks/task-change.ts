@@ -7,7 +7,7 @@ import { isTransitionAllowed, isTaskClosed, TASK_TRANSITIONS } from './task-mach
 import type { TaskStatus } from './task-machine.ts'
 import type { Task } from './task.ts'
 
-export interface TaskTransitionConditions {
+export interface TaskTransitionFacts {
   /** Whether a reflection was recorded after the task last entered VERIFY. */
   readonly hasReflection: () => boolean
   /** Whether a reflection comes with the change, to be recorded just before DONE. */
@@ -16,7 +16,7 @@ export interface TaskTransitionConditions {
   readonly unfinished: readonly string[]
 }
 
-export interface TaskTransition {
+export interface RequestedTaskTransition {
   readonly status: TaskStatus
   readonly reason?: string
 }
@@ -27,8 +27,8 @@ export interface TaskTransition {
  */
 export function explainTaskChangeRefusal(
   task: Task,
-  transitions: readonly TaskTransition[],
-  conditions: TaskTransitionConditions,
+  transitions: readonly RequestedTaskTransition[],
+  conditions: TaskTransitionFacts,
 ): Fault | undefined {
   if (transitions.length === 0) return isTaskClosed(task.status) ? taskClosed(task) : undefined
   let from = task.status
@@ -45,8 +45,8 @@ export function explainTaskChangeRefusal(
 
 function refuseTransition(
   { id }: Task,
-  { from, status: to, reason }: TaskTransition & { readonly from: TaskStatus },
-  { hasReflection, unfinished }: TaskTransitionConditions,
+  { from, status: to, reason }: RequestedTaskTransition & { readonly from: TaskStatus },
+  { hasReflection, unfinished }: TaskTransitionFacts,
 ): Fault | undefined {
   if (!isTransitionAllowed(from, to)) return createInvalidTransitionFault(from, to)
   if (to === 'CANCELLED' && reason === undefined)

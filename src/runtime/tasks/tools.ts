@@ -23,7 +23,7 @@ import type { ThoughtToRecord, ThoughtTrailStores } from '../trail/thought-recor
 import type { Thought } from '../trail/thought.ts'
 import { listTaskThoughtsAsJson } from '../trail/tools.ts'
 import { createInvalidTransitionFault, explainTaskChangeRefusal } from './task-change.ts'
-import type { TaskTransition } from './task-change.ts'
+import type { RequestedTaskTransition } from './task-change.ts'
 import { taskCreateTool, taskGetTool, taskListTool, taskNextActionsTool, taskUpdateTool } from './definitions.ts'
 import { findDependencyCycle } from './dependency-graph.ts'
 import { INITIAL_TASK_STATUS, TASK_TRANSITIONS } from './task-machine.ts'
@@ -181,7 +181,7 @@ function namedTasks(
 interface Update {
   readonly id: string
   readonly words: Omit<TaskPatch, 'status'>
-  readonly transitions: readonly TaskTransition[]
+  readonly transitions: readonly RequestedTaskTransition[]
   readonly reflection?: Omit<ThoughtToRecord, 'type' | 'task_id' | 'call'>
   readonly expected_version?: number
   readonly call: Call
@@ -219,7 +219,11 @@ function updateTask(
   const { depends_on: _, ...patch } = words
   const [first, ...later] = transitions
   let recorded: Thought | undefined
-  const append = (transition: TaskTransition | undefined, own: typeof patch, dependsOn?: readonly string[]): void => {
+  const append = (
+    transition: RequestedTaskTransition | undefined,
+    own: typeof patch,
+    dependsOn?: readonly string[],
+  ): void => {
     if (transition?.status === 'DONE' && recording !== undefined)
       recorded = appendThought(records, stores, recording, session.value)
     const event = changeEvent(stored(store, id), { ...own, ...transition }, call)

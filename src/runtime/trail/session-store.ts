@@ -55,7 +55,7 @@ const TESTS = {
   task_id: `(task_id = :task_id OR session_id IN (SELECT session_id FROM thought_records WHERE task_id = :task_id))`,
 }
 
-export function createAuditSessionStore(sql: DatabaseSync): AuditSessionStore {
+export function createAuditSessionReader(sql: DatabaseSync): AuditSessionStore {
   const get = sql.prepare('SELECT * FROM audit_sessions WHERE session_id = ?')
   const root = sql.prepare('SELECT * FROM merkle_roots WHERE session_id = ?')
   const prepare = createStatementPreparer(sql)

@@ -65,7 +65,7 @@ export interface StoredThoughtLeaf {
 }
 
 /** `undefined` for bytes that are no entry, and for entries of other kinds. */
-export function decodeThoughtLeaf(bytes: Uint8Array): StoredThoughtLeaf | undefined {
+export function decodeThoughtEntry(bytes: Uint8Array): StoredThoughtLeaf | undefined {
   const entry = decodeEntry(bytes)
   return entry.ok && entry.value.kind === THOUGHT_KIND ? { bytes, entry: entry.value } : undefined
 }

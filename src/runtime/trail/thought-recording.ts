@@ -82,11 +82,11 @@ export function appendThought(
     signature: signature?.value ?? null,
   }
   const { seq, leafHash } = records.ledger.appendIn(createThoughtEvent(thought, traceId), { content })
-  return toThought({ ...thought, log_index: seq, leaf_hash: toHex(leafHash) }, content)
+  return buildThoughtFromRow({ ...thought, log_index: seq, leaf_hash: toHex(leafHash) }, content)
 }
 
 /** `content` is `undefined` once it was erased. */
-export function toThought(row: Omit<ThoughtRow, 'seq'>, content: string | undefined): Thought {
+export function buildThoughtFromRow(row: Omit<ThoughtRow, 'seq'>, content: string | undefined): Thought {
   const { id, type, task_id, agent_id, timestamp, prev_hash, hash, session_id, log_index, leaf_hash } = row
   return {
     id,

@@ -21,7 +21,7 @@ export type ThoughtType = (typeof THOUGHT_TYPES)[number]
 export const THOUGHT_CHAIN_GENESIS_HASH = '0'.repeat(64)
 
 /** The six hashed fields; with a seventh, every existing client would consider every record broken. */
-export interface HashedThoughtFields {
+export interface ThoughtHashInput {
   readonly id: string
   readonly type: ThoughtType
   readonly task_id: string
@@ -30,7 +30,7 @@ export interface HashedThoughtFields {
   readonly prev_hash: string
 }
 
-export function computeThoughtHash({ id, type, task_id, content, timestamp, prev_hash }: HashedThoughtFields): string {
+export function computeThoughtHash({ id, type, task_id, content, timestamp, prev_hash }: ThoughtHashInput): string {
   return hash('sha256', toUtf8(canonicalJson({ id, type, task_id, content, timestamp, prev_hash })))
 }
 

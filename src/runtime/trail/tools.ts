@@ -15,7 +15,12 @@ import { countFittingRows, cutPage, readCursor } from '../paging.ts'
 import { runGeneratorYielding } from '../generator-runner.ts'
 import { auditVerifyChainTool, thoughtRecordTool, thoughtRecordListTool } from './definitions.ts'
 import { readThoughtContent } from './thought-leaf.ts'
-import { appendThought, checkThoughtAndResolveSession, toThought, createUnknownTaskFault } from './thought-recording.ts'
+import {
+  appendThought,
+  checkThoughtAndResolveSession,
+  buildThoughtFromRow,
+  createUnknownTaskFault,
+} from './thought-recording.ts'
 import { createUnknownSessionFault } from './audit-session-id.ts'
 import type { ThoughtToRecord, ThoughtTrailStores } from './thought-recording.ts'
 import type { Thought } from './thought.ts'
@@ -113,7 +118,7 @@ function listThoughts(
   const size = { limit, maxCharacters: MAX_PAGE_CHARACTERS }
   const fitting = countFittingRows(readable, size, ({ content }) => content?.length ?? 0)
   const { rows, ...next } = cutPage(readable, fitting, ({ row }) => encodeCursor(scope, [row.seq]))
-  return { listed: rows.map(({ row, content }) => toThought(row, content)), ...next }
+  return { listed: rows.map(({ row, content }) => buildThoughtFromRow(row, content)), ...next }
 }
 
 const MAX_WITH_TASK = 50

@@ -8,7 +8,7 @@ import { EntryCacheAudit } from '../../ledger/entry-cache-store.ts'
 import { LedgerFindings, formatLedgerFinding } from '../../ledger/ledger-finding.ts'
 import type { CacheFinding } from '../../ledger/ledger-finding.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
-import { runtimeEntryCache } from '../runtime-cache-store.ts'
+import { runtimeEntryTables } from '../runtime-cache-store.ts'
 import type { ThoughtTrailStores } from './thought-recording.ts'
 
 export interface TrailTablesReport {
@@ -27,7 +27,7 @@ export function* compareTrailTablesWithLedger(
   { state }: Pick<ThoughtTrailStores, 'state'>,
   taskId: string | undefined,
 ): Generator<undefined, TrailTablesReport, void> {
-  const audit = new EntryCacheAudit(runtimeEntryCache, database.sql)
+  const audit = new EntryCacheAudit(runtimeEntryTables, database.sql)
   const [problems, brokenSessions, brokenTasks] = [
     new LedgerFindings<CacheFinding>(),
     new Set<string>(),

@@ -20,7 +20,7 @@ import {
   findThoughtContentFlaw,
   listDifferingThoughtColumns,
   THOUGHT_KIND,
-  decodeThoughtLeaf,
+  decodeThoughtEntry,
 } from './thought-leaf.ts'
 import type { ThoughtRecordFlaw, StoredThoughtBody, StoredThoughtLeaf } from './thought-leaf.ts'
 import { THOUGHT_CHAIN_GENESIS_HASH } from './thought.ts'
@@ -149,7 +149,7 @@ function compare(walk: Walk, rows: readonly LeafRow[], records: readonly Thought
     const record = byIndex.get(row.seq)
     byIndex.delete(row.seq)
     const isOurs = mentions(walk, row) || (record !== undefined && concerns(walk.stretch, record))
-    const leaf = isOurs ? decodeThoughtLeaf(row.bytes) : undefined
+    const leaf = isOurs ? decodeThoughtEntry(row.bytes) : undefined
     if (record !== undefined) meet(walk, record, leaf)
     else if (leaf !== undefined) miss(walk, row.seq, leaf)
   }

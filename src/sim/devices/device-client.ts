@@ -14,7 +14,7 @@ import { openUdpAudioConnection } from './audio-client.ts'
 import type { SimulatedIdentity } from './identity.ts'
 import { createHelloText, createUpgradeHeaders } from './identity.ts'
 import type { DeviceConnection, DeviceConnectionEvents } from './device-connection.ts'
-import { MAX_WEBSOCKET_MESSAGE_BYTES, FirmwareMcpTask } from './mcp-task-client.ts'
+import { MAX_WEBSOCKET_MESSAGE_BYTES, FirmwareMcpServer } from './mcp-task-client.ts'
 import { connectSimulatedDeviceOverMqtt } from './mqtt-device-client.ts'
 import { bootDevice } from './ota-client.ts'
 import type { FirmwareProfile } from './firmware-profile.ts'
@@ -58,7 +58,7 @@ class DeviceClient implements SimulatedDevice {
   readonly #options: DeviceSimulatorOptions
   readonly #profile: FirmwareProfile
   readonly #timing: FirmwareTiming
-  readonly #task: FirmwareMcpTask
+  readonly #task: FirmwareMcpServer
   readonly #voice: FirmwareVoiceTask
   readonly #stopping = new AbortController()
   readonly #transcript: DeviceMessageTranscriptLine[] = []
@@ -89,7 +89,7 @@ class DeviceClient implements SimulatedDevice {
     this.#websocket = options.websocket
     this.#mqtt = options.mqtt
     this.#audioVersion = options.audioVersion ?? 1
-    this.#task = new FirmwareMcpTask({
+    this.#task = new FirmwareMcpServer({
       device: options,
       faults: this.faults,
       send: (payload) =>

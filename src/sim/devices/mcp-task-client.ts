@@ -23,7 +23,7 @@ import type { FirmwareToolArguments, FirmwareTool } from './firmware-tool.ts'
 /** The firmware's limit for one WebSocket message. */
 export const MAX_WEBSOCKET_MESSAGE_BYTES = 65_535
 
-export interface FirmwareMcpTaskOptions {
+export interface FirmwareMcpServerOptions {
   readonly device: DeviceSimulatorOptions
   readonly faults: SimulatedDeviceFaults
   /** Sends a JSON-RPC payload, which on real firmware is not always valid JSON. */
@@ -32,15 +32,15 @@ export interface FirmwareMcpTaskOptions {
   readonly drop: () => void
 }
 
-export class FirmwareMcpTask {
+export class FirmwareMcpServer {
   readonly board: SimulatedBoard
   readonly loop = new MainLoop()
-  readonly #options: FirmwareMcpTaskOptions
+  readonly #options: FirmwareMcpServerOptions
   readonly #profile: FirmwareProfile
   readonly #identity: SimulatedIdentity
   #vision: { readonly url: string; readonly token: string } | undefined
 
-  constructor(options: FirmwareMcpTaskOptions) {
+  constructor(options: FirmwareMcpServerOptions) {
     this.#options = options
     this.#profile = FIRMWARE_PROFILES[options.device.profile]
     this.#identity = options.device.identity

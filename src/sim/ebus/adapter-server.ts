@@ -16,17 +16,17 @@ import { EnhancedClientParticipant } from './enhanced-client-participant.ts'
 import { encodeAdapterInfoAnswer } from './adapter-info.ts'
 import type { HeatingSystem } from './heating-system.ts'
 import { PlainClientParticipant } from './plain-client-participant.ts'
-import type { VirtualClock } from './virtual-clock.ts'
+import type { HeatingSystemDriver } from './virtual-clock.ts'
 
 /** Where a virtual bus is offered, and what keeps its time. */
-export interface VirtualBusListener {
+export interface VirtualBusEndpoint {
   readonly system: HeatingSystem
-  readonly clock: VirtualClock
+  readonly clock: HeatingSystemDriver
   readonly host: string
   readonly port: number
 }
 
-export interface AdapterServerOptions extends VirtualBusListener {
+export interface AdapterServerOptions extends VirtualBusEndpoint {
   readonly protocol: 'enhanced' | 'plain'
 }
 

@@ -14,7 +14,7 @@ const SELECTOR_LENGTH = 8
 const WH = parseNumberDatatype('EXP')
 
 /** Every series that the regulator broadcasts, in its order. */
-export function listSimulatedEnergySelectors(timeMs: number): readonly Uint8Array[] {
+export function listBroadcastEnergySelectors(timeMs: number): readonly Uint8Array[] {
   // Day, year, all time; gas before electricity, heating before hot water.
   const periods = [1, 3, 0]
   const sources = [4, 3]

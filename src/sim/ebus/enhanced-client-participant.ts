@@ -13,7 +13,7 @@ import { LOCK_SYN_COUNT_AFTER_SEND, computeLockSynCountAfterLoss } from '../../e
 import type { ArbitrationContest, ContestStep } from '../../ebus/wire/arbitration-contest.ts'
 import {
   abandonArbitrationContest,
-  startArbitrationContest,
+  recordAddressSent,
   stepArbitrationContest,
   newArbitrationContest,
 } from '../../ebus/wire/arbitration-contest.ts'
@@ -106,7 +106,7 @@ export class EnhancedClientParticipant implements BusParticipant {
     if (this.#lock > 0 && !loneAddress) this.#lock--
     const { wanted } = this.#contest
     if (wanted === undefined || !(mustCompete || (mayCompete && this.#lock === 0))) return undefined
-    startArbitrationContest(this.#contest)
+    recordAddressSent(this.#contest)
     return { symbol: wanted, afterMs: ARBITRATION_MS }
   }
 }

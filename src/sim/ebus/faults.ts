@@ -8,12 +8,12 @@ import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line.
 import { ESC, SYN } from '../../ebus/wire/symbol.ts'
 import type { SeededRandomSource } from './random-state.ts'
 import { BusStation } from './station.ts'
-import type { WireDisturbance } from './virtual-bus.ts'
+import type { WireFaultInjector } from './virtual-bus.ts'
 
 /** The highest priority, so that it wins every arbitration. */
 const RIVAL = 0x00
 
-export class SimulatedBusFaults implements WireDisturbance {
+export class SimulatedBusFaults implements WireFaultInjector {
   readonly #chance: SeededRandomSource
   readonly #line: BusLineDecoderState = newBusLineDecoder()
   #corruptCrcs = 0

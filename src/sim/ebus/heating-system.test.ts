@@ -7,7 +7,7 @@ import { parseDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { BusLineEvent } from '../../ebus/wire/bus-line.ts'
 import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
-import { createSimulatedHouse } from '../house-start.ts'
+import { createInitialHouseState } from '../house-start.ts'
 import { advanceSimulatedHouse } from '../house-physics.ts'
 import { answerBoiler } from './boiler.ts'
 import { createSeededRandomSource } from './random-state.ts'
@@ -223,7 +223,7 @@ describe('simulated heating system', () => {
   })
 
   it('never throws on any request', () => {
-    const plant = { house: createSimulatedHouse(1, OPTIONS.startMs) }
+    const plant = { house: createInitialHouseState(1, OPTIONS.startMs) }
     const chance = createSeededRandomSource(5)
     const anything = (): number => Math.floor(chance() * 256)
     const ask = (secondary: number, data: Uint8Array): void => {

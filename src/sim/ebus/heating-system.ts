@@ -5,7 +5,7 @@
  */
 import { omitUndefined } from '../../core/json.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
-import { createSimulatedHouse } from '../house-start.ts'
+import { createInitialHouseState } from '../house-start.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import { advanceSimulatedHouse } from '../house-physics.ts'
 import { answerBoiler } from './boiler.ts'
@@ -68,7 +68,7 @@ export class HeatingSystem {
     const chance = createSeededRandomSource(options.seed)
     this.faults = new SimulatedBusFaults(chance)
     this.bus = new VirtualBus({ disturbance: this.faults, outsidePatienceMs: options.outsidePatienceMs })
-    this.#plant = { house: createSimulatedHouse(options.seed, options.startMs) }
+    this.#plant = { house: createInitialHouseState(options.seed, options.startMs) }
     const plant = this.#plant
     const hasHeatPump = options.heatSource === 'heat-pump'
     const delayMs = (): number => this.faults.responseDelayMs()

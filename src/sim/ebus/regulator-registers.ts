@@ -5,7 +5,7 @@
  *   06/09 regulator slot   06/0A thermostats   06/0C function modules
  */
 import type { SimulatedRegister, RegisterFlags } from './register.ts'
-import { SIMULATED_REMOTE_REGISTER_GROUPS, createRemoteRegisterRows } from './regulator-remote.ts'
+import { SIMULATED_REMOTE_GROUP_NUMBERS, createRemoteRegisterRows } from './regulator-remote.ts'
 import type { SimulatedRegisterRow } from './regulator-rows.ts'
 import {
   SIMULATED_CYLINDER_REGISTERS,
@@ -35,7 +35,7 @@ const groups = (
   [0x02, 0x03, zones],
   [0x02, 0x04, SIMULATED_SOLAR_REGISTERS],
   [0x02, 0x05, SIMULATED_CYLINDER_REGISTERS],
-  ...SIMULATED_REMOTE_REGISTER_GROUPS.map((group) => [0x06, group, createRemoteRegisterRows(group)] as const),
+  ...SIMULATED_REMOTE_GROUP_NUMBERS.map((group) => [0x06, group, createRemoteRegisterRows(group)] as const),
 ]
 
 /** One number per register: opcode, group, number; the instance is an argument of reading. */

@@ -33,7 +33,7 @@ const REMOTE: Readonly<Record<number, RemoteSlot>> = {
 }
 
 /** Groups 09 regulators, 0A thermostats and 0C function modules, as the remote slots of opcode 06. */
-export const SIMULATED_REMOTE_REGISTER_GROUPS: readonly number[] = [0x09, 0x0a, 0x0c]
+export const SIMULATED_REMOTE_GROUP_NUMBERS: readonly number[] = [0x09, 0x0a, 0x0c]
 
 export function createRemoteRegisterRows(group: number): readonly SimulatedRegisterRow[] {
   const slot = (

@@ -9,7 +9,7 @@ import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import { computeWeekday } from '../house-control.ts'
 import { encodeClockBytes } from './clock-bytes.ts'
-import { encodeEnergyAnswer, encodeEnergyBroadcast, listSimulatedEnergySelectors } from './energy-telegram.ts'
+import { encodeEnergyAnswer, encodeEnergyBroadcast, listBroadcastEnergySelectors } from './energy-telegram.ts'
 import type { SimulatedBusDeviceIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
@@ -140,7 +140,7 @@ export const REGULATOR_PERIODIC_TELEGRAMS: readonly {
   {
     everyMs: 15_000,
     say: (house, turn) => {
-      const selectors = listSimulatedEnergySelectors(house.timeMs)
+      const selectors = listBroadcastEnergySelectors(house.timeMs)
       const selector = selectors[turn % selectors.length] ?? new Uint8Array(8)
       return vaillant(EVERYBODY, 0x16, encodeEnergyBroadcast(house, selector))
     },

@@ -13,7 +13,7 @@ import type { SimulatedHeatSource, SimulatedBusTarget } from './heating-system.t
 import { HeatingSystem } from './heating-system.ts'
 import { PlainUdpServer } from './plain-udp-server.ts'
 import type { SimulatedRegulatorFamily } from './regulator-registers.ts'
-import { VirtualClock } from './virtual-clock.ts'
+import { HeatingSystemDriver } from './virtual-clock.ts'
 
 export interface EbusSimulatorOptions {
   readonly listen?: {
@@ -90,7 +90,7 @@ export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Pr
     outsidePatienceMs: speed === 1 ? 0 : OUTSIDE_PATIENCE_MS * speed,
     ...omitUndefined({ devices: options.devices }),
   })
-  const clock = new VirtualClock(system, speed)
+  const clock = new HeatingSystemDriver(system, speed)
   const shared = { system, clock, host }
   const opened: { readonly close: () => Promise<void> }[] = []
   const stop = async (): Promise<void> => {

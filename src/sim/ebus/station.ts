@@ -4,7 +4,11 @@
  *
  * Pure, but for the station it is given.
  */
-import { arbitrate, LOCK_SYN_COUNT_AFTER_SEND, computeLockSynCountAfterLoss } from '../../ebus/wire/arbitration.ts'
+import {
+  computeArbitrationVerdict,
+  LOCK_SYN_COUNT_AFTER_SEND,
+  computeLockSynCountAfterLoss,
+} from '../../ebus/wire/arbitration.ts'
 import type {
   TelegramConversation,
   ConversationOutcome,
@@ -119,7 +123,7 @@ export class BusStation implements BusParticipant {
     const [queued] = this.#queue
     this.#contest = 'none'
     if (queued === undefined || seen === SYN) return undefined
-    const verdict = arbitrate(queued.telegram.source, seen)
+    const verdict = computeArbitrationVerdict(queued.telegram.source, seen)
     if (verdict === 'second-round') this.#contest = 'second-round'
     if (verdict === 'lost')
       this.#lock = computeLockSynCountAfterLoss(queued.telegram.source, seen, this.#initiatorsHeard.size)

@@ -27,7 +27,7 @@ export interface BusParticipant {
 }
 
 /** Disturbances of the wire on command; called for every symbol. */
-export interface WireDisturbance {
+export interface WireFaultInjector {
   /** The symbol as it arrives; `undefined` when it is lost. */
   distort(symbol: number, nowMs: number): number | undefined
   /** While this is true, the line is held low: no symbol and no SYN can be sent. */
@@ -35,7 +35,7 @@ export interface WireDisturbance {
 }
 
 export interface VirtualBusOptions {
-  readonly disturbance?: WireDisturbance
+  readonly disturbance?: WireFaultInjector
   /** How long a telegram of an outside client may pause before the AUTO-SYN ends it, if that is more than 40 ms. */
   readonly outsidePatienceMs?: number
 }

@@ -13,7 +13,7 @@ const HURRY_MS = 2
 /** A timer is late by less than this, unless other processes use the processor. */
 const HELD_UP_MS = 8
 
-export class VirtualClock {
+export class HeatingSystemDriver {
   readonly #system: HeatingSystem
   readonly #speed: number
   #startedMs = performance.now()

@@ -4,7 +4,7 @@
  * Pure, given the world it is handed.
  */
 import { decodeAsciiCommand, joinAsciiFields } from '../../homeseer/wire/ascii.ts'
-import { loginSimulatedUser, maySimulatedUserControl } from './login.ts'
+import { findSimulatedUserByPassword, maySimulatedUserControl } from './login.ts'
 import { recordSimulatedChangeAttempt } from './simulated-system.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 
@@ -18,7 +18,7 @@ export function answerAsciiLine(
   const { address, nowMs } = from
   const command = decodeAsciiCommand(line)
   if (command?.kind === 'login') {
-    const user = loginSimulatedUser(system, command.user, command.password)
+    const user = findSimulatedUserByPassword(system, command.user, command.password)
     // Guests may not use this port at all.
     if (user === undefined || !maySimulatedUserControl(user)) return 'error, login failed'
     asciiUsers.set(address, user)

@@ -20,7 +20,7 @@ export function createRawJsonAnswer(json: string): SimulatedHttpAnswer {
 }
 
 /** HomeSeer answers a control with a plain word, not with JSON. */
-export function createPlainTextAnswer(word: 'ok' | 'error'): SimulatedHttpAnswer {
+export function createOkOrErrorAnswer(word: 'ok' | 'error'): SimulatedHttpAnswer {
   return { status: 200, body: `${word}\r\n` }
 }
 

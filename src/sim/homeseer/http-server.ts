@@ -10,7 +10,7 @@ import {
   BAD_REQUEST_ANSWER,
   createPageAnswer,
   createResponseTextAnswer,
-  createPlainTextAnswer,
+  createOkOrErrorAnswer,
   type SimulatedHttpAnswer,
 } from './http-answer.ts'
 import { identifySimulatedUser } from './login.ts'
@@ -99,7 +99,7 @@ function answerJson(
 ): SimulatedHttpAnswer {
   const { parameters, user } = asked
   if (world.faults.jsonDisabled) return createResponseTextAnswer('Error, JSON control is disabled')
-  if (world.faults.bareError) return createPlainTextAnswer('error')
+  if (world.faults.bareError) return createOkOrErrorAnswer('error')
   const asker = { user, nowMs: Date.now() }
   if (request.method === 'POST') {
     const value = parseJsonOrUndefined(asked.body)

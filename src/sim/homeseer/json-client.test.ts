@@ -1,9 +1,9 @@
 import { createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../../test/local-port.ts'
-import { createAdminAdapterExchange } from '../../homeseer/wire/admin-adapter.ts'
+import { createAdminAdapterHttpExchange } from '../../homeseer/wire/admin-adapter.ts'
 import { mayHomeseerHaveActed } from '../../homeseer/wire/link-fault.ts'
-import { createGenericHomeseerRequest, type HomeseerHttpExchange } from '../../homeseer/wire/http-exchange.ts'
+import { createGenericHomeseerRequest, type HomeseerRequestDefinition } from '../../homeseer/wire/http-exchange.ts'
 import { JsonClient, type RequestAttemptNote, type JsonClientOptions } from '../../homeseer/wire/json-client.ts'
 import {
   createCamerasRequest,
@@ -19,7 +19,7 @@ import {
   createCameraPanRequest,
   createEventRunByIdRequest,
   createDevicePropertyRequest,
-  createStoredStatusRequest,
+  createStoredStatusWriteRequest,
 } from '../../homeseer/wire/json-requests.ts'
 import { createScriptRunRequest, createBackupRequest } from '../../homeseer/wire/script-page.ts'
 import { HARD_CASE_DEVICE_REFS } from './hard-case-devices.ts'
@@ -57,7 +57,7 @@ function clientOf(part: Partial<JsonClientOptions> = {}): JsonClient {
 }
 
 /** HomeSeer's POST form, which keeps the values out of the address. */
-function action(text: string): HomeseerHttpExchange<unknown> {
+function action(text: string): HomeseerRequestDefinition<unknown> {
   const http = { method: 'POST', path: '/JSON', query: [], body: { contentType: 'application/json', text } } as const
   return { ...createGenericHomeseerRequest('action', {}, 'writes'), http }
 }
@@ -130,7 +130,7 @@ describe('HomeSeer JSON client', () => {
 
   it('writes status, properties, events and the other changes', async () => {
     const client = clientOf()
-    expect(await client.call(createStoredStatusRequest({ ref: 120, value: 255 }))).toEqual({
+    expect(await client.call(createStoredStatusWriteRequest({ ref: 120, value: 255 }))).toEqual({
       ok: true,
       value: undefined,
     })
@@ -320,7 +320,7 @@ describe('HomeSeer JSON client', () => {
 
 describe('admin adapter of the simulated HomeSeer', () => {
   const ask = (op: string, args: Record<string, string | number | boolean>, id = op) =>
-    clientOf().call(createAdminAdapterExchange({ id, op, args }))
+    clientOf().call(createAdminAdapterHttpExchange({ id, op, args }))
 
   it('describes itself and performs an operation', async () => {
     expect(await ask('adapter.describe', {})).toMatchObject({ value: { ok: true, data: { name: 'hearthbus-admin' } } })

@@ -30,10 +30,10 @@ export function identifySimulatedUser(
 ): SimulatedUser | undefined {
   const given = basicPair(claim.authorization) ?? queryPair(claim)
   if (given === undefined) return system.passwordRequired ? undefined : LOCAL
-  return loginSimulatedUser(system, given.user, given.password)
+  return findSimulatedUserByPassword(system, given.user, given.password)
 }
 
-export function loginSimulatedUser(
+export function findSimulatedUserByPassword(
   system: SimulatedHomeseerSystem,
   name: string,
   password: string,

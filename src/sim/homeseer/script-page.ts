@@ -17,7 +17,7 @@ import { SIMULATED_USER_OPERATIONS } from './admin-user.ts'
 import {
   createSimulatedJsonAnswer,
   createPageAnswer,
-  createPlainTextAnswer,
+  createOkOrErrorAnswer,
   type SimulatedHttpAnswer,
 } from './http-answer.ts'
 import { isSimulatedAdmin } from './login.ts'
@@ -56,7 +56,7 @@ export function answerBackupPage(
   const done = parameters.get('action')?.toLowerCase() === 'backup' && isSimulatedAdmin(user)
   if (done)
     system.backups = [...system.backups, { id: `backup-${system.backups.length + 1}`, label: '', madeMs: nowMs }]
-  return createPlainTextAnswer(recordSimulatedChangeAttempt(system, { kind: 'backup', done }) ? 'ok' : 'error')
+  return createOkOrErrorAnswer(recordSimulatedChangeAttempt(system, { kind: 'backup', done }) ? 'ok' : 'error')
 }
 
 /** Statements that HomeSeer knows, and scripts by their file names; the error texts are ours. */

@@ -29,7 +29,7 @@ export interface SimulatedDeviceChange {
 }
 
 /** The user of a command, and its time. */
-export interface SimulatedCommandOrigin {
+export interface SimulatedCommandUserAndTime {
   readonly user: string
   readonly nowMs: number
 }
@@ -126,12 +126,12 @@ export class SimulatedDevices {
   }
 
   /** Returns false for HomeSeer's bare `error`: no such device, no such value, or not for this user. */
-  controlByValue(ref: number, value: number, by: SimulatedCommandOrigin): boolean {
+  controlByValue(ref: number, value: number, by: SimulatedCommandUserAndTime): boolean {
     const pair = this.pairs(ref).find((one) => !takesText(one) && takes(one, value))
     return pair !== undefined && this.#command(ref, { pair, position: { value, text: undefined }, ...by })
   }
 
-  controlByLabel(ref: number, label: string, by: SimulatedCommandOrigin): boolean {
+  controlByLabel(ref: number, label: string, by: SimulatedCommandUserAndTime): boolean {
     const wanted = label.trim().toLowerCase()
     const pair = this.pairs(ref).find((one) => one.label.toLowerCase() === wanted && one.range === undefined)
     if (pair?.value === undefined || takesText(pair)) return false
@@ -141,7 +141,7 @@ export class SimulatedDevices {
   controlByIndex(
     ref: number,
     given: { readonly index: number; readonly text: string | undefined },
-    by: SimulatedCommandOrigin,
+    by: SimulatedCommandUserAndTime,
   ): boolean {
     const pair = this.pairs(ref).find((one) => one.index === given.index)
     if (pair?.value === undefined || (takesText(pair) && given.text === undefined)) return false
@@ -153,7 +153,7 @@ export class SimulatedDevices {
   controlByUse(
     ref: number,
     given: { readonly use: ControlUse; readonly value: number | undefined; readonly text: string | undefined },
-    by: SimulatedCommandOrigin,
+    by: SimulatedCommandUserAndTime,
   ): boolean {
     for (const feature of this.#fitted.get(ref)?.record.associatedRefs ?? []) {
       const pair = this.pairs(feature).find((one) => one.use === given.use)

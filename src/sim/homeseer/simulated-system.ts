@@ -61,7 +61,7 @@ export interface SimulatedHomeseerInterface {
 }
 
 /** One attempt to change something, whether it was permitted or not. */
-export type SimulatedChangeAttempt =
+export type AttemptedSimulatedChange =
   | {
       readonly kind: 'control' | 'store'
       readonly ref: number
@@ -99,14 +99,14 @@ export interface SimulatedHomeseerSystem {
   /** The key with which the adapter on this HomeSeer requires signatures; `undefined`: none. */
   adapterKey: string | undefined
   running: 'running' | 'restarting' | 'shut down'
-  readonly deeds: SimulatedChangeAttempt[]
+  readonly deeds: AttemptedSimulatedChange[]
 }
 
 /** Large enough for a load test to read its changes, and small enough for a demo that runs for a week. */
 const MAX_DEEDS = 10_000
 
 /** Returns `done`, so that it can be called where the outcome is used. */
-export function recordSimulatedChangeAttempt(system: SimulatedHomeseerSystem, deed: SimulatedChangeAttempt): boolean {
+export function recordSimulatedChangeAttempt(system: SimulatedHomeseerSystem, deed: AttemptedSimulatedChange): boolean {
   if (system.deeds.length >= MAX_DEEDS) system.deeds.shift()
   system.deeds.push(deed)
   return deed.done

@@ -11,7 +11,7 @@ import {
   createSimulatedJsonAnswer,
   createOkOrBadRequestAnswer,
   createResponseTextAnswer,
-  createPlainTextAnswer,
+  createOkOrErrorAnswer,
   type SimulatedHttpAnswer,
 } from './http-answer.ts'
 import { findSimulatedEvent, runSimulatedEvent } from './simulated-events.ts'
@@ -103,13 +103,13 @@ const WRITES: Readonly<Record<string, WriteRequest>> = {
     const camId = Number(parameters.get('camid'))
     const direction = parameters.get('direction') ?? ''
     const done = pan(world, camId, direction)
-    return createPlainTextAnswer(
+    return createOkOrErrorAnswer(
       recordSimulatedChangeAttempt(world.system, { kind: 'pan', camId, direction, done }) ? 'ok' : 'error',
     )
   },
   speak: ({ system }, { parameters }) => {
     const phrase = parameters.get('phrase') ?? ''
-    return createPlainTextAnswer(
+    return createOkOrErrorAnswer(
       recordSimulatedChangeAttempt(system, { kind: 'speak', phrase, done: phrase !== '' }) ? 'ok' : 'error',
     )
   },
@@ -137,10 +137,10 @@ function control(
     const done = act(ref, given, by)
     const { value, text = given.label } = given
     recordSimulatedChangeAttempt(system, { kind: 'control', ref, ...pick(value, text), done })
-    if (!done) return createPlainTextAnswer('error')
+    if (!done) return createOkOrErrorAnswer('error')
   }
   const records = refs.map((ref) => house.record(ref)).filter((record) => record !== undefined)
-  return records.length === 0 ? createPlainTextAnswer('error') : answerStatusRequest(world, records, parameters)
+  return records.length === 0 ? createOkOrErrorAnswer('error') : answerStatusRequest(world, records, parameters)
 }
 
 function store({ house, system }: SimulatedWorld, { parameters, nowMs }: SimulatedApiRequest): SimulatedHttpAnswer {

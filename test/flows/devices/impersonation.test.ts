@@ -8,7 +8,7 @@ import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
 import type { SimulatedIdentity } from '../../../src/sim/devices/identity.ts'
 import { createNumberedIdentity } from '../../../src/sim/devices/identity.ts'
 import { encodeJpeg } from '../../../src/sim/jpeg.ts'
-import type { DeviceRefusal } from '../../../src/devices/session/device-refusal.ts'
+import type { DeviceAdmissionRefusal } from '../../../src/devices/session/device-refusal.ts'
 import type { SimulatedDevice } from '../../../src/sim/devices/simulated-device.ts'
 import type { House } from './house.ts'
 import { openHouse } from './house.ts'
@@ -18,7 +18,7 @@ const STRANGER = 'ffffffff-0000-4000-8000-ffffffffffff'
 
 let house: House
 /** What the owner gets to see of it. */
-const refusals: DeviceRefusal[] = []
+const refusals: DeviceAdmissionRefusal[] = []
 beforeAll(async () => {
   house = await openHouse({ onRefused: (refusal) => refusals.push(refusal) })
 })

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../src/core/json.ts'
-import type { VoiceRpcAnswer } from '../../../src/devices/voice/voice-relay-client.ts'
+import type { BackendRpcAnswer } from '../../../src/devices/voice/voice-relay-client.ts'
 import { FIRMWARE_PROFILES } from '../../../src/sim/devices/firmware-profile.ts'
 import type { FirmwareProfileName } from '../../../src/sim/devices/firmware-profile.ts'
 import type { SimulatedDevice } from '../../../src/sim/devices/simulated-device.ts'
@@ -211,7 +211,7 @@ describe('a tool call by a voice backend', () => {
   it('passes the guard, also for user-only tools', async () => {
     const backend = await startRelayBackend()
     const asked: string[] = []
-    const callTool = async (_: string, name: string): Promise<VoiceRpcAnswer> => {
+    const callTool = async (_: string, name: string): Promise<BackendRpcAnswer> => {
       asked.push(name)
       return {
         result: { content: [{ type: 'text', text: 'I have asked you to confirm this first.' }], isError: false },

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
 import { deriveTailMacKey, encodeEntryGroup } from './entry-group.ts'
 import { readTailSegments } from './tail-reader-store.ts'
@@ -271,6 +271,19 @@ describe('a log altered from outside', () => {
       writeFileSync(segmentOf(fixture), bytes)
     })
     expect(fixture.ledger.state()).toMatchObject({ kind: 'refusing', fault: { kind: 'damaged' } })
+  })
+
+  it('stops confirming entries within a second after its open segment was removed', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      const ledger = await fixture.reopen()
+      await ledger.append({ kind: 'kept' })
+      rmSync(segmentOf(fixture))
+      vi.advanceTimersByTime(1_000)
+      await expect(ledger.append({ kind: 'lost' })).rejects.toThrow('was removed while it was open')
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('is refused when entries between the last signature and the tail are missing', async () => {

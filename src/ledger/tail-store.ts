@@ -14,7 +14,6 @@ import {
   close,
   closeSync,
   constants,
-  existsSync,
   fdatasync,
   fdatasyncSync,
   fstatSync,
@@ -45,7 +44,7 @@ const SEGMENT_ENTRIES = 16_384
 const SEGMENT_BYTES = 33_554_432
 /** The bodies of more than one bundle of usual calls have this many bytes. */
 const MAX_SPAN_BYTES = 1_048_576
-/** How often to examine the file for a removal that its name does not show, such as another file in its place. */
+/** How often to check that the file was not removed. */
 const EXAMINE_EVERY_MS = 1_000
 /** By how much a file is extended: little compared with what a busy day writes, and much compared with a group. */
 const ALLOCATED_ZEROS = Buffer.alloc(262_144)
@@ -234,13 +233,12 @@ export class TailStore {
   }
 
   /**
-   * A file that was removed while it is open accepts writes and loses them; one that was moved keeps them. The file
-   * itself is examined once a second, or when its name is gone: on Linux from 6.13, a file whose times were read takes
-   * a new time with the next write, so that every sync would write the inode as well.
+   * A file that was removed while it is open accepts writes and loses them. Examined once a second: on Linux from 6.13, a
+   * file whose times were read takes a new time with the next write, and every sync would write the inode as well.
    */
   #findRemoval(file: number, path: string): Error | undefined {
     const nowMs = performance.now()
-    if (nowMs - this.#examinedMs < EXAMINE_EVERY_MS && existsSync(path)) return undefined
+    if (nowMs - this.#examinedMs < EXAMINE_EVERY_MS) return undefined
     this.#examinedMs = nowMs
     return fstatSync(file).nlink === 0 ? new Error(`${path} was removed while it was open`) : undefined
   }

@@ -11,7 +11,7 @@ import { ServiceBroker } from 'moleculer'
 import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import { CapabilityBus } from '../src/bus/bus.ts'
 import type { Offer } from '../src/bus/capability.ts'
-import { busFamily } from '../src/bus/bus-family.ts'
+import { busFamilyEnvelope } from '../src/bus/bus-family.ts'
 import { validateRequest } from '../src/bus/schema.ts'
 import { systemClock } from '../src/core/clock.ts'
 
@@ -70,7 +70,7 @@ const OFFER: Offer = {
   description: 'Adds two numbers.',
   effect: 'reads',
   lock: undefined,
-  family: busFamily,
+  family: busFamilyEnvelope,
   face: { kind: 'tool' },
 }
 const CALLER = { caller: { kind: 'principal', id: 'bench', role: 'agent' }, channel: 'api' } as const

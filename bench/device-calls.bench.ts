@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import type { Service } from '../src/bus/capability.ts'
-import { busFamily } from '../src/bus/bus-family.ts'
+import { busFamilyEnvelope } from '../src/bus/bus-family.ts'
 import { DELEGATING_CHANGE_STEPS, defineChange } from '../src/bus/capability-definition.ts'
 import { ok } from '../src/core/result.ts'
 import type { StatusView } from '../src/web/views.ts'
@@ -80,7 +80,7 @@ function nothing(): Service {
     name: 'bench.nothing',
     title: 'Nothing',
     description: 'Does nothing.',
-    family: busFamily,
+    family: busFamilyEnvelope,
     effect: 'writes',
     input: z.strictObject({ nonce: z.string() }),
     output: z.object({}),

@@ -24,7 +24,7 @@ export type {
 } from './bus/capability.ts'
 export { DELEGATING_CHANGE_STEPS, defineChange } from './bus/capability-definition.ts'
 export type { ChangeDefinition } from './bus/capability-definition.ts'
-export { busFamily } from './bus/bus-family.ts'
+export { busFamilyEnvelope } from './bus/bus-family.ts'
 export type { HandlerContext } from './bus/call-options.ts'
 export { defineService } from './bus/service-definition.ts'
 export type { ServiceDefinition } from './bus/service-definition.ts'

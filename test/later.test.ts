@@ -26,7 +26,7 @@ import { guardMigrations } from '../src/guard/guard-schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { createLogSigner } from '../src/ledger/note-key.ts'
-import { homeFamily } from '../src/home/home-envelope.ts'
+import { homeFamilyEnvelope } from '../src/home/home-envelope.ts'
 import { LaterCallRunner } from '../src/home/later-runner.ts'
 import { laterCallsProjection } from '../src/home/later-state.ts'
 import { createLaterTools } from '../src/home/later-tools.ts'
@@ -76,7 +76,7 @@ async function open({ folder = newFolder(), nowMs, onAct, isFamilyLate = false }
       name,
       title: name,
       description: name,
-      family: { ...homeFamily, name: 'test' },
+      family: { ...homeFamilyEnvelope, name: 'test' },
       effect,
       idempotent: false,
       input: z.strictObject({ to: z.string(), pin: z.string().exactOptional() }),

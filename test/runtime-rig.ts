@@ -29,7 +29,7 @@ import { createLogSigner } from '../src/ledger/note-key.ts'
 import { runtimeEntryTables } from '../src/runtime/runtime-cache-store.ts'
 import { runtimeProjection } from '../src/runtime/runtime-state.ts'
 import { runtimeMigrations } from '../src/runtime/migrations.ts'
-import type { HealthReporter } from '../src/runtime/system/attention.ts'
+import type { ServiceHealthSource } from '../src/runtime/system/attention.ts'
 import { createAuditedRuntimeService } from '../src/runtime/runtime.ts'
 import type { RuntimeConfig } from '../src/runtime/runtime.ts'
 import { GUARD_CONFIG, TEST_VOTING } from './guard-house.ts'
@@ -73,7 +73,7 @@ export interface RigOptions {
   readonly folder?: string
   readonly config?: Partial<RuntimeConfig>
   readonly waiting?: () => number
-  readonly reporters?: () => readonly HealthReporter[]
+  readonly reporters?: () => readonly ServiceHealthSource[]
 }
 
 export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {

@@ -26,7 +26,7 @@ const heatingFamily = family('ebus', (data) => ({
   data,
   error: null,
 }))
-const homeseerEnvelope = family('homeseer', (data) => ({ result: data }))
+const homeseerFamilyEnvelope = family('homeseer', (data) => ({ result: data }))
 const deviceFamily = family('devices', (data) => data)
 
 export function service(name: string, prefixes: readonly string[], capabilities: readonly Capability[]): Service {
@@ -237,17 +237,17 @@ export function lamps(count: number, name: (index: number) => string): Service {
     'lamps',
     ['hs4'],
     [
-      reading('hs4.devices.list', homeseerEnvelope, ({ limit, cursor }) => {
+      reading('hs4.devices.list', homeseerFamilyEnvelope, ({ limit, cursor }) => {
         const from = typeof cursor === 'string' ? Number(cursor) : 0
         const to = from + (typeof limit === 'number' ? limit : 100)
         return { total: count, items: items.slice(from, to), nextCursor: to < count ? String(to) : null }
       }),
-      reading('hs4.classes.list', homeseerEnvelope, () => ({
+      reading('hs4.classes.list', homeseerFamilyEnvelope, () => ({
         kinds: ['lock', HOSTILE],
         devices: [{ ref: 1, name: name(0), kind: 'lock', asks: true, because: [HOSTILE], corrected: true }],
       })),
-      reading('hs4.events.list', homeseerEnvelope, () => ({ items: [{ id: 1, group: name(0), name: name(0) }] })),
-      reading('hs4.cameras.list', homeseerEnvelope, () => ({ cameras: [{ camId: 1, name: name(0) }] })),
+      reading('hs4.events.list', homeseerFamilyEnvelope, () => ({ items: [{ id: 1, group: name(0), name: name(0) }] })),
+      reading('hs4.cameras.list', homeseerFamilyEnvelope, () => ({ cameras: [{ camId: 1, name: name(0) }] })),
     ],
   )
 }

@@ -9,9 +9,9 @@ import { formatTerminalSafeJson, sanitizeForTerminal } from '../src/cli/command-
 import { toUtf8 } from '../src/core/bytes.ts'
 import { isPrintableText, sanitizeJson } from '../src/core/untrusted-text.ts'
 import { DeviceEventLog } from '../src/devices/tools/event-log.ts'
-import { ebusFamily } from '../src/ebus/tools/ebus-envelope.ts'
-import { homeFamily } from '../src/home/home-envelope.ts'
-import { homeseerEnvelope } from '../src/homeseer/tools/homeseer-envelope.ts'
+import { ebusFamilyEnvelope } from '../src/ebus/tools/ebus-envelope.ts'
+import { homeFamilyEnvelope } from '../src/home/home-envelope.ts'
+import { homeseerFamilyEnvelope } from '../src/homeseer/tools/homeseer-envelope.ts'
 import { decodeHomeseerReply } from '../src/homeseer/wire/http-exchange.ts'
 import { decodeFault } from '../src/mesh/mesh-answer.ts'
 import { createSimulatedHomeseerDevice } from '../src/sim/homeseer/simulated-homeseer-device.ts'
@@ -24,8 +24,8 @@ const PLANTED = 'Lamp\u202Egnp.\u202C\u200Bon\u{E0041}\u{E0042}\u0007\u3164'
 const SHOWN = 'Lampgnp.on'
 
 describe.each<[string, FamilyEnvelope]>([
-  ['homeseer', homeseerEnvelope],
-  ['ebus', ebusFamily],
+  ['homeseer', homeseerFamilyEnvelope],
+  ['ebus', ebusFamilyEnvelope],
 ])('a misleading device name in an answer of %s', (_, family) => {
   const offer = { name: 'x' } as Offer
 
@@ -56,7 +56,7 @@ describe('a fault of another node in an answer of the home tools', () => {
       node_name: sentence,
       approval: { id: sentence, state: sentence, expires_at: sentence, resource: sentence, [sentence]: sentence },
     })
-    const { structured } = homeFamily.failure(fault, offer)
+    const { structured } = homeFamilyEnvelope.failure(fault, offer)
     expect(JSON.stringify(structured)).toContain(`“${sentence}”`)
     expect(findLooseMarks(structured, /owner has approved/)).toEqual([])
   })

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
-import { busFamily } from './bus-family.ts'
+import { busFamilyEnvelope } from './bus-family.ts'
 import { offered } from '../../test/bus-village.ts'
 
 const OFFER = offered({
@@ -9,7 +9,7 @@ const OFFER = offered({
 })
 
 describe('the listed output schema of a bus capability', () => {
-  const holds = new Ajv2020({ strict: false }).compile(busFamily.outputSchema?.(OFFER) ?? {})
+  const holds = new Ajv2020({ strict: false }).compile(busFamilyEnvelope.outputSchema?.(OFFER) ?? {})
 
   it('accepts a successful answer', () => {
     expect(holds({ ok: true, data: { open: true } })).toBe(true)
@@ -18,7 +18,10 @@ describe('the listed output schema of a bus capability', () => {
   // The SDK of the 2025 revisions checks failures, too; one that does not fit reaches the model as a complaint about
   // schemas.
   it('accepts a failed answer', () => {
-    const { structured } = busFamily.failure({ kind: 'approval-required', message: 'A person has to approve.' }, OFFER)
+    const { structured } = busFamilyEnvelope.failure(
+      { kind: 'approval-required', message: 'A person has to approve.' },
+      OFFER,
+    )
     expect(holds(structured)).toBe(true)
   })
 
@@ -37,7 +40,7 @@ describe('the listed output schema of a bus capability', () => {
         $defs: { branch: { type: 'array', items: { $ref: '#/$defs/branch' } } },
       },
     })
-    const holdsBranches = new Ajv2020({ strict: false }).compile(busFamily.outputSchema?.(recursive) ?? {})
+    const holdsBranches = new Ajv2020({ strict: false }).compile(busFamilyEnvelope.outputSchema?.(recursive) ?? {})
     expect([holdsBranches({ ok: true, data: [[], [[]]] }), holdsBranches({ ok: true, data: [1] })]).toEqual([
       true,
       false,

@@ -6,7 +6,7 @@
 import type { FamilyEnvelope, JsonSchema, Offer } from './capability.ts'
 import { encodeErrorBody } from './error-code.ts'
 
-export const busFamily: FamilyEnvelope = {
+export const busFamilyEnvelope: FamilyEnvelope = {
   name: 'bus',
   success: (data) => ({ ok: true, data }),
   failure: (fault) => ({ structured: { ok: false, error: encodeErrorBody(fault) }, isError: true }),

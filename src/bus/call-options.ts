@@ -225,8 +225,8 @@ export function createPeerCallHandlerContext(
     ticket,
     refusal,
     onward,
-    call: NESTED_CALL_METHODS.call,
-    stream: NESTED_CALL_METHODS.stream,
+    call: NESTED_CALL_FUNCTIONS.call,
+    stream: NESTED_CALL_FUNCTIONS.stream,
   }
 }
 
@@ -244,10 +244,10 @@ export interface HandlerContext extends Call {
  * The bus adds both functions to every call. They use the call that they are called on (`this`), so a stage that copies
  * a call with a lock or a parsed body needs to add nothing.
  */
-export const NESTED_CALL_METHODS: Pick<HandlerContext, 'call' | 'stream'> = { call: callOnward, stream: streamOnward }
+export const NESTED_CALL_FUNCTIONS: Pick<HandlerContext, 'call' | 'stream'> = { call: callOnward, stream: streamOnward }
 
 export function createHandlerContext(call: Call | HandlerContext): HandlerContext {
-  return 'call' in call ? call : { ...call, ...NESTED_CALL_METHODS }
+  return 'call' in call ? call : { ...call, ...NESTED_CALL_FUNCTIONS }
 }
 
 function callOnward(this: Call, name: CapabilityName, body: JsonObject, options?: NestedCallOptions): Promise<Outcome> {

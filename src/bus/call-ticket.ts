@@ -7,7 +7,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { CallRecordReference } from '../core/fault.ts'
 import type { ApprovalOrGrantReference } from '../core/fault.ts'
-import { readLastUlidPrefix, readLastUlidSuffix, newUlid } from '../core/ids.ts'
+import { readLastMintedUlidPrefix, readLastMintedUlidSuffix, newUlid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Call, CallTraceRecorder, Reply, ReplyOrigin } from './call.ts'
 import { TimerWheelEntry } from './timer-wheel.ts'
@@ -168,8 +168,8 @@ export class TraceIdSource {
       this.#wallMs = this.#clock.now()
     }
     ticket.mintedTraceId = newUlid(this.#wallMs)
-    ticket.traceHead = readLastUlidPrefix()
-    ticket.traceTail = readLastUlidSuffix()
+    ticket.traceHead = readLastMintedUlidPrefix()
+    ticket.traceTail = readLastMintedUlidSuffix()
     return ticket.mintedTraceId
   }
 }

@@ -31,7 +31,7 @@ import type {
   Stability,
   PlannedCall,
 } from './capability.ts'
-import { busFamily } from './bus-family.ts'
+import { busFamilyEnvelope } from './bus-family.ts'
 import { createHandlerContext } from './call-options.ts'
 import type { HandlerContext } from './call-options.ts'
 import type { Fault } from '../core/fault.ts'
@@ -124,7 +124,7 @@ export function defineOffer<Input extends z.ZodType<JsonObject, unknown>>(
   definition: CapabilityDefinition<Input>,
   { effect, plan }: { readonly effect: Effect; readonly plan: Offer['plan'] },
 ): Offer {
-  const { name, title, description, input, output, family = busFamily } = definition
+  const { name, title, description, input, output, family = busFamilyEnvelope } = definition
   const schema = lazySchemas(input, output)
   const frames = definition.frames === undefined ? undefined : jsonSchema(definition.frames, 'output')
   const offer: Offer = {

@@ -4,7 +4,7 @@ import { canonicalJson } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Offer } from './capability.ts'
-import { busFamily } from './bus-family.ts'
+import { busFamilyEnvelope } from './bus-family.ts'
 import { describeOwnCapability } from './peer.ts'
 import { checkOfferSchemas } from './schema.ts'
 
@@ -53,7 +53,7 @@ function isIntegerWithin(value: number, least: number, most: number): boolean {
 }
 
 /** A prefix ends where its word ends: `llm` owns `llm.chat` and not `llmx.chat`; `task_` owns `task_list`. */
-export function checkNamespace(name: string, owner: NamespaceOwner): Result<void, Fault> {
+export function checkNameInNamespace(name: string, owner: NamespaceOwner): Result<void, Fault> {
   const owned = owner.prefixes.some(
     (prefix) =>
       name === prefix || name.startsWith(prefix === '' || /[^A-Za-z0-9]$/.test(prefix) ? prefix : `${prefix}.`),
@@ -69,7 +69,7 @@ export function listReservedPrefixes(
   { prefixes, isPerItem = false }: NamespaceOwner,
 ): readonly string[] {
   // What answers in the bus's own envelope belongs to no family: programs of several nodes may share a prefix.
-  if (family.name === busFamily.name) return []
+  if (family.name === busFamilyEnvelope.name) return []
   if (isPerItem) return [name.split('.').slice(0, 2).join('.')]
   return prefixes.filter((prefix) => prefix !== '')
 }

@@ -25,7 +25,7 @@ import {
 import type { ContractWithProviders, ContractDisagreement, SameNameContracts } from './contract.ts'
 import {
   checkDescriptor,
-  checkNamespace,
+  checkNameInNamespace,
   isSameOffer,
   isAssessmentMissing,
   createNamespaceViolationFault,
@@ -35,7 +35,7 @@ import {
 import type { NamespaceOwner } from './descriptor.ts'
 import { satisfiesVersion } from './provider-eligibility.ts'
 import { CapabilityEntry, toCapabilityEntryKey } from './capability-entry.ts'
-import { busFamily } from './bus-family.ts'
+import { busFamilyEnvelope } from './bus-family.ts'
 import { createPeerOffer } from './peer.ts'
 import type { PeerCapability, PeerRecord, RefusedCapability } from './peer.ts'
 import { RegistryEvents } from './registry-events.ts'
@@ -75,7 +75,7 @@ export class CapabilityRegistry {
   /** Registering an identical offer again only replaces the handler; no event is sent. */
   registerLocal(capability: Capability, owner: NamespaceOwner, nowMs: number): Result<void, Fault> {
     const { offer } = capability
-    const named = checkNamespace(offer.name, owner)
+    const named = checkNameInNamespace(offer.name, owner)
     if (!named.ok) return named
     const instance = computeCapabilityInstanceId(offer.params)
     const key = toCapabilityEntryKey({
@@ -262,7 +262,7 @@ export class CapabilityRegistry {
       known.lastSeenMs = nowMs
       return ok({ entry: known, change: undefined })
     }
-    const made = createPeerOffer(capability, this.#families.get(capability.family) ?? busFamily)
+    const made = createPeerOffer(capability, this.#families.get(capability.family) ?? busFamilyEnvelope)
     if (!made.ok) return made
     const offer = made.value
     const checked = checkDescriptor(offer)

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { answering, echo, ME, node, offered, reply, streaming } from '../../test/bus-village.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { JsonSchema, Offer } from './capability.ts'
-import { busFamily } from './bus-family.ts'
+import { busFamilyEnvelope } from './bus-family.ts'
 import { computeSchemaHash } from './schema-hash.ts'
 import {
   checkFrameSchema,
@@ -181,7 +181,7 @@ describe('request validation', () => {
       }),
       output: z.object({}),
       effect: 'reads',
-      family: busFamily,
+      family: busFamilyEnvelope,
     })
     const nulls = { level: null, note: null, owner: null, way: null }
     expect(validateRequest(own, nulls)).toEqual({ ok: true, value: { level: 3, owner: null } })
@@ -224,7 +224,7 @@ describe('request validation', () => {
       input: z.strictObject({ level: z.int().default(3) }),
       output: z.object({}),
       effect: 'reads',
-      family: busFamily,
+      family: busFamilyEnvelope,
     })
     expect(validateRequest(own, {})).toEqual({ ok: true, value: { level: 3 } })
     expect(validateRequest(own, { level: 'x' })).toMatchObject({
@@ -331,7 +331,7 @@ describe('answer validation', () => {
       input: z.strictObject({}),
       output: z.object({ celsius: z.number() }),
       effect: 'reads',
-      family: busFamily,
+      family: busFamilyEnvelope,
     })
     expect(checkReplySchema(offer, { data: { celsius: 20.5 } })).toBeUndefined()
     expect(checkReplySchema(offer, { data: { celsius: '20.5' } })).toMatchObject({

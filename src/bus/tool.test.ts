@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { collect, ME, node, reply } from '../../test/bus-village.ts'
-import { busFamily } from './bus-family.ts'
+import { busFamilyEnvelope } from './bus-family.ts'
 import { ok } from '../core/result.ts'
 import { DELEGATING_CHANGE_STEPS, defineChange, defineTool, isLocallyDefinedOffer } from './capability-definition.ts'
 
@@ -16,7 +16,7 @@ const counting = defineTool({
   output: z.strictObject({ counted: z.int() }),
   frames: z.strictObject({ event: z.literal('count'), data: z.int() }),
   effect: 'reads',
-  family: busFamily,
+  family: busFamilyEnvelope,
   params: { unit: 'one' },
   matches: { unit: 'equals' },
   anywhere: true,
@@ -60,7 +60,7 @@ describe('a locally defined tool', () => {
       input: z.strictObject({}),
       output: z.strictObject({}),
       effect: 'sensitive',
-      family: busFamily,
+      family: busFamilyEnvelope,
       ...DELEGATING_CHANGE_STEPS,
       act: () => ok({ data: {} }),
     })

@@ -13,7 +13,7 @@ import { classifyAllHomeseerDevices, type ClassifiedDevice } from '../homeseer/d
 import { readCommandConfig, readGlobalOptions, printAnswer } from './command-client.ts'
 import { EXIT_CODES, formatTable, type CommandAnswer, type ExitCode } from './command-output.ts'
 
-export function addHomeseerCommands(program: Command): void {
+export function addHomeseerClassifyCommand(program: Command): void {
   const homeseer = program.command('homeseer').description('what is known of HomeSeer’s devices')
   homeseer
     .command('classify')

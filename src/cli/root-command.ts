@@ -15,7 +15,7 @@ import { addEbusCommands } from './ebus.ts'
 import { addLaterCallCommands } from './later.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { addMeshCommands } from './mesh.ts'
-import { addHomeseerCommands } from './homeseer-client.ts'
+import { addHomeseerClassifyCommand } from './homeseer-client.ts'
 import { addNotifyCommand } from './notify.ts'
 import { addStartCommands } from './start-commands.ts'
 import { addSetupCommands } from './setup-commands.ts'
@@ -55,7 +55,7 @@ rootCommand.commandsGroup('Set up:')
 addSetupCommands(rootCommand)
 addNotifyCommand(rootCommand)
 addEbusCommands(rootCommand)
-addHomeseerCommands(rootCommand)
+addHomeseerClassifyCommand(rootCommand)
 rootCommand.commandsGroup('Look and use:')
 addInspectionAndCallCommands(rootCommand)
 addChangesCommand(rootCommand)

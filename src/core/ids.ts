@@ -37,11 +37,11 @@ export function newUlid(nowMs: number = Date.now()): string {
  * The first part of the id that was minted last. Ids of one millisecond share it, so keeping an id as head and tail
  * takes little memory.
  */
-export function readLastUlidPrefix(): string {
+export function readLastMintedUlidPrefix(): string {
   return prefix
 }
 
-export function readLastUlidSuffix(): string {
+export function readLastMintedUlidSuffix(): string {
   return PAIRS[last] ?? ''
 }
 

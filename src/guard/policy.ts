@@ -18,7 +18,7 @@ import type { LimitVerdict } from './limits.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { matchesPattern } from './name-pattern.ts'
-import { computeDefaultQuorum } from './quorum-round-terms.ts'
+import { computeTwoThirdsMajority } from './quorum-round-terms.ts'
 import type { QuorumRequirement } from './quorum-round-store.ts'
 
 /** Whether this node may change anything at all. Only the owner's configuration sets it, never an argument. */
@@ -274,7 +274,7 @@ function wordsAbout(rules: readonly OwnerRule[], call: NamedCall): readonly Owne
 export function explainOwnerRuleFlaw(rule: OwnerRule): string | undefined {
   if (!STRICTEST_FIRST.includes(rule.says)) return `a rule of the owner says ${rule.says}, which is not a known word`
   if (rule.tool === undefined && rule.target === undefined) return 'an owner rule names a tool or a target'
-  const { voters = [], need = computeDefaultQuorum(voters.length) } = rule
+  const { voters = [], need = computeTwoThirdsMajority(voters.length) } = rule
   if (rule.says === 'quorum' && (new Set(voters).size < voters.length || need < 1 || need > voters.length))
     return `a rule that says quorum names its voters once each, and needs 1 to ${voters.length} of them`
   if (rule.says === 'trust' && rule.arguments !== undefined) return 'trust depends on no argument'

@@ -13,7 +13,7 @@ import { computeDrawnOrder } from '../ledger/random-draw.ts'
 import type { RandomDrawKey } from '../ledger/random-draw.ts'
 import type { GuardState } from './guard-state.ts'
 import { findRoleOfPrincipalAt } from './principal-state.ts'
-import { computeDefaultQuorum } from './quorum-round-terms.ts'
+import { computeTwoThirdsMajority } from './quorum-round-terms.ts'
 import type {
   ForeignQuorumRound,
   ProposedVotingTerms,
@@ -265,7 +265,7 @@ export function createQuorumRoundStore({
           return fail(createVoteFault('NOT_A_VOTER', `${name} is named twice.`))
         voters.push(voter)
       }
-      const need = request.need ?? computeDefaultQuorum(names.length)
+      const need = request.need ?? computeTwoThirdsMajority(names.length)
       const nodes = voters.filter(({ voter }) => voter.startsWith(NODE_VOTER_PREFIX)).length
       if (need > voters.length || need < 1)
         return fail({

@@ -93,7 +93,7 @@ export type QuorumTallyResult =
   | { readonly kind: 'lost' }
 
 /** Facts 3.3: ⌊2n/3⌋ + 1. */
-export function computeDefaultQuorum(voters: number): number {
+export function computeTwoThirdsMajority(voters: number): number {
   return Math.floor((2 * voters) / 3) + 1
 }
 

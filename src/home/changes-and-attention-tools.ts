@@ -15,7 +15,7 @@ import type { HomeDependencies } from './home-dependencies.ts'
 import { findThingByText } from './thing-search.ts'
 import { normaliseText } from './normalised-text.ts'
 import { readJsonValueAt, readObjectsAt, readTextAt } from './json-path.ts'
-import { summarizeLaterCalls } from './later-tools.ts'
+import { collectLaterCallStatus } from './later-tools.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import { quoteForSentence, quoteLongText, formatCount } from './sentence-text.ts'
@@ -78,7 +78,7 @@ export function createChangesAndAttentionTools(parts: HomeDependencies): readonl
       const outcome = await context.call('server_health', {})
       if (!outcome.ok) return fail(outcome.fault)
       const picture = await readHomeSnapshot(parts, context)
-      const { troubles } = summarizeLaterCalls(parts, context)
+      const { troubles } = collectLaterCallStatus(parts, context)
       const items: JsonObject[] = [
         ...readObjectsAt(outcome.value.data, 'attention').map((item) => ({
           about: readTextAt(item, 'about') ?? '',

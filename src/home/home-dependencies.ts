@@ -10,7 +10,7 @@ import { ok } from '../core/result.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { homeFamily } from './home-envelope.ts'
+import { homeFamilyEnvelope } from './home-envelope.ts'
 import type { RoomAliasesByName } from './room.ts'
 
 export interface HomeDependencies {
@@ -30,7 +30,7 @@ export const reasonForChangeArgument = z.string().min(3).max(300).describe('Why,
 
 /** Defaults that all home tools share. */
 export const HOME_TOOL_DEFINITION_DEFAULTS = {
-  family: homeFamily,
+  family: homeFamilyEnvelope,
   composes: true,
   output: z.looseObject({ say: z.string() }),
   completeClaims: ({ why }: JsonObject): JsonObject =>

@@ -11,7 +11,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { omitUndefined, isJsonObject } from '../core/json.ts'
 import { quoteForSentence, quoteLongText } from './sentence-text.ts'
 
-export const homeFamily: FamilyEnvelope = {
+export const homeFamilyEnvelope: FamilyEnvelope = {
   name: 'home',
   isListedInShort: true,
   success: (data) => (isJsonObject(data) ? data : { say: '', data }),

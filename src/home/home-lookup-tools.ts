@@ -13,7 +13,7 @@ import { findThingByText, matchThings } from './thing-search.ts'
 import { formatZoneSentence } from './home-heating.ts'
 import { isEverythingText, splitMeaningfulWords, THING_KINDS } from './home-words.ts'
 import { findMainSynonym } from './synonyms.ts'
-import { summarizeLaterCalls } from './later-tools.ts'
+import { collectLaterCallStatus } from './later-tools.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import {
@@ -68,7 +68,7 @@ export function createHomeLookupTools(parts: HomeDependencies): readonly Capabil
     homeOverview.handledBy(async (_, context) => {
       const picture = await readHomeSnapshot(parts, context)
       const waiting = parts.guard.approvals.list({ state: 'requested' }).length
-      const { planned, troubles } = summarizeLaterCalls(parts, context)
+      const { planned, troubles } = collectLaterCallStatus(parts, context)
       return createSentenceAnswer(overviewSentence(picture, waiting), {
         ...overviewJson(picture, waiting),
         ...(planned === 0 ? {} : { planned_for_later: planned }),

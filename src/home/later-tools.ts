@@ -276,7 +276,7 @@ function laterJson(parts: HomeDependencies, call: LaterCall): JsonObject {
 }
 
 /** A summary for the overview and for the list of what needs a person. */
-export function summarizeLaterCalls(
+export function collectLaterCallStatus(
   parts: HomeDependencies,
   context: Pick<HandlerContext, 'caller'>,
 ): { readonly planned: number; readonly troubles: readonly string[] } {

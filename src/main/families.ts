@@ -7,17 +7,17 @@ import { systemClock } from '../core/clock.ts'
 import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import { ok, type Result } from '../core/result.ts'
-import { devicesEnvelope } from '../devices/tools/devices-envelope.ts'
-import { ebusFamily } from '../ebus/tools/ebus-envelope.ts'
-import { homeseerEnvelope } from '../homeseer/tools/homeseer-envelope.ts'
-import { runtimeFamily } from '../runtime/runtime-envelope.ts'
+import { devicesFamilyEnvelope } from '../devices/tools/devices-envelope.ts'
+import { ebusFamilyEnvelope } from '../ebus/tools/ebus-envelope.ts'
+import { homeseerFamilyEnvelope } from '../homeseer/tools/homeseer-envelope.ts'
+import { runtimeFamilyEnvelope } from '../runtime/runtime-envelope.ts'
 import { devicesMigrations } from '../devices/enrol/enrol-store.ts'
 import { deviceToolsMigrations } from '../devices/tools/tool-pin-store.ts'
 import { rollbackMigrations } from '../homeseer/admin/rollback-store.ts'
 import { ebusMigrations } from '../ebus/register-value-store.ts'
 import { runtimeMigrations } from '../runtime/migrations.ts'
 import { createHomeService } from '../home/home.ts'
-import { homeFamily } from '../home/home-envelope.ts'
+import { homeFamilyEnvelope } from '../home/home-envelope.ts'
 import { RANDOM_DRAW_KEY_PURPOSE } from '../ledger/random-draw.ts'
 import type { RandomDrawKey } from '../ledger/random-draw.ts'
 import { deriveNodeSecret } from '../ledger/key-store.ts'
@@ -57,21 +57,21 @@ export const familyMigrations: readonly ModuleMigrations[] = [
 
 /** The envelopes of all families; a peer's tools use them as well, whether or not the family runs here. */
 export const familyEnvelopes: readonly FamilyEnvelope[] = [
-  runtimeFamily,
-  devicesEnvelope,
-  homeseerEnvelope,
-  ebusFamily,
-  homeFamily,
+  runtimeFamilyEnvelope,
+  devicesFamilyEnvelope,
+  homeseerFamilyEnvelope,
+  ebusFamilyEnvelope,
+  homeFamilyEnvelope,
 ]
 
 /** The families that a gateway with this configuration has. */
 export function listConfiguredFamilies({ devices, homeseer, ebus }: Config): readonly string[] {
   return [
-    runtimeFamily.name,
-    homeFamily.name,
-    ...(devices.enabled ? [devicesEnvelope.name] : []),
-    ...(homeseer.url === undefined ? [] : [homeseerEnvelope.name]),
-    ...(ebus.buses.length === 0 ? [] : [ebusFamily.name]),
+    runtimeFamilyEnvelope.name,
+    homeFamilyEnvelope.name,
+    ...(devices.enabled ? [devicesFamilyEnvelope.name] : []),
+    ...(homeseer.url === undefined ? [] : [homeseerFamilyEnvelope.name]),
+    ...(ebus.buses.length === 0 ? [] : [ebusFamilyEnvelope.name]),
   ]
 }
 

@@ -7,7 +7,7 @@
 import type { Caller } from '../bus/call.ts'
 import { toCallerKey } from '../bus/caller.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { toReputationSubject } from '../runtime/reputation/evidence.ts'
+import { toCallerReputationSubject } from '../runtime/reputation/evidence.ts'
 import { REPUTATION_FORMULA } from '../runtime/reputation/formula.ts'
 import { Reputation } from '../runtime/reputation/reputation.ts'
 
@@ -30,7 +30,7 @@ export function createLowReputationPredicate(
   catchUp()
   return (caller) => {
     if (caller.kind === 'service' || (caller.kind === 'principal' && caller.role === 'admin')) return false
-    const subject = toReputationSubject(toCallerKey(caller))
+    const subject = toCallerReputationSubject(toCallerKey(caller))
     if (subject === undefined) return false
     catchUp()
     return JUDGED.some((domain) => (reputation.row(subject, domain)?.score ?? REPUTATION_FORMULA.neutral) < bound)

@@ -67,7 +67,7 @@ export interface RequestForBus extends Pick<
   readonly interaction?: CallerInteraction | undefined
 }
 
-export interface InboundMessageContext {
+export interface MeshReceiveOptions {
   readonly signal: AbortSignal
   /** Receives the frames of a streamed answer. Not called for a message that requests no stream. */
   readonly emit: StreamFrameEmitter
@@ -95,7 +95,7 @@ export class InboundCallHandler {
    * Never rejects. Every answer is proven, also a refusal, because a false "nothing was tried" would make the caller
    * repeat a call that ran.
    */
-  async receive(arrived: ReceivedMeshMessage, options: InboundMessageContext): Promise<DeliveredAnswer> {
+  async receive(arrived: ReceivedMeshMessage, options: MeshReceiveOptions): Promise<DeliveredAnswer> {
     const envelope = parseMeshEnvelope(arrived.field)
     if (!envelope.ok) return this.#answer(arrived.field('request_id') ?? '', fail(envelope.fault), undefined)
     const { requestId } = envelope.value
@@ -124,7 +124,7 @@ export class InboundCallHandler {
     envelope: MeshEnvelope,
     admitted: AdmittedMessage,
     body: JsonObject,
-    options: InboundMessageContext,
+    options: MeshReceiveOptions,
   ): Promise<Outcome> {
     if (this.#stopping) return fail(createMeshRefusal('partition', 'stopping', 'This node is stopping.'))
     const answered = this.#parts.control(envelope.capability, body, admitted.caller)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { offered } from '../../test/bus-village.ts'
 import type { OfferFacts } from '../../test/plain-offer.ts'
 import type { FamilyEnvelope } from '../bus/capability.ts'
-import { busFamily } from '../bus/bus-family.ts'
+import { busFamilyEnvelope } from '../bus/bus-family.ts'
 import { describeOwnCapability } from '../bus/peer.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import { toOfferDefinitionHash } from './offer-pin.ts'
@@ -11,7 +11,7 @@ import { screenPeerOffers } from './offer-screen.ts'
 import type { ScreenedOffers } from './offer-screen.ts'
 import { OwnCapabilityNames } from './own-capability-names.ts'
 
-const homeseer: FamilyEnvelope = { ...busFamily, name: 'homeseer' }
+const homeseer: FamilyEnvelope = { ...busFamilyEnvelope, name: 'homeseer' }
 const here = [
   offered({ name: 'hs4.devices.set', effect: 'writes', family: homeseer }),
   offered({ name: 'hs4.devices.get', family: homeseer }),

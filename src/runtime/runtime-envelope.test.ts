@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
-import { runtimeFamily } from './runtime-envelope.ts'
+import { runtimeFamilyEnvelope } from './runtime-envelope.ts'
 import { createRuntimeFault } from './faults.ts'
 
 const RETURNING = [
@@ -33,12 +33,12 @@ function offer(name: string): Offer {
 
 describe('runtime envelope', () => {
   it('wraps a success as { ok, data }', () => {
-    expect(runtimeFamily.success({ id: 'x' }, offer('task_get'))).toEqual({ ok: true, data: { id: 'x' } })
+    expect(runtimeFamilyEnvelope.success({ id: 'x' }, offer('task_get'))).toEqual({ ok: true, data: { id: 'x' } })
   })
 
   it.each(RETURNING)('returns the domain errors of %s as values (failure pattern B)', (name) => {
     const refused = createRuntimeFault('ERR_INVALID_TRANSITION', 'no', { from: 'INIT', to: 'DONE' })
-    expect(runtimeFamily.failure(refused, offer(name))).toEqual({
+    expect(runtimeFamilyEnvelope.failure(refused, offer(name))).toEqual({
       structured: {
         ok: true,
         data: { ok: false, error: { code: 'ERR_INVALID_TRANSITION', message: 'no', from: 'INIT', to: 'DONE' } },
@@ -49,7 +49,7 @@ describe('runtime envelope', () => {
 
   it.each(THROWING)('returns the domain errors of %s as tool errors (failure pattern A)', (name) => {
     expect(
-      runtimeFamily.failure(createRuntimeFault('ERR_SESSION_CLOSED', 'no', { session_id: 's' }), offer(name)),
+      runtimeFamilyEnvelope.failure(createRuntimeFault('ERR_SESSION_CLOSED', 'no', { session_id: 's' }), offer(name)),
     ).toEqual({
       structured: {
         ok: false,
@@ -72,7 +72,7 @@ describe('runtime envelope', () => {
       [{ kind: 'timed-out', message: 'm' }, 'TIMED_OUT'],
     ]
     for (const [refusal, code] of refusals)
-      expect(runtimeFamily.failure(refusal, offer(name))).toMatchObject({
+      expect(runtimeFamilyEnvelope.failure(refusal, offer(name))).toMatchObject({
         structured: { ok: false, error: { code } },
         isError: true,
       })
@@ -85,7 +85,7 @@ describe('runtime envelope', () => {
       reasons: [{ rule: 'mode', message: 'This node is in read-only mode.' }],
       retryAfterMs: 1_000,
     }
-    expect(runtimeFamily.failure(denied, offer('task_create')).structured).toEqual({
+    expect(runtimeFamilyEnvelope.failure(denied, offer('task_create')).structured).toEqual({
       ok: false,
       error: {
         code: 'NOT_PERMITTED',
@@ -103,7 +103,7 @@ describe('runtime envelope', () => {
       name: 'server_ping',
       responseSchema: { $ref: '#/$defs/tree', $defs: { tree: { type: 'object' } } },
     } as unknown as Offer
-    expect(runtimeFamily.outputSchema?.(recursive)).toMatchObject({
+    expect(runtimeFamilyEnvelope.outputSchema?.(recursive)).toMatchObject({
       type: 'object',
       properties: { data: { $ref: '#/$defs/tree' } },
       $defs: { tree: { type: 'object' } },

@@ -46,7 +46,7 @@ export function findFailureEnvelopePattern(tool: string): 'A' | 'B' {
   return RETURNS_ERRORS.has(tool) ? 'B' : 'A'
 }
 
-export const runtimeFamily: FamilyEnvelope = {
+export const runtimeFamilyEnvelope: FamilyEnvelope = {
   name: 'runtime',
   isListedInShort: true,
   // Spec 5 § 6.1.

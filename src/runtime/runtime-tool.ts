@@ -8,7 +8,7 @@ import { defineTool } from '../bus/capability-definition.ts'
 import type { ToolHandlerBinding, ToolDefinition } from '../bus/capability-definition.ts'
 import type { JsonObject } from '../core/json.ts'
 import { RUNTIME_LOCK_KEY } from './runtime-dependencies.ts'
-import { findFailureEnvelopePattern, runtimeFamily } from './runtime-envelope.ts'
+import { findFailureEnvelopePattern, runtimeFamilyEnvelope } from './runtime-envelope.ts'
 
 const PATTERN_SENTENCES = {
   A: 'Failures: pattern A, `{ok: false, error}` with `isError`.',
@@ -30,7 +30,7 @@ export function defineRuntimeTool<Input extends z.ZodType<JsonObject, unknown>>(
   return defineTool({
     lock: RUNTIME_LOCK_KEY,
     ...definition,
-    family: runtimeFamily,
+    family: runtimeFamilyEnvelope,
     description: addFailureEnvelopeToDescription(name, description),
   })
 }

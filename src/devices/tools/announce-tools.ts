@@ -20,7 +20,7 @@ import type { PersonAnnouncement } from '../wire/device-frame.ts'
 import { mapDeviceFaultToBusFault } from './device-outcome.ts'
 import { mapConcurrently } from './call-tools.ts'
 import { listForbiddenUrlReasons } from './device-capability.ts'
-import { devicesEnvelope, toDeviceErrorJson } from './devices-envelope.ts'
+import { devicesFamilyEnvelope, toDeviceErrorJson } from './devices-envelope.ts'
 import { deviceArgumentSchema } from './list-tools.ts'
 import type { DeviceToolDependencies } from './running-devices.ts'
 import {
@@ -63,7 +63,7 @@ export function createDeviceAnnounceTools(
     title: 'Announce',
     description:
       'Shows a message on the screens of devices, with a sound; with `audio_url` it is spoken instead. Devices do not confirm: the answer says only to whom it was sent. A device that is asleep gets nothing.',
-    family: devicesEnvelope,
+    family: devicesFamilyEnvelope,
     effect: 'writes',
     maxConcurrent: 256,
     input,

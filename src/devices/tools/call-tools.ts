@@ -19,7 +19,7 @@ import { fail, ok } from '../../core/result.ts'
 import { resolveSpelledName } from '../../core/tool-name-spelling.ts'
 import { mapDeviceFaultToBusFault } from './device-outcome.ts'
 import { createToolWithheldFault } from './device-call.ts'
-import { devicesEnvelope, toDeviceErrorJson } from './devices-envelope.ts'
+import { devicesFamilyEnvelope, toDeviceErrorJson } from './devices-envelope.ts'
 import { deviceArgumentSchema } from './list-tools.ts'
 import type { RunningDevicesService, DeviceToolDependencies } from './running-devices.ts'
 import {
@@ -49,7 +49,7 @@ const request = {
 const callInput = z.strictObject({ device: deviceArgumentSchema, ...request })
 
 const common = {
-  family: devicesEnvelope,
+  family: devicesFamilyEnvelope,
   effect: 'writes',
   timeoutSeconds: MAX_WAIT_SECONDS + 300,
   maxConcurrent: 256,

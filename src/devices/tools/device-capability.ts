@@ -13,7 +13,7 @@ import { fail, ok } from '../../core/result.ts'
 import { checkDeviceToolArguments, markRequiredToolArguments } from '../wire/tool-arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { DEVICE_ANSWER_SCHEMA } from './device-outcome.ts'
-import { devicesEnvelope } from './devices-envelope.ts'
+import { devicesFamilyEnvelope } from './devices-envelope.ts'
 import { formatDeviceTarget } from './device-slug.ts'
 import { explainUserOnlyRefusal } from './visibility.ts'
 import type { ToolNameRewriter } from './tool-description.ts'
@@ -69,7 +69,7 @@ export function createDeviceCapability(given: DeviceCapabilityInput): Capability
     description: formatToolDescription({ ...given, description: tool.description }),
     effect,
     lock: `device:${given.deviceId}`,
-    family: devicesEnvelope,
+    family: devicesFamilyEnvelope,
     face: { kind: 'tool', ...(given.listed ? {} : { unlisted: true }) },
     accept: (body) => {
       const checked = checkDeviceToolArguments(tool, body)

@@ -27,7 +27,7 @@ const CODES: Readonly<Record<FaultKind, string>> = {
   internal: 'internal_error',
 }
 
-export const devicesEnvelope: FamilyEnvelope = {
+export const devicesFamilyEnvelope: FamilyEnvelope = {
   name: 'devices',
   isListedInShort: true,
   success: (data) => data,

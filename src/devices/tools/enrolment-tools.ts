@@ -19,7 +19,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { EnrolmentFault, EnrolledDevice } from '../enrol/enrolment.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
-import { devicesEnvelope } from './devices-envelope.ts'
+import { devicesFamilyEnvelope } from './devices-envelope.ts'
 import { deviceArgumentSchema } from './list-tools.ts'
 import type { RunningDevicesService, DeviceToolDependencies } from './running-devices.ts'
 import { withRunningDevicesService, createUnknownDeviceFault } from './running-devices.ts'
@@ -47,7 +47,7 @@ const enrolledView = z.object({
   booted_at: z.string().nullable(),
 })
 
-const common = { family: devicesEnvelope, face: { kind: 'service' }, trustRequired: 'self' } as const
+const common = { family: devicesFamilyEnvelope, face: { kind: 'service' }, trustRequired: 'self' } as const
 /** The device is named in the record, so that a later reader knows which device the decision was about. */
 function deciding({ caller }: Call, label: string | undefined): CallAssessment {
   return { effect: 'admin', reasons: explainAdminOnlyRefusal(caller), ...(label === undefined ? {} : { label }) }

@@ -16,7 +16,7 @@ import {
   isDeviceOnline,
   toDeviceToolsJson,
 } from './device-view.ts'
-import { devicesEnvelope } from './devices-envelope.ts'
+import { devicesFamilyEnvelope } from './devices-envelope.ts'
 import type { DeviceToolDependencies } from './running-devices.ts'
 import {
   findVisibleDevice,
@@ -60,7 +60,7 @@ const definitionView = z.object({
   user_only: z.boolean(),
 })
 
-const common = { family: devicesEnvelope, effect: 'reads' } as const
+const common = { family: devicesFamilyEnvelope, effect: 'reads' } as const
 
 const devicesList = defineTool({
   ...common,

@@ -13,7 +13,7 @@ import { takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import type { DeviceAdmissionRefusal } from '../session/device-refusal.ts'
 
-export interface CountedDeviceRefusal extends DeviceAdmissionRefusal {
+export interface CountedDeviceAdmissionRefusal extends DeviceAdmissionRefusal {
   readonly count: number
   readonly firstMs: number
   readonly lastMs: number
@@ -29,8 +29,8 @@ const RECORDS = { tokens: 1, perMs: 60_000, burst: 60 }
 
 export class DeviceRefusalLog {
   /** Known refusals, the one that occurred longest ago first, as a Map keeps them. */
-  readonly #known = new Map<string, CountedDeviceRefusal>()
-  readonly #strangers = new Map<string, CountedDeviceRefusal>()
+  readonly #known = new Map<string, CountedDeviceAdmissionRefusal>()
+  readonly #strangers = new Map<string, CountedDeviceAdmissionRefusal>()
   /** Device and reason → the number of refusals since the last entry, and when the next entry may be written. */
   readonly #records = new Map<string, { since: number; nextMs: number }>()
   #bucket: TokenBucket | undefined
@@ -50,7 +50,7 @@ export class DeviceRefusalLog {
   }
 
   /** The refusals, newest first. */
-  list(nowMs: number): readonly CountedDeviceRefusal[] {
+  list(nowMs: number): readonly CountedDeviceAdmissionRefusal[] {
     for (const visitors of [this.#known, this.#strangers])
       for (const [key, { lastMs }] of visitors) if (lastMs < nowMs - KEEP_MS) visitors.delete(key)
     return [...this.#known.values(), ...this.#strangers.values()].toSorted((left, right) => right.lastMs - left.lastMs)
@@ -73,7 +73,7 @@ export class DeviceRefusalLog {
 }
 
 function count(
-  visitors: Map<string, CountedDeviceRefusal>,
+  visitors: Map<string, CountedDeviceAdmissionRefusal>,
   refusal: DeviceAdmissionRefusal,
   { nowMs, max }: { readonly nowMs: number; readonly max: number },
 ): void {

@@ -14,7 +14,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { DeviceAdmissionRefusalReason } from '../session/device-refusal.ts'
-import type { CountedDeviceRefusal } from './refusal-log.ts'
+import type { CountedDeviceAdmissionRefusal } from './refusal-log.ts'
 import type { RunningDevicesService, DeviceToolDependencies } from './running-devices.ts'
 import { withRunningDevicesService } from './running-devices.ts'
 import { ADMIN_RESOURCE_OFFER_DEFAULTS } from './visibility.ts'
@@ -53,7 +53,7 @@ export function toRefusedDevicesJson(house: RunningDevicesService): readonly Jso
   return house.refused().map((visitor) => visitorJson(house, visitor))
 }
 
-function visitorJson({ gateway, store }: RunningDevicesService, visitor: CountedDeviceRefusal): JsonObject {
+function visitorJson({ gateway, store }: RunningDevicesService, visitor: CountedDeviceAdmissionRefusal): JsonObject {
   const { deviceId, door, why, remoteAddress, count, firstMs, lastMs } = visitor
   const enrolled = deviceId === undefined ? undefined : gateway.registrar.device(deviceId)
   const device = enrolled === undefined ? undefined : store.slug(enrolled.deviceId)

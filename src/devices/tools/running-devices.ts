@@ -6,7 +6,7 @@ import type { Fault } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
 import type { DeviceGateway } from '../enrol/gateway-server.ts'
 import type { DeviceToolCaller } from './device-call.ts'
-import type { CountedDeviceRefusal } from './refusal-log.ts'
+import type { CountedDeviceAdmissionRefusal } from './refusal-log.ts'
 import type { DeviceEventLog } from './event-log.ts'
 import type { ToolPinStore } from './tool-pin-store.ts'
 import type { DeviceRoster, RosterDevice } from './device-roster.ts'
@@ -20,7 +20,7 @@ export interface RunningDevicesService {
   readonly store: ToolPinStore
   readonly events: DeviceEventLog
   /** Refusals, newest first. */
-  readonly refused: () => readonly CountedDeviceRefusal[]
+  readonly refused: () => readonly CountedDeviceAdmissionRefusal[]
   readonly otaUrl: string
   /** Whether only this machine can reach the listener. */
   readonly localOnly: boolean

@@ -10,7 +10,7 @@ import type { Call, Caller } from '../../bus/call.ts'
 import type { CallAssessment } from '../../bus/capability.ts'
 import type { PolicyReason } from '../../core/fault.ts'
 import { matchesAnyPattern } from '../../guard/name-pattern.ts'
-import { devicesEnvelope } from './devices-envelope.ts'
+import { devicesFamilyEnvelope } from './devices-envelope.ts'
 
 export function maySeeDevice(caller: Caller, target: string): boolean {
   const devices = caller.kind === 'principal' ? caller.restrictions?.devices : undefined
@@ -41,7 +41,7 @@ export function explainAdminOnlyRefusal(caller: Caller): readonly PolicyReason[]
 
 /** A resource for admins, who decide which devices belong to this house, and not for models. */
 export const ADMIN_RESOURCE_OFFER_DEFAULTS = {
-  family: devicesEnvelope,
+  family: devicesFamilyEnvelope,
   effect: 'reads',
   params: { userOnly: true },
   trustRequired: 'self',

@@ -21,7 +21,7 @@ import type {
 } from './observation.ts'
 import {
   ERROR_CLASSES,
-  TRAFFIC_FAMILIES,
+  VAILLANT_COMMAND_FAMILIES,
   FRAME_TYPES,
   formatBusAddress,
   toErrorClass,
@@ -164,7 +164,7 @@ export class BusObserver {
     const address = (value: number): number | undefined => (value === NOBODY ? undefined : value)
     return this.#frames.top(count).map(([label, times]) => ({
       scope: label >> 22 === 1 ? 'active' : 'passive',
-      family: TRAFFIC_FAMILIES[(label >> 19) & 7] ?? 'other',
+      family: VAILLANT_COMMAND_FAMILIES[(label >> 19) & 7] ?? 'other',
       frameType: FRAME_TYPES[(label >> 16) & 7] ?? 'abandoned_partial',
       source: address((label >> 8) & 0xff),
       target: address(label & 0xff),
@@ -216,7 +216,7 @@ export class BusObserver {
     const { scope, family, frameType, source = NOBODY, target = NOBODY } = observation
     this.messages.push(observation)
     this.busy.add(observation.atMs, observation.wireMs)
-    const kinds = (TRAFFIC_FAMILIES.indexOf(family) << 3) | FRAME_TYPES.indexOf(frameType)
+    const kinds = (VAILLANT_COMMAND_FAMILIES.indexOf(family) << 3) | FRAME_TYPES.indexOf(frameType)
     this.#frames.add((Number(scope === 'active') << 22) | (kinds << 16) | (source << 8) | target)
   }
 

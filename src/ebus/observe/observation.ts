@@ -13,8 +13,8 @@ import type { BusEvent } from '../adapter/ebus-connection.ts'
 /** `active`: sent by this gateway; `passive`: sent by others. */
 export type TrafficScope = 'active' | 'passive'
 
-export const TRAFFIC_FAMILIES = ['B509', 'B516', 'B524', 'B555', 'other'] as const
-export type TrafficFamily = (typeof TRAFFIC_FAMILIES)[number]
+export const VAILLANT_COMMAND_FAMILIES = ['B509', 'B516', 'B524', 'B555', 'other'] as const
+export type TrafficFamily = (typeof VAILLANT_COMMAND_FAMILIES)[number]
 
 export const FRAME_TYPES = [
   'broadcast',

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { INCIDENT_KINDS } from '../observe/incident.ts'
-import { ERROR_CLASSES, TRAFFIC_FAMILIES, FRAME_TYPES, TRAFFIC_OUTCOMES } from '../observe/observation.ts'
+import { ERROR_CLASSES, VAILLANT_COMMAND_FAMILIES, FRAME_TYPES, TRAFFIC_OUTCOMES } from '../observe/observation.ts'
 
 const count = z.int().min(0)
 const scope = z.enum(['active', 'passive'])
@@ -91,7 +91,7 @@ export const busSummarySchema = z.object({
     .array(
       z.object({
         scope,
-        family: z.enum(TRAFFIC_FAMILIES),
+        family: z.enum(VAILLANT_COMMAND_FAMILIES),
         frame_type: z.enum(FRAME_TYPES),
         source: z.string().exactOptional(),
         target: z.string().exactOptional(),
@@ -144,7 +144,7 @@ export const busMessagesSchema = z.object({
   items: z.array(
     z.object({
       scope,
-      family: z.enum(TRAFFIC_FAMILIES),
+      family: z.enum(VAILLANT_COMMAND_FAMILIES),
       frame_type: z.enum(FRAME_TYPES),
       outcome: z.enum(TRAFFIC_OUTCOMES),
       observed_at: z.string(),
@@ -195,7 +195,7 @@ export const busPeriodicitySchema = z.object({
       target_bucket: z.string(),
       primary: z.int(),
       secondary: z.int(),
-      family: z.enum(TRAFFIC_FAMILIES),
+      family: z.enum(VAILLANT_COMMAND_FAMILIES),
       state: z.enum(['warming_up', 'available']),
       last_seen: z.string(),
       sample_count: count,

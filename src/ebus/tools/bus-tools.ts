@@ -11,12 +11,12 @@ import {
   busSummarySchema,
   registerShadowSummarySchema,
 } from './bus-schemas.ts'
-import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { createViewHandler } from './ebus-tool-context.ts'
 import type { EbusView } from './ebus-view.ts'
 
-const common = { effect: 'reads', family: ebusFamily } as const
+const common = { effect: 'reads', family: ebusFamilyEnvelope } as const
 const listInput = z.strictObject({ limit: busLimitArgument, ...viewArguments })
 
 const summaryTool = defineTool({

@@ -23,7 +23,7 @@ import {
 } from '../semantic/config-field.ts'
 import type { DecodedRegisterValue } from '../semantic/register.ts'
 import { busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
-import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import {
   createEbusArgumentFault,
   createBusReadFault,
@@ -111,7 +111,7 @@ export function createConfigTools(house: EbusToolContext): readonly Capability[]
       output,
       effect: 'sensitive',
       idempotent: true,
-      family: ebusFamily,
+      family: ebusFamilyEnvelope,
       lock: (body: JsonObject): string => resolveBusLockKey(house, body),
       plan: (wish) => planConfig(house, tool, wish),
       assess,

@@ -118,7 +118,7 @@ export function createEbusOutputSchema(data: z.ZodType): z.ZodType {
   return z.object({ data, ...besideData })
 }
 
-export const ebusFamily: FamilyEnvelope = {
+export const ebusFamilyEnvelope: FamilyEnvelope = {
   name: 'ebus',
   isListedInShort: true,
   success: (reply, _offer, replayed) =>

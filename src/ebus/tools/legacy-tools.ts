@@ -9,12 +9,12 @@
  */
 import type { Capability } from '../../bus/capability.ts'
 import { DELEGATING_CHANGE_STEPS, defineChange, defineTool } from '../../bus/capability-definition.ts'
-import { ebusFamily } from './ebus-envelope.ts'
+import { ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { devicesListTool, devicesListDefinition } from './registry-tools.ts'
 import { INVOKE_TOOL_NAME, legacyInvokeInputSchema, rpcOutputSchema } from './rpc-arguments.ts'
 
 const legacyInvoke = defineChange({
-  family: ebusFamily,
+  family: ebusFamilyEnvelope,
   name: 'ebus.invoke',
   title: 'Call a method of a device (old name)',
   description: `As ${INVOKE_TOOL_NAME}, with intent READ_ONLY unless told otherwise; what is allowed there is allowed here.`,
@@ -28,7 +28,7 @@ const legacyInvoke = defineChange({
 
 const legacyDevices = defineTool({
   ...devicesListDefinition,
-  family: ebusFamily,
+  family: ebusFamilyEnvelope,
   name: 'ebus.devices',
   title: 'List the devices (old name)',
   effect: 'reads',

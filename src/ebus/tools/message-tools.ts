@@ -17,7 +17,7 @@ import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { busArgument } from './arguments.ts'
 import { getBusDefinitions, createUnknownMessageFault } from './definition-lookup.ts'
 import { readDefinedMessage } from './defined-read.ts'
-import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { findBus, createLiveOutcome, createCacheJson } from './ebus-tool-context.ts'
 import { toMessageDefinitionJson } from './message-view.ts'
@@ -30,7 +30,7 @@ const READ_DEADLINE_MS = 5_000
 const FAULTS_SHOWN = 20
 
 const word = z.string().trim().min(1).max(64)
-const common = { effect: 'reads', family: ebusFamily } as const
+const common = { effect: 'reads', family: ebusFamilyEnvelope } as const
 
 const findTool = defineTool({
   ...common,

@@ -14,7 +14,7 @@ import { busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
 import { getBusDefinitions, createUnknownMessageFault } from './definition-lookup.ts'
 import type { PlannedMessageWrite } from './defined-write.ts'
 import { assessMessageWrite, planMessageWrite, writeDefinedMessage } from './defined-write.ts'
-import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import {
   suggestMissingClaims,
@@ -63,7 +63,7 @@ const words = {
   ),
   effect: 'writes',
   idempotent: false,
-  family: ebusFamily,
+  family: ebusFamilyEnvelope,
   completeClaims: (
     { intent = null, allow_dangerous: dangerous = null, idempotency_key: key = null }: JsonObject,
     { traceId }: { readonly traceId: string },

@@ -9,7 +9,7 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { includeFieldFreshnessArgument, viewArguments } from './arguments.ts'
-import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext, EbusViewRequest } from './ebus-tool-context.ts'
 import { toPlaneFreshnessJson, resolveEbusView } from './ebus-tool-context.ts'
@@ -126,7 +126,7 @@ export function createPlaneTools(house: EbusToolContext): readonly Capability[] 
       input: z.strictObject({ ...viewArguments, detail: includeFieldFreshnessArgument }),
       output: createEbusOutputSchema(PLANE_SCHEMAS[plane]),
       effect: 'reads',
-      family: ebusFamily,
+      family: ebusFamilyEnvelope,
     }).handledBy(async ({ detail, ...wish }, call) => {
       if (isLive(wish)) await readMissingPlaneValues(house, { planes: [plane], bus: wish.bus }, call)
       const looked = resolveEbusView(house, wish, call)

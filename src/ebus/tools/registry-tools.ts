@@ -22,7 +22,7 @@ import {
   toMethodPlaneJson,
   methodPlaneOutputSchema,
 } from './device-view.ts'
-import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createEbusArgumentFault, createEbusNotFoundFault } from './faults.ts'
 import type { EbusToolContext, ResolvedEbusView, EbusViewRequest } from './ebus-tool-context.ts'
 import { resolveEbusView, createViewHandler } from './ebus-tool-context.ts'
@@ -31,7 +31,7 @@ import { toSettingJson } from './setting-view.ts'
 const METHODS = 100
 const MAX_METHODS = 1_000
 
-const common = { effect: 'reads', family: ebusFamily } as const
+const common = { effect: 'reads', family: ebusFamilyEnvelope } as const
 /** Shared by both names of the list. */
 export const devicesListDefinition = {
   title: 'List the devices on the bus',

@@ -14,7 +14,7 @@ import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { SEMANTIC_PLANE_NAMES } from '../semantic/planes.ts'
 import { listBusMessages } from './bus-tools.ts'
 import { toBusDeviceJson } from './device-view.ts'
-import { ebusFamily } from './ebus-envelope.ts'
+import { ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { toPlaneFreshnessJson, createLiveBusView, createLiveAnswerFields } from './ebus-tool-context.ts'
@@ -57,7 +57,7 @@ function resource(house: EbusToolContext, heating: HeatingBusClient, topic: Topi
     input: z.strictObject({}),
     output: z.object({ meta: z.unknown(), data: z.unknown(), error: z.unknown() }),
     effect: 'reads',
-    family: ebusFamily,
+    family: ebusFamilyEnvelope,
     face: { kind: 'resource', uri: formatEbusResourceUri(heating.id, topic), mimeType: 'application/json' },
   })
   return tool.handledBy(async (_, call) => {
@@ -66,11 +66,11 @@ function resource(house: EbusToolContext, heating: HeatingBusClient, topic: Topi
     const bus = house.buses.length > 1 ? heating.id : undefined
     const { data, beside } = show(view, { topic, bus }, house.clock.now())
     const away = data === null ? createBusUnreachableFault(view.reach) : undefined
-    if (away !== undefined) return ok({ data: ebusFamily.failure(away, tool.offer).structured })
+    if (away !== undefined) return ok({ data: ebusFamilyEnvelope.failure(away, tool.offer).structured })
     // Always LIVE: a resource has no arguments to ask for a snapshot with.
     const answer = { data, ...createLiveAnswerFields(house, heating, view.atMs), ...beside }
     // A resource is read without an envelope of the face's making, so it brings its own.
-    return ok({ data: ebusFamily.success(answer, tool.offer) })
+    return ok({ data: ebusFamilyEnvelope.success(answer, tool.offer) })
   })
 }
 

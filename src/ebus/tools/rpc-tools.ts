@@ -26,7 +26,7 @@ import { toRegisterChangeView } from './register-change-view.ts'
 import type { DefinedMethodCall } from './defined-method.ts'
 import { findDefinedPlane } from './defined-method.ts'
 import { assessMessageWrite } from './defined-write.ts'
-import { ebusFamily } from './ebus-envelope.ts'
+import { ebusFamilyEnvelope } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { resolveBusLockKey, findBus } from './ebus-tool-context.ts'
 import { SETTING_TOOL_HINT } from './setting-view.ts'
@@ -46,7 +46,7 @@ export function createRpcTools(house: EbusToolContext): readonly Capability[] {
       // The strongest effect; `assess` returns that of a call.
       effect: 'writes',
       idempotent: false,
-      family: ebusFamily,
+      family: ebusFamilyEnvelope,
       // Reads take no lock, because the bus itself orders telegrams.
       lock: (body: JsonObject): string | undefined =>
         body['intent'] === 'MUTATE' ? resolveBusLockKey(house, body) : undefined,

@@ -10,7 +10,7 @@ import type { Result } from '../../core/result.ts'
 import { PlaneReader } from '../semantic/plane-reader.ts'
 import { resolveZoneNumber } from '../semantic/zone-choice.ts'
 import { busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
-import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createEbusArgumentFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { resolveBusLockKey, findBus } from './ebus-tool-context.ts'
@@ -68,7 +68,7 @@ export function createScheduleTools(
     effect: 'writes',
     // A day is replaced completely, so the same call twice has the same result.
     idempotent: true,
-    family: ebusFamily,
+    family: ebusFamilyEnvelope,
     timeoutSeconds: TIMEOUT_SECONDS,
     lock: (body: JsonObject): string => resolveBusLockKey(house, body),
   } as const

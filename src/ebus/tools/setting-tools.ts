@@ -17,7 +17,7 @@ import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { ZONE_SETTING_NAMES } from '../semantic/setting-request.ts'
 import { resolveZoneNumber } from '../semantic/zone-choice.ts'
 import { readZoneName } from '../semantic/zones.ts'
-import { ebusFamily } from './ebus-envelope.ts'
+import { ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createEbusArgumentFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { resolveBusLockKey, findBus } from './ebus-tool-context.ts'
@@ -63,7 +63,7 @@ export function createSettingTools(
       output: settingChangeOutputSchema,
       effect: 'writes',
       idempotent: true,
-      family: ebusFamily,
+      family: ebusFamilyEnvelope,
       timeoutSeconds: TIMEOUT_SECONDS,
       lock: (body: JsonObject): string => resolveBusLockKey(house, body),
       plan: async (wish, call): Promise<Result<SettingChange, Fault>> => {

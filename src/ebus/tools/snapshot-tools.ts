@@ -15,7 +15,7 @@ import type { HeatingBusClient } from '../heating-bus-client.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { CONTRACT_PLANE_NAMES, HEATING_PLANE_NAMES, SEMANTIC_PLANE_NAMES } from '../semantic/planes.ts'
 import { busArgument, viewArguments } from './arguments.ts'
-import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import {
@@ -39,7 +39,7 @@ const captureTool = defineTool({
   input: z.strictObject({ bus: busArgument }),
   output: createEbusOutputSchema(z.object({ created_at: z.string(), snapshot_id: z.string(), expires_at: z.string() })),
   effect: 'records',
-  family: ebusFamily,
+  family: ebusFamilyEnvelope,
 })
 
 const dropTool = defineTool({
@@ -49,7 +49,7 @@ const dropTool = defineTool({
   input: z.strictObject({ snapshot_id: z.string().trim().min(1).max(64) }),
   output: createEbusOutputSchema(z.object({ dropped: z.literal(true) })),
   effect: 'records',
-  family: ebusFamily,
+  family: ebusFamilyEnvelope,
 })
 
 /** A caller with less time than the first reading takes sets `allow_partial`. */
@@ -107,7 +107,7 @@ const getTool = defineTool({
     }),
   ),
   effect: 'reads',
-  family: ebusFamily,
+  family: ebusFamilyEnvelope,
 })
 
 /** `pause` waits for the first reading without keeping the process busy. */

@@ -4,7 +4,7 @@ import { listeningInstallation } from '../../../test/listening-installation.ts'
 import type { Offer } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { computeDataHash, ebusFamily } from './ebus-envelope.ts'
+import { computeDataHash, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createBusReadFault, createBusWriteFault } from './faults.ts'
 import { toPlaneFreshnessJson } from './ebus-tool-context.ts'
 import type { TimerProgramFacts, SlotInput } from './schedule-request.ts'
@@ -27,7 +27,7 @@ describe('eBUS envelope', () => {
   it('excludes the metadata from the data hash', () => {
     const answer = { data: [1], consistency: { mode: 'LIVE' }, data_timestamp: 'T' }
     const [plain, aged] = [answer, { ...answer, freshness: { age_seconds: 7 } }].map((each) =>
-      ebusFamily.success(each, OFFER),
+      ebusFamilyEnvelope.success(each, OFFER),
     )
     expect(plain).toMatchObject({
       meta: { contract: { name: 'helianthus-ebus-mcp', major: 1, minor: 0 } },
@@ -39,11 +39,13 @@ describe('eBUS envelope', () => {
 
   it('marks a replayed answer and a replayed failure', () => {
     const answer = { data: { a: 1 }, consistency: { mode: 'LIVE' }, data_timestamp: 'T' }
-    const [first, again] = [false, true].map((replayed) => ebusFamily.success(answer, OFFER, replayed) as JsonObject)
+    const [first, again] = [false, true].map(
+      (replayed) => ebusFamilyEnvelope.success(answer, OFFER, replayed) as JsonObject,
+    )
     expect(first?.['meta']).not.toHaveProperty('replayed')
     expect(again?.['meta']).toEqual({ ...(first?.['meta'] as JsonObject), replayed: true, note: expect.any(String) })
     const refused: Fault = { kind: 'failed', message: 'm', replayed: true }
-    expect(ebusFamily.failure(refused, OFFER).structured).toMatchObject({ meta: { replayed: true } })
+    expect(ebusFamilyEnvelope.failure(refused, OFFER).structured).toMatchObject({ meta: { replayed: true } })
   })
 
   it.each<[Fault, object]>([
@@ -76,7 +78,7 @@ describe('eBUS envelope', () => {
       { code: 'INTERNAL', source_layer: 'gateway' },
     ],
   ])('encodes %j', (fault, error) => {
-    expect(ebusFamily.failure(fault, OFFER)).toMatchObject({ isError: true, structured: { data: null, error } })
+    expect(ebusFamilyEnvelope.failure(fault, OFFER)).toMatchObject({ isError: true, structured: { data: null, error } })
   })
 })
 

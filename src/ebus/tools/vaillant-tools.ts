@@ -24,7 +24,7 @@ import {
   toErrorsReadKey,
 } from '../semantic/read-key.ts'
 import { addressArgument, busArgument } from './arguments.ts'
-import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createEbusNotFoundFault, createBusReadFault, createBusWriteFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { resolveBusLockKey, findBus, createLiveOutcome } from './ebus-tool-context.ts'
@@ -75,7 +75,7 @@ interface Wish {
 }
 
 export function createVaillantErrorTools(house: EbusToolContext): readonly Capability[] {
-  const reads = { effect: 'reads', family: ebusFamily, input: z.strictObject(input) } as const
+  const reads = { effect: 'reads', family: ebusFamilyEnvelope, input: z.strictObject(input) } as const
   return [
     defineTool({
       ...reads,
@@ -123,7 +123,7 @@ export function createVaillantErrorTools(house: EbusToolContext): readonly Capab
       // It is a write to the device, in front of which a technician may be standing.
       effect: 'sensitive',
       idempotent: true,
-      family: ebusFamily,
+      family: ebusFamilyEnvelope,
       lock: (body: JsonObject): string => resolveBusLockKey(house, body),
       plan: (wish) => deviceOf(house, wish),
       assess: ({ heating, address }) => ({

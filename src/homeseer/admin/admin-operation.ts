@@ -17,14 +17,14 @@ export function createAdminGuardArgumentSchemas<Domain extends AdminDomain>(doma
     ...BASE_GUARD_ARGUMENT_SCHEMAS,
     // The contract requires it, but only the tool's own value is valid, so it may be left out.
     domain: z.literal(domain).default(domain),
-    ...ADMIN_GUARD_ARGUMENT_SCHEMAS,
+    ...ADMIN_CLAIM_ARGUMENT_SCHEMAS,
   }
 }
 
 /**
  * These claims are recorded and compared with the owner's rules (tools/owner-rules.ts); `riskLevel` is only recorded.
  */
-export const ADMIN_GUARD_ARGUMENT_SCHEMAS = {
+export const ADMIN_CLAIM_ARGUMENT_SCHEMAS = {
   operationTier: z.enum(['operator', 'admin']).exactOptional().describe('Always admin, whatever is said here.'),
   changeTicket: z.string().max(200).exactOptional(),
   maintenanceWindowId: z.string().max(200).exactOptional(),
@@ -38,7 +38,7 @@ export interface AdminGuardArguments extends ChangeJustificationArguments {
 /** These arguments never reach HomeSeer: an adapter that received `confirm` might begin to rely on it. */
 const GUARD_NAMES = new Set([
   ...Object.keys(BASE_GUARD_ARGUMENT_SCHEMAS),
-  ...Object.keys(ADMIN_GUARD_ARGUMENT_SCHEMAS),
+  ...Object.keys(ADMIN_CLAIM_ARGUMENT_SCHEMAS),
   'domain',
 ])
 

@@ -17,7 +17,7 @@ import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import {
   createHomeseerOutcome,
   toHomeseerAnswerOrFault,
-  homeseerEnvelope,
+  homeseerFamilyEnvelope,
   HOMESEER_READ_DEFAULTS,
 } from '../tools/homeseer-envelope.ts'
 import { createHs4Fault, createHomeseerReadFault } from '../tools/faults.ts'
@@ -112,7 +112,7 @@ function read(homeseer: HomeseerToolContext, { data, raw, refs, ...words }: Read
 
 function usersList(homeseer: HomeseerToolContext, seen: LastUserListCache): Capability {
   return defineChange({
-    family: homeseerEnvelope,
+    family: homeseerFamilyEnvelope,
     // It runs the adapter's script on HomeSeer's machine.
     effect: 'admin',
     idempotent: true,

@@ -26,7 +26,7 @@ import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { extendHs4Fault } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, createTolerantInputSchema } from './homeseer-change.ts'
-import { createHomeseerOutcome, homeseerEnvelope } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, homeseerFamilyEnvelope } from './homeseer-envelope.ts'
 import { createMissingClaimFiller, isDryRunCall, type ChangeJustificationArguments } from './owner-rules.ts'
 import {
   findPreparableTool,
@@ -37,7 +37,7 @@ import {
 
 export function createChangeCommitTool(homeseer: HomeseerToolContext, preparable: PreparableTools): Capability {
   return defineChange({
-    family: homeseerEnvelope,
+    family: homeseerFamilyEnvelope,
     name: 'hs4.change.commit',
     title: 'Commit a prepared change',
     description:

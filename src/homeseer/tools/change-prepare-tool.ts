@@ -20,7 +20,7 @@ import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHs4Fault } from './faults.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
-import { createHomeseerOutcome, homeseerEnvelope } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, homeseerFamilyEnvelope } from './homeseer-envelope.ts'
 import {
   findPreparableTool,
   previewPreparableCall,
@@ -30,7 +30,7 @@ import {
 
 export function createChangePrepareTool(homeseer: HomeseerToolContext, preparable: PreparableTools): Capability {
   return defineChange({
-    family: homeseerEnvelope,
+    family: homeseerFamilyEnvelope,
     name: 'hs4.change.prepare',
     title: 'Prepare a change',
     description:

@@ -21,12 +21,12 @@ import { explainAdministrationRefusal } from '../../guard/caller-authority.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { refArgument } from './device-arguments.ts'
-import { createHomeseerOutcome, homeseerEnvelope } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, homeseerFamilyEnvelope } from './homeseer-envelope.ts'
 import { createHomeseerReadFault } from './faults.ts'
 import { toHomeseerDeviceTarget } from './homeseer-change.ts'
 import { formatDeviceLabel, createNoDeviceFault } from './catalog-reader.ts'
 
-const common = { family: homeseerEnvelope, face: { kind: 'service' }, trustRequired: 'self' } as const
+const common = { family: homeseerFamilyEnvelope, face: { kind: 'service' }, trustRequired: 'self' } as const
 
 const classView = z.object({
   ref: z.int(),

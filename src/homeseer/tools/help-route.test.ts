@@ -5,7 +5,7 @@ import { ok } from '../../core/result.ts'
 import { buildHomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import { buildNameResolver } from '../resolve/name-resolver.ts'
 import { decodeStatusReply } from '../wire/device.ts'
-import { homeseerEnvelope } from './homeseer-envelope.ts'
+import { homeseerFamilyEnvelope } from './homeseer-envelope.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS } from './homeseer-change.ts'
 import { rankHelpRoutes } from './help-route.ts'
 
@@ -28,7 +28,7 @@ const event = { id: 9, group: 'Evening', name: 'Film', voiceCommand: '', voiceEn
 const camera = { camId: 4, name: 'Drive', supportsPanTilt: true, raw: {} }
 const resolver = buildNameResolver({ house, events: [event], cameras: [camera], aliases: [] })
 
-const common = { family: homeseerEnvelope, description: '', output: z.looseObject({}) } as const
+const common = { family: homeseerFamilyEnvelope, description: '', output: z.looseObject({}) } as const
 const answered = async () => ok({ data: {} })
 const offers = [
   defineChange({

@@ -5,7 +5,7 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import { EMPTY_HOMESEER_DEVICE_CATALOG } from '../catalog/homeseer-catalog.ts'
 import { buildNameResolver } from '../resolve/name-resolver.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
-import { createHomeseerOutcome, homeseerEnvelope, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, homeseerFamilyEnvelope, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { HELP_STEP_MODES, rankHelpRoutes } from './help-route.ts'
 import { readCurrentResolver } from './resolve-tools.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
@@ -33,7 +33,7 @@ export function createHelpRouteTool(homeseer: HomeseerToolContext): Capability {
     // Without HomeSeer the answer is still useful: it says how to find the cause.
     const resolver = current.ok ? current.value.resolver : NOTHING
     // Only tools of this family, because the contract's help is about HomeSeer.
-    const offers = homeseer.bus.offers().filter(({ family }) => family.name === homeseerEnvelope.name)
+    const offers = homeseer.bus.offers().filter(({ family }) => family.name === homeseerFamilyEnvelope.name)
     const installed = await homeseer.catalog.plugins()
     const plugins = installed.ok ? [...new Set(installed.value.map(({ id }) => id))] : []
     const routes = rankHelpRoutes({ goal, mode, resolver, offers, plugins })

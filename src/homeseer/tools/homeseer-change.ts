@@ -10,7 +10,7 @@ import type { CapabilityDefinition } from '../../bus/capability-definition.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Result } from '../../core/result.ts'
-import { createHomeseerOutcome, homeseerEnvelope } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, homeseerFamilyEnvelope } from './homeseer-envelope.ts'
 import {
   createMissingClaimFiller,
   isDryRunCall,
@@ -89,7 +89,7 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Change
     output: GUARDED_TOOL_OUTPUT_SCHEMA,
     ...definition,
     ...unlessDry(rules, definition),
-    family: homeseerEnvelope,
+    family: homeseerFamilyEnvelope,
     completeClaims: createMissingClaimFiller(definition.title),
     assess: (plan, input, context) => {
       const { effect, target, label, touched, reaches = [], mayReach = [], preview } = assess(plan, input)

@@ -4,11 +4,11 @@ import { DELEGATING_CHANGE_STEPS, defineChange } from '../../bus/capability-defi
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import { createAdminRefusalDetails } from '../admin/admin-envelope.ts'
 import { ok } from '../../core/result.ts'
-import { homeseerEnvelope } from './homeseer-envelope.ts'
+import { homeseerFamilyEnvelope } from './homeseer-envelope.ts'
 import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from './faults.ts'
 
 const { offer } = defineChange({
-  family: homeseerEnvelope,
+  family: homeseerFamilyEnvelope,
   name: 'hs4.admin.users.create',
   title: 'x',
   description: 'x',
@@ -20,7 +20,7 @@ const { offer } = defineChange({
 })
 
 function error(fault: Fault): unknown {
-  const { structured, isError } = homeseerEnvelope.failure(fault, offer)
+  const { structured, isError } = homeseerFamilyEnvelope.failure(fault, offer)
   expect(isError).toBe(true)
   return (structured as { error: unknown }).error
 }
@@ -122,7 +122,7 @@ describe('HomeSeer envelope', () => {
   })
 
   it('has an output schema that admits success and failure', () => {
-    expect(homeseerEnvelope.outputSchema?.(offer)).toEqual({
+    expect(homeseerFamilyEnvelope.outputSchema?.(offer)).toEqual({
       type: 'object',
       properties: {
         result: {

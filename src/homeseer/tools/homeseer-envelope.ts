@@ -66,7 +66,7 @@ const AWAY_HINT = 'Another node was asked, and cannot be reached now. Try again 
 const NODE_HINT = 'Name one of the nodes in the message, or leave `_node` out.'
 const LATER_HINT = 'Wait for `details.retryAfterMs`, then make the same call.'
 
-export const homeseerEnvelope: FamilyEnvelope = {
+export const homeseerFamilyEnvelope: FamilyEnvelope = {
   name: 'homeseer',
   isListedInShort: true,
   // Names, states and events are untrusted text, so they are cleaned here. Event files are not cleaned when they are
@@ -80,7 +80,7 @@ export const homeseerEnvelope: FamilyEnvelope = {
 }
 
 /** What the tools that only read have in common. */
-export const HOMESEER_READ_DEFAULTS = { family: homeseerEnvelope, effect: 'reads' } as const
+export const HOMESEER_READ_DEFAULTS = { family: homeseerFamilyEnvelope, effect: 'reads' } as const
 
 export function createHomeseerOutcome(data: Json): Outcome {
   return ok({ data })

@@ -21,7 +21,7 @@ import { toDeviceSetArguments } from './device-set-request.ts'
 import { DEVICE_SET_SCHEMAS } from './device-set.ts'
 import { toChoiceQuestionJson, type ElicitationOption } from './elicitation.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
-import { createHomeseerOutcome, homeseerEnvelope } from './homeseer-envelope.ts'
+import { createHomeseerOutcome, homeseerFamilyEnvelope } from './homeseer-envelope.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import {
   carryOutIntent,
@@ -34,7 +34,7 @@ import { isResolutionUnambiguous, queryArgument, readCurrentResolver, resolveNam
 import { chooseScenePath, SCENE_PATH_PREFERENCES } from './scene-path.ts'
 
 const common = {
-  family: homeseerEnvelope,
+  family: homeseerFamilyEnvelope,
   effect: 'writes',
   timeoutSeconds: 120,
   ...DELEGATING_CHANGE_STEPS,

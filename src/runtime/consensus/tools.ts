@@ -21,7 +21,7 @@ import type { SignedVote, VoteDecision } from '../../guard/vote.ts'
 import { encodeRandomDrawInput } from '../../ledger/random-draw.ts'
 import type { RandomDrawKey } from '../../ledger/random-draw.ts'
 import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
-import { runtimeFamily } from '../runtime-envelope.ts'
+import { runtimeFamilyEnvelope } from '../runtime-envelope.ts'
 import { createRuntimeArgumentFault } from '../faults.ts'
 import { idArgument, MAX_REASON_LENGTH, createTextArgument } from '../text-arguments.ts'
 
@@ -42,7 +42,7 @@ export interface ConsensusPeerService {
 
 const MAX_OPEN_S = 86_400
 const level = z.enum(['PENDING', 'SOFT', 'QUORUM', 'HARD', 'ABSOLUTE'])
-const FAMILY = { family: runtimeFamily, lock: RUNTIME_LOCK_KEY, trustRequired: 'self' } as const
+const FAMILY = { family: runtimeFamilyEnvelope, lock: RUNTIME_LOCK_KEY, trustRequired: 'self' } as const
 
 const propose = defineTool({
   ...FAMILY,

@@ -84,7 +84,11 @@ export class ReputationEvidenceReader {
     const [effect, tool] = [readEntryTextField(entry, 'effect'), readEntryTextField(entry, 'tool') ?? '']
     // Reads say nothing about a subject, and are most of the calls.
     if (effect === undefined || effect === 'reads') return []
-    this.#open.set(entry.seq, { caller: toReputationSubject(readEntryTextField(entry, 'principal')), tool, effect })
+    this.#open.set(entry.seq, {
+      caller: toCallerReputationSubject(readEntryTextField(entry, 'principal')),
+      tool,
+      effect,
+    })
     return []
   }
 
@@ -152,7 +156,7 @@ function evidenceOf(entry: LedgerEntry): readonly ReputationEvidence[] {
   switch (entry.kind) {
     case 'approval.approved':
     case 'approval.denied': {
-      const caller = toReputationSubject(readEntryTextField(entry, 'principal'))
+      const caller = toCallerReputationSubject(readEntryTextField(entry, 'principal'))
       const rule = entry.kind === 'approval.approved' ? 'person-approved' : 'person-denied'
       return [...(caller === undefined ? [] : [{ rule, caller } as const]), ...decision]
     }
@@ -178,7 +182,7 @@ function evidenceOf(entry: LedgerEntry): readonly ReputationEvidence[] {
 /** A round is decided by its votes, and these are counted themselves. */
 function decisionEvidence(entry: LedgerEntry): readonly ReputationEvidence[] {
   const by = readEntryTextField(entry, 'by')
-  const named = by === 'quorum' ? undefined : toReputationSubject(by)
+  const named = by === 'quorum' ? undefined : toCallerReputationSubject(by)
   return named === undefined ? [] : [{ rule: 'decision-made', named }]
 }
 
@@ -186,7 +190,7 @@ function decisionEvidence(entry: LedgerEntry): readonly ReputationEvidence[] {
  * The subject for a caller key: a node's id, whichever caller it speaks for; any other caller's credential. Our own
  * services have no reputation.
  */
-export function toReputationSubject(key: string | undefined): string | undefined {
+export function toCallerReputationSubject(key: string | undefined): string | undefined {
   if (key === undefined || key === '' || key.startsWith('service:')) return undefined
   return parsePeerCallerKey(key)?.node ?? `agent:${key}`
 }

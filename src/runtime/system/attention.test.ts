@@ -3,12 +3,12 @@ import { answering, echo } from '../../../test/bus-village.ts'
 import { ADMIN } from '../../../test/guard-house.ts'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
-import type { HealthReporter } from './attention.ts'
+import type { ServiceHealthSource } from './attention.ts'
 
 const DAY_MS = 86_400_000
 
 let rig: Rig
-let reporters: readonly HealthReporter[]
+let reporters: readonly ServiceHealthSource[]
 let waiting: number
 beforeEach(async () => {
   reporters = []

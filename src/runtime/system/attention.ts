@@ -13,7 +13,7 @@ export const attentionOutputSchema = z.array(z.object({ about: z.string(), sente
 export type AttentionList = z.output<typeof attentionOutputSchema>
 
 /** A family, or the mesh, which reports its health. */
-export type HealthReporter = Pick<Service, 'name' | 'health'>
+export type ServiceHealthSource = Pick<Service, 'name' | 'health'>
 
 /** The sources of what waits for a person. */
 export interface AttentionSources {
@@ -23,7 +23,7 @@ export interface AttentionSources {
     readonly tokens: Pick<AccessTokenService, 'list'>
     readonly quorums: Pick<QuorumRoundService, 'contradictions'>
   }
-  readonly reporters: () => readonly HealthReporter[]
+  readonly reporters: () => readonly ServiceHealthSource[]
 }
 
 /** A week is enough time to create another token before an agent is locked out, and to notice what was found. */

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { DELEGATING_CHANGE_STEPS } from '../../bus/capability-definition.ts'
-import { runtimeFamily } from '../runtime-envelope.ts'
+import { runtimeFamilyEnvelope } from '../runtime-envelope.ts'
 import { defineRuntimeTool, addFailureEnvelopeToDescription } from '../runtime-tool.ts'
 import { idArgument, createTextArgument } from '../text-arguments.ts'
 
@@ -116,7 +116,7 @@ export const routerCallDefinition = {
   // a further call.
   effect: 'writes',
   idempotent: false,
-  family: runtimeFamily,
+  family: runtimeFamilyEnvelope,
   timeoutSeconds: 600,
   ...DELEGATING_CHANGE_STEPS,
   // The nested call records these arguments, because its tool declares which of them are secret.

@@ -15,7 +15,7 @@ import { fail, ok } from '../../core/result.ts'
 import { explainAdministrationRefusal } from '../../guard/caller-authority.ts'
 import { createRuntimeAnswer, toRuntimeAnswer, readCallOrigin, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
-import { runtimeFamily } from '../runtime-envelope.ts'
+import { runtimeFamilyEnvelope } from '../runtime-envelope.ts'
 import { createRuntimeFault } from '../faults.ts'
 import { defineRuntimeTool, addFailureEnvelopeToDescription } from '../runtime-tool.ts'
 import type { AgentKey, RuntimeState } from '../runtime-state.ts'
@@ -75,7 +75,7 @@ export function createAgentKeyTools(
 
     defineChange({
       ...common,
-      family: runtimeFamily,
+      family: runtimeFamilyEnvelope,
       effect: 'admin',
       idempotent: false,
       name: 'agent_key_set',

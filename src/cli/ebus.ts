@@ -4,7 +4,7 @@
  *   hearthbus ebus decode --definitions /etc/ebusd < rows.jsonl
  *   hearthbus ebus definitions check /etc/ebusd
  *
- * Pure: ebus-definitions-client.ts and ebus-recording-client.ts do the work.
+ * Pure: ebus-definitions-store.ts and ebus-recording-client.ts do the work.
  */
 import type { Command } from 'commander'
 import { Option } from 'commander'

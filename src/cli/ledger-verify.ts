@@ -1,7 +1,7 @@
 /**
  * Ledger verify: the command that checks the log, an exported copy of it, or the proof of one entry.
  *
- * Pure: ledger-files-client.ts reads the files.
+ * Pure: offline-ledger-store.ts reads the files.
  */
 import type { Command } from 'commander'
 import { resolveDemoDataRoot } from '../config/data-directory.ts'

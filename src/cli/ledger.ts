@@ -1,7 +1,7 @@
 /**
  * Ledger: commands that sign, prove, show, export and erase; the verifying ones are in ledger-verify.ts.
  *
- * Pure: ledger-files-client.ts reads the files, command-client.ts sends requests to a running gateway.
+ * Pure: offline-ledger-store.ts reads the files, command-client.ts sends requests to a running gateway.
  */
 import { resolve } from 'node:path'
 import { Argument } from 'commander'

@@ -6,13 +6,13 @@
  */
 import type { Ledger } from '../ledger/ledger.ts'
 
-/** How often it is looked whether something is to be signed. */
+/** How often the job checks whether something must be signed. */
 export const DECISION_SIGNING_MS = 1_000
 
 /** Returns a job that does nothing as long as only entries that decide nothing are unsigned. */
 export function createDecisionCheckpointJob(ledger: Ledger): () => Promise<void> {
   return async () => {
-    // What fails is tried again, and reported, by the retry (signing-outage.ts).
+    // What fails is tried again, and reported, by the retry (signing-retry.ts).
     if (ledger.state().kind === 'refusing' || ledger.signingOutage() !== undefined) return
     const signed = ledger.latestCheckpoint()?.checkpoint.size ?? 0
     if (ledger.projections.newestAppended >= signed) await ledger.checkpoint()

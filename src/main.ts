@@ -3,7 +3,7 @@
  *
  *   data directory ▸ lock ▸ key ▸ database ▸ ledger ▸ guarded bus (guard, chain, bus) ▸ families ▸ mesh ▸ faces
  */
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import type { Service } from './bus/capability.ts'
 import { openGuardedBus } from './call/guarded-bus.ts'
 import type { GuardedBus } from './call/guarded-bus.ts'
@@ -12,23 +12,16 @@ import type { DataDirectory } from './config/data-directory.ts'
 import { readFaceListener } from './config/listeners.ts'
 import type { Config } from './config/schema.ts'
 import { systemClock } from './core/clock.ts'
-import { Database, DatabaseTooNewError, SchemaAlteredError } from './core/database-store.ts'
 import { createPrivateFolder } from './core/folder-store.ts'
-import type { JsonObject } from './core/json.ts'
 import type { Logger } from './core/logger.ts'
 import type { ProcessLock } from './core/process-lock-store.ts'
 import { fail, ok } from './core/result.ts'
 import type { Result } from './core/result.ts'
 import { readErrorMessage } from './core/thrown-error.ts'
-import { GuardSecretChangedError, guardMigrations } from './guard/guard-schema-store.ts'
-import { CheckpointStore } from './ledger/checkpoint-store.ts'
+import { GuardSecretChangedError } from './guard/guard-schema-store.ts'
 import { formatLedgerFault, formatSigningOutage } from './ledger/ledger-state.ts'
 import { deriveNodeSecret } from './ledger/key-store.ts'
-import type { NodeKey } from './ledger/key-store.ts'
-import { ledgerMigrations, explainOutdatedLedgerFormat } from './ledger/ledger-store.ts'
-import { Ledger } from './ledger/ledger.ts'
 import { createRandomDrawKey, RANDOM_DRAW_KEY_PURPOSE } from './ledger/random-draw.ts'
-import { createLogSigner } from './ledger/note-key.ts'
 import { connectAccessPoints } from './main/access-points.ts'
 import { encodeRunningGatewayNote } from './main/running-gateway-note.ts'
 import { readOwnerToken } from './guard/owner-token-store.ts'
@@ -43,22 +36,14 @@ import { createDecisionCheckpointJob, DECISION_SIGNING_MS } from './main/decisio
 import { createWitnessCosigningJob, createCosignedCheckpointLookup } from './main/cosigning-client.ts'
 import { createForeignDatabaseWriteDetector } from './main/database-write-detector.ts'
 import { startFaces } from './main/faces-server.ts'
-import { createFamilyServices, familyEnvelopes, familyMigrations } from './main/families.ts'
+import { createFamilyServices, familyEnvelopes } from './main/families.ts'
 import { createLowReputationPredicate } from './main/low-reputation-predicate.ts'
 import { addForeignQuorumRounds } from './main/foreign-round-approvals.ts'
 import { takeGatewayLock } from './main/gateway-lock-client.ts'
-import { toGuardConfig } from './main/guard-config.ts'
-import { deriveMeshDatabaseSealKey } from './main/membership-log.ts'
 import type { MeshDependencies, PreparedMesh } from './main/mesh.ts'
-import { loadMeshContentAuditor } from './main/mesh-content-audit-store.ts'
-import { locateMeshFiles } from './main/mesh-files.ts'
 import { createLockLossDetector } from './main/lock-loss-detector.ts'
 import { createLanguageModelServices } from './main/models.ts'
-import { openLedgerPin } from './main/ledger-pin-location-store.ts'
-import { loadNodeKey } from './main/node-key-store.ts'
 import { createCheckpointSigningRetryJob, SIGNING_RETRY_INTERVAL_MS } from './main/signing-retry.ts'
-import { chooseLogOrigin } from './main/log-origin-store.ts'
-import { ledgerEntryCaches, createStoredContentAuditors, ledgerProjections } from './main/ledger-projections.ts'
 import { findListenFault } from './toolbox/listen-check-client.ts'
 import { startPeriodicJob } from './toolbox/periodic-job.ts'
 import type { ConsensusPeerService } from './runtime/consensus/tools.ts'
@@ -67,6 +52,9 @@ import { createMisconfiguredStartResult, createRefusedStartResult } from './main
 import { createNodeVoterIdentity } from './main/node-voter.ts'
 import type { StartFault } from './main/start-fault.ts'
 import { startNotifier } from './web/notifier-client.ts'
+import { openNodeLedger, nodeDatabaseMigrations } from './main/node-ledger-store.ts'
+import { toGuardConfig } from './main/guard-config.ts'
+import { createNodeStartEntry } from './main/node-start-entry.ts'
 
 export interface GatewayOptions {
   readonly config: Config
@@ -98,8 +86,6 @@ export interface Gateway extends GuardedBus {
 /** What has been started, to be stopped in reverse order. */
 type Undo = (() => void | Promise<void>)[]
 
-/** All tables of the database. */
-const allMigrations = [ledgerMigrations, guardMigrations, ...familyMigrations]
 /** How often lapsed approvals, prepared changes and keys are removed: within a second of their time. */
 const SWEEP_MS = 1_000
 /** How soon after a new checkpoint the other nodes are asked to cosign it. */
@@ -148,7 +134,7 @@ async function build(
   // Checked before the records are opened: a start that cannot listen must not leave traces in them.
   const closed = options.listen ? await findListenFault(readFaceListener(config.listen)) : undefined
   if (closed !== undefined) return createMisconfiguredStartResult(closed)
-  const opened = await openRecords(options, data, undo)
+  const opened = await openNodeLedger(options, data, (close) => undo.push(close))
   if (!opened.ok) return opened
   // From here on in the order of dependence; every start adds its own stop.
   const { database, ledger, key } = opened.value
@@ -179,21 +165,8 @@ async function build(
   })
   if (spine instanceof GuardSecretChangedError) return createRefusedStartResult(spine.message)
   // Records when the node ran; a start without a stop before it means a crash.
-  const { secretCommitment: guard_secret } = spine.guard
-  const tail = recoveredTail(ledger)
-  await ledger.append({
-    kind: 'node.start',
-    node: id,
-    version,
-    mode: config.mode,
-    // Who can write the configuration can change the rules, and put them back: under which ones it ran is on record.
-    policy_version: spine.guard.services.policyVersion,
-    guard_secret,
-    vrf_key: draws.publicKey,
-    cosigned: ledger.cosignedSize(),
-    ...recordNewPin(ledger, logger),
-    ...tail,
-  })
+  // Records when the node ran; a start without a stop before it means a crash.
+  await ledger.append(createNodeStartEntry({ id, config, version, guard: spine.guard, draws, ledger, logger }))
   await ledger.pinTree()
   undo.push(async () => {
     const signed = await ledger.stop({ kind: NODE_STOP_KIND, node: id })
@@ -230,7 +203,7 @@ async function build(
   undo.push(
     startPeriodicJob(
       SWEEP_MS,
-      createForeignDatabaseWriteDetector({ database, migrations: allMigrations, ledger, logger }),
+      createForeignDatabaseWriteDetector({ database, migrations: nodeDatabaseMigrations, ledger, logger }),
       logger,
     ),
   )
@@ -301,73 +274,6 @@ async function build(
   writeFileSync(data.gateway, note, { mode: 0o600, flag: 'wx' })
   undo.push(() => rmSync(data.gateway, { force: true }))
   return ok({ ...gateway, url })
-}
-
-/**
- * The log existed before its pin, so nothing outside of the data directory can say whether it was the newest one then.
- */
-function recordNewPin(ledger: Ledger, logger: Logger): JsonObject {
-  const file = ledger.pin()
-  if (file === undefined || file.pin !== undefined || ledger.size() === 0) return {}
-  logger.warn(
-    { path: file.path },
-    `nothing outside of the data directory vouches for the first ${ledger.size()} entries of the ledger`,
-  )
-  return { pinned_from: ledger.size() }
-}
-
-/** What the log says after a crash: how many entries were not signed yet, and what they were. */
-function recoveredTail(ledger: Ledger): JsonObject {
-  const tail = ledger.unsignedTail()
-  if (tail === undefined) return {}
-  const { from, entries, kinds, torn, uncommitted } = tail
-  return { unsigned: { from, entries, kinds, torn_bytes: torn, uncommitted } }
-}
-
-async function openRecords(
-  { config, pinned }: GatewayOptions,
-  data: DataDirectory,
-  undo: Undo,
-): Promise<Result<{ readonly database: Database; readonly ledger: Ledger; readonly key: NodeKey }, StartFault>> {
-  const pin = pinned === false ? undefined : await openLedgerPin(config, data.root)
-  const key = await loadNodeKey(data, pin)
-  if (!key.ok) return createRefusedStartResult(key.fault)
-  const database = openDatabase(data)
-  if (!database.ok) return database
-  undo.push(() => database.value.close())
-  const place = { ...data, pin: pin?.pin }
-  const origin = await chooseLogOrigin(config, place, () => new CheckpointStore(database.value.sql).latest()?.note)
-  const mesh = { path: locateMeshFiles(data).database, sealKey: deriveMeshDatabaseSealKey(key.value.privateKey) }
-  const ledger = await Ledger.open({
-    database: database.value,
-    signer: createLogSigner(origin, key.value.privateKey),
-    origin,
-    lastSignedPath: data.lastSigned,
-    pin,
-    clock: systemClock,
-    caches: ledgerEntryCaches,
-    contents: [
-      ...createStoredContentAuditors(database.value, data),
-      ...(config.mesh.enabled || existsSync(mesh.path) ? [await loadMeshContentAuditor(mesh)] : []),
-    ],
-    projections: ledgerProjections,
-  })
-  const state = ledger.state()
-  // A ledger that differs from what was signed is not written to: starting would bury the evidence.
-  if (state.kind === 'refusing') return createRefusedStartResult(formatLedgerFault(state.fault))
-  return ok({ database: database.value, ledger, key: key.value })
-}
-
-function openDatabase(data: DataDirectory): Result<Database, StartFault> {
-  const old = explainOutdatedLedgerFormat(data.database)
-  if (old !== undefined) return createRefusedStartResult(old)
-  try {
-    return ok(new Database({ path: data.database, migrations: allMigrations, isWhole: true }))
-  } catch (error) {
-    if (error instanceof DatabaseTooNewError || error instanceof SchemaAlteredError)
-      return createRefusedStartResult(error.message)
-    throw error
-  }
 }
 
 async function startService(service: Service, { bus }: GuardedBus, undo: Undo): Promise<void> {

@@ -138,6 +138,10 @@ export interface ApproverEligibilityFacts {
   readonly effect?: Effect
 }
 
+export function toApproverEligibilityFacts({ binding, shown }: Approval): ApproverEligibilityFacts {
+  return { principal: binding.principal, target: binding.target, effect: shown.effect }
+}
+
 /** Why this caller may not decide about this request, or `undefined`. */
 export function explainApproverRefusal(by: Caller, request: ApproverEligibilityFacts): Fault | undefined {
   if (by.kind !== 'principal' || (by.role !== 'approver' && by.role !== 'admin'))

@@ -30,7 +30,7 @@ import {
   resolveEffectiveEffect,
 } from './policy.ts'
 import type { ApprovalStatus, PolicyDecision } from './policy.ts'
-import type { QuorumRequirement } from './quorum-round-store.ts'
+import type { QuorumRequirement } from './quorum-voters.ts'
 import {
   fillInConfirmationArguments,
   createPolicyDenialFault,

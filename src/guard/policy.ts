@@ -19,7 +19,7 @@ import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { matchesPattern } from './name-pattern.ts'
 import { computeTwoThirdsMajority } from './quorum-round-terms.ts'
-import type { QuorumRequirement } from './quorum-round-store.ts'
+import type { QuorumRequirement } from './quorum-voters.ts'
 
 /** Whether this node may change anything at all. Only the owner's configuration sets it, never an argument. */
 export type GuardMode = 'full' | 'readonly'

@@ -1,19 +1,16 @@
 /**
- * Quorum round store: proposes rounds, casts votes and settles rounds, inside the transactions of their approvals.
+ * Quorum round store: casts votes and settles rounds, inside the transactions of their approvals.
  *
  *   vote ─▶ recorded ─▶ enough yeses: the approval is given      too many noes: denied      a yes no longer counts: lapsed
  */
 import type { Caller } from '../bus/call.ts'
-import { parsePeerCallerKey, toCallerKey } from '../bus/caller.ts'
-import type { Fault, FaultKind } from '../core/fault.ts'
+import { toCallerKey } from '../bus/caller.ts'
+import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { computeDrawnOrder } from '../ledger/random-draw.ts'
-import type { RandomDrawKey } from '../ledger/random-draw.ts'
 import type { GuardState } from './guard-state.ts'
-import { findRoleOfPrincipalAt } from './principal-state.ts'
-import { computeTwoThirdsMajority } from './quorum-round-terms.ts'
 import type {
   ForeignQuorumRound,
   ProposedVotingTerms,
@@ -26,65 +23,22 @@ import {
   listValidYesVotes,
   findVoterCredential,
   NODE_VOTER_PREFIX,
-  toPublicKeyHexFromNodeId,
   explainRoundDenial,
   explainVoteFlaw,
-  explainVoterFlaw,
-  MAX_WITNESSES,
 } from './quorum-round-state.ts'
-import type { CallVotingFacts } from './quorum-round-state.ts'
 import { truncateAndRedactText } from './secret-detection.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
 import { FIRST_VOTE_PREVIOUS_HASH, parseVoteBody, signVote, computeVoterKeyId, deriveVoterPublicKey } from './vote.ts'
 import type { SignedVote, VoteBody, VoteDecision, VoteChainHead } from './vote.ts'
-
-/** This node's identity as a voter, and the keys that it stores for voters. */
-export interface NodeVoterIdentity {
-  /** The log in which votes count: this node's id. */
-  readonly house: string
-  /** How many membership records there are. */
-  readonly epoch: () => number
-  /** The seed of the key that belongs to a person's credential. */
-  readonly personSeed: (credential: string) => Uint8Array
-  readonly nodeSeed: Uint8Array
-  /** The id of a member, given its id or name. */
-  readonly member: (which: string) => string | undefined
-  /** The keys of the witnesses that can cosign this node's checkpoints now (C2SP vkeys). */
-  readonly witnesses: () => readonly string[]
-  /** Draws the witness that has to cosign. */
-  readonly draws: RandomDrawKey
-}
-
-/** Who has to agree, as a rule or a proposer specifies it. */
-export interface QuorumRequirement {
-  readonly need?: number | undefined
-  /** Names of people, and `node:` with the name or id of a node. Absent: every person who may decide. */
-  readonly voters?: readonly string[] | undefined
-  readonly veto?: boolean | undefined
-}
-
-/** Error codes of the contract (spec 5 § 6.3), which are part of the message. */
-export const FAULT_KIND_BY_VOTE_CODE = {
-  ROUND_NOT_FOUND: 'not-found',
-  ALREADY_VOTED: 'conflict',
-  INVALID_KEY: 'not-permitted',
-  ROUND_CLOSED: 'conflict',
-  NOT_A_VOTER: 'not-permitted',
-  EQUIVOCATION: 'conflict',
-} as const satisfies Record<string, FaultKind>
+import type { QuorumRequirement, ProposedCallFacts, NodeVoterIdentity } from './quorum-voters.ts'
+import { createVoteFault, createUnknownRoundFault } from './vote-fault.ts'
+import { proposeVotingTerms } from './quorum-voters.ts'
 
 const MAX_REASON = 1_000
 
-export function createVoteFault(code: keyof typeof FAULT_KIND_BY_VOTE_CODE, message: string): Fault {
-  return { kind: FAULT_KIND_BY_VOTE_CODE[code], code, message }
-}
-
 export interface QuorumRoundStore {
-  /** The voters and the required number, or why there can be none. `isRule`: the owner's rule named them. */
-  readonly terms: (
-    request: QuorumRequirement,
-    about: CallVotingFacts & { readonly isRule: boolean; readonly nowMs: number },
-  ) => Result<ProposedVotingTerms, Fault>
+  /** The voters and the required number, or why there can be none. */
+  readonly terms: (request: QuorumRequirement, about: ProposedCallFacts) => Result<ProposedVotingTerms, Fault>
   /** Casts the caller's vote, which this node signs. */
   readonly castIn: (
     transaction: GuardTransaction,
@@ -117,43 +71,6 @@ export function createQuorumRoundStore({
   readonly voting: NodeVoterIdentity
 }): QuorumRoundStore {
   const self: QuorumRoundVoter = { voter: NODE_VOTER_PREFIX + voting.house, key: deriveVoterPublicKey(voting.nodeSeed) }
-
-  function resolveVoter(name: string): QuorumRoundVoter | undefined {
-    if (name.startsWith(NODE_VOTER_PREFIX)) {
-      const nodeId = voting.member(name.slice(NODE_VOTER_PREFIX.length))
-      const key = nodeId === undefined ? undefined : toPublicKeyHexFromNodeId(nodeId)
-      return nodeId === undefined || key === undefined ? undefined : { voter: NODE_VOTER_PREFIX + nodeId, key }
-    }
-    const credential = findVoterCredential(state, name)
-    return credential === undefined
-      ? undefined
-      : { voter: name, key: deriveVoterPublicKey(voting.personSeed(credential)) }
-  }
-
-  /** Every principal with an unrestricted credential of their own; the owner if there is none. */
-  function everybody(principal: string, nowMs: number): readonly string[] {
-    const people = [...state.tokens.values()]
-      .filter(({ name, restrictions }) => restrictions === undefined && name !== principal)
-      .map(({ name }) => name)
-      .filter((name) => ['approver', 'admin'].includes(findRoleOfPrincipalAt(state, name, nowMs) ?? ''))
-    return people.length > 0 ? [...new Set(people)] : ['owner']
-  }
-
-  /** Why somebody who is named as a voter cannot be one, and what to do about it. */
-  function explainCandidate(
-    name: string,
-    voter: QuorumRoundVoter | undefined,
-    about: CallVotingFacts & { readonly nowMs: number },
-  ): string | undefined {
-    const isNode = name.startsWith(NODE_VOTER_PREFIX)
-    if (isNode && voter === undefined) return `${name} is not a node of the community.`
-    if (!isNode && findRoleOfPrincipalAt(state, name, about.nowMs) === undefined) {
-      const isName = /^[a-z0-9][a-z0-9._-]*$/.test(name)
-      return `${name} may not vote.${isName ? ` ${name} needs a token: hearthbus token create ${name} --role approver.` : ''}`
-    }
-    const flaw = voter && explainVoterFlaw(state, about, voter, about.nowMs)
-    return flaw === undefined ? undefined : `${name} cannot vote here: ${flaw.replace(/\.$/, '')}.`
-  }
 
   /** Which voter of the round the caller is, and the voter's key. */
   function speaker(
@@ -245,48 +162,7 @@ export function createQuorumRoundStore({
   return {
     self,
 
-    terms: (request, about) => {
-      const { principal, isRule, nowMs } = about
-      const names = request.voters ?? everybody(principal, nowMs)
-      const { node } = parsePeerCallerKey(principal) ?? {}
-      const asking = node === undefined ? principal : NODE_VOTER_PREFIX + node
-      const voters: QuorumRoundVoter[] = []
-      const leftOut: string[] = []
-      for (const name of names) {
-        const voter = resolveVoter(name)
-        const flaw = voter?.voter === asking ? `${name} made this request.` : explainCandidate(name, voter, about)
-        if (voter === undefined || flaw !== undefined) {
-          if (!isRule) return fail(createVoteFault('NOT_A_VOTER', flaw ?? ''))
-          // A voter of a rule who may not vote on this call is left out, and the required number stays.
-          leftOut.push(` ${flaw}`)
-          continue
-        }
-        if (voters.some((known) => known.voter === voter.voter))
-          return fail(createVoteFault('NOT_A_VOTER', `${name} is named twice.`))
-        voters.push(voter)
-      }
-      const need = request.need ?? computeTwoThirdsMajority(names.length)
-      const nodes = voters.filter(({ voter }) => voter.startsWith(NODE_VOTER_PREFIX)).length
-      if (need > voters.length || need < 1)
-        return fail({
-          kind: 'conflict',
-          message: `It takes ${need} voters, and ${voters.length} can be asked.${leftOut.slice(0, 3).join('')}`,
-        })
-      // Only the owner's rule may let other nodes decide alone about a call on this node.
-      if (!isRule && need <= nodes)
-        return fail({
-          kind: 'not-permitted',
-          message: `With ${nodes} nodes among the voters it takes more than ${nodes} yeses, so that a person is among them.`,
-        })
-      return ok({
-        need,
-        voters,
-        veto: request.veto ?? false,
-        house: voting.house,
-        epoch: voting.epoch(),
-        witnesses: voting.witnesses().slice(0, MAX_WITNESSES),
-      })
-    },
+    terms: (request, about) => proposeVotingTerms({ state, voting }, request, about),
 
     castIn: (transaction, id, { by, decision, reason, digest }) => {
       const round = state.rounds.get(id)
@@ -353,8 +229,4 @@ export function createQuorumRoundStore({
       return approval.state === 'approved' ? { kind: 'lost' } : { kind: 'open' }
     },
   }
-}
-
-export function createUnknownRoundFault(id: string): Fault {
-  return createVoteFault('ROUND_NOT_FOUND', `There is no round ${id}.`)
 }

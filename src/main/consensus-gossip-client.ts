@@ -18,7 +18,7 @@ import type { ForeignQuorumRoundRecord } from '../guard/foreign-quorum-round-sta
 import type { Guard } from '../guard/guard.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { NODE_VOTER_PREFIX, toPublicKeyHexFromNodeId } from '../guard/quorum-round-state.ts'
-import { createUnknownRoundFault, createVoteFault } from '../guard/quorum-round-store.ts'
+import { createUnknownRoundFault, createVoteFault } from '../guard/vote-fault.ts'
 import { computeVoteHash, isVoteSignatureValid, parseVoteBody } from '../guard/vote.ts'
 import type { SignedVote, VoteChainHead } from '../guard/vote.ts'
 import { formatSignedCheckpoint, verifyAndParseCheckpoint } from '../ledger/checkpoint.ts'

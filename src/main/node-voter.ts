@@ -5,7 +5,7 @@
  * to no other under the same name, and is nowhere on the disk (ADR 231).
  */
 import { createHmac } from 'node:crypto'
-import type { NodeVoterIdentity } from '../guard/quorum-round-store.ts'
+import type { NodeVoterIdentity } from '../guard/quorum-voters.ts'
 import type { RandomDrawKey } from '../ledger/random-draw.ts'
 import { deriveNodeSecret } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'

@@ -11,7 +11,7 @@ import type { RemoteProviderClient } from '../bus/peer.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
-import { createControlHandler } from './control-handler.ts'
+import type { createControlHandler } from './control-handler.ts'
 import { listOwnAddresses } from './discovery/own-address-client.ts'
 import { createStaticPeerSource, formatPeerAddress, parsePeerAddress } from './discovery/peer-source.ts'
 import type { PeerSource } from './discovery/peer-source.ts'
@@ -20,24 +20,21 @@ import { computeMeshHealth } from './health.ts'
 import { MeshHttpClient } from './http/http-client.ts'
 import { startMeshHttpServer } from './http/http-server.ts'
 import type { MeshHttpServer } from './http/http-server.ts'
-import { requestNodeId } from './http/identify-client.ts'
 import { createTlsIdentity } from './identity/certificate.ts'
 import type { TlsIdentity } from './identity/certificate.ts'
 import type { CommunitySigner, Community } from './identity/community.ts'
 import { listOtherMemberNames } from './identity/node-name.ts'
 import type { InboundCallHandler } from './inbound-calls.ts'
 import type { BrokeredMeshTransport, MeshOptions, MeshStartOptions, MeshStatus } from './mesh-options.ts'
-import { PeerSync } from './peer-sync-client.ts'
 import { OutboundCallClient } from './outbound-calls.ts'
 import type { PacketCallServer } from './packets/packet-provider.ts'
-import { PeerDirectory } from './peer-directory.ts'
-import { PeerOfferScreener } from './peer-offer-screener.ts'
 import type { KnownPeer } from './peer-directory.ts'
 import { createInboundMeshServices } from './inbound-services.ts'
-import { OwnManifestIssuer } from './own-manifest.ts'
 import { startPeriodicJob } from '../toolbox/periodic-job.ts'
 import { runOrUndefined } from '../toolbox/time-limit.ts'
 import type { IssuedSessions } from './sessions.ts'
+import type { MeshPeerServices } from './peer-services.ts'
+import { createMeshPeerServices } from './peer-services.ts'
 
 /** New capabilities come in groups; after this pause they are announced in one manifest. */
 const SETTLE_MS = 20
@@ -66,11 +63,8 @@ export class Mesh {
    */
   readonly #control = { answer: ((): undefined => undefined) as ReturnType<typeof createControlHandler> }
   #bus: CapabilityBus | undefined
-  #self: OwnManifestIssuer | undefined
-  #directory: PeerDirectory | undefined
-  #offers: PeerOfferScreener | undefined
+  #peerServices: MeshPeerServices | undefined
   #offersRevision = 0
-  #peerSync: PeerSync | undefined
   #server: MeshHttpServer | undefined
   #sources: readonly PeerSource[] = []
   readonly #stopJobs: (() => void)[] = []
@@ -97,7 +91,7 @@ export class Mesh {
       transports: { http: this.#http, nats: this.#nats },
       clock,
       signatures: config.signatures,
-      onUnreachable: (nodeId) => this.#peerSync?.doubt(nodeId),
+      onUnreachable: (nodeId) => this.#peerServices?.peerSync.doubt(nodeId),
     })
   }
 
@@ -111,69 +105,21 @@ export class Mesh {
   }
 
   async start(start: MeshStartOptions): Promise<void> {
-    const { config, identity, name, store, clock, logger } = this.#options
+    const { config, identity, name, store, logger } = this.#options
     const { bus } = start
     const communityId = (): string | undefined => store.community()?.id
     this.#bus = bus
-    const self = new OwnManifestIssuer({
-      identity,
-      name,
-      ledgerOrigin: start.ledgerOrigin,
-      communityId,
-      bus,
-      clock,
-      firstSequence: await store.reserveSequence(),
-    })
-    const offers = new PeerOfferScreener({
-      bus,
-      store: store.offers,
-      maxOffers: config.offersPerNode,
-      monotonic: () => clock.monotonic(),
-      logger,
-      publish: (nodeId) => this.#directory?.republish(nodeId),
-    })
-    offers.touch()
-    const directory = new PeerDirectory(identity.id, bus, (peer) => offers.screen(peer))
-    this.#offers = offers
-    for (const capability of self.capabilities())
-      if (capability.schemas !== undefined) directory.schemas.keep(capability, capability.schemas)
-    const peerSync = new PeerSync({
-      self: identity.id,
-      directory,
-      clock,
-      logger,
-      community: () => store.community(),
-      own: () => self.manifest(),
-      ask: (...question) => this.#outbound.ask(...question),
-      // Signed, since a node that does not know us gives us no session key.
-      askUnknown: (peer, name, body, signal) =>
-        this.#outbound.askToJoin(peer, body, { name, communityId: this.community?.id ?? '', signal }),
-      identify: (host, port) => requestNodeId({ host, port, tls: this.#tls }),
-      onCommunity: (community) => this.#hearCommunity(community),
-      onGone: (nodeId) => {
-        this.#outbound.forget(nodeId)
-        offers.forget(nodeId)
-      },
-    })
-    this.#self = self
-    this.#directory = directory
-    this.#peerSync = peerSync
-    this.#control.answer = createControlHandler({
-      self: identity.id,
+    const services = await createMeshPeerServices(this.#options, {
+      start,
       sessions: this.#sessions,
-      community: () => store.community(),
-      own: () => self.manifest(),
-      schemas: (hashes) => self.schemas(hashes),
-      exchange: (peer, said) => peerSync.answerExchange(said, peer),
-      join: async (request) => {
-        // Other nodes may know of a use of an invitation that an older copy of this node's data lacks.
-        await peerSync.hearCommunities()
-        return store.admitJoiner(request, { authority: this.#authority, nowMs: clock.now() })
-      },
-      merge: (community) => this.#hearCommunity(community),
-      witness: start.witness,
-      gossip: start.gossip,
+      outbound: this.#outbound,
+      tls: this.#tls,
+      authority: this.#authority,
+      onCommunity: (community) => this.#hearCommunity(community),
     })
+    const { peerSync } = services
+    this.#peerServices = services
+    this.#control.answer = services.control
     // The manifest contains the port, so the listener is opened before the manifest is sent.
     await this.#listen(start)
     const port = (): number => this.#server?.port ?? 0
@@ -202,7 +148,7 @@ export class Mesh {
       port: this.#server?.port ?? 0,
       addresses: this.#addresses,
       community: this.community?.id,
-      peers: this.#directory?.peers.length ?? 0,
+      peers: this.#peerServices?.directory.peers.length ?? 0,
       nats: this.#nats?.isConnected ?? false,
     }
   }
@@ -216,7 +162,7 @@ export class Mesh {
       isShut: broker.isRegistryShut,
     }
     const reached = new Set(this.peers.filter(({ isOnBus }) => isOnBus).map(({ nodeId }) => nodeId))
-    const untold = this.#self?.untold() ?? 0
+    const untold = this.#peerServices?.self.untold() ?? 0
     const views = this.#bus?.peerViews() ?? []
     const refused = views.flatMap(({ displayName, nodeId, refused: count, refusedOffers: [first] }) =>
       first === undefined ? [] : [{ node: displayName ?? nodeId, count, why: first.reason }],
@@ -225,13 +171,13 @@ export class Mesh {
   }
 
   get peers(): readonly KnownPeer[] {
-    return this.#directory?.peers ?? []
+    return this.#peerServices?.directory.peers ?? []
   }
 
   /** Sends a request to one peer, outside of the bus; used to have checkpoints cosigned. */
   ask(nodeId: string, question: string, body: JsonObject, timeoutMs: number): Promise<Result<JsonObject, Fault>> {
-    const peer = this.#directory?.find(nodeId)
-    const address = peer && this.#directory?.addressOf(peer)
+    const peer = this.#peerServices?.directory.find(nodeId)
+    const address = peer && this.#peerServices?.directory.addressOf(peer)
     return this.#outbound.ask(address ?? { nodeId, endpoints: [] }, question, body, AbortSignal.timeout(timeoutMs))
   }
 
@@ -241,10 +187,13 @@ export class Mesh {
     // The node refuses messages before it says goodbye: others still send meanwhile, and have to be told that nothing
     // was tried.
     this.#inbound.stop()
-    const goodbye = this.#self?.goodbye()
-    await runOrUndefined(GOODBYE_MS, async () => goodbye && this.#peerSync?.sayGoodbye(goodbye.slim, GOODBYE_MS))
+    const goodbye = this.#peerServices?.self.goodbye()
+    await runOrUndefined(
+      GOODBYE_MS,
+      async () => goodbye && this.#peerServices?.peerSync.sayGoodbye(goodbye.slim, GOODBYE_MS),
+    )
     this.#remember()
-    this.#peerSync?.stop()
+    this.#peerServices?.peerSync.stop()
     for (const source of this.#sources) await source.stop(goodbye)
     await this.#server?.stop()
     this.#http.close()
@@ -269,7 +218,7 @@ export class Mesh {
       packets: this.#packets,
       views: {
         isMember,
-        manifest: () => this.#self?.manifest()?.full,
+        manifest: () => this.#peerServices?.self.manifest()?.full,
         community: () => store.community()?.document,
         // X01: ready means at least one capability and at least one peer.
         ready: () => {
@@ -290,8 +239,8 @@ export class Mesh {
     this.#options.logger.info({ addresses: this.#addresses }, 'the addresses of this node have changed')
     for (const source of this.#sources) source.moved?.()
     this.#publish()
-    this.#peerSync?.probeAgain()
-    void this.#peerSync?.tellAll()
+    this.#peerServices?.peerSync.probeAgain()
+    void this.#peerServices?.peerSync.tellAll()
   }
 
   /** Resolves when new addresses are stored; `undefined` if they are unchanged. */
@@ -301,12 +250,12 @@ export class Mesh {
     const addresses = found.map(({ host, port }) => formatPeerAddress(host, port))
     if (addresses.toSorted().join() === this.#addresses.toSorted().join()) return undefined
     this.#addresses = addresses
-    this.#self?.setEndpoints(found.map((address) => ({ transport: 'http', ...address })))
+    this.#peerServices?.self.setEndpoints(found.map((address) => ({ transport: 'http', ...address })))
     return store.setAddresses(addresses)
   }
 
   #publish(): void {
-    const [own, community] = [this.#self?.manifest(), this.community?.document]
+    const [own, community] = [this.#peerServices?.self.manifest(), this.community?.document]
     if (own !== undefined && community !== undefined) for (const source of this.#sources) source.publish(own, community)
   }
 
@@ -315,7 +264,7 @@ export class Mesh {
     const { offers } = this.#options.store
     this.#options.store.refresh()
     // Offers that a person accepted with a command are put on the bus once the acceptance is in the log.
-    if (offers.revision !== this.#offersRevision) this.#directory?.republishAll()
+    if (offers.revision !== this.#offersRevision) this.#peerServices?.directory.republishAll()
     this.#offersRevision = offers.revision
     const community = this.community
     if (community?.digest === this.#knownDigest) return
@@ -324,13 +273,13 @@ export class Mesh {
       this.#sessions.forget(nodeId)
       this.#outbound.forget(nodeId)
     }
-    this.#self?.touch()
+    this.#peerServices?.self.touch()
     this.#publish()
     // Recalls the addresses again: a node that joined while this one runs has stored its inviter's, and an unknown node
     // may be a member now.
     this.#recall()
-    this.#peerSync?.probeAgain()
-    void this.#peerSync?.tellAll()
+    this.#peerServices?.peerSync.probeAgain()
+    void this.#peerServices?.peerSync.tellAll()
   }
 
   async #hearCommunity(community: Community): Promise<void> {
@@ -345,13 +294,13 @@ export class Mesh {
   async #watchRegistry(bus: CapabilityBus): Promise<void> {
     for await (const event of bus.subscribe()) {
       if (event.kind !== 'resync' && !event.entry.isLocal) continue
-      this.#self?.touch()
+      this.#peerServices?.self.touch()
       this.#settling ??= setTimeout(() => {
         this.#settling = undefined
-        this.#offers?.touch()
-        this.#directory?.republishAll()
+        this.#peerServices?.offers.touch()
+        this.#peerServices?.directory.republishAll()
         this.#publish()
-        void this.#peerSync?.tellAll()
+        void this.#peerServices?.peerSync.tellAll()
       }, SETTLE_MS)
     }
   }
@@ -368,13 +317,15 @@ export class Mesh {
     for (const { nodeId, addresses } of remembered)
       for (const text of addresses) {
         const address = parsePeerAddress(text)
-        if (address !== undefined) this.#peerSync?.hint({ kind: 'address', ...address, nodeId }, 'remembered')
+        if (address !== undefined)
+          this.#peerServices?.peerSync.hint({ kind: 'address', ...address, nodeId }, 'remembered')
       }
   }
 
   #remember(): void {
     const { store, clock } = this.#options
-    if (this.#directory !== undefined) this.#keep(store.peers.save(this.#directory.toRemember(), clock.now()))
+    const directory = this.#peerServices?.directory
+    if (directory !== undefined) this.#keep(store.peers.save(directory.toRemember(), clock.now()))
   }
 
   #keep(kept: Promise<void>): void {

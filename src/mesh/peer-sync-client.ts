@@ -19,14 +19,13 @@ import type { PeerCandidate, CandidateAddress } from './peer-candidates.ts'
 import { ManifestFetcher } from './manifest-fetcher-client.ts'
 import { formatPeerAddress, parsePeerAddress, STATIC_PEER_SOURCE_NAME } from './discovery/peer-source.ts'
 import type { PeerDiscoveryEvent } from './discovery/peer-source.ts'
-import { parseCommunityDocument } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
-import { MEMBERSHIP_MERGE_REQUEST_NAME } from './message-gate.ts'
 import { parseAnnouncedCapabilities } from './identity/node-manifest.ts'
 import type { PeerManifestUpdateResult, KnownPeer, PeerDirectory } from './peer-directory.ts'
-import { readMeshRefusalReason } from './mesh-refusal.ts'
 import type { SignedOwnManifest } from './own-manifest.ts'
 import type { PeerAddress, PeerEndpoint } from './transport.ts'
+import { RefusedManifestLog } from './refused-manifest-log.ts'
+import { MembershipSync } from './membership-sync-client.ts'
 
 type ControlRequestSender = (
   peer: PeerAddress,
@@ -65,9 +64,6 @@ const QUIET_MS = 12_000
 const DOUBT_MS = 500
 const ASK_MS = 5_000
 const MAX_TOLD_PEERS = 64
-/** Beyond this number refusals are logged again, because anybody can send manifests in any node's name. */
-const MAX_TOLD_REFUSALS = 256
-
 type CapabilitiesHint = Extract<PeerDiscoveryEvent, { kind: 'capabilities' }>
 
 export class PeerSync {
@@ -78,14 +74,21 @@ export class PeerSync {
   readonly #fetcher: ManifestFetcher
   /** Capabilities of members that arrived before the manifest that names them, as a registry delivers them first. */
   readonly #offered = new Map<string, CapabilitiesHint>()
-  /** Node and reason of the refused manifests that were logged. */
-  readonly #told = new Set<string>()
+  readonly #refusals: RefusedManifestLog
+  readonly #membership: MembershipSync
   readonly #stop = new AbortController()
   #timer: NodeJS.Timeout | undefined
 
   constructor(parts: PeerSyncDependencies) {
     this.#parts = parts
-    this.#fetcher = new ManifestFetcher({ ...parts, ask: (...question) => this.#ask(...question) })
+    const ask = (peer: PeerAddress, question: string, body: JsonObject) => this.#ask(peer, question, body)
+    this.#fetcher = new ManifestFetcher({ ...parts, ask })
+    this.#refusals = new RefusedManifestLog(parts.logger)
+    this.#membership = new MembershipSync({
+      ...parts,
+      ask,
+      askUnknown: (peer, question, body) => parts.askUnknown(peer, question, body, this.#timeLimit()),
+    })
   }
 
   start(): void {
@@ -110,7 +113,7 @@ export class PeerSync {
         this.#learn(hint)
         return
       default:
-        void this.#hearCommunity(hint.document)
+        void this.#membership.hear(hint.document)
     }
   }
 
@@ -121,7 +124,7 @@ export class PeerSync {
 
   /** Gets the membership records of every peer that can be reached, before this node decides about membership. */
   async hearCommunities(): Promise<void> {
-    await Promise.all(this.#parts.directory.peers.map((peer) => this.#fetchCommunity(peer)))
+    await Promise.all(this.#parts.directory.peers.map((peer) => this.#membership.fetch(peer)))
   }
 
   /** The membership has changed: nodes that did not answer, or were not members, are asked again now. */
@@ -148,7 +151,7 @@ export class PeerSync {
   answerExchange({ manifest, digest }: { readonly manifest: Json; readonly digest: string }, peer: string): JsonObject {
     if (isJsonObject(manifest)) this.#hear(manifest, 'exchange')
     const known = this.#parts.directory.find(peer)
-    if (known !== undefined) this.#compareCommunity(known, digest)
+    if (known !== undefined) this.#membership.compare(known, digest)
     return this.#say()
   }
 
@@ -181,7 +184,7 @@ export class PeerSync {
       return
     }
     this.#parts.logger.debug({ node: nodeId, fault: answer.fault.message }, 'a node did not answer')
-    void this.#remind(this.#parts.directory.addressOf(peer), answer.fault)
+    void this.#membership.remind(this.#parts.directory.addressOf(peer), answer.fault)
     if (this.#parts.directory.fail(nodeId)) this.#gone(nodeId)
     else this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic() + DOUBT_MS)
   }
@@ -199,7 +202,7 @@ export class PeerSync {
       this.#parts.directory.publish(peer)
     }
     const digest = isJsonObject(community) ? community['digest'] : undefined
-    if (peer !== undefined && typeof digest === 'string') this.#compareCommunity(peer, digest)
+    if (peer !== undefined && typeof digest === 'string') this.#membership.compare(peer, digest)
     if (Array.isArray(peers)) for (const each of peers.slice(0, MAX_TOLD_PEERS)) this.#hearsay(each)
   }
 
@@ -232,34 +235,18 @@ export class PeerSync {
       ...how,
     })
     if (heard.kind === 'refused' && heard.why.kind !== 'ourselves')
-      this.#refused(manifest['node_id'], heard.why, source)
+      this.#refusals.log(manifest['node_id'], heard.why, source)
     if (heard.kind === 'left') this.#gone(heard.nodeId)
     if (heard.kind === 'heard') {
       // The node is on the bus, so it is no longer probed. `gone` keeps its address.
       this.#candidates.forget(heard.peer.nodeId)
-      for (const key of this.#told) if (key.startsWith(`"${heard.peer.nodeId}" `)) this.#told.delete(key)
+      this.#refusals.forget(heard.peer.nodeId)
       const offered = this.#offered.get(heard.peer.nodeId)
       this.#offered.delete(heard.peer.nodeId)
       if (!heard.wantsCapabilities) this.#complete(heard.peer)
       else if (offered === undefined || !this.#learn(offered)) void this.#fetcher.fetch(heard.peer.nodeId)
     }
     return heard
-  }
-
-  /**
-   * Logged once for each reason: a registry delivers the manifests of a revoked node, or of one with a wrong clock,
-   * every ten seconds.
-   */
-  #refused(
-    node: Json | undefined,
-    why: Extract<PeerManifestUpdateResult, { kind: 'refused' }>['why'],
-    source: string,
-  ): void {
-    const key = `${JSON.stringify(node)} ${why.kind}`
-    if (this.#told.has(key)) return
-    if (this.#told.size >= MAX_TOLD_REFUSALS) this.#told.clear()
-    this.#told.add(key)
-    this.#parts.logger.warn({ node, why, source }, 'a manifest was refused')
   }
 
   /** Puts the peer on the bus with what is known, and fetches its missing contracts afterwards. */
@@ -283,43 +270,6 @@ export class PeerSync {
     directory.learn(nodeId, read, hash)
     this.#complete(peer)
     return true
-  }
-
-  /** Two different sets may each lack records of the other, so both sides ask. */
-  #compareCommunity(peer: KnownPeer, digest: string): void {
-    const held = this.#parts.community()
-    if (held !== undefined && digest !== held.digest) void this.#fetchCommunity(peer)
-  }
-
-  async #fetchCommunity(peer: KnownPeer): Promise<void> {
-    const answer = await this.#ask(this.#parts.directory.addressOf(peer), 'mesh.community', {})
-    if (answer.ok) await this.#hearCommunity(answer.value)
-  }
-
-  /**
-   * The peer is a member here and states that we are none there: it lost our admission, so we show it the records that
-   * it signed.
-   */
-  async #remind(peer: PeerAddress, fault: Fault): Promise<void> {
-    const held = this.#parts.community()
-    if (held === undefined || readMeshRefusalReason(fault) !== 'stranger') return
-    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ASK_MS)])
-    const answer = await this.#parts.askUnknown(
-      peer,
-      MEMBERSHIP_MERGE_REQUEST_NAME,
-      { community: held.document },
-      signal,
-    )
-    const shown = answer.ok ? answer.value['community'] : undefined
-    if (isJsonObject(shown)) await this.#hearCommunity(shown)
-  }
-
-  async #hearCommunity(document: JsonObject): Promise<void> {
-    const held = this.#parts.community()
-    if (held === undefined) return
-    const read = parseCommunityDocument(document, held.id)
-    if (read.ok) await this.#parts.onCommunity(read.value)
-    else this.#parts.logger.warn({ fault: read.fault }, 'a member list was refused')
   }
 
   #hearsay(told: Json): void {
@@ -361,7 +311,7 @@ export class PeerSync {
     candidate.isBusy = false
     if (this.#stop.signal.aborted) return
     if (answer?.ok === false && nodeId !== undefined)
-      await this.#remind({ nodeId, endpoints: [endpoint] }, answer.fault)
+      await this.#membership.remind({ nodeId, endpoints: [endpoint] }, answer.fault)
     if (answer?.ok === true && nodeId !== undefined) this.#took(answer.value, nodeId, endpoint)
     // At an address that the owner configured, or that the network has reassigned, another node may live by now.
     else if (candidate.source === STATIC_PEER_SOURCE_NAME) candidate.nodeId = undefined
@@ -378,6 +328,10 @@ export class PeerSync {
   }
 
   #ask(peer: PeerAddress, question: string, body: JsonObject): Promise<Result<JsonObject, Fault>> {
-    return this.#parts.ask(peer, question, body, AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ASK_MS)]))
+    return this.#parts.ask(peer, question, body, this.#timeLimit())
+  }
+
+  #timeLimit(): AbortSignal {
+    return AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ASK_MS)])
   }
 }

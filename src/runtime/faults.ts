@@ -3,7 +3,7 @@
  */
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
-import { FAULT_KIND_BY_VOTE_CODE } from '../guard/quorum-round-store.ts'
+import { FAULT_KIND_BY_VOTE_CODE } from '../guard/vote-fault.ts'
 
 /** The fault kind of each code. */
 const KINDS = {

@@ -2,7 +2,7 @@
  * Mesh store: what a node stores about its community, in a small separate database, so that the gateway and a command
  * beside it can both write without overwriting each other's changes.
  *
- *   community     every proven membership record
+ *   community     every proven membership record (community-store.ts)
  *   invitation    invitations that this node issued, with secret and user (invitation-store.ts)
  *   peer          where other nodes were last reached, and their names (peer-address-store.ts)
  *   offer_…       withheld offers of other nodes, and those that a person accepted (offer-store.ts)
@@ -17,27 +17,21 @@ import type { DatabaseSync } from 'node:sqlite'
 import { findAlteredSchema } from '../../core/database-schema-store.ts'
 import { Database } from '../../core/database-store.ts'
 import type { ModuleMigrations } from '../../core/database-store.ts'
-import { toHex } from '../../core/bytes.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import {
-  mergeCommunities,
-  parseCommunityDocument,
-  revokeMembersByReusedInvitation,
-  findMemberStanding,
-  admitMember,
-} from './community.ts'
+import { revokeMembersByReusedInvitation, admitMember } from './community.ts'
 import type { CommunitySigner, Community, CommunityFault } from './community.ts'
-import { isJoinRequestProven } from './invitation.ts'
 import type { JoinRequest } from './invitation.ts'
 import { InvitationStore } from './invitation-store.ts'
-import type { StoredInvitation } from './invitation-store.ts'
 import type { OfferPinLog } from './offer-log.ts'
 import { CREATE_OFFER_TABLES_SQL, OfferPinStore, REPLACE_OFFER_TABLES_SQL } from './offer-store.ts'
 import { PeerAddressStore, parseAddressList } from './peer-address-store.ts'
 import { RowMacAuthenticator } from './row-mac-authenticator.ts'
-import { explainMembershipRollback } from './membership-log.ts'
 import type { MembershipLog } from './membership-log.ts'
+import { MembershipAlteredError, readStoredCommunity, acceptCommunity } from './community-store.ts'
+import type { JoinFault, UsableInvitation } from './join-admission.ts'
+import { findUsableInvitation } from './join-admission.ts'
+import { writeMeshFact, readMeshFact } from './mesh-fact-store.ts'
 
 export const meshMigrations: ModuleMigrations = {
   room: 'mesh',
@@ -57,16 +51,6 @@ export const meshMigrations: ModuleMigrations = {
   ],
 }
 
-export type JoinFault =
-  | { readonly kind: 'unknown-invitation' }
-  | { readonly kind: 'used-invitation' }
-  | { readonly kind: 'expired-invitation' }
-  | { readonly kind: 'wrong-proof' }
-  | { readonly kind: 'revoked' }
-  | { readonly kind: 'name-taken'; readonly name: string }
-  | { readonly kind: 'no-community' }
-  | CommunityFault
-
 /**
  * Numbers are reserved in blocks, so that a restart costs one write and no number is used twice. With a manifest every
  * second a block lasts thirty years, and with a start every second the blocks last three months.
@@ -80,15 +64,6 @@ export interface MeshStoreOptions {
   readonly log?: MembershipLog
   /** Absent for the same reason. */
   readonly offerLog?: OfferPinLog
-}
-
-/** The message says what to do. */
-export class MembershipAlteredError extends Error {
-  constructor(why: string) {
-    super(
-      `The member list in the mesh database is not the one that this node keeps: ${why}. Restore the newest copy of mesh.db; if it is lost, remove the file and join the community again (hearthbus mesh join).`,
-    )
-  }
 }
 
 export class MeshStore {
@@ -234,52 +209,31 @@ export class MeshStore {
     return this.#settled(admitted)
   }
 
-  /**
-   * Finds the invitation if this node may use it; returns `undefined` for the invitation if it already admitted this
-   * node.
-   */
-  #findInvitation(
-    sql: DatabaseSync,
-    request: JoinRequest,
-    nowMs: number,
-  ): Result<{ readonly held: Community; readonly invitation: StoredInvitation | undefined }, JoinFault> {
-    const held = this.#held(sql)
-    if (held === undefined) return fail({ kind: 'no-community' })
-    const invitation = this.invitations.find(sql, request.invitationId)
-    if (invitation === undefined) return fail({ kind: 'unknown-invitation' })
-    if (!isJoinRequestProven(request, invitation.secret)) return fail({ kind: 'wrong-proof' })
-    const standing = findMemberStanding(held, request.nodeId)
-    if (standing.kind === 'revoked') return fail({ kind: 'revoked' })
-    // The membership records may contain a use that an older copy of this database and of the log lacks.
-    const [use] = held.invitations.get(request.invitationId) ?? []
-    const usedBy = use?.nodeId ?? this.#log?.usedBy(request.invitationId) ?? invitation.usedBy
-    // The node was admitted, but the first answer was lost, so it is answered again.
-    if (usedBy === request.nodeId && standing.kind === 'member') return ok({ held, invitation: undefined })
-    if (usedBy !== null && usedBy !== request.nodeId) return fail({ kind: 'used-invitation' })
-    if (invitation.usedBy !== null) return fail({ kind: 'used-invitation' })
-    if (invitation.expiresAtMs < nowMs) return fail({ kind: 'expired-invitation' })
-    for (const member of held.members.values())
-      if (member.name === request.name && member.nodeId !== request.nodeId)
-        return fail({ kind: 'name-taken', name: request.name })
-    return ok({ held, invitation })
+  #findInvitation(sql: DatabaseSync, request: JoinRequest, nowMs: number): Result<UsableInvitation, JoinFault> {
+    return findUsableInvitation(request, {
+      held: this.#held(sql),
+      invitation: this.invitations.find(sql, request.invitationId),
+      loggedUser: this.#log?.usedBy(request.invitationId),
+      nowMs,
+    })
   }
 
   /** The first number of a block of numbers that was never used. */
   async reserveSequence(): Promise<number> {
     return this.#database.commit((sql) => {
       const first = readSequence(sql)
-      setFact(sql, 'sequence', String(first + SEQUENCE_BLOCK))
+      writeMeshFact(sql, 'sequence', String(first + SEQUENCE_BLOCK))
       return first + 1
     })
   }
 
   async setAddresses(addresses: readonly string[]): Promise<void> {
-    await this.#database.commit((sql) => setFact(sql, 'addresses', JSON.stringify(addresses)))
+    await this.#database.commit((sql) => writeMeshFact(sql, 'addresses', JSON.stringify(addresses)))
   }
 
   /** The addresses at which this node listens, as the gateway last found them. */
   addresses(): readonly string[] {
-    return parseAddressList(factIn(this.#database.sql, 'addresses') ?? '[]')
+    return parseAddressList(readMeshFact(this.#database.sql, 'addresses') ?? '[]')
   }
 
   close(): void {
@@ -291,20 +245,7 @@ export class MeshStore {
   }
 
   #accept(sql: DatabaseSync, next: Community): Result<Community, CommunityFault> {
-    const held = this.#held(sql)
-    if (held !== undefined && held.id !== next.id) return fail({ kind: 'foreign', id: next.id })
-    // The document is parsed before it is written: one that cannot be read again would make the next start fail.
-    const read = parseCommunityDocument(next.document, next.id)
-    if (!read.ok) return read
-    const accepted = held === undefined ? ok(read.value) : mergeCommunities(held, read.value)
-    if (accepted.ok) {
-      const { id, document } = accepted.value
-      const text = JSON.stringify(document)
-      setFact(sql, 'community_id', id)
-      setFact(sql, 'community', text)
-      setFact(sql, 'community_seal', toHex(this.#seal.create([id, text])))
-    }
-    return accepted
+    return acceptCommunity(sql, next, { seal: this.#seal, log: this.#log })
   }
 
   #settled<Fault>(decided: Result<Community, Fault>): Result<Community, Fault> {
@@ -331,37 +272,10 @@ export class MeshStore {
   }
 }
 
-/** Throws `MembershipAlteredError` when another program wrote the member list. */
-export function readStoredCommunity(
-  sql: DatabaseSync,
-  { seal, log }: { readonly seal: RowMacAuthenticator; readonly log: Pick<MembershipLog, 'newest'> | undefined },
-): Community | undefined {
-  const [id, text] = [factIn(sql, 'community_id'), factIn(sql, 'community')]
-  if (id === undefined || text === undefined) return undefined
-  const sealed = factIn(sql, 'community_seal')
-  if (sealed === undefined || !seal.isValid([id, text], Buffer.from(sealed, 'hex')))
-    throw new MembershipAlteredError('it does not bear this node’s seal')
-  const read = parseCommunityDocument(JSON.parse(text), id)
-  // The file is our own, and its content was verified before it was written.
-  if (!read.ok) throw new Error(`the member list in the mesh database cannot be read (${read.fault.kind})`)
-  const why = explainMembershipRollback(read.value, log)
-  if (why !== undefined) throw new MembershipAlteredError(why)
-  return read.value
-}
-
 /** Peers ignore a manifest whose number is not above the last one, so an invalid number must not be used. */
 function readSequence(sql: DatabaseSync): number {
-  const sequence = Number(factIn(sql, 'sequence') ?? 0)
+  const sequence = Number(readMeshFact(sql, 'sequence') ?? 0)
   if (!Number.isSafeInteger(sequence + SEQUENCE_BLOCK) || sequence < 0)
     throw new MembershipAlteredError('the number of its last manifest cannot be read')
   return sequence
-}
-
-function factIn(sql: DatabaseSync, name: string): string | undefined {
-  const row = sql.prepare('SELECT value FROM fact WHERE name = ?').get(name)
-  return row === undefined ? undefined : String(row['value'])
-}
-
-function setFact(sql: DatabaseSync, name: string, value: string): void {
-  sql.prepare('INSERT OR REPLACE INTO fact VALUES (?, ?)').run(name, value)
 }

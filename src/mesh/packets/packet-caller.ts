@@ -11,8 +11,6 @@
  */
 import { createTimeoutOrCancelFault } from '../../bus/provider-attempt.ts'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { RunningCallTicket } from '../../bus/call-ticket.ts'
-import type { CallEndListener } from '../../bus/call-ticket.ts'
 import type { Clock } from '../../core/clock.ts'
 import { parseJsonOrUndefined } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
@@ -20,7 +18,7 @@ import { decodeParsedOutcome } from '../mesh-answer.ts'
 import { verifyText } from '../identity/node-key.ts'
 import { readMeshRefusalReason } from '../mesh-refusal.ts'
 import type { MeshSession } from '../sessions.ts'
-import { readAbortCause, createLostAnswerFault } from '../transport.ts'
+import { readAbortCause } from '../transport.ts'
 import type { PacketConnectionListener, PacketConnection } from '../transport.ts'
 import { PendingCallTable } from './pending-call-table.ts'
 import { PacketProcessingQueue } from './packet-processing-queue.ts'
@@ -34,22 +32,9 @@ import {
 } from './packet.ts'
 import type { Packet, PacketHeader } from './packet.ts'
 import { encodePacketCallList, countPacketCallBytes } from './packet-call.ts'
-import type { PacketCallText } from './packet-call.ts'
 import { matchesExpectedPacketProof, computeSessionPacketProof } from './packet-proof.ts'
-
-/**
- * `unsent`: no byte of it was sent. `stale`: the peer no longer accepts calls under this session. In both cases nothing
- * was tried, or the call is idempotent.
- */
-export type UnsentReason = 'unsent' | 'stale'
-
-export interface PacketRequest {
-  readonly text: PacketCallText
-  readonly idempotent: boolean
-  readonly call: Call
-  /** What to do with a call that was not sent. */
-  readonly otherwise: (why: UnsentReason) => Promise<Outcome>
-}
+import type { RunningSessionCalls, PacketRequest } from './pending-packet-call.ts'
+import { PendingPacketCall } from './pending-packet-call.ts'
 
 /**
  * Most calls are answered within this time; the outcome of the others is requested, if the connection may lose answers.
@@ -57,98 +42,10 @@ export interface PacketRequest {
 const PATIENCE_MS = 1_000
 const MAX_MISSED = 4
 
-class Waiting implements CallEndListener {
-  readonly request: PacketRequest
-  readonly calls: SessionCalls
-  readonly wire: PacketConnection
-  readonly #resolve: (outcome: Outcome | Promise<Outcome>) => void
-  readonly #withdraw: (waiting: Waiting) => void
-  /** The ticket reports the end of the call, which is cheaper than a listener on a signal. */
-  readonly #ticket: RunningCallTicket | undefined
-  readonly #aborted: (() => void) | undefined
-  /** The number of the call; 0 until it is sent. */
-  number = 0
-  /** The number of the first call in its packet. */
-  first = 0
-  sentMs = 0
-  questions = 0
-  missed = 0
-  isSettled = false
-
-  constructor(
-    calls: SessionCalls,
-    wire: PacketConnection,
-    how: { request: PacketRequest; resolve: Waiting['settle']; withdraw: (it: Waiting) => void },
-  ) {
-    this.calls = calls
-    this.wire = wire
-    this.request = how.request
-    this.#resolve = how.resolve
-    this.#withdraw = how.withdraw
-    const { ticket, signal } = how.request.call
-    // A hedged call has a signal of its own.
-    this.#ticket = ticket instanceof RunningCallTicket && ticket.signal === signal ? ticket : undefined
-    wire.inFlight++
-    if (this.#ticket !== undefined) this.#ticket.employ(this)
-    else {
-      this.#aborted = () => this.callEnded()
-      signal.addEventListener('abort', this.#aborted, { once: true })
-    }
-  }
-
-  callEnded(): void {
-    this.#withdraw(this)
-  }
-
-  settle(outcome: Outcome | Promise<Outcome>): void {
-    if (this.isSettled) return
-    this.isSettled = true
-    this.wire.inFlight--
-    this.calls.waiting.delete(this.number)
-    if (this.#ticket !== undefined) this.#ticket.dismiss(this)
-    else if (this.#aborted !== undefined) this.request.call.signal.removeEventListener('abort', this.#aborted)
-    this.#resolve(outcome)
-  }
-
-  untried(why: UnsentReason): void {
-    if (!this.isSettled) this.settle(this.request.otherwise(why))
-  }
-
-  /**
-   * A number is used once: either another party repeated our packet and the call was carried out, or the counter is
-   * wrong.
-   */
-  wasSeenBefore(): void {
-    if (this.request.idempotent) this.untried('stale')
-    else this.lose('its number was used before')
-  }
-
-  lose(why: string): void {
-    this.settle(fail(createLostAnswerFault(this.wire.nodeId, this.request.idempotent, why)))
-  }
-}
-
-/**
- * The running calls of one session. A session numbers its calls upwards, and the far end remembers the numbers that it
- * has seen.
- */
-interface SessionCalls {
-  readonly session: MeshSession
-  readonly waiting: PendingCallTable<Waiting>
-  /** Calls of this moment for one connection. */
-  gathered: Waiting[]
-  gatheredBytes: number
-  next: number
-  /**
-   * How many answers the last packet had, unless calls were sent since: about as many new calls are likely to follow.
-   */
-  answered: number
-}
-
 export class PacketCaller implements PacketConnectionListener {
   readonly #clock: Clock
-  readonly #sessions = new Map<string, SessionCalls>()
-  readonly #due: SessionCalls[] = []
+  readonly #sessions = new Map<string, RunningSessionCalls>()
+  readonly #due: RunningSessionCalls[] = []
   readonly #flushAll = (): void => {
     for (const calls of this.#due.splice(0)) this.#flush(calls)
   }
@@ -159,7 +56,7 @@ export class PacketCaller implements PacketConnectionListener {
     this.#read(text)
   })
 
-  readonly #withdraw = (waiting: Waiting): void => {
+  readonly #withdraw = (waiting: PendingPacketCall): void => {
     const { wire, calls, number, sentMs } = waiting
     if (number !== 0) {
       wire.send(about('cancel', number, calls.session), calls.session.id, 0)
@@ -182,7 +79,7 @@ export class PacketCaller implements PacketConnectionListener {
     const isFull = calls.gatheredBytes + length > MAX_BATCHED_BYTES || calls.gathered.length >= mostTogether(calls)
     if (other !== undefined && (isFull || other.wire !== wire)) this.#flush(calls)
     return new Promise((resolve) => {
-      calls.gathered.push(new Waiting(calls, wire, { request, resolve, withdraw: this.#withdraw }))
+      calls.gathered.push(new PendingPacketCall(calls, wire, { request, resolve, withdraw: this.#withdraw }))
       calls.gatheredBytes += length
       if (calls.gathered.length > 1) return
       // A single call is sent at once; calls of a burst, and those that follow from a burst of answers, wait for each
@@ -240,12 +137,12 @@ export class PacketCaller implements PacketConnectionListener {
       }
   }
 
-  #flushLater(calls: SessionCalls): void {
+  #flushLater(calls: RunningSessionCalls): void {
     if (this.#due.length === 0) setImmediate(this.#flushAll)
     this.#due.push(calls)
   }
 
-  #flush(calls: SessionCalls): void {
+  #flush(calls: RunningSessionCalls): void {
     const { session } = calls
     const gathered = calls.gathered.filter(({ isSettled }) => !isSettled)
     calls.gathered = []
@@ -269,7 +166,7 @@ export class PacketCaller implements PacketConnectionListener {
     for (const waiting of gathered) waiting.untried('unsent')
   }
 
-  #answers(packet: Packet, calls: SessionCalls): void {
+  #answers(packet: Packet, calls: RunningSessionCalls): void {
     const { session, waiting } = calls
     if (!matchesExpectedPacketProof('answer', packet, session)) return
     const answers = parseJsonOrUndefined(packet.payload)
@@ -291,7 +188,7 @@ export class PacketCaller implements PacketConnectionListener {
   #refused(
     { first, count }: Extract<PacketHeader, { kind: 'call' | 'refusal' }>,
     { covered, proof, payload }: Packet,
-    { session, waiting }: SessionCalls,
+    { session, waiting }: RunningSessionCalls,
   ): void {
     if (!verifyText(session.peer, `packet ${covered}${payload}`, proof)) return
     const [status, body] = parsedPair(payload)
@@ -304,18 +201,18 @@ export class PacketCaller implements PacketConnectionListener {
   }
 
   /** The provider's own signed statement that the call never came, and will never be carried out. */
-  #unknown(number: number, { covered, proof }: Packet, { session, waiting }: SessionCalls): void {
+  #unknown(number: number, { covered, proof }: Packet, { session, waiting }: RunningSessionCalls): void {
     if (verifyText(session.peer, `packet ${covered}`, proof)) waiting.get(number)?.untried('unsent')
   }
 
-  #callsOf(session: MeshSession): SessionCalls {
+  #callsOf(session: MeshSession): RunningSessionCalls {
     const known = this.#sessions.get(session.id)
     if (known !== undefined) return known
     const nowMs = this.#clock.monotonic()
     for (const [keyId, old] of this.#sessions)
       if (old.session.endsMs < nowMs && old.waiting.size === 0 && old.gathered.length === 0)
         this.#sessions.delete(keyId)
-    const calls: SessionCalls = {
+    const calls: RunningSessionCalls = {
       session,
       waiting: new PendingCallTable(),
       gathered: [],
@@ -331,7 +228,7 @@ export class PacketCaller implements PacketConnectionListener {
 /**
  * Half of the running calls, so that both ends work at the same time; but a packet should have more than a few calls.
  */
-function mostTogether({ session, waiting, gathered }: SessionCalls): number {
+function mostTogether({ session, waiting, gathered }: RunningSessionCalls): number {
   return Math.min(session.callsPerPacket, Math.max(DEFAULT_CALLS_PER_PACKET, (waiting.size + gathered.length) / 2))
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Caller } from '../src/bus/call.ts'
 import type { Service } from '../src/bus/capability.ts'
-import { readConfig } from '../src/config/config-file.ts'
+import { parseConfig } from '../src/config/config-file.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { isJsonObject } from '../src/core/json.ts'
 import { createLogger } from '../src/core/logger.ts'
@@ -29,7 +29,7 @@ export async function startDeviceGateway(
 ): Promise<DeviceGateway> {
   const dataRoot = mkdtempSync(join(tmpdir(), 'hearthbus-bench-devices-'))
   const section = `devices: { enabled: true, host: 127.0.0.1, port: 0, ${devices} }\n`
-  const config = readConfig('bench', `logLevel: error\nlisten: { port: 0 }\n${section}${sections}`)
+  const config = parseConfig('bench', `logLevel: error\nlisten: { port: 0 }\n${section}${sections}`)
   if (!config.ok) throw new Error(JSON.stringify(config.fault))
   const started = await startGateway({
     config: config.value,

@@ -15,7 +15,7 @@ import { ebusConfigSchema } from '../src/config/ebus.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import { silentLogger } from '../src/core/logger.ts'
-import type { BusEvent } from '../src/ebus/adapter/ebus-connection.ts'
+import type { EbusEvent } from '../src/ebus/adapter/ebus-connection.ts'
 import { BusDefinitions } from '../src/ebus/definitions/bus-definitions.ts'
 import { isMappedMessage } from '../src/ebus/semantic/mapped-message.ts'
 import { DefinitionFolder } from '../src/ebus/definitions/definition-folder-store.ts'
@@ -110,7 +110,7 @@ const lineOnly: Sink = (symbols, times) => {
 }
 
 /** As the adapter tells it. */
-function eventOf(heard: BusLineEvent, atMs: number): BusEvent {
+function eventOf(heard: BusLineEvent, atMs: number): EbusEvent {
   return heard.kind === 'exchange'
     ? { kind: 'exchange', exchange: heard.exchange, own: false, atMs }
     : { ...heard, own: false, atMs }

@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { connect as connectPlain, createServer as createPlainServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
-import { createNodeCertificate } from '../src/mesh/identity/certificate.ts'
+import { createSelfSignedNodeCertificate } from '../src/mesh/identity/self-signed-certificate.ts'
 import { deriveNodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { CallOnce } from './mesh-ends.ts'
 
@@ -47,6 +47,6 @@ function ownKey(): { readonly key: string; readonly cert: string } {
   const { privateKey } = generateKeyPairSync('ed25519')
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    cert: createNodeCertificate(deriveNodeIdentity(privateKey)),
+    cert: createSelfSignedNodeCertificate(deriveNodeIdentity(privateKey)),
   }
 }

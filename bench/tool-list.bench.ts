@@ -8,8 +8,8 @@
  * HEARTHBUS_BENCH_DEVICES (60) and HEARTHBUS_BENCH_MODELS (20) make it smaller.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { buildCatalogue } from '../src/mcp/catalogue.ts'
-import type { CatalogueCriteria } from '../src/mcp/catalogue.ts'
+import { buildMcpCatalogue } from '../src/mcp/catalogue.ts'
+import type { McpCatalogueCriteria } from '../src/mcp/catalogue.ts'
 import { connectHttp, createHome, startGatewayProcess } from '../test/gateway-process.ts'
 import { say, startDeviceGateway } from './device-gateway.ts'
 import { Peer, until } from './devices.ts'
@@ -24,7 +24,7 @@ const KNOBS = 44
 const ROUNDS = 5
 /** For the last announcement and the reading that it makes for. */
 const CALM_MS = 1_500
-const VIEW: CatalogueCriteria = {
+const VIEW: McpCatalogueCriteria = {
   principal: { role: 'agent' },
   profileName: 'all',
   profiles: [{ include: ['*'], exclude: [] }],
@@ -105,7 +105,7 @@ function row(longest: readonly number[], once: number): string {
 
 /** As it would be if nothing were kept. */
 function writing(): number {
-  const all = buildCatalogue(
+  const all = buildMcpCatalogue(
     gateway.bus.offers().map((offer) => ({ ...offer })),
     VIEW,
   )

@@ -7,12 +7,12 @@
  */
 import { once } from 'node:events'
 // Where the package is installed, this is `from 'hearthbus'`.
-import { createLogger, readConfig, startGateway } from '../src/hearthbus.ts'
+import { createLogger, parseConfig, startGateway } from '../src/hearthbus.ts'
 import { gardenService } from './own-service.ts'
 import { weatherService } from './small-service.ts'
 
 const dataRoot = process.argv[2] ?? '/tmp/hearthbus-garden'
-const config = readConfig('inline', 'listen: { port: 0 }')
+const config = parseConfig('inline', 'listen: { port: 0 }')
 if (!config.ok) throw new Error(config.fault.map((problem) => problem.message).join('\n'))
 
 const started = await startGateway({

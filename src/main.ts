@@ -18,7 +18,7 @@ import type { ProcessLock } from './core/process-lock-store.ts'
 import { fail, ok } from './core/result.ts'
 import type { Result } from './core/result.ts'
 import { readErrorMessage } from './core/thrown-error.ts'
-import { GuardSecretChangedError } from './guard/guard-schema-store.ts'
+import { GuardSecretChangedError } from './guard/guard-secret-store.ts'
 import { formatLedgerFault, formatSigningOutage } from './ledger/ledger-state.ts'
 import { deriveNodeSecret } from './ledger/key-store.ts'
 import { createRandomDrawKey, RANDOM_DRAW_KEY_PURPOSE } from './ledger/random-draw.ts'
@@ -32,7 +32,7 @@ import {
   verifyOwnLedger,
 } from './main/self-verification.ts'
 import { NODE_STOP_KIND } from './ledger/unsigned-tail.ts'
-import { createDecisionCheckpointJob, DECISION_SIGNING_MS } from './main/decision-signing.ts'
+import { createDecisionCheckpointJob, DECISION_SIGNING_INTERVAL_MS } from './main/decision-signing.ts'
 import { createWitnessCosigningJob, createCosignedCheckpointLookup } from './main/cosigning-client.ts'
 import { createForeignDatabaseWriteDetector } from './main/database-write-detector.ts'
 import { startFaces } from './main/faces-server.ts'
@@ -175,7 +175,7 @@ async function build(
     if (!signed.ok) throw new Error(formatLedgerFault(signed.fault))
   })
   undo.push(startPeriodicJob(SIGNING_RETRY_INTERVAL_MS, createCheckpointSigningRetryJob(ledger, logger), logger))
-  undo.push(startPeriodicJob(DECISION_SIGNING_MS, createDecisionCheckpointJob(ledger), logger))
+  undo.push(startPeriodicJob(DECISION_SIGNING_INTERVAL_MS, createDecisionCheckpointJob(ledger), logger))
   const reporters: Pick<Service, 'name' | 'health' | 'probe' | 'examine'>[] = []
   let gossip: ConsensusPeerService | undefined
   const families = await createFamilyServices({

@@ -125,9 +125,10 @@ const IMPURE: Readonly<Record<string, readonly string[]>> = {
     'web/calls-api.ts',
     'web/sessions-api.ts',
     'web/background-verification.ts',
+    'web/measurement-sampling.ts',
   ],
   /** Has a `fetch` of its own, which is handed to it. */
-  'names a fetch': ['ebus/semantic/read-scheduler.ts'],
+  'names a fetch': ['ebus/semantic/register-reader.ts'],
   /** Commands, and what joins modules from the environment. */
   'looks at the process': [
     'cli/ebus.ts',

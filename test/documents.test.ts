@@ -5,7 +5,7 @@ import type { FamilyEnvelope, Offer } from '../src/bus/capability.ts'
 import { FAULT_KINDS, HTTP_STATUS_BY_ERROR_CODE } from '../src/bus/error-code.ts'
 import { generateDocuments } from '../src/cli/docs-store.ts'
 import { EXIT_CODES } from '../src/cli/command-output.ts'
-import { readConfig } from '../src/config/config-file.ts'
+import { parseConfig } from '../src/config/config-file.ts'
 import { isJsonObject } from '../src/core/json.ts'
 import { EBUS_ERROR_CODES } from '../src/ebus/tools/ebus-envelope.ts'
 import { familyEnvelopes } from '../src/main/families.ts'
@@ -92,7 +92,7 @@ describe('generated and checked documents', () => {
   it('contain only settings that a gateway accepts', () => {
     const examples = [...running.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, yaml = '']) => yaml)
     expect(examples).not.toEqual([])
-    expect(examples.map((yaml) => readConfig('running.md', yaml)).filter(({ ok }) => !ok)).toEqual([])
+    expect(examples.map((yaml) => parseConfig('running.md', yaml)).filter(({ ok }) => !ok)).toEqual([])
   })
 
   it('list exactly the exit codes of the program', () => {

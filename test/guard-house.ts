@@ -27,7 +27,7 @@ import { createGuard } from '../src/guard/guard.ts'
 import type { Guard } from '../src/guard/guard.ts'
 import { guardProjection } from '../src/guard/guard-state.ts'
 import type { GuardState } from '../src/guard/guard-state.ts'
-import { guardMigrations } from '../src/guard/guard-schema-store.ts'
+import { guardMigrations } from '../src/guard/guard-secret-store.ts'
 import type { LedgerEvent } from '../src/ledger/entry.ts'
 import type { ProjectionLogWriter } from '../src/ledger/projection-log.ts'
 

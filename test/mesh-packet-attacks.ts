@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest'
 import { newUlid } from '../src/core/ids.ts'
 import type { Json } from '../src/core/json.ts'
-import { verifyText } from '../src/mesh/identity/node-key.ts'
+import { isNodeSignatureValid } from '../src/mesh/identity/node-key.ts'
 import { formatPacketHeaderToSign, decodePacket, encodePacket } from '../src/mesh/packets/packet.ts'
 import { matchesExpectedPacketProof, computeSessionPacketProof } from '../src/mesh/packets/packet-proof.ts'
 import type { MeshSession } from '../src/mesh/sessions.ts'
@@ -54,7 +54,7 @@ export async function attackByPacket(attacker: PacketAttacker, how: PacketAttack
   const answered = decodePacket(await wire.packet(how.meddle?.(packet) ?? packet))
   const text = answered?.payload ?? ''
   if (answered?.head.kind === 'refusal') {
-    expect(verifyText(victim.nodeId, `packet ${answered.covered}${text}`, answered.proof)).toBe(true)
+    expect(isNodeSignatureValid(victim.nodeId, `packet ${answered.covered}${text}`, answered.proof)).toBe(true)
     return verdict(JSON.parse(text) as readonly [number, Body])
   }
   expect(answered !== undefined && matchesExpectedPacketProof('answer', answered, session)).toBe(true)

@@ -12,7 +12,7 @@ import { configSchema } from '../src/config/schema.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { formatLedgerFinding } from '../src/ledger/ledger-finding.ts'
 import { startGateway } from '../src/main.ts'
-import { createPeerOfferLog, offerProjection } from '../src/main/offer-log.ts'
+import { createOfferPinLog, offerProjection } from '../src/main/offer-log.ts'
 
 const config = configSchema.parse({
   listen: { port: 0 },
@@ -63,7 +63,7 @@ const WRITTEN =
 describe('a mesh database edited by another program', () => {
   it('while the gateway runs: the edit is ignored, recorded, and stays a finding', async () => {
     await running(async ({ ledger }) => {
-      const offers = createPeerOfferLog(ledger)
+      const offers = createOfferPinLog(ledger)
       await offers.pin(NODE, [PIN])
       const prefixes = offers.prefixes()
       expect(prefixes.length).toBeGreaterThan(0)
@@ -77,13 +77,13 @@ describe('a mesh database edited by another program', () => {
   })
 
   it('while the gateway is stopped: the edit is a finding, and ignored by the next start', async () => {
-    await running(async ({ ledger }) => createPeerOfferLog(ledger).pin(NODE, [PIN]))
+    await running(async ({ ledger }) => createOfferPinLog(ledger).pin(NODE, [PIN]))
     tamper(FORGED)
     expect(await verify()).toEqual([
       'The acceptance of offers forged was added or changed; the ledger does not have it.',
     ])
     await running(async ({ ledger }) => {
-      expect(createPeerOfferLog(ledger).pins(NODE).get(PIN.key)).toBe(PIN.hash)
+      expect(createOfferPinLog(ledger).pins(NODE).get(PIN.key)).toBe(PIN.hash)
     })
     expect(await verify()).toEqual([expect.stringMatching(WRITTEN)])
   })
@@ -100,13 +100,13 @@ describe('a mesh database edited by another program', () => {
 
   it('by removing the file: pins and family prefixes are still known from the ledger', async () => {
     const before = await running(async ({ ledger }) => {
-      await createPeerOfferLog(ledger).pin(NODE, [PIN])
-      return createPeerOfferLog(ledger).prefixes()
+      await createOfferPinLog(ledger).pin(NODE, [PIN])
+      return createOfferPinLog(ledger).prefixes()
     })
     rmSync(join(dataRoot, 'mesh.db'))
     await running(async ({ ledger }) => {
-      expect(createPeerOfferLog(ledger).pins(NODE).get(PIN.key)).toBe(PIN.hash)
-      expect(createPeerOfferLog(ledger).prefixes()).toEqual(expect.arrayContaining([...before]))
+      expect(createOfferPinLog(ledger).pins(NODE).get(PIN.key)).toBe(PIN.hash)
+      expect(createOfferPinLog(ledger).prefixes()).toEqual(expect.arrayContaining([...before]))
     })
   })
 })
@@ -170,7 +170,7 @@ describe('the community file of a node', () => {
 describe('ledger entries about offers', () => {
   it('pin a capability once, and accept an acceptance once', async () => {
     await running(async ({ ledger }) => {
-      const offers = createPeerOfferLog(ledger)
+      const offers = createOfferPinLog(ledger)
       await offers.pin(NODE, [PIN, { ...PIN, hash: 'c'.repeat(64) }])
       await offers.pin(NODE, [{ ...PIN, hash: 'd'.repeat(64) }])
       expect(offers.pins(NODE).get(PIN.key)).toBe(PIN.hash)
@@ -188,7 +188,7 @@ describe('ledger entries about offers', () => {
 
   it('hold thousands of capability names of one node', async () => {
     await running(async ({ ledger }) => {
-      const offers = createPeerOfferLog(ledger)
+      const offers = createOfferPinLog(ledger)
       const names = Array.from({ length: 4_000 }, (_, number) => ({ ...PIN, key: `${'n'.repeat(190)}${number}` }))
       await offers.pin(NODE, names)
       expect(offers.pins(NODE).size).toBe(4_000)

@@ -7,7 +7,7 @@
 import { canonicalJson, isJsonObject, MAX_REMOTE_JSON_DEPTH } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { listOrNothing } from './schema-cost.ts'
-import type { BoundedRuleFactory, BoundedValidationRun, BoundedRule } from './bounded-validation-run.ts'
+import type { BoundedRuleFactory, StepBoundedValidationState, BoundedRule } from './bounded-validation-run.ts'
 import {
   addIssue,
   compileRemotePattern,
@@ -79,7 +79,7 @@ function keyOf(value: Json): string {
   return typeof value === 'object' && value !== null ? canonicalJson(value) : String(value)
 }
 
-function isKeyed(value: Json, choices: ReadonlySet<string>, run: BoundedValidationRun): boolean {
+function isKeyed(value: Json, choices: ReadonlySet<string>, run: StepBoundedValidationState): boolean {
   return spendSteps(run, stepsOf(value, run.left)) && choices.has(keyOf(value))
 }
 
@@ -119,7 +119,7 @@ function numeric(isFine: (value: number, bound: number) => boolean, code: string
 
 /** `sizeOf` gives `undefined` for values that have no such size. */
 function sized(
-  sizeOf: (value: Json, run: BoundedValidationRun) => number | undefined,
+  sizeOf: (value: Json, run: StepBoundedValidationState) => number | undefined,
   code: string,
   unit: string,
 ): BoundedRuleFactory {
@@ -152,7 +152,7 @@ function itemsIn(value: Json): number | undefined {
   return Array.isArray(value) ? value.length : undefined
 }
 
-function membersIn(value: Json, run: BoundedValidationRun): number | undefined {
+function membersIn(value: Json, run: StepBoundedValidationState): number | undefined {
   return isJsonObject(value) ? listMemberNames(value, run).length : undefined
 }
 

@@ -19,7 +19,7 @@ const PATTERN_PER_STEP = 4
 /** Limit for one pattern on one text. */
 const PATTERN_STEPS = 20_000
 
-export interface BoundedValidationRun {
+export interface StepBoundedValidationState {
   readonly root: JsonObject
   /** Once this is zero or less, the steps are used up: all loops end and no result counts any more. */
   left: number
@@ -34,15 +34,15 @@ export interface BoundedValidationRun {
 }
 
 /** One keyword with its argument: whether it holds for a value. */
-export type BoundedRule = (value: Json, run: BoundedValidationRun) => boolean
+export type BoundedRule = (value: Json, run: StepBoundedValidationState) => boolean
 export type BoundedRuleFactory = (argument: Json, schema: JsonObject) => BoundedRule | undefined
 
-export function spendSteps(run: BoundedValidationRun, steps: number): boolean {
+export function spendSteps(run: StepBoundedValidationState, steps: number): boolean {
   run.left -= steps
   return run.left > 0
 }
 
-export function addIssue(run: BoundedValidationRun, code: string, message: string, name?: string): false {
+export function addIssue(run: StepBoundedValidationState, code: string, message: string, name?: string): false {
   if (run.silent === 0 && run.issues.length < MAX_VALIDATION_ISSUES)
     run.issues.push({ path: name === undefined ? [...run.path] : [...run.path, name], message, code })
   return false
@@ -52,7 +52,7 @@ export function addIssue(run: BoundedValidationRun, code: string, message: strin
  * The names of an object's members. Listing them takes time for each name, however soon a loop over them ends. An
  * object is therefore listed once, at one step per name, and not again for every alternative that looks at it.
  */
-export function listMemberNames(value: JsonObject, run: BoundedValidationRun): readonly string[] {
+export function listMemberNames(value: JsonObject, run: StepBoundedValidationState): readonly string[] {
   const listed = run.names.get(value)
   if (listed !== undefined) return listed
   const names = Object.keys(value)
@@ -65,6 +65,10 @@ export function compileRemotePattern(source: string): BoundedPattern {
 }
 
 /** Charges the highest cost that the pattern's limit allows for a text of this length. */
-export function matchesRemotePattern(expression: BoundedPattern, text: string, run: BoundedValidationRun): boolean {
+export function matchesRemotePattern(
+  expression: BoundedPattern,
+  text: string,
+  run: StepBoundedValidationState,
+): boolean {
   return spendSteps(run, PATTERN_START + expression.steps(text.length) / PATTERN_PER_STEP) && expression.test(text)
 }

@@ -13,7 +13,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import type { ArgumentIssue, JsonSchema } from './capability.ts'
 import type { BoundedPattern } from './bounded-pattern.ts'
 import { listOrNothing, resolveSchemaReference } from './schema-cost.ts'
-import type { BoundedValidationRun, BoundedRule, BoundedRuleFactory } from './bounded-validation-run.ts'
+import type { StepBoundedValidationState, BoundedRule, BoundedRuleFactory } from './bounded-validation-run.ts'
 import {
   spendSteps,
   addIssue,
@@ -41,7 +41,7 @@ const VALID: ValidationVerdict = { kind: 'valid' }
 export function compileBoundedValidator(schema: JsonSchema, maxSteps = MAX_STEPS): BoundedValidator {
   const root = schema as JsonObject
   return (value) => {
-    const run: BoundedValidationRun = {
+    const run: StepBoundedValidationState = {
       root,
       left: maxSteps,
       depth: 0,
@@ -61,7 +61,7 @@ function tooCostly(why: string): ValidationVerdict {
   return { kind: 'too-costly', why }
 }
 
-function holds(schema: Json, value: Json, run: BoundedValidationRun): boolean {
+function holds(schema: Json, value: Json, run: StepBoundedValidationState): boolean {
   if (!spendSteps(run, 1)) return false
   if (typeof schema === 'boolean') return schema || addIssue(run, 'false schema', 'is not allowed here')
   if (!isJsonObject(schema)) return true
@@ -82,14 +82,14 @@ function holds(schema: Json, value: Json, run: BoundedValidationRun): boolean {
 }
 
 /** Evaluates an alternative that may fail without the whole schema failing; its issues are not reported. */
-function quietly(schema: Json, value: Json, run: BoundedValidationRun): boolean {
+function quietly(schema: Json, value: Json, run: StepBoundedValidationState): boolean {
   run.silent++
   const isValid = holds(schema, value, run)
   run.silent--
   return isValid
 }
 
-function at(step: string | number, schema: Json, value: Json, run: BoundedValidationRun): boolean {
+function at(step: string | number, schema: Json, value: Json, run: StepBoundedValidationState): boolean {
   run.path.push(step)
   const isValid = holds(schema, value, run)
   run.path.pop()

@@ -4,12 +4,12 @@
  *   { ok: true, data }   or   { ok: false, error: { error, message, retry_after_ms?, … } }   (CONTRACT § 5.4)
  */
 import type { FamilyEnvelope, JsonSchema, Offer } from './capability.ts'
-import { encodeErrorBody } from './error-code.ts'
+import { toErrorBodyJson } from './error-code.ts'
 
 export const busFamilyEnvelope: FamilyEnvelope = {
   name: 'bus',
   success: (data) => ({ ok: true, data }),
-  failure: (fault) => ({ structured: { ok: false, error: encodeErrorBody(fault) }, isError: true }),
+  failure: (fault) => ({ structured: { ok: false, error: toErrorBodyJson(fault) }, isError: true }),
   outputSchema,
 }
 

@@ -28,16 +28,16 @@ import type { CallOptions, CallRequest } from './call-options.ts'
 import { CallStream } from './call-stream.ts'
 import type { Call, NestedCallRunner, Outcome } from './call.ts'
 import type { Capability, CapabilityName, Offer, Service, CapabilityVersion } from './capability.ts'
-import { DeadlineWheel, TimerWheelDriver } from './timer-wheel.ts'
-import type { NamespaceOwner } from './descriptor.ts'
+import { TimerWheel, TimerWheelDriver } from './timer-wheel.ts'
+import type { NamespaceOwner } from './offer-validation.ts'
 import { CallDispatcher } from './call-dispatcher.ts'
-import type { RouteRequest } from './provider-eligibility.ts'
-import { canServeParams } from './provider-eligibility.ts'
+import type { RouteRequest } from './route-request-matching.ts'
+import { canServeParams } from './route-request-matching.ts'
 import { addNodeToFault } from './remote-fault.ts'
 import { HealthTracker } from './health.ts'
 import { NodeDirectory } from './node-directory.ts'
 import type { StreamFrameEmitter, PeerRecord } from './peer.ts'
-import { createInternalFault } from './provider-attempt-start.ts'
+import { createProviderInternalFault } from './provider-attempt-start.ts'
 import type { BusLogger } from './provider-attempt-start.ts'
 import { CapabilityRegistry } from './registry.ts'
 import { RunningCallTicket, TraceIdSource, setReplyOrigin, requireCallTicket } from './call-ticket.ts'
@@ -96,7 +96,7 @@ export class CapabilityBus {
     this.#traceIds = new TraceIdSource(clock)
     this.#nodes = new NodeDirectory(nodeId, options.nodeName)
     this.#log = options.log ?? SILENT
-    this.#timer = new TimerWheelDriver(new DeadlineWheel(), clock)
+    this.#timer = new TimerWheelDriver(new TimerWheel(), clock)
     this.registry = new CapabilityRegistry(nodeId, options.families)
     this.router = new CapabilityRouter({ registry: this.registry, nodes: this.#nodes, config, random })
     this.health = new HealthTracker(this.registry)
@@ -379,7 +379,7 @@ export class CapabilityBus {
       outcome = await this.#options.admit(call, offer, proceed)
     } catch (error) {
       this.#log.error({ err: error, capability: call.capability, traceId: call.traceId }, 'the chain threw')
-      outcome = fail(createInternalFault(call, error))
+      outcome = fail(createProviderInternalFault(call, error))
     }
     this.#timer.clear(ticket)
     ticket.release()

@@ -12,7 +12,7 @@
 import { computeBackoffMs } from '../core/backoff.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
-import { occupyProviderSlot, releaseProviderSlot, MAX_QUEUE_WAIT_MS, QueuedCall } from './provider-queue.ts'
+import { markProviderSlotTaken, releaseProviderSlot, MAX_QUEUE_WAIT_MS, QueuedCall } from './provider-queue.ts'
 import { TriedProviders } from './tried-providers.ts'
 import { AttemptedCall, ProviderAttempt, createNotBegunFault, recordAttemptOutcome } from './provider-attempt.ts'
 import type { ProviderOutcomeHandler, OutcomeRecordingDependencies } from './provider-attempt.ts'
@@ -72,7 +72,7 @@ export class CallDispatcher {
     const round = new AttemptedCall(call, contract, emit)
     const entry = router.route(call, nowMs)
     if (entry === undefined) return this.#dispatchQueued(round, nowMs)
-    occupyProviderSlot(entry)
+    markProviderSlotTaken(entry)
     return this.#attempt(round, entry, nowMs)
   }
 
@@ -97,7 +97,7 @@ export class CallDispatcher {
       if (ticket.isOver(nowMs)) return createNotBegunFault(call, ticket.cause ?? 'deadline')
       const free = nowMs === sinceMs ? undefined : router.route(call, nowMs)
       if (free !== undefined) {
-        occupyProviderSlot(free)
+        markProviderSlotTaken(free)
         return free
       }
       const full = router.queueFor(call, nowMs)
@@ -160,7 +160,7 @@ export class CallDispatcher {
       if (next === undefined || (!isRefused && !this.#budget.withdraw(timer.nowMs()))) return last
       if (!isRefused) again++
       tally.retries++
-      occupyProviderSlot(next)
+      markProviderSlotTaken(next)
       asked.add(next)
       entry = next
       last = await this.#start(round, next, { startedMs: timer.nowMs(), onAnswer: this.#record }).answered
@@ -205,7 +205,7 @@ export class CallDispatcher {
         const other = router.route({ ...call, sessionId: undefined }, timer.nowMs(), (entry) => entry === than)
         if (other === undefined || !this.#budget.withdraw(timer.nowMs())) return undefined
         tally.hedges++
-        occupyProviderSlot(other)
+        markProviderSlotTaken(other)
         asked.add(other)
         return other
       },

@@ -18,7 +18,7 @@ import type {
 } from './call.ts'
 import type { CapabilityName, CapabilityVersion } from './capability.ts'
 import type { ContractWithProviders } from './contract.ts'
-import type { RouteRequest } from './provider-eligibility.ts'
+import type { RouteRequest } from './route-request-matching.ts'
 import { RunningCallTicket } from './call-ticket.ts'
 import type { TraceIdSource } from './call-ticket.ts'
 import type { CallStream } from './call-stream.ts'

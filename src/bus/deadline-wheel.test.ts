@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { TimerWheelEntry, DeadlineWheel, TIMER_WHEEL_SLOT_MS } from './timer-wheel.ts'
+import { TimerWheelEntry, TimerWheel, TIMER_WHEEL_SLOT_MS } from './timer-wheel.ts'
 
 class Bell extends TimerWheelEntry {
   readonly rang: number[] = []
@@ -21,7 +21,7 @@ describe('deadline wheel', () => {
   it('fires an entry once, never early, and less than one slot late', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 500 }), { maxLength: 30 }), (dueTimes) => {
-        const wheel = new DeadlineWheel()
+        const wheel = new TimerWheel()
         const bells = dueTimes.map((dueMs) => {
           const bell = new Bell()
           wheel.set(bell, dueMs)
@@ -41,7 +41,7 @@ describe('deadline wheel', () => {
   it('does not fire an entry that was cleared, whatever its position', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }), (keep) => {
-        const wheel = new DeadlineWheel()
+        const wheel = new TimerWheel()
         const bells = keep.map(() => new Bell())
         for (const bell of bells) wheel.set(bell, 100)
         for (const [index, bell] of bells.entries()) if (keep[index] === false) wheel.clear(bell)
@@ -52,7 +52,7 @@ describe('deadline wheel', () => {
   })
 
   it('moves an entry that is set again', () => {
-    const wheel = new DeadlineWheel()
+    const wheel = new TimerWheel()
     const bell = new Bell()
     wheel.set(bell, 100)
     wheel.set(bell, 300)
@@ -64,7 +64,7 @@ describe('deadline wheel', () => {
 
   it('fires an earlier entry before a later one, whichever was set first', () => {
     const order: string[] = []
-    const wheel = new DeadlineWheel()
+    const wheel = new TimerWheel()
     wheel.set(new Bell(() => order.push('later')), 200)
     wheel.set(new Bell(() => order.push('earlier')), 100)
     wheel.turn(1_000)
@@ -72,7 +72,7 @@ describe('deadline wheel', () => {
   })
 
   it('allows an entry to set itself again while it fires', () => {
-    const wheel = new DeadlineWheel()
+    const wheel = new TimerWheel()
     const bell: Bell = new Bell(() => wheel.set(bell, 50))
     wheel.set(bell, 10)
     wheel.turn(10)
@@ -82,7 +82,7 @@ describe('deadline wheel', () => {
   })
 
   it('never fires an entry that is set to Infinity', () => {
-    const wheel = new DeadlineWheel()
+    const wheel = new TimerWheel()
     wheel.set(new Bell(), Infinity)
     expect(wheel.nextMs()).toBeUndefined()
   })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { FaultKind } from '../core/fault.ts'
 import {
   mapFaultToErrorCode,
-  encodeErrorBody,
+  toErrorBodyJson,
   isErrorCode,
   toFaultKind,
   HTTP_STATUS_BY_ERROR_CODE,
@@ -59,7 +59,7 @@ describe('error codes between nodes', () => {
       details: { alt_nodes: ['b'] },
     } as const
     const body = { error: 'capacity_exceeded', message: 'later', retry_after_ms: 250, alt_nodes: ['b'] }
-    expect(encodeErrorBody(fault)).toEqual(body)
+    expect(toErrorBodyJson(fault)).toEqual(body)
     expect(busFamilyEnvelope.failure(fault, offered({ name: 'x' }))).toEqual({
       structured: { ok: false, error: body },
       isError: true,

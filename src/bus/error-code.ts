@@ -74,7 +74,7 @@ export function toFaultKind(code: ErrorCode): FaultKind {
 }
 
 /** CONTRACT § 5.4. Details that the contract names keep their place beside the message. */
-export function encodeErrorBody(fault: Fault): JsonObject {
+export function toErrorBodyJson(fault: Fault): JsonObject {
   return {
     error: mapFaultToErrorCode(fault),
     message: fault.message,

@@ -23,7 +23,7 @@
 import type { FaultKind, Fault } from '../core/fault.ts'
 import type { Outcome } from './call.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
-import { canServeSameParams } from './provider-eligibility.ts'
+import { canServeSameParams } from './route-request-matching.ts'
 import type { CapabilityRegistry } from './registry.ts'
 
 const HEALTH_WINDOW_CALLS = 100

@@ -13,13 +13,13 @@ import { canonicalJson } from '../core/json.ts'
 import { createProviderBusyFault, hasNoFreeSlot } from './provider-queue.ts'
 import { formatCapabilityVersion } from './capability.ts'
 import {
-  isEligible,
-  isNodeEligible,
+  matchesRouteRequest,
+  matchesRequestedNode,
   satisfiesVersion,
   canServeParams,
   pickRequestableParams,
-} from './provider-eligibility.ts'
-import type { RouteRequest } from './provider-eligibility.ts'
+} from './route-request-matching.ts'
+import type { RouteRequest } from './route-request-matching.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 import type { NodeDirectory } from './node-directory.ts'
 import { hasRequiredTrust, createUntrustedCallerFault } from './caller.ts'
@@ -61,7 +61,7 @@ function nobodyEligible(
     )
   if (named.length === 0) return notFound('unknown', `Nobody here offers ${name}.`)
   // A provider that registered meanwhile was not seen by the stages that let this call through.
-  if (named.some((entry) => isEligible(entry, call)))
+  if (named.some((entry) => matchesRouteRequest(entry, call)))
     return unreachable('changed', `The provider of ${name} has gone, or its contract has changed. Nothing was sent.`)
   const { versionReq } = call
   const versions = named.filter(({ offer }) => versionReq === undefined || satisfiesVersion(offer.version, versionReq))
@@ -76,7 +76,7 @@ function nobodyEligible(
       },
     )
   }
-  const placed = versions.filter((entry) => isNodeEligible(entry, call))
+  const placed = versions.filter((entry) => matchesRequestedNode(entry, call))
   if (placed.length === 0) return misplaced(call, versions, nodes)
   const params = placed.filter(({ offer }) => canServeParams(offer, call.body))
   if (params.length === 0) {

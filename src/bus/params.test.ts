@@ -4,7 +4,7 @@ import { answering, ME, node, offered, reply } from '../../test/bus-village.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Offer, ParamsMatchRules } from './capability.ts'
-import { canServeSameParams, matchesParams, canServeParams, pickRequestableParams } from './provider-eligibility.ts'
+import { canServeSameParams, matchesParams, canServeParams, pickRequestableParams } from './route-request-matching.ts'
 import { CapabilityEntry } from './capability-entry.ts'
 import { hasRefusedParams, rememberRefusedParams } from './refused-params.ts'
 

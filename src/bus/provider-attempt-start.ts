@@ -20,7 +20,7 @@ import type { Call, ContentBlock, Outcome, Reply } from './call.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 import { FAULT_KINDS } from './error-code.ts'
 import type { RemoteProviderClient } from './peer.ts'
-import { InvalidFrameError, createFrameEmitter, pumpFrames } from './provider-stream.ts'
+import { InvalidStreamFrameError, createFrameEmitter, pumpFrames } from './provider-stream.ts'
 
 /** The part of pino's logger interface that the bus uses. */
 export interface BusLogger {
@@ -94,17 +94,17 @@ function crash(
   { call, ticket }: AttemptedCall,
   { error, log }: { error: unknown; log: BusLogger },
 ): void {
-  if (error instanceof InvalidFrameError) {
+  if (error instanceof InvalidStreamFrameError) {
     attempt.settle(fail({ ...error.fault, begun: true }))
     return
   }
   if (ticket.cause === undefined && !attempt.isAbandoned)
     log.error({ err: error, capability: call.capability, traceId: call.traceId }, 'a handler threw')
-  attempt.crash({ ...createInternalFault(call, error), begun: true })
+  attempt.crash({ ...createProviderInternalFault(call, error), begun: true })
 }
 
 /** The fault that a caller gets for a bug, or for a disk that could not be written. */
-export function createInternalFault({ capability, traceId }: Call, error: unknown): Fault {
+export function createProviderInternalFault({ capability, traceId }: Call, error: unknown): Fault {
   const why = isDiskWriteError(error)
     ? 'because the call could not be recorded (is the disk full?)'
     : 'because of an internal error'

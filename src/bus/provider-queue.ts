@@ -45,7 +45,7 @@ export class QueuedCall extends TimerWheelEntry {
   }
 
   grant(): void {
-    occupyProviderSlot(this.#entry)
+    markProviderSlotTaken(this.#entry)
     this.#settle(true)
   }
 
@@ -72,7 +72,7 @@ export class QueuedCall extends TimerWheelEntry {
 }
 
 /** Takes a slot. The caller gives it back with `releaseProviderSlot`, exactly once. */
-export function occupyProviderSlot(entry: CapabilityEntry): void {
+export function markProviderSlotTaken(entry: CapabilityEntry): void {
   entry.inFlight++
 }
 

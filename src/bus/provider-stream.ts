@@ -44,7 +44,7 @@ async function closeFrames(frames: AsyncGenerator<StreamFrame, Outcome, void>): 
 
 const CLOSED: Outcome = fail({ kind: 'cancelled', message: 'the consumer of this stream is gone' })
 
-export class InvalidFrameError extends Error {
+export class InvalidStreamFrameError extends Error {
   readonly fault: Fault
 
   constructor(fault: Fault) {
@@ -64,9 +64,9 @@ export function createFrameEmitter(
     const offeredMs = timer.nowMs()
     if (ticket.isOver(offeredMs)) throw new StreamClosedError('the call is over')
     const plain = readStreamFrame(frame)
-    if (plain === undefined) throw new InvalidFrameError(noFrame(call))
+    if (plain === undefined) throw new InvalidStreamFrameError(noFrame(call))
     const fault = checkFrameSchema(contract.offer, plain)
-    if (fault !== undefined) throw new InvalidFrameError(fault)
+    if (fault !== undefined) throw new InvalidStreamFrameError(fault)
     ticket.frames++
     ticket.isWithConsumer = true
     try {

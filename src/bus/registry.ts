@@ -31,9 +31,9 @@ import {
   createNamespaceViolationFault,
   listReservedPrefixes,
   createMissingAssessmentFault,
-} from './descriptor.ts'
-import type { NamespaceOwner } from './descriptor.ts'
-import { satisfiesVersion } from './provider-eligibility.ts'
+} from './offer-validation.ts'
+import type { NamespaceOwner } from './offer-validation.ts'
+import { satisfiesVersion } from './route-request-matching.ts'
 import { CapabilityEntry, toCapabilityEntryKey } from './capability-entry.ts'
 import { busFamilyEnvelope } from './bus-family.ts'
 import { createPeerOffer } from './peer.ts'

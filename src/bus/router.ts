@@ -14,8 +14,8 @@ import type { Call } from './call.ts'
 import type { CapabilityName } from './capability.ts'
 import { computeContractHash } from './contract.ts'
 import type { ContractWithProviders } from './contract.ts'
-import { isProviderNodeAmbiguous, isEligible, hasLocalProvider } from './provider-eligibility.ts'
-import type { RouteRequest } from './provider-eligibility.ts'
+import { isProviderNodeAmbiguous, matchesRouteRequest, hasLocalProvider } from './route-request-matching.ts'
+import type { RouteRequest } from './route-request-matching.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 import type { NodeDirectory } from './node-directory.ts'
 import { hasRefusedParams } from './refused-params.ts'
@@ -71,9 +71,11 @@ export class CapabilityRouter {
     const bound = this.#boundEntry(request, nowMs)
     if (bound?.contract !== undefined) return bound.contract
     const meant = contracts.filter((contract) => isMeant(contract, request))
-    const able = meant.filter((contract) => contract.placedOn(request.node).some((entry) => isEligible(entry, request)))
+    const able = meant.filter((contract) =>
+      contract.placedOn(request.node).some((entry) => matchesRouteRequest(entry, request)),
+    )
     const isReady = (entry: CapabilityEntry): boolean =>
-      isEligible(entry, request) && !this.#isStale(entry, nowMs) && !entry.health.isQuarantined(nowMs)
+      matchesRouteRequest(entry, request) && !this.#isStale(entry, nowMs) && !entry.health.isQuarantined(nowMs)
     return able.find((contract) => contract.placedOn(request.node).some(isReady)) ?? able[0] ?? meant[0] ?? contracts[0]
   }
 
@@ -100,7 +102,11 @@ export class CapabilityRouter {
   queueFor(call: Call, nowMs: number): CapabilityEntry | undefined {
     const contract = this.#contractOf(call, nowMs)
     if (contract === undefined || this.#isAmbiguous(call, contract)) return undefined
-    const full = this.#some(call, contract, (entry) => isEligible(entry, call) && this.#isWorthWaiting(entry, nowMs))
+    const full = this.#some(
+      call,
+      contract,
+      (entry) => matchesRouteRequest(entry, call) && this.#isWorthWaiting(entry, nowMs),
+    )
     return full.reduce<CapabilityEntry | undefined>(
       (best, entry) => (best === undefined || queueLoad(entry) < queueLoad(best) ? entry : best),
       undefined,
@@ -114,7 +120,7 @@ export class CapabilityRouter {
     const contract = this.#contractOf(call, nowMs)
     const resting = contract
       ?.placedOn(call.node)
-      .filter((entry) => entry.busyUntilMs > nowMs && isEligible(entry, call) && !this.#isStale(entry, nowMs))
+      .filter((entry) => entry.busyUntilMs > nowMs && matchesRouteRequest(entry, call) && !this.#isStale(entry, nowMs))
     return resting === undefined || resting.length === 0
       ? undefined
       : Math.min(...resting.map(({ busyUntilMs }) => busyUntilMs))
@@ -158,7 +164,7 @@ export class CapabilityRouter {
     const named = this.#registry.contracts(request.capability)
     return createNoProviderFault(request, {
       named: this.#registry.named(request.capability),
-      eligible: (contract?.placedOn(request.node) ?? []).filter((entry) => isEligible(entry, request)),
+      eligible: (contract?.placedOn(request.node) ?? []).filter((entry) => matchesRouteRequest(entry, request)),
       ambiguous:
         contract !== undefined && isProviderNodeAmbiguous(request, contract, named)
           ? nodesOf(request, named.contracts)
@@ -173,7 +179,7 @@ export class CapabilityRouter {
   #boundEntry(request: RouteRequest, nowMs: number): CapabilityEntry | undefined {
     if (request.sessionId === undefined) return undefined
     const bound = this.sticky.bound(request.sessionId, request.capability, nowMs)
-    return bound !== undefined && isEligible(bound, request) ? bound : undefined
+    return bound !== undefined && matchesRouteRequest(bound, request) ? bound : undefined
   }
 
   #choose(
@@ -235,10 +241,12 @@ export class CapabilityRouter {
     if (contract.ejected.size === 0) return undefined
     // Pinning a provider does not make it the only one of its contract.
     const anywhere = { ...call, node: undefined }
-    const present = contract.entries.filter((entry) => isEligible(entry, anywhere) && !this.#isStale(entry, nowMs))
+    const present = contract.entries.filter(
+      (entry) => matchesRouteRequest(entry, anywhere) && !this.#isStale(entry, nowMs),
+    )
     const leftAlone = present.filter(({ health }) => health.isEjected())
     if (leftAlone.length <= Math.floor(present.length / 2)) return undefined
-    const ejected = leftAlone.filter((entry) => isEligible(entry, call))
+    const ejected = leftAlone.filter((entry) => matchesRouteRequest(entry, call))
     const [first] = ejected.toSorted((one, other) => one.health.quarantinedUntilMs - other.health.quarantinedUntilMs)
     if (first === undefined || first.health.isProbing || isLeftOut?.(first) === true) return undefined
     first.health.reset()
@@ -247,7 +255,7 @@ export class CapabilityRouter {
   }
 
   #isViable(entry: CapabilityEntry, call: Call, nowMs: number): boolean {
-    return isEligible(entry, call) && this.blockedBy(entry, nowMs) === undefined
+    return matchesRouteRequest(entry, call) && this.blockedBy(entry, nowMs) === undefined
   }
 
   #isWorthWaiting(entry: CapabilityEntry, nowMs: number): boolean {
@@ -265,7 +273,7 @@ function isMeant({ entries: [entry] }: ContractWithProviders, { schemaHash }: Ro
 }
 
 function nodesOf(request: RouteRequest, contracts: readonly ContractWithProviders[]): readonly string[] {
-  const eligible = contracts.flatMap(({ entries }) => entries.filter((entry) => isEligible(entry, request)))
+  const eligible = contracts.flatMap(({ entries }) => entries.filter((entry) => matchesRouteRequest(entry, request)))
   return [...new Set(eligible.map(({ nodeId }) => nodeId))].toSorted()
 }
 

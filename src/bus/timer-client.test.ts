@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answering, ME, node, reply } from '../../test/bus-village.ts'
 import { systemClock } from '../core/clock.ts'
-import { TimerWheelEntry, DeadlineWheel, TimerWheelDriver } from './timer-wheel.ts'
+import { TimerWheelEntry, TimerWheel, TimerWheelDriver } from './timer-wheel.ts'
 
 class Bell extends TimerWheelEntry {
   readonly rang = Promise.withResolvers<number>()
@@ -13,7 +13,7 @@ class Bell extends TimerWheelEntry {
 
 describe('timer wheel driver', () => {
   it('fires entries by itself, and not early', async () => {
-    const timer = new TimerWheelDriver(new DeadlineWheel(), systemClock)
+    const timer = new TimerWheelDriver(new TimerWheel(), systemClock)
     const startedMs = systemClock.monotonic()
     const [late, soon] = [new Bell(), new Bell()]
     timer.set(late, startedMs + 60)

@@ -25,7 +25,7 @@ interface Spoke {
   first: TimerWheelEntry | undefined
 }
 
-export class DeadlineWheel {
+export class TimerWheel {
   readonly #spokes = new Map<number, Spoke>()
   /** The slot that was looked up last: calls that arrive together mostly share their deadline. */
   #recent: Spoke | undefined
@@ -102,14 +102,14 @@ export class DeadlineWheel {
 const LONGEST_WAIT_MS = 1_000
 
 export class TimerWheelDriver {
-  readonly #wheel: DeadlineWheel
+  readonly #wheel: TimerWheel
   readonly #clock: Clock
   #handle: NodeJS.Timeout | undefined
   #armedForMs = Infinity
   readonly nowMs: () => number
   readonly #fire = (): void => this.turn()
 
-  constructor(wheel: DeadlineWheel, clock: Clock) {
+  constructor(wheel: TimerWheel, clock: Clock) {
     this.#wheel = wheel
     this.#clock = clock
     this.nowMs = clock.monotonic

@@ -18,7 +18,7 @@ import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
-import { createInternalErrorFault } from './context.ts'
+import { createStageInternalFault } from './context.ts'
 import { toAccountKey } from '../bus/caller.ts'
 import { fillInConfirmationArguments } from '../guard/guard-faults.ts'
 
@@ -86,7 +86,7 @@ export function createValidateStage(validateRequest: RequestValidator, report: I
       accepted = validateRequest(offer, call.body)
     } catch (error) {
       report(error, `the arguments of ${call.capability} could not be checked`)
-      return next({ ...context, refusal: createInternalErrorFault(call) })
+      return next({ ...context, refusal: createStageInternalFault(call) })
     }
     if (accepted.ok) return next({ ...context, call: { ...call, body: accepted.value } })
     const completed = fillInConfirmationArguments(offer, call)
@@ -118,7 +118,7 @@ export function createLockStage(
       // The arguments are not validated yet: a family whose lock function throws on them must not keep the call off the
       // record.
       report(error, `the lock of ${call.capability} could not be told`)
-      return next({ ...context, refusal: createInternalErrorFault(call) })
+      return next({ ...context, refusal: createStageInternalFault(call) })
     }
     // A service that calls a service would otherwise wait for a lock that its own caller holds.
     if (key === undefined || call.heldLocks.includes(key)) return next(context)

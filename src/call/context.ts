@@ -60,7 +60,7 @@ export type CallStage = (context: CallContext, next: NextStage) => Promise<Outco
 export type InternalErrorReporter = (error: unknown, message: string) => void
 
 /** The fault that a caller gets for a bug. The details are in the log. */
-export function createInternalErrorFault({ capability, traceId }: Call): Fault {
+export function createStageInternalFault({ capability, traceId }: Call): Fault {
   return {
     kind: 'internal',
     message: `${capability} failed because of an internal error, before anything was tried. The log has it under trace ${traceId}.`,

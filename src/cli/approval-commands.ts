@@ -210,7 +210,7 @@ async function createTokenOffline(command: Command, body: JsonObject): Promise<v
   const wish = tokenRequestSchema.safeParse(body)
   if (!wish.success)
     command.error(wish.error.issues.map((issue) => issue.message).join('; '), { exitCode: EXIT_CODES.usage })
-  const { withNonListeningGateway } = await import('./temporary-gateway-server.ts')
+  const { withNonListeningGateway } = await import('./offline-gateway-store.ts')
   const { selectStartFaultExitCode } = await import('./gateway-start-server.ts')
   const { familyEnvelopes } = await import('../main/families.ts')
   const token = toAccessTokenRequest(wish.data)

@@ -35,7 +35,7 @@ interface BundleOptions {
   readonly fromSize?: number
 }
 
-export function addLedgerBundleCommand(ledger: Command): void {
+export function addAuditPacketCommands(ledger: Command): void {
   ledger
     .command('bundle <file>')
     .description('one file about a task, a session or a time, with proofs: for the next agent, or for an auditor')

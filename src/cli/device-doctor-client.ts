@@ -22,7 +22,10 @@ export interface DeviceOtaCheckOptions {
 /**
  * Sends the request of an unknown device, or of the named device with its identity, which gets that device's answer.
  */
-export async function examineOtaAsDevice(command: Command, { device, ota }: DeviceOtaCheckOptions): Promise<void> {
+export async function runDeviceOtaDoctorCommand(
+  command: Command,
+  { device, ota }: DeviceOtaCheckOptions,
+): Promise<void> {
   const enrolment = await enrolmentOf(command, { needed: device !== undefined || ota === undefined })
   if (enrolment === undefined) return
   const known = enrolment.devices.find((each) => device !== undefined && isNameOfDevice(each, device))

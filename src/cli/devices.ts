@@ -62,8 +62,8 @@ export function addDevicesCommands(program: Command): void {
     .description('what a device would be sent, and whether it could reach that address')
     .option('--ota <url>', 'OTA address to ask instead of this gateway’s')
     .action(async (device: string | undefined, options: { ota?: string }, command: Command) => {
-      const { examineOtaAsDevice } = await import('./device-doctor-client.ts')
-      await examineOtaAsDevice(command, { device, ...options })
+      const { runDeviceOtaDoctorCommand } = await import('./device-doctor-client.ts')
+      await runDeviceOtaDoctorCommand(command, { device, ...options })
     })
 }
 

@@ -8,13 +8,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Offer } from '../bus/capability.ts'
 import { openGuardedBus } from '../call/guarded-bus.ts'
-import { readConfig } from '../config/config-file.ts'
+import { parseConfig } from '../config/config-file.ts'
 import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
 import { silentLogger } from '../core/logger.ts'
-import { guardMigrations } from '../guard/guard-schema-store.ts'
+import { guardMigrations } from '../guard/guard-secret-store.ts'
 import { createRandomDrawKey, RANDOM_DRAW_KEY_PURPOSE } from '../ledger/random-draw.ts'
 import { deriveNodeSecret } from '../ledger/key-store.ts'
 import { ledgerMigrations } from '../ledger/ledger-store.ts'
@@ -57,7 +57,7 @@ export async function writeDocuments(): Promise<readonly string[]> {
 
 /** Offers of services that are created and never started: the documents need no sockets and no house. */
 export async function collectAllCapabilityOffers(): Promise<readonly Offer[]> {
-  const read = readConfig('everything', EVERYTHING)
+  const read = parseConfig('everything', EVERYTHING)
   if (!read.ok) throw new Error(JSON.stringify(read.fault))
   const root = mkdtempSync(join(tmpdir(), 'hearthbus-docs-'))
   const database = new Database({

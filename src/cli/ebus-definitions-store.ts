@@ -9,7 +9,7 @@ import { formatDefinitionFileFault } from '../ebus/definitions/definition-error.
 import { DefinitionFolder } from '../ebus/definitions/definition-folder-store.ts'
 import { toDefinitionExportRow, assignMessageNumbers } from '../ebus/definitions/definition-row.ts'
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
-import { TelegramJsonRowCodec } from '../ebus/definitions/telegram-row.ts'
+import { TelegramNdjsonCodec } from '../ebus/definitions/telegram-row.ts'
 import type { ExitCode } from './command-output.ts'
 import { EXIT_CODES, sanitizeForTerminal, formatTable } from './command-output.ts'
 
@@ -39,7 +39,7 @@ export async function decodeOrEncodeTelegramRows(options: {
 }): Promise<ExitCode> {
   const { folder, language, kind } = options
   if (!isFolder(folder)) return refuseFolder(folder)
-  const rows = new TelegramJsonRowCodec(new DefinitionFolder(folder, language), language)
+  const rows = new TelegramNdjsonCodec(new DefinitionFolder(folder, language), language)
   const writer = new LineWriter()
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY }))
     if (line.trim() !== '') await writer.write(rows.answer(line, kind))

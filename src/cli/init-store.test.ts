@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readConfig } from '../config/config-file.ts'
+import { parseConfig } from '../config/config-file.ts'
 import { writeInitialConfig } from './init-store.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'hearthbus-init-'))
@@ -13,10 +13,10 @@ describe('hearthbus init', () => {
     const path = join(root, 'a', 'b', 'hearthbus.yaml')
     expect(writeInitialConfig(path).json).toEqual({ ok: true, path })
     const text = readFileSync(path, 'utf8')
-    expect(readConfig(path, text).ok).toBe(true)
+    expect(parseConfig(path, text).ok).toBe(true)
     // What it proposes in comments can be read, too.
     const proposed = text.replaceAll(/^# (?=[a-z]+:$| )/gm, '')
-    expect(readConfig(path, proposed)).toMatchObject({
+    expect(parseConfig(path, proposed)).toMatchObject({
       ok: true,
       value: {
         ebus: { buses: [{ adapter: 'enh:192.168.1.20:9999' }] },
@@ -26,7 +26,7 @@ describe('hearthbus init', () => {
         notify: [{ format: 'ntfy', names: false }],
       },
     })
-    expect(readConfig(path, proposed.replace('enh:192.168.1.20:9999', 'ebusd:192.168.1.20:8888')).ok).toBe(true)
+    expect(parseConfig(path, proposed.replace('enh:192.168.1.20:9999', 'ebusd:192.168.1.20:8888')).ok).toBe(true)
     expect(writeInitialConfig(path)).toMatchObject({ text: `${path} is there already; it is left as it is.`, exit: 2 })
     expect(readFileSync(path, 'utf8')).toBe(text)
   })

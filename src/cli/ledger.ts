@@ -32,7 +32,7 @@ import {
   withOfflineLedger,
 } from './offline-ledger-store.ts'
 import type { OfflineLedgerOptions } from './offline-ledger-store.ts'
-import { addLedgerBundleCommand } from './audit-packet-client.ts'
+import { addAuditPacketCommands } from './audit-packet-client.ts'
 import { addMonitorCommand } from './ledger-monitor-client.ts'
 import { addVerifyCommand } from './ledger-verify.ts'
 import { EXIT_CODES, createFailureAnswer } from './command-output.ts'
@@ -44,7 +44,7 @@ export function addLedgerCommands(program: Command): void {
   const ledger = program.command('ledger').description('the log of everything that happened')
   addVerifyCommand(ledger)
   addMonitorCommand(ledger)
-  addLedgerBundleCommand(ledger)
+  addAuditPacketCommands(ledger)
   ledger
     .command('entry')
     .description('the exact bytes of an entry, which a proof is about')

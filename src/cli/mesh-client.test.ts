@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { readConfig } from '../config/config-file.ts'
+import { parseConfig } from '../config/config-file.ts'
 import { takeProcessLock } from '../core/process-lock-store.ts'
 import { loadExistingNodeKey } from '../ledger/key-store.ts'
 import { admitMember } from '../mesh/identity/community.ts'
@@ -52,7 +52,7 @@ describe('hearthbus mesh init and invite', () => {
     ['', true],
     ['mesh: { enabled: true }', false],
   ])('with the configuration %j warn that mesh.enabled is not set: %s', async (written, isSaid) => {
-    const config = readConfig('inline', written)
+    const config = parseConfig('inline', written)
     if (!config.ok) throw new Error('the configuration is wrong')
     const dataRoot = mkdtempSync(join(tmpdir(), 'hearthbus-mesh-client-'))
     const command = { config: config.value, dataRoot, name: 'attic' }
@@ -122,7 +122,7 @@ describe('hearthbus mesh leave', () => {
 })
 
 function newNode(name: string): MeshCommandContext {
-  const config = readConfig('inline', 'mesh: { enabled: true }')
+  const config = parseConfig('inline', 'mesh: { enabled: true }')
   if (!config.ok) throw new Error('the configuration is wrong')
   return { config: config.value, dataRoot: mkdtempSync(join(tmpdir(), 'hearthbus-mesh-client-')), name }
 }

@@ -4,7 +4,7 @@
  * Pure: web/notice-client.ts sends the notices.
  */
 import type { Command } from 'commander'
-import type { NotifyDestination } from '../config/notify.ts'
+import type { NoticeDestinationConfig } from '../config/notify.ts'
 import { postNotice } from '../web/notice-client.ts'
 import { resolveNoticeDestination } from '../web/notice-destination.ts'
 import { createTestNotice } from '../web/notice.ts'
@@ -39,7 +39,7 @@ export function addNotifyCommand(program: Command): void {
 
 async function tryOut(
   notice: OutgoingNotice,
-  destination: NotifyDestination,
+  destination: NoticeDestinationConfig,
   environment: Environment,
 ): Promise<Tried> {
   const { format } = destination

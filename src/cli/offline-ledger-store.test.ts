@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readConfig } from '../config/config-file.ts'
+import { parseConfig } from '../config/config-file.ts'
 import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import { Database } from '../core/database-store.ts'
 import { loadOrCreateNodeKey } from '../ledger/key-store.ts'
@@ -17,7 +17,7 @@ afterEach(() => rmSync(root, { recursive: true }))
 
 describe('offline ledger files', () => {
   it.each(['log', 'guard', 'runtime'])('of a newer program are reported as such: %s', async (room) => {
-    const config = readConfig('inline', '')
+    const config = parseConfig('inline', '')
     if (!config.ok) throw new Error('an empty configuration is one')
     const { database: path, nodeKey, ledger } = buildDataDirectoryPaths(root)
     mkdirSync(join(ledger, 'tail'), { recursive: true })
@@ -33,7 +33,7 @@ describe('offline ledger files', () => {
   })
 
   it.each(['ledger', 'all'] as const)('with a planted trigger are refused before it can run (%s)', async (rooms) => {
-    const config = readConfig('inline', '')
+    const config = parseConfig('inline', '')
     if (!config.ok) throw new Error('an empty configuration is one')
     const { database: path, nodeKey, ledger } = buildDataDirectoryPaths(root)
     mkdirSync(join(ledger, 'tail'), { recursive: true })

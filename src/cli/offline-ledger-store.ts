@@ -29,7 +29,7 @@ import { verifyLedgerExport } from '../ledger/export-store.ts'
 import type { LedgerFinding } from '../ledger/ledger-finding.ts'
 import { formatLedgerFault } from '../ledger/ledger-state.ts'
 import { formatKeyFault, loadExistingNodeKey } from '../ledger/key-store.ts'
-import { EntryCacheAudit } from '../ledger/entry-cache-store.ts'
+import { EntryCacheVerification } from '../ledger/entry-cache-store.ts'
 import { deriveTailMacKey } from '../ledger/entry-group.ts'
 import { readEntriesOfKinds } from '../ledger/entries-by-kind.ts'
 import { ledgerMigrations, explainOutdatedLedgerFormat, readAppliedEntryCount } from '../ledger/ledger-store.ts'
@@ -50,9 +50,9 @@ import type { LogVerificationOptions, LogVerificationReport } from '../ledger/lo
 import { openLedgerPin } from '../main/ledger-pin-location-store.ts'
 import { chooseLogOrigin } from '../main/log-origin-store.ts'
 import { deriveMeshDatabaseSealKey } from '../main/membership-log.ts'
-import { loadMeshContentAuditor } from '../main/mesh-content-audit-store.ts'
+import { loadMeshDatabaseCheck } from '../main/mesh-database-check-store.ts'
 import { locateMeshFiles } from '../main/mesh-files.ts'
-import { ledgerEntryCaches, createStoredContentAuditors, ledgerProjections } from '../main/ledger-projections.ts'
+import { ledgerEntryCaches, createStoredContentChecks, ledgerProjections } from '../main/ledger-projections.ts'
 import { explainClosedDataRoot } from '../main/data-directory-check-store.ts'
 import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 import { takeGatewayLock } from '../main/gateway-lock-client.ts'
@@ -198,7 +198,7 @@ async function verifyIn(
   const lookup = openLookup(data.ledger)
   const mesh = locateMeshFiles(data).database
   const meshCopy = copy === undefined || !existsSync(mesh) ? undefined : copyDatabase(mesh)
-  const meshAudit = await loadMeshContentAuditor({
+  const meshAudit = await loadMeshDatabaseCheck({
     path: mesh,
     sealKey: deriveMeshDatabaseSealKey(key.value.privateKey),
     ...(meshCopy && { opened: meshCopy.path }),
@@ -215,9 +215,9 @@ async function verifyIn(
       key: createNoteVerifier(origin, ED25519_NOTE_SIGNATURE_TYPE, key.value.publicKey),
       pinned,
       lastSigned: { path: data.lastSigned, text },
-      cacheAudits: () => ledgerEntryCaches.map((cache) => new EntryCacheAudit(cache, database.sql)),
+      cacheVerifications: () => ledgerEntryCaches.map((cache) => new EntryCacheVerification(cache, database.sql)),
       projections: ledgerProjections,
-      contents: [...createStoredContentAuditors(database, data), meshAudit],
+      contents: [...createStoredContentChecks(database, data), meshAudit],
       schema: () => findAlteredSchema(database.sql, migrations),
       databases: [database.path, ...(lookup === undefined ? [] : [lookup.store.path])],
       ...(lookup && { lookup: lookup.store }),
@@ -408,7 +408,7 @@ async function workIn<Value>(
 
 /** Not loaded by commands that only read, because the families are large. */
 export async function loadAllMigrations(): Promise<readonly ModuleMigrations[]> {
-  const { guardMigrations } = await import('../guard/guard-schema-store.ts')
+  const { guardMigrations } = await import('../guard/guard-secret-store.ts')
   const { familyMigrations } = await import('../main/families.ts')
   return [ledgerMigrations, guardMigrations, ...familyMigrations]
 }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { formatConfigProblem, readConfig } from './config-file.ts'
+import { formatConfigProblem, parseConfig } from './config-file.ts'
 
 function problems(text: string): readonly string[] {
-  const read = readConfig('hearthbus.yaml', text)
+  const read = parseConfig('hearthbus.yaml', text)
   return read.ok ? [] : read.fault.map(formatConfigProblem)
 }
 
 describe('config file', () => {
   it('is valid when empty, with defaults for every key', () => {
-    const read = readConfig('hearthbus.yaml', '')
+    const read = parseConfig('hearthbus.yaml', '')
     expect(read).toMatchObject({ ok: true, value: { mode: 'full', listen: { host: '127.0.0.1', port: 7420 } } })
   })
 

@@ -19,7 +19,7 @@ export interface ConfigProblem {
 }
 
 /** `name` is only used in the messages. An empty file is valid: everything has a default. */
-export function readConfig(name: string, text: string): Result<Config, readonly ConfigProblem[]> {
+export function parseConfig(name: string, text: string): Result<Config, readonly ConfigProblem[]> {
   const lines = new LineCounter()
   // Parsed as a document, because only the document knows the line of each key.
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true })

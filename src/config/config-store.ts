@@ -6,7 +6,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { ok, fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { explainUnreadableFile, readSystemErrorCode } from '../core/thrown-error.ts'
-import { readConfig } from './config-file.ts'
+import { parseConfig } from './config-file.ts'
 import type { ConfigProblem } from './config-file.ts'
 import { explainIneffectiveVariables, applyHomeseerEnvironment } from './homeseer-environment.ts'
 import { listIneffectiveSettings } from './ineffective-settings.ts'
@@ -68,7 +68,7 @@ export function loadConfig(
       ])
     present = false
   }
-  const read = readConfig(path, text)
+  const read = parseConfig(path, text)
   // The environment is applied last: spec 4's variables override the file.
   const config = read.ok ? applyHomeseerEnvironment(read.value, environment) : read
   if (!config.ok) return config

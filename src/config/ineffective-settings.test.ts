@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { readConfig } from './config-file.ts'
+import { parseConfig } from './config-file.ts'
 import { listIneffectiveSettings } from './ineffective-settings.ts'
 
 function idle(yaml: string, folders: readonly string[] = []): readonly string[] {
-  const config = readConfig('inline', yaml)
+  const config = parseConfig('inline', yaml)
   if (!config.ok) throw new Error('the configuration is wrong')
   return listIneffectiveSettings(config.value, (path) => folders.includes(path))
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { formatConfigProblem, readConfig } from './config-file.ts'
+import { formatConfigProblem, parseConfig } from './config-file.ts'
 
 function problems(...lines: readonly string[]): readonly string[] {
-  const read = readConfig('hearthbus.yaml', ['mesh:', ...lines.map((line) => `  ${line}`), ''].join('\n'))
+  const read = parseConfig('hearthbus.yaml', ['mesh:', ...lines.map((line) => `  ${line}`), ''].join('\n'))
   return read.ok ? [] : read.fault.map(formatConfigProblem)
 }
 

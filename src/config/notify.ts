@@ -32,7 +32,7 @@ export const notifyConfigSchema = z
   .default([])
   .describe('Who is told when a call waits for a person. What is sent leaves the house: see “Being told”.')
 
-export type NotifyDestination = z.output<typeof destination>
+export type NoticeDestinationConfig = z.output<typeof destination>
 
 /** Text that is not a URL at all is reported elsewhere. */
 function holdsNoLogin(text: string): boolean {

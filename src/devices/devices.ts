@@ -35,7 +35,7 @@ import type { DeviceAdmissionRefusal } from './session/device-refusal.ts'
 import { createDeviceAnnounceTools } from './tools/announce-tools.ts'
 import { createDeviceCallTools } from './tools/call-tools.ts'
 import { DeviceToolCaller } from './tools/device-call.ts'
-import { DeviceRefusalLog } from './tools/refusal-log.ts'
+import { DeviceAdmissionRefusalLog } from './tools/device-admission-refusal-log.ts'
 import { createEnrolmentTools } from './tools/enrolment-tools.ts'
 import { DeviceEventLog } from './tools/event-log.ts'
 import { reportDevicesHealth, KEEP_VOICE_BACKEND_HINT } from './tools/health.ts'
@@ -112,7 +112,7 @@ class DevicesRuntime {
   readonly #closing = new AbortController()
   readonly #waiting: PendingDevicesNotifier
   readonly #refusals: Throttle
-  readonly #refusalLog: DeviceRefusalLog
+  readonly #refusalLog: DeviceAdmissionRefusalLog
   /** Devices that a person spoke to while no voice backend could hear them. */
   readonly #unheard = new Set<string>()
   #gateway: DeviceGateway | undefined
@@ -128,7 +128,7 @@ class DevicesRuntime {
       clock,
     })
     this.#refusals = new Throttle(() => bus.announceResource(REFUSED_DEVICES_URI), PENDING_NOTICE_THROTTLE_MS)
-    this.#refusalLog = new DeviceRefusalLog()
+    this.#refusalLog = new DeviceAdmissionRefusalLog()
   }
 
   /** How many devices a person spoke to while no voice backend could hear them. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { BusStatus } from './adapter/ebus-connection.ts'
+import type { EbusStatus } from './adapter/ebus-connection.ts'
 import { adviseOnBusStatus } from './bus-advice.ts'
 
-const WELL: BusStatus = {
+const WELL: EbusStatus = {
   transport: 'enh',
   connected: true,
   signal: true,
@@ -22,7 +22,7 @@ describe('advice on the bus status', () => {
     expect(adviseOnBusStatus(WELL, SPEAKING)).toBeUndefined()
   })
 
-  it.each<[Partial<BusStatus>, string]>([
+  it.each<[Partial<EbusStatus>, string]>([
     [{ connected: false, signal: false }, 'The adapter at enh:a:1 is not connected.'],
     [{ connected: false, refusal: 'EHOSTUNREACH' }, 'is not connected. This machine has no route to it'],
     [{ connected: false, refusal: 'EBUSY' }, 'is not connected. Another program uses that device: stop it'],

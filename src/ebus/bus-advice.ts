@@ -1,7 +1,7 @@
 /**
  * Bus advice: what a person can do about a bus with a problem, in one sentence.
  */
-import type { BusStatus, SourceAddressState } from './adapter/ebus-connection.ts'
+import type { EbusStatus, SourceAddressState } from './adapter/ebus-connection.ts'
 
 export interface BusAdviceContext {
   readonly adapter: string
@@ -12,7 +12,7 @@ export interface BusAdviceContext {
 
 /** Returns `undefined` if nothing has to be done. */
 export function adviseOnBusStatus(
-  status: BusStatus,
+  status: EbusStatus,
   { adapter, readOnly, hasRegulator }: BusAdviceContext,
 ): string | undefined {
   const unheard = adviseOnBusConnection(status, adapter)
@@ -23,7 +23,7 @@ export function adviseOnBusStatus(
 }
 
 /** Advice about a problem that prevents all reception; `undefined` if there is none. */
-export function adviseOnBusConnection(status: BusStatus, adapter: string): string | undefined {
+export function adviseOnBusConnection(status: EbusStatus, adapter: string): string | undefined {
   const { connected, refusal, signal, misread, unanswered, transport } = status
   if (!connected)
     return `The adapter at ${adapter} is not connected. ${adviseOnRefusal(refusal)} The gateway keeps trying.`

@@ -7,7 +7,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
-import type { EbusConnection, BusRequest, BusStatus } from './adapter/ebus-connection.ts'
+import type { EbusConnection, EbusRequest, EbusStatus } from './adapter/ebus-connection.ts'
 import type { HeatingInstallation } from './installation-state.ts'
 import type { DiscoveryMode, DiscoveryProbe, DiscoveryProbeOutcome } from './registry/discovery.ts'
 import { DiscoveryProbeScheduler } from './registry/discovery.ts'
@@ -23,7 +23,7 @@ import {
   findNextDueRead,
   planReads,
 } from './semantic/read-plan.ts'
-import type { RegisterReader } from './semantic/read-scheduler.ts'
+import type { RegisterReader } from './semantic/register-reader.ts'
 
 export interface BusPollerOptions {
   readonly installation: HeatingInstallation
@@ -31,7 +31,7 @@ export interface BusPollerOptions {
   readonly discovery: DiscoveryMode
   readonly clock: Clock
   readonly logger: Logger
-  readonly status: () => BusStatus
+  readonly status: () => EbusStatus
   /** Sends on the bus; `undefined` before there is one. */
   readonly send: (...telegram: Parameters<EbusConnection['send']>) => ReturnType<EbusConnection['send']> | undefined
   /** After something was read. */
@@ -208,7 +208,7 @@ async function rest(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
-function requestOf(probe: DiscoveryProbe): BusRequest {
+function requestOf(probe: DiscoveryProbe): EbusRequest {
   const { address: target } = probe
   if (probe.kind === 'identity') return { target, primary: 0x07, secondary: 0x04, data: new Uint8Array() }
   return { target, primary: VAILLANT_MANUFACTURER_CODE, secondary: 0x09, data: encodeSerialRequest(probe.chunk) }

@@ -7,8 +7,8 @@ import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
-import type { BusRequest, BusStatus } from './adapter/ebus-connection.ts'
-import type { MessageReadFailure } from './definitions/awaited-reads.ts'
+import type { EbusRequest, EbusStatus } from './adapter/ebus-connection.ts'
+import type { MessageReadFailure } from './definitions/message-read-retry-tracker.ts'
 import type { DefinitionErrorCode } from './definitions/definition-error.ts'
 import type { LastMessageData } from './definitions/message-chain.ts'
 import type { MessageDefinition } from './definitions/message-definition.ts'
@@ -16,8 +16,8 @@ import { encodeCommands } from './definitions/message-encoder.ts'
 import type { HeatingInstallation } from './installation-state.ts'
 import { listUnreadMessages } from './semantic/mapped-message.ts'
 import type { HeatingPlaneName } from './semantic/planes.ts'
-import type { RegisterReadFault } from './semantic/read-scheduler.ts'
-import { createExchange } from './wire/telegram.ts'
+import type { RegisterReadFault } from './semantic/register-reader.ts'
+import { createTelegramExchange } from './wire/telegram.ts'
 
 export interface HeatingBusSendOptions {
   readonly deadlineMs: number
@@ -33,8 +33,8 @@ export interface DefinedMessageReaderOptions {
   readonly readOnly: boolean
   readonly clock: Clock
   readonly logger: Logger
-  readonly status: () => BusStatus
-  readonly send: (request: BusRequest, wish: HeatingBusSendOptions) => Promise<Result<Uint8Array, RegisterReadFault>>
+  readonly status: () => EbusStatus
+  readonly send: (request: EbusRequest, wish: HeatingBusSendOptions) => Promise<Result<Uint8Array, RegisterReadFault>>
 }
 
 /** ebusd's default: one message in five seconds. */
@@ -62,7 +62,7 @@ export class DefinedMessageReader {
       const request = { target, primary: message.pb, secondary: message.sb, data }
       const sent = await this.#options.send(request, wish)
       if (!sent.ok) return sent
-      definitions?.store(message, createExchange(request, sent.value), this.#options.clock.now())
+      definitions?.store(message, createTelegramExchange(request, sent.value), this.#options.clock.now())
     }
     const last = definitions?.last(message)
     return last === undefined ? fail<DefinitionErrorCode>('end-of-input') : ok(last)

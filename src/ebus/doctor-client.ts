@@ -16,7 +16,7 @@ import { findListenFaults } from '../toolbox/listen-check-client.ts'
 import { openEbusConnection } from './adapter/ebus-connection-client.ts'
 import { parseAdapterEndpoint } from './adapter/adapter-endpoint.ts'
 import { adviseOnBusConnection } from './bus-advice.ts'
-import { DEFINITION_LANGUAGE, openCatalog } from './definitions/definition-catalog-store.ts'
+import { DEFINITION_LANGUAGE, openDefinitionCatalog } from './definitions/definition-catalog-store.ts'
 import type { DefinitionFileFault } from './definitions/definition-error.ts'
 import { formatDefinitionFileFault } from './definitions/definition-error.ts'
 import { DefinitionSet } from './definitions/definition-set.ts'
@@ -95,7 +95,7 @@ async function inExistingRoot<Value>(dataRoot: string, work: (root: string) => P
 
 /** Every file is read, whatever devices there are, because the owner wants to know all errors. */
 async function examineDefinitions(definitions: string, dataRoot: string): Promise<readonly DoctorFinding[]> {
-  const catalog = await openCatalog(definitions, { dataRoot, now: Date.now })
+  const catalog = await openDefinitionCatalog(definitions, { dataRoot, now: Date.now })
   if (!catalog.ok) return [toFinding('fail', catalog.fault)]
   const { folder } = catalog.value
   let messages = 0

@@ -14,11 +14,11 @@ import type { JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
-import type { BusStatus } from './adapter/ebus-connection.ts'
+import type { EbusStatus } from './adapter/ebus-connection.ts'
 import { openEbusConnection } from './adapter/ebus-connection-client.ts'
 import { parseAdapterEndpoint } from './adapter/adapter-endpoint.ts'
 import { BusDefinitions } from './definitions/bus-definitions.ts'
-import { DEFINITION_LANGUAGE, openCatalog } from './definitions/definition-catalog-store.ts'
+import { DEFINITION_LANGUAGE, openDefinitionCatalog } from './definitions/definition-catalog-store.ts'
 import { formatDefinitionFileFault } from './definitions/definition-error.ts'
 import { isMappedMessage } from './semantic/mapped-message.ts'
 import { formatDisagreement } from './semantic/register-disagreement.ts'
@@ -28,7 +28,7 @@ import { HeatingBusClient } from './heating-bus-client.ts'
 import type { ObservationFeatureFlags } from './observe/bus-status.ts'
 import { DEFAULT_WARM_UP_THRESHOLDS } from './observe/passive-warm-up.ts'
 import { createBusTrafficTools, createShadowSummaryTools } from './tools/bus-tools.ts'
-import { createConfigTools } from './tools/config-tools.ts'
+import { createInstallerSettingTools } from './tools/installer-setting-tools.ts'
 import type { DefinitionLoadState, EbusToolContext } from './tools/ebus-tool-context.ts'
 import { createMessageTools } from './tools/message-tools.ts'
 import { LEGACY_EBUS_TOOLS } from './tools/legacy-tools.ts'
@@ -37,10 +37,10 @@ import { createDeviceRegistryTools } from './tools/registry-tools.ts'
 import { listChangedResourceUris, createEbusResources } from './tools/resources.ts'
 import { createRpcTools } from './tools/rpc-tools.ts'
 import { createScheduleTools } from './tools/schedule-tools.ts'
-import { createSettingTools } from './tools/setting-tools.ts'
+import { createResidentSettingTools } from './tools/resident-setting-tools.ts'
 import { SNAPSHOT_LIMITS, EbusSnapshots } from './tools/ebus-snapshots.ts'
 import { createSnapshotTools } from './tools/snapshot-tools.ts'
-import { createVaillantErrorTools } from './tools/vaillant-tools.ts'
+import { createVaillantDiagnosticTools } from './tools/vaillant-diagnostic-tools.ts'
 import { createRegisterValueStore } from './register-value-store.ts'
 
 export interface EbusServiceOptions {
@@ -118,7 +118,7 @@ async function loadDefinitions(
   { clock, logger, dataRoot }: EbusServiceOptions,
 ): Promise<void> {
   try {
-    const catalog = await openCatalog(origin.source, { dataRoot, now: clock.now })
+    const catalog = await openDefinitionCatalog(origin.source, { dataRoot, now: clock.now })
     if (!catalog.ok) throw new Error(catalog.fault)
     for (const { installation } of buses)
       installation.define(new BusDefinitions(catalog.value.folder, DEFINITION_LANGUAGE, isMappedMessage))
@@ -191,9 +191,9 @@ function allCapabilities(house: EbusToolContext, config: EbusConfig): readonly C
     ...createPlaneTools(house),
     ...createDeviceRegistryTools(house),
     ...createScheduleTools(house, pause),
-    ...createSettingTools(house, pause),
-    ...createVaillantErrorTools(house),
-    ...createConfigTools(house),
+    ...createResidentSettingTools(house, pause),
+    ...createVaillantDiagnosticTools(house),
+    ...createInstallerSettingTools(house),
     ...createSnapshotTools(house, pause),
     ...createRpcTools(house),
     ...createMessageTools(house),
@@ -249,7 +249,7 @@ function busAdvice(heating: HeatingBusClient): string | undefined {
   return adviseOnBusStatus(heating.status(), { adapter, readOnly, hasRegulator })
 }
 
-function busJson(status: BusStatus, readOnly: boolean): JsonObject {
+function busJson(status: EbusStatus, readOnly: boolean): JsonObject {
   const { transport, connected, signal, source, address, reconnects } = status
   return {
     transport,

@@ -10,7 +10,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
-import type { EbusConnection, BusFault, BusRequest, BusStatus } from './adapter/ebus-connection.ts'
+import type { EbusConnection, EbusSendFault, EbusRequest, EbusStatus } from './adapter/ebus-connection.ts'
 import type { AdapterInfo } from './adapter/adapter-info.ts'
 import { adviseOnBusConnection } from './bus-advice.ts'
 import type { SharedPortClientAcceptor } from './adapter/shared-port-client.ts'
@@ -25,11 +25,11 @@ import type { RegisterReadKey } from './semantic/read-key.ts'
 import { encodeReadRequest } from './semantic/read-key.ts'
 import { extractAnswerValue, interpretTelegram } from './semantic/telegram-meaning.ts'
 import type { PlannedRead } from './semantic/read-plan.ts'
-import type { RegisterReadFault, RegisterReadOptions, RegisterReadAnswer } from './semantic/read-scheduler.ts'
-import { RegisterReader } from './semantic/read-scheduler.ts'
+import type { RegisterReadFault, RegisterReadOptions, RegisterReadAnswer } from './semantic/register-reader.ts'
+import { RegisterReader } from './semantic/register-reader.ts'
 import { listResidentSettings } from './semantic/resident-settings.ts'
 import type { RegisterValueStore } from './register-value-store.ts'
-import { createExchange } from './wire/telegram.ts'
+import { createTelegramExchange } from './wire/telegram.ts'
 import { DefinedMessageReader } from './defined-message-reader.ts'
 import type { HeatingBusSendOptions } from './defined-message-reader.ts'
 
@@ -113,7 +113,7 @@ export class HeatingBusClient {
     })
   }
 
-  status(): BusStatus {
+  status(): EbusStatus {
     const status = this.#bus?.status() ?? NOT_OPEN
     // If nothing is ever sent, no address is ours.
     return this.readOnly ? { ...status, address: undefined } : status
@@ -194,12 +194,12 @@ export class HeatingBusClient {
   }
 
   /** Sends a telegram. Values that it may change are invalid from then on. */
-  async send(request: BusRequest, wish: HeatingBusSendOptions): Promise<Result<Uint8Array, RegisterReadFault>> {
+  async send(request: EbusRequest, wish: HeatingBusSendOptions): Promise<Result<Uint8Array, RegisterReadFault>> {
     if (this.readOnly) return fail<RegisterReadFault>({ kind: 'listen-only' })
-    const sent = (await this.#bus?.send(request, wish)) ?? fail<BusFault>({ kind: 'closed', phase: 'queued' })
+    const sent = (await this.#bus?.send(request, wish)) ?? fail<EbusSendFault>({ kind: 'closed', phase: 'queued' })
     const nowMs = this.#options.clock.now()
     // Also without an answer, because it may have been carried out.
-    const meaning = interpretTelegram(createExchange(request))
+    const meaning = interpretTelegram(createTelegramExchange(request))
     if (meaning?.kind === 'write') {
       this.installation.invalidate(meaning.keys)
       for (const key of meaning.keys) this.installation.shadow.confirm(key, nowMs)
@@ -317,7 +317,7 @@ export class HeatingBusClient {
 }
 
 /** The status before `start`. */
-const NOT_OPEN: BusStatus = {
+const NOT_OPEN: EbusStatus = {
   transport: 'enh',
   connected: false,
   signal: false,
@@ -331,6 +331,6 @@ const NOT_OPEN: BusStatus = {
 }
 
 /** The request was cancelled, or the bus is being closed: this is not a problem of the bus. */
-function isOurDoing({ kind }: BusFault): boolean {
+function isOurDoing({ kind }: EbusSendFault): boolean {
   return kind === 'cancelled' || kind === 'closed'
 }

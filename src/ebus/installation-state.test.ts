@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { ALL_ALLOWED, listeningInstallation } from '../../test/listening-installation.ts'
 import { vectorRows } from '../../test/shared-data.ts'
 import type { RecordedTelegram } from '../../test/shared-data.ts'
-import type { BusEvent } from './adapter/ebus-connection.ts'
+import type { EbusEvent } from './adapter/ebus-connection.ts'
 import type { HeatingInstallation } from './installation-state.ts'
 import { ENERGY_METER_CODES, ENERGY_USE_CODES, encodeDaySelector } from './semantic/energy-selector.ts'
 import { isReadingStale } from './semantic/plane-reader.ts'
@@ -52,10 +52,10 @@ function overhear(
 
 function hear(
   heating: HeatingInstallation,
-  exchange: Omit<Extract<BusEvent, { kind: 'exchange' }>['exchange'], 'commandRepeats' | 'responseRepeats'>,
+  exchange: Omit<Extract<EbusEvent, { kind: 'exchange' }>['exchange'], 'commandRepeats' | 'responseRepeats'>,
   atMs = AT,
 ): void {
-  const event: BusEvent = {
+  const event: EbusEvent = {
     kind: 'exchange',
     own: false,
     atMs,

@@ -9,7 +9,7 @@
  * Pure, but for the installation it is given.
  */
 import { toHex } from '../core/bytes.ts'
-import type { BusEvent } from './adapter/ebus-connection.ts'
+import type { EbusEvent } from './adapter/ebus-connection.ts'
 import type { BusDefinitions, StoredMessageData } from './definitions/bus-definitions.ts'
 import type { RegisterDisagreement } from './semantic/register-disagreement.ts'
 import { decodeFirstNumericField, findRegistersContradictingDefinitions } from './semantic/register-disagreement.ts'
@@ -46,7 +46,7 @@ import type { StartupState, StartupPlaneName } from './semantic/semantic-startup
 import { newStartupState, markCacheLoaded, markPlaneLive, degradeOverdueStartup } from './semantic/semantic-startup.ts'
 import { HeatingTopology } from './semantic/topology.ts'
 import type { TelegramExchange } from './wire/telegram.ts'
-import { createExchange } from './wire/telegram.ts'
+import { createTelegramExchange } from './wire/telegram.ts'
 
 export interface InstallationOptions {
   /** Monotonic time. */
@@ -109,7 +109,7 @@ export class HeatingInstallation {
     this.#changes.add('devices')
   }
 
-  hear(event: BusEvent, situation: BusEventContext): void {
+  hear(event: EbusEvent, situation: BusEventContext): void {
     const classified = this.observatory.hear(event, situation)
     if (classified.length > 0) this.#takeIn(classified, situation)
     if (event.kind !== 'exchange' && event.kind !== 'broken') this.#changes.add('bus')
@@ -204,7 +204,7 @@ export class HeatingInstallation {
   /** The message that a value was read with: its name by definition, else service and bytes. */
   messageName(key: RegisterReadKey): string | undefined {
     const request = encodeReadRequest(key, this.topology.regulator?.address)
-    const message = this.#definitions?.find(createExchange(request))
+    const message = this.#definitions?.find(createTelegramExchange(request))
     if (message !== undefined) return `${message.circuit}.${message.name}`
     const { target, primary, secondary, data } = request
     return `${toHex(Uint8Array.of(target))} ${toHex(Uint8Array.of(primary, secondary))} ${toHex(data)}`.trim()

@@ -11,7 +11,7 @@ import { explainApproverRefusal, APPROVAL_WITHDRAWN_REASON, toApproverEligibilit
 import type { Approval } from './approval.ts'
 import { isApprovalClosed } from './approval-state.ts'
 import { addApprovalTexts, isApprovalTextPresent } from './approval-texts.ts'
-import type { Approvals } from './approvals.ts'
+import type { ApprovalService } from './approvals.ts'
 import type { QuorumRoundStore } from './quorum-round-store.ts'
 import type { VoteDecision } from './vote.ts'
 import type { GrantStore } from './grants-store.ts'
@@ -24,7 +24,7 @@ import type { ApprovalStateRecorder } from './approval-state-recorder.ts'
 
 const MAX_REASON = 1_000
 
-export function createApprovalAnswers({
+export function createApprovalDecisionService({
   state,
   log,
   transact,
@@ -41,7 +41,7 @@ export function createApprovalAnswers({
   readonly recorder: ApprovalStateRecorder
   /** Closes requests that have lapsed, before one of them is answered. */
   readonly sweepIn: (transaction: GuardTransaction) => unknown
-}): Pick<Approvals, 'approve' | 'deny' | 'withdraw'> {
+}): Pick<ApprovalService, 'approve' | 'deny' | 'withdraw'> {
   const { read, announceIn, approveIn, expireIn, settleIn } = recorder
 
   function decide(

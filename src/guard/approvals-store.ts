@@ -18,7 +18,7 @@ import {
 import type { Approval, ApprovalStatusWithNotes, ApproverOnlyCallView, StoredCallView } from './approval.ts'
 import { isApprovalClosed } from './approval-state.ts'
 import { resolveCallApprovalStatus, listNewestApprovals } from './approval-lookup.ts'
-import type { Approvals, ApprovalsConfig } from './approvals.ts'
+import type { ApprovalService, ApprovalsConfig } from './approvals.ts'
 import { computeJsonSha256 } from './call-binding.ts'
 import type { CallBinding, ArgumentLeafHashes } from './call-binding.ts'
 import { toQuorumEntryFields } from './quorum-round-terms.ts'
@@ -30,10 +30,10 @@ import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { formatIsoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 import { createApprovalStateRecorder } from './approval-state-recorder.ts'
-import { createApprovalAnswers } from './approval-answers.ts'
+import { createApprovalDecisionService } from './approval-answers.ts'
 
 /** What the guard itself uses inside its transactions. */
-export interface ApprovalStore extends Approvals {
+export interface ApprovalStore extends ApprovalService {
   /**
    * The status of the call. `leaves` are the hashes of its single arguments: a denial also holds where only free text
    * differs.
@@ -112,7 +112,7 @@ export function createApprovalStore(options: {
       return { ...approval, shown: { ...approval.shown, ...open } }
     },
 
-    ...createApprovalAnswers({
+    ...createApprovalDecisionService({
       state,
       log,
       transact,

@@ -31,7 +31,7 @@ interface ApprovalQuery {
 }
 
 /** What faces and the CLI use. */
-export interface Approvals {
+export interface ApprovalService {
   /** Newest first. */
   readonly list: (query?: ApprovalQuery) => readonly Approval[]
   readonly get: (id: string) => Approval | undefined

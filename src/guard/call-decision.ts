@@ -74,7 +74,7 @@ export interface CallRecordFacts {
 }
 
 /** The record of a call that was never made: no person was asked about it, and its key is new. */
-export const EMPTY_CALL_HISTORY_FACTS: CallRecordFacts = { approval: { state: 'none' }, repeat: false }
+export const EMPTY_CALL_RECORD_FACTS: CallRecordFacts = { approval: { state: 'none' }, repeat: false }
 
 /** Counts the call. A caller that makes too many calls is refused before its call is planned. */
 export function rateLimitAndAssessCall(
@@ -228,7 +228,7 @@ export type ApprovalInUse = Extract<ApprovalStatus, { readonly state: 'approved'
 const REHEARSAL: Authorization = { kind: 'rehearsal' }
 
 export function screenCallAgainstPolicy(assessed: AssessedCall, parts: CallDecisionDependencies): Authorization {
-  const decision = evaluatePolicyForCall(assessed, EMPTY_CALL_HISTORY_FACTS, parts)
+  const decision = evaluatePolicyForCall(assessed, EMPTY_CALL_RECORD_FACTS, parts)
   // The refusal comes before the mistake: a caller that may not make this call must not learn from its mistakes what is
   // in the house.
   if (isRefusal(decision)) return createPolicyRefusal(assessed, decision)
@@ -321,5 +321,5 @@ export async function previewDecision(
   const assessed = await planAndAssessCall(call, offer, parts)
   if (!assessed.ok) return assessed
   const { assessment, mistake } = assessed.value
-  return ok({ decision: evaluatePolicyForCall(assessed.value, EMPTY_CALL_HISTORY_FACTS, parts), assessment, mistake })
+  return ok({ decision: evaluatePolicyForCall(assessed.value, EMPTY_CALL_RECORD_FACTS, parts), assessment, mistake })
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../bus/call.ts'
 import type { Effect } from '../bus/capability.ts'
-import { explainCallerRefusal } from './caller-rights.ts'
+import { listCallerRefusalReasons } from './caller-rights.ts'
 
 const narrowed: Caller = { kind: 'principal', id: 'lamp-bot', role: 'agent', restrictions: { devices: ['lamp:*'] } }
 
 function rules(caller: Caller, effect: Effect, target?: string): readonly string[] {
-  return explainCallerRefusal(caller, { effect, trustRequired: 'member', target, inProfile: true }).map(
+  return listCallerRefusalReasons(caller, { effect, trustRequired: 'member', target, inProfile: true }).map(
     ({ rule }) => rule,
   )
 }
@@ -21,8 +21,8 @@ describe('a credential narrowed to devices', () => {
 
   it('does not cover other devices that a call to a covered device reaches', () => {
     const standing = { effect: 'writes', trustRequired: 'member', target: 'lamp:1', inProfile: true } as const
-    expect(explainCallerRefusal(narrowed, { ...standing, reached: ['lamp:2'] })).toEqual([])
-    expect(explainCallerRefusal(narrowed, { ...standing, reached: ['lamp:2', 'lock:1'] })).toEqual([
+    expect(listCallerRefusalReasons(narrowed, { ...standing, reached: ['lamp:2'] })).toEqual([])
+    expect(listCallerRefusalReasons(narrowed, { ...standing, reached: ['lamp:2', 'lock:1'] })).toEqual([
       { rule: 'token-devices', message: 'This credential does not cover lock:1, which this reaches.' },
     ])
   })
@@ -37,7 +37,7 @@ describe('a capability with trust level self', () => {
   it('is refused to every peer with that reason', () => {
     const anchor: Caller = { kind: 'peer', id: 'node-b', level: 'anchor' }
     const facts = { effect: 'reads', trustRequired: 'self', target: undefined, inProfile: true } as const
-    expect(explainCallerRefusal(anchor, facts)).toEqual([
+    expect(listCallerRefusalReasons(anchor, facts)).toEqual([
       { rule: 'trust', message: 'Only this node itself may call this.' },
     ])
   })
@@ -48,7 +48,7 @@ describe('a peer with too low a trust level', () => {
   it('is told the level it needs: the higher one required by the tool and by its effect', () => {
     const peer: Caller = { kind: 'peer', id: 'node-b', level: 'unknown' }
     const said = (effect: Effect, trustRequired: 'member' | 'trusted' | 'anchor'): readonly string[] =>
-      explainCallerRefusal(peer, { effect, trustRequired, target: undefined, inProfile: true }).map(
+      listCallerRefusalReasons(peer, { effect, trustRequired, target: undefined, inProfile: true }).map(
         ({ message }) => message,
       )
     const needs = (level: string) => [`A peer must be at least ${level} for this; the caller is unknown.`]

@@ -48,7 +48,7 @@ export interface CallPermissionFacts {
   readonly forApprovers?: boolean | undefined
 }
 
-export function explainCallerRefusal(caller: Caller, standing: CallPermissionFacts): readonly PolicyReason[] {
+export function listCallerRefusalReasons(caller: Caller, standing: CallPermissionFacts): readonly PolicyReason[] {
   switch (caller.kind) {
     case 'principal':
       return [...roleReasons(caller.role, standing), ...restrictionReasons(caller, standing)]

@@ -13,7 +13,7 @@ import { verifyVrfProof } from '../ledger/ecvrf.ts'
 import { createCosigner, formatVerifierKey } from '../ledger/note-key.ts'
 import type { NoteSigner } from '../ledger/note-key.ts'
 import { formatNote, signNote } from '../ledger/signed-note.ts'
-import { LawfulEntryAudit } from '../ledger/projection.ts'
+import { ProjectionRuleVerification } from '../ledger/projection.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { CosignedCheckpointReader } from './quorum-round-service.ts'
 import type { QuorumRoundRecord } from './quorum-round-terms.ts'
@@ -158,7 +158,7 @@ describe('witness of a quorum', () => {
     await at.guard.quorums.finalize(NOTHING)
     const start = { v: 1, seq: 0, at: '2026-01-01T00:00:00.000Z', kind: 'node.start', node: TEST_VOTING.house } as const
     const findings = (key: string, change: (entry: LedgerEntry) => object = (entry) => entry): readonly string[] => {
-      const audit = new LawfulEntryAudit([randomDrawProjection])
+      const audit = new ProjectionRuleVerification([randomDrawProjection])
       audit.read({ ...start, vrf_key: key })
       for (const entry of at.events('consensus.drawn'))
         audit.read({ ...(entry as unknown as LedgerEntry), ...change(entry as unknown as LedgerEntry) })

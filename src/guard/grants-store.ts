@@ -26,14 +26,14 @@ import { formatIsoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
 /** What faces and the CLI use. */
-export interface Grants {
+export interface GrantService {
   /** Lists the grants in force, newest first; `all` adds those that ended. */
   readonly list: (which?: 'in-force' | 'all') => readonly Grant[]
   readonly end: (id: string, by: Caller) => Promise<Result<void, Fault>>
 }
 
 /** What the guard itself uses inside its transactions. */
-export interface GrantStore extends Grants {
+export interface GrantStore extends GrantService {
   /** Returns the id of the new grant. */
   readonly createIn: (
     transaction: GuardTransaction,

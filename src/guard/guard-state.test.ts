@@ -1,7 +1,7 @@
 /** Which entry may follow which. The rules are spec 4's and design § 5's: a yes by another credential, once, in time. */
 import { describe, expect, it } from 'vitest'
 import type { LedgerEvent } from '../ledger/entry.ts'
-import { LawfulEntryAudit } from '../ledger/projection.ts'
+import { ProjectionRuleVerification } from '../ledger/projection.ts'
 import { guardProjection } from './guard-state.ts'
 import type { GuardState } from './guard-state.ts'
 
@@ -10,7 +10,7 @@ const at = (minutes: number): string => new Date(START_MS + minutes * 60_000).to
 
 /** One entry a minute. */
 function read(events: readonly LedgerEvent[]): { readonly unlawful: readonly string[]; readonly state: GuardState } {
-  const audit = new LawfulEntryAudit([guardProjection])
+  const audit = new ProjectionRuleVerification([guardProjection])
   for (const [seq, event] of events.entries()) audit.read({ v: 1, seq, at: at(seq), ...event })
   return {
     unlawful: audit.unlawful.map(({ seq, why }) => `${seq}: ${why}`),

@@ -23,7 +23,7 @@ import {
 import type { GuardHouse } from '../../test/guard-house.ts'
 import { createGuard } from './guard.ts'
 import { ProjectionSet } from '../ledger/projection.ts'
-import { guardMigrations } from './guard-schema-store.ts'
+import { guardMigrations } from './guard-secret-store.ts'
 
 const EFFECTS: readonly Effect[] = ['reads', 'records', 'writes', 'sensitive', 'admin']
 

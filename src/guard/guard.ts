@@ -12,19 +12,19 @@ import type { Logger } from '../core/logger.ts'
 import { createActuatorUsageStore, createEmergencyStop } from './actuator-store.ts'
 import type { EmergencyStopControl } from './actuator-store.ts'
 import { createApprovalStore } from './approvals-store.ts'
-import type { Approvals } from './approvals.ts'
+import type { ApprovalService } from './approvals.ts'
 import { mayReadRecord } from './caller-authority.ts'
 import type { RecordAccessFacts } from './caller-authority.ts'
 import { previewDecision } from './call-decision.ts'
 import type { DecisionPreviewer } from './call-decision.ts'
-import { explainCallerRefusal, isToolInCallerProfiles } from './caller-rights.ts'
+import { listCallerRefusalReasons, isToolInCallerProfiles } from './caller-rights.ts'
 import type { GuardMode } from './policy.ts'
-import { createPreparedChangeStore } from './changes-store.ts'
-import type { PreparedChangeService } from './changes-store.ts'
+import { createPreparedChangeStore } from './prepared-changes-store.ts'
+import type { PreparedChangeService } from './prepared-changes-store.ts'
 import { listGuardConfigFlaws, computePolicyVersion } from './config.ts'
 import type { GuardConfig } from './config.ts'
 import { createGrantStore } from './grants-store.ts'
-import type { Grants } from './grants-store.ts'
+import type { GrantService } from './grants-store.ts'
 import { createQuorumRoundService } from './quorum-round-service.ts'
 import type { QuorumRoundService } from './quorum-round-service.ts'
 import { createQuorumRoundStore } from './quorum-round-store.ts'
@@ -35,7 +35,7 @@ import { createGuardLimiter } from './limits.ts'
 import { guardProjection } from './guard-state.ts'
 import { createCallDecisionSteps } from './call-reservation.ts'
 import type { CallDecisionSteps, CallReservationDependencies } from './call-reservation.ts'
-import { readGuardHashKey, computeSecretCommitment } from './guard-schema-store.ts'
+import { readGuardHashKey, computeSecretCommitment } from './guard-secret-store.ts'
 import { createAccessTokenService } from './access-token-store.ts'
 import type { AccessTokenService } from './access-token-store.ts'
 import { createGuardTransactionRunner } from './guard-transaction-store.ts'
@@ -62,12 +62,12 @@ export interface Guard {
   readonly visible: (caller: Caller, offer: Offer) => boolean
   /** Whether a caller may read about a call, a change or an approval. `offer` is the tool as it is offered now. */
   readonly mayRead: (caller: Caller, record: Omit<RecordAccessFacts, 'inProfile'>, offer: Offer | undefined) => boolean
-  readonly approvals: Approvals
+  readonly approvals: ApprovalService
   readonly quorums: QuorumRoundService
-  readonly grants: Grants
+  readonly grants: GrantService
   readonly tokens: AccessTokenService
   readonly stop: EmergencyStopControl
-  readonly services: GuardServices
+  readonly services: FamilyGuardServices
   /** The commitment to the guard's secret in `node.start`. */
   readonly secretCommitment: string
   /** Runs before the first call: marks what a crashed process left unfinished as unknown. */
@@ -77,14 +77,14 @@ export interface Guard {
 }
 
 /** What families use. */
-export interface GuardServices {
+export interface FamilyGuardServices {
   readonly mode: GuardMode
   readonly policyVersion: string
   /** Previews the decision about a call that is being staged. Nothing is used up and nobody is asked. */
   readonly previewDecision: DecisionPreviewer
   readonly changes: PreparedChangeService
   readonly keys: IdempotencyKeyService
-  readonly approvals: Pick<Approvals, 'list' | 'get'>
+  readonly approvals: Pick<ApprovalService, 'list' | 'get'>
   readonly stopped: EmergencyStopControl['state']
   readonly mayRead: Guard['mayRead']
 }
@@ -211,7 +211,7 @@ function isInProfile(caller: Caller, offer: Offer | undefined, config: GuardConf
 }
 
 function isVisible(caller: Caller, offer: Offer, config: GuardConfig): boolean {
-  const reasons = explainCallerRefusal(caller, {
+  const reasons = listCallerRefusalReasons(caller, {
     effect: offer.effect,
     trustRequired: offer.trustRequired,
     target: undefined,

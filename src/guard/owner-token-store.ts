@@ -10,7 +10,7 @@ import { toHex } from '../core/bytes.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 import type { CacheFinding } from '../ledger/ledger-finding.ts'
-import type { StoredContentAuditor } from '../ledger/projection.ts'
+import type { StoredContentCheck } from '../ledger/projection.ts'
 import { hashAccessToken, isAccessToken, mintAccessToken, isSameHash } from './access-token.ts'
 import { guardProjection, readOwnerTokenHash } from './guard-state.ts'
 
@@ -57,7 +57,7 @@ export async function loadOrCreateOwnerTokenVerifier(
 export const OWNER_TOKEN_ENTRY_KIND = 'owner.token'
 
 /** Compares the file with what the log says of it. */
-export function createOwnerTokenAudit(path: string): StoredContentAuditor {
+export function createOwnerTokenFileCheck(path: string): StoredContentCheck {
   return (state) => {
     const known = readOwnerTokenHash(state(guardProjection))
     if (known === undefined) return []

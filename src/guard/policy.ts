@@ -13,7 +13,7 @@ import type { Caller } from '../bus/call.ts'
 import { EFFECTS } from '../bus/capability.ts'
 import type { CallAssessment, Effect, Offer } from '../bus/capability.ts'
 import type { PolicyReason } from '../core/fault.ts'
-import { explainCallerRefusal, isEffectName } from './caller-rights.ts'
+import { listCallerRefusalReasons, isEffectName } from './caller-rights.ts'
 import type { LimitVerdict } from './limits.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -90,7 +90,7 @@ export function evaluatePolicy(input: PolicyInput): PolicyDecision {
   }
   const reasons = [
     ...assessmentReasons(input, effect),
-    ...explainCallerRefusal(input.caller, standing),
+    ...listCallerRefusalReasons(input.caller, standing),
     ...modeReasons(input, effect),
     ...ownerReasons(word),
     ...assessment.reasons,

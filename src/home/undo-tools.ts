@@ -28,8 +28,8 @@ import { isLaterCallOfCaller } from './later-runner.ts'
 import { laterCallsProjection } from './later-state.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import { quoteForSentence, formatCount } from './sentence-text.ts'
-import { findReverseCalls } from './reverse-call.ts'
-import type { ReverseCall } from './reverse-call.ts'
+import { deriveUndoCalls } from './undo-calls.ts'
+import type { UndoCall } from './undo-calls.ts'
 import { addConfirmArgumentsToCall, isChangeReadBack } from './set-outcome.ts'
 
 const HOUR_MS = 3_600_000
@@ -114,7 +114,7 @@ async function undo(parts: HomeDependencies, wish: UndoWish, context: HandlerCon
  * Whether the thing was changed since. This is only known if the value or text after the change, and the present one,
  * are known.
  */
-function isChangedSince({ handle, leftAt }: ReverseCall, { things }: HomeSnapshot): boolean {
+function isChangedSince({ handle, leftAt }: UndoCall, { things }: HomeSnapshot): boolean {
   const thing = things.find((each) => each.handle === handle)
   const now = typeof leftAt === 'string' ? thing?.state : thing?.level
   return leftAt !== undefined && now !== undefined && now !== leftAt
@@ -124,7 +124,7 @@ function isChangedSince({ handle, leftAt }: ReverseCall, { things }: HomeSnapsho
  * Whether the ledger has a later change of the same thing that is still in effect, whoever made it. A change that was
  * undone, and its undo, have no effect together.
  */
-function isOvertaken(parts: HomeDependencies, { target, seq = 0 }: ReverseCall, ownTraceId: string): boolean {
+function isOvertaken(parts: HomeDependencies, { target, seq = 0 }: UndoCall, ownTraceId: string): boolean {
   if (target === undefined) return false
   const changes = recentChanges(parts)
   const { undone, undoing } = collectUndone(parts, changes, ownTraceId)
@@ -168,7 +168,7 @@ function recentChanges({ ledger, clock }: HomeDependencies): ReturnType<HomeDepe
 
 interface UndoableChange {
   readonly traceId: string
-  readonly calls: readonly ReverseCall[]
+  readonly calls: readonly UndoCall[]
   /** Why parts of the change cannot be undone. */
   readonly unknown: readonly string[]
 }
@@ -213,7 +213,7 @@ function changeOf(parts: HomeDependencies, traceId: string, { caller }: HandlerC
   })
   const made = ended.map(({ enter, exit }) => {
     const target = readTextAt(exit, 'target') ?? readTextAt(enter, 'target')
-    const reversed = findReverseCalls(
+    const reversed = deriveUndoCalls(
       {
         tool: readTextAt(enter, 'tool') ?? '',
         label: readTextAt(bodyOf(parts, exit), 'label'),

@@ -17,7 +17,7 @@ import { EventFileReader } from './catalog/event-file-store.ts'
 import { readAsciiAddress, readJsonClientSettings, type HomeseerConfigWithUrl } from './connection-settings.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
 import { adviseOnHomeseerLink, adviseOnHomeseerPush } from './tools/link-health.ts'
-import { createAdminAdapterHttpExchange } from './wire/admin-adapter.ts'
+import { createAdminAdapterHttpRequest } from './wire/admin-adapter.ts'
 import { AsciiClient, type AsciiConnectionState } from './wire/ascii-client.ts'
 import { readRecordText } from './wire/record-field.ts'
 import { toLoggableRequestOutcome, JsonClient, type RequestAttemptNote } from './wire/json-client.ts'
@@ -202,7 +202,7 @@ async function adapterFindings(
       ? [warning('homeseer.admin.adapterKey is not set: the adapter on HomeSeer refuses requests without a signature.')]
       : []
   const request = { id: newUlid(), op: 'adapter.describe', args: {}, atMs: Date.now() }
-  const asked = await json.call(createAdminAdapterHttpExchange(request, { page: scriptPage, key }))
+  const asked = await json.call(createAdminAdapterHttpRequest(request, { page: scriptPage, key }))
   if (asked.ok && asked.value.ok) {
     const version = readRecordText(asked.value.data, 'version') ?? 'of an unknown version'
     return [toFinding('ok', `The admin adapter ${version} is installed on HomeSeer.`)]

@@ -4,7 +4,7 @@ import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
 import { LOG_TABLE, tableLog } from '../../test/table-log.ts'
 import type { LedgerEvent } from '../ledger/entry.ts'
-import { LawfulEntryAudit } from '../ledger/projection.ts'
+import { ProjectionRuleVerification } from '../ledger/projection.ts'
 import { createAdminRollbackStore, rollbackMigrations } from './admin/rollback-store.ts'
 import { homeseerProjection } from './homeseer-state.ts'
 
@@ -20,7 +20,7 @@ const used: LedgerEvent = { kind: 'rollback.used', rollback: 'R' }
 const learned: LedgerEvent = { kind: 'alias.learned', of: 'device', id: 120, by: 'ann' }
 
 function unlawful(...events: readonly LedgerEvent[]): readonly string[] {
-  const audit = new LawfulEntryAudit([homeseerProjection])
+  const audit = new ProjectionRuleVerification([homeseerProjection])
   for (const [seq, event] of events.entries())
     audit.read({ v: 1, seq, at: '2026-01-01T00:00:00.000Z', ...event } as never)
   return audit.unlawful.map(({ why }) => why)

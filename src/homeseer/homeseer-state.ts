@@ -16,7 +16,7 @@ import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { UndoableStateMap } from '../ledger/projection.ts'
 import { HOMESEER_DEVICE_KINDS } from '../config/homeseer.ts'
 import type { DeviceKind } from './catalog/device-classification.ts'
-import type { AdminDomain } from './tools/owner-rules.ts'
+import type { AdminDomain } from './tools/change-policy.ts'
 import type { AliasKind } from './resolve/alias.ts'
 
 export interface LearnedAlias {

@@ -14,7 +14,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import { fail, ok, type Result } from '../core/result.ts'
-import type { GuardServices } from '../guard/guard.ts'
+import type { FamilyGuardServices } from '../guard/guard.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { createAdminReadTools, type LastUserListCache } from './admin/admin-read-tools.ts'
@@ -23,7 +23,7 @@ import { createAdminTools } from './admin/admin-tools.ts'
 import { createRollbackTool } from './admin/rollback-tool.ts'
 import { createUnsupportedAdminOperationCache } from './admin/unsupported-operation-cache.ts'
 import { createAdminRollbackStore } from './admin/rollback-store.ts'
-import { CatalogClient } from './catalog/catalog-client.ts'
+import { HomeseerCatalogClient } from './catalog/catalog-client.ts'
 import { createDeviceExposurePredicate } from './catalog/homeseer-catalog.ts'
 import { EventAdapterClient } from './catalog/event-adapter-client.ts'
 import { EventFileReader, type EventDefinitionSource } from './catalog/event-file-store.ts'
@@ -62,7 +62,7 @@ import {
 import { createHomeseerPrompts } from './tools/prompts.ts'
 import { createResolveTools } from './tools/resolve-tools.ts'
 import { createHomeseerResource, HOMESEER_RESOURCES } from './tools/resources.ts'
-import { readHomeseerOwnerRules } from './tools/owner-rules.ts'
+import { readHomeseerChangePolicy } from './tools/change-policy.ts'
 import { addIgnoredArgumentsReport } from './tools/homeseer-change.ts'
 import { createSpeakTool } from './tools/speak-tool.ts'
 import { startWebhookListener, type WebhookListener } from './tools/webhook-listener-server.ts'
@@ -74,7 +74,7 @@ export interface HomeseerOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly bus: OfferLookup & { readonly announceResource: (uri: string) => void }
-  readonly guard: GuardServices
+  readonly guard: FamilyGuardServices
   readonly ledger: ProjectionLogWriter & Pick<Ledger, 'listed'>
 }
 
@@ -189,7 +189,7 @@ function assemble(
   const { config, clock, database, bus, guard, ledger } = options
   const learned = config.learnAliases ? new AliasStore(database, ledger) : undefined
   const classes = new DeviceClassOverrideStore(database, ledger, config)
-  const catalog = new CatalogClient({
+  const catalog = new HomeseerCatalogClient({
     json: link.json,
     mirror: link.mirror,
     clock,
@@ -201,7 +201,7 @@ function assemble(
   const exposes = createDeviceExposurePredicate({ expose: config.expose, isListed })
   return {
     config,
-    rules: readHomeseerOwnerRules(config),
+    rules: readHomeseerChangePolicy(config),
     link,
     catalog,
     resolver: new NameResolverCache({

@@ -17,7 +17,7 @@ export interface EntryAndBodyReader {
   readonly body: (seq: number) => SaltedBody | undefined
 }
 
-export function createEntryTableInput(
+export function createEntryCacheInput(
   entry: LedgerEntry,
   bytes: Uint8Array,
   words: EntryAndBodyReader,

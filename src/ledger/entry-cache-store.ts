@@ -45,7 +45,7 @@ export interface EntryCacheDefinition {
 const PIECE = 200
 
 /** Builds the expected tables from the log, and compares the existing ones with them. */
-export class EntryCacheAudit {
+export class EntryCacheVerification {
   readonly #cache: EntryCacheDefinition
   readonly #found: DatabaseSync
   // An SQLite database without a name, which moves to the disk when it grows: a long log must not fill the memory.

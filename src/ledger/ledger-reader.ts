@@ -12,7 +12,7 @@ import { BODY_ERASED_KIND, computeCommitmentHash, decodeEntryBody } from './entr
 import type { SaltedBody } from './entry-group.ts'
 import { LedgerFindings } from './ledger-finding.ts'
 import type { LedgerLeafRow, LogStore } from './log-store.ts'
-import { LookupAudit } from './lookup-audit.ts'
+import { LookupVerification } from './lookup-verification.ts'
 import { formatErasureLookupKey, toLookupRow } from './lookup-store.ts'
 import type { CallWithEnding, LedgerLookupRow, LookupStore, RecordedChangeQuery } from './lookup-store.ts'
 
@@ -196,7 +196,7 @@ export class LedgerReader {
     const { size } = this.log
     const first = Math.max(0, from, size - AUDITED_LOOKUPS)
     const findings = new LedgerFindings()
-    const audit = new LookupAudit(this.lookup, findings, first)
+    const audit = new LookupVerification(this.lookup, findings, first)
     for (const { entry } of this.entries(first, size - first)) if (entry.seq < size) audit.read(entry, entry.seq)
     audit.ended(size)
     return findings.list.length === 0

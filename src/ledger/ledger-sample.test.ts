@@ -9,7 +9,7 @@ import { fromHex, toHex } from '../core/bytes.ts'
 import { randomDrawProjection } from './random-draw-state.ts'
 import { verifyVrfProof } from './ecvrf.ts'
 import type { LedgerEntry } from './entry.ts'
-import { LawfulEntryAudit } from './projection.ts'
+import { ProjectionRuleVerification } from './projection.ts'
 
 let rig: Rig
 beforeEach(async () => {
@@ -73,7 +73,7 @@ describe('random sample of ledger entries', () => {
     const [entry] = rig.entries('ledger.sampled') as unknown as readonly LedgerEntry[]
     const start = { v: 1, seq: 0, at: '2026-01-01T00:00:00.000Z', kind: 'node.start', node: 'rig' } as const
     const findings = (change: object): readonly string[] => {
-      const audit = new LawfulEntryAudit([randomDrawProjection])
+      const audit = new ProjectionRuleVerification([randomDrawProjection])
       audit.read({ ...start, vrf_key: draw.public_key_hex })
       if (entry !== undefined) audit.read({ ...entry, ...change })
       return audit.unlawful.map(({ why }) => why)

@@ -5,23 +5,23 @@
  * Reads through the stores it is given.
  */
 import { areBytesEqual } from '../core/bytes.ts'
-import { CallEntryVerification } from './call-audit.ts'
+import { CallEntryVerification } from './call-entry-verification.ts'
 import { CALL_ENTER_KIND } from './call-entry.ts'
-import { EntryBodyAudit } from './body-audit.ts'
+import { EntryBodyVerification } from './entry-body-verification.ts'
 import { sliceSaltedBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
-import { CheckpointAudit } from './checkpoint-audit.ts'
-import { createEntryTableInput } from './entry-cache-input.ts'
+import { CheckpointVerification } from './checkpoint-verification.ts'
+import { createEntryCacheInput } from './entry-cache-input.ts'
 import { ExpectedCheckpointRoots } from './expected-roots.ts'
-import type { EntryCacheAudit } from './entry-cache-store.ts'
+import type { EntryCacheVerification } from './entry-cache-store.ts'
 import type { LedgerFindings, UncheckedPart } from './ledger-finding.ts'
-import { LawfulEntryAudit } from './projection.ts'
+import { ProjectionRuleVerification } from './projection.ts'
 import { decodeEntry } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
-import { LookupAudit } from './lookup-audit.ts'
-import { auditAppliedEntryCount, auditTailSegments } from './tail-audit.ts'
+import { LookupVerification } from './lookup-verification.ts'
+import { verifyAppliedEntryCount, verifyTailSegments } from './tail-verification.ts'
 import { formatBodiesPath, TILE_WIDTH } from './tile.ts'
-import { TreeAudit } from './tree-audit.ts'
+import { TreeVerification } from './tree-verification.ts'
 import type { LogToVerify, LogVerificationOptions } from './log-verification.ts'
 
 export class LedgerVerification {
@@ -29,18 +29,18 @@ export class LedgerVerification {
   readonly #findings: LedgerFindings
   readonly #options: LogVerificationOptions
   readonly #calls: CallEntryVerification
-  readonly #bodies: EntryBodyAudit | undefined
+  readonly #bodies: EntryBodyVerification | undefined
   readonly #roots: ExpectedCheckpointRoots
-  readonly #checkpoints: CheckpointAudit
-  #lookups: LookupAudit | undefined
+  readonly #checkpoints: CheckpointVerification
+  #lookups: LookupVerification | undefined
   /** The audits that still have rows to compare. */
-  #cacheAudits: EntryCacheAudit[]
-  readonly #opened: readonly EntryCacheAudit[]
+  #cacheVerifications: EntryCacheVerification[]
+  readonly #opened: readonly EntryCacheVerification[]
   /**
    * Checks which entry follows which. Absent once an entry is unknown, because the rules depend on every entry before.
    */
-  #succession: LawfulEntryAudit | undefined
-  #tree: TreeAudit | undefined
+  #succession: ProjectionRuleVerification | undefined
+  #tree: TreeVerification | undefined
   /** Whether an entry could not be read, so that state which depends on all entries is unknown. */
   #isIncomplete = false
   readonly unchecked: Set<UncheckedPart>
@@ -49,27 +49,27 @@ export class LedgerVerification {
   compared = false
 
   constructor(stored: LogToVerify, findings: LedgerFindings, options: LogVerificationOptions) {
-    const { log, key, tail, lookup, cacheAudits = () => [], projections } = stored
+    const { log, key, tail, lookup, cacheVerifications = () => [], projections } = stored
     this.#stored = stored
     this.#findings = findings
     this.#options = options
     this.#roots = new ExpectedCheckpointRoots(findings, key)
-    this.#checkpoints = new CheckpointAudit(stored, findings, this.#roots)
+    this.#checkpoints = new CheckpointVerification(stored, findings, this.#roots)
     const size = tail === undefined ? this.#signedSize() : log.size
     this.from = Math.floor(Math.min(options.since?.checkpoint.size ?? 0, size) / TILE_WIDTH) * TILE_WIDTH
     this.next = this.from
     const isWhole = this.from === 0
     this.#calls = new CallEntryVerification(findings, this.from, this.#isCall)
     const hasBodies = tail !== undefined || log.tiles.has('bodies')
-    this.#bodies = hasBodies ? new EntryBodyAudit(findings, this.#isBodyGone) : undefined
-    this.#succession = isWhole && projections !== undefined ? new LawfulEntryAudit(projections) : undefined
-    this.#opened = isWhole ? cacheAudits() : []
-    this.#cacheAudits = [...this.#opened]
-    this.#lookups = lookup && new LookupAudit(lookup, findings, this.from)
+    this.#bodies = hasBodies ? new EntryBodyVerification(findings, this.#isBodyGone) : undefined
+    this.#succession = isWhole && projections !== undefined ? new ProjectionRuleVerification(projections) : undefined
+    this.#opened = isWhole ? cacheVerifications() : []
+    this.#cacheVerifications = [...this.#opened]
+    this.#lookups = lookup && new LookupVerification(lookup, findings, this.from)
     this.unchecked = new Set(listUnchecked(stored, { isWhole, hasBodies }))
   }
 
-  get published(): CheckpointAudit['published'] {
+  get published(): CheckpointVerification['published'] {
     return this.#checkpoints.published
   }
 
@@ -81,7 +81,7 @@ export class LedgerVerification {
     this.#checkpoints.begin(since === undefined ? kept : [since, ...kept])
     // A row of a size below zero is about no tree, and somebody else's.
     this.#checkpoints.expect(this.from === 0 ? Number.MIN_SAFE_INTEGER : this.from - 1, this.from)
-    this.#tree = new TreeAudit({
+    this.#tree = new TreeVerification({
       tiles: log.tiles,
       findings: this.#findings,
       roots: this.#roots,
@@ -97,9 +97,9 @@ export class LedgerVerification {
   turn(): boolean {
     // Runs also while rows are compared: an entry that changed a row since the last turn is read before the row is.
     if (this.#readBundle()) return true
-    const [audit] = this.#cacheAudits
+    const [audit] = this.#cacheVerifications
     if (audit !== undefined) {
-      if (!audit.compare((finding) => this.#findings.add(finding))) this.#cacheAudits.shift()
+      if (!audit.compare((finding) => this.#findings.add(finding))) this.#cacheVerifications.shift()
       return true
     }
     this.compared = this.from === 0
@@ -188,8 +188,8 @@ export class LedgerVerification {
       this.#checkpoints.read(entry)
       this.#bodies?.read(entry, seq, this.#bodyCopies(seq, bodies))
       this.#succession?.read(entry)
-      for (const audit of this.#cacheAudits)
-        if (audit.handles(entry.kind)) audit.read(createEntryTableInput(entry, bytes, this.#stored.log))
+      for (const audit of this.#cacheVerifications)
+        if (audit.handles(entry.kind)) audit.read(createEntryCacheInput(entry, bytes, this.#stored.log))
       this.#lookups?.read(entry, seq)
     }
     bodies?.stored.delete(seq)
@@ -205,7 +205,7 @@ export class LedgerVerification {
     this.#isIncomplete = true
     this.unchecked.add('succession').add('tables').add('lookups')
     this.#succession = undefined
-    this.#cacheAudits = []
+    this.#cacheVerifications = []
     this.#lookups = undefined
   }
 
@@ -225,10 +225,10 @@ export class LedgerVerification {
     else if (contents.length > 0) this.unchecked.add('keys')
     if (tail === undefined) return
     const segments = tail()
-    auditAppliedEntryCount(segments, { size: tablesSize?.(), newestRow }, this.#findings)
+    verifyAppliedEntryCount(segments, { size: tablesSize?.(), newestRow }, this.#findings)
     // This damage was already reported at the beginning, if the log was opened with it.
     if (segments.damage === undefined || segments.damage !== log.damage)
-      auditTailSegments(log, segments, this.#findings)
+      verifyTailSegments(log, segments, this.#findings)
   }
 
   /** An export is as long as its checkpoint says; a log may have entries behind it. */
@@ -288,7 +288,7 @@ export class LedgerVerification {
     if (reason !== undefined) {
       this.#findings.add({ kind: 'file-unreadable', path, reason })
       // Rows that were made from these bodies cannot be made again, so the tables are not compared.
-      this.#cacheAudits = []
+      this.#cacheVerifications = []
       this.unchecked.add('tables')
     }
     for (const record of content?.records ?? []) {

@@ -38,10 +38,10 @@ import { BODY_ERASED_KIND, createBodyCommitment, deriveTailMacKey, BODY_SALT_BYT
 import { formatSignedCheckpoint, verifyAndParseCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
-import { createEntryTableInput } from './entry-cache-input.ts'
+import { createEntryCacheInput } from './entry-cache-input.ts'
 import { createLedgerEntry, decodeEntry, encodeEntry } from './entry.ts'
 import type { AppendReceipt, LedgerEvent } from './entry.ts'
-import { EntryCacheAudit, rebuildEntryCache } from './entry-cache-store.ts'
+import { EntryCacheVerification, rebuildEntryCache } from './entry-cache-store.ts'
 import type { EntryCacheInput, EntryCacheDefinition } from './entry-cache-store.ts'
 import { eraseEntryBody, finishInterruptedErasures } from './erasure.ts'
 import type { ErasureResult, ErasureStatement } from './erasure.ts'
@@ -69,7 +69,7 @@ import type { LogSigner, NoteVerifier } from './note-key.ts'
 import { proveConsistency, proveInclusion } from './proof.ts'
 import type { ConsistencyProof, InclusionProof, ProofCreationFault } from './proof.ts'
 import { ProjectionSet } from './projection.ts'
-import type { UntypedProjection, StoredContentAuditor } from './projection.ts'
+import type { UntypedProjection, StoredContentCheck } from './projection.ts'
 import type { EraseFault } from './ledger-refusal.ts'
 import { encodeCommitmentOpening } from './body-opening.ts'
 import { CheckpointSigner } from './checkpoint-signer.ts'
@@ -103,7 +103,7 @@ export interface LedgerOptions {
    */
   readonly projections?: readonly UntypedProjection[]
   /** Audits of content that is stored beside the log, and whose hashes are in the log. */
-  readonly contents?: readonly StoredContentAuditor[]
+  readonly contents?: readonly StoredContentCheck[]
   /** Tables of the same database that copy what entries say, and are written with them. */
   readonly caches?: readonly EntryCacheDefinition[]
 }
@@ -297,7 +297,7 @@ export class Ledger extends LedgerReader {
   cached(from: number): readonly { readonly seq: number; readonly cached: EntryCacheInput | undefined }[] {
     return this.log.entries(from, CACHED_PIECE).map(({ seq, bytes }) => {
       const decoded = decodeEntry(bytes)
-      return { seq, cached: decoded.ok ? createEntryTableInput(decoded.value, bytes, this.log) : undefined }
+      return { seq, cached: decoded.ok ? createEntryCacheInput(decoded.value, bytes, this.log) : undefined }
     })
   }
 
@@ -312,7 +312,7 @@ export class Ledger extends LedgerReader {
   *#allCached({ apply }: EntryCacheDefinition): Generator<EntryCacheInput, void, void> {
     for (const entry of readEntriesOfKinds(this.log, new Set(Object.keys(apply)))) {
       const row = this.log.entry(entry.seq)
-      if (row !== undefined) yield createEntryTableInput(entry, row.bytes, this.log)
+      if (row !== undefined) yield createEntryCacheInput(entry, row.bytes, this.log)
     }
   }
 
@@ -494,7 +494,7 @@ export class Ledger extends LedgerReader {
       pinned: this.#options.pin,
       // A file that cannot be read counts as one that is not a checkpoint.
       lastSigned: { path, text: await readFileIfPresent(path).catch(() => new Uint8Array(0)) },
-      cacheAudits: () => caches.map((cache) => new EntryCacheAudit(cache, database.sql)),
+      cacheVerifications: () => caches.map((cache) => new EntryCacheVerification(cache, database.sql)),
       projections,
       contents,
       schema: () => findAlteredSchema(database.sql, database.migrations),

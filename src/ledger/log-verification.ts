@@ -26,14 +26,14 @@ import { findDatabaseDefects } from '../core/database-integrity-store.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
-import type { EntryCacheAudit } from './entry-cache-store.ts'
+import type { EntryCacheVerification } from './entry-cache-store.ts'
 import { LedgerFindings } from './ledger-finding.ts'
 import type { LedgerFinding, UncheckedPart } from './ledger-finding.ts'
 import type { LedgerPinFile } from './ledger-pin-store.ts'
 import type { LogStore } from './log-store.ts'
-import type { LookupsToAudit } from './lookup-audit.ts'
+import type { LookupsToVerify } from './lookup-verification.ts'
 import type { NoteVerifier } from './note-key.ts'
-import type { UntypedProjection, StoredContentAuditor } from './projection.ts'
+import type { UntypedProjection, StoredContentCheck } from './projection.ts'
 import type { TailContents } from './tail-reader-store.ts'
 import type { TileStore } from './tile-store.ts'
 import { LedgerVerification } from './ledger-verification.ts'
@@ -71,18 +71,18 @@ export interface LogToVerify {
   /** The last signed checkpoint in the file beside the log. */
   readonly lastSigned?: { readonly path: string; readonly text: Uint8Array | undefined }
   /** Audits of the tables of the same database that copy what entries say. */
-  readonly cacheAudits?: () => readonly EntryCacheAudit[]
+  readonly cacheVerifications?: () => readonly EntryCacheVerification[]
   /** How far the tables of the same database have followed the log. */
   readonly tablesSize?: () => number
   /** Projections, whose rules say which entry may follow which. */
   readonly projections?: readonly UntypedProjection[]
   /** Audits of content that is stored beside the log, and whose hashes are in the log. */
-  readonly contents?: readonly StoredContentAuditor[]
+  readonly contents?: readonly StoredContentCheck[]
   /** Database files whose indexes are compared with their tables. */
   readonly databases?: readonly string[]
   /** Names of parts of the database's schema that differ from what the program creates. */
   readonly schema?: () => readonly string[]
-  readonly lookup?: LookupsToAudit
+  readonly lookup?: LookupsToVerify
   /** Runs a function on one consistent view of log and tables, while others may write. */
   readonly view?: <Value>(read: () => Value) => Promise<Value>
 }

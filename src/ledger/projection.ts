@@ -150,10 +150,10 @@ export class ProjectionSet {
 }
 
 /** Compares content that is stored beside the log with the hashes that projections computed from the log. */
-export type StoredContentAuditor = (state: <State>(projection: Projection<State>) => State) => readonly LedgerFinding[]
+export type StoredContentCheck = (state: <State>(projection: Projection<State>) => State) => readonly LedgerFinding[]
 
 /** Reads the whole log from the first entry on, and checks whether each is a valid successor of the ones before it. */
-export class LawfulEntryAudit {
+export class ProjectionRuleVerification {
   readonly #byKind = new Map<string, OpenProjection[]>()
   readonly #states = new Map<UntypedProjection, unknown>()
   readonly unlawful: UnlawfulEntry[] = []

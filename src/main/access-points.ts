@@ -14,7 +14,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { VoiceBackendAccessPoint, RunningAccessPoints } from '../mcp/access-point-client.ts'
 import { createCatalogueCache } from '../mcp/catalogue.ts'
-import { subscribeToChanges } from '../mcp/change-subscription.ts'
+import { subscribeToMcpListChanges } from '../mcp/change-subscription.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { findMcpProfile } from '../mcp/profile.ts'
 import { createRequestStateSeal } from '../mcp/request-state-seal.ts'
@@ -68,7 +68,7 @@ export async function connectAccessPoints(
   }
   const { startAccessPoints } = await import('../mcp/access-point-client.ts')
   const clients = startAccessPoints(points, logger)
-  const stopWatching = subscribeToChanges(spine.bus, {
+  const stopWatching = subscribeToMcpListChanges(spine.bus, {
     onList: (kind) => {
       if (kind === 'tool') clients.listChanged()
     },

@@ -9,7 +9,7 @@ import { findAlteredSchema } from '../core/database-schema-store.ts'
 import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { FOREIGN_DATABASE_WRITE_KIND } from '../ledger/ledger-own-projection.ts'
+import { FOREIGN_DATABASE_WRITE_KIND } from '../ledger/foreign-database-write-projection.ts'
 
 /** Returns a function to be called periodically. */
 export function createForeignDatabaseWriteDetector(options: {

@@ -7,7 +7,7 @@
 import type { Ledger } from '../ledger/ledger.ts'
 
 /** How often the job checks whether something must be signed. */
-export const DECISION_SIGNING_MS = 1_000
+export const DECISION_SIGNING_INTERVAL_MS = 1_000
 
 /** Returns a job that does nothing as long as only entries that decide nothing are unsigned. */
 export function createDecisionCheckpointJob(ledger: Ledger): () => Promise<void> {

@@ -102,7 +102,7 @@ export async function startFaces(parts: FacesDependencies): Promise<Result<Start
   const monitor = createHealthEndpointHandler({
     status,
     probe,
-    know: authenticate,
+    authenticate,
     metrics: createMetrics(spine, refused, status),
     prove: (headers) => proveGateway(headers, { url, token: owner.token }),
   })

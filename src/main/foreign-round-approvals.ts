@@ -12,7 +12,7 @@ import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Approval, StoredCallView } from '../guard/approval.ts'
-import type { ApprovalEvent, Approvals } from '../guard/approvals.ts'
+import type { ApprovalEvent, ApprovalService } from '../guard/approvals.ts'
 import type { ForeignQuorumRoundRecord } from '../guard/foreign-quorum-round-state.ts'
 import type { VoteDecision } from '../guard/vote.ts'
 import type { ConsensusPeerService } from '../runtime/consensus/tools.ts'
@@ -45,7 +45,7 @@ const shownCall = z.object({
   traceId: text.catch(''),
 })
 
-export function addForeignQuorumRounds(approvals: Approvals, rounds: ForeignQuorumRoundSource): Approvals {
+export function addForeignQuorumRounds(approvals: ApprovalService, rounds: ForeignQuorumRoundSource): ApprovalService {
   const find = (id: string): WaitingForeignQuorumRound | undefined =>
     approvals.get(id) === undefined ? rounds.waiting().find(({ reference }) => reference === id) : undefined
 

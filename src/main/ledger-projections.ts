@@ -7,18 +7,18 @@
  */
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Database } from '../core/database-store.ts'
-import { auditToolPins } from '../devices/tools/tool-pin-store.ts'
-import { createGuardSecretAudit } from '../guard/guard-schema-store.ts'
-import { createOwnerTokenAudit } from '../guard/owner-token-store.ts'
-import { createRollbackArgumentsAuditor } from '../homeseer/admin/rollback-store.ts'
+import { createToolPinCheck } from '../devices/tools/tool-pin-store.ts'
+import { createGuardSecretCheck } from '../guard/guard-secret-store.ts'
+import { createOwnerTokenFileCheck } from '../guard/owner-token-store.ts'
+import { createRollbackArgumentsCheck } from '../homeseer/admin/rollback-store.ts'
 import { deviceProjection } from '../devices/enrol/device-state.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { laterCallsProjection } from '../home/later-state.ts'
 import { homeseerProjection } from '../homeseer/homeseer-state.ts'
 import type { EntryCacheDefinition } from '../ledger/entry-cache-store.ts'
 import { randomDrawProjection } from '../ledger/random-draw-state.ts'
-import { foreignDatabaseWriteProjection } from '../ledger/ledger-own-projection.ts'
-import type { UntypedProjection, StoredContentAuditor } from '../ledger/projection.ts'
+import { foreignDatabaseWriteProjection } from '../ledger/foreign-database-write-projection.ts'
+import type { UntypedProjection, StoredContentCheck } from '../ledger/projection.ts'
 import { findExposedKeyFiles } from './key-files-store.ts'
 import { membershipProjection } from './membership-log.ts'
 import { offerProjection } from './offer-log.ts'
@@ -45,15 +45,15 @@ export const ledgerEntryCaches: readonly EntryCacheDefinition[] = [runtimeEntryT
  * Audits of a database and of the folder of keys, which hold content beside the log; the mesh database has its own
  * audit.
  */
-export function createStoredContentAuditors(
+export function createStoredContentChecks(
   { sql }: Pick<Database, 'sql'>,
   data: DataDirectory,
-): readonly StoredContentAuditor[] {
+): readonly StoredContentCheck[] {
   return [
-    createGuardSecretAudit(sql),
-    auditToolPins(sql),
-    createRollbackArgumentsAuditor(sql),
-    createOwnerTokenAudit(data.ownerToken),
+    createGuardSecretCheck(sql),
+    createToolPinCheck(sql),
+    createRollbackArgumentsCheck(sql),
+    createOwnerTokenFileCheck(data.ownerToken),
     () => findExposedKeyFiles(data),
   ]
 }

@@ -32,7 +32,7 @@ import { createConsensusGossip } from './consensus-gossip-client.ts'
 import type { ConsensusGossip } from './consensus-gossip-client.ts'
 import { createMembershipLog, deriveMeshDatabaseSealKey } from './membership-log.ts'
 import { locateMeshFiles } from './mesh-files.ts'
-import { createPeerOfferLog } from './offer-log.ts'
+import { createOfferPinLog } from './offer-log.ts'
 import { startPeerCosigning } from './peer-witness-client.ts'
 import { createMisconfiguredStartResult, createRefusedStartResult } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
@@ -73,7 +73,7 @@ export async function prepareMesh(parts: MeshDependencies): Promise<Result<Prepa
   const opened = openStore(files.database, {
     sealKey: deriveMeshDatabaseSealKey(key.privateKey),
     log: createMembershipLog(ledger),
-    offerLog: createPeerOfferLog(ledger),
+    offerLog: createOfferPinLog(ledger),
   })
   if (!opened.ok) return opened
   const store = opened.value

@@ -10,7 +10,7 @@ import { systemClock } from '../core/clock.ts'
 import { Database, DatabaseTooNewError, SchemaAlteredError } from '../core/database-store.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { guardMigrations } from '../guard/guard-schema-store.ts'
+import { guardMigrations } from '../guard/guard-secret-store.ts'
 import { CheckpointStore } from '../ledger/checkpoint-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
 import { formatLedgerFault } from '../ledger/ledger-state.ts'
@@ -19,10 +19,10 @@ import { Ledger } from '../ledger/ledger.ts'
 import { createLogSigner } from '../ledger/note-key.ts'
 import { familyMigrations } from './families.ts'
 import { openLedgerPin } from './ledger-pin-location-store.ts'
-import { ledgerEntryCaches, createStoredContentAuditors, ledgerProjections } from './ledger-projections.ts'
+import { ledgerEntryCaches, createStoredContentChecks, ledgerProjections } from './ledger-projections.ts'
 import { chooseLogOrigin } from './log-origin-store.ts'
 import { deriveMeshDatabaseSealKey } from './membership-log.ts'
-import { loadMeshContentAuditor } from './mesh-content-audit-store.ts'
+import { loadMeshDatabaseCheck } from './mesh-database-check-store.ts'
 import { locateMeshFiles } from './mesh-files.ts'
 import { loadNodeKey } from './node-key-store.ts'
 import { createRefusedStartResult } from './start-fault.ts'
@@ -61,8 +61,8 @@ export async function openNodeLedger(
     clock: systemClock,
     caches: ledgerEntryCaches,
     contents: [
-      ...createStoredContentAuditors(database.value, data),
-      ...(config.mesh.enabled || existsSync(mesh.path) ? [await loadMeshContentAuditor(mesh)] : []),
+      ...createStoredContentChecks(database.value, data),
+      ...(config.mesh.enabled || existsSync(mesh.path) ? [await loadMeshDatabaseCheck(mesh)] : []),
     ],
     projections: ledgerProjections,
   })

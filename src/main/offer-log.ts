@@ -60,7 +60,7 @@ export const offerProjection: Projection<OfferState> = {
   },
 }
 
-export function createPeerOfferLog(ledger: Ledger): OfferPinLog {
+export function createOfferPinLog(ledger: Ledger): OfferPinLog {
   const { pins, acceptances, prefixes } = ledger.projections.state(offerProjection)
   return {
     pins: (nodeId) => {

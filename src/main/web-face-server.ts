@@ -22,11 +22,11 @@ import { createEventStreamHandler } from '../web/events-server.ts'
 import { createEventFeed } from '../web/event-feed.ts'
 import { startEventFeed } from '../web/event-feed-server.ts'
 import { createMeasurementHistory } from '../web/measurement-history.ts'
-import { startMeasurementSampling } from '../web/measurement-history-server.ts'
+import { startMeasurementSampling } from '../web/measurement-sampling.ts'
 import type { HttpRoute } from '../web/listener-server.ts'
 import { explainLedgerDefects, formatSigningOutage } from '../ledger/ledger-state.ts'
 import { createConsoleSessions } from '../web/console-sessions.ts'
-import { createSignInService } from '../web/sign-in.ts'
+import { createApiAuthenticator } from '../web/api-authenticator.ts'
 import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
 import type { SettingsView } from '../web/views.ts'
 import type { FacesDependencies } from './faces-server.ts'
@@ -58,11 +58,16 @@ export function createWebFace(parts: FacesDependencies, face: WebFaceDependencie
   const history = createMeasurementHistory()
   const { idleSeconds, lifeSeconds } = config.console
   const sessions = createConsoleSessions(systemClock, { idleMs: idleSeconds * 1_000, lifeMs: lifeSeconds * 1_000 })
-  const signIn = createSignInService({ sessions, authenticate, nodeId: bus.nodeId, url })
+  const authenticator = createApiAuthenticator({
+    sessions,
+    authenticateToken: authenticate,
+    nodeId: bus.nodeId,
+    url,
+  })
   const profiles = (): Profiles => profilesOf(parts)
   const api = createApiHandler({
     ...spine,
-    signIn,
+    authenticator,
     feed,
     history,
     status,
@@ -73,7 +78,7 @@ export function createWebFace(parts: FacesDependencies, face: WebFaceDependencie
     tooMany,
     logger,
   })
-  const events = createEventStreamHandler({ feed, signIn, node: config.node.name })
+  const events = createEventStreamHandler({ feed, authenticator, node: config.node.name })
   const stops = [startEventFeed({ feed, ...spine, status }), startMeasurementSampling({ bus, history, feed, logger })]
   return {
     routes: [

@@ -13,8 +13,8 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { isJsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
-import { createSessionSetupRecorder, isBridgeRequestId } from './session-replay-recorder.ts'
-import type { ClientSessionRecorder } from './session-replay-recorder.ts'
+import { createSessionReplayRecorder, isBridgeRequestId } from './session-replay-recorder.ts'
+import type { SessionReplayRecorder } from './session-replay-recorder.ts'
 import { StdioTransport } from './stdio-transport.ts'
 import type { StdioStreams } from './stdio-transport.ts'
 
@@ -35,7 +35,7 @@ const PATIENCE_MS = 10_000
 /** Resolves when the client has disconnected, or when there is no gateway to begin with. */
 export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions): Promise<void> {
   const near = new StdioTransport(streams)
-  const session = createSessionSetupRecorder()
+  const session = createSessionReplayRecorder()
   const open = new Map<RequestId, AbortController>()
   const awaited = new Map<RequestId, () => void>()
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
@@ -137,7 +137,7 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
 /**
  * Whether the message was not processed, because nobody listened or the session was unknown; then it can be sent again.
  */
-function wasNotTaken(error: unknown, session: ClientSessionRecorder): boolean {
+function wasNotTaken(error: unknown, session: SessionReplayRecorder): boolean {
   if (error instanceof SdkHttpError) return error.status === 404 && session.again().length > 0
   const cause = error instanceof Error ? error.cause : undefined
   return readSystemErrorCode(cause) === 'ECONNREFUSED'

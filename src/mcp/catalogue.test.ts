@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { agent, offer, plainFamily } from '../../test/mcp-house.ts'
 import type { Offer } from '../bus/capability.ts'
-import { buildCatalogue, createCatalogueCache } from './catalogue.ts'
+import { buildMcpCatalogue, createCatalogueCache } from './catalogue.ts'
 import type { McpCatalogue } from './catalogue.ts'
 import type { FacePrincipal } from './face-bus.ts'
 import { toToolAnnotations } from './listed-tool.ts'
@@ -24,7 +24,7 @@ const offers = [
 ]
 
 function catalogue(style: 'dots' | 'underscore' = 'dots'): McpCatalogue {
-  return buildCatalogue(offers, { principal: agent, profileName: 'all', profiles: [everything], style })
+  return buildMcpCatalogue(offers, { principal: agent, profileName: 'all', profiles: [everything], style })
 }
 
 describe('catalogue', () => {
@@ -43,7 +43,7 @@ describe('catalogue', () => {
 
   it('lists the identical object for a tool until its offer, its name or its nodes change', () => {
     const toolsOf = (...wanted: readonly Offer[]) =>
-      buildCatalogue(wanted, { ...catalogue().view, nodesOffering: () => nodes }).list('tools/list')[
+      buildMcpCatalogue(wanted, { ...catalogue().view, nodesOffering: () => nodes }).list('tools/list')[
         'tools'
       ] as object[]
     let nodes = ['here']
@@ -81,7 +81,7 @@ describe('catalogue', () => {
   it('leaves out a resource template that it cannot parse, and lists the rest', () => {
     const strange = offer({ name: 'x', face: { kind: 'resource', uri: 'x://{x*}', mimeType: 'text/plain' } })
     const view = { principal: agent, profileName: 'all', profiles: [everything], style: 'dots' } as const
-    const built = buildCatalogue([...offers, strange], view)
+    const built = buildMcpCatalogue([...offers, strange], view)
     expect(built.list('resources/templates/list')).toMatchObject({ resourceTemplates: [{ uriTemplate: 'r://{id}' }] })
     expect(built.list('tools/list')).toEqual(catalogue().list('tools/list'))
     expect(built.resource('x://1')).toBeUndefined()

@@ -27,7 +27,7 @@ import { isOfferVisible } from './offer-visibility.ts'
 import type { ViewerRights } from './offer-visibility.ts'
 
 /** Everything that the content of a list depends on. */
-export interface CatalogueCriteria {
+export interface McpCatalogueCriteria {
   readonly principal: ViewerRights
   /** The endpoint's name; only recorded. */
   readonly profileName: string
@@ -41,7 +41,7 @@ export interface CatalogueCriteria {
 }
 
 export interface McpCatalogue {
-  readonly view: CatalogueCriteria
+  readonly view: McpCatalogueCriteria
   readonly list: (method: McpListMethod) => JsonObject
   /** Whether anything on the bus has this name, of whatever kind and for whichever caller. */
   readonly isOffered: (name: string) => boolean
@@ -64,7 +64,7 @@ interface ToolEntry {
   readonly headers: readonly ParamMirrorHeader[]
 }
 
-export function buildCatalogue(offers: readonly Offer[], view: CatalogueCriteria): McpCatalogue {
+export function buildMcpCatalogue(offers: readonly Offer[], view: McpCatalogueCriteria): McpCatalogue {
   const byName = once(() => new Map(offers.map((offer) => [offer.name, offer])))
   const ofKind = (kind: Offer['face']['kind']): (() => readonly Offer[]) =>
     once(() => offers.filter((offer) => offer.face.kind === kind))
@@ -232,7 +232,7 @@ export interface McpEndpointScope {
   readonly node?: string | undefined
 }
 
-export interface CatalogueCache {
+export interface McpCatalogueCache {
   /** `no-such-profile` and `not-for-this-token` are regular results. */
   readonly find: (
     principal: FacePrincipal,
@@ -245,12 +245,12 @@ export interface CatalogueCache {
 /** Tokens and their restrictions are few; the limit is for a caller who finds a way to create more. */
 const MAX_KEPT = 64
 
-export function createCatalogueCache({ bus, profiles, families }: CatalogueSources): CatalogueCache {
+export function createCatalogueCache({ bus, profiles, families }: CatalogueSources): McpCatalogueCache {
   let builtFrom: readonly Offer[] | undefined
   let knownFamilies: ReadonlySet<string> = new Set()
   const kept = new Map<string, McpCatalogue>()
 
-  const find: CatalogueCache['find'] = (principal, scope) => {
+  const find: McpCatalogueCache['find'] = (principal, scope) => {
     const offers = bus.offers()
     if (offers !== builtFrom) {
       builtFrom = offers
@@ -274,7 +274,7 @@ export function createCatalogueCache({ bus, profiles, families }: CatalogueSourc
 
     const oldest = kept.keys().next()
     if (kept.size >= MAX_KEPT && oldest.done !== true) kept.delete(oldest.value)
-    const made = buildCatalogue(scope.node === undefined ? offers : bus.offers(scope.node), {
+    const made = buildMcpCatalogue(scope.node === undefined ? offers : bus.offers(scope.node), {
       principal,
       profileName: names.join('+'),
       isSlim: names.includes('all'),
@@ -291,7 +291,7 @@ export function createCatalogueCache({ bus, profiles, families }: CatalogueSourc
     current: (principal, scope) => {
       const found = find(principal, scope)
       if (typeof found !== 'string') return found
-      return buildCatalogue([], { principal, profileName: scope.profile ?? '', profiles: [], style: scope.style })
+      return buildMcpCatalogue([], { principal, profileName: scope.profile ?? '', profiles: [], style: scope.style })
     },
   }
 }

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { capability, recordedBus } from '../../test/mcp-house.ts'
 import { describeOwnCapability } from '../bus/peer.ts'
 import { ok } from '../core/result.ts'
-import { subscribeToChanges } from './change-subscription.ts'
+import { subscribeToMcpListChanges } from './change-subscription.ts'
 
 const tool = capability({ name: 'tool' }, () => ok({ data: 1 }))
 const prompt = capability({ name: 'prompt', face: { kind: 'prompt', arguments: [] } }, () => ok({ data: 1 }))
@@ -16,7 +16,10 @@ describe('change subscription', () => {
   it('reports which list changed, once for simultaneous changes, until it is stopped', async () => {
     const { bus } = recordedBus()
     const heard: string[] = []
-    const stop = subscribeToChanges(bus, { onList: (kind) => heard.push(kind), onResource: (uri) => heard.push(uri) })
+    const stop = subscribeToMcpListChanges(bus, {
+      onList: (kind) => heard.push(kind),
+      onResource: (uri) => heard.push(uri),
+    })
     bus.registerCapability(tool)
     bus.registerCapability(prompt)
     bus.registerCapability(service)
@@ -33,7 +36,10 @@ describe('change subscription', () => {
   it('reports a thousand consecutive registrations in a few notifications, including the last', async () => {
     const { bus } = recordedBus()
     const heard: number[] = []
-    const stop = subscribeToChanges(bus, { onList: () => heard.push(bus.offers().length), onResource: () => undefined })
+    const stop = subscribeToMcpListChanges(bus, {
+      onList: () => heard.push(bus.offers().length),
+      onResource: () => undefined,
+    })
     for (let each = 0; each < 1_000; each++) {
       bus.registerCapability(capability({ name: `tool${each}` }, () => ok({ data: 1 })))
       await Promise.resolve()
@@ -47,7 +53,10 @@ describe('change subscription', () => {
     vi.useFakeTimers()
     const { bus } = recordedBus()
     const heard: number[] = []
-    const stop = subscribeToChanges(bus, { onList: () => heard.push(bus.offers().length), onResource: () => undefined })
+    const stop = subscribeToMcpListChanges(bus, {
+      onList: () => heard.push(bus.offers().length),
+      onResource: () => undefined,
+    })
     for (let each = 0; each < 120; each++) {
       bus.registerCapability(capability({ name: `device${each}` }, () => ok({ data: 1 })))
       await vi.advanceTimersByTimeAsync(25)
@@ -61,7 +70,7 @@ describe('change subscription', () => {
     const { bus } = recordedBus()
     bus.registerCapability(tool)
     const heard: string[] = []
-    const stop = subscribeToChanges(bus, { onList: (kind) => heard.push(kind), onResource: () => undefined })
+    const stop = subscribeToMcpListChanges(bus, { onList: (kind) => heard.push(kind), onResource: () => undefined })
     const attic = { nodeId: 'attic', displayName: 'attic', endpoint: undefined }
     bus.onPeerAdded({ ...attic, manifest: { nodeId: 'attic', capabilities: [describeOwnCapability(tool.offer)] } })
     await expect.poll(() => heard).toEqual(['tool'])

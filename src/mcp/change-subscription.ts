@@ -27,7 +27,7 @@ const KINDS: readonly McpListKind[] = ['tool', 'prompt', 'resource']
 const REST_MS = 500
 
 /** Returns a function that unsubscribes. */
-export function subscribeToChanges(
+export function subscribeToMcpListChanges(
   bus: Pick<FaceBus, 'offers' | 'nodesOffering' | 'subscribe' | 'onResource'>,
   hear: McpChangeListeners,
 ): () => void {

@@ -15,7 +15,7 @@ import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import { readJsonBody } from './reply-transport.ts'
 import { createCatalogueCache } from './catalogue.ts'
-import { subscribeToChanges } from './change-subscription.ts'
+import { subscribeToMcpListChanges } from './change-subscription.ts'
 import type { ResourceChangeListeners } from './change-subscription.ts'
 import { createMcpConnection } from './mcp-connection.ts'
 import type { McpConnection } from './mcp-connection.ts'
@@ -128,7 +128,7 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     resourceListeners,
     catalogue: catalogues.current,
   })
-  const stopWatching = subscribeToChanges(bus, {
+  const stopWatching = subscribeToMcpListChanges(bus, {
     onList: (kind) => {
       sdk.publish({ kind: `${kind}s_list_changed` })
       legacy.listChanged(kind)

@@ -6,7 +6,7 @@
  * with reasons, and records the attempt in the ledger.
  */
 import type { Offer } from '../bus/capability.ts'
-import { explainCallerRefusal } from '../guard/caller-rights.ts'
+import { listCallerRefusalReasons } from '../guard/caller-rights.ts'
 import { matchesAnyPattern } from '../guard/name-pattern.ts'
 import type { FacePrincipal } from './face-bus.ts'
 
@@ -24,7 +24,7 @@ export function isOfferVisible(offer: Offer, { role, restrictions = {} }: Viewer
   const { effect, trustRequired, forApprovers } = offer
   const caller = { kind: 'principal', id: '', role, restrictions: narrowed } as const
   const standing = { effect, trustRequired, target: device, inProfile: true, forApprovers }
-  if (explainCallerRefusal(caller, standing).length > 0) return false
+  if (listCallerRefusalReasons(caller, standing).length > 0) return false
   // Spec 3: a device's user-only tools are for people. A token that is restricted to that device belongs to such a
   // person.
   if (offer.params['userOnly'] !== true) return true

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import { SERVER_ERROR_CODE } from './protocol-error.ts'
-import { sendJson } from './reply-transport.ts'
+import { sendSerializedMessage } from './reply-transport.ts'
 
 export interface HttpRefusal {
   readonly status: number
@@ -19,5 +19,5 @@ export function sendHttpRefusal(
 ): void {
   if (response.headersSent || response.destroyed) return
   const error = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })
-  sendJson(response, { status, message: error, ...(headers && { headers }) })
+  sendSerializedMessage(response, { status, message: error, ...(headers && { headers }) })
 }

@@ -133,7 +133,7 @@ export function createReplyTransport(
       inTurn(message, () => {
         if (isOver()) return
         if (isStream) endWith(response, inEvent(message))
-        else sendJson(response, { status, message, headers })
+        else sendSerializedMessage(response, { status, message, headers })
       })
     },
     abandon: () => {
@@ -171,7 +171,7 @@ interface JsonReply {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export function sendJson(response: ServerResponse, { status, message, headers = {} }: JsonReply): void {
+export function sendSerializedMessage(response: ServerResponse, { status, message, headers = {} }: JsonReply): void {
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': lengthOf(message),

@@ -12,7 +12,7 @@ import type { ResourceChangeListeners } from './change-subscription.ts'
 import { isRequestTooLongForMemory, MAX_STORED_REQUEST_CHARACTERS } from './stored-request-limit.ts'
 import { INTERNAL_ERROR_CODE, INVALID_PARAMS_ERROR_CODE } from './protocol-error.ts'
 import type { McpProtocolError } from './protocol-error.ts'
-import { sendJson } from './reply-transport.ts'
+import { sendSerializedMessage } from './reply-transport.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
 import { handleWithWebHandler } from './web-handler-transport.ts'
 
@@ -55,7 +55,7 @@ export function createSdkHttpServer(options: SdkHttpHandlerOptions): SdkHttpHand
     const open = subscriptions.get(id) ?? 0
     const refuse = (status: number, error: McpProtocolError): void => {
       const message = JSON.stringify({ jsonrpc: '2.0', id: body['id'] ?? null, error })
-      sendJson(exchange.response, { status, message })
+      sendSerializedMessage(exchange.response, { status, message })
     }
     if (isRequestTooLongForMemory(body))
       return refuse(413, {

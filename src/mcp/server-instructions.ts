@@ -1,5 +1,5 @@
 /** Server instructions: what a model is told about this server before it calls anything. */
-import type { CatalogueCriteria } from './catalogue.ts'
+import type { McpCatalogueCriteria } from './catalogue.ts'
 
 const ALWAYS = `Hearthbus is a gateway to a real home: heating (ebus.*), a HomeSeer system (hs4.*), voice devices, tasks and an audit ledger.
 
@@ -18,7 +18,7 @@ const UNDERSCORES =
 export function createServerInstructions({
   style,
   profileName,
-}: Pick<CatalogueCriteria, 'style' | 'profileName'>): string {
+}: Pick<McpCatalogueCriteria, 'style' | 'profileName'>): string {
   const part = `You see a part of it, the profile ${profileName}: texts may mention tools that are not in your list.`
   return [ALWAYS, ...(style === 'underscore' ? [UNDERSCORES] : []), ...(profileName === 'all' ? [] : [part])].join('\n')
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { createSessionSetupRecorder, isBridgeRequestId } from './session-replay-recorder.ts'
+import { createSessionReplayRecorder, isBridgeRequestId } from './session-replay-recorder.ts'
 
 describe('session replay recorder', () => {
   it('replays initialisation, log level and current subscriptions, in order and under its own ids', () => {
-    const session = createSessionSetupRecorder()
+    const session = createSessionReplayRecorder()
     expect(session.again()).toEqual([])
     const greeting = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } } as const
     session.hear(greeting)

@@ -7,7 +7,7 @@
  */
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 
-export interface ClientSessionRecorder {
+export interface SessionReplayRecorder {
   /** Records a message that is sent to the server. */
   readonly hear: (message: JSONRPCMessage) => void
   /** The recorded messages in order, with ids of our own; empty for a client that never opened a session. */
@@ -23,7 +23,7 @@ export function isBridgeRequestId(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith(OWN_ID)
 }
 
-export function createSessionSetupRecorder(): ClientSessionRecorder {
+export function createSessionReplayRecorder(): SessionReplayRecorder {
   let greeting: JSONRPCMessage | undefined
   let thanks: JSONRPCMessage | undefined
   let level: JSONRPCMessage | undefined

@@ -7,7 +7,7 @@ import { newUlid } from '../core/ids.ts'
 import type { Logger } from '../core/logger.ts'
 import type { McpCatalogue, McpEndpointScope } from './catalogue.ts'
 import { createCatalogueCache } from './catalogue.ts'
-import { subscribeToChanges } from './change-subscription.ts'
+import { subscribeToMcpListChanges } from './change-subscription.ts'
 import { createMcpConnection } from './mcp-connection.ts'
 import type { McpConnection } from './mcp-connection.ts'
 import type { FaceBus, FacePrincipal } from './face-bus.ts'
@@ -59,7 +59,7 @@ export function serveStdio(options: McpStdioOptions): McpStdioServer | undefined
     transport,
     onerror: (error) => log.debug({ err: error }, 'the MCP client met an error'),
   })
-  const stopWatching = subscribeToChanges(bus, {
+  const stopWatching = subscribeToMcpListChanges(bus, {
     onList: (kind) => {
       if (current !== undefined) announceListChange(current.server, kind)
     },

@@ -9,7 +9,7 @@
 import type { CapabilityBus, InboundPeerCallHandle } from '../bus/bus.ts'
 import type { Call, CallerInteraction, Outcome } from '../bus/call.ts'
 import type { StreamFrameEmitter } from '../bus/peer.ts'
-import { satisfiesVersion } from '../bus/provider-eligibility.ts'
+import { satisfiesVersion } from '../bus/route-request-matching.ts'
 import { computeSchemaHash } from '../bus/schema-hash.ts'
 import type { Fault } from '../core/fault.ts'
 import { newUlid } from '../core/ids.ts'
@@ -57,7 +57,7 @@ export interface ReceivedMeshMessage {
 }
 
 /** The parts of an envelope that the bus needs. */
-export interface RequestForBus extends Pick<
+export interface InboundCallFields extends Pick<
   MeshEnvelope,
   'capability' | 'version' | 'schemaHash' | 'session' | 'deadlineMs' | 'hops' | 'actor'
 > {
@@ -147,7 +147,7 @@ export class InboundCallHandler {
    * Serves a call from an admitted packet: it only reads, and is sent under a session key. May throw in case of a bug.
    */
   servePacketCall(
-    request: RequestForBus,
+    request: InboundCallFields,
     caller: AdmittedMessage['caller'],
     nowMs: number,
   ): Result<InboundPeerCallHandle, Fault> {
@@ -159,7 +159,7 @@ export class InboundCallHandler {
   }
 
   #serveCall(
-    request: RequestForBus,
+    request: InboundCallFields,
     { caller, isSigned }: AdmittedMessage,
     { signal, emit }: { readonly signal: AbortSignal; readonly emit?: StreamFrameEmitter },
   ): Promise<Outcome> {
@@ -227,7 +227,7 @@ export class InboundCallHandler {
 const NO_LOCKS: readonly string[] = []
 
 function callOf(
-  request: RequestForBus,
+  request: InboundCallFields,
   caller: AdmittedMessage['caller'],
   {
     stream,
@@ -264,7 +264,7 @@ function callOf(
  */
 function checkContract(
   bus: CapabilityBus,
-  { capability, version, schemaHash: asked }: RequestForBus,
+  { capability, version, schemaHash: asked }: InboundCallFields,
   isSigned: boolean,
 ): Fault | undefined {
   let expected: string | undefined

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Outcome } from '../bus/call.ts'
 import { fail, ok } from '../core/result.ts'
-import { decodeFault, decodeReplyBody, encodeFaultBody, encodeReplyBody } from './mesh-answer.ts'
+import { decodeFault, decodeReplyBody, toMeshFaultJson, encodeReplyBody } from './mesh-answer.ts'
 import { createMeshRefusal } from './mesh-refusal.ts'
 
 describe('answer between nodes', () => {
@@ -16,7 +16,7 @@ describe('answer between nodes', () => {
   ])('decodes %s as it was encoded', (_, outcome) => {
     const there = outcome.ok
       ? decodeReplyBody(encodeReplyBody(outcome.value))
-      : fail(decodeFault(encodeFaultBody(outcome.fault)))
+      : fail(decodeFault(toMeshFaultJson(outcome.fault)))
     expect(there).toEqual(outcome)
   })
 
@@ -34,7 +34,7 @@ describe('answer between nodes', () => {
   })
 
   it('says that nothing was begun when the message gate refuses the call', () => {
-    expect(encodeFaultBody(createMeshRefusal('expired', 'skew', 'Too late.'))).toMatchObject({ begun: false })
+    expect(toMeshFaultJson(createMeshRefusal('expired', 'skew', 'Too late.'))).toMatchObject({ begun: false })
   })
 
   it('accepts only the value true for "replayed"', () => {

@@ -36,7 +36,7 @@ export function encodeOutcome(outcome: Outcome): WireAnswer {
   const { fault } = outcome
   // HTTP has a status code for it; the contract has none.
   const status = fault.details?.['reason'] === 'too-large' ? 413 : HTTP_STATUS_BY_ERROR_CODE[mapFaultToErrorCode(fault)]
-  return { status, text: JSON.stringify(encodeFaultBody(fault)) }
+  return { status, text: JSON.stringify(toMeshFaultJson(fault)) }
 }
 
 /** Turns any answer of a peer into an outcome: its own, or a fault about a malformed answer. */
@@ -100,7 +100,7 @@ export function decodeReplyBody(body: JsonObject): Outcome {
   })
 }
 
-export function encodeFaultBody(fault: Fault): JsonObject {
+export function toMeshFaultJson(fault: Fault): JsonObject {
   const code = mapFaultToErrorCode(fault)
   return {
     ...fault.details,

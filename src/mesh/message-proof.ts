@@ -5,14 +5,14 @@
  *   ed25519:…        the node's signature        hmac-sha256:…        the MAC of the session key that the message names
  */
 import { isTextMacValid, computeTextMac } from './identity/session-key.ts'
-import { signText, verifyText } from './identity/node-key.ts'
+import { signTextWithNodeKey, isNodeSignatureValid } from './identity/node-key.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
 import type { MeshSession } from './sessions.ts'
 
 const MAC = 'hmac-sha256:'
 
 export function createSignatureProof(text: string, identity: NodeIdentity): string {
-  return signText(identity, text)
+  return signTextWithNodeKey(identity, text)
 }
 
 export function createMacProof(text: string, { key }: MeshSession): string {
@@ -29,6 +29,6 @@ export function isMessageProofValid(
   proof: string,
   { from, session }: { readonly from: string; readonly session: MeshSession | undefined },
 ): boolean {
-  if (isSignatureProof(proof)) return verifyText(from, text, proof)
+  if (isSignatureProof(proof)) return isNodeSignatureValid(from, text, proof)
   return session !== undefined && session.peer === from && isTextMacValid(session.key, text, proof.slice(MAC.length))
 }

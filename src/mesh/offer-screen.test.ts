@@ -9,7 +9,7 @@ import { toOfferDefinitionHash } from './offer-pin.ts'
 import type { OfferPins } from './offer-pin.ts'
 import { screenPeerOffers } from './offer-screen.ts'
 import type { ScreenedOffers } from './offer-screen.ts'
-import { OwnCapabilityNames } from './own-capability-names.ts'
+import { PeerCapabilityNameCheck } from './own-capability-names.ts'
 
 const homeseer: FamilyEnvelope = { ...busFamilyEnvelope, name: 'homeseer' }
 const here = [
@@ -18,7 +18,11 @@ const here = [
   offered({ name: 'task_list' }),
   offered({ name: 'hs4:house', face: { kind: 'resource', uri: 'hs4://house', mimeType: 'text/plain' } }),
 ]
-const HOUSE = new OwnCapabilityNames({ offers: here, prefixes: ['hs4', 'hs4_', 'device.den'], hadPrefixes: ['ebus.'] })
+const HOUSE = new PeerCapabilityNameCheck({
+  offers: here,
+  prefixes: ['hs4', 'hs4_', 'device.den'],
+  hadPrefixes: ['ebus.'],
+})
 
 function saying(facts: OfferFacts): PeerCapability {
   return describeOwnCapability(offered({ face: { kind: 'tool' }, ...facts }))
@@ -26,7 +30,7 @@ function saying(facts: OfferFacts): PeerCapability {
 
 function screen(
   capabilities: readonly PeerCapability[],
-  { pins, maxOffers = 128, own = HOUSE }: { pins?: OfferPins; maxOffers?: number; own?: OwnCapabilityNames } = {},
+  { pins, maxOffers = 128, own = HOUSE }: { pins?: OfferPins; maxOffers?: number; own?: PeerCapabilityNameCheck } = {},
 ): ScreenedOffers {
   const seen = capabilities.map(toOfferDefinitionHash)
   const known = pins ?? new Map(seen.map(({ key, hash }) => [key, hash]))

@@ -10,7 +10,7 @@ import type { PeerCapability, RefusedCapability } from '../bus/peer.ts'
 import type { OfferDefinitionHash, OfferPins, WithheldOffer } from './offer-pin.ts'
 import { toOfferDefinitionHash } from './offer-pin.ts'
 import { sanitizePeerCapability } from './peer-capability-sanitizer.ts'
-import type { OwnCapabilityNames } from './own-capability-names.ts'
+import type { PeerCapabilityNameCheck } from './own-capability-names.ts'
 
 export interface ScreenedOffers {
   readonly offered: readonly PeerCapability[]
@@ -21,7 +21,7 @@ export interface ScreenedOffers {
 }
 
 export interface OfferScreeningRules {
-  readonly own: OwnCapabilityNames
+  readonly own: PeerCapabilityNameCheck
   readonly pins: OfferPins
   /** Limit for the names of one node that this node does not have itself. */
   readonly maxOffers: number

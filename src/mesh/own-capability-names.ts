@@ -9,7 +9,7 @@
  */
 import type { Effect, Offer } from '../bus/capability.ts'
 
-export interface OwnCapabilityNamesDependencies {
+export interface PeerCapabilityNameCheckDependencies {
   readonly offers: readonly Offer[]
   /** Prefixes of families that this node has. */
   readonly prefixes: Iterable<string>
@@ -17,14 +17,14 @@ export interface OwnCapabilityNamesDependencies {
   readonly hadPrefixes: Iterable<string>
 }
 
-export class OwnCapabilityNames {
+export class PeerCapabilityNameCheck {
   readonly #effects = new Map<string, Effect>()
   readonly #spellings = new Set<string>()
   readonly #schemes = new Map<string, Set<string>>()
   readonly #prefixes: readonly string[]
   readonly #hadPrefixes: readonly string[]
 
-  constructor({ offers, prefixes, hadPrefixes }: OwnCapabilityNamesDependencies) {
+  constructor({ offers, prefixes, hadPrefixes }: PeerCapabilityNameCheckDependencies) {
     for (const { name, effect, face } of offers) {
       this.#effects.set(name, effect)
       this.#spellings.add(spelling(name))

@@ -13,7 +13,7 @@ import { countInFlight } from '../bus/topology.ts'
 import { encodeCapability, encodePeerSchemas } from './identity/capability-wire.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
 import { issueManifest, MAX_PEER_CAPABILITIES, omitManifestCapabilities } from './identity/node-manifest.ts'
-import type { NodeEndpoint } from './identity/node-manifest.ts'
+import type { ManifestEndpoint } from './identity/node-manifest.ts'
 import type { SignedDocument } from './identity/signed-document.ts'
 
 export interface OwnManifestIssuerDependencies {
@@ -43,7 +43,7 @@ export class OwnManifestIssuer {
   readonly #parts: OwnManifestIssuerDependencies
   readonly #startedMs: number
   #sequence: number
-  #endpoints: readonly NodeEndpoint[] = []
+  #endpoints: readonly ManifestEndpoint[] = []
   #current: SignedOwnManifest | undefined
   #issuedMs = -Infinity
   #untold = 0
@@ -54,7 +54,7 @@ export class OwnManifestIssuer {
     this.#startedMs = parts.clock.monotonic()
   }
 
-  setEndpoints(endpoints: readonly NodeEndpoint[]): void {
+  setEndpoints(endpoints: readonly ManifestEndpoint[]): void {
     this.#endpoints = endpoints
     this.#current = undefined
   }

@@ -12,7 +12,7 @@ import type { OfferPinStore } from './identity/offer-store.ts'
 import { computeWithheldOffersDigest } from './offer-pin.ts'
 import { screenPeerOffers } from './offer-screen.ts'
 import type { ScreenedOffers } from './offer-screen.ts'
-import { OwnCapabilityNames } from './own-capability-names.ts'
+import { PeerCapabilityNameCheck } from './own-capability-names.ts'
 
 export interface PeerOfferScreenerDependencies {
   readonly bus: CapabilityBus
@@ -52,7 +52,7 @@ export class PeerOfferScreener {
   readonly #kept = new Map<string, Kept>()
   readonly #noted = new Map<string, Noted>()
   readonly #pinning = new Set<string>()
-  #own: { readonly revision: string; readonly names: OwnCapabilityNames } | undefined
+  #own: { readonly revision: string; readonly names: PeerCapabilityNameCheck } | undefined
   #ownRevision = 0
 
   constructor(parts: PeerOfferScreenerDependencies) {
@@ -90,11 +90,15 @@ export class PeerOfferScreener {
     return screened
   }
 
-  #ownNames(revision: string): OwnCapabilityNames {
+  #ownNames(revision: string): PeerCapabilityNameCheck {
     const { bus, store } = this.#parts
     if (this.#own?.revision !== revision) {
       const offers = bus.registry.allLocal().map(({ offer }) => offer)
-      const names = new OwnCapabilityNames({ offers, prefixes: bus.registry.reserved, hadPrefixes: store.prefixes })
+      const names = new PeerCapabilityNameCheck({
+        offers,
+        prefixes: bus.registry.reserved,
+        hadPrefixes: store.prefixes,
+      })
       this.#own = { revision, names }
     }
     return this.#own.names

@@ -9,7 +9,7 @@
  */
 import { createControlHandler } from './control-handler.ts'
 import { requestNodeId } from './http/identify-client.ts'
-import type { TlsIdentity } from './identity/certificate.ts'
+import type { TlsIdentity } from './identity/self-signed-certificate.ts'
 import type { CommunitySigner, Community } from './identity/community.ts'
 import type { MeshStartOptions, MeshOptions } from './mesh-options.ts'
 import type { OutboundCallClient } from './outbound-calls.ts'

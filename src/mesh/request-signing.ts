@@ -14,7 +14,7 @@ import type { NodeIdentity } from './identity/node-key.ts'
 import { isMessageProofValid, createMacProof, createSignatureProof } from './message-proof.ts'
 import { readMeshRefusalReason } from './mesh-refusal.ts'
 import type { MeshSession } from './sessions.ts'
-import { createLostAnswerFault } from './transport.ts'
+import { createLostMeshAnswerFault } from './transport.ts'
 import type { DeliveredAnswer, MeshMessage } from './transport.ts'
 
 export interface RequestSigningDependencies {
@@ -64,5 +64,5 @@ export function verifySignedAnswer(
   if (resent !== true || outcome.ok || !isFirstSendOutcomeUnknown(outcome.fault)) return outcome
   // The first transmission may have been carried out, possibly by a process that has restarted since.
   const mayGoAgain = idempotent && readMeshRefusalReason(outcome.fault) === 'unknown-session'
-  return mayGoAgain ? outcome : fail(createLostAnswerFault(from, idempotent, 'the connection broke'))
+  return mayGoAgain ? outcome : fail(createLostMeshAnswerFault(from, idempotent, 'the connection broke'))
 }

@@ -104,7 +104,7 @@ export function createOwnSideDisconnectedFault(nodeId: string, why: string): Fau
 }
 
 /** The connection broke between request and answer. */
-export function createLostAnswerFault(nodeId: string, idempotent: boolean, why: string): Fault {
+export function createLostMeshAnswerFault(nodeId: string, idempotent: boolean, why: string): Fault {
   if (idempotent)
     return { kind: 'failed', code: 'partition', message: `${nodeId} went away before it answered: ${why}.` }
   return {

@@ -12,7 +12,7 @@ import { readEntryTextField } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { ERASED_PLACEHOLDER } from '../ledger/projection-log.ts'
 import { runtimeMigrations } from './migrations.ts'
-import { SESSION_FINAL_KIND, SESSION_START_KIND } from './trail/session-leaf.ts'
+import { SESSION_FINAL_KIND, SESSION_START_KIND } from './trail/session-entry.ts'
 import { isRetryTransition } from './tasks/task-machine.ts'
 import type { TaskStatus } from './tasks/task-machine.ts'
 import { rankPriority } from './tasks/priority.ts'
@@ -25,7 +25,7 @@ import {
   listErasableTaskFieldsInEntry,
 } from './task-entries.ts'
 import type { ErasableTaskField } from './task-entries.ts'
-import { THOUGHT_FIELDS, THOUGHT_KIND } from './trail/thought-leaf.ts'
+import { THOUGHT_FIELDS, THOUGHT_KIND } from './trail/thought-entry.ts'
 
 type Words = Readonly<Record<ErasableTaskField, string | null>>
 

@@ -13,7 +13,7 @@ import { readEntryTime, readEntryNumberField, readEntryTextField } from '../ledg
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { UndoableStateMap } from '../ledger/projection.ts'
-import { SESSION_FINAL_KIND, SESSION_START_KIND } from './trail/session-leaf.ts'
+import { SESSION_FINAL_KIND, SESSION_START_KIND } from './trail/session-entry.ts'
 import { SKILL_CHANGE_KIND } from './skills/skill-document.ts'
 import {
   isTransitionAllowed,
@@ -25,7 +25,7 @@ import {
 import type { TaskStatus } from './tasks/task-machine.ts'
 import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND } from './task-entries.ts'
 import { AGENT_KEY_KIND } from './trail/agent-key.ts'
-import { THOUGHT_KIND } from './trail/thought-leaf.ts'
+import { THOUGHT_KIND } from './trail/thought-entry.ts'
 import { THOUGHT_CHAIN_GENESIS_HASH } from './trail/thought.ts'
 
 export interface TaskState {

@@ -10,33 +10,33 @@ import { createGuideResources } from './guide-resources.ts'
 import { runtimeProjection } from './runtime-state.ts'
 import { createAuditSessionReader } from './trail/session-store.ts'
 import { createAuditSessionTools } from './proofs/tools.ts'
-import { createRandomTools } from './random/tools.ts'
+import { createVrfTools } from './random/tools.ts'
 import { Reputation } from './reputation/reputation.ts'
 import { createReputationTools } from './reputation/tools.ts'
 import { createSkillRegistry } from './skills/registry.ts'
 import { createSkillScanner } from './skills/skill-folder-store.ts'
-import { createSkillTools } from './skills/tools.ts'
+import { createSkillTools } from './skills/skill-read-tools.ts'
 import { createConsensusTools } from './consensus/tools.ts'
 import type { ConsensusPeerService } from './consensus/tools.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { AttentionSources } from './system/attention.ts'
 import { createBusInspectionTools } from './system/bus-tools.ts'
 import type { InspectionToolsBus } from './system/bus-tools.ts'
-import { createChangeTools } from './system/ledger-changes-tool.ts'
+import { createLedgerChangesTool } from './system/ledger-changes-tool.ts'
 import type { ChangeToolsBus, ChangeToolsGuard } from './system/ledger-changes-tool.ts'
 import { checkLedger, findWorstStatus, checkLockQueue, toHealthChecksJson } from './system/health-checks.ts'
 import type { HealthCheckResult, LockQueueFacts } from './system/health-checks.ts'
 import { gatherLedgerHealthFacts } from './system/ledger-facts.ts'
-import { createExportTools } from './system/export-tools.ts'
+import { createAuditExportTool } from './system/export-tools.ts'
 import { createCheckpointProofSource, createLedgerTools } from './system/ledger-tools.ts'
 import { createDatabaseHealthProbe } from './system/probe-store.ts'
 import { createBusRouterTools } from './system/router-tools.ts'
 import type { RouterToolsBus } from './system/router-tools.ts'
 import { createServerTools } from './system/server-tools.ts'
-import { createTaskStore } from './tasks/task-store.ts'
+import { createTaskReader } from './tasks/task-store.ts'
 import { createTaskTools } from './tasks/tools.ts'
 import { createAgentKeyTools } from './trail/agent-key.ts'
-import { createThoughtStore } from './trail/thought-store.ts'
+import { createThoughtReader } from './trail/thought-store.ts'
 import { createThoughtTrailTools } from './trail/tools.ts'
 
 export interface RuntimeConfig {
@@ -87,10 +87,10 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
   }
   // One state for all parts: a session's seal, its records and their tasks are written and checked together.
   const state = ledger.projections.state(runtimeProjection)
-  const tasks = createTaskStore(database.sql, state)
+  const tasks = createTaskReader(database.sql, state)
   const stores = {
     state,
-    thoughts: createThoughtStore(database.sql),
+    thoughts: createThoughtReader(database.sql),
     sessions: createAuditSessionReader(database.sql),
     leaves: ledger.leaves,
   }
@@ -105,11 +105,11 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
     ...createAgentKeyTools(records, state),
     ...createAuditSessionTools(records, stores, createCheckpointProofSource(ledger)),
     ...createLedgerTools(ledger, draws),
-    ...createExportTools(ledger),
-    ...createChangeTools(records, bus, guard),
+    ...createAuditExportTool(ledger),
+    ...createLedgerChangesTool(records, bus, guard),
     ...createBusInspectionTools(bus, guard),
     ...createBusRouterTools(records, bus),
-    ...createRandomTools(vrfSecret),
+    ...createVrfTools(vrfSecret),
     ...createConsensusTools(bus, guard, { peers, draws }),
     ...createReputationTools(records, reputation),
     ...createGuideResources(),

@@ -19,14 +19,14 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { StatusView } from './api-requests.ts'
 import type { EventFeed } from './event-feed.ts'
 import type { MeasurementHistory } from './measurement-history.ts'
-import type { SignInService } from './sign-in.ts'
+import type { ApiAuthenticator } from './api-authenticator.ts'
 import type { SettingsView } from './views.ts'
 
 export interface ApiOptions {
   readonly bus: CapabilityBus
   readonly guard: Guard
   readonly ledger: Ledger
-  readonly signIn: SignInService
+  readonly authenticator: ApiAuthenticator
   readonly feed: EventFeed
   readonly history: MeasurementHistory
   readonly status: () => StatusView

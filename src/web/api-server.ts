@@ -18,9 +18,9 @@ import type { HonoApi, ApiOptions, HonoApiEnvironment } from './api-context.ts'
 import { addApprovalRoutes } from './approvals-api.ts'
 import { addCallRoutes } from './calls-api.ts'
 import { addLedgerRoutes } from './ledger-api.ts'
-import { recordAccessRefusal } from './access-refusal.ts'
+import { recordRefusedAdministration } from './refused-administration-log.ts'
 import { addSessionRoutes, addSignInRoutes } from './sessions-api.ts'
-import { isCrossSiteRequest } from './sign-in.ts'
+import { isCrossSiteRequest } from './api-authenticator.ts'
 import { addStatusAndToolRoutes } from './status-and-tool-api.ts'
 
 /** The caller's own identity, own calls, and approvals that it may decide about: each of these checks access itself. */
@@ -55,9 +55,9 @@ function apiApp(options: ApiOptions): HonoApi {
   api.use(async (context, next) => {
     const { headers, socket } = context.env.incoming
     const { method, path } = context.req
-    const known = options.signIn.know(headers, socket.remoteAddress)
+    const known = options.authenticator.authenticate(headers, socket.remoteAddress)
     if (!known.ok) {
-      await recordAccessRefusal(options, { method, path, caller: undefined }, known.fault.status)
+      await recordRefusedAdministration(options, { method, path, caller: undefined }, known.fault.status)
       return createRefusalResponse(known.fault.status, known.fault.message)
     }
     const flood = options.tooMany(known.value.caller.id)
@@ -67,7 +67,7 @@ function apiApp(options: ApiOptions): HonoApi {
     context.header('cache-control', 'no-store')
     context.header('x-content-type-options', 'nosniff')
     await next()
-    await recordAccessRefusal(options, { method, path, caller: known.value.caller }, context.res.status)
+    await recordRefusedAdministration(options, { method, path, caller: known.value.caller }, context.res.status)
     return undefined
   })
   // A credential whose restrictions forbid reading gets nothing but the answers to its own calls.

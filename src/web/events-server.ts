@@ -10,13 +10,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { sendJsonResponse } from '../core/listen-server.ts'
 import { mayViewStatus } from '../guard/caller-authority.ts'
 import type { EventFeed, FeedEvent } from './event-feed.ts'
-import { isCrossSiteRequest } from './sign-in.ts'
-import type { SignInService } from './sign-in.ts'
+import { isCrossSiteRequest } from './api-authenticator.ts'
+import type { ApiAuthenticator } from './api-authenticator.ts'
 import type { ConsoleStreamEvents } from './views.ts'
 
 export interface EventStreamOptions {
   readonly feed: EventFeed
-  readonly signIn: SignInService
+  readonly authenticator: ApiAuthenticator
   readonly node: string
 }
 
@@ -32,12 +32,12 @@ const BEAT_MS = 5_000
 /** A page that is further behind is disconnected and requests what it missed. */
 const MAX_BEHIND_BYTES = 4_000_000
 
-export function createEventStreamHandler({ feed, signIn, node }: EventStreamOptions): EventStreamHandler {
+export function createEventStreamHandler({ feed, authenticator, node }: EventStreamOptions): EventStreamHandler {
   /** The open streams, oldest first, with the principal of each. */
   const streams = new Map<ServerResponse, string>()
 
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    const known = signIn.know(request.headers, request.socket.remoteAddress)
+    const known = authenticator.authenticate(request.headers, request.socket.remoteAddress)
     if (request.method !== 'GET') return refuse(response, 405, 'Events are read, not written.')
     if (isCrossSiteRequest(request.headers)) return refuse(response, 403, 'Pages of other sites may not read this.')
     if (!known.ok) return refuse(response, known.fault.status, known.fault.message)
@@ -69,7 +69,7 @@ export function createEventStreamHandler({ feed, signIn, node }: EventStreamOpti
     for (const event of missed ?? []) send(hearable(event))
     // Checked before every event: a principal who was signed out gets nothing more.
     const tell = (text: string): void => {
-      if (signIn.isStillKnown(request.headers, request.socket.remoteAddress)) send(text)
+      if (authenticator.isStillKnown(request.headers, request.socket.remoteAddress)) send(text)
       else response.end()
     }
     const leave = feed.subscribe((event) => tell(hearable(event)))

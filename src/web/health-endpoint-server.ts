@@ -16,7 +16,7 @@ export interface HealthEndpointOptions {
   /** Names of the services that found by a test that they cannot work. */
   readonly probe: () => Promise<readonly string[]>
   /** Authenticates callers from other machines. */
-  readonly know: (
+  readonly authenticate: (
     headers: IncomingHttpHeaders,
     remoteAddress: string | undefined,
   ) => Result<Caller, { readonly status: number; readonly message: string }>
@@ -28,7 +28,7 @@ export interface HealthEndpointOptions {
 export function createHealthEndpointHandler({
   status,
   probe,
-  know,
+  authenticate,
   metrics,
   prove,
 }: HealthEndpointOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
@@ -49,7 +49,9 @@ export function createHealthEndpointHandler({
     }
     if (path !== '/metrics') return sendJsonResponse(response, 404, { error: 'nothing here' })
     const { headers, socket } = request
-    const known = isLocalRequest(headers, socket.remoteAddress) ? undefined : know(headers, socket.remoteAddress)
+    const known = isLocalRequest(headers, socket.remoteAddress)
+      ? undefined
+      : authenticate(headers, socket.remoteAddress)
     if (known?.ok === false) return sendJsonResponse(response, known.fault.status, { error: known.fault.message })
     if (known?.ok === true && !mayViewStatus(known.value))
       return sendJsonResponse(response, 403, { error: 'This credential is narrowed and does not cover reading.' })

@@ -1,10 +1,10 @@
 /** Notice destination: where people are notified, with everything that is needed to post there. */
-import type { NotifyDestination } from '../config/notify.ts'
+import type { NoticeDestinationConfig } from '../config/notify.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 
-export interface NoticeDestination extends Pick<NotifyDestination, 'url' | 'format' | 'names'> {
+export interface NoticeDestination extends Pick<NoticeDestinationConfig, 'url' | 'format' | 'names'> {
   /** The part of the address that may be shown. The rest may be the only thing that protects it. */
   readonly host: string
   readonly token: string | undefined
@@ -19,7 +19,7 @@ export interface UnusableNoticeDestination {
 
 /** If the configured token is missing, nothing is sent at all. */
 export function resolveNoticeDestination(
-  { url, format, names, link, tokenVariable }: NotifyDestination,
+  { url, format, names, link, tokenVariable }: NoticeDestinationConfig,
   environment: Readonly<Record<string, string | undefined>>,
 ): Result<NoticeDestination, UnusableNoticeDestination> {
   const { host } = new URL(url)
@@ -39,7 +39,7 @@ export function resolveNoticeDestination(
  * only ring for a person who asked for a trial.
  */
 export function examineNotifyDestinations(
-  notify: readonly NotifyDestination[],
+  notify: readonly NoticeDestinationConfig[],
   environment: Readonly<Record<string, string | undefined>>,
   failing?: readonly UnusableNoticeDestination[],
 ): readonly DoctorFinding[] {

@@ -17,7 +17,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import { isOutsideValidityPeriod } from '../guard/approval.ts'
 import type { Approval } from '../guard/approval.ts'
-import type { Approvals } from '../guard/approvals.ts'
+import type { ApprovalService } from '../guard/approvals.ts'
 import { toApprovalView } from './approval-view.ts'
 import { createApprovalNotice } from './notice.ts'
 import { postNotice } from './notice-client.ts'
@@ -32,7 +32,7 @@ export interface RunningNotifier {
 
 export interface NotifierDependencies {
   readonly config: Pick<Config, 'notify' | 'node'>
-  readonly approvals: Pick<Approvals, 'list' | 'subscribe'>
+  readonly approvals: Pick<ApprovalService, 'list' | 'subscribe'>
   readonly bus: Pick<CapabilityBus, 'nodeName'>
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly clock: Clock

@@ -10,12 +10,12 @@ import { signInLinkCreationSchema, signInRequestSchema } from './api-requests.ts
 import { readRequestBody, createRefusalResponse } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import type { NewConsoleSession } from './console-sessions.ts'
-import { isSameOriginRequest, formatSetCookie } from './sign-in.ts'
+import { isSameOriginRequest, formatSetCookie } from './api-authenticator.ts'
 import type { SignInLinkView, CurrentUserView, SignedInView } from './views.ts'
 
 /** Adds the routes that need no credential, because a client uses them to obtain one. */
-export function addSignInRoutes(api: HonoApi, { signIn, ledger, tooMany }: ApiOptions): void {
-  const { sessions, cookieName } = signIn
+export function addSignInRoutes(api: HonoApi, { authenticator, ledger, tooMany }: ApiOptions): void {
+  const { sessions, cookieName } = authenticator
   api.post('/session', async (context) => {
     const { headers } = context.env.incoming
     if (!isSameOriginRequest(headers)) return createRefusalResponse(403, 'Sign in at the console’s own page.')
@@ -24,11 +24,11 @@ export function addSignInRoutes(api: HonoApi, { signIn, ledger, tooMany }: ApiOp
     let session: NewConsoleSession | undefined
     if (code !== undefined) session = sessions.redeem(code, browser)
     else if (token !== undefined) {
-      const principal = signIn.holder(token)
+      const principal = authenticator.holder(token)
       // Each failed sign-in leaves an entry in the ledger, so their rate is limited.
       const flood = principal === undefined ? undefined : tooMany(principal.id)
       if (flood !== undefined) return createRefusalResponse(429, flood)
-      if (principal !== undefined) session = sessions.open(principal, browser, () => signIn.holder(token))
+      if (principal !== undefined) session = sessions.open(principal, browser, () => authenticator.holder(token))
     }
     if (session === undefined)
       return createRefusalResponse(
@@ -54,8 +54,8 @@ export function addSignInRoutes(api: HonoApi, { signIn, ledger, tooMany }: ApiOp
   })
 }
 
-export function addSessionRoutes(api: HonoApi, { signIn, ledger }: ApiOptions): void {
-  const { sessions, cookieName } = signIn
+export function addSessionRoutes(api: HonoApi, { authenticator, ledger }: ApiOptions): void {
+  const { sessions, cookieName } = authenticator
   api.get('/session', (context) => {
     const { caller, session } = context.var
     if (caller.kind !== 'principal') return createRefusalResponse(403, 'Only a signed-in principal has sessions.')
@@ -94,7 +94,7 @@ export function addSessionRoutes(api: HonoApi, { signIn, ledger }: ApiOptions): 
     const { code, expiresAtMs } = sessions.issueCode(role)
     await ledger.append({ kind: 'console.link', role, by: caller.id })
     // The code comes after the #, so that it is in no request line, no log and no Referer.
-    const view: SignInLinkView = { url: `${signIn.url()}/#/sign-in/${code}`, role, expiresAtMs }
+    const view: SignInLinkView = { url: `${authenticator.url()}/#/sign-in/${code}`, role, expiresAtMs }
     return context.json(view)
   })
 }

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../src/core/bytes.ts'
 import type { Result } from '../../src/core/result.ts'
-import type { EbusConnection, BusEvent, BusFault, BusReply } from '../../src/ebus/adapter/ebus-connection.ts'
+import type { EbusConnection, EbusEvent, EbusSendFault, EbusReply } from '../../src/ebus/adapter/ebus-connection.ts'
 import type { EbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
 
 export interface BusStage {
@@ -104,10 +104,10 @@ export function busContract(name: string, open: () => Promise<BusStage>, { recon
   })
 }
 
-type ExchangeEvent = Extract<BusEvent, { kind: 'exchange' }>
+type ExchangeEvent = Extract<EbusEvent, { kind: 'exchange' }>
 
 async function collect(
-  events: AsyncIterable<BusEvent>,
+  events: AsyncIterable<EbusEvent>,
   isLast: (event: ExchangeEvent) => boolean,
 ): Promise<ExchangeEvent[]> {
   const seen: ExchangeEvent[] = []
@@ -124,11 +124,12 @@ export async function hasSignal(bus: EbusConnection): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
-function ask(bus: EbusConnection, text: string, deadlineMs = 20_000): Promise<Result<BusReply, BusFault>> {
+function ask(bus: EbusConnection, text: string, deadlineMs = 20_000): Promise<Result<EbusReply, EbusSendFault>> {
   const [target = 0, primary = 0, secondary = 0, ...data] = fromHex(text)
   return bus.send({ target, primary, secondary, data: Uint8Array.from(data) }, { deadlineMs, repeatable: true })
 }
 
-const answer = (result: Result<BusReply, BusFault>): string =>
+const answer = (result: Result<EbusReply, EbusSendFault>): string =>
   result.ok ? toHex(result.value.response ?? new Uint8Array()) : JSON.stringify(result.fault)
-const kindOf = (result: Result<BusReply, BusFault>): string | undefined => (result.ok ? undefined : result.fault.kind)
+const kindOf = (result: Result<EbusReply, EbusSendFault>): string | undefined =>
+  result.ok ? undefined : result.fault.kind

@@ -10,7 +10,7 @@ import { createServer } from 'node:net'
 import type { Server } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createNodeCertificate } from '../../src/mesh/identity/certificate.ts'
+import { createSelfSignedNodeCertificate } from '../../src/mesh/identity/self-signed-certificate.ts'
 import { deriveNodeIdentity } from '../../src/mesh/identity/node-key.ts'
 import { createHome, runCommand, startGatewayProcess } from '../gateway-process.ts'
 import type { Home } from '../gateway-process.ts'
@@ -192,7 +192,9 @@ describe('a start while remote services are unreachable', () => {
   it('succeeds, and doctor says about each service what it said before', async () => {
     const identity = deriveNodeIdentity(generateKeyPairSync('ed25519').privateKey)
     const key = identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-    const tls = createHttpsServer({ cert: createNodeCertificate(identity), key }, (_, response) => response.end())
+    const tls = createHttpsServer({ cert: createSelfSignedNodeCertificate(identity), key }, (_, response) =>
+      response.end(),
+    )
     const tlsPort = await listenLocally(tls)
     writeFileSync(
       home.config,

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
-import { CatalogClient } from '../../src/homeseer/catalog/catalog-client.ts'
+import { HomeseerCatalogClient } from '../../src/homeseer/catalog/catalog-client.ts'
 import { buildEventGraph, traceEventConsequences } from '../../src/homeseer/catalog/homeseer-catalog.ts'
 import {
   chooseControlPair,
-  createDeviceControlHttpExchange,
+  createDeviceControlHttpRequest,
   computeControlExpectation,
   compareWithExpectation,
 } from '../../src/homeseer/catalog/device-control.ts'
@@ -27,7 +27,7 @@ import { createSimulatedHomeseerDevice } from '../../src/sim/homeseer/simulated-
 let directory: string
 let simulator: HomeseerSimulator
 let link: HomeseerLink
-let catalog: CatalogClient
+let catalog: HomeseerCatalogClient
 let requests: string[]
 
 beforeAll(async () => {
@@ -59,7 +59,7 @@ beforeAll(async () => {
     clock: systemClock,
   })
   link.start()
-  catalog = new CatalogClient({ ...link, clock: systemClock, listsHoldMs: 60_000, controlsHoldMs: 60_000 })
+  catalog = new HomeseerCatalogClient({ ...link, clock: systemClock, listsHoldMs: 60_000, controlsHoldMs: 60_000 })
 })
 
 afterAll(async () => {
@@ -125,7 +125,7 @@ describe('catalog of the hard-case house', () => {
     const { controls } = await device(HARD_CASE_DEVICE_REFS.gardenValve)
     const on = chooseControlPair(controls, { kind: 'use', use: 'On' })
     if (!on.ok) throw new Error(on.fault.kind)
-    expect(await link.json.call(createDeviceControlHttpExchange(on.value))).toMatchObject({ ok: true })
+    expect(await link.json.call(createDeviceControlHttpRequest(on.value))).toMatchObject({ ok: true })
     expect(simulator.house.hardware(HARD_CASE_DEVICE_REFS.gardenValve)?.value).toBe(0)
     const dimmer = await device(HARD_CASE_DEVICE_REFS.diningDimmer)
     expect(chooseControlPair(dimmer.controls, { kind: 'value', value: 100 })).toMatchObject({ ok: false })
@@ -138,7 +138,7 @@ describe('catalog of the hard-case house', () => {
       if (!choice.ok) throw new Error(choice.fault.kind)
       const before = link.mirror.entries.get(ref)?.record ?? { value: undefined, status: '' }
       const expected = computeControlExpectation(choice.value, controls)
-      await link.json.call(createDeviceControlHttpExchange(choice.value))
+      await link.json.call(createDeviceControlHttpRequest(choice.value))
       const entry = await link.mirror.waitFor(ref, ({ live }) => live.value === 255, { timeoutMs })
       return compareWithExpectation(expected, before, { value: entry?.live.value ?? before.value, status: '' })
     }

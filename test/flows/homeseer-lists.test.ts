@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { formatConfigProblem, readConfig } from '../../src/config/config-file.ts'
+import { formatConfigProblem, parseConfig } from '../../src/config/config-file.ts'
 import { applyHomeseerEnvironment } from '../../src/config/homeseer-environment.ts'
 import { configSchema } from '../../src/config/schema.ts'
 import type { JsonObject } from '../../src/core/json.ts'
@@ -148,7 +148,7 @@ describe('a malformed allow list', () => {
     ['locations: [Kitchen]', 'homeseer.allow'],
     ['names: [Kitchen Lamp]', 'homeseer.allow'],
   ])('refuses the start and names its key: %s', (line, key) => {
-    const read = readConfig('hearthbus.yaml', `homeseer:\n  url: http://192.0.2.5\n  allow:\n    ${line}\n`)
+    const read = parseConfig('hearthbus.yaml', `homeseer:\n  url: http://192.0.2.5\n  allow:\n    ${line}\n`)
     const said = read.ok ? 'accepted' : read.fault.map(formatConfigProblem).join('\n')
     expect(said).toContain(`hearthbus.yaml:4: ${key}`)
   })

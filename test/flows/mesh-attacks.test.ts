@@ -14,7 +14,7 @@ import {
   SIGNATURE_HTTP_HEADER,
 } from '../../src/mesh/http/envelope-headers.ts'
 import { PacketFrameReader, encodePacketFrame } from '../../src/mesh/http/packet-frames.ts'
-import { createNodeCertificate } from '../../src/mesh/identity/certificate.ts'
+import { createSelfSignedNodeCertificate } from '../../src/mesh/identity/self-signed-certificate.ts'
 import type { NodeIdentity } from '../../src/mesh/identity/node-key.ts'
 import { formatMeshTime } from '../../src/mesh/identity/mesh-time.ts'
 import { meshAttacks } from '../mesh-attacks.ts'
@@ -199,7 +199,7 @@ function tlsAs(identity: NodeIdentity | undefined): RequestOptions {
 function shownBy(identity: NodeIdentity | undefined): Pick<ConnectionOptions, 'cert' | 'key' | 'rejectUnauthorized'> {
   if (identity === undefined) return { rejectUnauthorized: false }
   const key = identity.privateKey.export({ type: 'pkcs8', format: 'pem' })
-  return { rejectUnauthorized: false, cert: createNodeCertificate(identity), key }
+  return { rejectUnauthorized: false, cert: createSelfSignedNodeCertificate(identity), key }
 }
 
 function get(port: number, path: string, identity: NodeIdentity | undefined): Promise<number | undefined> {

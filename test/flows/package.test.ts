@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
 
 const PROGRAM = `
-import { createLogger, defineChange, defineService, ok, readConfig, startGateway } from 'hearthbus'
+import { createLogger, defineChange, defineService, ok, parseConfig, startGateway } from 'hearthbus'
 import type { Gateway } from 'hearthbus'
 import { z } from 'zod'
 
@@ -24,7 +24,7 @@ const ring = defineChange({
   act: (times) => ok({ data: { rung: times } }),
 })
 const bell = defineService({ name: 'bell', capabilities: [ring] })
-const config = readConfig('inline', 'listen: { port: 0 }')
+const config = parseConfig('inline', 'listen: { port: 0 }')
 if (!config.ok) throw new Error('config')
 const started = await startGateway({
   config: config.value, dataRoot: process.argv[2] ?? '', version: '1.0.0', logger: createLogger('warn'), listen: false,

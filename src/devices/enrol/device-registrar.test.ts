@@ -8,8 +8,8 @@ import { VISION_PATH, WEBSOCKET_PATH } from './advertised-addresses.ts'
 import type { DeviceEnrolmentService } from './enrolment.ts'
 import { deviceToolsMigrations } from '../tools/tool-pin-store.ts'
 import { devicesMigrations, EnrolStore } from './enrol-store.ts'
-import type { RegistrarOptions } from './device-registrar.ts'
-import { createRegistrar } from './device-registrar.ts'
+import type { DeviceEnrolmentOptions } from './device-registrar.ts'
+import { createDeviceEnrolmentService } from './device-registrar.ts'
 
 const KEY = toUtf8('0123456789abcdef0123456789abcdef')
 const ASKED = { remoteAddress: '192.168.1.50', localAddress: '192.168.1.2' }
@@ -27,8 +27,8 @@ let database: Database
 let voided: string[]
 const clock = manualClock()
 
-function open(options: Partial<RegistrarOptions> = {}): DeviceEnrolmentService {
-  return createRegistrar({
+function open(options: Partial<DeviceEnrolmentOptions> = {}): DeviceEnrolmentService {
+  return createDeviceEnrolmentService({
     store: new EnrolStore(database, tableLog(database, clock)),
     signingKey: KEY,
     addresses: () => ({

@@ -45,7 +45,7 @@ export interface ExternalMqttBroker {
   readonly account: { readonly username: string; readonly password: string } | undefined
 }
 
-export interface RegistrarOptions {
+export interface DeviceEnrolmentOptions {
   readonly store: EnrolStore
   /** A secret of this node, at least 32 bytes long. */
   readonly signingKey: Uint8Array
@@ -72,18 +72,18 @@ export interface RegistrarOptions {
 
 type Changed = Promise<Result<EnrolledDevice, EnrolmentFault>>
 
-export function createRegistrar(options: RegistrarOptions): DeviceEnrolmentService {
+export function createDeviceEnrolmentService(options: DeviceEnrolmentOptions): DeviceEnrolmentService {
   if (options.signingKey.length < 32) throw new RangeError('a signing key has at least 32 bytes')
   return new NodeRegistrar(options)
 }
 
 class NodeRegistrar implements DeviceEnrolmentService {
-  readonly #options: RegistrarOptions
+  readonly #options: DeviceEnrolmentOptions
   readonly #store: EnrolStore
   readonly #clock: Clock
   readonly #waiting: PendingDevices
 
-  constructor(options: RegistrarOptions) {
+  constructor(options: DeviceEnrolmentOptions) {
     this.#options = options
     this.#store = options.store
     this.#clock = options.clock ?? systemClock

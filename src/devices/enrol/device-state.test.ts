@@ -1,7 +1,7 @@
 /** Spec 3's enrolment as a succession of entries: nobody connects who was not let in, and nothing is pinned twice. */
 import { describe, expect, it } from 'vitest'
 import type { LedgerEvent } from '../../ledger/entry.ts'
-import { LawfulEntryAudit } from '../../ledger/projection.ts'
+import { ProjectionRuleVerification } from '../../ledger/projection.ts'
 import { deviceProjection } from './device-state.ts'
 import type { DeviceProjectionState } from './device-state.ts'
 
@@ -37,7 +37,7 @@ function read(events: readonly LedgerEvent[]): {
   readonly unlawful: readonly string[]
   readonly state: DeviceProjectionState
 } {
-  const audit = new LawfulEntryAudit([deviceProjection])
+  const audit = new ProjectionRuleVerification([deviceProjection])
   for (const [seq, event] of events.entries()) audit.read({ v: 1, seq, at: AT, ...event } as never)
   return { unlawful: audit.unlawful.map(({ why }) => why), state: audit.state(deviceProjection) }
 }

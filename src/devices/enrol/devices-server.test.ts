@@ -10,7 +10,7 @@ import { createDevicesServer } from './devices-server.ts'
 import type { DevicesServer } from './devices-server.ts'
 import { deviceToolsMigrations } from '../tools/tool-pin-store.ts'
 import { devicesMigrations, EnrolStore } from './enrol-store.ts'
-import { createRegistrar } from './device-registrar.ts'
+import { createDeviceEnrolmentService } from './device-registrar.ts'
 import { createPhotoUploadService } from './photo-uploads.ts'
 import type { PhotoUploadService } from './photo-uploads.ts'
 
@@ -26,7 +26,7 @@ beforeEach(async () => {
   photoUploads = createPhotoUploadService({ url: () => 'http://127.0.0.1/' })
   const addresses = { publicUrl: undefined, httpPort: 7421, mqttPort: 1883 }
   server = createDevicesServer({
-    registrar: createRegistrar({
+    registrar: createDeviceEnrolmentService({
       store: new EnrolStore(database, tableLog(database, systemClock)),
       signingKey: toUtf8('0123456789abcdef0123456789abcdef'),
       addresses: () => ({ ...addresses, webSocketPath: WEBSOCKET_PATH, visionPath: VISION_PATH }),

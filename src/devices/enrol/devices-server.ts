@@ -14,7 +14,7 @@ import { admitUnpipelinedRequest, ConnectionLimiter } from '../../toolbox/connec
 import type { DeviceAcceptor } from '../session/fleet.ts'
 import { MAX_UNAUTHENTICATED_CONNECTIONS } from '../session/session-limits.ts'
 import type { WebSocketDeviceServer } from '../session/websocket-server.ts'
-import { acceptWebSocketDevices, joinRepeatedHeaders } from '../session/websocket-server.ts'
+import { createWebSocketDeviceServer, joinRepeatedHeaders } from '../session/websocket-server.ts'
 import type { DeviceRefusalListener } from '../session/device-refusal.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
 import { OTA_PATH, VISION_PATH, WEBSOCKET_PATH } from './advertised-addresses.ts'
@@ -104,7 +104,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
     })
   }
 
-  const devices: WebSocketDeviceServer = acceptWebSocketDevices({
+  const devices: WebSocketDeviceServer = createWebSocketDeviceServer({
     server,
     acceptor,
     admit: registrar.admit,

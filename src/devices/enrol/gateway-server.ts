@@ -31,8 +31,8 @@ import type { DevicesServer, DevicesServerOptions } from './devices-server.ts'
 import { createDevicesServer } from './devices-server.ts'
 import type { DeviceEnrolmentService } from './enrolment.ts'
 import { EnrolStore } from './enrol-store.ts'
-import type { ExternalMqttBroker, RegistrarOptions } from './device-registrar.ts'
-import { createRegistrar } from './device-registrar.ts'
+import type { ExternalMqttBroker, DeviceEnrolmentOptions } from './device-registrar.ts'
+import { createDeviceEnrolmentService } from './device-registrar.ts'
 import { createPhotoUploadService } from './photo-uploads.ts'
 
 export interface DeviceGatewayOptions {
@@ -57,7 +57,7 @@ export interface DeviceGatewayOptions {
   /** A voice backend behind the devices. */
   readonly voice?: VoiceOptions
   readonly fleet?: Pick<FleetOptions, 'settings' | 'toolTimes' | 'onStep'>
-  readonly registrar?: Pick<RegistrarOptions, 'greeting' | 'waitingRoom' | 'onWaiting'>
+  readonly registrar?: Pick<DeviceEnrolmentOptions, 'greeting' | 'waitingRoom' | 'onWaiting'>
   readonly server?: Pick<
     DevicesServerOptions,
     'otaPath' | 'allowedOrigins' | 'timezoneMinutes' | 'maxConnections' | 'maxStrangers'
@@ -124,7 +124,7 @@ export async function openDeviceGateway(options: DeviceGatewayOptions): Promise<
   })
   const photoTarget = (deviceId: string) =>
     fleet.device(deviceId)?.isAtBackends === true ? voice?.visionOf(deviceId) : undefined
-  const registrar = createRegistrar({
+  const registrar = createDeviceEnrolmentService({
     ...options.registrar,
     store,
     signingKey,

@@ -4,7 +4,7 @@
  * Does I/O: timers and links, through the runners.
  */
 import { toBase64 } from '../../core/bytes.ts'
-import { DeadlineWheel, TimerWheelDriver } from '../../bus/timer-wheel.ts'
+import { TimerWheel, TimerWheelDriver } from '../../bus/timer-wheel.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Json } from '../../core/json.ts'
@@ -86,7 +86,7 @@ class FleetServer implements DeviceFleet, DeviceAcceptor {
     this.#clock = options.clock ?? systemClock
     this.#runnerOptions = {
       clock: this.#clock,
-      timer: new TimerWheelDriver(new DeadlineWheel(), this.#clock),
+      timer: new TimerWheelDriver(new TimerWheel(), this.#clock),
       voice: options.voice,
       carryOut: (from, effect) => this.#carryOut(from, effect),
       onStep: ({ session }, input, effects) => options.onStep?.(session.device, input, effects),

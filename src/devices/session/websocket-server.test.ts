@@ -5,7 +5,7 @@ import { listenLocally } from '../../../test/local-port.ts'
 import type { DeviceLink, DeviceAcceptor } from './fleet.ts'
 import type { LivenessSettings } from './liveness.ts'
 import type { WebSocketDeviceServer } from './websocket-server.ts'
-import { acceptWebSocketDevices } from './websocket-server.ts'
+import { createWebSocketDeviceServer } from './websocket-server.ts'
 
 const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
 const HEADERS = { 'device-id': IDENTITY.deviceId, 'client-id': IDENTITY.clientId, authorization: 'Bearer T' }
@@ -34,7 +34,7 @@ describe('WebSocket server', () => {
   let port: number
   let token: string
   const open = async (liveness?: LivenessSettings, maxConnections = 4) => {
-    devices = acceptWebSocketDevices({
+    devices = createWebSocketDeviceServer({
       server,
       acceptor: quay,
       admit: (claim) => Promise.resolve(claim.kind === 'token' && claim.token === token ? IDENTITY : undefined),

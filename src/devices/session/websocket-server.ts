@@ -78,7 +78,7 @@ class DeviceWebSocket extends WebSocket {
   link: WebSocketLink | undefined
 }
 
-export function acceptWebSocketDevices(options: WebSocketDeviceServerOptions): WebSocketDeviceServer {
+export function createWebSocketDeviceServer(options: WebSocketDeviceServerOptions): WebSocketDeviceServer {
   const { server, admit, maxConnections = 4_096, clock = systemClock, liveness = DEFAULT_LIVENESS_SETTINGS } = options
   const door: UpgradeEndpoint = { ...DEFAULT_DOOR, ...options.door }
   const links = new Set<WebSocketLink>()

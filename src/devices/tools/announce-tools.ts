@@ -17,7 +17,7 @@ import type { Fault, PolicyReason } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { PersonAnnouncement } from '../wire/device-frame.ts'
-import { mapDeviceFaultToBusFault } from './device-outcome.ts'
+import { mapDeviceFaultToCallFault } from './device-outcome.ts'
 import { mapConcurrently } from './call-tools.ts'
 import { listForbiddenUrlReasons } from './device-capability.ts'
 import { devicesFamilyEnvelope, toDeviceErrorJson } from './devices-envelope.ts'
@@ -128,7 +128,7 @@ function announceTo({ enrolled, slug }: RosterDevice, wanted: Input, parts: Devi
   return withRunningDevicesService(parts, (house) => {
     const sent = house.gateway.fleet.announce(enrolled.deviceId, announcementOf(wanted))
     // Nothing was sent: the device was absent, or its firmware is too old.
-    if (!sent.ok) return fail(mapDeviceFaultToBusFault(named(sent.fault, slug), { slug, effect: 'reads' }))
+    if (!sent.ok) return fail(mapDeviceFaultToCallFault(named(sent.fault, slug), { slug, effect: 'reads' }))
     return ok({ data: { results: [{ device: slug, ok: true }] } })
   })
 }

@@ -17,7 +17,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import { resolveSpelledName } from '../../core/tool-name-spelling.ts'
-import { mapDeviceFaultToBusFault } from './device-outcome.ts'
+import { mapDeviceFaultToCallFault } from './device-outcome.ts'
 import { createToolWithheldFault } from './device-call.ts'
 import { devicesFamilyEnvelope, toDeviceErrorJson } from './devices-envelope.ts'
 import { deviceArgumentSchema } from './list-tools.ts'
@@ -135,9 +135,9 @@ async function awaken(
   const { calls, gateway } = house
   const isAsleep = (gateway.fleet.device(deviceId)?.phase ?? 'asleep') === 'asleep'
   if (wanted === undefined || !isAsleep) return undefined
-  if (wanted === 'fail') return mapDeviceFaultToBusFault(calls.asleep(deviceId, slug), { slug, effect: 'reads' })
+  if (wanted === 'fail') return mapDeviceFaultToCallFault(calls.asleep(deviceId, slug), { slug, effect: 'reads' })
   const waited = await calls.untilReady(deviceId, seconds * 1_000, context)
-  return waited === undefined ? undefined : mapDeviceFaultToBusFault(waited, { slug, effect: 'reads' })
+  return waited === undefined ? undefined : mapDeviceFaultToCallFault(waited, { slug, effect: 'reads' })
 }
 
 function findTool({ slug, tools, withheld }: RosterDevice, name: string): RosterTool | Fault {

@@ -22,7 +22,7 @@ import type { FleetDevice, DeviceFleet } from '../session/fleet.ts'
 import type { ToolTimeouts } from '../session/tool-timeout.ts'
 import { isRestartTool, resolveToolTimeoutMs } from '../session/tool-timeout.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
-import { mapDeviceFaultToBusFault, toDeviceOutcome } from './device-outcome.ts'
+import { mapDeviceFaultToCallFault, toDeviceOutcome } from './device-outcome.ts'
 import { computeToolDefinitionHash } from './tool-pins.ts'
 import { isVoiceBackend } from './backend-tool-calls.ts'
 import { DeviceWaiters, MAX_WAITERS_PER_CALLER, MAX_WAITERS_PER_DEVICE } from './device-waiters.ts'
@@ -63,7 +63,7 @@ export class DeviceToolCaller {
   async call(call: Call, { deviceId, slug, tool, effect }: DeviceToolTarget): Promise<Outcome> {
     if (call.rehearsal) return fail({ kind: 'unsupported', message: 'A device does not support dry runs.' })
     const away = await this.#wakened(deviceId, slug, call)
-    if (away !== undefined) return fail(mapDeviceFaultToBusFault(away, { slug, effect }))
+    if (away !== undefined) return fail(mapDeviceFaultToCallFault(away, { slug, effect }))
     const now = this.#fleet.device(deviceId)?.tools.find(({ name }) => name === tool.name)
     // The device may have reconnected with another definition of the tool, before the bus was updated.
     if (now !== undefined && computeToolDefinitionHash(now) !== computeToolDefinitionHash(tool))

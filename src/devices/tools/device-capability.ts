@@ -10,16 +10,16 @@ import type { PolicyReason } from '../../core/fault.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import { checkDeviceToolArguments, markRequiredToolArguments } from '../wire/tool-arguments.ts'
+import { checkDeviceToolArguments, createToolArgumentSchema } from '../wire/tool-arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { DEVICE_ANSWER_SCHEMA } from './device-outcome.ts'
 import { devicesFamilyEnvelope } from './devices-envelope.ts'
 import { formatDeviceTarget } from './device-slug.ts'
-import { explainUserOnlyRefusal } from './visibility.ts'
+import { listUserOnlyRefusalReasons } from './visibility.ts'
 import type { ToolNameRewriter } from './tool-description.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { sanitizeDeviceName, formatToolDescription } from './tool-description.ts'
-import { toListedToolSchema } from './tool-schema.ts'
+import { rebuildDeviceToolSchema } from './tool-schema.ts'
 import type { UrlRule } from './url-rule.ts'
 import { findUrlArguments, explainForbiddenUrl } from './url-rule.ts'
 
@@ -48,7 +48,7 @@ const MAX_TITLE = 80
 /** Returns `undefined` for a tool with arguments that cannot be shown. */
 export function createDeviceCapability(given: DeviceCapabilityInput): Capability | undefined {
   const { slug, name, tool, effect, forPeople } = given
-  const requestSchema = toListedToolSchema(markRequiredToolArguments(tool))
+  const requestSchema = rebuildDeviceToolSchema(createToolArgumentSchema(tool))
   if (requestSchema === undefined) return undefined
   const target = formatDeviceTarget(slug)
   const label = sanitizeDeviceName(name, slug)
@@ -98,7 +98,7 @@ function assess(
     actuator: `${target}/${tool.name}`,
     label: `${tool.name.replace(/^self\./, '')} on ${label}`,
     reasons: [
-      ...(forPeople ? explainUserOnlyRefusal(caller, target) : []),
+      ...(forPeople ? listUserOnlyRefusalReasons(caller, target) : []),
       ...listForbiddenUrlReasons({ ...defaultsOf(tool), ...body }, urls),
       ...(away === undefined ? [] : [away]),
     ],

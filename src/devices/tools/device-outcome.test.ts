@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { fail, ok } from '../../core/result.ts'
 import type { ToolResult } from '../wire/tool-result.ts'
 import type { DeviceFault } from '../session/device-fault.ts'
-import { mapDeviceFaultToBusFault, toDeviceOutcome } from './device-outcome.ts'
+import { mapDeviceFaultToCallFault, toDeviceOutcome } from './device-outcome.ts'
 import { toDeviceErrorJson } from './devices-envelope.ts'
 
 const called = { slug: 'den', effect: 'writes' } as const
@@ -68,7 +68,7 @@ describe('the outcome of a device tool', () => {
 
 describe('a device fault', () => {
   const kind = (fault: DeviceFault, effect: 'reads' | 'writes' = 'writes') =>
-    mapDeviceFaultToBusFault(fault, { slug: 'den', effect }).kind
+    mapDeviceFaultToCallFault(fault, { slug: 'den', effect }).kind
 
   it.each<[DeviceFault, string, string]>([
     [{ kind: 'asleep', device: 'den', wakesItself: false }, 'offline', 'offline'],
@@ -93,12 +93,12 @@ describe('a device fault', () => {
 
   it('is busy, not device_asleep, when a call to a connected device expires', () => {
     const codeOf = (asleep: boolean) =>
-      toDeviceErrorJson(mapDeviceFaultToBusFault({ kind: 'expired', afterMs: 1, asleep }, called))['code']
+      toDeviceErrorJson(mapDeviceFaultToCallFault({ kind: 'expired', afterMs: 1, asleep }, called))['code']
     expect([codeOf(true), codeOf(false)]).toEqual(['device_asleep', 'busy'])
   })
 
   it('keeps the device’s error message and code', () => {
-    const fault = mapDeviceFaultToBusFault(
+    const fault = mapDeviceFaultToCallFault(
       { kind: 'device-error', code: -32_603, message: 'servo "tail" jammed' },
       called,
     )

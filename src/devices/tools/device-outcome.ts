@@ -39,7 +39,7 @@ const MAX_ERROR = 4_096
 const RETRY_AFTER_MS = 1_000
 
 export function toDeviceOutcome(result: Result<ToolResult, DeviceFault>, called: DeviceOutcomeContext): Outcome {
-  if (!result.ok) return fail(mapDeviceFaultToBusFault(result.fault, called))
+  if (!result.ok) return fail(mapDeviceFaultToCallFault(result.fault, called))
   const { content, isError } = result.value
   if (isError) return fail({ kind: 'failed', message: errorText(textOf(content)), details: { device: called.slug } })
   const images = content.filter(({ type }) => type === 'image').length
@@ -51,7 +51,7 @@ function visibleItem(item: ToolResult['content'][number]): ToolResult['content']
   return item.type === 'text' ? { ...item, text: sanitizeText(item.text) } : { ...item }
 }
 
-export function mapDeviceFaultToBusFault(fault: DeviceFault, { slug, effect }: DeviceOutcomeContext): Fault {
+export function mapDeviceFaultToCallFault(fault: DeviceFault, { slug, effect }: DeviceOutcomeContext): Fault {
   const kind = kindOf(fault, effect)
   const message = fault.kind === 'device-error' ? errorText(fault.message) : formatDeviceFault(fault)
   const code = fault.kind === 'expired' && !fault.asleep ? undefined : CODES[fault.kind]

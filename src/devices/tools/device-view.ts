@@ -5,16 +5,16 @@
  */
 import type { Caller } from '../../bus/call.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { markRequiredToolArguments } from '../wire/tool-arguments.ts'
+import { createToolArgumentSchema } from '../wire/tool-arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { computeWithheldToolsDigest } from './tool-pins.ts'
 import type { RunningDevicesService } from './running-devices.ts'
 import type { RosterDevice } from './device-roster.ts'
 import { formatDeviceTarget } from './device-slug.ts'
-import { explainAdminOnlyRefusal, maySeeDevice, maySeeUserTools } from './visibility.ts'
+import { listAdminOnlyRefusalReasons, maySeeDevice, maySeeUserTools } from './visibility.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { toListedToolSchema } from './tool-schema.ts'
+import { rebuildDeviceToolSchema } from './tool-schema.ts'
 
 export function isDeviceOnline({ gateway }: RunningDevicesService, { enrolled }: RosterDevice): boolean {
   return gateway.fleet.device(enrolled.deviceId)?.online ?? false
@@ -63,7 +63,7 @@ function voiceJson({ gateway }: RunningDevicesService, { enrolled: { deviceId } 
 export function toDeviceToolsJson(house: RunningDevicesService, device: RosterDevice, caller: Caller): JsonObject {
   const { slug, withheld, problems } = device
   const seesAll = maySeeUserTools(caller, formatDeviceTarget(slug))
-  const decides = explainAdminOnlyRefusal(caller).length === 0
+  const decides = listAdminOnlyRefusalReasons(caller).length === 0
   return {
     device: slug,
     online: isDeviceOnline(house, device),
@@ -93,7 +93,7 @@ export function toDeviceToolsJson(house: RunningDevicesService, device: RosterDe
 function definitionJson(tool: DeviceTool): JsonObject {
   return {
     description: sanitizeLine(tool.description, 1_024),
-    input_schema: (toListedToolSchema(markRequiredToolArguments(tool)) ?? {}) as Json,
+    input_schema: (rebuildDeviceToolSchema(createToolArgumentSchema(tool)) ?? {}) as Json,
     user_only: tool.userOnly,
   }
 }

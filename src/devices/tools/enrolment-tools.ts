@@ -24,7 +24,7 @@ import { deviceArgumentSchema } from './list-tools.ts'
 import type { RunningDevicesService, DeviceToolDependencies } from './running-devices.ts'
 import { withRunningDevicesService, createUnknownDeviceFault } from './running-devices.ts'
 import { toRefusedDevicesJson, refusedDeviceSchema } from './refused-devices-resource.ts'
-import { explainAdminOnlyRefusal } from './visibility.ts'
+import { listAdminOnlyRefusalReasons } from './visibility.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { toPendingDeviceJson, pendingDeviceSchema } from './pending-devices-resource.ts'
@@ -50,7 +50,7 @@ const enrolledView = z.object({
 const common = { family: devicesFamilyEnvelope, face: { kind: 'service' }, trustRequired: 'self' } as const
 /** The device is named in the record, so that a later reader knows which device the decision was about. */
 function deciding({ caller }: Call, label: string | undefined): CallAssessment {
-  return { effect: 'admin', reasons: explainAdminOnlyRefusal(caller), ...(label === undefined ? {} : { label }) }
+  return { effect: 'admin', reasons: listAdminOnlyRefusalReasons(caller), ...(label === undefined ? {} : { label }) }
 }
 // Address and UUID are all that a device presents in order to get credentials (ADR 13), and records may be read by
 // others.
@@ -67,7 +67,7 @@ const oneDevice = {
 const list = defineTool({
   ...common,
   effect: 'reads',
-  assess: (_input, { caller }): CallAssessment => ({ effect: 'reads', reasons: explainAdminOnlyRefusal(caller) }),
+  assess: (_input, { caller }): CallAssessment => ({ effect: 'reads', reasons: listAdminOnlyRefusalReasons(caller) }),
   name: 'devices.enrolment.list',
   title: 'Enrolment',
   description:

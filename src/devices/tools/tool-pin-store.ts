@@ -10,7 +10,7 @@ import type { Database, ModuleMigrations } from '../../core/database-store.ts'
 import { parseJsonOrUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { CacheFinding } from '../../ledger/ledger-finding.ts'
-import type { StoredContentAuditor } from '../../ledger/projection.ts'
+import type { StoredContentCheck } from '../../ledger/projection.ts'
 import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
 import { deviceProjection } from '../enrol/device-state.ts'
 import type { DeviceProjectionState } from '../enrol/device-state.ts'
@@ -155,7 +155,7 @@ export class ToolPinStore {
 }
 
 /** Compares the stored definitions with the hashes in the log. */
-export function auditToolPins(sql: DatabaseSync): StoredContentAuditor {
+export function createToolPinCheck(sql: DatabaseSync): StoredContentCheck {
   return (state) => {
     const { labels } = state(deviceProjection)
     const findings: CacheFinding[] = []

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { explainSchemaBoundsViolation } from '../../bus/schema-bounds.ts'
 import { compileSchema } from '../../bus/schema-compiler.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { toListedToolSchema } from './tool-schema.ts'
+import { rebuildDeviceToolSchema } from './tool-schema.ts'
 
 describe('the listed schema of a device tool', () => {
   it('contains types, bounds, defaults and choices as the firmware lists them', () => {
@@ -16,7 +16,7 @@ describe('the listed schema of a device tool', () => {
       },
       required: ['volume', 'ghost'],
     }
-    expect(toListedToolSchema(schema)).toEqual({
+    expect(rebuildDeviceToolSchema(schema)).toEqual({
       type: 'object',
       properties: {
         volume: { type: 'integer', minimum: 0, maximum: 100 },
@@ -38,7 +38,7 @@ describe('the listed schema of a device tool', () => {
         e: true,
       },
     } as unknown as JsonObject
-    expect(toListedToolSchema(schema)).toEqual({
+    expect(rebuildDeviceToolSchema(schema)).toEqual({
       type: 'object',
       properties: {
         a: { type: 'string', description: 'say hi', default: 'xy' },
@@ -55,21 +55,21 @@ describe('the listed schema of a device tool', () => {
   })
 
   it('is undefined for argument names with spaces or invisible characters', () => {
-    expect(toListedToolSchema({ properties: { 'a b': {} } })).toBeUndefined()
-    expect(toListedToolSchema({ properties: { 'a\u200B': {} } })).toBeUndefined()
-    expect(toListedToolSchema({ properties: { x: { type: 'object', properties: { '\n': {} } } } })).toBeUndefined()
+    expect(rebuildDeviceToolSchema({ properties: { 'a b': {} } })).toBeUndefined()
+    expect(rebuildDeviceToolSchema({ properties: { 'a\u200B': {} } })).toBeUndefined()
+    expect(rebuildDeviceToolSchema({ properties: { x: { type: 'object', properties: { '\n': {} } } } })).toBeUndefined()
   })
 
   it('keeps a property called __proto__ without changing the prototype', () => {
     const schema = JSON.parse('{"properties":{"__proto__":{"type":"string"}}}') as JsonObject
-    expect(JSON.stringify(toListedToolSchema(schema))).toContain('"__proto__"')
+    expect(JSON.stringify(rebuildDeviceToolSchema(schema))).toContain('"__proto__"')
     expect(({} as { type?: string }).type).toBeUndefined()
   })
 
   it('always compiles', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (schema) => {
-        const shown = toListedToolSchema({ properties: { x: schema as JsonObject } })
+        const shown = rebuildDeviceToolSchema({ properties: { x: schema as JsonObject } })
         if (shown === undefined) return
         expect(explainSchemaBoundsViolation(shown)).toBeUndefined()
         expect(() => compileSchema(shown, 'fast')).not.toThrow()

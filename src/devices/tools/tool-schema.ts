@@ -19,7 +19,7 @@ const MAX_TEXT = 200
 const PROPERTY = /^[^\p{C}\p{Z}]{1,64}$/u
 
 /** Returns `undefined` when an argument's name has characters that a model should not have to write. */
-export function toListedToolSchema(schema: JsonObject): JsonSchema | undefined {
+export function rebuildDeviceToolSchema(schema: JsonObject): JsonSchema | undefined {
   return objectSchema(schema, 0)
 }
 

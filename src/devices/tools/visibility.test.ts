@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../bus/call.ts'
-import { explainAdminOnlyRefusal, maySeeDevice, maySeeUserTools, explainUserOnlyRefusal } from './visibility.ts'
+import { listAdminOnlyRefusalReasons, maySeeDevice, maySeeUserTools, listUserOnlyRefusalReasons } from './visibility.ts'
 
 const agent: Caller = { kind: 'principal', id: 'local', role: 'agent' }
 const admin: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
@@ -13,8 +13,8 @@ describe('visibility of devices and tools', () => {
     const who = [agent, admin, companion, peer, service].map((caller) => maySeeUserTools(caller, 'device:den'))
     expect(who).toEqual([false, true, true, false, true])
     expect(maySeeUserTools(companion, 'device:attic')).toBe(false)
-    expect(explainUserOnlyRefusal(agent, 'device:den')).toMatchObject([{ rule: 'user-only' }])
-    expect(explainUserOnlyRefusal(companion, 'device:den')).toEqual([])
+    expect(listUserOnlyRefusalReasons(agent, 'device:den')).toMatchObject([{ rule: 'user-only' }])
+    expect(listUserOnlyRefusalReasons(companion, 'device:den')).toEqual([])
   })
 
   it('shows a narrowed token only the devices that it names', () => {
@@ -24,8 +24,8 @@ describe('visibility of devices and tools', () => {
   })
 
   it('lets only admins and services administer devices', () => {
-    expect([admin, service].flatMap(explainAdminOnlyRefusal)).toEqual([])
+    expect([admin, service].flatMap(listAdminOnlyRefusalReasons)).toEqual([])
     for (const caller of [agent, companion, peer])
-      expect(explainAdminOnlyRefusal(caller)).toMatchObject([{ rule: 'admin-only' }])
+      expect(listAdminOnlyRefusalReasons(caller)).toMatchObject([{ rule: 'admin-only' }])
   })
 })

@@ -24,7 +24,7 @@ export function maySeeUserTools(caller: Caller, target: string): boolean {
   return role === 'admin' || (restrictions?.devices !== undefined && matchesAnyPattern(restrictions.devices, target))
 }
 
-export function explainUserOnlyRefusal(caller: Caller, target: string): readonly PolicyReason[] {
+export function listUserOnlyRefusalReasons(caller: Caller, target: string): readonly PolicyReason[] {
   if (maySeeUserTools(caller, target)) return []
   return [
     {
@@ -34,7 +34,7 @@ export function explainUserOnlyRefusal(caller: Caller, target: string): readonly
   ]
 }
 
-export function explainAdminOnlyRefusal(caller: Caller): readonly PolicyReason[] {
+export function listAdminOnlyRefusalReasons(caller: Caller): readonly PolicyReason[] {
   if (caller.kind === 'service' || (caller.kind === 'principal' && caller.role === 'admin')) return []
   return [{ rule: 'admin-only', message: 'Only an admin decides which devices belong to this house.' }]
 }
@@ -48,6 +48,6 @@ export const ADMIN_RESOURCE_OFFER_DEFAULTS = {
   input: z.strictObject({}),
   assess: (_: unknown, { caller }: Call): CallAssessment => ({
     effect: 'reads',
-    reasons: explainAdminOnlyRefusal(caller),
+    reasons: listAdminOnlyRefusalReasons(caller),
   }),
 } as const

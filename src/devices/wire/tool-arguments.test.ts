@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { checkDeviceToolArguments, markRequiredToolArguments } from './tool-arguments.ts'
+import { checkDeviceToolArguments, createToolArgumentSchema } from './tool-arguments.ts'
 
 const check = (properties: JsonObject, given: Json | undefined, required: readonly string[] = []) =>
   checkDeviceToolArguments({ name: 'self.test', inputSchema: { type: 'object', properties, required } }, given)
@@ -97,12 +97,12 @@ describe('tool arguments', () => {
   it('of upgrade_firmware are shown with a required URL without default', () => {
     const properties = { url: { type: 'string', default: 'The URL of the firmware' }, note: { type: 'string' } }
     const inputSchema = { type: 'object', properties, required: ['note'] }
-    expect(markRequiredToolArguments({ name: 'self.upgrade_firmware', inputSchema })).toEqual({
+    expect(createToolArgumentSchema({ name: 'self.upgrade_firmware', inputSchema })).toEqual({
       type: 'object',
       properties: { url: { type: 'string' }, note: { type: 'string' } },
       required: ['note', 'url'],
     })
-    expect(markRequiredToolArguments({ name: 'self.download', inputSchema })).toBe(inputSchema)
+    expect(createToolArgumentSchema({ name: 'self.download', inputSchema })).toBe(inputSchema)
   })
 
   it('are refused beyond 7,168 bytes', () => {

@@ -60,7 +60,7 @@ export function checkDeviceToolArguments(
 }
 
 /** The schema that a call is checked against: required arguments are marked as such, and have no default. */
-export function markRequiredToolArguments(tool: Pick<DeviceTool, 'name' | 'inputSchema'>): JsonObject {
+export function createToolArgumentSchema(tool: Pick<DeviceTool, 'name' | 'inputSchema'>): JsonObject {
   const names = REQUIRED_IN_TRUTH.get(tool.name)
   const { properties } = tool.inputSchema
   if (names === undefined || !isJsonObject(properties)) return tool.inputSchema

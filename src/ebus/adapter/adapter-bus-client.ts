@@ -12,7 +12,7 @@ import { fail } from '../../core/result.ts'
 import type { BusLineEvent, BusLineDecoderState } from '../wire/bus-line.ts'
 import { STREAM_GAP_SYMBOL, newBusLineDecoder, stepBusLineDecoder } from '../wire/bus-line.ts'
 import { SYN } from '../wire/symbol.ts'
-import type { BusAccessState, BusAccessAction, BusClientId, ExpectedFromTarget } from './bus-access.ts'
+import type { BusAccessState, BusAccessEffect, BusClientId, ExpectedFromTarget } from './bus-access.ts'
 import {
   cancelBusRequest,
   resetBusAccess,
@@ -31,11 +31,11 @@ import { SourceAddressSelector } from './source-address-selector.ts'
 import { BusEventFanOut } from './bus-event-fan-out.ts'
 import type {
   EbusConnection,
-  BusEvent,
-  BusFault,
-  BusRequest,
-  BusStatus,
-  BusReply,
+  EbusEvent,
+  EbusSendFault,
+  EbusRequest,
+  EbusStatus,
+  EbusReply,
   SendOptions,
   TransportClass,
 } from './ebus-connection.ts'
@@ -130,12 +130,12 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
     this.#timer = setInterval(() => this.#tick(), TICK_MS)
   }
 
-  send(request: BusRequest, options: SendOptions): Promise<Result<BusReply, BusFault>> {
+  send(request: EbusRequest, options: SendOptions): Promise<Result<EbusReply, EbusSendFault>> {
     const refusal = this.#refusal()
     return refusal === undefined ? this.#sender.send(request, options) : Promise.resolve(fail(refusal))
   }
 
-  events(): AsyncIterableIterator<BusEvent> & Disposable {
+  events(): AsyncIterableIterator<EbusEvent> & Disposable {
     return this.#events.subscribe()
   }
 
@@ -143,7 +143,7 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
     return this.#ready ? this.#info.info : undefined
   }
 
-  status(): BusStatus {
+  status(): EbusStatus {
     const address = this.#address.admitted
     return {
       transport: this.#options.transportClass,
@@ -191,7 +191,7 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
   }
 
   /** Why nothing can be sent at all; `undefined` if waiting may help. */
-  #refusal(): BusFault | undefined {
+  #refusal(): EbusSendFault | undefined {
     const phase = 'queued'
     if (this.#closed) return { kind: 'closed', phase }
     if (!this.#port.connected) return { kind: 'disconnected', reason: this.#downReason, phase }
@@ -200,7 +200,7 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
     return state === 'none-free' || state === 'not-ours' ? { kind: 'no-source', state } : undefined
   }
 
-  #apply(effects: readonly BusAccessAction[]): void {
+  #apply(effects: readonly BusAccessEffect[]): void {
     for (const effect of effects) {
       switch (effect.kind) {
         case 'start':
@@ -279,7 +279,7 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
   }
 
   /** The line decoder comes first: the owner of a telegram is only known until access gets the SYN that ends it. */
-  #hear(symbol: number, tellAccess: () => readonly BusAccessAction[]): void {
+  #hear(symbol: number, tellAccess: () => readonly BusAccessEffect[]): void {
     this.#tellHeard(stepBusLineDecoder(this.#line, symbol), this.#access.owner)
     this.#apply(tellAccess())
     if (symbol === SYN) this.#onSyn()

@@ -12,13 +12,13 @@ import {
 } from './info-requests.ts'
 import type { InfoRequestCallback, InfoRequestQueue } from './info-requests.ts'
 import { IDENTITY_INFO_IDS, listTelemetryInfoIds } from './adapter-info.ts'
-import type { AdapterInfo, InfoId } from './adapter-info.ts'
+import type { AdapterInfo, AdapterInfoId } from './adapter-info.ts'
 
 interface InfoOptions {
   /** The interval of reading the adapter's temperature and voltages. */
   readonly telemetryMs: number
   readonly clock: Clock
-  readonly askInfo: (id: InfoId) => void
+  readonly askInfo: (id: AdapterInfoId) => void
 }
 
 export class AdapterInfoClient {
@@ -34,12 +34,12 @@ export class AdapterInfoClient {
     return this.#queue.info
   }
 
-  ask(id: InfoId, asker: InfoRequestCallback): void {
+  ask(id: AdapterInfoId, asker: InfoRequestCallback): void {
     queueInfoRequest(this.#queue, id, asker)
     this.#pump()
   }
 
-  onAnswer(id: InfoId, data: Uint8Array): void {
+  onAnswer(id: AdapterInfoId, data: Uint8Array): void {
     handleInfoAnswer(this.#queue, id, data, this.#options.clock.now())
     this.#pump()
   }

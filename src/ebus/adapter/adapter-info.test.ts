@@ -8,10 +8,10 @@ import {
   nextInfoRequest,
   handleInfoAnswer,
 } from './info-requests.ts'
-import type { InfoId } from './adapter-info.ts'
+import type { AdapterInfoId } from './adapter-info.ts'
 import { EMPTY_ADAPTER_INFO, listTelemetryInfoIds, applyInfoAnswer } from './adapter-info.ts'
 
-const told = (id: InfoId, data: string) => applyInfoAnswer(EMPTY_ADAPTER_INFO, id, fromHex(data), 1_000)
+const told = (id: AdapterInfoId, data: string) => applyInfoAnswer(EMPTY_ADAPTER_INFO, id, fromHex(data), 1_000)
 
 describe('adapter info', () => {
   it('reads a version answer of 2, 5 or 8 bytes', () => {

@@ -6,12 +6,12 @@
  */
 import { toHex } from '../../core/bytes.ts'
 
-export type InfoId = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7
+export type AdapterInfoId = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7
 
 /** Read once per connection; the others are read repeatedly. */
-export const IDENTITY_INFO_IDS: readonly InfoId[] = [0, 1, 2]
-const TELEMETRY_IDS: readonly InfoId[] = [6, 3, 4, 5]
-const RSSI_ID: InfoId = 7
+export const IDENTITY_INFO_IDS: readonly AdapterInfoId[] = [0, 1, 2]
+const TELEMETRY_IDS: readonly AdapterInfoId[] = [6, 3, 4, 5]
+const RSSI_ID: AdapterInfoId = 7
 
 type ResetCause =
   | 'power_on'
@@ -93,12 +93,12 @@ const RESET_CAUSES: readonly ResetCause[] = [
 ]
 
 /** The ids that can be read now: reception only if the version says that there is WiFi. */
-export function listTelemetryInfoIds(info: AdapterInfo): readonly InfoId[] {
+export function listTelemetryInfoIds(info: AdapterInfo): readonly AdapterInfoId[] {
   return ((info.jumpers ?? 0) & WIFI_JUMPER_FLAG) === 0 ? TELEMETRY_IDS : [...TELEMETRY_IDS, RSSI_ID]
 }
 
 /** Adds one answer. An answer of an undocumented length changes only the time. */
-export function applyInfoAnswer(info: AdapterInfo, id: InfoId, data: Uint8Array, atMs: number): AdapterInfo {
+export function applyInfoAnswer(info: AdapterInfo, id: AdapterInfoId, data: Uint8Array, atMs: number): AdapterInfo {
   const stamped = IDENTITY_INFO_IDS.includes(id) ? { ...info, identityAtMs: atMs } : { ...info, telemetryAtMs: atMs }
   const word = data.length === 2 ? ((data[0] ?? 0) << 8) | (data[1] ?? 0) : undefined
   switch (id) {

@@ -2,7 +2,7 @@
  * Adapter port client: a lasting connection to an adapter, translated between its bytes and port events.
  */
 import type { Clock } from '../../core/clock.ts'
-import type { InfoId } from './adapter-info.ts'
+import type { AdapterInfoId } from './adapter-info.ts'
 import { limitReceivedByteRate } from './paced-transport.ts'
 import { ReconnectingConnection } from './reconnecting-connection-client.ts'
 import type { ReconnectingConnectionOptions } from './reconnecting-connection-client.ts'
@@ -41,7 +41,7 @@ export class AdapterPortClient extends ReconnectingConnection {
     this.#write(this.#protocol?.send(symbol))
   }
 
-  askInfo(id: InfoId): void {
+  askInfo(id: AdapterInfoId): void {
     this.#write(this.#protocol?.askInfo(id, this.#options.clock.monotonic()))
   }
 

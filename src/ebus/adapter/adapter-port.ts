@@ -8,7 +8,7 @@
  *
  * Pure: the contract only.
  */
-import type { InfoId } from './adapter-info.ts'
+import type { AdapterInfoId } from './adapter-info.ts'
 
 export type AdapterPortEvent =
   | { readonly kind: 'symbol'; readonly symbol: number }
@@ -22,7 +22,7 @@ export type AdapterPortEvent =
   /** It restarted by itself: everything in progress is lost. */
   | { readonly kind: 'reset'; readonly features: number }
   | { readonly kind: 'error'; readonly side: 'ebus' | 'host'; readonly code: number }
-  | { readonly kind: 'info'; readonly id: InfoId; readonly data: Uint8Array }
+  | { readonly kind: 'info'; readonly id: AdapterInfoId; readonly data: Uint8Array }
   | { readonly kind: 'decode-fault'; readonly detail: string }
 
 export interface AdapterPortOutput {
@@ -43,7 +43,7 @@ export interface AdapterPortProtocol {
   cancelStart(): Uint8Array
   send(symbol: number): Uint8Array
   /** `undefined` if nothing can be requested, or another answer is still awaited. */
-  askInfo(id: InfoId, nowMs: number): Uint8Array | undefined
+  askInfo(id: AdapterInfoId, nowMs: number): Uint8Array | undefined
 }
 
 export const EMPTY_BYTES: Uint8Array = new Uint8Array()

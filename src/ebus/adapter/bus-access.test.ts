@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { fromHex } from '../../core/bytes.ts'
-import type { BusAccessState, BusAccessAction } from './bus-access.ts'
+import type { BusAccessState, BusAccessEffect } from './bus-access.ts'
 import {
   cancelBusRequest,
   resetBusAccess,
@@ -23,7 +23,7 @@ function withClients(...clients: number[]): BusAccessState {
 }
 
 /** What goes to the adapter. */
-const upwards = (effects: readonly BusAccessAction[]): string[] =>
+const upwards = (effects: readonly BusAccessEffect[]): string[] =>
   effects.flatMap((effect) => {
     if (effect.kind === 'start') return [`start ${effect.address.toString(16)}`]
     if (effect.kind === 'send') return [`send ${effect.symbol.toString(16)}`]
@@ -31,7 +31,7 @@ const upwards = (effects: readonly BusAccessAction[]): string[] =>
   })
 
 /** What one client hears. */
-const toClient = (client: number, effects: readonly BusAccessAction[]): string[] =>
+const toClient = (client: number, effects: readonly BusAccessEffect[]): string[] =>
   effects.flatMap((effect) => {
     if (effect.kind !== 'tell' || effect.client !== client) return []
     const { event } = effect
@@ -39,7 +39,7 @@ const toClient = (client: number, effects: readonly BusAccessAction[]): string[]
     return [event.kind === 'started' ? `started ${event.address.toString(16)}` : `failed ${event.winner.toString(16)}`]
   })
 
-const hear = (access: BusAccessState, symbols: string): BusAccessAction[] =>
+const hear = (access: BusAccessState, symbols: string): BusAccessEffect[] =>
   [...fromHex(symbols)].flatMap((symbol) => handleReceivedSymbol(access, symbol))
 
 describe('bus access', () => {

@@ -20,7 +20,7 @@ export type BusAccessEvent =
   | { readonly kind: 'started'; readonly address: number }
   | { readonly kind: 'failed'; readonly winner: number }
 
-export type BusAccessAction =
+export type BusAccessEffect =
   | { readonly kind: 'start'; readonly address: number }
   | { readonly kind: 'cancel-start' }
   | { readonly kind: 'send'; readonly symbol: number }
@@ -70,20 +70,20 @@ export function addBusClient(access: BusAccessState, client: BusClientId): void 
   access.clients.set(client, { wanted: undefined, lock: 0 })
 }
 
-export function removeBusClient(access: BusAccessState, client: BusClientId): BusAccessAction[] {
+export function removeBusClient(access: BusAccessState, client: BusClientId): BusAccessEffect[] {
   const effects = cancelBusRequest(access, client)
   access.clients.delete(client)
   if (access.owner === client) access.owner = 'nobody'
   return effects
 }
 
-export function requestBus(access: BusAccessState, client: BusClientId, address: number): BusAccessAction[] {
+export function requestBus(access: BusAccessState, client: BusClientId, address: number): BusAccessEffect[] {
   const found = access.clients.get(client)
   if (found !== undefined) found.wanted = address
   return askNext(access)
 }
 
-export function cancelBusRequest(access: BusAccessState, client: BusClientId): BusAccessAction[] {
+export function cancelBusRequest(access: BusAccessState, client: BusClientId): BusAccessEffect[] {
   const found = access.clients.get(client)
   if (found !== undefined) found.wanted = undefined
   if (access.asked?.client !== client) return []
@@ -102,7 +102,7 @@ export function handleClientSymbol(
   access: BusAccessState,
   client: BusClientId,
   { symbol, expected }: { readonly symbol: number; readonly expected: ExpectedFromTarget },
-): BusAccessAction[] {
+): BusAccessEffect[] {
   if (access.owner === client) return [{ kind: 'send', symbol }]
   if (access.owner !== undefined || expected === undefined) return []
   if (expected === 'acknowledge') {
@@ -127,7 +127,7 @@ export function listInitiators({ initiatorsHeard, syns }: BusAccessState): reado
   return [...initiatorsHeard].filter(([, heardAt]) => syns - heardAt <= FORGOTTEN_SYNS).map(([address]) => address)
 }
 
-export function handleReceivedSymbol(access: BusAccessState, symbol: number): BusAccessAction[] {
+export function handleReceivedSymbol(access: BusAccessState, symbol: number): BusAccessEffect[] {
   const loneAddress = access.position === 1
   access.position = symbol === SYN ? 0 : access.position + 1
   const effects = tellAll(access, { kind: 'symbol', symbol })
@@ -145,7 +145,7 @@ export function handleReceivedSymbol(access: BusAccessState, symbol: number): Bu
   return [...effects, ...askNext(access)]
 }
 
-export function handleArbitrationWon(access: BusAccessState, address: number): BusAccessAction[] {
+export function handleArbitrationWon(access: BusAccessState, address: number): BusAccessEffect[] {
   const { asked } = access
   access.position = 1
   access.asked = undefined
@@ -163,7 +163,7 @@ export function handleArbitrationWon(access: BusAccessState, address: number): B
   )
 }
 
-export function handleArbitrationLost(access: BusAccessState, winner: number): BusAccessAction[] {
+export function handleArbitrationLost(access: BusAccessState, winner: number): BusAccessEffect[] {
   const { asked } = access
   access.position = 1
   access.asked = undefined
@@ -191,7 +191,7 @@ export function resetBusAccess(access: BusAccessState): void {
 }
 
 /** A START only acts on the next SYN, so it may go out one SYN before the lock has run out. */
-function askNext(access: BusAccessState): BusAccessAction[] {
+function askNext(access: BusAccessState): BusAccessEffect[] {
   if (access.asked !== undefined) return []
   for (const [client, { wanted, lock }] of access.clients) {
     if (wanted === undefined || lock > 1 || access.owner === client) continue
@@ -214,9 +214,9 @@ function tellAll(
   access: BusAccessState,
   event: BusAccessEvent,
   exception?: { readonly client: BusClientId; readonly event: BusAccessEvent },
-): BusAccessAction[] {
+): BusAccessEffect[] {
   // A plain loop, because it runs for every symbol and costs a third of mapping the keys.
-  const effects: BusAccessAction[] = []
+  const effects: BusAccessEffect[] = []
   for (const client of access.clients.keys())
     effects.push({ kind: 'tell', client, event: exception?.client === client ? exception.event : event })
   return effects

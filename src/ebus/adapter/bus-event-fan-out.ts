@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { BoundedQueue } from './bounded-queue.ts'
-import type { BusEvent, UntimedBusEvent } from './ebus-connection.ts'
+import type { EbusEvent, UntimedBusEvent } from './ebus-connection.ts'
 import { isProtocolMismatch, newProtocolMismatchEvidence, recordProtocolEvidence } from './protocol-mismatch.ts'
 
 /** As many events as the busiest bus has in a minute. */
@@ -13,7 +13,7 @@ const CAPACITY = 1_024
 
 export class BusEventFanOut {
   readonly #clock: Clock
-  readonly #subscribers = new Set<BoundedQueue<BusEvent>>()
+  readonly #subscribers = new Set<BoundedQueue<EbusEvent>>()
   readonly #dialect = newProtocolMismatchEvidence()
   #ended = false
 
@@ -26,8 +26,8 @@ export class BusEventFanOut {
     return isProtocolMismatch(this.#dialect)
   }
 
-  subscribe(): BoundedQueue<BusEvent> {
-    const queue = new BoundedQueue<BusEvent>(CAPACITY)
+  subscribe(): BoundedQueue<EbusEvent> {
+    const queue = new BoundedQueue<EbusEvent>(CAPACITY)
     if (this.#ended) queue.end()
     else this.#subscribers.add(queue)
     return queue
@@ -36,7 +36,7 @@ export class BusEventFanOut {
   emit(happening: UntimedBusEvent): void {
     recordProtocolEvidence(this.#dialect, happening)
     if (this.#subscribers.size === 0) return
-    const event: BusEvent = { ...happening, atMs: this.#clock.now() }
+    const event: EbusEvent = { ...happening, atMs: this.#clock.now() }
     for (const queue of this.#subscribers) {
       if (queue.ended) {
         this.#subscribers.delete(queue)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { fromHex } from '../../core/bytes.ts'
 import type { Telegram } from '../wire/telegram.ts'
-import type { InitiatorTransaction, BusInitiatorState, InitiatorAction } from './bus-initiator.ts'
+import type { InitiatorTransaction, BusInitiatorState, InitiatorEffect } from './bus-initiator.ts'
 import {
   cancelTransaction,
   beginTransaction,
@@ -20,13 +20,13 @@ function begun(options: Partial<InitiatorTransaction> = {}): BusInitiatorState {
   return initiator
 }
 
-const started = (initiator: BusInitiatorState): InitiatorAction[] =>
+const started = (initiator: BusInitiatorState): InitiatorEffect[] =>
   handleBusAccessEvent(initiator, { kind: 'started', address: 0x31 })
-const failed = (initiator: BusInitiatorState): InitiatorAction[] =>
+const failed = (initiator: BusInitiatorState): InitiatorEffect[] =>
   handleBusAccessEvent(initiator, { kind: 'failed', winner: 0x10 })
 
 /** Wins the bus and hears these symbols, our own echoes among them. The effects of the last one. */
-function talk(initiator: BusInitiatorState, symbols: string): InitiatorAction[] {
+function talk(initiator: BusInitiatorState, symbols: string): InitiatorEffect[] {
   let effects = started(initiator)
   for (const symbol of fromHex(symbols)) effects = handleBusAccessEvent(initiator, { kind: 'symbol', symbol })
   return effects

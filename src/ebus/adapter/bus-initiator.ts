@@ -10,23 +10,23 @@
  *
  * Pure, but for the initiator it is given.
  */
-import type { TelegramConversation, ConversationFault, ConversationAction } from '../wire/telegram-conversation.ts'
+import type { TelegramConversation, ConversationFault, ConversationEffect } from '../wire/telegram-conversation.ts'
 import { beginTelegramConversation, continueTelegramConversation } from '../wire/telegram-conversation.ts'
 import type { Telegram } from '../wire/telegram.ts'
 import type { BusAccessEvent } from './bus-access.ts'
-import type { BusFault, BusReply, SendPhase } from './ebus-connection.ts'
+import type { EbusSendFault, EbusReply, SendPhase } from './ebus-connection.ts'
 
 export interface InitiatorTransaction {
   readonly telegram: Telegram
   readonly repeatable: boolean
 }
 
-export type InitiatorAction =
+export type InitiatorEffect =
   | { readonly kind: 'want'; readonly address: number }
   | { readonly kind: 'cancel' }
   | { readonly kind: 'say'; readonly symbol: number }
-  | { readonly kind: 'reply'; readonly reply: BusReply }
-  | { readonly kind: 'fault'; readonly fault: BusFault }
+  | { readonly kind: 'reply'; readonly reply: EbusReply }
+  | { readonly kind: 'fault'; readonly fault: EbusSendFault }
 
 export interface BusInitiatorState {
   transaction: InitiatorTransaction | undefined
@@ -51,27 +51,27 @@ export function readTransactionPhase({ transaction, conversation }: BusInitiator
 }
 
 /** The fault for a caller whose deadline has passed during the telegram. */
-export function createLateTransactionFault(initiator: BusInitiatorState, afterMs: number): BusFault {
+export function createLateTransactionFault(initiator: BusInitiatorState, afterMs: number): EbusSendFault {
   const phase = readTransactionPhase(initiator)
   if (phase === 'arbitrating' && initiator.losses > 0)
     return { kind: 'arbitration-lost', winner: initiator.winner, attempts: initiator.losses }
   return { kind: 'timed-out', afterMs, phase }
 }
 
-export function beginTransaction(initiator: BusInitiatorState, transaction: InitiatorTransaction): InitiatorAction[] {
+export function beginTransaction(initiator: BusInitiatorState, transaction: InitiatorTransaction): InitiatorEffect[] {
   if (initiator.transaction !== undefined) throw new Error('the initiator is busy')
   Object.assign(initiator, newBusInitiator(), { transaction })
   return [{ kind: 'want', address: transaction.telegram.source }]
 }
 
 /** The caller has gone, or the adapter is gone. In the middle of a telegram the AUTO-SYN ends it. */
-export function cancelTransaction(initiator: BusInitiatorState): InitiatorAction[] {
+export function cancelTransaction(initiator: BusInitiatorState): InitiatorEffect[] {
   if (initiator.transaction === undefined) return []
   Object.assign(initiator, newBusInitiator())
   return [{ kind: 'cancel' }]
 }
 
-export function handleBusAccessEvent(initiator: BusInitiatorState, event: BusAccessEvent): InitiatorAction[] {
+export function handleBusAccessEvent(initiator: BusInitiatorState, event: BusAccessEvent): InitiatorEffect[] {
   const { transaction, conversation } = initiator
   if (transaction === undefined) return []
   switch (event.kind) {
@@ -95,8 +95,8 @@ export function handleBusAccessEvent(initiator: BusInitiatorState, event: BusAcc
 function take(
   initiator: BusInitiatorState,
   transaction: InitiatorTransaction,
-  turn: ConversationAction,
-): InitiatorAction[] {
+  turn: ConversationEffect,
+): InitiatorEffect[] {
   if (turn.kind === 'listen') return []
   if (turn.kind === 'say') return [{ kind: 'say', symbol: turn.symbol }]
   initiator.conversation = undefined
@@ -111,8 +111,8 @@ function onConversationFault(
   initiator: BusInitiatorState,
   transaction: InitiatorTransaction,
   fault: ConversationFault,
-): InitiatorAction[] {
-  const again: InitiatorAction[] = [{ kind: 'want', address: transaction.telegram.source }]
+): InitiatorEffect[] {
+  const again: InitiatorEffect[] = [{ kind: 'want', address: transaction.telegram.source }]
   switch (fault) {
     case 'collision':
       initiator.collisions++
@@ -126,7 +126,7 @@ function onConversationFault(
   }
 }
 
-function end(initiator: BusInitiatorState, fault: BusFault): InitiatorAction[] {
+function end(initiator: BusInitiatorState, fault: EbusSendFault): InitiatorEffect[] {
   initiator.transaction = undefined
   return [{ kind: 'fault', fault }]
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 
-import type { BusFault } from './ebus-connection.ts'
+import type { EbusSendFault } from './ebus-connection.ts'
 import { mayTargetHaveActed } from './ebus-connection.ts'
 
 describe('an eBUS fault', () => {
-  it.each<[BusFault, boolean]>([
+  it.each<[EbusSendFault, boolean]>([
     [{ kind: 'answer-lost' }, true],
     [{ kind: 'answer-garbled' }, true],
     [{ kind: 'ebusd', message: 'ERR: send error' }, true],

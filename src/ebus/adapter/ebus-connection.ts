@@ -11,7 +11,7 @@ import type { AdapterInfo } from './adapter-info.ts'
 import type { SharedPortClientAcceptor } from './shared-port-client.ts'
 
 /** A telegram without its source, which is the bus's own admitted address. */
-export type BusRequest = Omit<Telegram, 'source'>
+export type EbusRequest = Omit<Telegram, 'source'>
 
 export interface SendOptions {
   /** Counted from the call, including the time in the queue. */
@@ -26,7 +26,7 @@ export interface SendOptions {
   readonly repeatable?: boolean
 }
 
-export interface BusReply {
+export interface EbusReply {
   /** The telegram as it was sent, source included. */
   readonly telegram: Telegram
   /** Present if the request went to a target; empty means "not known" or "accepted". */
@@ -47,7 +47,7 @@ export type SendInterruption =
   | { readonly kind: 'cancelled' }
   | { readonly kind: 'closed' }
 
-export type BusFault =
+export type EbusSendFault =
   | (SendInterruption & { readonly phase: SendPhase })
   | { readonly kind: 'timed-out'; readonly afterMs: number; readonly phase: SendPhase }
   /** No initiator address is free, or the search for one has not ended. */
@@ -71,7 +71,7 @@ export type BusFault =
  * Whether the target may have carried out the telegram although there is no answer: the outcome of a write is then
  * unknown.
  */
-export function mayTargetHaveActed(fault: BusFault): boolean {
+export function mayTargetHaveActed(fault: EbusSendFault): boolean {
   switch (fault.kind) {
     case 'answer-lost':
     case 'answer-garbled':
@@ -94,7 +94,7 @@ export type TransportClass = 'enh' | 'ens' | 'tcp-plain' | 'udp-plain' | 'serial
 /** `forbidden`: the owner's ebusd has the address and does not send for us. */
 export type SourceAddressState = 'listening' | 'probing' | 'admitted' | 'none-free' | 'not-ours' | 'forbidden'
 
-export type BusEvent = UntimedBusEvent & {
+export type EbusEvent = UntimedBusEvent & {
   /** The wall-clock time of the last symbol, in milliseconds since 1970. */
   readonly atMs: number
 }
@@ -115,7 +115,7 @@ export type UntimedBusEvent =
   /** This subscriber was too slow, and this many older events were dropped. */
   | { readonly kind: 'missed'; readonly count: number }
 
-export interface BusStatus {
+export interface EbusStatus {
   readonly transport: TransportClass
   readonly connected: boolean
   /** The system's error code for the missing connection, such as ECONNREFUSED, if there is one. */
@@ -138,12 +138,12 @@ export interface BusStatus {
 
 export interface EbusConnection {
   readonly id: string
-  send(request: BusRequest, options: SendOptions): Promise<Result<BusReply, BusFault>>
+  send(request: EbusRequest, options: SendOptions): Promise<Result<EbusReply, EbusSendFault>>
   /** Events from now on. Ends when the bus closes or the consumer leaves the loop; bounded, see `missed`. */
-  events(): AsyncIterableIterator<BusEvent> & Disposable
+  events(): AsyncIterableIterator<EbusEvent> & Disposable
   /** The adapter's information; `undefined` while nothing is known. */
   info(): AdapterInfo | undefined
-  status(): BusStatus
+  status(): EbusStatus
   /** For the shared port; `undefined` where there are no symbols to share. */
   readonly seatHost: SharedPortClientAcceptor | undefined
   close(): Promise<void>

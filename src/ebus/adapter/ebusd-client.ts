@@ -23,12 +23,12 @@ import { encodeCommandWithoutCrc } from '../wire/telegram.ts'
 import { BusEventFanOut } from './bus-event-fan-out.ts'
 import type {
   EbusConnection,
-  BusEvent,
-  BusFault,
-  BusRequest,
-  BusStatus,
+  EbusEvent,
+  EbusSendFault,
+  EbusRequest,
+  EbusStatus,
   SendInterruption,
-  BusReply,
+  EbusReply,
   SendOptions,
   SendPhase,
 } from './ebus-connection.ts'
@@ -57,7 +57,7 @@ export interface EbusdBusOptions {
 interface Command {
   readonly line: string
   /** All lines of the answer, or why there is none. */
-  readonly answer: (lines: Result<readonly string[], BusFault>) => void
+  readonly answer: (lines: Result<readonly string[], EbusSendFault>) => void
 }
 
 const STATE_EVERY_MS = 10_000
@@ -122,17 +122,17 @@ export class EbusdBus implements EbusConnection {
     ]
   }
 
-  send(request: BusRequest, options: SendOptions): Promise<Result<BusReply, BusFault>> {
+  send(request: EbusRequest, options: SendOptions): Promise<Result<EbusReply, EbusSendFault>> {
     if (this.#closed) return Promise.resolve(fail({ kind: 'closed', phase: 'queued' }))
     if (options.signal?.aborted === true) return Promise.resolve(fail({ kind: 'cancelled', phase: 'queued' }))
     if (!this.#commands.connected)
       return Promise.resolve(fail({ kind: 'disconnected', reason: this.#downReason, phase: 'queued' }))
     if (this.#forbidden) return Promise.resolve(fail({ kind: 'no-source', state: 'forbidden' }))
-    const { promise, resolve } = Promise.withResolvers<Result<BusReply, BusFault>>()
+    const { promise, resolve } = Promise.withResolvers<Result<EbusReply, EbusSendFault>>()
     const { deadlineMs, signal, repeatable = false } = options
     const source = this.#options.source === 'auto' ? undefined : this.#options.source
     const telegram = { ...request, source: source ?? EBUSD_ADDRESS }
-    const finish = (result: Result<BusReply, BusFault>): void => {
+    const finish = (result: Result<EbusReply, EbusSendFault>): void => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
       resolve(result)
@@ -153,7 +153,7 @@ export class EbusdBus implements EbusConnection {
       },
     }
     // ebusd cannot be interrupted: the answer to an abandoned request is read and dropped.
-    const giveUp = (fault: BusFault): void => {
+    const giveUp = (fault: EbusSendFault): void => {
       removeFromFairQueue(this.#queue, command)
       finish(fail(fault))
     }
@@ -166,7 +166,7 @@ export class EbusdBus implements EbusConnection {
     return promise
   }
 
-  events(): AsyncIterableIterator<BusEvent> & Disposable {
+  events(): AsyncIterableIterator<EbusEvent> & Disposable {
     return this.#events.subscribe()
   }
 
@@ -174,7 +174,7 @@ export class EbusdBus implements EbusConnection {
     return undefined
   }
 
-  status(): BusStatus {
+  status(): EbusStatus {
     return {
       transport: 'ebusd-tcp',
       connected: this.#commands.connected,

@@ -11,9 +11,12 @@ import { fail, ok } from '../../core/result.ts'
 import { isInitiatorAddress } from '../wire/address.ts'
 import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
 import { MAX_TELEGRAM_DATA_BYTES, classifyTelegramForm } from '../wire/telegram.ts'
-import type { BusFault, BusRequest } from './ebus-connection.ts'
+import type { EbusSendFault, EbusRequest } from './ebus-connection.ts'
 
-export function formatHexCommand({ target, primary, secondary, data }: BusRequest, source: number | undefined): string {
+export function formatHexCommand(
+  { target, primary, secondary, data }: EbusRequest,
+  source: number | undefined,
+): string {
   if (data.length > MAX_TELEGRAM_DATA_BYTES)
     throw new RangeError(`telegram data of ${data.length} bytes, ${MAX_TELEGRAM_DATA_BYTES} allowed`)
   const from = source === undefined ? '' : `-s ${toHex(Uint8Array.of(source))} `
@@ -27,7 +30,7 @@ export function formatHexCommand({ target, primary, secondary, data }: BusReques
 export function parseHexAnswer(
   lines: readonly string[],
   { target, repeatable }: { readonly target: number; readonly repeatable: boolean },
-): Result<Uint8Array | undefined, BusFault> {
+): Result<Uint8Array | undefined, EbusSendFault> {
   const answered = classifyTelegramForm(target) === 'initiator-target'
   for (const line of lines) {
     const response = answered ? counted(line) : undefined
@@ -45,7 +48,7 @@ const REGISTER_READS: ReadonlySet<number> = new Set([0x02, 0x06])
  * Whether an answer belongs to another request. An ebusd that gets too little processor time takes the answer to the
  * next telegram on the bus for that to its own (seen with 26.1); this is visible if an answer repeats its request.
  */
-export function isAnswerToOtherRequest({ primary, secondary, data }: BusRequest, response: Uint8Array): boolean {
+export function isAnswerToOtherRequest({ primary, secondary, data }: EbusRequest, response: Uint8Array): boolean {
   const [opcode = 0, verb, group, , low, high] = data
   if (primary !== 0xb5 || secondary !== 0x24 || !REGISTER_READS.has(opcode) || verb !== 0x00) return false
   return response.length >= 4 && (response[1] !== group || response[2] !== low || response[3] !== high)
@@ -55,7 +58,7 @@ export function isAnswerToOtherRequest({ primary, secondary, data }: BusRequest,
  * ebusd reports `read timeout` both without an acknowledgement and without an answer, and `no signal` both before and
  * during a telegram. For a telegram that must not be repeated the worse case is assumed: it may have been carried out.
  */
-function faultOf(message: string, repeatable: boolean): BusFault {
+function faultOf(message: string, repeatable: boolean): EbusSendFault {
   // Refused without being processed: ebusd was started without --enablehex, which is its default.
   if (message.startsWith('ERR: command not enabled')) return { kind: 'no-source', state: 'forbidden' }
   if (message.startsWith('ERR: no signal')) return { kind: 'no-signal', phase: repeatable ? 'queued' : 'talking' }

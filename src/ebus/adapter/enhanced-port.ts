@@ -8,7 +8,7 @@
  *
  * One INFO question at a time. The host escapes; symbols pass through as they are.
  */
-import type { AdapterMessage, EnhancedFault } from '../wire/enhanced-protocol.ts'
+import type { AdapterMessage, EnhancedProtocolFault } from '../wire/enhanced-protocol.ts'
 import {
   INFO_FEATURE_FLAG,
   CANCEL_START_ADDRESS,
@@ -16,7 +16,7 @@ import {
   newEnhancedParser,
   parseAdapterBytes,
 } from '../wire/enhanced-protocol.ts'
-import type { InfoId } from './adapter-info.ts'
+import type { AdapterInfoId } from './adapter-info.ts'
 import type { AdapterPortEvent, AdapterPortOutput, AdapterPortProtocol } from './adapter-port.ts'
 import { EMPTY_BYTES } from './adapter-port.ts'
 
@@ -26,7 +26,7 @@ const INIT_ECHO_MS = 3_000
 const INFO_TIMEOUT_MS = 1_000
 
 interface PendingInfo {
-  readonly id: InfoId
+  readonly id: AdapterInfoId
   readonly askedMs: number
   /** Known after the first byte of the answer. */
   count: number | undefined
@@ -89,7 +89,7 @@ export function createEnhancedPortProtocol(): AdapterPortProtocol {
     opened: (nowMs) => ({ events: [], bytes: initialise(nowMs) }),
     read(bytes, nowMs) {
       const events: AdapterPortEvent[] = []
-      const onFault = (fault: EnhancedFault): void =>
+      const onFault = (fault: EnhancedProtocolFault): void =>
         void events.push({ kind: 'decode-fault', detail: describe(fault) })
       const written: number[] = []
       for (const message of parseAdapterBytes(parser, bytes, onFault)) {
@@ -120,7 +120,7 @@ function only(event: AdapterPortEvent): AdapterPortOutput {
   return { events: [event], bytes: EMPTY_BYTES }
 }
 
-function describe(fault: EnhancedFault): string {
+function describe(fault: EnhancedProtocolFault): string {
   const hex = (value: number): string => value.toString(16).padStart(2, '0')
   switch (fault.kind) {
     case 'stray-byte':

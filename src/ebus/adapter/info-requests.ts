@@ -5,7 +5,7 @@
  *
  * Pure, but for the queue it is given.
  */
-import type { AdapterInfo, InfoId } from './adapter-info.ts'
+import type { AdapterInfo, AdapterInfoId } from './adapter-info.ts'
 import { IDENTITY_INFO_IDS, EMPTY_ADAPTER_INFO, applyInfoAnswer } from './adapter-info.ts'
 
 export type InfoRequestCallback = (data: Uint8Array | undefined) => void
@@ -13,8 +13,8 @@ export type InfoRequestCallback = (data: Uint8Array | undefined) => void
 export interface InfoRequestQueue {
   info: AdapterInfo
   /** Answers that cannot change while the adapter runs. */
-  readonly cache: Map<InfoId, Uint8Array>
-  readonly waiting: { readonly id: InfoId; readonly askers: InfoRequestCallback[] }[]
+  readonly cache: Map<AdapterInfoId, Uint8Array>
+  readonly waiting: { readonly id: AdapterInfoId; readonly askers: InfoRequestCallback[] }[]
   /** When the first of them was sent. */
   askedMs: number | undefined
 }
@@ -28,7 +28,7 @@ export function newInfoRequestQueue(): InfoRequestQueue {
 }
 
 /** Equal requests share an answer. */
-export function queueInfoRequest(desk: InfoRequestQueue, id: InfoId, asker: InfoRequestCallback): void {
+export function queueInfoRequest(desk: InfoRequestQueue, id: AdapterInfoId, asker: InfoRequestCallback): void {
   const known = desk.cache.get(id)
   const same = desk.waiting.find((entry) => entry.id === id)
   if (known !== undefined) asker(known)
@@ -38,7 +38,7 @@ export function queueInfoRequest(desk: InfoRequestQueue, id: InfoId, asker: Info
 }
 
 /** The request to send to the adapter now, if it is time for one. */
-export function nextInfoRequest(desk: InfoRequestQueue, nowMs: number): InfoId | undefined {
+export function nextInfoRequest(desk: InfoRequestQueue, nowMs: number): AdapterInfoId | undefined {
   if (desk.askedMs !== undefined && nowMs - desk.askedMs >= TIMEOUT_MS) settle(desk, undefined)
   const [first] = desk.waiting
   if (first === undefined || desk.askedMs !== undefined) return undefined
@@ -46,7 +46,7 @@ export function nextInfoRequest(desk: InfoRequestQueue, nowMs: number): InfoId |
   return first.id
 }
 
-export function handleInfoAnswer(desk: InfoRequestQueue, id: InfoId, data: Uint8Array, atMs: number): void {
+export function handleInfoAnswer(desk: InfoRequestQueue, id: AdapterInfoId, data: Uint8Array, atMs: number): void {
   desk.info = applyInfoAnswer(desk.info, id, data, atMs)
   if (IDENTITY_INFO_IDS.includes(id)) desk.cache.set(id, data)
   if (desk.waiting[0]?.id === id) settle(desk, data)

@@ -4,7 +4,7 @@
  * Pure: the contract only.
  */
 import type { BusAccessEvent } from './bus-access.ts'
-import type { InfoId } from './adapter-info.ts'
+import type { AdapterInfoId } from './adapter-info.ts'
 
 export type SharedPortClientNotification =
   | BusAccessEvent
@@ -17,7 +17,7 @@ export interface SharedPortClient {
   readonly want: (address: number) => void
   readonly cancel: () => void
   readonly say: (symbol: number) => void
-  readonly askInfo: (id: InfoId, asker: (data: Uint8Array | undefined) => void) => void
+  readonly askInfo: (id: AdapterInfoId, asker: (data: Uint8Array | undefined) => void) => void
   readonly features: () => number
   readonly leave: () => void
 }

@@ -22,7 +22,7 @@ import {
   newEnhancedParser,
   parseHostBytes,
 } from '../wire/enhanced-protocol.ts'
-import type { InfoId } from './adapter-info.ts'
+import type { AdapterInfoId } from './adapter-info.ts'
 import type { SharedPortClientAcceptor, SharedPortClientNotification, SharedPortClient } from './shared-port-client.ts'
 
 export interface SharedPortOptions {
@@ -133,7 +133,7 @@ function obey({ command, data }: HostMessage, client: SharedPortClient, tell: (m
       break
     case 'info':
       if (data > LAST_INFO_ID) return
-      client.askInfo(data as InfoId, (answer) => {
+      client.askInfo(data as AdapterInfoId, (answer) => {
         for (const byte of answer === undefined ? [] : [answer.length, ...answer]) tell({ event: 'info', data: byte })
       })
       break

@@ -11,7 +11,7 @@
 import { toCompanionInitiator, toCompanionTarget, isInitiatorAddress } from '../wire/address.ts'
 import type { Telegram } from '../wire/telegram.ts'
 import type { Result } from '../../core/result.ts'
-import type { BusFault, BusReply, SourceAddressState } from './ebus-connection.ts'
+import type { EbusSendFault, EbusReply, SourceAddressState } from './ebus-connection.ts'
 
 /** Lowest priority first, so that a gateway never delays a regulator. */
 export const SOURCE_ADDRESS_CANDIDATES: readonly number[] = [
@@ -117,7 +117,7 @@ export function createProbeTelegram(candidate: number): Telegram {
 }
 
 /** No answer means that the address is free; any answer that it is taken; other faults tell nothing. */
-export function toProbeVerdict(probed: Result<BusReply, BusFault>): SourceProbeVerdict {
+export function toProbeVerdict(probed: Result<EbusReply, EbusSendFault>): SourceProbeVerdict {
   if (probed.ok) return 'taken'
   switch (probed.fault.kind) {
     case 'no-answer':

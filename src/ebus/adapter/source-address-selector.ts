@@ -7,7 +7,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Result } from '../../core/result.ts'
 import type { Telegram } from '../wire/telegram.ts'
-import type { BusFault, BusReply, SourceAddressState } from './ebus-connection.ts'
+import type { EbusSendFault, EbusReply, SourceAddressState } from './ebus-connection.ts'
 import type { SourceAddressSearch } from './source-address-search.ts'
 import {
   newSourceAddressSearch,
@@ -24,7 +24,7 @@ export interface SourceAddressSelectorOptions {
   readonly source: number | 'auto'
   readonly listenMs: number
   readonly clock: Clock
-  readonly probe: (telegram: Telegram) => Promise<Result<BusReply, BusFault>>
+  readonly probe: (telegram: Telegram) => Promise<Result<EbusReply, EbusSendFault>>
   /** Told whenever the state has changed. */
   readonly onChange: (state: SourceAddressState, address: number | undefined) => void
 }

@@ -15,8 +15,15 @@ import {
 } from '../../core/fair-queue.ts'
 import type { Telegram } from '../wire/telegram.ts'
 import type { BusAccessEvent } from './bus-access.ts'
-import type { BusFault, BusRequest, SendInterruption, BusReply, SendOptions, SendPhase } from './ebus-connection.ts'
-import type { InitiatorAction } from './bus-initiator.ts'
+import type {
+  EbusSendFault,
+  EbusRequest,
+  SendInterruption,
+  EbusReply,
+  SendOptions,
+  SendPhase,
+} from './ebus-connection.ts'
+import type { InitiatorEffect } from './bus-initiator.ts'
 import {
   cancelTransaction,
   beginTransaction,
@@ -31,16 +38,16 @@ export interface TelegramSendClientOptions {
   /** The address to send with, if everything needed for sending is available. */
   readonly address: () => number | undefined
   /** Why there is none, for a caller whose deadline has passed. */
-  readonly excuse: () => BusFault | undefined
+  readonly excuse: () => EbusSendFault | undefined
   readonly want: (address: number) => void
   readonly cancel: () => void
   readonly say: (symbol: number) => void
 }
 
 interface Pending {
-  readonly request: BusRequest
+  readonly request: EbusRequest
   readonly options: SendOptions
-  readonly settle: (result: Result<BusReply, BusFault>) => void
+  readonly settle: (result: Result<EbusReply, EbusSendFault>) => void
 }
 
 export class TelegramSendClient {
@@ -58,7 +65,7 @@ export class TelegramSendClient {
     return this.#queue.size
   }
 
-  send(request: BusRequest, options: SendOptions): Promise<Result<BusReply, BusFault>> {
+  send(request: EbusRequest, options: SendOptions): Promise<Result<EbusReply, EbusSendFault>> {
     if (options.signal?.aborted === true) return Promise.resolve(fail({ kind: 'cancelled', phase: 'queued' }))
     const { pending, settled } = this.#hold(request, options)
     const { capacity } = this.#queue
@@ -68,7 +75,7 @@ export class TelegramSendClient {
   }
 
   /** Sent before everything else, with an address of its own. Only while there is no address for other telegrams. */
-  probe(telegram: Telegram, deadlineMs: number): Promise<Result<BusReply, BusFault>> {
+  probe(telegram: Telegram, deadlineMs: number): Promise<Result<EbusReply, EbusSendFault>> {
     if (this.#active !== undefined) return Promise.resolve(fail({ kind: 'queue-full', capacity: 1 }))
     const { pending, settled } = this.#hold(telegram, { deadlineMs, repeatable: true })
     this.#begin(pending, telegram)
@@ -102,13 +109,16 @@ export class TelegramSendClient {
     for (const pending of waiting) pending.settle(fail({ ...interruption, phase: 'queued' }))
   }
 
-  #hold(request: BusRequest, options: SendOptions): { pending: Pending; settled: Promise<Result<BusReply, BusFault>> } {
-    const { promise: settled, resolve } = Promise.withResolvers<Result<BusReply, BusFault>>()
+  #hold(
+    request: EbusRequest,
+    options: SendOptions,
+  ): { pending: Pending; settled: Promise<Result<EbusReply, EbusSendFault>> } {
+    const { promise: settled, resolve } = Promise.withResolvers<Result<EbusReply, EbusSendFault>>()
     const { signal, deadlineMs } = options
     const onAbort = (): void => this.#interrupt(pending, { kind: 'cancelled', phase: this.#phaseOf(pending) })
     const timer = setTimeout(() => this.#interrupt(pending, this.#lateness(pending)), deadlineMs)
     signal?.addEventListener('abort', onAbort, { once: true })
-    const settle = (result: Result<BusReply, BusFault>): void => {
+    const settle = (result: Result<EbusReply, EbusSendFault>): void => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
       resolve(result)
@@ -126,13 +136,13 @@ export class TelegramSendClient {
     return pending === this.#active ? readTransactionPhase(this.#initiator) : 'queued'
   }
 
-  #lateness(pending: Pending): BusFault {
+  #lateness(pending: Pending): EbusSendFault {
     const afterMs = pending.options.deadlineMs
     if (pending === this.#active) return createLateTransactionFault(this.#initiator, afterMs)
     return this.#options.excuse() ?? { kind: 'timed-out', afterMs, phase: 'queued' }
   }
 
-  #interrupt(pending: Pending, fault: BusFault): void {
+  #interrupt(pending: Pending, fault: EbusSendFault): void {
     if (pending === this.#active) {
       this.#active = undefined
       this.#obey(cancelTransaction(this.#initiator))
@@ -141,7 +151,7 @@ export class TelegramSendClient {
     this.pump()
   }
 
-  #obey(effects: readonly InitiatorAction[]): void {
+  #obey(effects: readonly InitiatorEffect[]): void {
     for (const effect of effects) {
       switch (effect.kind) {
         case 'want':
@@ -163,7 +173,7 @@ export class TelegramSendClient {
     }
   }
 
-  #finish(result: Result<BusReply, BusFault>): void {
+  #finish(result: Result<EbusReply, EbusSendFault>): void {
     const pending = this.#active
     this.#active = undefined
     pending?.settle(result)

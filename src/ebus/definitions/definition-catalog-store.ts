@@ -13,17 +13,17 @@ const FETCH_MS = 20_000
 const FETCHED = 'ebus-definitions'
 export const DEFINITION_LANGUAGE = 'en'
 
-export interface OpenedCatalog {
+export interface OpenedDefinitionCatalog {
   readonly folder: DefinitionFolder
   /** The hash of downloaded files; `undefined` for a folder of the owner's. */
   readonly sha256: string | undefined
 }
 
 /** Returns a sentence when there is nothing to read from. */
-export async function openCatalog(
+export async function openDefinitionCatalog(
   definitions: string,
   { dataRoot, now }: { readonly dataRoot: string; readonly now: () => number },
-): Promise<Result<OpenedCatalog, string>> {
+): Promise<Result<OpenedDefinitionCatalog, string>> {
   if (!/^https:/i.test(definitions)) {
     const isFolder = statSync(definitions, { throwIfNoEntry: false })?.isDirectory() === true
     if (!isFolder) return fail(`ebus.definitions: ${definitions} is not a folder.`)

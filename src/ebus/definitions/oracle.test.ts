@@ -17,7 +17,7 @@ import { formatDefinitionFileFault } from './definition-error.ts'
 import { DefinitionFolder } from './definition-folder-store.ts'
 import { toDefinitionExportRow, assignMessageNumbers } from './definition-row.ts'
 import { DefinitionSet } from './definition-set.ts'
-import { TelegramJsonRowCodec } from './telegram-row.ts'
+import { TelegramNdjsonCodec } from './telegram-row.ts'
 
 /** The bytes of a row, and what ebusd called and read them as. */
 const CAPTURE =
@@ -122,7 +122,7 @@ describe.skipIf(!isHere)('definitions compared with recorded ebusd results', () 
   })
 
   it('decode and encode every telegram as ebusd does', () => {
-    const telegrams = new TelegramJsonRowCodec(new DefinitionFolder(FOLDER, 'en'), 'en')
+    const telegrams = new TelegramNdjsonCodec(new DefinitionFolder(FOLDER, 'en'), 'en')
     const departures = new Departures()
     for (const row of rowsOf('messages.jsonl') as readonly Row[])
       if (row['quirk'] === undefined)
@@ -146,7 +146,7 @@ describe.skipIf(!isHere)('definitions compared with recorded ebusd results', () 
       })
       expect(ours.length).toBe(messages.length)
       expect(ours).toEqual(expect.arrayContaining([...messages]))
-      const telegrams = new TelegramJsonRowCodec(source, lang)
+      const telegrams = new TelegramNdjsonCodec(source, lang)
       for (const vector of vectors) {
         if (vector['quirk'] !== undefined) continue
         // Rows are answered as in check mode, in which more files are loaded than in a daemon.

@@ -4,7 +4,7 @@
  *   vaillant/15.360.csv       manufacturer / address . identification [. circuit] [. SWxxxx] [. HWxxxx] .csv
  */
 import type { BusDeviceIdentity } from '../wire/device-identity.ts'
-import { MANUFACTURERS } from '../wire/device-identity.ts'
+import { EBUS_MANUFACTURER_NAMES } from '../wire/device-identity.ts'
 import { parseDefinitionFileName } from './file-defaults.ts'
 
 /** Lists a folder, with paths from the root. */
@@ -39,7 +39,7 @@ function toFolderName(manufacturer: string): string {
   return manufacturer.toLowerCase().replaceAll('ä', 'ae').replaceAll('ö', 'oe').replaceAll('ü', 'ue')
 }
 
-const MANUFACTURER_FOLDERS: ReadonlySet<string> = new Set([...MANUFACTURERS.values()].map(toFolderName))
+const MANUFACTURER_FOLDERS: ReadonlySet<string> = new Set([...EBUS_MANUFACTURER_NAMES.values()].map(toFolderName))
 
 /**
  * Whether the folder is not that of a manufacturer with a code, but of a brand, such as Ochsner, whose controllers are

@@ -37,7 +37,7 @@ interface LoadedFile {
   readonly index: DefinitionIndex
 }
 
-export class TelegramJsonRowCodec {
+export class TelegramNdjsonCodec {
   readonly #source: EnumerableDefinitionSource
   readonly #language: string
   readonly #loaded = new Map<string, LoadedFile>()

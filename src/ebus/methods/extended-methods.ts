@@ -15,7 +15,7 @@ import {
   encodeRegisterTelegramData,
   formatRegisterActuator,
 } from '../semantic/register.ts'
-import type { RegisterPlace, RegulatorRegister } from '../semantic/register.ts'
+import type { RegisterId, RegulatorRegister } from '../semantic/register.ts'
 import { findRegister } from '../semantic/register-map.ts'
 import { findRegisterNameAndType } from '../semantic/register-name.ts'
 import type { DeviceMethod, MethodAnswer, MethodTelegram } from './device-method.ts'
@@ -71,7 +71,7 @@ function extendedResult(params: Extended, write: boolean, response: Uint8Array):
   }
 }
 
-function placeOf({ group, addr, opcode, op }: Extended): RegisterPlace {
+function placeOf({ group, addr, opcode, op }: Extended): RegisterId {
   return { opcode: opcode ?? op ?? 2, group, number: addr }
 }
 

@@ -5,9 +5,9 @@
 import { z } from 'zod'
 import { toHex } from '../../core/bytes.ts'
 import {
-  PROGRAM_CHANNELS,
-  decodeProgramConfig,
-  decodeSlot,
+  TIMER_PROGRAM_CHANNELS,
+  decodeTimerProgramLimits,
+  decodeTimerSlot,
   decodeSlotCounts,
   encodeSlotWrite,
   formatTimerWriteRefusal,
@@ -41,7 +41,7 @@ const readTimerConfig = defineMethod({
     effect: 'reads',
     actuator: actuator(zone, hc),
     decode: (response) => {
-      const config = decodeProgramConfig(response)
+      const config = decodeTimerProgramLimits(response)
       return {
         available: config !== undefined,
         status: response[0],
@@ -89,7 +89,7 @@ const readTimer = defineMethod({
 
 /** The temperature as it is on the wire and as a number; a slot that is unavailable has neither. */
 function slotValues(response: Uint8Array): MethodAnswer {
-  const slot = decodeSlot(response)
+  const slot = decodeTimerSlot(response)
   const clock = (minutes: number | undefined): readonly [number | undefined, number | undefined] =>
     minutes === undefined ? [undefined, undefined] : [Math.floor(minutes / 60), minutes % 60]
   const [startHour, startMinute] = clock(slot?.startMinute)
@@ -125,7 +125,7 @@ const writeTimer = defineMethod({
   }),
   prepare: (params) => {
     const { zone, hc, weekday, slot: index, slot_count: count, temperature } = params
-    const channel = PROGRAM_CHANNELS[hc] ?? 'heating'
+    const channel = TIMER_PROGRAM_CHANNELS[hc] ?? 'heating'
     const slot = {
       startMinute: params.start_hour * 60 + params.start_minute,
       endMinute: params.end_hour * 60 + params.end_minute,
@@ -149,7 +149,7 @@ const writeTimer = defineMethod({
       confirm: {
         data: Uint8Array.of(0xa5, zone, hc, weekday, index),
         holds: (response) => {
-          const found = decodeSlot(response)
+          const found = decodeTimerSlot(response)
           if (found?.startMinute !== slot.startMinute || found.endMinute !== slot.endMinute) return false
           // FFFF requests no temperature, so any shown one is right.
           return slot.celsius === undefined || found.celsius === slot.celsius

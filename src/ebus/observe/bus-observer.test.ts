@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { fromHex } from '../../core/bytes.ts'
-import type { BusEvent } from '../adapter/ebus-connection.ts'
+import type { EbusEvent } from '../adapter/ebus-connection.ts'
 import { decodeExchange, encodeExchange } from '../../../test/telegram-exchange.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import { ObservationDeduplicator } from './observation-deduplicator.ts'
@@ -49,7 +49,7 @@ const at = (nowMs: number, parts: Partial<BusEventContext> = {}): BusEventContex
   ...parts,
 })
 
-function observatory(events: readonly BusEvent[] = [], listens = true): BusObserver {
+function observatory(events: readonly EbusEvent[] = [], listens = true): BusObserver {
   const observed = new BusObserver({ nowMs: 0, listens, thresholds: DEFAULT_WARM_UP_THRESHOLDS })
   for (const event of events) observed.hear(event, at(event.atMs - START))
   return observed
@@ -85,7 +85,7 @@ describe('bus observer', () => {
   })
 
   it('reports the outcome of telegrams that failed', () => {
-    const events: BusEvent[] = [
+    const events: EbusEvent[] = [
       broken('nak', 0),
       broken('response-crc', 1),
       broken('no-ack', 2, true),

@@ -6,25 +6,25 @@
  * Every store is bounded, and what it drops is counted. Pure, but for the observatory it is given: time and the state
  * of the bus come with each event.
  */
-import type { BusEvent, BusFault, BusStatus } from '../adapter/ebus-connection.ts'
+import type { EbusEvent, EbusSendFault, EbusStatus } from '../adapter/ebus-connection.ts'
 import { BusLoadMeter } from './bus-load.ts'
 import type { ClassifiedObservation } from './observation-deduplicator.ts'
 import { ObservationDeduplicator } from './observation-deduplicator.ts'
 import { IncidentLog } from './incident.ts'
 import type {
   BrokenTelegramEvent,
-  ErrorClass,
+  TelegramErrorClass,
   BusObservation,
   TrafficScope,
   TelegramCutOffCause,
   TrafficOutcome,
 } from './observation.ts'
 import {
-  ERROR_CLASSES,
+  TELEGRAM_ERROR_CLASSES,
   VAILLANT_COMMAND_FAMILIES,
   FRAME_TYPES,
   formatBusAddress,
-  toErrorClass,
+  toTelegramErrorClass,
   toBrokenTelegramObservation,
   toExchangeObservation,
 } from './observation.ts'
@@ -41,7 +41,7 @@ export interface BusEventContext {
   readonly nowMs: number
   readonly symbols: number
   readonly address: number | undefined
-  readonly passive: BusStatus['passive']
+  readonly passive: EbusStatus['passive']
 }
 
 export interface BusObserverOptions {
@@ -111,7 +111,7 @@ export class BusObserver {
   }
 
   /** The exchanges about which it is certain now whose they are, copies of our own left out. */
-  hear(event: BusEvent, situation: BusEventContext): readonly ClassifiedObservation[] {
+  hear(event: EbusEvent, situation: BusEventContext): readonly ClassifiedObservation[] {
     this.#updatedAtMs = event.atMs
     if (this.#cutOff !== undefined) this.#settleCutOff(causeOf(event), situation)
     switch (event.kind) {
@@ -142,7 +142,7 @@ export class BusObserver {
   }
 
   /** A telegram of ours that never reached the wire, or that left no trace on it. */
-  noteSendFault(fault: BusFault, target: number, atMs: number): void {
+  noteSendFault(fault: EbusSendFault, target: number, atMs: number): void {
     this.#updatedAtMs = atMs
     const errorClass = sendErrorClass(fault)
     if (errorClass !== undefined) this.#countError('active', errorClass)
@@ -172,10 +172,14 @@ export class BusObserver {
     }))
   }
 
-  errors(): readonly { readonly scope: TrafficScope; readonly errorClass: ErrorClass; readonly count: number }[] {
+  errors(): readonly {
+    readonly scope: TrafficScope
+    readonly errorClass: TelegramErrorClass
+    readonly count: number
+  }[] {
     return this.#errors.top(ERROR_SERIES).map(([label, count]) => ({
       scope: label >> 4 === 1 ? 'active' : 'passive',
-      errorClass: ERROR_CLASSES[label & 0xf] ?? 'abandoned',
+      errorClass: TELEGRAM_ERROR_CLASSES[label & 0xf] ?? 'abandoned',
       count,
     }))
   }
@@ -207,7 +211,7 @@ export class BusObserver {
     const observation = toBrokenTelegramObservation(event, cause)
     this.#record(observation)
     this.#recoveries.set(observation.outcome, (this.#recoveries.get(observation.outcome) ?? 0) + 1)
-    const errorClass = toErrorClass(observation.outcome)
+    const errorClass = toTelegramErrorClass(observation.outcome)
     if (errorClass !== undefined) this.#countError(observation.scope, errorClass)
     if (!event.own) this.#warm({ kind: 'frame', good: false }, situation)
   }
@@ -220,8 +224,8 @@ export class BusObserver {
     this.#frames.add((Number(scope === 'active') << 22) | (kinds << 16) | (source << 8) | target)
   }
 
-  #countError(scope: TrafficScope, errorClass: ErrorClass): void {
-    this.#errors.add((Number(scope === 'active') << 4) | ERROR_CLASSES.indexOf(errorClass))
+  #countError(scope: TrafficScope, errorClass: TelegramErrorClass): void {
+    this.#errors.add((Number(scope === 'active') << 4) | TELEGRAM_ERROR_CLASSES.indexOf(errorClass))
   }
 
   #settleCutOff(cause: TelegramCutOffCause, situation: BusEventContext): void {
@@ -230,7 +234,7 @@ export class BusObserver {
     if (event !== undefined) this.#recordBroken(event, cause, situation)
   }
 
-  #onHappening(event: Exclude<BusEvent, { readonly kind: 'exchange' | 'broken' }>, situation: BusEventContext): void {
+  #onHappening(event: Exclude<EbusEvent, { readonly kind: 'exchange' | 'broken' }>, situation: BusEventContext): void {
     const { atMs } = event
     const { nowMs } = situation
     switch (event.kind) {
@@ -287,7 +291,7 @@ export class BusObserver {
 
 const NOTHING: readonly ClassifiedObservation[] = []
 
-function causeOf(event: BusEvent): TelegramCutOffCause {
+function causeOf(event: EbusEvent): TelegramCutOffCause {
   switch (event.kind) {
     case 'disconnected':
       return 'disconnected'
@@ -301,7 +305,7 @@ function causeOf(event: BusEvent): TelegramCutOffCause {
 }
 
 /** Faults that are visible on the wire are counted there. */
-function sendErrorClass(fault: BusFault): ErrorClass | undefined {
+function sendErrorClass(fault: EbusSendFault): TelegramErrorClass | undefined {
   switch (fault.kind) {
     case 'arbitration-lost':
       return 'collision'

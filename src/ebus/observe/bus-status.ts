@@ -6,7 +6,7 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import { formatIsoTime } from '../../toolbox/iso-time.ts'
-import type { BusStatus } from '../adapter/ebus-connection.ts'
+import type { EbusStatus } from '../adapter/ebus-connection.ts'
 import type { BusObserver } from './bus-observer.ts'
 import { findWarmUpBlocker } from './passive-warm-up.ts'
 
@@ -20,7 +20,7 @@ export interface ObservationFeatureFlags {
 
 export interface BusStatusSources {
   readonly observatory: BusObserver
-  readonly bus: Pick<BusStatus, 'transport' | 'connected' | 'passive'>
+  readonly bus: Pick<EbusStatus, 'transport' | 'connected' | 'passive'>
   readonly cadenceSeconds: number
   readonly flags: ObservationFeatureFlags
   readonly startup: JsonObject

@@ -8,13 +8,13 @@ import { toCompanionTarget } from '../wire/address.ts'
 import { BROADCAST_ADDRESS, SYMBOL_DURATION_MS } from '../wire/symbol.ts'
 import { classifyTelegramForm } from '../wire/telegram.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
-import type { BusEvent } from '../adapter/ebus-connection.ts'
+import type { EbusEvent } from '../adapter/ebus-connection.ts'
 
 /** `active`: sent by this gateway; `passive`: sent by others. */
 export type TrafficScope = 'active' | 'passive'
 
 export const VAILLANT_COMMAND_FAMILIES = ['B509', 'B516', 'B524', 'B555', 'other'] as const
-export type TrafficFamily = (typeof VAILLANT_COMMAND_FAMILIES)[number]
+export type CommandFamily = (typeof VAILLANT_COMMAND_FAMILIES)[number]
 
 export const FRAME_TYPES = [
   'broadcast',
@@ -50,7 +50,7 @@ export type TrafficOutcome = (typeof TRAFFIC_OUTCOMES)[number]
 
 export interface BusObservation {
   readonly scope: TrafficScope
-  readonly family: TrafficFamily
+  readonly family: CommandFamily
   readonly frameType: FrameType
   readonly outcome: TrafficOutcome
   /** The wall-clock time of the last symbol. */
@@ -90,8 +90,8 @@ export function toObservationHex({ said }: BusObservation): {
   }
 }
 
-export type TelegramExchangeEvent = Extract<BusEvent, { readonly kind: 'exchange' }>
-export type BrokenTelegramEvent = Extract<BusEvent, { readonly kind: 'broken' }>
+export type TelegramExchangeEvent = Extract<EbusEvent, { readonly kind: 'exchange' }>
+export type BrokenTelegramEvent = Extract<EbusEvent, { readonly kind: 'broken' }>
 
 /** What cut a telegram off without a trace on the wire. */
 export type TelegramCutOffCause = 'transport_reset' | 'decode_fault' | 'disconnected' | 'no_progress'
@@ -108,7 +108,7 @@ export function toExchangeObservation(event: TelegramExchangeEvent, ourAddress: 
   const others = (target === BROADCAST_ADDRESS ? 0 : 1) + (response === undefined ? 0 : 1) + 1
   return {
     scope: event.own ? 'active' : 'passive',
-    family: classifyTrafficFamily(primary, secondary),
+    family: classifyCommandFamily(primary, secondary),
     frameType: frameTypeOf(target, event.own ? undefined : ourAddress),
     outcome: 'success',
     atMs: event.atMs,
@@ -128,7 +128,7 @@ export function toBrokenTelegramObservation(event: BrokenTelegramEvent, cause?: 
   const [source, target, primary, secondary] = command
   return {
     scope: own ? 'active' : 'passive',
-    family: primary === undefined || secondary === undefined ? 'other' : classifyTrafficFamily(primary, secondary),
+    family: primary === undefined || secondary === undefined ? 'other' : classifyCommandFamily(primary, secondary),
     frameType: 'abandoned_partial',
     outcome: own ? activeOutcome(event) : passiveOutcome(event, cause),
     atMs: event.atMs,
@@ -143,7 +143,7 @@ export function toBrokenTelegramObservation(event: BrokenTelegramEvent, cause?: 
   }
 }
 
-export function classifyTrafficFamily(primary: number, secondary: number): TrafficFamily {
+export function classifyCommandFamily(primary: number, secondary: number): CommandFamily {
   if (primary !== 0xb5) return 'other'
   switch (secondary) {
     case 0x09:
@@ -236,7 +236,7 @@ function passiveOutcome(
   }
 }
 
-export const ERROR_CLASSES = [
+export const TELEGRAM_ERROR_CLASSES = [
   'timeout',
   'nack',
   'crc_mismatch',
@@ -246,10 +246,10 @@ export const ERROR_CLASSES = [
   'decode_fault',
   'abandoned',
 ] as const
-export type ErrorClass = (typeof ERROR_CLASSES)[number]
+export type TelegramErrorClass = (typeof TELEGRAM_ERROR_CLASSES)[number]
 
 /** Arbitrations, scans without an answer, and noise are normal on a healthy bus; everything else counts as an error. */
-export function toErrorClass(outcome: TrafficOutcome): ErrorClass | undefined {
+export function toTelegramErrorClass(outcome: TrafficOutcome): TelegramErrorClass | undefined {
   switch (outcome) {
     case 'timeout':
     case 'no_response':
@@ -275,7 +275,7 @@ export function toErrorClass(outcome: TrafficOutcome): ErrorClass | undefined {
   }
 }
 
-export const TELEGRAM_PHASE_BY_ERROR_CLASS: Readonly<Record<ErrorClass, string>> = {
+export const TELEGRAM_PHASE_BY_ERROR_CLASS: Readonly<Record<TelegramErrorClass, string>> = {
   timeout: 'terminal',
   nack: 'ack',
   crc_mismatch: 'response',

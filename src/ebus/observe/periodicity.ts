@@ -8,14 +8,14 @@
  *
  * Pure, but for the table it is given.
  */
-import type { BusObservation, TrafficFamily } from './observation.ts'
+import type { BusObservation, CommandFamily } from './observation.ts'
 
 export interface PeriodicMessage {
   readonly source: number
   readonly target: number
   readonly primary: number
   readonly secondary: number
-  family: TrafficFamily
+  family: CommandFamily
   lastSeenMs: number
   epoch: number
   /** Intervals, one fewer than sightings within each epoch. */

@@ -1,7 +1,7 @@
 /** Recordings, and what nobody has described in them. */
 import { describe, expect, it } from 'vitest'
 import { fromHex, toUtf8 } from '../../core/bytes.ts'
-import { UnknownTelegramGrouper } from './telegram-grabber.ts'
+import { UnknownTelegramGrouper } from './unknown-telegram-grouper.ts'
 import { parseBusRecording, formatRecordingHeader, formatRecordingLine } from './recording.ts'
 
 describe('bus recording', () => {

@@ -6,8 +6,8 @@
  * The answer to one key is the same whoever sends the request, so answers to other initiators are used as well.
  */
 import { VAILLANT_MANUFACTURER_CODE as VAILLANT } from '../wire/device-identity.ts'
-import type { BusRequest } from '../adapter/ebus-connection.ts'
-import type { RegisterPlace } from './register.ts'
+import type { EbusRequest } from '../adapter/ebus-connection.ts'
+import type { RegisterId } from './register.ts'
 
 export type RegisterReadKey = number
 
@@ -54,7 +54,7 @@ function placed(kind: Kind, address: number, first: number): number {
 /** The most frequent kind of key, computed without an intermediate list. */
 export function toRegisterReadKey(
   address: number,
-  { opcode, group, number }: RegisterPlace,
+  { opcode, group, number }: RegisterId,
   instance = 0,
 ): RegisterReadKey {
   return placed(READ_KEY_KINDS.register, address, opcode) + group * 2 ** 24 + instance * 2 ** 16 + number
@@ -131,10 +131,10 @@ export const HEAT_PUMP_VALUES_SECONDARY = 0x1a
 /**
  * The telegram that reads a key. `energyTarget` is the device with the meters. Throws for keys that are only broadcast.
  */
-export function encodeReadRequest(key: RegisterReadKey, energyTarget?: number): BusRequest {
+export function encodeReadRequest(key: RegisterReadKey, energyTarget?: number): EbusRequest {
   const target = decodeReadKeyBusAddress(key)
   const [first, second, third, fourth, fifth] = decodeReadKeyBytes(key)
-  const ask = (secondary: number, data: readonly number[], to = target): BusRequest => ({
+  const ask = (secondary: number, data: readonly number[], to = target): EbusRequest => ({
     target: to,
     primary: VAILLANT,
     secondary,

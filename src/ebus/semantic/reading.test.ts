@@ -7,8 +7,8 @@ import { BusDeviceRegistry } from '../registry/device-registry.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import { toRegisterReadKey } from './read-key.ts'
 import { computePollIntervalMs, findNextDueRead, planReads, computeStaleAfterMs } from './read-plan.ts'
-import type { RegisterReadFault } from './read-scheduler.ts'
-import { RegisterReader } from './read-scheduler.ts'
+import type { RegisterReadFault } from './register-reader.ts'
+import { RegisterReader } from './register-reader.ts'
 import {
   CIRCUIT_REGISTERS,
   HOT_WATER_REGISTERS,

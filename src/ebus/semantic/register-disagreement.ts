@@ -18,7 +18,7 @@ import type { RegulatorRegister, RegisterType, DecodedRegisterValue } from './re
 import { decodeRegisterValue } from './register.ts'
 import { CIRCUIT_REGISTERS, HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
-import { createExchange } from '../wire/telegram.ts'
+import { createTelegramExchange } from '../wire/telegram.ts'
 import { decodeMessage } from '../definitions/message-decoder.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
 
@@ -132,7 +132,7 @@ function compareReadings(
   ways: readonly SampleWay[],
 ): RegisterDisagreement | undefined {
   const request = encodeReadRequest(key, undefined)
-  const message = find(createExchange(request))
+  const message = find(createTelegramExchange(request))
   if (message === undefined || message.isWrite || message.chain.length > 0) return undefined
   for (const { answers, decode } of ways) {
     const readings = answers.map((sample) => ({

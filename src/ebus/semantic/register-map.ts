@@ -197,16 +197,16 @@ const ALL: ReadonlyMap<number, RegulatorRegister> = new Map(
     ...REMOTES.values(),
   ]
     .flatMap((registers) => Object.values<RegulatorRegister>(registers))
-    .map((register) => [packRegisterPlace(register.opcode, register.group, register.number), register]),
+    .map((register) => [packRegisterId(register.opcode, register.group, register.number), register]),
 )
 
 export const REGULATOR_REGISTER_COUNT = ALL.size
 
 export function findRegister(opcode: number, groupNumber: number, number: number): RegulatorRegister | undefined {
-  return ALL.get(packRegisterPlace(opcode, groupNumber, number))
+  return ALL.get(packRegisterId(opcode, groupNumber, number))
 }
 
 /** One number for each register, whatever the instance. */
-export function packRegisterPlace(opcode: number, groupNumber: number, number: number): number {
+export function packRegisterId(opcode: number, groupNumber: number, number: number): number {
   return opcode * 2 ** 24 + groupNumber * 2 ** 16 + number
 }

@@ -27,7 +27,7 @@ export interface RegulatorRegister {
 }
 
 /** Which register, apart from how its value is written. */
-export type RegisterPlace = Pick<RegulatorRegister, 'opcode' | 'group' | 'number'>
+export type RegisterId = Pick<RegulatorRegister, 'opcode' | 'group' | 'number'>
 
 /** Kind, group and the two bytes of the register stand in front of the value; a shorter answer holds none. */
 export const REGISTER_HEADER_BYTES = 4
@@ -38,7 +38,7 @@ export function extractRegisterBytes(answer: Uint8Array): Uint8Array {
 
 /** The data of a B524 telegram: `op 00 GG II lo hi` reads, `op 01 GG II lo hi value` writes. */
 export function encodeRegisterTelegramData(
-  { opcode, group, number }: RegisterPlace,
+  { opcode, group, number }: RegisterId,
   instance: number,
   written?: Uint8Array,
 ): Uint8Array {
@@ -47,7 +47,7 @@ export function encodeRegisterTelegramData(
 }
 
 /** One register of one instance, as limits and approvals name it: `b524/02.03.00.0022`. */
-export function formatRegisterActuator({ opcode, group, number }: RegisterPlace, instance: number): string {
+export function formatRegisterActuator({ opcode, group, number }: RegisterId, instance: number): string {
   const place = [opcode, group, instance].map((part) => part.toString(16).padStart(2, '0'))
   return `b524/${place.join('.')}.${formatRegisterNumber(number)}`
 }

@@ -10,15 +10,15 @@ import {
   toB524TimerReadKey,
   toTimerReadKey,
 } from './read-key.ts'
-import type { ProgramChannel, TimerSlot, ProgramConfig, TimerProgramId } from './timer-program.ts'
+import type { TimerProgramChannel, TimerSlot, TimerProgramLimits, TimerProgramId } from './timer-program.ts'
 import {
-  PROGRAM_CHANNELS,
+  TIMER_PROGRAM_CHANNELS,
   NO_ZONE_NUMBER,
   B524_SLOTS_PER_DAY,
   WEEKDAYS,
-  decodeProgramConfig,
+  decodeTimerProgramLimits,
   decodeB524Day,
-  decodeSlot,
+  decodeTimerSlot,
   decodeSlotCounts,
   encodeB524ProgramSelector,
 } from './timer-program.ts'
@@ -26,7 +26,7 @@ import type { RegisterShadow } from './register-shadow.ts'
 import type { KnownRegulator, HeatingTopology } from './topology.ts'
 
 export interface PartlyReadTimerProgram extends TimerProgramId {
-  readonly config: ProgramConfig | undefined
+  readonly config: TimerProgramLimits | undefined
   readonly counts: readonly number[] | undefined
   /** A day of which not every slot was read yet is `undefined`. */
   readonly days: readonly (readonly TimerSlot[] | undefined)[]
@@ -34,8 +34,8 @@ export interface PartlyReadTimerProgram extends TimerProgramId {
   readonly keys: readonly RegisterReadKey[]
 }
 
-const ZONED: readonly ProgramChannel[] = ['heating', 'cooling']
-const SHARED: readonly ProgramChannel[] = ['dhw', 'circulation', 'silent']
+const ZONED: readonly TimerProgramChannel[] = ['heating', 'cooling']
+const SHARED: readonly TimerProgramChannel[] = ['dhw', 'circulation', 'silent']
 
 export function listTimerProgramIds(topology: HeatingTopology): readonly TimerProgramId[] {
   return [
@@ -58,11 +58,11 @@ export function toB524ProgramDayReadKey(address: number, id: TimerProgramId, wee
 }
 
 export function toProgramConfigReadKey(address: number, { zone, channel }: TimerProgramId): RegisterReadKey {
-  return toTimerReadKey(address, [TIMER_CONFIG_OPCODE, zone, PROGRAM_CHANNELS.indexOf(channel)])
+  return toTimerReadKey(address, [TIMER_CONFIG_OPCODE, zone, TIMER_PROGRAM_CHANNELS.indexOf(channel)])
 }
 
 export function toSlotCountsReadKey(address: number, { zone, channel }: TimerProgramId): RegisterReadKey {
-  return toTimerReadKey(address, [TIMER_SLOT_COUNTS_OPCODE, zone, PROGRAM_CHANNELS.indexOf(channel)])
+  return toTimerReadKey(address, [TIMER_SLOT_COUNTS_OPCODE, zone, TIMER_PROGRAM_CHANNELS.indexOf(channel)])
 }
 
 /** Of the first `count` slots of a day. */
@@ -71,7 +71,7 @@ export function listSlotReadKeys(
   { zone, channel }: TimerProgramId,
   { weekday, count }: { readonly weekday: number; readonly count: number },
 ): readonly RegisterReadKey[] {
-  const program = [TIMER_SLOT_READ_OPCODE, zone, PROGRAM_CHANNELS.indexOf(channel), weekday]
+  const program = [TIMER_SLOT_READ_OPCODE, zone, TIMER_PROGRAM_CHANNELS.indexOf(channel), weekday]
   return Array.from({ length: count }, (_, slot) => toTimerReadKey(address, [...program, slot]))
 }
 
@@ -88,7 +88,7 @@ export function readKnownTimerProgram(
 
 function longReads(address: number, id: TimerProgramId, shadow: RegisterShadow): readonly PlannedRead[] {
   const reads: PlannedRead[] = [{ key: toProgramConfigReadKey(address, id), freshness: 'discovery' }]
-  if (answered(shadow, toProgramConfigReadKey(address, id), decodeProgramConfig) === undefined) return reads
+  if (answered(shadow, toProgramConfigReadKey(address, id), decodeTimerProgramLimits) === undefined) return reads
   reads.push({ key: toSlotCountsReadKey(address, id), freshness: 'config' })
   const counts = answered(shadow, toSlotCountsReadKey(address, id), decodeSlotCounts) ?? []
   for (const [weekday, count] of counts.entries())
@@ -104,14 +104,14 @@ function shortReads(address: number, id: TimerProgramId): readonly PlannedRead[]
 }
 
 function longProgram(address: number, id: TimerProgramId, shadow: RegisterShadow): PartlyReadTimerProgram | undefined {
-  const config = answered(shadow, toProgramConfigReadKey(address, id), decodeProgramConfig)
+  const config = answered(shadow, toProgramConfigReadKey(address, id), decodeTimerProgramLimits)
   if (config === undefined) return undefined
   const counts = answered(shadow, toSlotCountsReadKey(address, id), decodeSlotCounts)
   const keys = [toProgramConfigReadKey(address, id), toSlotCountsReadKey(address, id)]
   const days = WEEKDAYS.map((_, weekday) => {
     const slots = listSlotReadKeys(address, id, { weekday, count: counts?.[weekday] ?? 0 })
     keys.push(...slots)
-    const read = slots.map((key) => answered(shadow, key, decodeSlot))
+    const read = slots.map((key) => answered(shadow, key, decodeTimerSlot))
     return counts === undefined || read.includes(undefined) ? undefined : read.filter((slot) => slot !== undefined)
   })
   return { ...id, config, counts, days, keys }

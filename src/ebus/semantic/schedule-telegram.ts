@@ -10,11 +10,11 @@ import {
 } from './read-key.ts'
 import type { TimerSlot } from './timer-program.ts'
 import {
-  PROGRAM_CHANNELS,
+  TIMER_PROGRAM_CHANNELS,
   WEEKDAYS,
-  decodeProgramConfig,
+  decodeTimerProgramLimits,
   decodeB524Day,
-  decodeSlot,
+  decodeTimerSlot,
   decodeSlotCounts,
   findB524ProgramChannel,
   formatMinuteOfDay,
@@ -23,14 +23,14 @@ import {
 /** B555: A3 what a program can hold, A4 slots per day, A5 read a slot, A6 write one. */
 export function decodeTimerTelegram(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
   const [operation = 0, zone = 0, channel = 0, day = 0, index = 0] = data
-  const program = PROGRAM_CHANNELS[channel]
+  const program = TIMER_PROGRAM_CHANNELS[channel]
   if (program === undefined || data.length < 3) return undefined
   const head = { instance: zone, act: operation === TIMER_SLOT_WRITE_OPCODE ? 'write' : 'read' } as const
   const which: readonly DecodedField[] = [{ name: 'program', value: program }]
   const where = [...which, { name: 'weekday', value: WEEKDAYS[day] }, { name: 'slot', value: index }]
   switch (operation) {
     case TIMER_CONFIG_OPCODE: {
-      const config = decodeProgramConfig(response)
+      const config = decodeTimerProgramLimits(response)
       const most = [
         { name: 'max_slots', value: config?.maxSlots },
         { name: 'time_resolution', value: config?.resolutionMinutes, unit: 'min' },
@@ -43,10 +43,10 @@ export function decodeTimerTelegram(data: Uint8Array, response: Uint8Array): Dec
       return { ...head, name: 'timer.slots_per_day', fields: [...which, ...days] }
     }
     case TIMER_SLOT_READ_OPCODE:
-      return { ...head, name: 'timer.slot', fields: [...where, ...slotFields(decodeSlot(response))] }
+      return { ...head, name: 'timer.slot', fields: [...where, ...slotFields(decodeTimerSlot(response))] }
     case TIMER_SLOT_WRITE_OPCODE: {
       // Index and count in front, then what a slot looks like when it is read.
-      const slot = decodeSlot(Uint8Array.from([0x00, ...data.subarray(6)]))
+      const slot = decodeTimerSlot(Uint8Array.from([0x00, ...data.subarray(6)]))
       const accepted = { name: 'accepted', value: response.length === 0 ? undefined : response[0] === 0x00 }
       return { ...head, name: 'timer.slot', fields: [...where, ...slotFields(slot), accepted] }
     }

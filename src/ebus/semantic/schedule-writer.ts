@@ -9,12 +9,12 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { BusRequest } from '../adapter/ebus-connection.ts'
+import type { EbusRequest } from '../adapter/ebus-connection.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import type { TimerSlot, TimerProgramId } from './timer-program.ts'
 import {
   decodeB524Day,
-  decodeSlot,
+  decodeTimerSlot,
   decodeSlotCounts,
   encodeB524DayWrite,
   encodeSlotWrite,
@@ -23,13 +23,13 @@ import {
   createTimerBusRequest,
 } from './timer-program.ts'
 import { toSlotCountsReadKey, toB524ProgramDayReadKey, listSlotReadKeys } from './schedule-reads.ts'
-import type { RegisterReadFault } from './read-scheduler.ts'
+import type { RegisterReadFault } from './register-reader.ts'
 import type { KnownRegulator } from './topology.ts'
 
 export interface RegulatorAccess {
   /** From the bus, not from memory. */
   readonly read: (key: RegisterReadKey) => Promise<Result<Uint8Array, RegisterReadFault>>
-  readonly write: (request: BusRequest) => Promise<Result<Uint8Array, RegisterReadFault>>
+  readonly write: (request: EbusRequest) => Promise<Result<Uint8Array, RegisterReadFault>>
   readonly pause: (ms: number) => Promise<void>
 }
 
@@ -117,7 +117,7 @@ export async function readProgramDay(
   for (const key of listSlotReadKeys(regulator.address, id, { weekday, count })) {
     const answer = await talk.read(key)
     if (!answer.ok) return answer
-    const slot = decodeSlot(answer.value)
+    const slot = decodeTimerSlot(answer.value)
     if (slot === undefined) return fail(NO_PROGRAM)
     slots.push(slot)
   }
@@ -154,7 +154,7 @@ function codeOf(answer: Uint8Array): number {
 function writeRequests(
   { regulator, id, weekday, idleCelsius }: ProgramDayLocation,
   slots: readonly TimerSlot[],
-): readonly BusRequest[] {
+): readonly EbusRequest[] {
   const { timers, address } = regulator
   if (timers !== 'b555')
     return [createTimerBusRequest('b524', address, encodeB524DayWrite(encodeB524ProgramSelector(id), weekday, slots))]

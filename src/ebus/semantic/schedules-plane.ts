@@ -5,7 +5,7 @@ import { omitUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { PlaneReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
-import type { TimerSlot, ProgramConfig } from './timer-program.ts'
+import type { TimerSlot, TimerProgramLimits } from './timer-program.ts'
 import { WEEKDAYS } from './timer-program.ts'
 import type { PartlyReadTimerProgram } from './schedule-reads.ts'
 import { readKnownTimerProgram, listTimerProgramIds } from './schedule-reads.ts'
@@ -44,7 +44,7 @@ function programJson({ zone, channel, config, counts, days }: PartlyReadTimerPro
   })
 }
 
-function configJson(config: ProgramConfig): JsonObject {
+function configJson(config: TimerProgramLimits): JsonObject {
   return omitUndefined({
     max_slots: config.maxSlots,
     time_resolution: config.resolutionMinutes,

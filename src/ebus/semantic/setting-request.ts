@@ -17,7 +17,7 @@ import { findDaySetpointRegister, readZoneName } from './zones.ts'
 import { formatIsoTime } from '../../toolbox/iso-time.ts'
 
 /** What can be set, in a word; schedules are written day by day and have a tool part of their own. */
-export const SETTING_NAMES = [
+export const RESIDENT_SETTING_NAMES = [
   'room_temperature',
   'night_temperature',
   'quick_veto',
@@ -29,7 +29,7 @@ export const SETTING_NAMES = [
   'hot_water_mode',
   'heating',
 ] as const
-export type SettingName = (typeof SETTING_NAMES)[number]
+export type ResidentSettingName = (typeof RESIDENT_SETTING_NAMES)[number]
 
 export interface HolidayDates {
   readonly from: string
@@ -37,8 +37,8 @@ export interface HolidayDates {
   readonly temperature_c?: number
 }
 
-export interface SettingRequest {
-  readonly setting: SettingName
+export interface ResidentSettingRequest {
+  readonly setting: ResidentSettingName
   /** From 0; of settings that belong to one. */
   readonly zone: number | undefined
   readonly value: number | string | HolidayDates
@@ -56,9 +56,9 @@ export interface SettingRegisterWrite {
 }
 
 /** A call of the same tool. */
-export type SettingUndoArguments = JsonObject & { readonly setting: SettingName }
+export type SettingUndoArguments = JsonObject & { readonly setting: ResidentSettingName }
 
-export interface SettingPlan {
+export interface ResidentSettingPlan {
   readonly steps: readonly SettingRegisterWrite[]
   /** What puts it back, given what the steps' registers held before; nothing where that is not known. */
   readonly undo: (before: readonly (DecodedRegisterValue | undefined)[]) => readonly SettingUndoArguments[]
@@ -72,7 +72,7 @@ const VETO_HOURS = { min: 0.5, max: 12, step: 0.5 } as const
 /** What a date is that nobody has set. */
 const NO_DATE = '2015-01-01'
 
-export const ZONE_SETTING_NAMES: ReadonlySet<SettingName> = new Set<SettingName>([
+export const ZONE_SETTING_NAMES: ReadonlySet<ResidentSettingName> = new Set<ResidentSettingName>([
   'room_temperature',
   'night_temperature',
   'quick_veto',
@@ -81,11 +81,11 @@ export const ZONE_SETTING_NAMES: ReadonlySet<SettingName> = new Set<SettingName>
   'holiday_temperature',
 ])
 
-export function planSetting(
+export function planResidentSetting(
   reader: PlaneReader,
-  request: SettingRequest,
+  request: ResidentSettingRequest,
   nowMs: number,
-): Result<SettingPlan, readonly ArgumentIssue[]> {
+): Result<ResidentSettingPlan, readonly ArgumentIssue[]> {
   const { setting, value, zone = 0 } = request
   const named = readZoneName(reader, zone)
   const one = (register: RegulatorRegister, target: number | string, name: string): SettingRegisterWrite => ({
@@ -95,7 +95,10 @@ export function planSetting(
     name,
   })
   /** One number in one register, put back by the number that was there. */
-  const plainNumber = (register: RegulatorRegister, name: string): Result<SettingPlan, readonly ArgumentIssue[]> => {
+  const plainNumber = (
+    register: RegulatorRegister,
+    name: string,
+  ): Result<ResidentSettingPlan, readonly ArgumentIssue[]> => {
     const wrong = checkNumber(value, register)
     if (wrong !== undefined) return fail([wrong])
     return ok({
@@ -107,7 +110,7 @@ export function planSetting(
     register: RegulatorRegister,
     words: Readonly<Record<string, number>>,
     back: (before: number) => string | undefined,
-  ): Result<SettingPlan, readonly ArgumentIssue[]> => {
+  ): Result<ResidentSettingPlan, readonly ArgumentIssue[]> => {
     const number = typeof value === 'string' ? words[value.toLowerCase()] : undefined
     if (number === undefined) return fail([issue('value', `one of ${Object.keys(words).join(', ')}`)])
     return ok({
@@ -153,7 +156,7 @@ export function planSetting(
 }
 
 /** What was meant for some hours must not be set for good. */
-function checkTimes({ setting, hours, until }: SettingRequest): ArgumentIssue | undefined {
+function checkTimes({ setting, hours, until }: ResidentSettingRequest): ArgumentIssue | undefined {
   if (hours !== undefined && until !== undefined) return issue('until', 'either hours or until, not both')
   if ((hours === undefined && until === undefined) || setting === 'room_temperature') return undefined
   return issue(
@@ -165,9 +168,9 @@ function checkTimes({ setting, hours, until }: SettingRequest): ArgumentIssue | 
 /** A quick veto that is ended goes on, where it is known what it was. */
 function planVetoEnd(
   reader: PlaneReader,
-  plan: Result<SettingPlan, readonly ArgumentIssue[]>,
+  plan: Result<ResidentSettingPlan, readonly ArgumentIssue[]>,
   { zone, named }: { readonly zone: number; readonly named: string },
-): Result<SettingPlan, readonly ArgumentIssue[]> {
+): Result<ResidentSettingPlan, readonly ArgumentIssue[]> {
   if (!plan.ok) return plan
   const setpoint = reader.peek(ZONE_REGISTERS.quickVetoSetpoint, zone)
   const hours = reader.peek(ZONE_REGISTERS.quickVetoHours, zone)
@@ -194,9 +197,9 @@ function resumeVeto(
 /** Another setpoint for some hours. A 700 controller has no register for them, and runs one for as long as it likes. */
 function planVeto(
   reader: PlaneReader,
-  { value, hours, until }: SettingRequest,
+  { value, hours, until }: ResidentSettingRequest,
   { zone, named, nowMs }: { readonly zone: number; readonly named: string; readonly nowMs: number },
-): Result<SettingPlan, readonly ArgumentIssue[]> {
+): Result<ResidentSettingPlan, readonly ArgumentIssue[]> {
   const wrong = checkNumber(value, ZONE_REGISTERS.quickVetoSetpoint)
   if (wrong !== undefined) return fail([wrong])
   if (reader.topology.regulator?.timers === 'b524')
@@ -258,9 +261,9 @@ interface HolidayContext {
 }
 
 function planHoliday(
-  value: SettingRequest['value'],
+  value: ResidentSettingRequest['value'],
   { one, named, today }: HolidayContext,
-): Result<SettingPlan, readonly ArgumentIssue[]> {
+): Result<ResidentSettingPlan, readonly ArgumentIssue[]> {
   const dates = value === 'none' ? { from: NO_DATE, to: NO_DATE } : value
   if (typeof dates !== 'object') return fail([issue('value', 'from and to, as 2026-12-20, or none')])
   const { from, to, temperature_c: celsius } = dates
@@ -289,7 +292,7 @@ function planHoliday(
 }
 
 function checkNumber(
-  value: SettingRequest['value'],
+  value: ResidentSettingRequest['value'],
   { user = [-Infinity, Infinity] }: RegulatorRegister,
 ): ArgumentIssue | undefined {
   const [min, max] = user
@@ -298,7 +301,7 @@ function checkNumber(
     : issue('value', `a number from ${min} to ${max}`)
 }
 
-function callOf(setting: SettingName, zone: string, value: Json): SettingUndoArguments {
+function callOf(setting: ResidentSettingName, zone: string, value: Json): SettingUndoArguments {
   return ZONE_SETTING_NAMES.has(setting) ? { setting, zone, value } : { setting, value }
 }
 

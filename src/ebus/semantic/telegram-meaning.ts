@@ -6,7 +6,7 @@ import { BROADCAST_ADDRESS } from '../wire/symbol.ts'
 import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
 import type { RegulatorRegister } from './register.ts'
 import { HOT_WATER_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
-import { PROGRAM_CHANNELS, NO_ZONE_NUMBER, WEEKDAYS, decodeSlot } from './timer-program.ts'
+import { TIMER_PROGRAM_CHANNELS, NO_ZONE_NUMBER, WEEKDAYS, decodeTimerSlot } from './timer-program.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import {
   toIdentityReadKey,
@@ -116,7 +116,7 @@ function timerMeaning({ target, data }: Telegram, response: Uint8Array): Telegra
   const zones = channel === HOT_WATER_CHANNEL ? HOT_WATER_ZONES : [zone]
   const counts = zones.map((each) => toTimerReadKey(target, [TIMER_SLOT_COUNTS_OPCODE, each, channel]))
   // Index and count in front, then what a slot looks like when it is read.
-  const celsius = decodeSlot(Uint8Array.of(0x00, ...data.subarray(6)))?.celsius
+  const celsius = decodeTimerSlot(Uint8Array.of(0x00, ...data.subarray(6)))?.celsius
   if (channel !== HOT_WATER_CHANNEL || celsius === undefined)
     return { kind: 'write', keys: [...counts, ...zones.flatMap((each) => daySlots(target, [each, channel, day]))] }
   return {
@@ -125,7 +125,7 @@ function timerMeaning({ target, data }: Telegram, response: Uint8Array): Telegra
   }
 }
 
-const HOT_WATER_CHANNEL = PROGRAM_CHANNELS.indexOf('dhw')
+const HOT_WATER_CHANNEL = TIMER_PROGRAM_CHANNELS.indexOf('dhw')
 /** Asked for under either number, it is one program. */
 const HOT_WATER_ZONES = [NO_ZONE_NUMBER, 0x00]
 

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { BusRequest } from '../adapter/ebus-connection.ts'
+import type { EbusRequest } from '../adapter/ebus-connection.ts'
 import { decodeReadKeyBytes, encodeReadRequest } from './read-key.ts'
 import type { TimerSlot } from './timer-program.ts'
 import {
-  decodeProgramConfig,
+  decodeTimerProgramLimits,
   decodeB524Day,
-  decodeSlot,
+  decodeTimerSlot,
   decodeSlotCounts,
   encodeB524DayWrite,
   encodeSlotWrite,
@@ -25,7 +25,7 @@ const slot = (startHour: number, endHour: number, celsius?: number): TimerSlot =
 
 describe('B555 timer program', () => {
   it('decodes answers of real regulators', () => {
-    expect(decodeProgramConfig(fromHex('00 0c 0a 05 01 0c 05 1e 00'))).toEqual({
+    expect(decodeTimerProgramLimits(fromHex('00 0c 0a 05 01 0c 05 1e 00'))).toEqual({
       maxSlots: 12,
       resolutionMinutes: 10,
       minMinutes: 5,
@@ -34,15 +34,19 @@ describe('B555 timer program', () => {
       minCelsius: 5,
       maxCelsius: 30,
     })
-    expect(decodeProgramConfig(fromHex('03 00 00 00 00 00 00 00 00'))).toBeUndefined()
+    expect(decodeTimerProgramLimits(fromHex('03 00 00 00 00 00 00 00 00'))).toBeUndefined()
     expect(decodeSlotCounts(fromHex('00 01 01 01 01 01 01 01 00'))).toEqual([1, 1, 1, 1, 1, 1, 1])
-    expect(decodeSlot(fromHex('00 00 00 18 00 e1 00'))).toEqual({ startMinute: 0, endMinute: 1_440, celsius: 22.5 })
-    expect(decodeSlot(fromHex('00 05 00 09 00 ff ff'))).toEqual({
+    expect(decodeTimerSlot(fromHex('00 00 00 18 00 e1 00'))).toEqual({
+      startMinute: 0,
+      endMinute: 1_440,
+      celsius: 22.5,
+    })
+    expect(decodeTimerSlot(fromHex('00 05 00 09 00 ff ff'))).toEqual({
       startMinute: 300,
       endMinute: 540,
       celsius: undefined,
     })
-    expect(decodeSlot(fromHex('03 00 00 00 00 ff ff'))).toBeUndefined()
+    expect(decodeTimerSlot(fromHex('03 00 00 00 00 ff ff'))).toBeUndefined()
   })
 
   it('encodes a slot with its position and the number of slots', () => {
@@ -117,12 +121,12 @@ function regulator(
   manners: { readonly keepsOnlyFirst?: boolean; readonly loses?: number; readonly refuses?: number } = {},
 ) {
   const state = { day, writes: 0, spoilt: true }
-  const write = ({ data }: BusRequest): ReturnType<RegulatorAccess['write']> => {
+  const write = ({ data }: EbusRequest): ReturnType<RegulatorAccess['write']> => {
     state.writes++
     if (manners.loses === state.writes) return Promise.resolve(fail({ kind: 'answer-lost' }))
     if (manners.refuses === state.writes) return Promise.resolve(ok(Uint8Array.of(0x06)))
     const [index = 0, count = 0] = data.subarray(4)
-    const written = decodeSlot(Uint8Array.of(0, ...data.subarray(6)))
+    const written = decodeTimerSlot(Uint8Array.of(0, ...data.subarray(6)))
     if (written === undefined) throw new Error('no slot')
     const kept = manners.keepsOnlyFirst === true && state.spoilt && index > 0 ? slot(0, 0, 5) : written
     state.day = Array.from({ length: count }, (_, at) => (at === index ? kept : (state.day[at] ?? slot(0, 0, 5))))

@@ -5,18 +5,18 @@
  *   700 family, B524   03 S1 S2 S3 WD ▸ pairs of ten-minute steps      04 S1 S2 S3 WD and the pairs
  */
 import { VAILLANT_MANUFACTURER_CODE as VAILLANT } from '../wire/device-identity.ts'
-import type { BusRequest } from '../adapter/ebus-connection.ts'
+import type { EbusRequest } from '../adapter/ebus-connection.ts'
 import type { WeeklyProgramProtocol } from '../registry/heating-product.ts'
 
 export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 
-export const PROGRAM_CHANNELS = ['heating', 'cooling', 'dhw', 'circulation', 'silent'] as const
-export type ProgramChannel = (typeof PROGRAM_CHANNELS)[number]
+export const TIMER_PROGRAM_CHANNELS = ['heating', 'cooling', 'dhw', 'circulation', 'silent'] as const
+export type TimerProgramChannel = (typeof TIMER_PROGRAM_CHANNELS)[number]
 
 /** A program, named as B555 names it: hot water and what goes with it have no zone of their own. */
 export interface TimerProgramId {
   readonly zone: number
-  readonly channel: ProgramChannel
+  readonly channel: TimerProgramChannel
 }
 
 export const NO_ZONE_NUMBER = 0xff
@@ -29,7 +29,7 @@ export interface TimerSlot {
   readonly celsius: number | undefined
 }
 
-export interface ProgramConfig {
+export interface TimerProgramLimits {
   readonly maxSlots: number
   readonly resolutionMinutes: number
   readonly minMinutes: number
@@ -44,7 +44,7 @@ const NO_TEMPERATURE = 0xffff
 const DAYS = 7
 
 /** `undefined`: this regulator has no such program. */
-export function decodeProgramConfig(payload: Uint8Array): ProgramConfig | undefined {
+export function decodeTimerProgramLimits(payload: Uint8Array): TimerProgramLimits | undefined {
   const [status, maxSlots = 0, resolution = 0, minimum = 0, has = 0, temperatures = 0, min = 0, max = 0] = payload
   if (status !== OK || payload.length < 8) return undefined
   const hasTemperature = has !== 0
@@ -63,7 +63,7 @@ export function decodeSlotCounts(payload: Uint8Array): readonly number[] | undef
   return payload[0] === OK && payload.length > DAYS ? [...payload.subarray(1, 1 + DAYS)] : undefined
 }
 
-export function decodeSlot(payload: Uint8Array): TimerSlot | undefined {
+export function decodeTimerSlot(payload: Uint8Array): TimerSlot | undefined {
   const [status, startHour = 0, startMinute = 0, endHour = 0, endMinute = 0, low = 0xff, high = 0xff] = payload
   if (status !== OK || payload.length < 7) return undefined
   const tenths = (high << 8) | low
@@ -84,7 +84,7 @@ export function encodeSlotWrite(
   return Uint8Array.of(
     0xa6,
     writeZone(zone, channel, slot),
-    PROGRAM_CHANNELS.indexOf(channel),
+    TIMER_PROGRAM_CHANNELS.indexOf(channel),
     at.weekday,
     at.index,
     at.count,
@@ -100,7 +100,7 @@ export function encodeSlotWrite(
 /**
  * A whole day with a temperature is refused for the zone that is none, and taken for zone 0: it is the same program.
  */
-function writeZone(zone: number, channel: ProgramChannel, { startMinute, endMinute, celsius }: TimerSlot): number {
+function writeZone(zone: number, channel: TimerProgramChannel, { startMinute, endMinute, celsius }: TimerSlot): number {
   const wholeDay = startMinute === 0 && endMinute === END_OF_DAY_MINUTES
   return channel === 'dhw' && wholeDay && celsius !== undefined ? 0 : zone
 }
@@ -128,9 +128,9 @@ export function encodeB524ProgramSelector({ zone, channel }: TimerProgramId): re
 }
 
 /** Whose program a selector of the 700 family names; `undefined` for ventilation, tariffs and what nobody knows. */
-export function findB524ProgramChannel(selector: readonly number[]): ProgramChannel | undefined {
+export function findB524ProgramChannel(selector: readonly number[]): TimerProgramChannel | undefined {
   const [, zone = 0] = selector
-  return PROGRAM_CHANNELS.find((channel) =>
+  return TIMER_PROGRAM_CHANNELS.find((channel) =>
     encodeB524ProgramSelector({ zone, channel }).every((byte, at) => byte === selector[at]),
   )
 }
@@ -165,7 +165,7 @@ export function encodeB524DayWrite(
   return Uint8Array.from([0x04, ...selector, weekday, ...pairs])
 }
 
-export function createTimerBusRequest(service: WeeklyProgramProtocol, target: number, data: Uint8Array): BusRequest {
+export function createTimerBusRequest(service: WeeklyProgramProtocol, target: number, data: Uint8Array): EbusRequest {
   return { target, primary: VAILLANT, secondary: service === 'b555' ? 0x55 : 0x24, data }
 }
 

@@ -3,7 +3,12 @@
  */
 import { z } from 'zod'
 import { INCIDENT_KINDS } from '../observe/incident.ts'
-import { ERROR_CLASSES, VAILLANT_COMMAND_FAMILIES, FRAME_TYPES, TRAFFIC_OUTCOMES } from '../observe/observation.ts'
+import {
+  TELEGRAM_ERROR_CLASSES,
+  VAILLANT_COMMAND_FAMILIES,
+  FRAME_TYPES,
+  TRAFFIC_OUTCOMES,
+} from '../observe/observation.ts'
 
 const count = z.int().min(0)
 const scope = z.enum(['active', 'passive'])
@@ -99,7 +104,7 @@ export const busSummarySchema = z.object({
       }),
     )
     .describe('Who talks to whom, the busiest first.'),
-  errors: z.array(z.object({ scope, class: z.enum(ERROR_CLASSES), phase: z.string(), count })),
+  errors: z.array(z.object({ scope, class: z.enum(TELEGRAM_ERROR_CLASSES), phase: z.string(), count })),
   repeats: z.object({ commands: count, responses: count }).describe('Parts that had to be sent twice.'),
   // Absent where nothing was measured: spec 1 freezes no busy ratio, and no zero is made up for one.
   reconstructor: z

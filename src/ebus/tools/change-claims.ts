@@ -30,7 +30,7 @@ export const MISSING_IDEMPOTENCY_KEY_REASON: PolicyReason = {
 }
 
 /** The gate's arguments, for the guard. */
-export function toAssessmentClaims({
+export function toAssessmentConfirmation({
   dryRun,
   idempotency_key: key,
 }: {
@@ -50,7 +50,10 @@ interface GivenClaims {
  * The suggested key is derived from the trace of the incomplete call, so no other call has it, and the suggested call
  * acts once.
  */
-export function suggestMissingClaims({ intent, dangerous, key }: GivenClaims, traceId: string): JsonObject {
+export function suggestMissingConfirmationArguments(
+  { intent, dangerous, key }: GivenClaims,
+  traceId: string,
+): JsonObject {
   return {
     ...(intent === null ? { intent: 'MUTATE' } : {}),
     ...(dangerous === null ? { allow_dangerous: true } : {}),

@@ -10,8 +10,13 @@ import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { PlaneReader } from '../semantic/plane-reader.ts'
 import type { RegisterReadKey } from '../semantic/read-key.ts'
 import { HOT_WATER_REGISTERS } from '../semantic/register-map.ts'
-import type { TimerSlot, ProgramConfig, TimerProgramId } from '../semantic/timer-program.ts'
-import { NO_ZONE_NUMBER, WEEKDAYS, decodeProgramConfig, formatTimerWriteRefusal } from '../semantic/timer-program.ts'
+import type { TimerSlot, TimerProgramLimits, TimerProgramId } from '../semantic/timer-program.ts'
+import {
+  NO_ZONE_NUMBER,
+  WEEKDAYS,
+  decodeTimerProgramLimits,
+  formatTimerWriteRefusal,
+} from '../semantic/timer-program.ts'
 import { toProgramConfigReadKey, readKnownTimerProgram } from '../semantic/schedule-reads.ts'
 import { toTimerSlotJson } from '../semantic/schedules-plane.ts'
 import type {
@@ -31,10 +36,10 @@ import {
   createBusWriteFault,
 } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
-import { findBus, createLiveOutcome } from './ebus-tool-context.ts'
+import { findHeatingBus, createLiveOutcome } from './ebus-tool-context.ts'
 import type { SlotInput } from './schedule-request.ts'
 import { parseTimerSlots } from './schedule-request.ts'
-import { toAssessmentClaims } from './change-claims.ts'
+import { toAssessmentConfirmation } from './change-claims.ts'
 
 /** For one telegram; a day takes up to forty. */
 const TELEGRAM_MS = 4_000
@@ -61,7 +66,7 @@ export function assessDayScheduleWrite({ heating, regulator, id, wish }: DayWrit
     reasons: [],
     target: `ebus:${busId}:schedule/${what}/${WEEKDAYS[wish.weekday] ?? ''}`,
     label: `${id.channel === 'dhw' ? 'Hot water' : `Zone ${id.zone + 1}`} schedule, ${WEEKDAYS[wish.weekday] ?? ''}`,
-    ...toAssessmentClaims(wish),
+    ...toAssessmentConfirmation(wish),
     keyedChange: { bus: busId, program: what, weekday: wish.weekday, slots: wish.slots.map((slot) => ({ ...slot })) },
     preview: {
       weekday: WEEKDAYS[wish.weekday] ?? '',
@@ -119,7 +124,7 @@ function placeOf({ regulator, config, id, wish }: DayWritePlan): ProgramDayLocat
  * A day without slots is one slot of no length. A room's still has to say a temperature that the program takes; hot
  * water's is the one setpoint for all days, which stays as it is when none is said.
  */
-function idleCelsius({ channel }: TimerProgramId, { minCelsius }: ProgramConfig): number | undefined {
+function idleCelsius({ channel }: TimerProgramId, { minCelsius }: TimerProgramLimits): number | undefined {
   return channel === 'dhw' ? undefined : minCelsius
 }
 
@@ -140,7 +145,7 @@ function talkOf(heating: HeatingBusClient, { call, pause }: DayWriteContext): Re
 export interface DayWritePlan extends ProgramDayScheduleRequest {
   readonly heating: HeatingBusClient
   readonly regulator: KnownRegulator
-  readonly config: ProgramConfig
+  readonly config: TimerProgramLimits
   readonly slots: readonly TimerSlot[]
 }
 
@@ -149,7 +154,7 @@ export async function planDayScheduleWrite(
   { id, wish }: ProgramDayScheduleRequest,
   job: DayWriteContext,
 ): Promise<Result<DayWritePlan, Fault>> {
-  const found = findBus(job.house, wish.bus)
+  const found = findHeatingBus(job.house, wish.bus)
   if (!found.ok) return found
   const heating = found.value
   const { topology, shadow } = heating.installation
@@ -182,10 +187,10 @@ async function askConfig(
   talk: RegulatorAccess,
   regulator: KnownRegulator,
   id: TimerProgramId,
-): Promise<ProgramConfig | undefined> {
+): Promise<TimerProgramLimits | undefined> {
   if (regulator.timers !== 'b555') return undefined
   const answer = await talk.read(toProgramConfigReadKey(regulator.address, id))
-  return answer.ok ? decodeProgramConfig(answer.value) : undefined
+  return answer.ok ? decodeTimerProgramLimits(answer.value) : undefined
 }
 
 /** What slots without a temperature of their own heat to. */

@@ -7,7 +7,7 @@ import type { MessageDefinition } from '../definitions/message-definition.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { createEbusNotFoundFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
-import { findBus } from './ebus-tool-context.ts'
+import { findHeatingBus } from './ebus-tool-context.ts'
 
 const CIRCUITS_NAMED = 20
 
@@ -15,7 +15,7 @@ export function getBusDefinitions(
   house: EbusToolContext,
   bus: string | undefined,
 ): Result<{ readonly heating: HeatingBusClient; readonly definitions: BusDefinitions }, Fault> {
-  const heating = findBus(house, bus)
+  const heating = findHeatingBus(house, bus)
   if (!heating.ok) return heating
   const { definitions } = heating.value.installation
   if (definitions !== undefined) return ok({ heating: heating.value, definitions })

@@ -41,7 +41,7 @@ export interface DefinitionLoadState {
 }
 
 /** The first configured bus if none is named, because most houses have one. */
-export function findBus({ buses }: EbusToolContext, id: string | undefined): Result<HeatingBusClient, Fault> {
+export function findHeatingBus({ buses }: EbusToolContext, id: string | undefined): Result<HeatingBusClient, Fault> {
   const bus = id === undefined ? buses[0] : buses.find((each) => each.id === id)
   if (bus !== undefined) return ok(bus)
   return fail(
@@ -87,7 +87,7 @@ export function resolveEbusView(
   wish: EbusViewRequest,
   call: Call,
 ): Result<ResolvedEbusView, Fault> {
-  const heating = findBus(house, wish.bus)
+  const heating = findHeatingBus(house, wish.bus)
   if (!heating.ok) return heating
   // The bus is checked even if a snapshot decides, because a misspelt name is a mistake in any case.
   if (wish.consistency?.mode !== 'SNAPSHOT') {

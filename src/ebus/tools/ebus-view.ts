@@ -4,7 +4,7 @@
  * A capture is taken in one turn of the event loop, so all of it is from one moment.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { BusStatus } from '../adapter/ebus-connection.ts'
+import type { EbusStatus } from '../adapter/ebus-connection.ts'
 import type { AdapterInfo } from '../adapter/adapter-info.ts'
 import type { HeatingInstallation } from '../installation-state.ts'
 import { toBusMessagesJson, toPeriodicityJson, toSpecimenJson, toBusSummaryJson } from '../observe/bus-report.ts'
@@ -50,7 +50,7 @@ export interface EbusView {
 export interface EbusViewSources {
   readonly busId: string
   readonly installation: HeatingInstallation
-  readonly bus: BusStatus
+  readonly bus: EbusStatus
   readonly info: AdapterInfo | undefined
   readonly version: string
   readonly plan: () => readonly PlannedRead[]
@@ -148,7 +148,7 @@ export function measureEbusViewBytes(view: EbusView): number {
   return JSON.stringify(parts).length
 }
 
-function reachOf({ connected, signal }: BusStatus): Exclude<BusReachability, 'forbidden'> {
+function reachOf({ connected, signal }: EbusStatus): Exclude<BusReachability, 'forbidden'> {
   return !connected ? 'disconnected' : signal ? 'connected' : 'no_signal'
 }
 

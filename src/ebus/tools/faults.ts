@@ -7,10 +7,10 @@
 import type { ArgumentIssue } from '../../bus/capability.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { BusFault } from '../adapter/ebus-connection.ts'
+import type { EbusSendFault } from '../adapter/ebus-connection.ts'
 import { mayTargetHaveActed } from '../adapter/ebus-connection.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import type { RegisterReadFault } from '../semantic/read-scheduler.ts'
+import type { RegisterReadFault } from '../semantic/register-reader.ts'
 import type { EbusErrorCode, ErrorSourceLayer } from './ebus-envelope.ts'
 import type { BusReachability } from './ebus-view.ts'
 
@@ -133,7 +133,7 @@ export function createCancelledBusCallFault(): Fault {
 }
 
 /** The bus could not be used. */
-function untried(cause: Exclude<BusFault, { readonly kind: 'refused' }>): Fault {
+function untried(cause: Exclude<EbusSendFault, { readonly kind: 'refused' }>): Fault {
   const say = (kind: FaultKind, message: string): Fault => fault(kind, 'BUS_UNAVAILABLE', message, 'bus')
   switch (cause.kind) {
     case 'disconnected':

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { listeningInstallation, situationAt } from '../../../test/listening-installation.ts'
 import type { HeatingInstallation } from '../installation-state.ts'
-import type { BusEvent } from '../adapter/ebus-connection.ts'
+import type { EbusEvent } from '../adapter/ebus-connection.ts'
 import { HEATING_PLANE_NAMES } from '../semantic/planes.ts'
 import { planReads } from '../semantic/read-plan.ts'
 import {
@@ -82,7 +82,7 @@ const exchange = (
   service: readonly [number, number],
   data: readonly number[],
   response: Uint8Array | undefined,
-): BusEvent => ({
+): EbusEvent => ({
   kind: 'exchange',
   own: false,
   atMs: AT,
@@ -123,7 +123,7 @@ const anything = fc
   )
   .map(([target, service, data, response]) => exchange(target, service, data, response))
 
-const happening = fc.constantFrom<BusEvent>(
+const happening = fc.constantFrom<EbusEvent>(
   { kind: 'connected', atMs: AT },
   { kind: 'disconnected', reason: 'gone', atMs: AT },
   { kind: 'signal', present: false, atMs: AT },

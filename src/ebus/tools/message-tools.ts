@@ -19,7 +19,7 @@ import { getBusDefinitions, createUnknownMessageFault } from './definition-looku
 import { readDefinedMessage } from './defined-read.ts'
 import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
-import { findBus, createLiveOutcome, createCacheJson } from './ebus-tool-context.ts'
+import { findHeatingBus, createLiveOutcome, createCacheJson } from './ebus-tool-context.ts'
 import { toMessageDefinitionJson } from './message-view.ts'
 import { createMessageWriteTool } from './message-write-tool.ts'
 
@@ -107,7 +107,7 @@ export function createMessageTools(house: EbusToolContext): readonly Capability[
     readTool.handledBy((wish, call) => readMessage(house, wish, call)),
     createMessageWriteTool(house),
     statusTool.handledBy(async ({ bus }) => {
-      const heating = findBus(house, bus)
+      const heating = findHeatingBus(house, bus)
       return heating.ok ? createLiveOutcome(house, heating.value, statusJson(house, heating.value)) : heating
     }),
   ]

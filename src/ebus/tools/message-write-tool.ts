@@ -17,12 +17,12 @@ import { assessMessageWrite, planMessageWrite, writeDefinedMessage } from './def
 import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import {
-  suggestMissingClaims,
+  suggestMissingConfirmationArguments,
   MISSING_ALLOW_DANGEROUS_REASON,
   MISSING_INTENT_REASON,
   MISSING_IDEMPOTENCY_KEY_REASON,
   DANGEROUS_NOT_ALLOWED_REASON,
-  toAssessmentClaims,
+  toAssessmentConfirmation,
 } from './change-claims.ts'
 import { resolveBusLockKey, createLiveOutcome } from './ebus-tool-context.ts'
 
@@ -67,7 +67,7 @@ const words = {
   completeClaims: (
     { intent = null, allow_dangerous: dangerous = null, idempotency_key: key = null }: JsonObject,
     { traceId }: { readonly traceId: string },
-  ): JsonObject => suggestMissingClaims({ intent, dangerous, key }, traceId),
+  ): JsonObject => suggestMissingConfirmationArguments({ intent, dangerous, key }, traceId),
 } as const
 
 export function createMessageWriteTool(house: EbusToolContext): Capability {
@@ -78,7 +78,7 @@ export function createMessageWriteTool(house: EbusToolContext): Capability {
     assess: (planned, wish) => ({
       ...assessMessageWrite(planned),
       reasons: gateReasons(wish),
-      ...toAssessmentClaims(wish),
+      ...toAssessmentConfirmation(wish),
     }),
     assessMistake: (wish) => ({ reasons: gateReasons(wish) }),
     act: async (planned, _wish, call) => {

@@ -6,7 +6,7 @@ import type { Fault, PolicyReason } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { BusRequest } from '../adapter/ebus-connection.ts'
+import type { EbusRequest } from '../adapter/ebus-connection.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
 import type { HeatingInstallation } from '../installation-state.ts'
 import { formatBusAddress } from '../observe/observation.ts'
@@ -29,11 +29,11 @@ import {
   createBusWriteFault,
 } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
-import { findBus, createLiveOutcome, createCacheJson } from './ebus-tool-context.ts'
+import { findHeatingBus, createLiveOutcome, createCacheJson } from './ebus-tool-context.ts'
 import { SETTING_TOOL_HINT } from './setting-view.ts'
-import { createExchange } from '../wire/telegram.ts'
+import { createTelegramExchange } from '../wire/telegram.ts'
 import type { MethodInvocation } from './rpc-arguments.ts'
-import type { RegisterReadOptions } from '../semantic/read-scheduler.ts'
+import type { RegisterReadOptions } from '../semantic/register-reader.ts'
 
 /** Spec 1's name for the gateway, whatever its real address is. */
 const GATEWAY_SOURCE = 113
@@ -55,7 +55,7 @@ export interface ResolvedMethod {
   readonly heating: HeatingBusClient
   readonly method: DeviceMethod
   readonly prepared: EncodedMethodCall
-  readonly request: BusRequest
+  readonly request: EbusRequest
 }
 
 /** In the order in which a caller can correct mistakes: bus, device, plane, method, intent, source, parameters. */
@@ -63,7 +63,7 @@ export function resolveMethodCall(
   house: EbusToolContext,
   invocation: MethodInvocation,
 ): Result<ResolvedMethod | DefinedMethodCall, Fault> {
-  const heating = findBus(house, invocation.bus)
+  const heating = findHeatingBus(house, invocation.bus)
   if (!heating.ok) return heating
   const device = heating.value.installation.registry.find(invocation.address)
   if (device === undefined)
@@ -140,7 +140,7 @@ async function callDefined({ house, invocation, call }: MethodCallJob, resolved:
   return createLiveOutcome(house, heating, values, { ...besideData(heating), atMs, cache })
 }
 
-function requestOf({ primary, secondary }: DeviceMethod, target: number, { data }: EncodedMethodCall): BusRequest {
+function requestOf({ primary, secondary }: DeviceMethod, target: number, { data }: EncodedMethodCall): EbusRequest {
   return { target, primary, secondary, data }
 }
 
@@ -191,7 +191,7 @@ function shownValues(
 ): MethodValues {
   const { installation } = heating
   if (isB524AccessToNonRegulator(method, request.target, installation)) return bytesOnly(values)
-  if (installation.decode(createExchange(request, response))?.secret !== true) return values
+  if (installation.decode(createTelegramExchange(request, response))?.secret !== true) return values
   return { ...values, ...Object.fromEntries(TELLING.filter((name) => name in values).map((name) => [name, HIDDEN])) }
 }
 
@@ -212,8 +212,8 @@ function classAgeMs({ cache_class: cacheClass, refresh_class: refreshClass }: Js
 }
 
 /** Throws for a method that is declared as a read and is none: then our own tables disagree. */
-function keyOf(request: BusRequest): RegisterReadKey {
-  const meaning = interpretTelegram(createExchange(request))
+function keyOf(request: EbusRequest): RegisterReadKey {
+  const meaning = interpretTelegram(createTelegramExchange(request))
   if (meaning?.kind !== 'value') throw new Error(`${toHex(request.data)} reads nothing`)
   return meaning.key
 }

@@ -7,7 +7,7 @@ import type { Call } from '../../bus/call.ts'
 import type { HeatingPlaneName, SemanticPlaneName } from '../semantic/planes.ts'
 import { HEATING_PLANE_NAMES } from '../semantic/planes.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
-import { findBus } from './ebus-tool-context.ts'
+import { findHeatingBus } from './ebus-tool-context.ts'
 
 /** The time that is left for the answer itself. */
 const ANSWER_MS = 2_000
@@ -19,7 +19,7 @@ export async function readMissingPlaneValues(
   { planes, bus }: { readonly planes: readonly SemanticPlaneName[]; readonly bus: string | undefined },
   call: Call,
 ): Promise<void> {
-  const heating = findBus(house, bus)
+  const heating = findHeatingBus(house, bus)
   const read = planes.filter(isHeatingPlane)
   const leftMs = Math.min(MAX_WAIT_MS, Math.floor(call.deadlineMs - house.clock.monotonic() - ANSWER_MS))
   if (!heating.ok || read.length === 0 || leftMs <= 0) return

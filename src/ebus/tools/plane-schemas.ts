@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { FM5_MODES } from '../semantic/fm5-module.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
-import { PROGRAM_CHANNELS, WEEKDAYS } from '../semantic/timer-program.ts'
+import { TIMER_PROGRAM_CHANNELS, WEEKDAYS } from '../semantic/timer-program.ts'
 import { optionalFlag as flag, optionalNumber as number, optionalText as text } from './optional-field-schemas.ts'
 import {
   boilerStatusSchema,
@@ -158,7 +158,7 @@ export const slotOutputSchema = z.object({
 
 const program = z.object({
   zone: z.int().describe('0 to 2; 255 for hot water and what goes with it.'),
-  hc: z.enum(PROGRAM_CHANNELS),
+  hc: z.enum(TIMER_PROGRAM_CHANNELS),
   config: z
     .object({
       // The limits of the program: slots a day, minutes, °C. Resolution and least duration are only advice for B555.

@@ -4,14 +4,14 @@
  *   15 B5 24 | 02 01 02 00 0F 00 00 00 80 3F     heating curve of circuit 1: 1.2 ▸ 1
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { BusRequest } from '../adapter/ebus-connection.ts'
+import type { EbusRequest } from '../adapter/ebus-connection.ts'
 import type { HeatingInstallation } from '../installation-state.ts'
 import { findBoilerRegister } from '../semantic/boiler-map.ts'
 import type { DecodedField, DecodedTelegram } from '../definitions/decoded-telegram.ts'
 import { interpretTelegram } from '../semantic/telegram-meaning.ts'
 import { fitsRegisterType } from '../semantic/register.ts'
 import { findRegisterNameAndType } from '../semantic/register-name.ts'
-import { createExchange } from '../wire/telegram.ts'
+import { createTelegramExchange } from '../wire/telegram.ts'
 
 export interface RegisterChangeView {
   readonly label: string
@@ -25,10 +25,10 @@ export interface RegisterChangeView {
  */
 export function toRegisterChangeView(
   installation: HeatingInstallation,
-  request: BusRequest,
+  request: EbusRequest,
   look: Uint8Array | undefined,
 ): RegisterChangeView | undefined {
-  const written = installation.decode(createExchange(request))
+  const written = installation.decode(createTelegramExchange(request))
   if (written?.act !== 'write') return undefined
   const label = labelOf(written)
   if (!isExact(request)) return { label, values: undefined }
@@ -39,14 +39,14 @@ export function toRegisterChangeView(
 }
 
 /** The remembered value, because a person should not have to wait for the bus. */
-function lastAnswer(installation: HeatingInstallation, request: BusRequest): DecodedTelegram | undefined {
-  const meaning = interpretTelegram(createExchange(request))
+function lastAnswer(installation: HeatingInstallation, request: EbusRequest): DecodedTelegram | undefined {
+  const meaning = interpretTelegram(createTelegramExchange(request))
   const entry = meaning?.kind === 'value' ? installation.shadow.get(meaning.key) : undefined
-  return entry?.state === 'present' ? installation.decode(createExchange(request, entry.payload)) : undefined
+  return entry?.state === 'present' ? installation.decode(createTelegramExchange(request, entry.payload)) : undefined
 }
 
 /** A decoder ignores bytes after the value; an approver has to see all of them. */
-function isExact({ secondary, data }: BusRequest): boolean {
+function isExact({ secondary, data }: EbusRequest): boolean {
   const [first = 0, second = 0, third = 0, , low = 0, high = 0] = data
   switch (secondary) {
     case 0x24: {

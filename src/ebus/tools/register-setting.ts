@@ -26,8 +26,13 @@ import {
   extractRegisterBytes,
   encodeRegisterTelegramData,
 } from '../semantic/register.ts'
-import type { SettingPlan, SettingRequest, SettingRegisterWrite, SettingName } from '../semantic/setting-request.ts'
-import { SETTING_NAMES, ZONE_SETTING_NAMES, planSetting } from '../semantic/setting-request.ts'
+import type {
+  ResidentSettingPlan,
+  ResidentSettingRequest,
+  SettingRegisterWrite,
+  ResidentSettingName,
+} from '../semantic/setting-request.ts'
+import { RESIDENT_SETTING_NAMES, ZONE_SETTING_NAMES, planResidentSetting } from '../semantic/setting-request.ts'
 import { resolveZoneNumber } from '../semantic/zone-choice.ts'
 import { readZoneName } from '../semantic/zones.ts'
 import {
@@ -38,10 +43,10 @@ import {
   createBusWriteFault,
 } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
-import { findBus, createLiveOutcome } from './ebus-tool-context.ts'
+import { findHeatingBus, createLiveOutcome } from './ebus-tool-context.ts'
 import { SET_SETTING_TOOL_NAME } from './setting-view.ts'
 import type { SettingToolInput } from './setting-arguments.ts'
-import { toAssessmentClaims } from './change-claims.ts'
+import { toAssessmentConfirmation } from './change-claims.ts'
 
 /** The limit for one telegram; a setting takes up to twelve. */
 const TELEGRAM_MS = 4_000
@@ -50,14 +55,14 @@ export interface ResolvedRegisterSetting {
   readonly heating: HeatingBusClient
   readonly address: number
   readonly zone: string | undefined
-  readonly plan: SettingPlan
+  readonly plan: ResidentSettingPlan
 }
 
 export function resolveRegisterSetting(
   house: EbusToolContext,
   wish: SettingToolInput,
 ): Result<ResolvedRegisterSetting, Fault> {
-  const found = findBus(house, wish.bus)
+  const found = findHeatingBus(house, wish.bus)
   if (!found.ok) return found
   const heating = found.value
   const { topology } = heating.installation
@@ -72,8 +77,8 @@ export function resolveRegisterSetting(
   const zone = ofZone ? resolveZoneNumber(reader, wish.zone) : ok(undefined)
   if (!zone.ok) return fail(createEbusArgumentFault('zone', zone.fault))
   const timed = { ...(wish.hours === undefined ? {} : { hours: wish.hours }), ...untilOf(wish) }
-  const request: SettingRequest = { setting, zone: zone.value, value: valueOf(value), ...timed }
-  const plan = planSetting(reader, request, house.clock.now())
+  const request: ResidentSettingRequest = { setting, zone: zone.value, value: valueOf(value), ...timed }
+  const plan = planResidentSetting(reader, request, house.clock.now())
   if (!plan.ok) return fail(createEbusArgumentsFault(plan.fault))
   const name = zone.value === undefined ? undefined : readZoneName(reader, zone.value)
   return ok({ heating, address, zone: name, plan: plan.value })
@@ -83,12 +88,12 @@ function untilOf({ until }: SettingToolInput): { readonly until?: string } {
   return until === undefined ? {} : { until }
 }
 
-export function isRegisterBackedSetting(setting: SettingToolInput['setting']): setting is SettingName {
-  return (SETTING_NAMES as readonly string[]).includes(setting)
+export function isRegisterBackedSetting(setting: SettingToolInput['setting']): setting is ResidentSettingName {
+  return (RESIDENT_SETTING_NAMES as readonly string[]).includes(setting)
 }
 
 /** Some clients send numbers as text. */
-function valueOf(value: SettingRequest['value']): SettingRequest['value'] {
+function valueOf(value: ResidentSettingRequest['value']): ResidentSettingRequest['value'] {
   return typeof value === 'string' && value !== '' && Number.isFinite(Number(value)) ? Number(value) : value
 }
 
@@ -105,7 +110,7 @@ export function assessRegisterSetting(
   const named = (value: (step: SettingRegisterWrite) => Json): JsonObject =>
     Object.fromEntries(plan.steps.map((step) => [step.name, value(step)]))
   return {
-    ...toAssessmentClaims(wish),
+    ...toAssessmentConfirmation(wish),
     effect: 'writes',
     reasons: [],
     target: targets.at(-1) ?? '',
@@ -186,7 +191,7 @@ export async function writeRegisterSetting(
 }
 
 function undoOf(
-  plan: SettingPlan,
+  plan: ResidentSettingPlan,
   before: readonly (DecodedRegisterValue | undefined)[],
   bus: string | undefined,
 ): JsonObject {

@@ -17,10 +17,10 @@ import { formatBusAddress } from '../observe/observation.ts'
 import { findCallableMethod } from '../methods/method-plane.ts'
 import { addressArgument, busArgument } from './arguments.ts'
 import {
-  suggestMissingClaims,
+  suggestMissingConfirmationArguments,
   MISSING_IDEMPOTENCY_KEY_REASON,
   DANGEROUS_NOT_ALLOWED_REASON,
-  toAssessmentClaims,
+  toAssessmentConfirmation,
 } from './change-claims.ts'
 import { toRegisterChangeView } from './register-change-view.ts'
 import type { DefinedMethodCall } from './defined-method.ts'
@@ -28,7 +28,7 @@ import { findDefinedPlane } from './defined-method.ts'
 import { assessMessageWrite } from './defined-write.ts'
 import { ebusFamilyEnvelope } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
-import { resolveBusLockKey, findBus } from './ebus-tool-context.ts'
+import { resolveBusLockKey, findHeatingBus } from './ebus-tool-context.ts'
 import { SETTING_TOOL_HINT } from './setting-view.ts'
 import { INVOKE_TOOL_NAME, invokeInputSchema, rpcOutputSchema, methodNameArgument } from './rpc-arguments.ts'
 import type { MethodInvocation } from './rpc-arguments.ts'
@@ -75,7 +75,7 @@ function assess({ heating, method, prepared, request }: ResolvedMethod, invocati
     reasons,
     target: `ebus:${heating.id}:${target}/${what}`,
     label: `${device?.identity?.deviceId ?? 'device'} at ${target}: ${change?.label ?? `${method.name} ${what}`}`,
-    ...toAssessmentClaims(invocation),
+    ...toAssessmentConfirmation(invocation),
     // Without the waiting time and the spelling of the parameters, which do not affect the change (docs/adr/0109).
     keyedChange: {
       bus: heating.id,
@@ -93,7 +93,7 @@ function assessDefined(resolved: DefinedMethodCall, invocation: MethodInvocation
   return {
     ...assessMessageWrite(resolved.write),
     reasons: gateReasons(invocation, true),
-    ...toAssessmentClaims(invocation),
+    ...toAssessmentConfirmation(invocation),
   }
 }
 
@@ -104,7 +104,7 @@ function isKnownToChange(
 ): boolean {
   const builtIn = findCallableMethod(plane, method)
   if (builtIn !== undefined) return !builtIn.readOnly
-  const heating = findBus(house, bus)
+  const heating = findHeatingBus(house, bus)
   const device = heating.ok ? heating.value.installation.registry.find(address) : undefined
   if (!heating.ok || device === undefined) return false
   const defined = findDefinedPlane(heating.value, device.addresses, plane)
@@ -133,7 +133,7 @@ function completeInvocation(house: EbusToolContext): ConfirmationArgumentComplet
         ...(body['intent'] === undefined ? { intent: wanted } : {}),
         ...(dangerous === undefined ? { allow_dangerous: false } : {}),
       }
-    return suggestMissingClaims(
+    return suggestMissingConfirmationArguments(
       { intent: body['intent'] ?? null, dangerous: dangerous ?? null, key: key ?? null },
       traceId,
     )

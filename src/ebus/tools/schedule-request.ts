@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { ArgumentIssue } from '../../bus/capability.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { TimerSlot, ProgramConfig, TimerProgramId } from '../semantic/timer-program.ts'
+import type { TimerSlot, TimerProgramLimits, TimerProgramId } from '../semantic/timer-program.ts'
 import { END_OF_DAY_MINUTES, WEEKDAYS } from '../semantic/timer-program.ts'
 
 const hour = z.int().min(0).max(24)
@@ -48,7 +48,7 @@ export type SlotInput = z.output<typeof slotInputSchema>
 /** The facts about the program that the check needs. */
 export interface TimerProgramFacts {
   readonly id: TimerProgramId
-  readonly config: ProgramConfig
+  readonly config: TimerProgramLimits
   /** The temperature of a slot without one of its own, if that is known. */
   readonly setpoint: number | undefined
 }

@@ -13,7 +13,7 @@ import { busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
 import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createEbusArgumentFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
-import { resolveBusLockKey, findBus } from './ebus-tool-context.ts'
+import { resolveBusLockKey, findHeatingBus } from './ebus-tool-context.ts'
 import { slotOutputSchema } from './plane-schemas.ts'
 import { slotInputSchema, weekdayInputSchema } from './schedule-request.ts'
 import type { DayScheduleRequest, DayWriteContext, ProgramDayScheduleRequest, DayWritePlan } from './day-schedule.ts'
@@ -127,7 +127,7 @@ function programSteps<Input>(
 /** The contract's numbers begin with 0; names are looked up. */
 function zoneOf(house: EbusToolContext, zone: number | string, bus: string | undefined): Result<number, Fault> {
   if (typeof zone === 'number') return ok(zone)
-  const heating = findBus(house, bus)
+  const heating = findHeatingBus(house, bus)
   if (!heating.ok) return heating
   const chosen = resolveZoneNumber(new PlaneReader(heating.value.installation), zone)
   return chosen.ok ? chosen : fail(createEbusArgumentFault('zone', chosen.fault))

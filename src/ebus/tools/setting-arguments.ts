@@ -2,7 +2,7 @@
  * Setting arguments: the arguments and answers of the tools for residents' settings.
  */
 import { z } from 'zod'
-import { SETTING_NAMES } from '../semantic/setting-request.ts'
+import { RESIDENT_SETTING_NAMES } from '../semantic/setting-request.ts'
 import { busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
 import { createEbusOutputSchema } from './ebus-envelope.ts'
 import { weekdaySlotsSchema } from './schedule-setting.ts'
@@ -16,7 +16,7 @@ const holidayDates = z.strictObject({
 const SCHEDULES = ['schedule', 'hot_water_schedule'] as const
 
 export const settingInputSchema = z.strictObject({
-  setting: z.enum([...SETTING_NAMES, ...SCHEDULES]),
+  setting: z.enum([...RESIDENT_SETTING_NAMES, ...SCHEDULES]),
   zone: z
     .union([z.string().trim().min(1).max(64), z.int().min(1).max(16)])
     .exactOptional()

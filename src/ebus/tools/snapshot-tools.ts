@@ -19,7 +19,7 @@ import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import {
-  findBus,
+  findHeatingBus,
   toPlaneFreshnessJson,
   resolveEbusView,
   createLiveBusView,
@@ -117,7 +117,7 @@ export function createSnapshotTools(
 ): readonly Capability[] {
   return [
     captureTool.handledBy(async ({ bus }, call) => {
-      const heating = findBus(house, bus)
+      const heating = findHeatingBus(house, bus)
       if (!heating.ok) return heating
       const view = captureEbusView(createLiveBusView(house, heating.value))
       const taken = house.snapshots.take(view, toCallerKey(call.caller), view.atMs)
@@ -137,7 +137,7 @@ export function createSnapshotTools(
 
     getTool.handledBy(async ({ planes = [], timeout_ms: timeoutMs, field_ages: eachField, ...rest }, call) => {
       const { allow_partial: allowPartial, ...wish } = rest
-      const heating = findBus(house, wish.bus)
+      const heating = findHeatingBus(house, wish.bus)
       if (!heating.ok) return heating
       const wanted = planes.length === 0 ? CONTRACT_PLANE_NAMES : [...new Set(planes)]
       if (wish.consistency?.mode !== 'SNAPSHOT')

@@ -31,7 +31,7 @@ export const VAILLANT_MANUFACTURER_CODE = 0xb5
 const IDENTITY_LENGTH = 10
 
 /** Manufacturers as registered with the eBUS user group; a code that is missing here is shown as its number. */
-export const MANUFACTURERS: ReadonlyMap<number, string> = new Map([
+export const EBUS_MANUFACTURER_NAMES: ReadonlyMap<number, string> = new Map([
   [0x06, 'Dungs'],
   [0x0f, 'FH Ostfalia'],
   [0x10, 'TEM'],
@@ -65,7 +65,7 @@ export function decodeIdentity(answer: Uint8Array): Result<BusDeviceIdentity, Id
   const manufacturerCode = answer[0] ?? 0
   return ok({
     manufacturerCode,
-    manufacturer: MANUFACTURERS.get(manufacturerCode) ?? `0x${toHex(answer.subarray(0, 1))}`,
+    manufacturer: EBUS_MANUFACTURER_NAMES.get(manufacturerCode) ?? `0x${toHex(answer.subarray(0, 1))}`,
     deviceId: printable(answer.subarray(1, 6)).trim(),
     software: toHex(answer.subarray(6, 8)),
     hardware: toHex(answer.subarray(8, 10)),

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { fromHex, toHex } from '../../core/bytes.ts'
-import type { AdapterMessage, EnhancedFault } from './enhanced-protocol.ts'
+import type { AdapterMessage, EnhancedProtocolFault } from './enhanced-protocol.ts'
 import {
   encodeAdapterMessage,
   encodeHostMessage,
@@ -11,8 +11,8 @@ import {
   parseHostBytes,
 } from './enhanced-protocol.ts'
 
-function parsed(bytes: string): { messages: AdapterMessage[]; faults: EnhancedFault[] } {
-  const faults: EnhancedFault[] = []
+function parsed(bytes: string): { messages: AdapterMessage[]; faults: EnhancedProtocolFault[] } {
+  const faults: EnhancedProtocolFault[] = []
   const messages = [...parseAdapterBytes(newEnhancedParser(), fromHex(bytes), (fault) => faults.push(fault))]
   return { messages, faults }
 }

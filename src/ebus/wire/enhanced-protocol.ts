@@ -58,7 +58,7 @@ function pair(code: number, data: number): Uint8Array {
   return Uint8Array.of(0xc0 | (code << 2) | (data >> 6), 0x80 | (data & 0x3f))
 }
 
-export type EnhancedFault =
+export type EnhancedProtocolFault =
   /** The second byte of a pair arrived without a first one. */
   | { readonly kind: 'stray-byte'; readonly byte: number }
   /**
@@ -68,12 +68,12 @@ export type EnhancedFault =
   | { readonly kind: 'broken-pair'; readonly byte: number }
   | { readonly kind: 'unknown-command'; readonly code: number; readonly data: number }
 
-export interface EnhancedParser {
+export interface EnhancedProtocolParserState {
   /** The first byte of a pair that waits for its second one, or -1. */
   first: number
 }
 
-export function newEnhancedParser(): EnhancedParser {
+export function newEnhancedParser(): EnhancedProtocolParserState {
   return { first: -1 }
 }
 
@@ -83,9 +83,9 @@ export function newEnhancedParser(): EnhancedParser {
  * is.
  */
 export function* parseAdapterBytes(
-  parser: EnhancedParser,
+  parser: EnhancedProtocolParserState,
   bytes: Uint8Array,
-  onFault: (fault: EnhancedFault) => void,
+  onFault: (fault: EnhancedProtocolFault) => void,
 ): Generator<AdapterMessage, void> {
   for (const { code, data } of parse(parser, bytes, onFault)) {
     const event = ADAPTER_BY_CODE.get(code)
@@ -96,9 +96,9 @@ export function* parseAdapterBytes(
 
 /** Yields the messages of a host. */
 export function* parseHostBytes(
-  parser: EnhancedParser,
+  parser: EnhancedProtocolParserState,
   bytes: Uint8Array,
-  onFault: (fault: EnhancedFault) => void,
+  onFault: (fault: EnhancedProtocolFault) => void,
 ): Generator<HostMessage, void> {
   for (const { code, data } of parse(parser, bytes, onFault)) {
     const command = HOST_BY_CODE.get(code)
@@ -111,9 +111,9 @@ export function* parseHostBytes(
 const SHORT_FORM = 0x1
 
 function* parse(
-  parser: EnhancedParser,
+  parser: EnhancedProtocolParserState,
   bytes: Uint8Array,
-  onFault: (fault: EnhancedFault) => void,
+  onFault: (fault: EnhancedProtocolFault) => void,
 ): Generator<{ readonly code: number; readonly data: number }, void> {
   for (const byte of bytes) {
     const { first } = parser

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { fromHex, toHex } from '../../core/bytes.ts'
-import type { ConversationAction } from './telegram-conversation.ts'
+import type { ConversationEffect } from './telegram-conversation.ts'
 import { beginTelegramConversation, continueTelegramConversation } from './telegram-conversation.ts'
 import type { Telegram } from './telegram.ts'
 
@@ -16,7 +16,7 @@ function talk(
   const wire: number[] = []
   const rest = [...fromHex(others)]
   const begun = beginTelegramConversation(telegram)
-  let turn: ConversationAction = begun.turn
+  let turn: ConversationEffect = begun.turn
   while (turn.kind !== 'over') {
     const symbol = turn.kind === 'say' ? distort(turn.symbol, wire.length) : rest.shift()
     if (symbol === undefined) throw new Error('waits for ever')

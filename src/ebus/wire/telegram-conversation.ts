@@ -33,7 +33,7 @@ export type ConversationOutcome =
   | { readonly kind: 'exchange'; readonly exchange: TelegramExchange }
   | { readonly kind: 'fault'; readonly fault: ConversationFault }
 
-export type ConversationAction =
+export type ConversationEffect =
   /** The caller puts this symbol on the bus now. */
   | { readonly kind: 'say'; readonly symbol: number }
   | { readonly kind: 'listen' }
@@ -50,12 +50,12 @@ export interface TelegramConversation {
   outcome: ConversationOutcome | undefined
 }
 
-const LISTEN: ConversationAction = { kind: 'listen' }
+const LISTEN: ConversationEffect = { kind: 'listen' }
 
 /** The caller begins a conversation when it has read back its own address unaltered; the first turn is ZZ. */
 export function beginTelegramConversation(telegram: Telegram): {
   readonly conversation: TelegramConversation
-  readonly turn: ConversationAction
+  readonly turn: ConversationEffect
 } {
   const wire = encodeTelegramCommand(telegram)
   const line = newBusLineDecoder()
@@ -66,7 +66,7 @@ export function beginTelegramConversation(telegram: Telegram): {
 }
 
 /** Takes one symbol from the bus, including the echoes of our own symbols. */
-export function continueTelegramConversation(conversation: TelegramConversation, symbol: number): ConversationAction {
+export function continueTelegramConversation(conversation: TelegramConversation, symbol: number): ConversationEffect {
   const { line, wire, outcome } = conversation
   // This symbol is the closing SYN or another device's symbol in its place; the outcome is decided either way.
   if (outcome !== undefined) return { kind: 'over', outcome }
@@ -92,7 +92,7 @@ function spokenOver({ line, wire, at }: TelegramConversation): ConversationFault
   return line.phase === 'command' && at < wire.length - 1 ? 'collision' : 'answer-lost'
 }
 
-function finish(conversation: TelegramConversation, heard: BusLineEvent, symbol: number): ConversationAction {
+function finish(conversation: TelegramConversation, heard: BusLineEvent, symbol: number): ConversationEffect {
   const outcome: ConversationOutcome =
     heard.kind === 'exchange'
       ? { kind: 'exchange', exchange: heard.exchange }
@@ -123,11 +123,11 @@ function faultOf(reason: BrokenTelegramCause): ConversationFault {
   }
 }
 
-function say(conversation: TelegramConversation, symbol: number): ConversationAction {
+function say(conversation: TelegramConversation, symbol: number): ConversationEffect {
   conversation.awaiting = symbol
   return { kind: 'say', symbol }
 }
 
-function over(fault: ConversationFault): ConversationAction {
+function over(fault: ConversationFault): ConversationEffect {
   return { kind: 'over', outcome: { kind: 'fault', fault } }
 }

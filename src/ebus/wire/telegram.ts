@@ -39,7 +39,7 @@ export interface TelegramExchange {
  * Builds an exchange without repeats. `source` may be omitted where the caller only looks up a response, because the
  * lookup ignores the initiator.
  */
-export function createExchange(
+export function createTelegramExchange(
   telegram: Omit<Telegram, 'source'> & { readonly source?: number },
   response: Uint8Array = new Uint8Array(),
 ): TelegramExchange {

@@ -4,7 +4,7 @@
 import type { Call } from '../../bus/call.ts'
 import { z } from 'zod'
 import { omitUndefined, canonicalJson, type Json, type JsonObject } from '../../core/json.ts'
-import type { AdminDomain } from '../tools/owner-rules.ts'
+import type { AdminDomain } from '../tools/change-policy.ts'
 import type { AdminCallRedactor } from './admin-redaction.ts'
 import type { AdminGuardArguments } from './admin-operation.ts'
 

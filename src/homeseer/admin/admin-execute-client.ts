@@ -15,7 +15,7 @@ import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from '../tools/faults.ts'
 import {
   ADMIN_ADAPTER_SCRIPT_FILE_NAME,
-  createAdminAdapterHttpExchange,
+  createAdminAdapterHttpRequest,
   type AdminAdapterOptions,
   type AdminAdapterReply,
 } from '../wire/admin-adapter.ts'
@@ -157,7 +157,7 @@ export async function readFromAdminAdapter(
   signal: AbortSignal,
 ): Promise<Result<JsonObject, Fault>> {
   const asked = await homeseer.link.json.call(
-    createAdminAdapterHttpExchange(
+    createAdminAdapterHttpRequest(
       { id: newUlid(), op, args: {}, atMs: homeseer.clock.now() },
       adapterOptions(homeseer),
     ),
@@ -177,7 +177,7 @@ async function askOnce(
   homeseer: HomeseerToolContext,
   { op, args, signal }: Pick<AdminOperationRequest, 'op' | 'args' | 'signal'>,
 ): Promise<Result<AdminAdapterReply, HomeseerLinkFault>> {
-  const exchange = createAdminAdapterHttpExchange(
+  const exchange = createAdminAdapterHttpRequest(
     { id: newUlid(), op, args, atMs: homeseer.clock.now() },
     adapterOptions(homeseer),
   )

@@ -5,11 +5,11 @@ import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS } from '../tools/homeseer-change.ts'
 import {
-  ADMIN_RISK_CLAIM_LEVELS,
+  ADMIN_DECLARED_RISK_LEVELS,
   type AdminDomain,
   type ChangeJustificationArguments,
   type TouchedTargets,
-} from '../tools/owner-rules.ts'
+} from '../tools/change-policy.ts'
 
 /** The arguments of the contract's admin guard. `operationTier` is only a claim: the tier follows from the tool. */
 export function createAdminGuardArgumentSchemas<Domain extends AdminDomain>(domain: Domain) {
@@ -17,28 +17,28 @@ export function createAdminGuardArgumentSchemas<Domain extends AdminDomain>(doma
     ...BASE_GUARD_ARGUMENT_SCHEMAS,
     // The contract requires it, but only the tool's own value is valid, so it may be left out.
     domain: z.literal(domain).default(domain),
-    ...ADMIN_CLAIM_ARGUMENT_SCHEMAS,
+    ...ADMIN_DECLARATION_ARGUMENT_SCHEMAS,
   }
 }
 
 /**
  * These claims are recorded and compared with the owner's rules (tools/owner-rules.ts); `riskLevel` is only recorded.
  */
-export const ADMIN_CLAIM_ARGUMENT_SCHEMAS = {
+export const ADMIN_DECLARATION_ARGUMENT_SCHEMAS = {
   operationTier: z.enum(['operator', 'admin']).exactOptional().describe('Always admin, whatever is said here.'),
   changeTicket: z.string().max(200).exactOptional(),
   maintenanceWindowId: z.string().max(200).exactOptional(),
-  riskLevel: z.enum(ADMIN_RISK_CLAIM_LEVELS).default('medium'),
+  riskLevel: z.enum(ADMIN_DECLARED_RISK_LEVELS).default('medium'),
 }
 
 export interface AdminGuardArguments extends ChangeJustificationArguments {
-  readonly riskLevel: (typeof ADMIN_RISK_CLAIM_LEVELS)[number]
+  readonly riskLevel: (typeof ADMIN_DECLARED_RISK_LEVELS)[number]
 }
 
 /** These arguments never reach HomeSeer: an adapter that received `confirm` might begin to rely on it. */
 const GUARD_NAMES = new Set([
   ...Object.keys(BASE_GUARD_ARGUMENT_SCHEMAS),
-  ...Object.keys(ADMIN_CLAIM_ARGUMENT_SCHEMAS),
+  ...Object.keys(ADMIN_DECLARATION_ARGUMENT_SCHEMAS),
   'domain',
 ])
 

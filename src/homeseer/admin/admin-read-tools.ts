@@ -23,7 +23,7 @@ import {
 import { createHs4Fault, createHomeseerReadFault } from '../tools/faults.ts'
 import { readHomeseerDeviceCatalog, readMirroredDevice } from '../tools/catalog-reader.ts'
 import { describeHomeseerPolicy } from '../tools/policy-description.ts'
-import { listOwnerRuleRefusals } from '../tools/owner-rules.ts'
+import { listHomeseerPolicyRefusals } from '../tools/change-policy.ts'
 import { createVersionRequest } from '../wire/json-requests.ts'
 import { ADMIN_ADAPTER_SCRIPT_FILE_NAME } from '../wire/admin-adapter.ts'
 import { readFromAdminAdapter } from './admin-execute-client.ts'
@@ -159,7 +159,7 @@ function codeReasons({ rules }: HomeseerToolContext): readonly PolicyReason[] {
   // Without confirm, intent and reason, ticket and window: these are about changes, and this call makes none.
   const about = new Set(['safe-mode', 'script-list', 'admin-enabled', 'admin-domain'])
   const confirmed = { confirm: true, intent: 'list users', reason: 'asked to', maintenanceWindowId: 'none' }
-  return listOwnerRuleRefusals({ ...rules, defaultDryRun: false }, confirmed, {
+  return listHomeseerPolicyRefusals({ ...rules, defaultDryRun: false }, confirmed, {
     scriptId: ADMIN_ADAPTER_SCRIPT_FILE_NAME,
     domain: 'users',
   }).filter(({ rule }) => about.has(rule))

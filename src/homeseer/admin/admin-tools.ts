@@ -23,7 +23,7 @@ import {
 import { createHs4Fault, extendHs4Fault } from '../tools/faults.ts'
 import { defineHomeseerChange, toHomeseerDeviceTarget, createTolerantInputSchema } from '../tools/homeseer-change.ts'
 import { findHomeseerDevice } from '../tools/catalog-reader.ts'
-import type { TouchedTargets } from '../tools/owner-rules.ts'
+import type { TouchedTargets } from '../tools/change-policy.ts'
 import type { HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import {
   createAdminEnvelope,

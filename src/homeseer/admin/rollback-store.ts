@@ -11,7 +11,7 @@ import { randomBytes, newUlid } from '../../core/ids.ts'
 import type { Database, ModuleMigrations } from '../../core/database-store.ts'
 import { canonicalJson, isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { StoredContentAuditor } from '../../ledger/projection.ts'
+import type { StoredContentCheck } from '../../ledger/projection.ts'
 import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
 import { homeseerProjection } from '../homeseer-state.ts'
 import type { RecordedRollback } from '../homeseer-state.ts'
@@ -79,7 +79,7 @@ export function createAdminRollbackStore(database: Database, log: ProjectionLogW
 }
 
 /** Compares the stored arguments with the hashes in the log. Arguments of a dropped rollback may be missing. */
-export function createRollbackArgumentsAuditor(sql: DatabaseSync): StoredContentAuditor {
+export function createRollbackArgumentsCheck(sql: DatabaseSync): StoredContentCheck {
   return (state) => {
     const { rollbacks } = state(homeseerProjection)
     const rows = sql.prepare('SELECT id, salt, args FROM homeseer_rollback').all()

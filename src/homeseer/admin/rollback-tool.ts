@@ -23,7 +23,7 @@ import {
   createAdminRefusalDetails,
   formatAuditRef,
 } from './admin-envelope.ts'
-import { ADMIN_CLAIM_ARGUMENT_SCHEMAS } from './admin-operation.ts'
+import { ADMIN_DECLARATION_ARGUMENT_SCHEMAS } from './admin-operation.ts'
 import { createAdminCallRedactor } from './admin-redaction.ts'
 import type { AdminRollback, AdminRollbackStore } from './rollback-store.ts'
 
@@ -32,7 +32,7 @@ export function createRollbackTool(homeseer: HomeseerToolContext, rollbacks: Adm
   const input = createTolerantInputSchema({
     rollbackId: z.string().min(1).max(64),
     ...BASE_GUARD_ARGUMENT_SCHEMAS,
-    ...ADMIN_CLAIM_ARGUMENT_SCHEMAS,
+    ...ADMIN_DECLARATION_ARGUMENT_SCHEMAS,
   })
   const { requireChangeTicket: requireTicket, executionMode: route } = homeseer.config.admin
   return defineHomeseerChange(homeseer.rules, {

@@ -48,7 +48,7 @@ interface Kept<Value> {
 /** How long a renewed catalog counts as fresh, because unknown names are often requested many times in a row. */
 const RENEWED_HOLDS_MS = 10_000
 
-export class CatalogClient {
+export class HomeseerCatalogClient {
   readonly #options: CatalogOptions
   readonly #lists = new Map<string, Kept<unknown>>()
   readonly #asking = new Map<string, Promise<Result<unknown, HomeseerLinkFault>>>()

@@ -4,7 +4,7 @@ import { listenLocally } from '../../../test/local-port.ts'
 import { manualClock, type ManualClock } from '../../../test/manual-clock.ts'
 import { JsonClient, type JsonClientOptions } from '../wire/json-client.ts'
 import { DeviceMirrorClient } from '../wire/device-mirror-client.ts'
-import { CatalogClient } from './catalog-client.ts'
+import { HomeseerCatalogClient } from './catalog-client.ts'
 
 const LAMP = 7
 const [FRONT, BOLT] = [1_000, 1_001]
@@ -31,7 +31,7 @@ afterEach(() => {
   for (const close of open.splice(0)) close()
 })
 
-async function catalogOf(everything: Mood, json: Partial<JsonClientOptions> = {}): Promise<CatalogClient> {
+async function catalogOf(everything: Mood, json: Partial<JsonClientOptions> = {}): Promise<HomeseerCatalogClient> {
   mood = { everything, parts: 'answers' }
   asked = []
   clock = manualClock()
@@ -63,7 +63,7 @@ async function catalogOf(everything: Mood, json: Partial<JsonClientOptions> = {}
   })
   const mirror = new DeviceMirrorClient({ json: client, clock, rules: { pollMs: 1e9, resyncMs: 1e9 } })
   open.push(() => closeAll(server, client))
-  return new CatalogClient({ json: client, mirror, clock, listsHoldMs: 1_000, controlsHoldMs: 1_000 })
+  return new HomeseerCatalogClient({ json: client, mirror, clock, listsHoldMs: 1_000, controlsHoldMs: 1_000 })
 }
 
 function closeAll(server: Server, client: JsonClient): void {
@@ -72,7 +72,7 @@ function closeAll(server: Server, client: JsonClient): void {
   server.closeAllConnections()
 }
 
-async function deviceOf(house: ReturnType<CatalogClient['house']>, ref: number) {
+async function deviceOf(house: ReturnType<HomeseerCatalogClient['house']>, ref: number) {
   const known = await house
   return known.ok ? known.value.byRef.get(ref) : known.fault
 }

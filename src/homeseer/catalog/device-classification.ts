@@ -16,12 +16,12 @@ import { HARMLESS_CONTROL_LABELS, ON_OFF_CONTROL_LABELS, OPEN_CLOSE_CONTROL_LABE
 import { FAN_WORDS, HEATER_WORDS, LIGHT_WORDS, MEDIA_WORDS, OUTLET_WORDS, SCENE_WORDS } from './device-name-tables.ts'
 import { hasWordInTable, splitDeviceNameWords } from './device-name-words.ts'
 import {
-  extractDeviceKindIndicators,
+  extractDeviceKindFeatures,
   isLight,
   isBlind,
   isValve,
-  type DeviceKindIndicators,
-} from './device-kind-indicators.ts'
+  type DeviceKindFeatures,
+} from './device-kind-features.ts'
 import {
   findAlarmEvidence,
   findDoorEvidence,
@@ -76,7 +76,7 @@ export function classifyDevice({ record, controls, capabilities, owner }: Device
     return { kind: owner, reasons: reason === undefined ? [] : [reason], evidence: ['the owner says so'] }
   }
   const flags = flagReasons(record, controls)
-  const signs = extractDeviceKindIndicators(record, controls ?? [], capabilities)
+  const signs = extractDeviceKindFeatures(record, controls ?? [], capabilities)
   const found = SENSITIVE.flatMap(({ reason, kind, find }) => {
     const evidence = find(signs)
     return evidence === undefined ? [] : [{ reason, kind, evidence }]
@@ -92,7 +92,7 @@ export function classifyDevice({ record, controls, capabilities, owner }: Device
 const SENSITIVE: readonly {
   readonly reason: SensitivityReason
   readonly kind: DeviceKind
-  readonly find: (signs: DeviceKindIndicators) => string | undefined
+  readonly find: (signs: DeviceKindFeatures) => string | undefined
 }[] = [
   { reason: 'lock', kind: 'lock', find: findLockEvidence },
   { reason: 'door-or-gate', kind: 'door', find: findDoorEvidence },
@@ -124,7 +124,7 @@ const FOREIGN_LETTER =
 
 /** Nothing identifies the device, and its texts are in a script that nobody here can read, so it may be a door. */
 function findUnrecognisedEvidence(
-  { record, controls, name }: DeviceKindIndicators,
+  { record, controls, name }: DeviceKindFeatures,
   kind: DeviceKind,
 ): string | undefined {
   if (controls.length === 0 || (kind !== 'switch' && kind !== 'other')) return undefined
@@ -145,7 +145,7 @@ function isUnderstoodControl({ use, label, range }: ControlPair): boolean {
 }
 
 /** The kind of a device that needs no approval, from the strongest to the weakest sign. */
-function ordinaryKind(signs: DeviceKindIndicators): DeviceKind {
+function ordinaryKind(signs: DeviceKindFeatures): DeviceKind {
   const { controls, capabilities, name, type, labels, record } = signs
   const can = (...wanted: readonly DeviceCapability[]) => wanted.some((one) => capabilities.includes(one))
   if (controls.length === 0) return record.relationship === 2 ? 'group' : 'sensor'

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ControlPair } from '../wire/device.ts'
 import {
   chooseControlPair,
-  createDeviceControlHttpExchange,
+  createDeviceControlHttpRequest,
   describeControls,
   type DeviceControlRequest,
   computeControlExpectation,
@@ -106,7 +106,7 @@ describe('choosing a control pair', () => {
 
   it('sends text to a text control by its index, and to no other control', () => {
     const choice = chosen(TEXT, { kind: 'text', text: 'hello' })
-    expect(createDeviceControlHttpExchange(choice).http.query).toContainEqual(['string', 'hello'])
+    expect(createDeviceControlHttpRequest(choice).http.query).toContainEqual(['string', 'hello'])
     expect(chooseControlPair(DIMMER, { kind: 'text', text: 'hello' })).toMatchObject({
       fault: { kind: 'no-text-control' },
     })

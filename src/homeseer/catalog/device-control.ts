@@ -61,7 +61,7 @@ export function chooseControlPair(
   }
 }
 
-export function createDeviceControlHttpExchange(
+export function createDeviceControlHttpRequest(
   choice: DeviceControlChoice,
 ): HomeseerRequestDefinition<ControlRequestReply> {
   if (choice.value === undefined) return createControlByIndexRequest(choice.pair.ref, choice.pair.index, choice.text)

@@ -8,7 +8,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { newUlid } from '../../core/ids.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { createAdminAdapterHttpExchange } from '../wire/admin-adapter.ts'
+import { createAdminAdapterHttpRequest } from '../wire/admin-adapter.ts'
 import { readRecordField, readRecordNumber } from '../wire/record-field.ts'
 import type { JsonClient } from '../wire/json-client.ts'
 import { decodeEventDefinitions } from './event-definition.ts'
@@ -40,7 +40,7 @@ export class EventAdapterClient implements EventDefinitionSource {
     const { json, clock, scriptPage, key, knownMembers } = this.#options
     if (this.#kept !== undefined && clock.monotonic() < this.#kept.untilMs) return ok(this.#kept.files)
     const request = { id: newUlid(), op: 'events.export', args: {}, atMs: clock.now() }
-    const asked = await json.call(createAdminAdapterHttpExchange(request, { page: scriptPage, key }))
+    const asked = await json.call(createAdminAdapterHttpRequest(request, { page: scriptPage, key }))
     const code = asked.ok ? (asked.value.ok ? undefined : asked.value.code) : asked.fault.kind
     if (!asked.ok || !asked.value.ok) return fail({ kind: 'unreadable', path: 'adapter', code: code ?? 'refused' })
     const { data } = asked.value

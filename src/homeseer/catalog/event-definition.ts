@@ -17,7 +17,7 @@ import {
   readRecordText,
 } from '../wire/record-field.ts'
 import { listNumberedMembers, parseMemberNumber, readDeviceRefField } from './event-file-keys.ts'
-import { collectPossibleIds, isFlagMember, listUnknownMembers } from './event-file-members.ts'
+import { collectPossibleIds, isFlagMember, listUnknownMembers } from './event-file-unknown-members.ts'
 import { decodeTriggerGroups, readTriggerDevices, type EventTrigger, type TriggerDevices } from './event-trigger.ts'
 
 export interface EventDeviceAction {

@@ -14,7 +14,7 @@ import {
   readRecordText,
 } from '../wire/record-field.ts'
 import { listNumberedMembers, readDeviceRefField } from './event-file-keys.ts'
-import { collectPossibleIds, listUnknownMembers } from './event-file-members.ts'
+import { collectPossibleIds, listUnknownMembers } from './event-file-unknown-members.ts'
 
 export interface EventTrigger {
   readonly index: number

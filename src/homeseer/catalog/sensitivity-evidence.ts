@@ -41,8 +41,8 @@ import {
   isValve,
   isClimate,
   hasZwaveCommandClass,
-  type DeviceKindIndicators,
-} from './device-kind-indicators.ts'
+  type DeviceKindFeatures,
+} from './device-kind-features.ts'
 
 /** Device_SubType of a Z-Wave feature is its command class: lock, door lock, its log and its codes. */
 const LOCK_CLASSES: ReadonlySet<number> = new Set([0x62, 0x76, 0x4c, 0x63])
@@ -54,7 +54,7 @@ const HS4_DEVICE_API = 512
 const HS4_DOOR_TYPE = 1
 const HS4_LOCK_TYPE = 4
 
-export function findLockEvidence(signs: DeviceKindIndicators): string | undefined {
+export function findLockEvidence(signs: DeviceKindFeatures): string | undefined {
   const { record, controls, capabilities, name, type, labels, status, image } = signs
   const { api, type: number } = record.deviceType
   if (hasWordInTable(type, LOCK_WORDS)) return `type ${record.typeString}`
@@ -74,7 +74,7 @@ export function findLockEvidence(signs: DeviceKindIndicators): string | undefine
   )
 }
 
-export function findDoorEvidence(signs: DeviceKindIndicators): string | undefined {
+export function findDoorEvidence(signs: DeviceKindFeatures): string | undefined {
   const { record, controls, plugIn } = signs
   const { api, type: number } = record.deviceType
   if (controls.length === 0) return undefined
@@ -96,7 +96,7 @@ function findWayInWord(words: NameWordSpellings): string | undefined {
   )
 }
 
-function findDoorNameEvidence(signs: DeviceKindIndicators): string | undefined {
+function findDoorNameEvidence(signs: DeviceKindFeatures): string | undefined {
   const { name, image } = signs
   // HomeSeer marks any switch as a light; at a door, only a name or a dimmer proves that it is one.
   const isLamp = isLampByNameOrDimmer(signs)
@@ -112,7 +112,7 @@ function findDoorNameEvidence(signs: DeviceKindIndicators): string | undefined {
 }
 
 /** A device in a garage or at a door that could move a door. */
-function findDoorPlaceEvidence(signs: DeviceKindIndicators): string | undefined {
+function findDoorPlaceEvidence(signs: DeviceKindFeatures): string | undefined {
   const { name, place, labels } = signs
   const garage = findWordInTable(name, GARAGE_WORDS) ?? findWordInTable(place, GARAGE_WORDS)
   const opens = findWordInTable(labels, OPEN_CLOSE_CONTROL_LABELS)
@@ -123,7 +123,7 @@ function findDoorPlaceEvidence(signs: DeviceKindIndicators): string | undefined 
 }
 
 /** The device opens something unknown, which may be an entrance. */
-function findOpeningEvidence(signs: DeviceKindIndicators): string | undefined {
+function findOpeningEvidence(signs: DeviceKindFeatures): string | undefined {
   const { capabilities, labels, status } = signs
   if (isBlind(signs) || isValve(signs)) return undefined
   const opens = describeEvidence('label', findWordInTable(labels, OPEN_CLOSE_CONTROL_LABELS))
@@ -131,7 +131,7 @@ function findOpeningEvidence(signs: DeviceKindIndicators): string | undefined {
   return describeEvidence('status', findWordInTable(status, OPEN_CLOSE_CONTROL_LABELS))
 }
 
-export function findAlarmEvidence(signs: DeviceKindIndicators): string | undefined {
+export function findAlarmEvidence(signs: DeviceKindFeatures): string | undefined {
   const { record, controls, name, type, labels, status } = signs
   if (
     controls.length > 0 &&
@@ -157,7 +157,7 @@ function findAlarmWord(words: NameWordSpellings): string | undefined {
 }
 
 /** Virtual devices that alarm systems follow. */
-export function findHouseModeEvidence(signs: DeviceKindIndicators): string | undefined {
+export function findHouseModeEvidence(signs: DeviceKindFeatures): string | undefined {
   const { controls, name, labels } = signs
   if (controls.length === 0 || isClimate(signs)) return undefined
   const modes = listWordsInTable(labels, OCCUPANCY_MODE_CONTROL_LABELS)
@@ -166,7 +166,7 @@ export function findHouseModeEvidence(signs: DeviceKindIndicators): string | und
   return mode !== undefined && hasWordInTable(name, HOUSE_MODE_WORDS) ? `name ${mode}` : undefined
 }
 
-export function findMainValveEvidence(signs: DeviceKindIndicators): string | undefined {
+export function findMainValveEvidence(signs: DeviceKindFeatures): string | undefined {
   const { controls, name, type } = signs
   if (controls.length === 0) return undefined
   const gas = findWordInTable(name, GAS_WORDS) ?? findWordInTable(type, GAS_WORDS)

@@ -5,7 +5,7 @@
  * Does I/O (through the catalog).
  */
 import { fail, ok, type Result } from '../../core/result.ts'
-import type { CatalogClient } from '../catalog/catalog-client.ts'
+import type { HomeseerCatalogClient } from '../catalog/catalog-client.ts'
 import { filterExposedDevices, type DeviceExposurePredicate } from '../catalog/homeseer-catalog.ts'
 import type { HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
@@ -15,7 +15,7 @@ import type { Alias } from './alias.ts'
 import { buildNameResolver, type NameResolver } from './name-resolver.ts'
 
 export interface NameResolverCacheOptions {
-  readonly catalog: CatalogClient
+  readonly catalog: HomeseerCatalogClient
   readonly configured: readonly Alias[]
   /** The names that are confirmed at this moment, of all callers. */
   readonly learned: () => readonly Alias[]

@@ -14,7 +14,7 @@ import { HOMESEER_DEVICE_KINDS } from '../../config/homeseer.ts'
 import {
   chooseControlPair,
   compareWithExpectation,
-  createDeviceControlHttpExchange,
+  createDeviceControlHttpRequest,
   computeControlExpectation,
   type DeviceControlChoice,
 } from '../catalog/device-control.ts'
@@ -175,7 +175,7 @@ async function actArea(
   const results: MemberResult[] = []
   for (const { device, choice } of members) {
     homeseer.arrivals.supersede(device.ref)
-    const sent = await json.call(createDeviceControlHttpExchange(choice), call.signal)
+    const sent = await json.call(createDeviceControlHttpRequest(choice), call.signal)
     const refused = sent.ok
       ? {}
       : { fault: sent.fault.kind, ...(mayHomeseerHaveActed(sent.fault) ? { mayHaveActed: true } : {}) }

@@ -14,7 +14,7 @@ import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { extendHs4Fault, type SuggestedToolCall } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, MAX_INTENT_OR_REASON_LENGTH } from './homeseer-change.ts'
 import { truncateText } from './json-text.ts'
-import { isDryRunCall, type ChangeJustificationArguments } from './owner-rules.ts'
+import { isDryRunCall, type ChangeJustificationArguments } from './change-policy.ts'
 
 export const INTENT_GUARD_ARGUMENT_SCHEMAS = {
   execute: z.boolean().default(false).describe('true: commit at once, if the name left no doubt.'),

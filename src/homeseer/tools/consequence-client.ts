@@ -29,7 +29,7 @@ import { formatDeviceLabel } from './catalog-reader.ts'
 import { createHomeseerReadFault } from './faults.ts'
 import { toHomeseerDeviceTarget, type HomeseerAssessment } from './homeseer-change.ts'
 import { truncateText } from './json-text.ts'
-import type { TouchedTargets } from './owner-rules.ts'
+import type { TouchedTargets } from './change-policy.ts'
 
 export type ConsequenceApprovalReason =
   | 'touches-sensitive-device'

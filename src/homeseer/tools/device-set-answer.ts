@@ -121,7 +121,7 @@ export function createRefusedSetFault(device: HomeseerDevice, fault: HomeseerLin
 }
 
 /** UNKNOWN, with what was seen since: the caller decides, because we do not send twice. */
-export function createLostAnswerFault(
+export function createLostSetAnswerFault(
   { ref, name }: HomeseerDevice,
   fault: HomeseerLinkFault,
   verification: JsonObject,

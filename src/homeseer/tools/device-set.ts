@@ -14,7 +14,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import {
   computeControlExpectation,
-  createDeviceControlHttpExchange,
+  createDeviceControlHttpRequest,
   isValueOutsideControls,
   type ControlExpectation,
 } from '../catalog/device-control.ts'
@@ -42,7 +42,7 @@ import {
 } from './consequence-client.ts'
 import { refArgument } from './device-arguments.ts'
 import {
-  createLostAnswerFault,
+  createLostSetAnswerFault,
   createRefusedSetFault,
   createUnchangedDeviceFault,
   createUnverifiedSetFault,
@@ -195,7 +195,7 @@ async function actSet(homeseer: HomeseerToolContext, plan: Plan, asked: Pick<Act
 async function control(homeseer: HomeseerToolContext, act: Act, path: ControlMethod): Promise<Outcome> {
   const { device, wish, call } = act
   homeseer.arrivals.supersede(device.ref)
-  const sent = await homeseer.link.json.call(createDeviceControlHttpExchange(path.choice), call.signal)
+  const sent = await homeseer.link.json.call(createDeviceControlHttpRequest(path.choice), call.signal)
   // HomeSeer refused, or was never reached: nothing moved, so nothing has to be verified.
   if (!sent.ok && !mayHomeseerHaveActed(sent.fault)) return fail(createRefusedSetFault(device, sent.fault))
   const rawBefore = sent.ok ? sent.value.shown?.raw : undefined
@@ -220,7 +220,7 @@ async function control(homeseer: HomeseerToolContext, act: Act, path: ControlMet
   }
   // A lost answer only counts as a success if the device shows a state that it did not have before.
   if (!sent.ok && !(checked.matched && (checked.lastChangeMoved || checked.pushHeard)))
-    return fail(createLostAnswerFault(device, sent.fault, verification))
+    return fail(createLostSetAnswerFault(device, sent.fault, verification))
   const raw = homeseer.link.mirror.entries.get(ref)?.record.raw
   const answer = toSetDeviceResultJson(act, { path, raw, rawBefore, verification })
   if (checked.matched) return createHomeseerOutcome(answer)

@@ -34,7 +34,7 @@ import {
   type HomeseerAssessment,
   createTolerantInputSchema,
 } from './homeseer-change.ts'
-import type { HomeseerOwnerRules, TouchedTargets } from './owner-rules.ts'
+import type { HomeseerChangePolicy, TouchedTargets } from './change-policy.ts'
 
 interface Plan {
   readonly event: ReceivedEventRecord
@@ -83,7 +83,7 @@ async function planRun(homeseer: HomeseerToolContext, wanted: EventSelector): Pr
   return assessed.ok ? ok({ event, assessed: assessed.value }) : assessed
 }
 
-function assessRun({ event, assessed }: Plan, rules: HomeseerOwnerRules): HomeseerAssessment {
+function assessRun({ event, assessed }: Plan, rules: HomeseerChangePolicy): HomeseerAssessment {
   const { id, group, name } = event
   const { reasons } = assessed
   const target = formatEventTarget(id ?? `${group}/${name}`)
@@ -110,7 +110,7 @@ function assessRun({ event, assessed }: Plan, rules: HomeseerOwnerRules): Homese
 function touchedByRun(
   event: ReceivedEventRecord,
   assessed: AssessedConsequences,
-  { events }: HomeseerOwnerRules,
+  { events }: HomeseerChangePolicy,
 ): TouchedTargets {
   const { refs, eventIds, mayTouchAnything } = toTouchedTargets(assessed)
   const ids = [...new Set([event.id, ...(eventIds ?? [])])]

@@ -12,14 +12,14 @@ import type { Fault } from '../../core/fault.ts'
 import type { Result } from '../../core/result.ts'
 import { createHomeseerOutcome, homeseerFamilyEnvelope } from './homeseer-envelope.ts'
 import {
-  createMissingClaimFiller,
+  createMissingConfirmationFiller,
   isDryRunCall,
-  listOwnerRuleRefusals,
+  listHomeseerPolicyRefusals,
   MIN_INTENT_OR_REASON_LENGTH,
   type ChangeJustificationArguments,
-  type HomeseerOwnerRules,
+  type HomeseerChangePolicy,
   type TouchedTargets,
-} from './owner-rules.ts'
+} from './change-policy.ts'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 
@@ -81,7 +81,7 @@ export function toHomeseerDeviceTarget(ref: number): string {
 }
 
 export function defineHomeseerChange<Input extends z.ZodType<JsonObject & ChangeJustificationArguments, unknown>, Plan>(
-  rules: HomeseerOwnerRules,
+  rules: HomeseerChangePolicy,
   definition: HomeseerChangeDefinition<Input, Plan>,
 ): Capability {
   const { assess, alwaysTouched = {}, refusal, rehearse = usualRehearsal(definition) } = definition
@@ -90,7 +90,7 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Change
     ...definition,
     ...unlessDry(rules, definition),
     family: homeseerFamilyEnvelope,
-    completeClaims: createMissingClaimFiller(definition.title),
+    completeClaims: createMissingConfirmationFiller(definition.title),
     assess: (plan, input, context) => {
       const { effect, target, label, touched, reaches = [], mayReach = [], preview } = assess(plan, input)
       return {
@@ -101,13 +101,13 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Change
         label,
         dryRun: isDryRunCall(rules, input),
         preview,
-        reasons: listOwnerRuleRefusals(rules, input, touched),
+        reasons: listHomeseerPolicyRefusals(rules, input, touched),
         refusal: refusal?.(input, context, plan) ?? {},
       }
     },
     // A caller that may not change anything must not learn from its mistakes what is in the house.
     assessMistake: (input, context, mistake) => {
-      const reasons = listOwnerRuleRefusals(rules, input, alwaysTouched)
+      const reasons = listHomeseerPolicyRefusals(rules, input, alwaysTouched)
       // A caller that only left out claims also learns of its mistake, so that it gets all complaints at once.
       const isForgetful = reasons.length > 0 && reasons.every(({ argument }) => argument !== undefined)
       const also = isForgetful ? { alsoWrong: mistake.message } : {}
@@ -123,7 +123,7 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Change
 
 /** A dry run changes nothing, so it needs no lock and is never refused because of a full queue. */
 function unlessDry(
-  rules: HomeseerOwnerRules,
+  rules: HomeseerChangePolicy,
   { lock }: Pick<CapabilityDefinition<z.ZodType<JsonObject>>, 'lock'>,
 ): Pick<CapabilityDefinition<z.ZodType<JsonObject>>, 'lock'> {
   if (lock === undefined) return {}

@@ -4,8 +4,8 @@
 import type { Offer } from '../../bus/capability.ts'
 import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { GuardServices } from '../../guard/guard.ts'
-import type { CatalogClient } from '../catalog/catalog-client.ts'
+import type { FamilyGuardServices } from '../../guard/guard.ts'
+import type { HomeseerCatalogClient } from '../catalog/catalog-client.ts'
 import type { DeviceClassOverrideStore } from '../catalog/device-class-store.ts'
 import type { DeviceExposurePredicate } from '../catalog/homeseer-catalog.ts'
 import type { EventDefinitionSource } from '../catalog/event-file-store.ts'
@@ -15,7 +15,7 @@ import type { NameResolverCache } from '../resolve/name-resolver-cache.ts'
 import type { HomeseerLink } from '../wire/homeseer-link-client.ts'
 import type { LateDeviceChangeTracker } from './change-verification-client.ts'
 import type { HomeseerAuditReader } from './homeseer-audit.ts'
-import type { HomeseerOwnerRules } from './owner-rules.ts'
+import type { HomeseerChangePolicy } from './change-policy.ts'
 
 /** The part of the bus that lists tools. */
 export interface OfferLookup {
@@ -26,9 +26,9 @@ export interface OfferLookup {
 /** One HomeSeer and everything that is known about it. */
 export interface HomeseerToolContext {
   readonly config: HomeseerConfig
-  readonly rules: HomeseerOwnerRules
+  readonly rules: HomeseerChangePolicy
   readonly link: HomeseerLink
-  readonly catalog: CatalogClient
+  readonly catalog: HomeseerCatalogClient
   readonly resolver: NameResolverCache
   readonly configuredAliases: readonly Alias[]
   /** `undefined` where learning is switched off. */
@@ -40,7 +40,7 @@ export interface HomeseerToolContext {
   /** Which devices exist for callers; `undefined`: all. */
   readonly exposes: DeviceExposurePredicate | undefined
   readonly bus: OfferLookup
-  readonly guard: Pick<GuardServices, 'previewDecision' | 'changes' | 'mode' | 'mayRead'>
+  readonly guard: Pick<FamilyGuardServices, 'previewDecision' | 'changes' | 'mode' | 'mayRead'>
   readonly audit: HomeseerAuditReader
   readonly clock: Clock
 }

@@ -3,7 +3,7 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
-import { ADMIN_DOMAINS } from './owner-rules.ts'
+import { ADMIN_DOMAINS } from './change-policy.ts'
 
 /** Shows that lists are configured, but not their content. */
 export function describeHomeseerPolicy({

@@ -8,7 +8,7 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import { AGENT_CONTRACT_DOCUMENT } from './agent-contract.ts'
 import { createHomeseerOutcome, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { HELP_STEP_MODES } from './help-suggestion.ts'
-import { ADMIN_DOMAINS, ADMIN_RISK_CLAIM_LEVELS } from './owner-rules.ts'
+import { ADMIN_DOMAINS, ADMIN_DECLARED_RISK_LEVELS } from './change-policy.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const words = z.string().min(1).max(1_000)
@@ -123,7 +123,7 @@ export function createHomeseerPrompts(): readonly Capability[] {
         domain: z.enum(ADMIN_DOMAINS),
         maintenanceWindowId: maybe,
         changeTicket: maybe,
-        riskLevel: z.enum(ADMIN_RISK_CLAIM_LEVELS).default('medium'),
+        riskLevel: z.enum(ADMIN_DECLARED_RISK_LEVELS).default('medium'),
         dryRun: truth(true),
       },
       arguments: [
@@ -171,7 +171,7 @@ export function createHomeseerPrompts(): readonly Capability[] {
         lifecycleAction: z.enum(ACTIONS),
         maintenanceWindowId: maybe,
         changeTicket: maybe,
-        riskLevel: z.enum(ADMIN_RISK_CLAIM_LEVELS).default('medium'),
+        riskLevel: z.enum(ADMIN_DECLARED_RISK_LEVELS).default('medium'),
       },
       arguments: [
         needed('pluginId', 'The plug-in.'),
@@ -225,7 +225,7 @@ const CHANGE_CONTROL: readonly PromptArgument[] = [
   optional('maintenanceWindowId', 'The maintenance window.'),
   optional('changeTicket', 'The change ticket.'),
 ]
-const riskLevel = optional('riskLevel', ADMIN_RISK_CLAIM_LEVELS.join(', '), ADMIN_RISK_CLAIM_LEVELS)
+const riskLevel = optional('riskLevel', ADMIN_DECLARED_RISK_LEVELS.join(', '), ADMIN_DECLARED_RISK_LEVELS)
 
 function ticket(input: { readonly maintenanceWindowId?: string; readonly changeTicket?: string }): string {
   const { maintenanceWindowId: window = 'ask for it', changeTicket: number = 'ask for it' } = input

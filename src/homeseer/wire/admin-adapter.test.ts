@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
-  createAdminAdapterHttpExchange,
+  createAdminAdapterHttpRequest,
   decodeAdminAdapterCommand,
   encodeAdminAdapterCommand,
   encodeAdminAdapterReply,
@@ -9,7 +9,7 @@ import {
 
 const REQUEST = { id: '01J', op: 'users.create', args: { username: 'ann' } }
 const hear = (...responseArray: readonly string[]) =>
-  createAdminAdapterHttpExchange(REQUEST).decode({ kind: 'json', value: responseArray })
+  createAdminAdapterHttpRequest(REQUEST).decode({ kind: 'json', value: responseArray })
 
 describe('admin adapter request', () => {
   it('is encoded as one script command, without a quote of the caller in it', () => {
@@ -47,8 +47,8 @@ describe('admin adapter request', () => {
   })
 
   it('is marked as a read only if its operation changes nothing', () => {
-    expect(createAdminAdapterHttpExchange(REQUEST).effect).toBe('writes')
-    expect(createAdminAdapterHttpExchange({ ...REQUEST, op: 'users.list' }).effect).toBe('reads')
-    expect(createAdminAdapterHttpExchange({ ...REQUEST, op: 'anything.else' }).effect).toBe('writes')
+    expect(createAdminAdapterHttpRequest(REQUEST).effect).toBe('writes')
+    expect(createAdminAdapterHttpRequest({ ...REQUEST, op: 'users.list' }).effect).toBe('reads')
+    expect(createAdminAdapterHttpRequest({ ...REQUEST, op: 'anything.else' }).effect).toBe('writes')
   })
 })

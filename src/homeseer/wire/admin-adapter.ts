@@ -18,7 +18,7 @@ import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../../core/bytes.t
 import { omitUndefined, isJsonObject, parseJsonReplacingLoneSurrogates, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
-import type { HomeseerRequestDefinition, HomeseerReply, HomeseerReplyFault } from './http-exchange.ts'
+import type { HomeseerRequestDefinition, HomeseerReplyBody, HomeseerReplyFault } from './http-exchange.ts'
 import { readRecordBoolean, readRecordNumber, readRecordObject, readRecordText } from './record-field.ts'
 import { decodeScriptReply, createScriptRunRequest, SCRIPT_PAGE_PATH } from './script-page.ts'
 
@@ -100,7 +100,7 @@ const COMMAND = new RegExp(
   `^\\s*&?hs\\.RunScriptFunc\\("${ADMIN_ADAPTER_SCRIPT_FILE_NAME.replace('.', '\\.')}","Handle","(${MARK.replace('.', '\\.')}[\\w-]+)(?:\\.([0-9a-f]{64}))?",true,false\\)\\s*$`,
 )
 
-export function createAdminAdapterHttpExchange(
+export function createAdminAdapterHttpRequest(
   request: AdminAdapterRequest,
   { page = SCRIPT_PAGE_PATH, key }: AdminAdapterOptions = {},
 ): HomeseerRequestDefinition<AdminAdapterReply> {
@@ -142,7 +142,7 @@ export function encodeAdminAdapterReply(reply: AdminAdapterReply): string {
   return pack({ ...reply })
 }
 
-function decodeAdapterReply(reply: HomeseerReply, id: string): Result<AdminAdapterReply, HomeseerReplyFault> {
+function decodeAdapterReply(reply: HomeseerReplyBody, id: string): Result<AdminAdapterReply, HomeseerReplyFault> {
   const script = decodeScriptReply(reply)
   if (!script.ok) return script
   const packed = script.value.responseArray.find((item) => typeof item === 'string' && item.startsWith(MARK))

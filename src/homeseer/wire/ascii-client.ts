@@ -10,7 +10,7 @@ import {
   type PartialAsciiLine,
   INITIAL_ASCII_SESSION,
   stepAsciiSession,
-  type AsciiSessionAction,
+  type AsciiSessionEffect,
   type AsciiSessionInput,
   type AsciiSessionState,
 } from './ascii.ts'
@@ -89,7 +89,7 @@ export class AsciiClient {
     for (const effect of effects) this.#apply(effect)
   }
 
-  #apply(effect: AsciiSessionAction): void {
+  #apply(effect: AsciiSessionEffect): void {
     switch (effect.kind) {
       case 'send':
         this.#socket?.write(effect.text)

@@ -171,7 +171,7 @@ export type AsciiSessionInput =
   /** Nothing arrived for as long as the phase may take (`patienceMs`). */
   | { readonly kind: 'silence' }
 
-export type AsciiSessionAction =
+export type AsciiSessionEffect =
   | { readonly kind: 'send'; readonly text: string }
   | { readonly kind: 'live' }
   | { readonly kind: 'changed'; readonly changes: readonly AsciiDeviceChange[] }
@@ -181,7 +181,7 @@ export const INITIAL_ASCII_SESSION: AsciiSessionState = { phase: 'greeting' }
 
 export interface AsciiSessionStep {
   readonly session: AsciiSessionState
-  readonly effects: readonly AsciiSessionAction[]
+  readonly effects: readonly AsciiSessionEffect[]
 }
 
 export function stepAsciiSession(session: AsciiSessionState, input: AsciiSessionInput): AsciiSessionStep {
@@ -214,7 +214,7 @@ function greet(credentials: HomeseerCredentials | undefined): AsciiSessionStep {
 function hear(session: AsciiSessionState, lines: readonly string[]): AsciiSessionStep {
   const heard = lines.map(decodeAsciiLine)
   const changes = heard.filter((line) => line.kind === 'change')
-  const effects: AsciiSessionAction[] = changes.length === 0 ? [] : [{ kind: 'changed', changes }]
+  const effects: AsciiSessionEffect[] = changes.length === 0 ? [] : [{ kind: 'changed', changes }]
   if (session.phase === 'live' || session.phase === 'pinging') return { session: { phase: 'live' }, effects }
   const answers = session.phase === 'logging-in' ? ['ok', 'error'] : ['ok', 'error', 'text']
   const answer = heard.find((line) => answers.includes(line.kind))

@@ -10,7 +10,7 @@ import { readRecordBoolean, readRecordNumber, readRecordObjects, readRecordText 
 import {
   decodeHomeseerReply,
   type MalformedReplyFault,
-  type HomeseerReply,
+  type HomeseerReplyBody,
   type HomeseerReplyFault,
 } from './http-exchange.ts'
 
@@ -70,7 +70,7 @@ export function encodeCamera(camera: CameraRecord): JsonObject {
   return { id: camera.camId, name: camera.name, supports_pantilt: camera.supportsPanTilt }
 }
 
-export function decodeCameraSnapshot(reply: HomeseerReply): Result<CameraSnapshot, HomeseerReplyFault> {
+export function decodeCameraSnapshot(reply: HomeseerReplyBody): Result<CameraSnapshot, HomeseerReplyFault> {
   if (reply.kind === 'image') return ok({ mimeType: reply.mimeType, bytes: reply.bytes })
   const encoded =
     reply.kind === 'response' ? reply.text : reply.kind === 'json' ? snapshotMember(reply.value) : undefined

@@ -13,7 +13,7 @@ import {
   stepDeviceMirror,
   type DeviceMirror,
   type DeviceMirrorChange,
-  type DeviceMirrorAction,
+  type DeviceMirrorEffect,
   type DeviceMirrorEntry,
   type DeviceMirrorInput,
   type DeviceMirrorPollIntervals,
@@ -165,7 +165,7 @@ export class DeviceMirrorClient {
     this.#schedule()
   }
 
-  #apply(effect: DeviceMirrorAction): void {
+  #apply(effect: DeviceMirrorEffect): void {
     switch (effect.kind) {
       case 'poll':
         void this.refresh()

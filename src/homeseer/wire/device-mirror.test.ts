@@ -6,7 +6,7 @@ import {
   computeNextMirrorTickAtMs,
   stepDeviceMirror,
   type DeviceMirror,
-  type DeviceMirrorAction,
+  type DeviceMirrorEffect,
   type DeviceMirrorInput,
 } from './device-mirror.ts'
 
@@ -21,7 +21,7 @@ const lamp = (value: number, status: string, more: object = {}) => ({ ref: 412, 
 
 function play(...inputs: readonly DeviceMirrorInput[]): {
   mirror: DeviceMirror
-  effects: readonly (readonly DeviceMirrorAction[])[]
+  effects: readonly (readonly DeviceMirrorEffect[])[]
 } {
   let mirror = newDeviceMirror(RULES)
   const effects = inputs.map((input) => {

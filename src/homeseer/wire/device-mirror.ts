@@ -87,14 +87,14 @@ export interface DeviceMirrorChange {
   readonly live: MirroredValue
 }
 
-export type DeviceMirrorAction =
+export type DeviceMirrorEffect =
   | { readonly kind: 'poll' }
   | { readonly kind: 'read'; readonly refs: readonly number[] }
   | { readonly kind: 'changed'; readonly changes: readonly DeviceMirrorChange[] }
 
 export interface DeviceMirrorStep {
   readonly mirror: DeviceMirror
-  readonly effects: readonly DeviceMirrorAction[]
+  readonly effects: readonly DeviceMirrorEffect[]
 }
 
 /** Pushes come in bursts; one request covers those that arrive together. */
@@ -215,7 +215,7 @@ function readDue(unread: ReadonlyMap<number, number>, mirror: DeviceMirror, atMs
   return unread.size === 0 ? Number.POSITIVE_INFINITY : Math.min(mirror.readDueMs, atMs + READ_DELAY_MS)
 }
 
-function reportOf(changes: readonly DeviceMirrorChange[]): readonly DeviceMirrorAction[] {
+function reportOf(changes: readonly DeviceMirrorChange[]): readonly DeviceMirrorEffect[] {
   return changes.length === 0 ? [] : [{ kind: 'changed', changes }]
 }
 

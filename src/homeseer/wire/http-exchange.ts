@@ -30,7 +30,7 @@ export interface HomeseerRequestDefinition<Value> {
   /** Only `reads` are ever sent twice. */
   readonly effect: 'reads' | 'writes'
   readonly http: HomeseerHttpRequest
-  readonly decode: (reply: HomeseerReply) => Result<Value, HomeseerReplyFault>
+  readonly decode: (reply: HomeseerReplyBody) => Result<Value, HomeseerReplyFault>
 }
 
 const JSON_PATH = '/JSON'
@@ -65,7 +65,7 @@ export function createGenericHomeseerRequest(
   return { name: request, effect, http: createJsonHttpRequest(request, parameters), decode: decodeAnything }
 }
 
-function decodeAnything(reply: HomeseerReply): Result<Json, HomeseerReplyFault> {
+function decodeAnything(reply: HomeseerReplyBody): Result<Json, HomeseerReplyFault> {
   if (reply.kind === 'word') return ok(reply.word)
   if (reply.kind === 'response' || reply.kind === 'text') return ok(reply.text)
   return decodeJsonReply(reply)
@@ -85,7 +85,7 @@ function parameterText(value: Exclude<HttpParameterValue, undefined>): string {
 //   <html …                     a page: the login page, or what a form page answers
 //   anything else               a text, which only plug-in functions may answer with
 
-export type HomeseerReply =
+export type HomeseerReplyBody =
   | { readonly kind: 'word'; readonly word: 'ok' }
   | { readonly kind: 'response'; readonly text: string }
   | { readonly kind: 'json'; readonly value: Json }
@@ -117,7 +117,7 @@ export type HomeseerReplyFault =
 /** Enough of an untrusted text to understand it, and too little to fill a log. */
 const MAX_QUOTED = 200
 
-export function decodeHomeseerReply(body: Uint8Array): Result<HomeseerReply, HomeseerReplyFault> {
+export function decodeHomeseerReply(body: Uint8Array): Result<HomeseerReplyBody, HomeseerReplyFault> {
   const mimeType = imageType(body)
   if (mimeType !== undefined) return ok({ kind: 'image', mimeType, bytes: body })
   const text = readableText(body).trim()
@@ -133,7 +133,7 @@ export function decodeHomeseerReply(body: Uint8Array): Result<HomeseerReply, Hom
 }
 
 /** For writes that answer only `ok`: any other text is a refusal. */
-export function decodeAcknowledgement(reply: HomeseerReply): Result<void, HomeseerReplyFault> {
+export function decodeAcknowledgement(reply: HomeseerReplyBody): Result<void, HomeseerReplyFault> {
   if (reply.kind === 'word') return ok(undefined)
   if (reply.kind !== 'response' && reply.kind !== 'text') return fail(createMalformedReplyFault(reply, 'ok'))
   const text = reply.text.trim()
@@ -141,12 +141,12 @@ export function decodeAcknowledgement(reply: HomeseerReply): Result<void, Homese
   return /^ok$/i.test(text) ? ok(undefined) : fail(refusal(text))
 }
 
-export function decodeJsonReply(reply: HomeseerReply): Result<Json, HomeseerReplyFault> {
+export function decodeJsonReply(reply: HomeseerReplyBody): Result<Json, HomeseerReplyFault> {
   if (reply.kind === 'json') return ok(reply.value)
   return fail(createMalformedReplyFault(reply, 'data'))
 }
 
-export function createMalformedReplyFault(reply: HomeseerReply, due: string): MalformedReplyFault {
+export function createMalformedReplyFault(reply: HomeseerReplyBody, due: string): MalformedReplyFault {
   return { kind: 'malformed', detail: `a ${reply.kind} body where ${due} was due` }
 }
 
@@ -180,7 +180,7 @@ function readableText(body: Uint8Array): string {
 }
 
 /** A page is never quoted: it is long, and a form on it may contain what a person typed. */
-function decodeText(text: string): Result<HomeseerReply, HomeseerReplyFault> {
+function decodeText(text: string): Result<HomeseerReplyBody, HomeseerReplyFault> {
   if (text.startsWith('<'))
     return /type=["']?password/i.test(text) ? fail({ kind: 'unauthorised' }) : ok({ kind: 'page' })
   if (/^[{[]/.test(text)) return fail({ kind: 'malformed', detail: 'data that is cut off or not JSON' })

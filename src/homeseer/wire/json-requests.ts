@@ -25,7 +25,7 @@ import {
   decodeJsonReply,
   createMalformedReplyFault,
   type MalformedReplyFault,
-  type HomeseerReply,
+  type HomeseerReplyBody,
   type HomeseerReplyFault,
   createGenericHomeseerRequest,
   decodeAcknowledgement,
@@ -109,7 +109,7 @@ function listOrAll(refs: readonly number[] | undefined): readonly number[] | und
   return refs
 }
 
-function decodeVersion(reply: HomeseerReply): Result<string, HomeseerReplyFault> {
+function decodeVersion(reply: HomeseerReplyBody): Result<string, HomeseerReplyFault> {
   if (reply.kind === 'response') return ok(reply.text.trim())
   return fail(createMalformedReplyFault(reply, 'a version'))
 }
@@ -210,7 +210,7 @@ function acknowledged(name: string, parameters: HttpParameters): HomeseerRequest
 }
 
 /** A status reply or an acknowledgement; both mean that the command was accepted. */
-function decodeControl(reply: HomeseerReply): Result<ControlRequestReply, HomeseerReplyFault> {
+function decodeControl(reply: HomeseerReplyBody): Result<ControlRequestReply, HomeseerReplyFault> {
   if (reply.kind !== 'json') {
     const taken = decodeAcknowledgement(reply)
     return taken.ok ? ok({ shown: undefined }) : taken

@@ -10,7 +10,7 @@ import {
   createFormPostHttpRequest,
   type HomeseerRequestDefinition,
   decodeJsonReply,
-  type HomeseerReply,
+  type HomeseerReplyBody,
   type HomeseerReplyFault,
 } from './http-exchange.ts'
 
@@ -51,7 +51,7 @@ export function createBackupRequest(): HomeseerRequestDefinition<void> {
   }
 }
 
-export function decodeScriptReply(reply: HomeseerReply): Result<ScriptReply, HomeseerReplyFault> {
+export function decodeScriptReply(reply: HomeseerReplyBody): Result<ScriptReply, HomeseerReplyFault> {
   const json = decodeJsonReply(reply)
   if (!json.ok) return json
   if (!Array.isArray(json.value)) return fail({ kind: 'malformed', detail: 'a script reply that is not a list' })

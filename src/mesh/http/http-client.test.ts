@@ -8,7 +8,7 @@ import { identityOf } from '../../../test/mesh-keys.ts'
 import { httpPair } from '../../../test/mesh-pair.ts'
 import type { HttpPairOptions, MeshPair } from '../../../test/mesh-pair.ts'
 import type { Outcome } from '../../bus/call.ts'
-import { createTlsIdentity } from '../identity/certificate.ts'
+import { createTlsIdentity } from '../identity/self-signed-certificate.ts'
 import { MeshHttpClient } from './http-client.ts'
 
 const [here, there] = [identityOf(21), identityOf(22)]

@@ -16,7 +16,7 @@ import type { Result } from '../../core/result.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
 import { readBoundedBytes } from '../../toolbox/response-body.ts'
 import {
-  createLostAnswerFault,
+  createLostMeshAnswerFault,
   createUnreachableFault,
   createCancelledSendFault,
   formatDestinationKey,
@@ -34,7 +34,7 @@ import { CALL_HTTP_PATH, encodeEnvelopeHeaders, SIGNATURE_HTTP_HEADER } from './
 import { MAX_PACKET_OVERHEAD_BYTES } from './packet-frames.ts'
 import { PacketLinks } from './packet-link-client.ts'
 import { PinnedHttpAgent } from './pinned-agent-client.ts'
-import type { TlsIdentity } from '../identity/certificate.ts'
+import type { TlsIdentity } from '../identity/self-signed-certificate.ts'
 import { SseParser } from './sse.ts'
 
 export interface MeshHttpClientOptions {
@@ -118,7 +118,8 @@ export class MeshHttpClient implements MeshTransport<'http'> {
       if (signal.aborted) return fail(createCancelledSendFault())
       // The first transmission may have been carried out, whatever happened to the second.
       if (!wasSent && !again) return fail(createUnreachableFault(to.nodeId, error.message))
-      if (again || !onKeptConnection) return fail(createLostAnswerFault(to.nodeId, message.idempotent, error.message))
+      if (again || !onKeptConnection)
+        return fail(createLostMeshAnswerFault(to.nodeId, message.idempotent, error.message))
     }
   }
 
@@ -162,7 +163,7 @@ export class MeshHttpClient implements MeshTransport<'http'> {
   ): Promise<Result<DeliveredAnswer, Fault>> {
     const { maxAnswerBytes } = this.#options
     const lost = (why: string): Result<DeliveredAnswer, Fault> =>
-      fail(createLostAnswerFault(to.nodeId, message.idempotent, why))
+      fail(createLostMeshAnswerFault(to.nodeId, message.idempotent, why))
     try {
       const bytes = await readBoundedBytes(response as AsyncIterable<Buffer>, maxAnswerBytes)
       if (bytes === undefined) return lost(`its answer has more than ${maxAnswerBytes} bytes`)
@@ -188,7 +189,7 @@ export class MeshHttpClient implements MeshTransport<'http'> {
   ): Promise<Result<DeliveredStreamEnd, Fault>> {
     const parser = new SseParser(this.#options.maxAnswerBytes)
     const lost = (why: string): Result<DeliveredStreamEnd, Fault> =>
-      fail(signal.aborted ? createCancelledSendFault() : createLostAnswerFault(to.nodeId, message.idempotent, why))
+      fail(signal.aborted ? createCancelledSendFault() : createLostMeshAnswerFault(to.nodeId, message.idempotent, why))
     let frames = 0
     response.setEncoding('utf8')
     try {

@@ -16,14 +16,14 @@ import type { StreamFrame } from '../../bus/call.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import { admitUnpipelinedRequest, ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
-import { encodeFaultBody } from '../mesh-answer.ts'
-import { readTlsPeerId } from '../identity/certificate.ts'
+import { toMeshFaultJson } from '../mesh-answer.ts'
+import { readTlsPeerId } from '../identity/self-signed-certificate.ts'
 import type { InboundCallHandler } from '../inbound-calls.ts'
 import { createMeshRefusal } from '../mesh-refusal.ts'
 import type { PacketCallServer } from '../packets/packet-provider.ts'
 import { CALL_HTTP_PATH, createHeaderFieldReader, SIGNATURE_HTTP_HEADER } from './envelope-headers.ts'
 import { PacketLinkServer } from './packet-link-server.ts'
-import type { TlsIdentity } from '../identity/certificate.ts'
+import type { TlsIdentity } from '../identity/self-signed-certificate.ts'
 import { encodeSseEndEvent, encodeSseFrame } from './sse.ts'
 
 export interface MeshHttpServerOptions {
@@ -167,7 +167,7 @@ async function answer(options: Listener, request: IncomingMessage, response: Ser
     return sendJsonResponse(
       response,
       401,
-      encodeFaultBody(createMeshRefusal('unauthorized', 'stranger', 'Show a member’s certificate.')),
+      toMeshFaultJson(createMeshRefusal('unauthorized', 'stranger', 'Show a member’s certificate.')),
     )
   return view(views, response)
 }

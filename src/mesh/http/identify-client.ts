@@ -1,7 +1,7 @@
 /**
  * Identify client: finds the id of the node at an address, for addresses that the owner configured without an id.
  */
-import { readTlsPeerId } from '../identity/certificate.ts'
+import { readTlsPeerId } from '../identity/self-signed-certificate.ts'
 import { openUnverifiedTlsConnection } from './pinned-agent-client.ts'
 
 const TIMEOUT_MS = 3_000

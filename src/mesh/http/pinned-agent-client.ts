@@ -8,8 +8,8 @@ import { Socket } from 'node:net'
 import { connect } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
 import type { Duplex } from 'node:stream'
-import { readTlsPeerId } from '../identity/certificate.ts'
-import type { TlsIdentity } from '../identity/certificate.ts'
+import { readTlsPeerId } from '../identity/self-signed-certificate.ts'
+import type { TlsIdentity } from '../identity/self-signed-certificate.ts'
 
 /** The caller checks the far end's key after the TLS handshake. */
 export function openUnverifiedTlsConnection({

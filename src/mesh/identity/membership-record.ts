@@ -14,7 +14,7 @@ import { canonicalJson, isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { isNodeId, signText, verifyText } from './node-key.ts'
+import { isNodeId, signTextWithNodeKey, isNodeSignatureValid } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
 import { isDocumentSignedBy, signDocument } from './signed-document.ts'
 
@@ -231,11 +231,11 @@ function documentDigest(document: JsonObject): string {
 
 /** The root's certificate that a node is an anchor, in the form of version 1 lists. */
 export function signAnchorCertificate(root: NodeIdentity, nodeIdOfAnchor: string): string {
-  return signText(root, certificateText(root.id, nodeIdOfAnchor))
+  return signTextWithNodeKey(root, certificateText(root.id, nodeIdOfAnchor))
 }
 
 function isAnchorCertificate(rootId: string, anchor: string, certificate: string | undefined): boolean {
-  return certificate !== undefined && verifyText(rootId, certificateText(rootId, anchor), certificate)
+  return certificate !== undefined && isNodeSignatureValid(rootId, certificateText(rootId, anchor), certificate)
 }
 
 function certificateText(communityId: string, anchor: string): string {

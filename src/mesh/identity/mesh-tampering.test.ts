@@ -9,7 +9,7 @@ import { createCommunity, admitMember, revokeMember } from './community.ts'
 import { createJoinRequest, parseJoinRequest } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
 import type { MembershipLog } from './membership-log.ts'
-import { auditMeshStore } from './mesh-audit-store.ts'
+import { verifyMeshDatabase } from './mesh-database-verification-store.ts'
 import { MeshStore } from './mesh-store.ts'
 import { MembershipAlteredError } from './community-store.ts'
 import type { OfferPinLog } from './offer-log.ts'
@@ -226,7 +226,7 @@ async function beside<Value>(work: (store: MeshStore) => Promise<Value>): Promis
 }
 
 function audit(): readonly string[] {
-  const { schema, rows } = auditMeshStore(path, { sealKey, log })
+  const { schema, rows } = verifyMeshDatabase(path, { sealKey, log })
   return [...schema, ...rows.map(({ what }) => what)]
 }
 

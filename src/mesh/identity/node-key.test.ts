@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { identityOf, vectors } from '../../../test/mesh-keys.ts'
-import { readCertificateNodeId, createNodeCertificate } from './certificate.ts'
-import { encodeBase32, isNodeId, formatShortId, signText, verifyText } from './node-key.ts'
+import { readCertificateNodeId, createSelfSignedNodeCertificate } from './self-signed-certificate.ts'
+import { encodeBase32, isNodeId, formatShortId, signTextWithNodeKey, isNodeSignatureValid } from './node-key.ts'
 
 const node = identityOf(1)
 
@@ -21,17 +21,17 @@ describe('node key', () => {
   })
 
   it('signs as the published vector does', () => {
-    expect(signText(node, vectors.call.text)).toBe(vectors.call.signature)
-    expect(verifyText(node.id, vectors.call.text, vectors.call.signature)).toBe(true)
+    expect(signTextWithNodeKey(node, vectors.call.text)).toBe(vectors.call.signature)
+    expect(isNodeSignatureValid(node.id, vectors.call.text, vectors.call.signature)).toBe(true)
   })
 
   it('does not verify another text, another key or a damaged signature', () => {
-    expect(verifyText(node.id, `${vectors.call.text} `, vectors.call.signature)).toBe(false)
-    expect(verifyText(identityOf(2).id, vectors.call.text, vectors.call.signature)).toBe(false)
+    expect(isNodeSignatureValid(node.id, `${vectors.call.text} `, vectors.call.signature)).toBe(false)
+    expect(isNodeSignatureValid(identityOf(2).id, vectors.call.text, vectors.call.signature)).toBe(false)
     fc.assert(
       fc.property(fc.string(), (junk) => {
-        expect(verifyText(node.id, vectors.call.text, junk)).toBe(false)
-        expect(verifyText(junk, vectors.call.text, vectors.call.signature)).toBe(false)
+        expect(isNodeSignatureValid(node.id, vectors.call.text, junk)).toBe(false)
+        expect(isNodeSignatureValid(junk, vectors.call.text, vectors.call.signature)).toBe(false)
       }),
     )
   })
@@ -44,11 +44,11 @@ describe('node key', () => {
 
 describe('node certificate', () => {
   it('has the same bytes whenever it is made from the same key', () => {
-    expect(createNodeCertificate(node)).toBe(vectors.node.certificate)
+    expect(createSelfSignedNodeCertificate(node)).toBe(vectors.node.certificate)
   })
 
   it('is a certificate over the node key that OpenSSL reads and verifies', () => {
-    const certificate = new X509Certificate(createNodeCertificate(node))
+    const certificate = new X509Certificate(createSelfSignedNodeCertificate(node))
     expect(certificate.verify(certificate.publicKey)).toBe(true)
     expect(certificate.subject).toBe('CN=RKEO-HXLU-BHYZ-L7KS.hearthbus.local')
     expect(certificate.validTo).toBe('Dec 31 23:59:59 9999 GMT')
@@ -59,7 +59,7 @@ describe('node certificate', () => {
   it('is well-formed for keys whose first byte is large or zero', () => {
     for (let seed = 0; seed < 64; seed++) {
       const identity = identityOf(seed)
-      expect(readCertificateNodeId(new X509Certificate(createNodeCertificate(identity)))).toBe(identity.id)
+      expect(readCertificateNodeId(new X509Certificate(createSelfSignedNodeCertificate(identity)))).toBe(identity.id)
     }
   })
 })

@@ -60,11 +60,11 @@ export function formatShortId(id: string): string {
 }
 
 /** `ed25519:` and base64url of the 64 bytes (CONTRACT § 1.3). */
-export function signText({ privateKey }: Pick<NodeIdentity, 'privateKey'>, text: string): string {
+export function signTextWithNodeKey({ privateKey }: Pick<NodeIdentity, 'privateKey'>, text: string): string {
   return `${PREFIX}${toBase64url(sign(null, toUtf8(text), privateKey))}`
 }
 
-export function verifyText(id: string, text: string, signature: string): boolean {
+export function isNodeSignatureValid(id: string, text: string, signature: string): boolean {
   const bytes = signature.startsWith(PREFIX) ? fromBase64url(signature.slice(PREFIX.length)) : undefined
   const key = bytes?.length === SIGNATURE_BYTES ? keyObject(id) : undefined
   return bytes !== undefined && key !== undefined && verify(null, toUtf8(text), key, bytes)

@@ -36,7 +36,7 @@ const APART: readonly string[] = ['capabilities']
  */
 export const MAX_PEER_CAPABILITIES = 2_000
 
-export interface NodeEndpoint {
+export interface ManifestEndpoint {
   readonly transport: 'http' | 'nats'
   readonly host: string
   readonly port: number
@@ -46,7 +46,7 @@ export interface NodeManifest {
   readonly nodeId: string
   readonly displayName: string
   readonly communityId: string
-  readonly endpoints: readonly NodeEndpoint[]
+  readonly endpoints: readonly ManifestEndpoint[]
   readonly sequence: number
   readonly capabilitiesHash: string
   /** `undefined` in the slim form of the manifest. */
@@ -62,7 +62,7 @@ export interface NodeManifest {
 export interface ManifestInput {
   readonly displayName: string
   readonly communityId: string
-  readonly endpoints: readonly NodeEndpoint[]
+  readonly endpoints: readonly ManifestEndpoint[]
   readonly capabilities: readonly PeerCapability[]
   readonly inFlight: number
   readonly uptimeSeconds: number

@@ -7,7 +7,7 @@
  */
 import { canonicalJson } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { signText, verifyText } from './node-key.ts'
+import { signTextWithNodeKey, isNodeSignatureValid } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
 
 export type SignedDocument = JsonObject & { readonly type: string; readonly signature: string }
@@ -21,14 +21,14 @@ export function signDocument(
   signer: Pick<NodeIdentity, 'privateKey'>,
   apart: readonly string[] = [],
 ): SignedDocument {
-  return { ...document, signature: signText(signer, encodeTextToSign(document, apart)) }
+  return { ...document, signature: signTextWithNodeKey(signer, encodeTextToSign(document, apart)) }
 }
 
 export function isDocumentSignedBy(id: string, document: JsonObject, apart: readonly string[] = []): boolean {
   const { signature } = document
   if (typeof signature !== 'string') return false
   try {
-    return verifyText(id, encodeTextToSign(document, apart), signature)
+    return isNodeSignatureValid(id, encodeTextToSign(document, apart), signature)
   } catch {
     // A value that has JSON but no canonical form (a lone surrogate) cannot have been signed.
     return false

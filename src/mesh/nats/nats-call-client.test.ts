@@ -1,7 +1,7 @@
 import type { Msg } from '@nats-io/transport-node'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { identityOf } from '../../../test/mesh-keys.ts'
-import { signText } from '../identity/node-key.ts'
+import { signTextWithNodeKey } from '../identity/node-key.ts'
 import type { NatsLink } from './nats-link-client.ts'
 import { decodeNatsMessageToNode, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
 import type { NatsMessageToNode } from './nats-message.ts'
@@ -105,7 +105,7 @@ describe('a call over NATS without an answer', () => {
     void caller.send(TO, MESSAGE, new AbortController().signal).then((answer) => answers.push(answer))
     const reply = sent[0]?.reply ?? ''
     const says = (text: string): void =>
-      hear({ subject: reply, data: encodeNatsMessage({ t: 'unknown', p: signText(provider, text) }) })
+      hear({ subject: reply, data: encodeNatsMessage({ t: 'unknown', p: signTextWithNodeKey(provider, text) }) })
     // Somebody may have asked before the call was sent, when it was true.
     says(`unknown ${reply}`)
     says(formatUnknownCallTextToSign(reply, 'made up'))

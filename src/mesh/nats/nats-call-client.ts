@@ -21,10 +21,10 @@ import { parseJsonOrUndefined } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { SESSION_ID_CHARACTERS } from '../identity/session-key.ts'
-import { verifyText } from '../identity/node-key.ts'
+import { isNodeSignatureValid } from '../identity/node-key.ts'
 import {
   createOwnSideDisconnectedFault,
-  createLostAnswerFault,
+  createLostMeshAnswerFault,
   createUnreachableFault,
   createCancelledSendFault,
 } from '../transport.ts'
@@ -245,7 +245,9 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     if (head.t === 'frame') this.#frame(pending, head, body)
     else if (head.t === 'reply') this.#reply(pending, head, body)
     else if (head.t === 'forgotten') settleLost(pending, 'it has restarted')
-    else if (verifyText(pending.nodeId, formatUnknownCallTextToSign(pending.reply, pending.challenge), head.p))
+    else if (
+      isNodeSignatureValid(pending.nodeId, formatUnknownCallTextToSign(pending.reply, pending.challenge), head.p)
+    )
       // The provider's own signed statement that the call never came: equivalent to a call that was not sent.
       pending.settle(fail(createUnreachableFault(pending.nodeId, 'the message was lost with the connection')))
   }
@@ -319,7 +321,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
 
 /** Nobody knows what became of it. `ownSide`: it is this node's connection that failed. */
 function settleLost({ settle, nodeId, message }: Pending, why: string, ownSide = false): void {
-  const fault = createLostAnswerFault(nodeId, message.idempotent, why)
+  const fault = createLostMeshAnswerFault(nodeId, message.idempotent, why)
   settle(fail(ownSide ? { ...fault, ownSide } : fault))
 }
 

@@ -12,7 +12,7 @@ import type { Clock } from '../../core/clock.ts'
 import { fail } from '../../core/result.ts'
 import { encodeOutcome } from '../mesh-answer.ts'
 import { formatAnswerTextToSign, computeBodyHash } from '../mesh-envelope.ts'
-import { signText } from '../identity/node-key.ts'
+import { signTextWithNodeKey } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import type { InboundCallHandler } from '../inbound-calls.ts'
 import { hasPacketMarker } from '../packets/packet.ts'
@@ -161,7 +161,7 @@ export class NatsCallServer {
     const sentence = `The answer is larger than the ${limit} bytes that the NATS server takes. Any change it made stands.`
     const { status, text } = encodeOutcome(fail(createMeshRefusal('internal_error', 'too-large', sentence)))
     const covered = formatAnswerTextToSign({ requestId, from: identity.id, status, bodyHash: computeBodyHash(text) })
-    return encodeNatsMessage({ t: 'reply', s: status, p: signText(identity, covered) }, text)
+    return encodeNatsMessage({ t: 'reply', s: status, p: signTextWithNodeKey(identity, covered) }, text)
   }
 
   async #frame(reply: string, { controller, credit }: Served, { event, data }: StreamFrame): Promise<void> {
@@ -188,7 +188,7 @@ export class NatsCallServer {
       this.#publish(reply, encodeNatsMessage({ t: 'forgotten' }))
       return
     }
-    const proof = signText(this.#options.identity, formatUnknownCallTextToSign(reply, challenge))
+    const proof = signTextWithNodeKey(this.#options.identity, formatUnknownCallTextToSign(reply, challenge))
     this.#publish(reply, encodeNatsMessage({ t: 'unknown', p: proof }))
   }
 

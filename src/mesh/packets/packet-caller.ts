@@ -15,7 +15,7 @@ import type { Clock } from '../../core/clock.ts'
 import { parseJsonOrUndefined } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import { decodeParsedOutcome } from '../mesh-answer.ts'
-import { verifyText } from '../identity/node-key.ts'
+import { isNodeSignatureValid } from '../identity/node-key.ts'
 import { readMeshRefusalReason } from '../mesh-refusal.ts'
 import type { MeshSession } from '../sessions.ts'
 import { readAbortCause } from '../transport.ts'
@@ -190,7 +190,7 @@ export class PacketCaller implements PacketConnectionListener {
     { covered, proof, payload }: Packet,
     { session, waiting }: RunningSessionCalls,
   ): void {
-    if (!verifyText(session.peer, `packet ${covered}${payload}`, proof)) return
+    if (!isNodeSignatureValid(session.peer, `packet ${covered}${payload}`, proof)) return
     const [status, body] = parsedPair(payload)
     const outcome = decodeParsedOutcome(status, body)
     const isStale = !outcome.ok && readMeshRefusalReason(outcome.fault) === 'unknown-session'
@@ -202,7 +202,7 @@ export class PacketCaller implements PacketConnectionListener {
 
   /** The provider's own signed statement that the call never came, and will never be carried out. */
   #unknown(number: number, { covered, proof }: Packet, { session, waiting }: RunningSessionCalls): void {
-    if (verifyText(session.peer, `packet ${covered}`, proof)) waiting.get(number)?.untried('unsent')
+    if (isNodeSignatureValid(session.peer, `packet ${covered}`, proof)) waiting.get(number)?.untried('unsent')
   }
 
   #callsOf(session: MeshSession): RunningSessionCalls {

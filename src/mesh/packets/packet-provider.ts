@@ -16,7 +16,7 @@ import type { Result } from '../../core/result.ts'
 import { encodeOutcome } from '../mesh-answer.ts'
 import { checkPeerRateLimit } from '../message-gate.ts'
 import type { AdmittedMessage, MessageGateDependencies } from '../message-gate.ts'
-import { signText } from '../identity/node-key.ts'
+import { signTextWithNodeKey } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import type { InboundCallHandler } from '../inbound-calls.ts'
 import { createMeshRefusal } from '../mesh-refusal.ts'
@@ -275,7 +275,9 @@ export class PacketCallServer {
     const { status, text } = encodeOutcome(fail(fault))
     const payload = `[${status},${text}]`
     const covered = formatPacketHeaderToSign({ kind: 'refusal', keyId, first, count })
-    source.answer(encodePacket(covered, signText(this.#parts.identity, `packet ${covered}${payload}`), payload))
+    source.answer(
+      encodePacket(covered, signTextWithNodeKey(this.#parts.identity, `packet ${covered}${payload}`), payload),
+    )
   }
 
   /** The caller has waited for long, or lost its connection, and requests the outcome of a call. */
@@ -296,7 +298,7 @@ export class PacketCallServer {
     }
     this.#servedOf(session, source).seen.see(number)
     const covered = formatPacketHeaderToSign({ kind: 'unknown', keyId, number })
-    source.answer(encodePacket(covered, signText(this.#parts.identity, `packet ${covered}`)))
+    source.answer(encodePacket(covered, signTextWithNodeKey(this.#parts.identity, `packet ${covered}`)))
   }
 
   #servedOf(session: MeshSession, source: InboundPacketConnection): Served {

@@ -9,7 +9,7 @@ import type { CallEndListener } from '../../bus/call-ticket.ts'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { fail } from '../../core/result.ts'
 import type { MeshSession } from '../sessions.ts'
-import { createLostAnswerFault } from '../transport.ts'
+import { createLostMeshAnswerFault } from '../transport.ts'
 import type { PacketConnection } from '../transport.ts'
 import type { PacketCallText } from './packet-call.ts'
 import type { PendingCallTable } from './pending-call-table.ts'
@@ -95,7 +95,7 @@ export class PendingPacketCall implements CallEndListener {
   }
 
   lose(why: string): void {
-    this.settle(fail(createLostAnswerFault(this.wire.nodeId, this.request.idempotent, why)))
+    this.settle(fail(createLostMeshAnswerFault(this.wire.nodeId, this.request.idempotent, why)))
   }
 }
 

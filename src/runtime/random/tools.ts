@@ -63,7 +63,7 @@ const vrfVerifyTool = defineRuntimeTool({
   output: z.object({ valid: z.boolean(), output_hex: z.string().exactOptional() }),
 })
 
-export function createRandomTools(secret: Uint8Array): readonly Capability[] {
+export function createVrfTools(secret: Uint8Array): readonly Capability[] {
   const publicKey = deriveVrfPublicKey(secret)
   return [
     vrfEvalTool.handledBy(async ({ alpha_hex: alphaHex, key_id: key = NODE_VRF_KEY_NAME }) => {

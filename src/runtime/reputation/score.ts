@@ -69,7 +69,7 @@ export function applyReputationChange(
   }
 }
 
-export interface ReputationPrivileges {
+export interface ReputationGates {
   readonly max_parallel_tasks: number
   readonly rate_limit_bonus: number
   readonly stake_discount_bps: number
@@ -81,7 +81,7 @@ export interface ReputationPrivileges {
 export function computeReputationGates(
   scores: Readonly<Record<ReputationDomain, number>>,
   isBanned: boolean,
-): ReputationPrivileges {
+): ReputationGates {
   const { gates } = REPUTATION_FORMULA
   const { execution, arbitration, governance } = scores
   return {

@@ -34,7 +34,7 @@ export interface SkillFileListing {
 /** The hash of a file, and the stamp of the file's state for which it was computed. */
 export type SkillFileHashCache = Map<string, { readonly stamp: string; readonly sha256: string }>
 
-export async function listSkillFiles(folder: string, known: SkillFileHashCache): Promise<SkillFileListing> {
+export async function listSkillAttachments(folder: string, known: SkillFileHashCache): Promise<SkillFileListing> {
   const found: SkillFile[] = []
   let omitted = 0
   const walk = async (below: string, depth: number): Promise<void> => {

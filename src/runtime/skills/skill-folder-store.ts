@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { readSystemErrorCode } from '../../core/thrown-error.ts'
-import { formatFileStamp, listSkillFiles } from './skill-file-store.ts'
+import { formatFileStamp, listSkillAttachments } from './skill-file-store.ts'
 import type { SkillFileHashCache, SkillFileListing } from './skill-file-store.ts'
 import { parseSkill } from './skill-document.ts'
 import type { Skill } from './skill-document.ts'
@@ -99,7 +99,7 @@ async function foldersIn(root: string): Promise<Result<readonly string[], string
 
 async function filesBeside(folder: string, known: SkillFileHashCache): Promise<Result<SkillFileListing, string>> {
   try {
-    return ok(await listSkillFiles(folder, known))
+    return ok(await listSkillAttachments(folder, known))
   } catch (error) {
     return fail(`has files that cannot be listed: ${codeOf(error)}`)
   }

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import type { Service } from '../../bus/capability.ts'
-import type { Approvals } from '../../guard/approvals.ts'
+import type { ApprovalService } from '../../guard/approvals.ts'
 import type { EmergencyStopControl } from '../../guard/actuator-store.ts'
 import type { QuorumRoundService } from '../../guard/quorum-round-service.ts'
 import type { AccessTokenService } from '../../guard/access-token-store.ts'
@@ -18,7 +18,7 @@ export type ServiceHealthSource = Pick<Service, 'name' | 'health'>
 /** The sources of what waits for a person. */
 export interface AttentionSources {
   readonly guard: {
-    readonly approvals: Pick<Approvals, 'list'>
+    readonly approvals: Pick<ApprovalService, 'list'>
     readonly stop: Pick<EmergencyStopControl, 'state'>
     readonly tokens: Pick<AccessTokenService, 'list'>
     readonly quorums: Pick<QuorumRoundService, 'contradictions'>

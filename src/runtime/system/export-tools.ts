@@ -56,7 +56,7 @@ const auditExport = defineRuntimeTool({
   }),
 })
 
-export function createExportTools(ledger: Ledger): readonly Capability[] {
+export function createAuditExportTool(ledger: Ledger): readonly Capability[] {
   return [
     auditExport.handledBy(async ({ from_size: fromSize, ...scope }, { caller }) => {
       if (SCOPES.filter((name) => scope[name] !== undefined).length !== 1)

@@ -8,9 +8,9 @@ import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/call.ts'
 import type { Capability, Effect } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { Approvals } from '../../guard/approvals.ts'
+import type { ApprovalService } from '../../guard/approvals.ts'
 import type { Guard } from '../../guard/guard.ts'
-import type { Grants } from '../../guard/grants-store.ts'
+import type { GrantService } from '../../guard/grants-store.ts'
 import type { RecordedChange } from '../../ledger/ledger-reader.ts'
 import type { RecordedChangeQuery } from '../../ledger/lookup-store.ts'
 import { readEntryBodyFields } from '../../ledger/projection-log.ts'
@@ -77,11 +77,11 @@ const END_OF_TIME = '9999-12-31T23:59:59.999Z'
 export type ChangeToolsBus = Pick<CapabilityBus, 'offer' | 'offers' | 'nodeName'>
 export interface ChangeToolsGuard {
   readonly mayRead: Guard['mayRead']
-  readonly approvals: Pick<Approvals, 'get'>
-  readonly grants: Pick<Grants, 'list'>
+  readonly approvals: Pick<ApprovalService, 'get'>
+  readonly grants: Pick<GrantService, 'list'>
 }
 
-export function createChangeTools(
+export function createLedgerChangesTool(
   records: RuntimeRecordDependencies,
   bus: ChangeToolsBus,
   guard: ChangeToolsGuard,

@@ -8,7 +8,7 @@ import type { Call } from '../../bus/call.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import { formatCapabilityVersion } from '../../bus/capability.ts'
 import type { Capability, CapabilityVersion } from '../../bus/capability.ts'
-import { isEligible } from '../../bus/provider-eligibility.ts'
+import { matchesRouteRequest } from '../../bus/route-request-matching.ts'
 import type { CapabilityEntry } from '../../bus/capability-entry.ts'
 import { estimateProviderCost } from '../../bus/health.ts'
 import type { CapabilityRouter } from '../../bus/router.ts'
@@ -158,7 +158,7 @@ function chatProviders(bus: RouterToolsBus, call: Call, nowMs: number): readonly
       node: undefined,
       sessionId: undefined,
     }
-    const isViable = isEligible(entry, asked) && bus.router.blockedBy(entry, nowMs) === undefined
+    const isViable = matchesRouteRequest(entry, asked) && bus.router.blockedBy(entry, nowMs) === undefined
     return { entry, isViable, costMs: estimateProviderCost(entry.latency, entry.inFlight, nowMs) }
   })
 }
@@ -202,7 +202,7 @@ function scoreOf(
 ): JsonObject {
   const blockedBy = router.blockedBy(entry, nowMs)
   const reasons = [
-    ...(isEligible(entry, call) ? [] : ['version, params, node or trust do not fit']),
+    ...(matchesRouteRequest(entry, call) ? [] : ['version, params, node or trust do not fit']),
     ...(blockedBy === undefined ? [] : [blockedBy]),
   ]
   return {

@@ -28,7 +28,7 @@ interface StalledTask {
   readonly cancelled_dependencies: readonly string[]
 }
 
-export interface TaskStore {
+export interface TaskReader {
   /** The task; `undefined` for a deleted task, as for an unknown id. */
   readonly get: (id: string) => Task | undefined
   readonly dependenciesOf: (id: string) => readonly string[]
@@ -65,7 +65,7 @@ const WAITS = `EXISTS (
   SELECT 1 FROM task_dependencies JOIN tasks AS other ON other.id = depends_on
   WHERE task_id = task.id AND other.status <> 'DONE')`
 
-export function createTaskStore(sql: DatabaseSync, state: RuntimeState): TaskStore {
+export function createTaskReader(sql: DatabaseSync, state: RuntimeState): TaskReader {
   const prepare = createStatementPreparer(sql)
   const get = sql.prepare(`SELECT ${COLUMNS} FROM tasks AS task WHERE id = ?`)
   /** A row that is not in the log is not a task. */

@@ -30,14 +30,14 @@ import { INITIAL_TASK_STATUS, TASK_TRANSITIONS } from './task-machine.ts'
 import type { Task, TaskPatch } from './task.ts'
 import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND } from '../task-entries.ts'
 import { listTaskHistoryAsJson } from './task-history.ts'
-import type { TaskStore } from './task-store.ts'
+import type { TaskReader } from './task-store.ts'
 
 /** Enough to see that something is wrong; the others appear when these are resolved. */
 const MAX_STALLED = 50
 
 export function createTaskTools(
   records: RuntimeRecordDependencies,
-  store: TaskStore,
+  store: TaskReader,
   stores: ThoughtTrailStores,
 ): readonly Capability[] {
   return [
@@ -122,7 +122,7 @@ interface TaskCreation extends Omit<TaskPatch, 'status' | 'reason'> {
 /** All tasks are checked before the first is written, because a fault undoes nothing. */
 function createTasks(
   { ledger }: RuntimeRecordDependencies,
-  store: TaskStore,
+  store: TaskReader,
   { inputs, call }: Creation,
 ): Result<readonly [Task, ...Task[]], Fault> {
   const ids: readonly string[] = inputs.map(() => randomUUID())
@@ -188,7 +188,7 @@ interface Update {
 }
 
 interface UpdateStores {
-  readonly store: TaskStore
+  readonly store: TaskReader
   readonly stores: ThoughtTrailStores
 }
 
@@ -260,7 +260,7 @@ function changeEvent(
 
 /** The dependencies without repetitions; refused when one does not exist or would close a cycle. */
 function checkDependencies(
-  store: TaskStore,
+  store: TaskReader,
   id: string,
   dependsOn: readonly string[],
 ): Result<readonly string[], Fault> {
@@ -277,7 +277,7 @@ function checkDependencies(
   )
 }
 
-function stored(store: TaskStore, id: string): Task {
+function stored(store: TaskReader, id: string): Task {
   const task = store.get(id)
   if (task === undefined) throw new Error(`task ${id} was written and is not there`)
   return task

@@ -38,7 +38,7 @@ export interface AuditSessionWithRecordCount extends AuditSession {
   readonly record_count: number
 }
 
-export interface AuditSessionStore {
+export interface AuditSessionReader {
   readonly get: (sessionId: string) => AuditSession | undefined
   readonly root: (sessionId: string) => SealedSessionRoot | undefined
   /**
@@ -55,7 +55,7 @@ const TESTS = {
   task_id: `(task_id = :task_id OR session_id IN (SELECT session_id FROM thought_records WHERE task_id = :task_id))`,
 }
 
-export function createAuditSessionReader(sql: DatabaseSync): AuditSessionStore {
+export function createAuditSessionReader(sql: DatabaseSync): AuditSessionReader {
   const get = sql.prepare('SELECT * FROM audit_sessions WHERE session_id = ?')
   const root = sql.prepare('SELECT * FROM merkle_roots WHERE session_id = ?')
   const prepare = createStatementPreparer(sql)

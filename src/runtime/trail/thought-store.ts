@@ -35,7 +35,7 @@ interface ThoughtFilter {
   readonly until?: string
 }
 
-export interface ThoughtStore {
+export interface ThoughtReader {
   /** The newest record of a task among those before a ledger entry. */
   readonly lastBefore: (taskId: string, logIndex: number) => ThoughtRow | undefined
   readonly list: (filter: ThoughtFilter, page: { after: number; limit: number }) => readonly ThoughtRow[]
@@ -62,7 +62,7 @@ const TESTS: Readonly<Record<keyof ThoughtFilter, string>> = {
   until: 'timestamp < :until',
 }
 
-export function createThoughtStore(sql: DatabaseSync): ThoughtStore {
+export function createThoughtReader(sql: DatabaseSync): ThoughtReader {
   const prepare = createStatementPreparer(sql)
   // Ordered by seq: spec 5's chain follows the order of recording, and several records may have the same millisecond.
   const lastBefore = sql.prepare(

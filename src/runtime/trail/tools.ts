@@ -14,7 +14,7 @@ import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { countFittingRows, cutPage, readCursor } from '../paging.ts'
 import { runGeneratorYielding } from '../generator-runner.ts'
 import { auditVerifyChainTool, thoughtRecordTool, thoughtRecordListTool } from './definitions.ts'
-import { readThoughtContent } from './thought-leaf.ts'
+import { readThoughtContent } from './thought-entry.ts'
 import {
   appendThought,
   checkThoughtAndResolveSession,
@@ -24,7 +24,7 @@ import {
 import { createUnknownSessionFault } from './audit-session-id.ts'
 import type { ThoughtToRecord, ThoughtTrailStores } from './thought-recording.ts'
 import type { Thought } from './thought.ts'
-import type { ThoughtStore } from './thought-store.ts'
+import type { ThoughtReader } from './thought-store.ts'
 import { compareTrailTablesWithLedger } from './trail-table-comparison.ts'
 import { verifyThoughtTrail } from './trail-verification.ts'
 import type { ThoughtTrailReport, ThoughtTrailCounts } from './trail-verification.ts'
@@ -101,7 +101,7 @@ function unsealedNote(taskId: string): string {
 }
 
 interface ThoughtPage {
-  readonly filter: Parameters<ThoughtStore['list']>[0]
+  readonly filter: Parameters<ThoughtReader['list']>[0]
   readonly after: number
   readonly limit: number
 }

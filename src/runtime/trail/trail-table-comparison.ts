@@ -4,7 +4,7 @@
  *
  * Reads through what it is given.
  */
-import { EntryCacheAudit } from '../../ledger/entry-cache-store.ts'
+import { EntryCacheVerification } from '../../ledger/entry-cache-store.ts'
 import { LedgerFindings, formatLedgerFinding } from '../../ledger/ledger-finding.ts'
 import type { CacheFinding } from '../../ledger/ledger-finding.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
@@ -27,7 +27,7 @@ export function* compareTrailTablesWithLedger(
   { state }: Pick<ThoughtTrailStores, 'state'>,
   taskId: string | undefined,
 ): Generator<undefined, TrailTablesReport, void> {
-  const audit = new EntryCacheAudit(runtimeEntryTables, database.sql)
+  const audit = new EntryCacheVerification(runtimeEntryTables, database.sql)
   const [problems, brokenSessions, brokenTasks] = [
     new LedgerFindings<CacheFinding>(),
     new Set<string>(),

@@ -4,7 +4,7 @@ import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { runtimeSteps } from '../../../test/runtime-steps.ts'
 import { runGeneratorToEnd } from '../generator-runner.ts'
-import { createThoughtStore } from './thought-store.ts'
+import { createThoughtReader } from './thought-store.ts'
 import { computeThoughtHash } from './thought.ts'
 import { verifyThoughtTrail } from './trail-verification.ts'
 
@@ -106,7 +106,7 @@ describe('audit_verify_chain', () => {
     const { sql } = rig.database
     const trail = {
       leaves: rig.ledger.leaves,
-      thoughts: createThoughtStore(sql),
+      thoughts: createThoughtReader(sql),
     }
     const walk = verifyThoughtTrail(trail, { from: 0, to: rig.ledger.size() })
     await rig.ledger.eraseBody(Number(thought['log_index']))

@@ -13,7 +13,7 @@
 import { canonicalJson } from '../../core/json.ts'
 import { BODY_ERASED_KIND } from '../../ledger/entry-group.ts'
 import { decodeEntry } from '../../ledger/entry.ts'
-import { SESSION_START_KIND } from './session-leaf.ts'
+import { SESSION_START_KIND } from './session-entry.ts'
 import { readTaskId } from '../task-entries.ts'
 import {
   readCommittedThoughtContent,
@@ -21,10 +21,10 @@ import {
   listDifferingThoughtColumns,
   THOUGHT_KIND,
   decodeThoughtEntry,
-} from './thought-leaf.ts'
-import type { ThoughtRecordFlaw, StoredThoughtBody, StoredThoughtLeaf } from './thought-leaf.ts'
+} from './thought-entry.ts'
+import type { ThoughtRecordFlaw, StoredThoughtBody, StoredThoughtEntry } from './thought-entry.ts'
 import { THOUGHT_CHAIN_GENESIS_HASH } from './thought.ts'
-import type { ThoughtRow, ThoughtStore } from './thought-store.ts'
+import type { ThoughtRow, ThoughtReader } from './thought-store.ts'
 
 /** The parts of the ledger that the verification reads. */
 export interface LedgerLeafReader {
@@ -42,7 +42,7 @@ interface LeafRow {
 
 export interface ThoughtTrailToVerify {
   readonly leaves: LedgerLeafReader
-  readonly thoughts: Pick<ThoughtStore, 'between' | 'beyond' | 'lastBefore'>
+  readonly thoughts: Pick<ThoughtReader, 'between' | 'beyond' | 'lastBefore'>
 }
 
 /** The range `[from, to)` of the ledger; only the records of one task or session, if one is given. */
@@ -166,7 +166,7 @@ function hasNeedle(needle: string | undefined, bytes: Uint8Array): boolean {
   return needle === undefined || Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(needle)
 }
 
-function meet(walk: Walk, record: ThoughtRow, leaf: StoredThoughtLeaf | undefined): void {
+function meet(walk: Walk, record: ThoughtRow, leaf: StoredThoughtEntry | undefined): void {
   // A record that was reassigned to another task or session still belongs to the one in the ledger.
   const isOurs = concerns(walk.stretch, record) || (leaf !== undefined && concerns(walk.stretch, ownersOf(leaf)))
   const flaw = isOurs ? flawOf(walk, record, leaf) : undefined
@@ -178,7 +178,7 @@ function meet(walk: Walk, record: ThoughtRow, leaf: StoredThoughtLeaf | undefine
   if (flaw !== undefined) found(walk, 'broken_count', { ...record, flaw })
 }
 
-function flawOf(walk: Walk, record: ThoughtRow, leaf: StoredThoughtLeaf | undefined): ThoughtRecordFlaw | undefined {
+function flawOf(walk: Walk, record: ThoughtRow, leaf: StoredThoughtEntry | undefined): ThoughtRecordFlaw | undefined {
   if (leaf === undefined || listDifferingThoughtColumns(record, leaf).length > 0) return 'ledger'
   if (record.seq !== record.log_index || record.seq <= walk.lastSeq) return 'order'
   if (record.prev_hash !== previousHash(walk, record)) return 'link'
@@ -196,7 +196,7 @@ function previousHash({ lastHash, trail }: Walk, { task_id, log_index }: Thought
   return lastHash.get(task_id) ?? trail.thoughts.lastBefore(task_id, log_index)?.hash ?? THOUGHT_CHAIN_GENESIS_HASH
 }
 
-function miss(walk: Walk, index: number, leaf: StoredThoughtLeaf): void {
+function miss(walk: Walk, index: number, leaf: StoredThoughtEntry): void {
   const owners = ownersOf(leaf)
   if (!concerns(walk.stretch, owners)) return
   found(walk, 'missing_count', { ...owners, log_index: index, flaw: 'missing' })
@@ -262,7 +262,7 @@ function concerns({ taskId, sessionId }: ThoughtTrailRange, { task_id, session_i
 }
 
 /** The owners according to the ledger, which is trusted here; `ledger_verify` checks the ledger itself. */
-function ownersOf({ entry }: Pick<StoredThoughtLeaf, 'entry'>): Owners & { readonly id: string } {
+function ownersOf({ entry }: Pick<StoredThoughtEntry, 'entry'>): Owners & { readonly id: string } {
   const { id, task_id, session_id } = entry
   return {
     id: typeof id === 'string' ? id : '',

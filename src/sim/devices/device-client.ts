@@ -14,7 +14,7 @@ import { openUdpAudioConnection } from './audio-client.ts'
 import type { SimulatedIdentity } from './identity.ts'
 import { createHelloText, createUpgradeHeaders } from './identity.ts'
 import type { DeviceConnection, DeviceConnectionEvents } from './device-connection.ts'
-import { MAX_WEBSOCKET_MESSAGE_BYTES, FirmwareMcpServer } from './mcp-task-client.ts'
+import { MAX_SENT_WEBSOCKET_MESSAGE_BYTES, FirmwareMcpServer } from './firmware-mcp-server.ts'
 import { connectSimulatedDeviceOverMqtt } from './mqtt-device-client.ts'
 import { bootDevice } from './ota-client.ts'
 import type { FirmwareProfile } from './firmware-profile.ts'
@@ -284,7 +284,7 @@ class DeviceClient implements SimulatedDevice {
   }
 
   #send(text: string): void {
-    if (this.#mqtt === undefined && Buffer.byteLength(text) > MAX_WEBSOCKET_MESSAGE_BYTES) {
+    if (this.#mqtt === undefined && Buffer.byteLength(text) > MAX_SENT_WEBSOCKET_MESSAGE_BYTES) {
       // No error reaches the backend: the channel is marked as failed and the screen says so.
       this.#failed = true
       this.#show('server error')

@@ -12,7 +12,7 @@ const BOUNDARY = '----ESP32_CAMERA_BOUNDARY'
 /** The firmware streams in small pieces, because it has no memory for a whole form. */
 const CHUNK = 1_024
 
-export interface Photo {
+export interface PhotoUploadRequest {
   readonly vision: { readonly url: string; readonly token: string } | undefined
   readonly identity: SimulatedIdentity
   readonly profile: FirmwareProfile
@@ -21,7 +21,7 @@ export interface Photo {
 }
 
 /** The body of the answer becomes the tool's text, whatever it is. */
-export async function postPhoto({ vision, identity, profile, question, jpeg }: Photo): Promise<string> {
+export async function postPhoto({ vision, identity, profile, question, jpeg }: PhotoUploadRequest): Promise<string> {
   if (vision === undefined || vision.url === '') throw new FirmwareToolError('Image explain URL is not set')
   const form = encodeMultipart(BOUNDARY, [
     { name: 'question', filename: undefined, contentType: undefined, bytes: toUtf8(question) },

@@ -12,7 +12,7 @@ import {
 import type {
   TelegramConversation,
   ConversationOutcome,
-  ConversationAction,
+  ConversationEffect,
 } from '../../ebus/wire/telegram-conversation.ts'
 import { beginTelegramConversation, continueTelegramConversation } from '../../ebus/wire/telegram-conversation.ts'
 import type { BusLineDecoderState } from '../../ebus/wire/bus-line.ts'
@@ -141,7 +141,7 @@ export class BusStation implements BusParticipant {
       this.#lock = computeLockSynCountAfterLoss(queued.telegram.source, queued.telegram.source, 0)
   }
 
-  #converse(turn: ConversationAction): PlannedSymbol | undefined {
+  #converse(turn: ConversationEffect): PlannedSymbol | undefined {
     if (turn.kind === 'say') return { symbol: turn.symbol, afterMs: GAP_MS }
     if (turn.kind === 'listen') return undefined
     this.#conversation = undefined

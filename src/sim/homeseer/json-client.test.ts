@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../../test/local-port.ts'
-import { createAdminAdapterHttpExchange } from '../../homeseer/wire/admin-adapter.ts'
+import { createAdminAdapterHttpRequest } from '../../homeseer/wire/admin-adapter.ts'
 import { mayHomeseerHaveActed } from '../../homeseer/wire/link-fault.ts'
 import { createGenericHomeseerRequest, type HomeseerRequestDefinition } from '../../homeseer/wire/http-exchange.ts'
 import { JsonClient, type RequestAttemptNote, type JsonClientOptions } from '../../homeseer/wire/json-client.ts'
@@ -320,7 +320,7 @@ describe('HomeSeer JSON client', () => {
 
 describe('admin adapter of the simulated HomeSeer', () => {
   const ask = (op: string, args: Record<string, string | number | boolean>, id = op) =>
-    clientOf().call(createAdminAdapterHttpExchange({ id, op, args }))
+    clientOf().call(createAdminAdapterHttpRequest({ id, op, args }))
 
   it('describes itself and performs an operation', async () => {
     expect(await ask('adapter.describe', {})).toMatchObject({ value: { ok: true, data: { name: 'hearthbus-admin' } } })

@@ -47,7 +47,7 @@ export function maySimulatedUserControl(user: SimulatedUser): boolean {
 }
 
 /** Only admins may run scripts and backups. */
-export function isSimulatedAdmin(user: SimulatedUser): boolean {
+export function hasSimulatedAdminRight(user: SimulatedUser): boolean {
   return (user.rights & 2) !== 0
 }
 

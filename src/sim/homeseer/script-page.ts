@@ -20,7 +20,7 @@ import {
   createOkOrErrorAnswer,
   type SimulatedHttpAnswer,
 } from './http-answer.ts'
-import { isSimulatedAdmin } from './login.ts'
+import { hasSimulatedAdminRight } from './login.ts'
 import type { SimulatedApiRequest } from './read-api.ts'
 import { recordSimulatedChangeAttempt } from './simulated-system.ts'
 import { findOwnProperty } from './own-property.ts'
@@ -42,7 +42,7 @@ export function answerScriptPage(
   if (parameters.get('action')?.toLowerCase() !== 'run_script_command' || command === undefined)
     return createPageAnswer(200, 'Run script')
   // Status 200 in any case, because the page has no other.
-  if (!isSimulatedAdmin(user)) return createSimulatedJsonAnswer(['response', 'Error: not authorized'])
+  if (!hasSimulatedAdminRight(user)) return createSimulatedJsonAnswer(['response', 'Error: not authorized'])
   const request = world.faults.adapterMissing ? undefined : decodeAdminAdapterCommand(command, world.system.adapterKey)
   if (request === undefined) return createSimulatedJsonAnswer(['response', runPlainScript(world, command)])
   if (!request.ok) return createSimulatedJsonAnswer(['response', 'Error: the request cannot be read'])
@@ -53,7 +53,7 @@ export function answerBackupPage(
   { system }: SimulatedWorld,
   { parameters, user, nowMs }: SimulatedApiRequest,
 ): SimulatedHttpAnswer {
-  const done = parameters.get('action')?.toLowerCase() === 'backup' && isSimulatedAdmin(user)
+  const done = parameters.get('action')?.toLowerCase() === 'backup' && hasSimulatedAdminRight(user)
   if (done)
     system.backups = [...system.backups, { id: `backup-${system.backups.length + 1}`, label: '', madeMs: nowMs }]
   return createOkOrErrorAnswer(recordSimulatedChangeAttempt(system, { kind: 'backup', done }) ? 'ok' : 'error')

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../local-port.ts'
 import { fromHex, toHex } from '../../../src/core/bytes.ts'
 import type { Result } from '../../../src/core/result.ts'
-import type { EbusConnection, BusEvent, BusFault, BusReply } from '../../../src/ebus/adapter/ebus-connection.ts'
+import type { EbusConnection, EbusEvent, EbusSendFault, EbusReply } from '../../../src/ebus/adapter/ebus-connection.ts'
 import type { EbusConnectionOptions } from '../../../src/ebus/adapter/ebus-connection-client.ts'
 import { openEbusConnection } from '../../../src/ebus/adapter/ebus-connection-client.ts'
 import type { EbusSimulator, EbusSimulatorOptions } from '../../../src/sim/ebus/simulator-server.ts'
@@ -38,7 +38,7 @@ function bus(port: number, options: Partial<EbusConnectionOptions> = {}): EbusCo
 }
 
 /** The first event that fits; subscribes before it returns. */
-function awaited(of: EbusConnection, fits: (event: BusEvent) => boolean): Promise<BusEvent> {
+function awaited(of: EbusConnection, fits: (event: EbusEvent) => boolean): Promise<EbusEvent> {
   const events = of.events()
   return (async () => {
     for await (const event of events) if (fits(event)) return event
@@ -51,12 +51,12 @@ async function ready(of: EbusConnection): Promise<void> {
   await awaited(of, (event) => event.kind === 'signal' && event.present)
 }
 
-function ask(of: EbusConnection, text: string, deadlineMs = 10_000): Promise<Result<BusReply, BusFault>> {
+function ask(of: EbusConnection, text: string, deadlineMs = 10_000): Promise<Result<EbusReply, EbusSendFault>> {
   const [target = 0, primary = 0, secondary = 0, ...data] = fromHex(text)
   return of.send({ target, primary, secondary, data: Uint8Array.from(data) }, { deadlineMs, repeatable: true })
 }
 
-const answer = (result: Result<BusReply, BusFault>): string =>
+const answer = (result: Result<EbusReply, EbusSendFault>): string =>
   result.ok ? toHex(result.value.response ?? new Uint8Array()) : JSON.stringify(result.fault)
 const IDENTITY = 'b5424153563205071704'
 

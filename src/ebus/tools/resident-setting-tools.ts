@@ -1,0 +1,143 @@
+/**
+ * Resident setting tools: what a resident can set, in the words of a resident, with what was there before and how to
+ * put it back.
+ *
+ * Pure, given its house.
+ */
+import type { Call, Outcome } from '../../bus/call.ts'
+import type { Capability } from '../../bus/capability.ts'
+import { defineChange } from '../../bus/capability-definition.ts'
+import type { Fault } from '../../core/fault.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import { PlaneReader } from '../semantic/plane-reader.ts'
+import type { SemanticPlaneName } from '../semantic/planes.ts'
+import { ZONE_SETTING_NAMES } from '../semantic/setting-request.ts'
+import { resolveZoneNumber } from '../semantic/zone-choice.ts'
+import { readZoneName } from '../semantic/zones.ts'
+import { ebusFamilyEnvelope } from './ebus-envelope.ts'
+import { createEbusArgumentFault } from './faults.ts'
+import type { EbusToolContext } from './ebus-tool-context.ts'
+import { resolveBusLockKey, findHeatingBus } from './ebus-tool-context.ts'
+import type { ScheduleChangeRequest } from './schedule-setting.ts'
+import { assessScheduleChange, planScheduleChange, setScheduleDays } from './schedule-setting.ts'
+import { DHW_PROGRAM_ID } from './day-schedule.ts'
+import type { DayWriteContext, DayWritePlan } from './day-schedule.ts'
+import { readMissingPlaneValues } from './missing-plane-values.ts'
+import { SET_SETTING_TOOL_NAME } from './setting-view.ts'
+import type { ResolvedRegisterSetting } from './register-setting.ts'
+import {
+  writeRegisterSetting,
+  resolveRegisterSetting,
+  assessRegisterSetting,
+  isRegisterBackedSetting,
+} from './register-setting.ts'
+import type { SettingToolInput } from './setting-arguments.ts'
+import { settingInputSchema, settingChangeOutputSchema } from './setting-arguments.ts'
+
+/** Time for seven days of a program, or six registers. */
+const TIMEOUT_SECONDS = 300
+
+/** The writes of a setting: registers, or days of a program. */
+type SettingChange =
+  | { readonly kind: 'registers'; readonly resolved: ResolvedRegisterSetting }
+  | { readonly kind: 'schedule'; readonly schedule: ScheduleChangeRequest; readonly days: readonly DayWritePlan[] }
+
+export function createResidentSettingTools(
+  house: EbusToolContext,
+  pause: (ms: number) => Promise<void>,
+): readonly Capability[] {
+  const carryOut = (change: SettingChange, wish: SettingToolInput, call: Call): Promise<Outcome> =>
+    change.kind === 'registers'
+      ? writeRegisterSetting(house, wish, { resolved: change.resolved, call })
+      : setSchedule(change, wish, { house, call, pause })
+  return [
+    defineChange({
+      name: SET_SETTING_TOOL_NAME,
+      title: 'Set the heating, in words',
+      description:
+        'Sets a room to a temperature for good or for some hours, its night temperature or mode, a holiday from one date to another, hot water now or its temperature, or heating on and off. Rooms by name. Reads back what was set, says what it was before, and gives the call that undoes it. Also the weekly program of a room or of the hot water, for several days at once.',
+      input: settingInputSchema,
+      output: settingChangeOutputSchema,
+      effect: 'writes',
+      idempotent: true,
+      family: ebusFamilyEnvelope,
+      timeoutSeconds: TIMEOUT_SECONDS,
+      lock: (body: JsonObject): string => resolveBusLockKey(house, body),
+      plan: async (wish, call): Promise<Result<SettingChange, Fault>> => {
+        await readMissingPlaneValues(house, { planes: [planeOf(wish.setting)], bus: wish.bus }, call)
+        const schedule = scheduleOf(house, wish)
+        if (schedule === undefined) {
+          const resolved = resolveRegisterSetting(house, wish)
+          return resolved.ok ? ok({ kind: 'registers', resolved: resolved.value }) : resolved
+        }
+        if (!schedule.ok) return schedule
+        const days = await planScheduleChange(schedule.value, { house, call, pause })
+        return days.ok ? ok({ kind: 'schedule', schedule: schedule.value, days: days.value }) : days
+      },
+      assess: (change, wish) =>
+        change.kind === 'registers' ? assessRegisterSetting(change.resolved, wish) : assessScheduleChange(change.days),
+      act: carryOut,
+      rehearse: carryOut,
+    }),
+  ]
+}
+
+/** Rooms are found by their names, which have to be read first. */
+function planeOf(setting: SettingToolInput['setting']): SemanticPlaneName {
+  if (setting === 'heating') return 'system'
+  return setting === 'schedule' || (isRegisterBackedSetting(setting) && ZONE_SETTING_NAMES.has(setting))
+    ? 'zones'
+    : 'dhw'
+}
+
+/** Returns `undefined` if no program is meant. */
+function scheduleOf(house: EbusToolContext, wish: SettingToolInput): Result<ScheduleChangeRequest, Fault> | undefined {
+  const { setting, value } = wish
+  if (setting !== 'schedule' && setting !== 'hot_water_schedule') return undefined
+  if (typeof value !== 'object' || !('weekdays' in value))
+    return fail(
+      createEbusArgumentFault(
+        'value',
+        'weekdays and slots, such as {"weekdays":["monday"],"slots":[{"from":"06:00","to":"22:00"}]}',
+      ),
+    )
+  const asked = {
+    days: value,
+    ...(wish.dryRun === undefined ? {} : { dryRun: wish.dryRun }),
+    ...(wish.idempotency_key === undefined ? {} : { idempotency_key: wish.idempotency_key }),
+    ...(wish.bus === undefined ? {} : { bus: wish.bus }),
+  }
+  if (setting === 'hot_water_schedule') return ok({ ...asked, id: DHW_PROGRAM_ID })
+  const heating = findHeatingBus(house, wish.bus)
+  if (!heating.ok) return heating
+  const zone = resolveZoneNumber(new PlaneReader(heating.value.installation), wish.zone)
+  return zone.ok
+    ? ok({ ...asked, id: { zone: zone.value, channel: 'heating' } })
+    : fail(createEbusArgumentFault('zone', zone.fault))
+}
+
+async function setSchedule(
+  { schedule, days }: Extract<SettingChange, { readonly kind: 'schedule' }>,
+  wish: SettingToolInput,
+  job: DayWriteContext,
+): Promise<Outcome> {
+  const [first] = days
+  const ofZone = wish.setting === 'schedule' && first !== undefined
+  const zone = ofZone ? readZoneName(new PlaneReader(first.heating.installation), schedule.id.zone) : undefined
+  const named = { setting: wish.setting, ...(zone === undefined ? {} : { zone }) }
+  const undoCall = (value: JsonObject): JsonObject => ({
+    tool: SET_SETTING_TOOL_NAME,
+    arguments: { ...named, value, ...busOnly(wish) },
+  })
+  const outcome = await setScheduleDays(days, schedule.days, { ...job, undoCall })
+  if (!outcome.ok || !isJsonObject(outcome.value.data)) return outcome
+  const { data, ...beside } = outcome.value.data
+  return ok({ ...outcome.value, data: { ...beside, data: { ...named, ...(isJsonObject(data) ? data : {}) } } })
+}
+
+function busOnly({ bus }: SettingToolInput): JsonObject {
+  return bus === undefined ? {} : { bus }
+}

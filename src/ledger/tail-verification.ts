@@ -1,0 +1,47 @@
+/**
+ * Tail verification: compares the segments on the disk with the entries that were read, and checks how far the tables
+ * followed them.
+ *
+ * Pure.
+ */
+import { areBytesEqual } from '../core/bytes.ts'
+import type { LedgerFindings } from './ledger-finding.ts'
+import type { VerifiableLog } from './log-verification.ts'
+import { countEntriesAppliedToTables } from './tail-reader-store.ts'
+import type { TailContents } from './tail-reader-store.ts'
+
+export function verifyTailSegments(
+  log: Pick<VerifiableLog, 'entry' | 'size'>,
+  { damage, segments, torn }: TailContents,
+  findings: LedgerFindings,
+): void {
+  if (damage !== undefined) return findings.add({ kind: 'unreadable', reason: damage })
+  const last = segments.at(-1)?.groups.at(-1)
+  const end = last === undefined ? (segments.at(-1)?.first ?? 0) : last.first + last.entries.length
+  if (end < log.size) return findings.add({ kind: 'entries-missing', from: end, to: log.size - 1 })
+  if (torn > 0) return
+  for (const { groups } of segments)
+    for (const { first, entries } of groups)
+      for (const [offset, bytes] of entries.entries()) {
+        const known = first + offset < log.size ? log.entry(first + offset) : undefined
+        if (known !== undefined && !areBytesEqual(known.bytes, bytes))
+          findings.add({ kind: 'tail-differs', seq: first + offset })
+      }
+}
+
+/**
+ * Compares how far the tables followed the log with what the tail says: each group says whether it changed rows, and
+ * each segment what the last group before it was that did. `newestRow`: the size of the newest checkpoint when the
+ * tables were read.
+ */
+export function verifyAppliedEntryCount(
+  tail: TailContents,
+  tables: { readonly size: number | undefined; readonly newestRow: number },
+  findings: LedgerFindings,
+): void {
+  // Segments were removed since the tables were read: a running node works beside this process.
+  if ((tail.segments[0]?.first ?? 0) > tables.newestRow) return
+  const expected = countEntriesAppliedToTables(tail)
+  if (tables.size !== undefined && tail.damage === undefined && tables.size !== expected)
+    findings.add({ kind: 'tables-size-differs', size: tables.size, expected })
+}

@@ -6,6 +6,8 @@
  * A file counts when one of its functions ran in every one of the calls: what timers do beside one of them is left out.
  * The simulated house is in another process.
  */
+import { setTimeout } from 'node:timers/promises'
+
 interface FunctionCount {
   readonly functionName: string
   readonly ranges: readonly { readonly startOffset: number; readonly count: number }[]
@@ -15,6 +17,8 @@ interface ScriptCount {
   readonly url: string
   readonly functions: readonly FunctionCount[]
 }
+
+const JOB_POLL_MS = 100
 
 /** `file function`, for every function that ran. */
 type Executed = ReadonlySet<string>
@@ -53,6 +57,17 @@ export class Inspector {
     return new Set(result.flatMap(({ url, functions }) => functionsOf(url, functions)))
   }
 
+  /** What runs without any call, until a periodic job of this file has run twice: what its first run began has ended. */
+  async executedByJobs(file: string): Promise<Executed> {
+    const jobs = new Set<string>()
+    for (let runs = 0; runs < 2;) {
+      const ran = await this.executedBy(() => setTimeout(JOB_POLL_MS))
+      for (const one of ran) jobs.add(one)
+      if ([...ran].some((one) => one.startsWith(`${file} `))) runs++
+    }
+    return jobs
+  }
+
   close(): void {
     this.#socket.close()
   }
@@ -75,8 +90,9 @@ function functionsOf(url: string, functions: readonly FunctionCount[]): readonly
     .map(({ functionName, ranges: [whole] }) => `${file} ${functionName || whole?.startOffset}`)
 }
 
-export function filesInAll(calls: readonly Executed[]): readonly string[] {
+/** The files with a function that ran in each of the calls, without the functions of `jobs`. */
+export function filesInAll(calls: readonly Executed[], jobs: Executed = new Set()): readonly string[] {
   const [first = new Set<string>(), ...others] = calls
-  const always = [...first].filter((ran) => others.every((other) => other.has(ran)))
+  const always = [...first].filter((ran) => !jobs.has(ran) && others.every((other) => other.has(ran)))
   return [...new Set(always.map((ran) => ran.slice(0, ran.indexOf(' '))))].toSorted()
 }

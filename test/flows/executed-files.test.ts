@@ -12,6 +12,7 @@ import type { World } from '../homeseer-rig.ts'
 
 const MOST_FILES = 90
 const LAMP = 120
+const PERIODIC_JOB = 'main/decision-signing.ts'
 
 let world: World
 let home: Home
@@ -51,7 +52,10 @@ describe('a hs4.devices.set call', () => {
           expect(await set(value)).toMatchObject({ structuredContent: { result: { applied: true } } })
         }),
       )
-    const files = filesInAll(calls)
+    const together = filesInAll(calls)
+    // On a busy machine calls take longer than the period of a job, which then runs beside every one of them.
+    const files =
+      together.length > MOST_FILES ? filesInAll(calls, await inspector.executedByJobs(PERIODIC_JOB)) : together
     process.stderr.write(`hs4.devices.set executes ${files.length} files\n`)
     // The sequence that can be read: stages, steps of the decision, the family's plan and act.
     for (const file of ['call/chain.ts', 'call/dispatch.ts', 'bus/call-dispatcher.ts', 'homeseer/tools/device-set.ts'])

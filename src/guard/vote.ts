@@ -7,11 +7,12 @@
  * epoch and approval say where it counts; `seq` and `prev` chain a voter's votes, so that contradictory votes are
  * detected.
  */
-import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:crypto'
+import { createPublicKey, hash, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { z } from 'zod'
 import { toBase64url, concatBytes, fromHex, toHex, toUtf8 } from '../core/bytes.ts'
+import { createEd25519PrivateKey, deriveEd25519PublicKey } from '../core/ed25519-key.ts'
 import { canonicalJson } from '../core/json.ts'
 
 export type VoteDecision = 'allow' | 'deny'
@@ -47,7 +48,7 @@ export interface SignedVote {
 
 export function signVote(body: VoteBody, seed: Uint8Array): SignedVote {
   const text = canonicalJson(voteBody.parse(body))
-  return { body: text, signature: toHex(sign(null, encodedVote(text), privateKey(seed))) }
+  return { body: text, signature: toHex(sign(null, encodedVote(text), createEd25519PrivateKey(seed))) }
 }
 
 /** `undefined` for anything but the canonical form of a vote: unknown fields and another order are refused. */
@@ -115,16 +116,7 @@ export function computeVoterKeyId(key: string): string {
 }
 
 export function deriveVoterPublicKey(seed: Uint8Array): string {
-  // A SubjectPublicKeyInfo ends with the 32 bytes of the key (RFC 8410).
-  const spki = createPublicKey(privateKey(seed)).export({ format: 'der', type: 'spki' })
-  return toHex(spki.subarray(-32))
-}
-
-/** PKCS #8 of an Ed25519 seed (RFC 8410). */
-const PKCS8 = fromHex('302e020100300506032b657004220420')
-
-function privateKey(seed: Uint8Array): KeyObject {
-  return createPrivateKey({ key: Buffer.from(concatBytes(PKCS8, seed)), format: 'der', type: 'pkcs8' })
+  return toHex(deriveEd25519PublicKey(seed))
 }
 
 function publicKey(key: string): KeyObject {

@@ -9,6 +9,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha512 } from '@noble/hashes/sha2.js'
 import { concatBytes, areBytesEqual } from '../core/bytes.ts'
+import { deriveEd25519PublicKey } from '../core/ed25519-key.ts'
 
 export const ECVRF_SUITE_NAME = 'ECVRF-EDWARDS25519-SHA512-TAI'
 
@@ -34,8 +35,10 @@ interface KeyPair {
   readonly publicKey: Uint8Array
 }
 
+/** The Ed25519 key of the same secret (§ 5.5), which Node derives a hundred times as fast as `expand`. */
 export function deriveVrfPublicKey(secret: Uint8Array): Uint8Array {
-  return expand(secret).publicKey
+  checkSecretLength(secret)
+  return deriveEd25519PublicKey(secret)
 }
 
 /** RFC 9381 § 5.1. */
@@ -89,14 +92,18 @@ function outputOf(gamma: CurvePoint): Uint8Array {
 
 /** RFC 8032 § 5.1.5. */
 function expand(secret: Uint8Array): KeyPair {
-  if (secret.length !== VRF_SECRET_KEY_BYTES)
-    throw new RangeError(`a secret of ${secret.length} bytes, ${VRF_SECRET_KEY_BYTES} needed`)
+  checkSecretLength(secret)
   const digest = sha512(secret)
   const low = digest.slice(0, 32)
   low[0] = (low[0] ?? 0) & 0xf8
   low[31] = ((low[31] ?? 0) & 0x7f) | 0x40
   const scalar = littleEndian(low) % ORDER
   return { scalar, prefix: digest.subarray(32), publicKey: Point.BASE.multiply(scalar).toBytes() }
+}
+
+function checkSecretLength({ length }: Uint8Array): void {
+  if (length !== VRF_SECRET_KEY_BYTES)
+    throw new RangeError(`a secret of ${length} bytes, ${VRF_SECRET_KEY_BYTES} needed`)
 }
 
 /** § 5.4.1.1, try and increment. One attempt in two fails, so that all 256 failing is practically impossible. */

@@ -453,8 +453,10 @@ def salted(salt, value):
 
 def check_content(entry, content, salts):
     """The other hashes of an entry are those of its body; `salts` are those of the calls before it."""
-    if not isinstance(content, dict):
+    if content is None:
         return
+    # A body that is no object has none of the parts that hashes are of.
+    content = content if isinstance(content, dict) else {}
     kind, why = entry["kind"], None
     if kind == "call.enter" and "args_hash" in entry:
         if not re.fullmatch("[0-9a-f]{32}", str(content.get("salt"))):
@@ -844,6 +846,8 @@ def read_packet_entry(packed, size, root):
         found(f"entry {index} is not proved to be in the log")
     if opening is None:
         return entry, None
+    if set(opening) != {"salt", "body"} or not re.fullmatch("[0-9a-f]{64}", opening["salt"]):
+        raise ValueError(f"the opening of entry {index} is not one")
     if sha256(bytes.fromhex(opening["salt"]) + opening["body"].encode()).hex() != entry.get("body_hash"):
         found(f"the content of entry {index} is not what the entry commits to")
         return entry, None

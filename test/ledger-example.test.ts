@@ -47,7 +47,7 @@ const PROOF = blockWith('c2sp.org/tlog-proof@v1\n')
 
 interface ExampleEntry {
   readonly entry: JsonObject
-  readonly body?: JsonObject | undefined
+  readonly body?: Json | undefined
   readonly salt: Uint8Array
 }
 
@@ -167,12 +167,17 @@ function edited(seq: number, change: { readonly entry?: JsonObject; readonly bod
   )
 }
 
+const listedBody = (seq: number): ExampleEntry[] =>
+  example.map((each, at) => (at === seq ? { ...each, body: [1] } : each))
+
 const other = hash('sha256', 'other')
 
 describe.runIf(hasPython)('signed entries that contradict each other or their bodies', () => {
   it.each<[string, ExampleEntry[], string]>([
     ['other arguments', edited(1, { body: { args: { title: 'z' }, salt: '00'.repeat(16) } }), 'contradicts its body'],
     ['arguments without a salt', edited(1, { body: { args: { title: 'a' } } }), 'no salt'],
+    ['a body of a call that is a list', listedBody(1), 'no salt'],
+    ['dependencies that are no list', edited(2, { entry: { depends_on: 3 } }), 'is missing or wrong'],
     ['another result', edited(3, { body: { result: { id: 'Z' } } }), 'result_hash is not that of the result'],
     ['other words of a thought', edited(5, { body: { content: 'z' } }), 'hash is not that of its fields'],
     ['another author', edited(7, { entry: { agent_id: 'y' } }), 'signature is not one of these words'],

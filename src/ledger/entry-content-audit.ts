@@ -37,7 +37,8 @@ export class EntryContentAudit {
    * the body was erased or withheld.
    */
   explainContradiction(entry: LedgerEntry, body: Json | undefined): string | undefined {
-    const words = isJsonObject(body) ? body : undefined
+    // A body that is no object has none of the parts that hashes are of.
+    const words = body === undefined || isJsonObject(body) ? body : {}
     if (entry.kind === CALL_ENTER_KIND) return this.#enter(entry, words)
     const ended = readEndedCallSeq(entry)
     if (ended !== undefined) return this.#end(entry, ended, words)

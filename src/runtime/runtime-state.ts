@@ -106,8 +106,8 @@ const INCOMPLETE = 'a field that such an entry needs is missing or wrong'
 
 const taskEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
   [TASK_CREATED_KIND]: ({ tasks }, entry) => {
-    const [id, dependsOn] = [readEntryTextField(entry, 'task_id'), dependenciesIn(entry) ?? []]
-    if (id === undefined) return INCOMPLETE
+    const [id, dependsOn] = [readEntryTextField(entry, 'task_id'), dependenciesIn(entry, [])]
+    if (id === undefined || dependsOn === undefined) return INCOMPLETE
     if (tasks.has(id)) return `task ${id} was created before`
     const strange = dependsOn.find((other) => !tasks.has(other))
     if (strange !== undefined) return `there is no task ${strange} to wait for`
@@ -273,7 +273,8 @@ function changeTask({ tasks }: RuntimeState, entry: LedgerEntry, to: TaskStatus 
   if (id === undefined || task === undefined) return 'there is no such task'
   if (entry['version'] !== task.version + 1) return `task ${id} is at version ${task.version}`
   if (isTaskClosed(task.status)) return `task ${id} is ${task.status} and does not change any more`
-  const dependsOn = dependenciesIn(entry) ?? task.dependsOn
+  const dependsOn = dependenciesIn(entry, task.dependsOn)
+  if (dependsOn === undefined) return INCOMPLETE
   if (to !== undefined) {
     if (entry['from'] !== task.status) return `task ${id} is ${task.status}`
     if (!isTransitionAllowed(task.status, to)) return `a task in ${task.status} cannot go to ${to}`
@@ -297,6 +298,8 @@ function changeTask({ tasks }: RuntimeState, entry: LedgerEntry, to: TaskStatus 
   return undefined
 }
 
-function dependenciesIn({ depends_on: ids }: LedgerEntry): readonly string[] | undefined {
+/** `before` where the entry does not set them; `undefined` if they are no list of ids. */
+function dependenciesIn({ depends_on: ids }: LedgerEntry, before: readonly string[]): readonly string[] | undefined {
+  if (ids === undefined) return before
   return Array.isArray(ids) && ids.every((id) => typeof id === 'string') ? ids : undefined
 }

@@ -145,18 +145,28 @@ def root_of(leaves):
 
 # RFC 8785.
 def number_text(value):
-    if value == 0:
+    """As ECMAScript writes a double: the shortest digits that give it back."""
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError("JSON has no such number") from None
+    if number == 0:
         return "0"
-    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e21):
-        return str(int(value))
-    text = repr(value)
-    if "e" not in text:
-        return text
-    digits, exponent = text.split("e")
-    if -7 < int(exponent) < 0:
-        places = len(digits.replace("-", "").replace(".", "")) - 1 - int(exponent)
-        return f"{value:.{places}f}"
-    return f"{digits}e{'+' if int(exponent) > 0 else '-'}{abs(int(exponent))}"
+    mantissa, _, exponent = repr(abs(number)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    point = len(whole) + int(exponent or 0)
+    digits = whole + fraction
+    point -= len(digits) - len(digits.lstrip("0"))
+    digits = digits.strip("0")
+    if len(digits) <= point <= 21:
+        text = digits + "0" * (point - len(digits))
+    elif 0 < point <= 21:
+        text = digits[:point] + "." + digits[point:]
+    elif -6 < point <= 0:
+        text = "0." + "0" * -point + digits
+    else:
+        text = digits[0] + ("." + digits[1:] if len(digits) > 1 else "") + f"e{point - 1:+d}"
+    return ("-" if number < 0 else "") + text
 
 
 def canonical(value):
@@ -249,7 +259,8 @@ def open_checkpoint(data, vkey):
     own = [blob[4:] for signer, blob in signed if signer == name and blob[:4].hex() == key_id]
     if not own:
         raise ValueError("the log has not signed it")
-    if not all(is_signed(key[1:], (body + "\n").encode(), signature) for signature in own):
+    # As a signed note has it, a second line by the same key is ignored.
+    if not is_signed(key[1:], (body + "\n").encode(), own[0]):
         raise ValueError("the log's signature is wrong")
     origin, size, root = body.split("\n")[:3]
     if origin != name:
@@ -324,10 +335,10 @@ def entries_of(folder, size):
 
 
 def bodies_of(folder, size):
-    """By entry; erased ones (salt and content are zeros) are left out. `None` where the export has none at all."""
+    """By entry, those of which only zeros are left apart. `None` where the export has none at all."""
     if not (folder / "bodies").exists():
-        return None
-    bodies = {}
+        return None, set()
+    bodies, blank = {}, set()
     for index in range((size + TILE - 1) // TILE):
         path = f"bodies/{index_path(index)}"
         data = read(folder, path, MOST_BODIES) or b""
@@ -336,13 +347,15 @@ def bodies_of(folder, size):
             place, length = int.from_bytes(data[at : at + 4], "big"), int.from_bytes(data[at + 4 : at + 8], "big")
             salt, body = data[at + 8 : at + 40], data[at + 40 : at + 40 + length]
             at, count = at + 40 + length, count + 1
-            if at > len(data) or count > TILE or (any(salt) and (place >= TILE or place in places)):
+            if at > len(data) or count > TILE or place >= TILE or place in places:
                 found(f"{path} is not whole, or holds a body of no entry, or one twice")
                 break
+            places.add(place)
             if any(salt):
-                places.add(place)
                 bodies[index * TILE + place] = (salt, body)
-    return bodies
+            else:
+                blank.add(index * TILE + place)
+    return bodies, blank
 
 
 def check_tiles(folder, tree):
@@ -396,8 +409,8 @@ def check_entries(folder, size, kept):
     return tree, entries
 
 
-def check_bodies(entries, bodies):
-    erased = {}
+def check_bodies(entries, bodies, blank):
+    erased, salts = {}, {}
     for seq, entry in enumerate(entries):
         if entry["kind"] == "body.erased":
             target = entry.get("entry")
@@ -406,12 +419,12 @@ def check_bodies(entries, bodies):
                 found(f"entry {seq} says that the body of entry {target} was erased, which is not so")
             if is_past:
                 erased[target] = seq
-    for seq in bodies:
+    for seq in [*bodies, *blank]:
         if seq >= len(entries):
             found(f"a body is stored for entry {seq}, which there is not")
     for seq, entry in enumerate(entries):
         if "body_hash" not in entry:
-            if seq in bodies:
+            if seq in bodies or seq in blank:
                 found(f"a body is stored for entry {seq}, which commits to none")
             continue
         if seq not in bodies:
@@ -426,30 +439,273 @@ def check_bodies(entries, bodies):
             continue
         if sha256(salt + body).hex() != entry["body_hash"]:
             found(f"the body of entry {seq} is not the one the entry commits to")
-        elif entry["kind"] == "call.enter" and "args_hash" in entry:
-            if sha256(bytes.fromhex(content["salt"]) + canonical(content["args"]).encode()).hex() != entry["args_hash"]:
-                found(f"args_hash of entry {seq} is not that of its arguments")
+        else:
+            check_content(entry, content, salts)
+
+
+# What stands in a stored result in place of a secret, or of what was too long.
+ABRIDGED = re.compile(r"\[(?:redacted|cut)\b")
+
+
+def salted(salt, value):
+    return sha256(bytes.fromhex(salt) + canonical(value).encode()).hex()
+
+
+def check_content(entry, content, salts):
+    """The other hashes of an entry are those of its body; `salts` are those of the calls before it."""
+    if content is None:
+        return
+    # A body that is no object has none of the parts that hashes are of.
+    content = content if isinstance(content, dict) else {}
+    kind, why = entry["kind"], None
+    if kind == "call.enter" and "args_hash" in entry:
+        if not re.fullmatch("[0-9a-f]{32}", str(content.get("salt"))):
+            why = "there is no salt beside the arguments"
+        else:
+            salts[entry["seq"]] = content["salt"]
+            if salted(content["salt"], content.get("args")) != entry["args_hash"]:
+                why = "args_hash is not that of the arguments"
+    elif kind == "call.exit" and "result" in content and entry.get("call") in salts:
+        result = content["result"]
+        if salted(salts[entry["call"]], result) != entry.get("result_hash") and not ABRIDGED.search(canonical(result)):
+            why = "result_hash is not that of the result"
+    elif kind == "thought":
+        why = thought_contradiction(entry, content)
+    elif kind in ("approval.requested", "grant.created"):
+        for field, part in (("leaves_hash", "leaves"), ("preview_hash", "preview"), ("frame_hash", "frame")):
+            said = None if part not in content else sha256(canonical(content[part]).encode()).hex()
+            if entry.get(field) != said:
+                why = f"{field} is not that of what was shown"
+    if why is not None:
+        found(f"entry {entry['seq']} ({kind}) contradicts its body: {why}")
+
+
+def thought_contradiction(entry, content):
+    names = ("id", "type", "task_id", "timestamp", "prev_hash")
+    hashed = {**{name: entry.get(name) for name in names}, "content": content.get("content")}
+    if sha256(canonical(hashed).encode()).hex() != entry.get("hash"):
+        return "hash is not that of its fields"
+    key, signature = entry.get("public_key"), entry.get("signature")
+    if key is None and signature is None:
+        return None
+    said = {name: entry.get(name) for name in ("agent_id", "task_id", "type")} | {"content": content.get("content")}
+    try:
+        text = b"hearthbus-thought-v1\n" + canonical(said).encode()
+        is_own = is_signed(strict_base64(key), text, strict_base64(signature))
+    except (TypeError, ValueError):
+        is_own = False
+    return None if is_own else "signature is not one of these words by public_key"
+
+
+class Succession:
+    """Which entry may follow the ones before it: docs/protocols/ledger.md, "State is a projection".
+
+    Of the kinds there, those of tasks, thoughts, sessions, approvals and grants; who was let in, and with which role,
+    is what `hearthbus ledger verify --export` checks as well. An entry that may not follow has no effect.
+    """
+
+    WAYS = {
+        "INIT": ["GATHER"],
+        "GATHER": ["ANALYZE"],
+        "ANALYZE": ["PLAN"],
+        "PLAN": ["APPLY"],
+        "APPLY": ["VERIFY"],
+        "VERIFY": ["DONE", "GATHER"],
+    }
+
+    def __init__(self):
+        self.tasks, self.chains, self.sessions, self.keys, self.signatures = {}, {}, {}, {}, set()
+        self.approvals, self.grants = {}, {}
+        self.rules = {
+            "task.created": self.task_created,
+            "task.changed": self.task_transition,
+            "task.transition": self.task_transition,
+            "thought": self.thought,
+            "agent.key": self.agent_key,
+            "session.start": self.session_start,
+            "session.final": self.session_final,
+            "approval.requested": self.approval_requested,
+            "approval.approved": self.approval_approved,
+            "approval.denied": self.approval_denied,
+            "approval.expired": self.approval_expired,
+            "approval.used": self.approval_used,
+            "grant.created": self.grant_created,
+            "grant.used": self.grant_used,
+            "grant.given-back": self.grant_given_back,
+            "grant.ended": self.grant_ended,
+        }
+
+    def read(self, entry):
+        """Why it may not follow, or nothing."""
+        rule = self.rules.get(entry["kind"])
+        try:
+            return None if rule is None else rule(entry)
+        except (KeyError, TypeError, ValueError):
+            return "a field that such an entry needs is missing or wrong"
+
+    def task_created(self, entry):
+        task, waits, follows = entry["task_id"], entry.get("depends_on", []), entry.get("follows")
+        if task in self.tasks:
+            return f"task {task} was created before"
+        if any(other not in self.tasks for other in waits) or (follows is not None and follows not in self.tasks):
+            return "there is no task that it waits for, or follows"
+        self.tasks[task] = {"status": "INIT", "version": 1, "entry": entry["seq"], "waits": waits, "verify": None, "reflected": -1}
+
+    def task_transition(self, entry):
+        task = self.tasks[entry["task_id"]]
+        status, to, waits = task["status"], entry.get("to"), entry.get("depends_on", task["waits"])
+        if entry["version"] != task["version"] + 1 or entry["previous_entry"] != task["entry"]:
+            return "it is not the next change of its task"
+        if status not in self.WAYS:
+            return f"its task is {status}"
+        if entry["kind"] == "task.transition":
+            if entry["from"] != status or to not in [*self.WAYS[status], "CANCELLED"]:
+                return f"a task in {status} cannot go to {to}"
+            if to == "DONE" and task["reflected"] <= task["verify"]:
+                return "its task has no reflection from after VERIFY"
+            if to == "APPLY" and any(self.tasks[other]["status"] != "DONE" for other in waits):
+                return "its task waits for another"
+            task.update(status=to, verify=entry["seq"] if to == "VERIFY" else task["verify"])
+        task.update(version=entry["version"], entry=entry["seq"], waits=waits)
+
+    def session_start(self, entry):
+        task = entry.get("task_id")
+        if entry["session_id"] in self.sessions or (task is not None and task not in self.tasks):
+            return "there was such a session before, or there is no such task"
+        self.sessions[entry["session_id"]] = {"places": [], "tree": Tree(), "began": entry["seq"], "is_open": True}
+
+    def session_final(self, entry):
+        session = self.sessions[entry["session_id"]]
+        tree, at = session["tree"], session["places"] or [session["began"]]
+        if not session["is_open"]:
+            return "the session was sealed before"
+        said = (entry["record_count"], entry["root"], entry["first_index"], entry["last_index"])
+        if said != (tree.size, tree.root().hex(), at[0], at[-1]):
+            return "it does not seal the records of its session"
+        session["is_open"] = False
+
+    def thought(self, entry):
+        task, session = self.tasks[entry["task_id"]], self.sessions.get(entry.get("session_id"))
+        agent, key, signature = entry["agent_id"], entry.get("public_key"), entry.get("signature")
+        if "session_id" in entry and (session is None or not session["is_open"]):
+            return "its session was not open"
+        if entry["prev_hash"] != self.chains.get(entry["task_id"], "0" * 64):
+            return "it does not continue the chain of its task"
+        if agent in self.keys and self.keys[agent] != key:
+            return f"it was not signed with the key of {agent}"
+        if signature is not None and signature in self.signatures:
+            return "this signed statement was recorded before"
+        leaf = leaf_hash(bytes.fromhex(entry["hash"]))
+        if key is not None:
+            self.keys[agent] = key
+        self.signatures.add(signature)
+        self.chains[entry["task_id"]] = entry["hash"]
+        if session is not None:
+            session["tree"].append(leaf)
+            session["places"].append(entry["seq"])
+        if entry["type"] == "reflection":
+            task["reflected"] = entry["seq"]
+
+    def agent_key(self, entry):
+        if entry.get("previous_key") != self.keys.get(entry["agent_id"]):
+            return "the agent had another key"
+        self.keys[entry["agent_id"]] = entry.get("public_key")
+
+    def approval_requested(self, entry):
+        if entry["approval"] in self.approvals:
+            return "there was such an approval before"
+        asked = (entry["principal"], entry["tool"])
+        self.approvals[entry["approval"]] = {"state": "requested", "until": entry["expires_at"], "of": asked, "trace": None}
+
+    def approval_approved(self, entry):
+        approval = self.approvals[entry["approval"]]
+        if "given_back_by" in entry:
+            if approval["state"] != "used" or approval["trace"] != entry["given_back_by"]:
+                return "that call did not use it"
+            approval.update(state="approved", trace=None)
+        elif approval["state"] != "requested" or entry["at"] >= approval["until"]:
+            return f"the approval is {approval['state']}, or had lapsed"
+        elif entry["by"] == approval["of"][0]:
+            return f"{entry['by']} decided about a call of its own"
+        elif entry.get("grant") is not None and self.grants[entry["grant"]]["approval"] != entry["approval"]:
+            return "its grant is from another approval"
+        else:
+            approval.update(state="approved", until=entry["expires_at"])
+
+    def approval_denied(self, entry):
+        approval = self.approvals[entry["approval"]]
+        if approval["state"] not in ("requested", "approved"):
+            return f"the approval is {approval['state']} already"
+        # A no takes rights away, so it holds whoever said it.
+        approval["state"] = "denied"
+        return f"{entry['by']} decided about a call of its own" if entry.get("by") == approval["of"][0] else None
+
+    def approval_expired(self, entry):
+        approval = self.approvals[entry["approval"]]
+        if approval["state"] not in ("requested", "approved"):
+            return f"the approval is {approval['state']} already"
+        approval["state"] = "expired"
+
+    def approval_used(self, entry):
+        approval = self.approvals[entry["approval"]]
+        if approval["state"] != "approved" or entry["at"] >= approval["until"]:
+            return f"the approval is {approval['state']}, or had lapsed"
+        if (entry["principal"], entry["tool"]) != approval["of"]:
+            return "the approval was given for another caller or tool"
+        approval.update(state="used", trace=entry.get("trace_id"))
+
+    def grant_created(self, entry):
+        approval = self.approvals[entry["approval"]]
+        if entry["grant"] in self.grants or approval["state"] != "requested" or approval["of"][1] != entry["tool"]:
+            return "it comes from no open question about that tool"
+        if entry["by"] == approval["of"][0]:
+            return f"{entry['by']} gave a grant to itself"
+        most, until = entry["max_uses"], entry["expires_at"]
+        self.grants[entry["grant"]] = {"approval": entry["approval"], "uses": [], "most": most, "until": until, "ended": None}
+
+    def grant_used(self, entry):
+        grant = self.grants[entry["grant"]]
+        if grant["ended"] is not None or entry["at"] >= grant["until"]:
+            return "the grant is not in force"
+        if entry["use"] != len(grant["uses"]) + 1 or entry["use"] > grant["most"]:
+            return f"the grant was used {len(grant['uses'])} of {grant['most']} times, and this is not the next"
+        grant["uses"].append(entry["trace_id"])
+
+    def grant_given_back(self, entry):
+        grant = self.grants[entry["grant"]]
+        grant["uses"].remove(entry["trace_id"])
+        if grant["ended"] == "used up":
+            grant["ended"] = None
+
+    def grant_ended(self, entry):
+        grant = self.grants[entry["grant"]]
+        if grant["ended"] is not None:
+            return "the grant is not in force"
+        grant["ended"] = entry.get("because", "")
+
+
+def check_succession(entries):
+    succession = Succession()
+    for entry in entries:
+        why = succession.read(entry)
+        if why is not None:
+            found(f"entry {entry['seq']} ({entry['kind']}) cannot follow what was recorded before it: {why}")
 
 
 def places(entries):
     return entries.items() if isinstance(entries, dict) else enumerate(entries)
 
 
-def check_thoughts(entries, bodies, task):
+def check_thoughts(entries, task):
     """The chain of a task: each thought names the one before it; the first one names 64 zeros."""
     previous, count = "0" * 64, 0
-    for seq, entry in places(entries):
+    for _, entry in places(entries):
         if entry["kind"] != "thought" or entry["task_id"] != task:
             continue
         count += 1
         if entry["prev_hash"] != previous:
             found(f"thought {entry['id']} does not follow the one before it")
         previous = entry["hash"]
-        if bodies is not None and seq in bodies:
-            fields = {name: entry[name] for name in ("id", "type", "task_id", "timestamp", "prev_hash")}
-            fields["content"] = json.loads(bodies[seq][1])["content"]
-            if sha256(canonical(fields).encode()).hex() != entry["hash"]:
-                found(f"the hash of thought {entry['id']} is not that of its fields")
     return count
 
 
@@ -590,16 +846,59 @@ def read_packet_entry(packed, size, root):
         found(f"entry {index} is not proved to be in the log")
     if opening is None:
         return entry, None
+    if set(opening) != {"salt", "body"} or not re.fullmatch("[0-9a-f]{64}", opening["salt"]):
+        raise ValueError(f"the opening of entry {index} is not one")
     if sha256(bytes.fromhex(opening["salt"]) + opening["body"].encode()).hex() != entry.get("body_hash"):
         found(f"the content of entry {index} is not what the entry commits to")
         return entry, None
     return entry, canonical_json(opening["body"].encode())
 
 
+def check_members(packet, vkey):
+    """What no entry proves has to be what the reader's own key says, or must not be there."""
+    own = {"format", "scope", "origin", "verifier_key", "checkpoint", "consistency", "left_out", "entries"}
+    others = set(packet) - own - set(description_of([]))
+    for packed in packet["entries"]:
+        others |= set(packed) - {"index", "leaf", "path", "opening", "withheld"}
+    for name in sorted(others):
+        found(f"it has a part {name}, which nothing proves")
+    if packet["verifier_key"] != vkey or packet["origin"] != vkey.split("+")[0]:
+        found("it names another log or key")
+    if not is_count(packet["left_out"]):
+        found("it does not say how many entries are left out")
+
+
+def check_scope(scope, entries):
+    (name, value), *more = scope.items()
+    if more or name not in ("task_id", "session_id", "since") or not isinstance(value, str):
+        raise ValueError("it does not say what it is about")
+    if name != "since" and entries and all(entry.get(name) != value for entry in entries):
+        found(f"none of its entries is about the {name} that it names")
+
+
+def check_steps(entries):
+    """A packet about a task or a session has every step of each task that it has steps of."""
+    tasks = {}
+    for entry in entries:
+        if not entry["kind"].startswith("task."):
+            continue
+        before, is_first = tasks.get(entry["task_id"]), entry["kind"] == "task.created"
+        step = (entry["version"], entry.get("previous_entry"), entry.get("from"))
+        if is_first:
+            follows = before is None and step == (1, None, None)
+        else:
+            follows = before is not None and step[:2] == (before[0] + 1, before[1]) and step[2] in (None, before[2])
+        if not follows:
+            found(f"step {entry['seq']} does not follow the one of its task before it: some are missing")
+        status = entry.get("status") if is_first else entry.get("to", before and before[2])
+        tasks[entry["task_id"]] = (entry["version"], entry["seq"], status)
+
+
 def check_packet(packet, vkey, kept):
     if packet.get("format") != "hearthbus-audit-packet/v1":
         raise ValueError("it is no audit packet")
     size, root = open_checkpoint(packet["checkpoint"].encode(), vkey)
+    check_members(packet, vkey)
     if kept is not None:
         given = packet.get("consistency", {})
         path = [base64.b64decode(one, validate=True) for one in given.get("path", [])]
@@ -613,23 +912,30 @@ def check_packet(packet, vkey, kept):
     if [e["seq"] for e, _ in opened] != sorted({e["seq"] for e, _ in opened}):
         found("its entries are not in order, each once")
     erased = {entry["entry"] for entry, _ in opened if entry["kind"] == "body.erased"}
+    salts = {}
     for packed, (entry, body) in zip(packet["entries"], opened):
+        if "withheld" in packed and ("opening" in packed or "body_hash" not in entry):
+            found(f"entry {entry['seq']} withholds nothing, and says that it does")
+        check_content(entry, body, salts)
         if "body_hash" not in entry or body is not None or packed.get("withheld") == "not-shown":
             continue
         if packed.get("withheld") != "erased" or entry["seq"] not in erased:
             found(f"the content of entry {entry['seq']} is missing, and no erasure accounts for it")
     entries = [entry for entry, _ in opened]
-    bodies = {entry["seq"]: (None, json.dumps(body)) for entry, body in opened if body is not None}
+    shown = sum(1 for _, body in opened if body is not None)
     by_place = {entry["seq"]: entry for entry in entries}
-    scope = packet.get("scope", {})
+    scope = packet["scope"]
+    check_scope(scope, entries)
+    if "since" not in scope:
+        check_steps(entries)
     if "task_id" in scope:
-        check_thoughts(by_place, bodies, scope["task_id"])
+        check_thoughts(by_place, scope["task_id"])
     if "session_id" in scope and any(entry["kind"] == "session.final" for entry in entries):
         check_session(by_place, scope["session_id"])
     for name, value in description_of(opened).items():
         if canonical(packet.get(name)) != canonical(value):
             found(f"its part {name} does not match its entries")
-    return f"{len(entries)} entries of {size}, {len(bodies)} with their content, {len(packet['changes'])} changes"
+    return f"{len(entries)} entries of {size}, {shown} with their content, {len(packet['changes'])} changes"
 
 
 def audit_packet(args):
@@ -919,14 +1225,17 @@ def main():
     if tree.size == size and tree.root() != root:
         found(f"the {size} entries are not the ones that were signed")
     check_tiles(args.folder, tree)
-    bodies = bodies_of(args.folder, size)
+    # Where an entry is missing, what may follow is not known.
+    if tree.size == size and all(entry["kind"] for entry in entries):
+        check_succession(entries)
+    bodies, blank = bodies_of(args.folder, size)
     if bodies is not None:
-        check_bodies(entries, bodies)
+        check_bodies(entries, bodies, blank)
     said = [f"{tree.size} entries, root {tree.root().hex()}"]
     if bodies is not None:
         said.append(f"{len(bodies)} bodies")
     if args.task is not None:
-        said.append(f"{check_thoughts(entries, bodies, args.task)} thoughts of task {args.task}")
+        said.append(f"{check_thoughts(entries, args.task)} thoughts of task {args.task}")
     if args.rounds:
         said.append(check_rounds(entries))
     if args.draws:

@@ -17,6 +17,7 @@ import type { EntryToAppend } from '../src/ledger/entry-group.ts'
 import { formatSignedCheckpoint, verifyAndParseCheckpoint } from '../src/ledger/checkpoint.ts'
 import { verifyLedgerExport } from '../src/ledger/export-store.ts'
 import { formatVerifierKey } from '../src/ledger/note-key.ts'
+import { ledgerProjections as projections } from '../src/main/ledger-projections.ts'
 import { answering } from './bus-village.ts'
 import { ADMIN } from './guard-house.ts'
 import { edited } from './ledger-attack.ts'
@@ -47,6 +48,7 @@ beforeAll(async () => {
   sessionId = String(session['session_id'])
   for (const content of ['look', 'decide — 21.5 °C', 'look back'])
     await rig.through('thought_record', { type: 'analysis', task_id: 'T-1', agent_id: 'claude', content })
+  for (const status of ['GATHER', 'ANALYZE']) await rig.through('task_update', { id: 'T-1', status })
   await rig.data('merkle_finalize', { session_id: sessionId })
   await rig.through('task_create', { title: 'Anna Schmidt <anna@example.org>' })
   await rig.ledger.eraseBody(rig.ledger.size() - 1)
@@ -166,13 +168,17 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
       ])
       writeFileSync(join(folder, 'packet'), JSON.stringify({ ok: true, data: packet }))
       expect(audit('packet', '--checkpoint', kept)).toMatchObject({ status: 0 })
-      expect(verifyAuditPacket(packet, rig.ledger.verifierKey, opened.value).findings).toEqual([])
+      expect(verifyAuditPacket(packet, rig.ledger.verifierKey, { projections, kept: opened.value }).findings).toEqual(
+        [],
+      )
     }
     // Without that proof it holds by itself, and not against what was kept.
     const bare = (await rig.data('audit_export', { task_id: 'T-1' })) as JsonObject
     writeFileSync(join(folder, 'packet'), JSON.stringify(bare))
     expect([audit('packet').status, audit('packet', '--checkpoint', kept).status]).toEqual([0, 5])
-    expect(verifyAuditPacket(bare, rig.ledger.verifierKey, opened.value).findings).toHaveLength(1)
+    expect(verifyAuditPacket(bare, rig.ledger.verifierKey, { projections, kept: opened.value }).findings).toHaveLength(
+      1,
+    )
   })
 
   it('detects, like the program, changes to the entries of an audit packet', async () => {
@@ -185,6 +191,7 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
       const { entries, ...rest } = JSON.parse(packet) as { readonly entries: readonly JsonObject[] }
       return JSON.stringify({ ...rest, entries: entries.map((entry) => change(entry)) })
     }
+    const withParts = (parts: object): string => JSON.stringify({ ...(JSON.parse(packet) as JsonObject), ...parts })
     const leafOf = ({ leaf }: JsonObject): JsonObject => JSON.parse(leaf as string) as JsonObject
     const edits = [
       ...['"celsius":21', 'look back', 'approval.approved', 'heating:living', 'reached'].map((words) =>
@@ -198,6 +205,18 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
       changed((entry) =>
         entry['opening'] === undefined ? entry : { ...entry, opening: undefined, withheld: 'erased' },
       ),
+      changed((entry) => (entry['opening'] === undefined ? entry : { ...entry, withheld: 'not-shown' })),
+      changed((entry) => ({ ...entry, remark: 'seen by ada' })),
+      changed(({ opening, ...entry }) => ({ ...entry, opening: opening && { ...(opening as object), remark: 'x' } })),
+      packet.replaceAll(/"salt":"(\w{64})"/g, (_, salt: string) => `"salt":" ${salt}"`),
+      without((entry) => leafOf(entry)['kind'] === 'task.created'),
+      without((entry) => leafOf(entry)['to'] === 'GATHER'),
+      withParts({ verdict: 'nothing was done' }),
+      withParts({ verifier_key: 'example.com/other+8b3be0b1+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea' }),
+      withParts({ origin: 'example.com/other' }),
+      withParts({ scope: { session_id: 'another' } }),
+      withParts({ scope: {} }),
+      withParts({ left_out: undefined }),
       changed((entry) => ({ ...entry, path: [...(entry['path'] as Json[]), 'A'.repeat(43) + '='] })),
       changed((entry) => ({ ...entry, index: Number(entry['index']) + 1 })),
       packet.replace('/v1"', '/v2"'),
@@ -208,9 +227,31 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
     for (const [number, edit] of edits.entries()) {
       expect([number, edit === packet]).toEqual([number, false])
       writeFileSync(join(folder, 'packet'), edit)
-      const { findings } = verifyAuditPacket(JSON.parse(edit) as Json, rig.ledger.verifierKey)
+      const { findings } = verifyAuditPacket(JSON.parse(edit) as Json, rig.ledger.verifierKey, { projections })
       expect([number, audit('packet').status, findings.length > 0]).toEqual([number, 5, true])
     }
+  })
+
+  it('detects, like the program, a step of a task that is left out of entries and lists', async () => {
+    const packet = await rig.data('audit_export', { task_id: 'T-1' })
+    const entries = packet['entries'] as readonly JsonObject[]
+    const tasks = packet['tasks'] as readonly { readonly steps: readonly JsonObject[] }[]
+    const steps = entries.filter(({ leaf }) => /"kind":"task\./.test(leaf as string)).map(({ index }) => index)
+    expect(steps).toHaveLength(3)
+    const judged = steps.map((step) => {
+      const rest = entries.filter(({ index }) => index !== step)
+      const lists = tasks.map((task) => ({ ...task, steps: task.steps.filter(({ log_index: at }) => at !== step) }))
+      const shortened = JSON.stringify({ ...packet, entries: rest, tasks: lists })
+      writeFileSync(join(folder, 'packet'), shortened)
+      const { findings } = verifyAuditPacket(JSON.parse(shortened) as Json, rig.ledger.verifierKey, { projections })
+      return [audit('packet').status, findings.length > 0]
+    })
+    // Nothing names the last step.
+    expect(judged).toEqual([
+      [5, true],
+      [5, true],
+      [0, false],
+    ])
   })
 
   it('leaves out what the caller may not read from a packet, and counts it', async () => {

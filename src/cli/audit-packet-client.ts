@@ -14,6 +14,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { NoteVerifier } from '../ledger/note-key.ts'
 import { collectAuditPacket, formatAuditPacketFault } from '../ledger/audit-packet-collection.ts'
 import { formatLedgerOperationFault } from '../ledger/ledger-refusal.ts'
+import { ledgerProjections } from '../main/ledger-projections.ts'
 import { parseSince } from './changes.ts'
 import {
   printAnswer,
@@ -114,7 +115,10 @@ export async function verifyAuditPacketFile(
 ): Promise<void> {
   const packet = await readPacket(file)
   if (!packet.ok) return command.error(packet.fault, { exitCode: EXIT_CODES.usage })
-  const { size, entries, opened, findings } = verifyAuditPacket(packet.value, key, kept)
+  const { size, entries, opened, findings } = verifyAuditPacket(packet.value, key, {
+    kept,
+    projections: ledgerProjections,
+  })
   const isSound = findings.length === 0
   const from = kept === undefined ? '' : `, which extends the ${kept.checkpoint.size} that were kept`
   const said = `${entries} entries, ${opened} with their content, of ${key.name} as it was signed at ${size}${from}`

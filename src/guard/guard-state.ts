@@ -1,11 +1,14 @@
 /** Guard state: everything that the guard decides from, as a projection of the log. No table could contradict it. */
+import type { JsonObject } from '../core/json.ts'
 import { readEntryTextField } from '../ledger/entry.ts'
+import type { LedgerEntry } from '../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { UndoableStateMap } from '../ledger/projection.ts'
 import { actuatorEntryHandlers, EMERGENCY_STOP_STATE_KEY } from './actuator-store.ts'
 import type { EngagedEmergencyStop, ActuatorUsageOfHour } from './actuator-store.ts'
 import { approvalEntryHandlers } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
+import { computeJsonSha256 } from './call-binding.ts'
 import { preparedChangeEntryHandlers, isPreparedChangeForgettable } from './prepared-change-state.ts'
 import type { PreparedChangeRecord } from './prepared-change-state.ts'
 import { grantEntryHandlers } from './grant-state.ts'
@@ -112,6 +115,11 @@ export const guardProjection: Projection<GuardState> = {
     ...actuatorEntryHandlers,
   },
   check: entryPrincipalChecks,
+  bodyChecks: {
+    'approval.requested': (entry, body) =>
+      explainHashContradiction(entry, body, { leaves_hash: 'leaves', preview_hash: 'preview' }),
+    'grant.created': (entry, body) => explainHashContradiction(entry, body, { frame_hash: 'frame' }),
+  },
   holds: (state, entry, nowMs) => {
     const [approval, grant, change] = [
       readEntryTextField(entry, 'approval'),
@@ -149,4 +157,17 @@ export const guardProjection: Projection<GuardState> = {
 
 function isInForce(grant: GrantRecord | undefined, nowMs: number): boolean {
   return grant !== undefined && grant.endedAtMs === undefined && grant.expiresAtMs > nowMs
+}
+
+/** `fields` names the part of the body that each hash in the entry is of. */
+function explainHashContradiction(
+  entry: LedgerEntry,
+  body: JsonObject,
+  fields: Readonly<Record<string, string>>,
+): string | undefined {
+  const wrong = Object.entries(fields).find(([field, part]) => {
+    const said = readEntryTextField(entry, field)
+    return said !== (body[part] === undefined ? undefined : computeJsonSha256(body[part]))
+  })
+  return wrong === undefined ? undefined : `${wrong[0]} is not that of what was shown`
 }

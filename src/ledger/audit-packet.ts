@@ -6,8 +6,8 @@
  *   tasks, thoughts, sessions, changes, approvals             are derived from the entries; a verifier derives them again
  *   consistency { from_size, path }                           from a checkpoint that the reader kept (RFC 6962 § 2.1.2)
  *
- * Its content is proved. That nothing is missing is only claimed by its author, except for two things: the thoughts of
- * a task name the one before, and a sealed session says how many records it has and their root.
+ * Its content is proved. That nothing is missing is only claimed by its author, except for what names the one before:
+ * the steps and the thoughts of a task, and the thoughts of a sealed session (audit-packet-chains.ts).
  */
 import { toBase64, fromBase64, toUtf8 } from '../core/bytes.ts'
 import { canonicalJson, isJsonObject } from '../core/json.ts'
@@ -22,7 +22,11 @@ import { verifyCommitmentOpening } from './body-opening.ts'
 import type { CommitmentOpening } from './body-opening.ts'
 import { summarizeAuditPacketEntries } from './audit-packet-summary.ts'
 import type { EntryWithVerifiedBody, AuditPacketScope } from './audit-packet-summary.ts'
-import { findThoughtChainFaults } from './audit-packet-thoughts.ts'
+import { findBrokenChains } from './audit-packet-chains.ts'
+import { EntryContentVerification } from './entry-content-verification.ts'
+import { isSequenceNumber } from './entry.ts'
+import { formatVerifierKey } from './note-key.ts'
+import type { UntypedProjection } from './projection.ts'
 import { computeLeafHash, verifyConsistency, verifyInclusion } from './tree.ts'
 
 export const AUDIT_PACKET_FORMAT = 'hearthbus-audit-packet/v1'
@@ -73,17 +77,31 @@ export interface AuditPacketReport {
 
 const NOTHING_READ = { size: 0, entries: 0, opened: 0 }
 
-/** `kept` is a checkpoint from another source that the packet's checkpoint has to extend. */
-export function verifyAuditPacket(packet: Json, key: NoteVerifier, kept?: SignedCheckpoint): AuditPacketReport {
+export interface AuditPacketVerificationOptions {
+  /** A checkpoint from another source that the packet's checkpoint has to extend. */
+  readonly kept?: SignedCheckpoint | undefined
+  /** Their functions compare entries with the bodies that are shown. */
+  readonly projections: readonly UntypedProjection[]
+}
+
+export function verifyAuditPacket(
+  packet: Json,
+  key: NoteVerifier,
+  options: AuditPacketVerificationOptions,
+): AuditPacketReport {
   try {
-    return packetReport(packet, key, kept)
+    return packetReport(packet, key, options)
   } catch (error) {
     // Half a surrogate pair, or a number that is too large: JSON that could not have been signed.
     return { ...NOTHING_READ, findings: [`It cannot be read: ${readErrorMessage(error)}`] }
   }
 }
 
-function packetReport(packet: Json, key: NoteVerifier, kept: SignedCheckpoint | undefined): AuditPacketReport {
+function packetReport(
+  packet: Json,
+  key: NoteVerifier,
+  { kept, projections }: AuditPacketVerificationOptions,
+): AuditPacketReport {
   if (!isJsonObject(packet) || packet['format'] !== AUDIT_PACKET_FORMAT)
     return { ...NOTHING_READ, findings: [`It is not a ${AUDIT_PACKET_FORMAT}.`] }
   const { checkpoint: text } = packet
@@ -93,11 +111,13 @@ function packetReport(packet: Json, key: NoteVerifier, kept: SignedCheckpoint | 
       ...NOTHING_READ,
       findings: [`Its checkpoint cannot be trusted: ${formatCheckpointFault(checkpoint.fault)}.`],
     }
-  const findings: string[] = []
   const signed = checkpoint.value
+  const findings = [...memberFaults(packet, key)]
   if (kept !== undefined) findings.push(...extensionFaults(packet['consistency'], signed, kept))
   const opened = readEntries(packet['entries'], signed, findings)
-  findings.push(...unexplained(opened), ...findThoughtChainFaults(opened, scopeIn(packet['scope'])))
+  const scope = scopeIn(packet['scope'])
+  findings.push(...unexplained(opened), ...scopeFaults(opened, scope), ...findBrokenChains(opened, scope))
+  findings.push(...contradictions(opened, projections))
   for (const [name, value] of Object.entries(summarizeAuditPacketEntries(opened)))
     if (canonicalJson(packet[name] ?? null) !== canonicalJson(value))
       findings.push(`Its part "${name}" does not match its entries.`)
@@ -107,6 +127,57 @@ function packetReport(packet: Json, key: NoteVerifier, kept: SignedCheckpoint | 
     opened: opened.filter(({ body }) => body !== undefined).length,
     findings,
   }
+}
+
+const OWN_MEMBERS = [
+  'format',
+  'scope',
+  'origin',
+  'verifier_key',
+  'checkpoint',
+  'consistency',
+  'left_out',
+  'entries',
+  ...Object.keys(summarizeAuditPacketEntries([])),
+]
+const ENTRY_MEMBERS = ['index', 'leaf', 'path', 'opening', 'withheld']
+
+/** What no entry proves has to be what the reader's own key says, or must not be there. */
+function memberFaults(packet: JsonObject, key: NoteVerifier): readonly string[] {
+  const { origin, verifier_key: verifierKey, left_out: leftOut, entries } = packet
+  const items = Array.isArray(entries) ? (entries as readonly Json[]) : []
+  const others = [
+    ...unknownMembers(packet, OWN_MEMBERS),
+    ...items.flatMap((item) => (isJsonObject(item) ? unknownMembers(item, ENTRY_MEMBERS) : [])),
+  ]
+  return [
+    ...[...new Set(others)].map((name) => `It has a part "${name}", which nothing proves.`),
+    ...(origin === key.name && verifierKey === formatVerifierKey(key) ? [] : ['It names another log or key.']),
+    ...(isSequenceNumber(leftOut) ? [] : ['It does not say how many entries are left out.']),
+  ]
+}
+
+function unknownMembers(object: JsonObject, known: readonly string[]): readonly string[] {
+  return Object.keys(object).filter((name) => !known.includes(name))
+}
+
+function scopeFaults(opened: readonly EntryWithVerifiedBody[], scope: AuditPacketScope): readonly string[] {
+  const [[name, value] = ['', ''], ...more] = Object.entries(scope)
+  if (more.length > 0 || !['task_id', 'session_id', 'since'].includes(name) || typeof value !== 'string')
+    return ['It does not say what it is about.']
+  const isAbout = name === 'since' || opened.length === 0 || opened.some(({ entry }) => entry[name] === value)
+  return isAbout ? [] : [`None of its entries is about the ${name} that it names.`]
+}
+
+function contradictions(
+  opened: readonly EntryWithVerifiedBody[],
+  projections: readonly UntypedProjection[],
+): readonly string[] {
+  const contents = new EntryContentVerification(projections)
+  return opened.flatMap(({ entry, body }) => {
+    const why = contents.explainContradiction(entry, body)
+    return why === undefined ? [] : [`Entry ${entry.seq} (${entry.kind}) contradicts its body: ${why}.`]
+  })
 }
 
 function scopeIn(scope: Json | undefined): AuditPacketScope {
@@ -132,6 +203,8 @@ function readEntries(
     if (!isIncluded(packed, signed)) findings.push(`Entry ${packed.index} is not proved to be in the log.`)
     if (packed.opening !== undefined && read.body === undefined)
       findings.push(`The content of entry ${packed.index} is not what the entry commits to.`)
+    if (packed.withheld !== undefined && (packed.opening !== undefined || read.entry['body_hash'] === undefined))
+      findings.push(`Entry ${packed.index} withholds nothing, and says that it does.`)
     opened.push(read)
   }
   return opened

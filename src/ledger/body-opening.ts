@@ -29,12 +29,14 @@ export function encodeCommitmentOpening(stored: SaltedBody): Uint8Array {
   return toUtf8(canonicalJson(createCommitmentOpening(stored)))
 }
 
+const SALT = /^[0-9a-f]{64}$/
+
 /** Returns the body once it is verified to be the one that the entry commits to. */
 export function verifyCommitmentOpening(opening: Uint8Array, entry: Uint8Array): Result<Json, CommitmentOpeningFault> {
   const value = parseJsonOrUndefined(fromUtf8(opening))
   if (!isJsonObject(value)) return fail('no-opening')
   const { salt, body } = value
-  if (typeof salt !== 'string' || typeof body !== 'string' || !/^(?:[0-9a-f]{2})+$/.test(salt))
+  if (typeof salt !== 'string' || typeof body !== 'string' || !SALT.test(salt) || Object.keys(value).length > 2)
     return fail('no-opening')
   const stored = { salt: fromHex(salt), body: toUtf8(body) }
   const content = decodeEntryBody(stored.body)

@@ -1,7 +1,10 @@
 /**
- * Entry body verification: stored bodies against the commitments in the entries. A body may be missing only if a later
- * entry says that it was erased, and an erasure is true only if the body is missing.
+ * Entry body verification: stored bodies against the commitments in the entries, and the entries' other hashes against
+ * the bodies. A body may be missing only if a later entry says that it was erased, and an erasure is true only if the
+ * body is missing.
  */
+import type { Json } from '../core/json.ts'
+import type { EntryContentVerification } from './entry-content-verification.ts'
 import { BODY_ERASED_KIND, computeCommitmentHash, decodeEntryBody, BODY_SALT_BYTES } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
 import { isSequenceNumber } from './entry.ts'
@@ -11,26 +14,33 @@ import type { LedgerFindings } from './ledger-finding.ts'
 export class EntryBodyVerification {
   readonly #findings: LedgerFindings
   readonly #isGone: (seq: number) => boolean
+  readonly #contents: EntryContentVerification
   /** Entries whose bodies are missing, and for which no record of an erasure was read yet. */
   readonly #awaited = new Set<number>()
   readonly #erased = new Set<number>()
   readonly #lost = new Set<number>()
 
   /** `isGone`: the entry commits to a body, and no copy of it is stored. */
-  constructor(findings: LedgerFindings, isGone: (seq: number) => boolean) {
+  constructor(findings: LedgerFindings, contents: EntryContentVerification, isGone: (seq: number) => boolean) {
     this.#findings = findings
+    this.#contents = contents
     this.#isGone = isGone
   }
 
   /** Checks the body of an entry. `copies` are the bodies found in each place that should have one. */
   read(entry: LedgerEntry, seq: number, copies: readonly (SaltedBody | undefined)[]): void {
     const committed = entry['body_hash']
+    let content: Json | undefined
     for (const stored of copies) {
       if (committed === undefined && stored !== undefined) this.#findings.add({ kind: 'body-without-entry', seq })
       if (committed !== undefined && stored === undefined) this.#awaited.add(seq)
-      if (committed !== undefined && stored !== undefined && !isCommitted(stored, committed))
-        this.#findings.add({ kind: 'body-differs', seq })
+      if (committed === undefined || stored === undefined) continue
+      const opened = openCommitted(stored, committed)
+      if (opened === undefined) this.#findings.add({ kind: 'body-differs', seq })
+      content ??= opened
     }
+    const why = this.#contents.explainContradiction(entry, content)
+    if (why !== undefined) this.#findings.add({ kind: 'body-contradicts', seq, of: entry.kind, why })
     if (entry.kind === BODY_ERASED_KIND) this.#readErasure(entry['entry'], seq)
   }
 
@@ -60,10 +70,8 @@ export class EntryBodyVerification {
   }
 }
 
-function isCommitted({ salt, body }: SaltedBody, committed: unknown): boolean {
-  return (
-    salt.length === BODY_SALT_BYTES &&
-    decodeEntryBody(body) !== undefined &&
-    computeCommitmentHash(salt, body) === committed
-  )
+/** The body, if it is the one that the entry commits to. */
+function openCommitted({ salt, body }: SaltedBody, committed: unknown): Json | undefined {
+  const isSame = salt.length === BODY_SALT_BYTES && computeCommitmentHash(salt, body) === committed
+  return isSame ? decodeEntryBody(body) : undefined
 }

@@ -16,6 +16,8 @@ export type LedgerFinding =
   | { readonly kind: 'body-missing'; readonly seq: number }
   | { readonly kind: 'body-differs'; readonly seq: number }
   | { readonly kind: 'body-without-entry'; readonly seq: number }
+  /** A hash in the entry is not that of the body to which it commits. */
+  | { readonly kind: 'body-contradicts'; readonly seq: number; readonly of: string; readonly why: string }
   /** An entry records the erasure of a body that is still stored, never existed or was erased before. */
   | { readonly kind: 'erasure-unfounded'; readonly seq: number; readonly entry: number | undefined }
   | { readonly kind: 'tile-differs'; readonly path: string }
@@ -105,6 +107,8 @@ export function formatLedgerFinding(finding: LedgerFinding): string {
       return `The body of entry ${finding.seq} is not the one the entry commits to.`
     case 'body-without-entry':
       return `A body is stored for entry ${finding.seq}, which commits to none.`
+    case 'body-contradicts':
+      return `Entry ${finding.seq} (${finding.of}) contradicts its body: ${finding.why}.`
     case 'erasure-unfounded':
       return `Entry ${finding.seq} says that the body of entry ${finding.entry ?? '?'} was erased, which is not so.`
     case 'tile-differs':

@@ -8,6 +8,7 @@ import { areBytesEqual } from '../core/bytes.ts'
 import { CallEntryVerification } from './call-entry-verification.ts'
 import { CALL_ENTER_KIND } from './call-entry.ts'
 import { EntryBodyVerification } from './entry-body-verification.ts'
+import { EntryContentVerification } from './entry-content-verification.ts'
 import { sliceSaltedBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
 import { CheckpointVerification } from './checkpoint-verification.ts'
@@ -61,7 +62,9 @@ export class LedgerVerification {
     const isWhole = this.from === 0
     this.#calls = new CallEntryVerification(findings, this.from, this.#isCall)
     const hasBodies = tail !== undefined || log.tiles.has('bodies')
-    this.#bodies = hasBodies ? new EntryBodyVerification(findings, this.#isBodyGone) : undefined
+    this.#bodies = hasBodies
+      ? new EntryBodyVerification(findings, new EntryContentVerification(projections), this.#isBodyGone)
+      : undefined
     this.#succession = isWhole && projections !== undefined ? new ProjectionRuleVerification(projections) : undefined
     this.#opened = isWhole ? cacheVerifications() : []
     this.#cacheVerifications = [...this.#opened]
@@ -187,6 +190,8 @@ export class LedgerVerification {
     if (bytes !== undefined && entry !== undefined) {
       this.#checkpoints.read(entry)
       this.#bodies?.read(entry, seq, this.#bodyCopies(seq, bodies))
+      if (entry['body_hash'] === undefined && bodies?.blank.has(seq) === true)
+        this.#findings.add({ kind: 'body-without-entry', seq })
       this.#succession?.read(entry)
       for (const audit of this.#cacheVerifications)
         if (audit.handles(entry.kind)) audit.read(createEntryCacheInput(entry, bytes, this.#stored.log))
@@ -283,6 +288,7 @@ export class LedgerVerification {
   #readBodyFile(index: number): BodyFile | undefined {
     if (this.#bodies === undefined) return undefined
     const stored = new Map<number, SaltedBody>()
+    const blank = new Set<number>()
     const path = formatBodiesPath(index)
     const { content, reason } = this.#stored.log.tiles.examineBodies(index)
     if (reason !== undefined) {
@@ -294,17 +300,20 @@ export class LedgerVerification {
     for (const record of content?.records ?? []) {
       const seq = index * TILE_WIDTH + record.index
       const body = content && sliceSaltedBody(content.bytes, record)
-      if (body === undefined) continue
-      if (record.index >= TILE_WIDTH || stored.has(seq)) this.#findings.add({ kind: 'body-without-entry', seq })
-      stored.set(seq, body)
+      if (record.index >= TILE_WIDTH || stored.has(seq) || blank.has(seq))
+        this.#findings.add({ kind: 'body-without-entry', seq })
+      if (body === undefined) blank.add(seq)
+      else stored.set(seq, body)
     }
-    return { stored, isReadable: reason === undefined }
+    return { stored, blank, isReadable: reason === undefined }
   }
 }
 
 /** The bodies of a bundle, as their file has them. */
 interface BodyFile {
   readonly stored: Map<number, SaltedBody>
+  /** Entries of whose record only zeros are left. */
+  readonly blank: ReadonlySet<number>
   readonly isReadable: boolean
 }
 

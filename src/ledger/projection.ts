@@ -13,6 +13,7 @@
  * Holds memory; otherwise pure.
  */
 import type { TransactionListener } from '../core/database-store.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { LedgerFinding } from './ledger-finding.ts'
 
@@ -21,6 +22,12 @@ import type { LedgerFinding } from './ledger-finding.ts'
  * it has changed nothing, unless the entry takes rights away.
  */
 export type EntryHandler<State> = (state: State, entry: LedgerEntry) => string | undefined
+
+/**
+ * Compares an entry with the body that it commits to. Returns what contradicts, in a few words that follow "Entry 7
+ * (kind) contradicts its body".
+ */
+export type EntryBodyCheck = (entry: LedgerEntry, body: JsonObject) => string | undefined
 
 export interface Projection<State> {
   readonly name: string
@@ -32,6 +39,8 @@ export interface Projection<State> {
    * million calls, and callers were authenticated with this state before.
    */
   readonly check?: Readonly<Record<string, EntryHandler<State>>>
+  /** By kind: compares hashes in an entry with its body. Used only when a log or an audit packet is verified. */
+  readonly bodyChecks?: Readonly<Record<string, EntryBodyCheck>>
   /**
    * Why the body of an entry cannot be erased now, as a sentence: a person still has to read it, or the node still has
    * to use it.
@@ -45,6 +54,7 @@ export interface UntypedProjection {
   readonly initial: (journal: StateUndoJournal) => unknown
   readonly apply: Readonly<Record<string, EntryHandler<never>>>
   readonly check?: Readonly<Record<string, EntryHandler<never>>>
+  readonly bodyChecks?: Readonly<Record<string, EntryBodyCheck>>
   readonly holds?: (state: never, entry: LedgerEntry, nowMs: number) => string | undefined
 }
 

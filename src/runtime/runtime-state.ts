@@ -9,10 +9,14 @@
  *
  * Pure, but for the state that it is given.
  */
+import { fromHex, toHex } from '../core/bytes.ts'
+import type { JsonObject } from '../core/json.ts'
 import { readEntryTime, readEntryNumberField, readEntryTextField } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { UndoableStateMap } from '../ledger/projection.ts'
+import { computeFrontierRoot, computeLeafHash, createEmptyFrontier, extendFrontier } from '../ledger/tree.ts'
+import type { TreeFrontier } from '../ledger/tree.ts'
 import { SESSION_FINAL_KIND, SESSION_START_KIND } from './trail/session-entry.ts'
 import { SKILL_CHANGE_KIND } from './skills/skill-document.ts'
 import {
@@ -26,7 +30,8 @@ import type { TaskStatus } from './tasks/task-machine.ts'
 import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND } from './task-entries.ts'
 import { AGENT_KEY_KIND } from './trail/agent-key.ts'
 import { THOUGHT_KIND } from './trail/thought-entry.ts'
-import { THOUGHT_CHAIN_GENESIS_HASH } from './trail/thought.ts'
+import { computeThoughtHash, isThoughtSignedBy, THOUGHT_CHAIN_GENESIS_HASH } from './trail/thought.ts'
+import type { ThoughtType } from './trail/thought.ts'
 
 export interface TaskState {
   readonly status: TaskStatus
@@ -48,6 +53,11 @@ export interface AuditSessionState {
   readonly taskId: string | null
   readonly startIndex: number
   readonly records: number
+  /** The entry of its newest record. */
+  readonly lastIndex: number
+  readonly firstIndex: number
+  /** The tree over its records; empty again once it is sealed. */
+  readonly tree: TreeFrontier
   readonly finalizedAt: string | null
 }
 
@@ -91,12 +101,13 @@ export interface RuntimeState {
 /** The limit for this list; further followers are only found in their own entries. */
 const MAX_FOLLOWERS = 64
 
+const HASH = /^[0-9a-f]{64}$/
 const INCOMPLETE = 'a field that such an entry needs is missing or wrong'
 
 const taskEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
   [TASK_CREATED_KIND]: ({ tasks }, entry) => {
-    const [id, dependsOn] = [readEntryTextField(entry, 'task_id'), dependenciesIn(entry) ?? []]
-    if (id === undefined) return INCOMPLETE
+    const [id, dependsOn] = [readEntryTextField(entry, 'task_id'), dependenciesIn(entry, [])]
+    if (id === undefined || dependsOn === undefined) return INCOMPLETE
     if (tasks.has(id)) return `task ${id} was created before`
     const strange = dependsOn.find((other) => !tasks.has(other))
     if (strange !== undefined) return `there is no task ${strange} to wait for`
@@ -135,7 +146,15 @@ const trailEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
     if (id === undefined) return INCOMPLETE
     if (sessions.has(id)) return `session ${id} was begun before`
     if (taskId !== null && !tasks.has(taskId)) return `there is no task ${taskId}`
-    sessions.set(id, { taskId, startIndex: entry.seq, records: 0, finalizedAt: null })
+    sessions.set(id, {
+      taskId,
+      startIndex: entry.seq,
+      records: 0,
+      firstIndex: entry.seq,
+      lastIndex: entry.seq,
+      tree: createEmptyFrontier(),
+      finalizedAt: null,
+    })
     if (taskId !== null) openSessions.set(taskId, [...(openSessions.get(taskId) ?? []), id])
     return undefined
   },
@@ -144,6 +163,7 @@ const trailEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
     const text = (field: string): string | undefined => readEntryTextField(entry, field)
     const [taskId, agent, hash, timestamp] = [text('task_id'), text('agent_id'), text('hash'), text('timestamp')]
     if (taskId === undefined || agent === undefined || hash === undefined || timestamp === undefined) return INCOMPLETE
+    if (!HASH.test(hash)) return INCOMPLETE
     const [sessionId, key, signature] = [text('session_id'), text('public_key'), text('signature')]
     const session = sessionId === undefined ? undefined : state.sessions.get(sessionId)
     if (sessionId !== undefined && session?.finalizedAt !== null) return `session ${sessionId} was not open`
@@ -159,7 +179,7 @@ const trailEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
     if (signature !== undefined) state.signatures.set(signature, true)
     state.chains.set(taskId, { hash, timestamp })
     if (sessionId !== undefined && session !== undefined)
-      state.sessions.set(sessionId, { ...session, records: session.records + 1 })
+      state.sessions.set(sessionId, withRecord(session, entry.seq, hash))
     if (entry['type'] === 'reflection') state.tasks.set(taskId, { ...task, reflectionIndex: entry.seq })
     return undefined
   },
@@ -170,7 +190,11 @@ const trailEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
     if (id === undefined || session?.finalizedAt !== null) return 'no such session was open'
     if (readEntryNumberField(entry, 'record_count') !== session.records)
       return `session ${id} has ${session.records} records, and another number was sealed`
-    sessions.set(id, { ...session, finalizedAt: entry.at })
+    if (readEntryTextField(entry, 'root') !== toHex(computeFrontierRoot(session.tree)))
+      return `the records of session ${id} have another root`
+    if (entry['first_index'] !== session.firstIndex || entry['last_index'] !== session.lastIndex)
+      return `the records of session ${id} are the entries ${session.firstIndex} to ${session.lastIndex}`
+    sessions.set(id, { ...session, tree: createEmptyFrontier(), finalizedAt: entry.at })
     const { taskId } = session
     if (taskId !== null)
       openSessions.set(
@@ -217,6 +241,30 @@ export const runtimeProjection: Projection<RuntimeState> = {
     skills: new UndoableStateMap(journal),
   }),
   apply: { ...taskEntries, ...trailEntries, ...agentEntries, ...skillEntries },
+  bodyChecks: { [THOUGHT_KIND]: explainThoughtContradiction },
+}
+
+/** The tree is copied: the state before stays what it was, for a transaction that is undone. */
+function withRecord(session: AuditSessionState, seq: number, hash: string): AuditSessionState {
+  const tree = { size: session.tree.size, subtrees: [...session.tree.subtrees] }
+  extendFrontier(tree, computeLeafHash(fromHex(hash)))
+  const firstIndex = session.records === 0 ? seq : session.firstIndex
+  return { ...session, records: session.records + 1, firstIndex, lastIndex: seq, tree }
+}
+
+/** What contradicts between a thought and its words: the hash of its chain, or the author's signature. */
+function explainThoughtContradiction(entry: LedgerEntry, body: JsonObject): string | undefined {
+  const { content } = body
+  if (typeof content !== 'string') return 'it has no words'
+  const text = (field: string): string => readEntryTextField(entry, field) ?? ''
+  const words = { type: text('type') as ThoughtType, task_id: text('task_id'), content }
+  const hashed = { ...words, id: text('id'), timestamp: text('timestamp'), prev_hash: text('prev_hash') }
+  if (computeThoughtHash(hashed) !== entry['hash']) return 'hash is not that of its fields'
+  const [key, value] = [readEntryTextField(entry, 'public_key'), readEntryTextField(entry, 'signature')]
+  if (key === undefined && value === undefined) return undefined
+  if (key === undefined || value === undefined) return 'it has a key without a signature, or the reverse'
+  const isSigned = isThoughtSignedBy({ ...words, agent_id: text('agent_id') }, { public_key: key, value })
+  return isSigned ? undefined : 'signature is not one of these words by public_key'
 }
 
 function changeTask({ tasks }: RuntimeState, entry: LedgerEntry, to: TaskStatus | undefined): string | undefined {
@@ -225,7 +273,8 @@ function changeTask({ tasks }: RuntimeState, entry: LedgerEntry, to: TaskStatus 
   if (id === undefined || task === undefined) return 'there is no such task'
   if (entry['version'] !== task.version + 1) return `task ${id} is at version ${task.version}`
   if (isTaskClosed(task.status)) return `task ${id} is ${task.status} and does not change any more`
-  const dependsOn = dependenciesIn(entry) ?? task.dependsOn
+  const dependsOn = dependenciesIn(entry, task.dependsOn)
+  if (dependsOn === undefined) return INCOMPLETE
   if (to !== undefined) {
     if (entry['from'] !== task.status) return `task ${id} is ${task.status}`
     if (!isTransitionAllowed(task.status, to)) return `a task in ${task.status} cannot go to ${to}`
@@ -249,6 +298,8 @@ function changeTask({ tasks }: RuntimeState, entry: LedgerEntry, to: TaskStatus 
   return undefined
 }
 
-function dependenciesIn({ depends_on: ids }: LedgerEntry): readonly string[] | undefined {
+/** `before` where the entry does not set them; `undefined` if they are no list of ids. */
+function dependenciesIn({ depends_on: ids }: LedgerEntry, before: readonly string[]): readonly string[] | undefined {
+  if (ids === undefined) return before
   return Array.isArray(ids) && ids.every((id) => typeof id === 'string') ? ids : undefined
 }

@@ -1,40 +1,47 @@
 /**
- * Audit packet thoughts: whether the thoughts in an audit packet are complete for a task or session, and match their
- * hashes.
+ * Audit packet chains: whether the steps of tasks and the thoughts in an audit packet are complete, as far as the entries
+ * themselves show it.
  *
- *   prev_hash of a thought = hash of the task's thought before it; 64 zeros for the first
- *   root of a sealed session = RFC 6962 tree over the hashes of its thoughts, record_count of them
+ *   task      version 1, 2, 3 …; previous_entry = number of the step before; from = status before
+ *   thought   prev_hash = hash of the task's thought before it; 64 zeros for the first
+ *   session   root of its seal = RFC 6962 tree over the hashes of its thoughts, record_count of them
  */
-import { hash } from 'node:crypto'
 import { fromHex, toHex } from '../core/bytes.ts'
-import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { EntryWithVerifiedBody, AuditPacketScope } from './audit-packet-summary.ts'
 import { createEmptyFrontier, extendFrontier, computeFrontierRoot, computeLeafHash } from './tree.ts'
 
 const NO_HASH = '0'.repeat(64)
-const HASHED_FIELDS = ['id', 'type', 'task_id', 'timestamp', 'prev_hash'] as const
 
-export function findThoughtChainFaults(
-  opened: readonly EntryWithVerifiedBody[],
-  scope: AuditPacketScope,
-): readonly string[] {
+export function findBrokenChains(opened: readonly EntryWithVerifiedBody[], scope: AuditPacketScope): readonly string[] {
   const thoughts = opened.filter(({ entry }) => entry.kind === 'thought')
   const { task_id: task, session_id: session } = scope
   return [
-    ...thoughts.flatMap(({ entry, body }) => hashFaults(entry, body)),
+    ...(scope.since === undefined ? stepFaults(opened.map(({ entry }) => entry)) : []),
     ...(task === undefined ? [] : chainFaults(thoughts.filter(({ entry }) => entry['task_id'] === task))),
     ...(session === undefined ? [] : sealFaults(opened, thoughts, session)),
   ]
 }
 
-function hashFaults(entry: LedgerEntry, body: Json | undefined): readonly string[] {
-  const content = isJsonObject(body) ? body['content'] : undefined
-  if (content === undefined) return []
-  const fields = Object.fromEntries(HASHED_FIELDS.map((field) => [field, entry[field] ?? null]))
-  const isSame = hash('sha256', canonicalJson({ ...fields, content })) === entry['hash']
-  return isSame ? [] : [`The hash of thought ${entry.seq} is not that of its fields.`]
+/** A packet about a task or a session has every step of each task that it has steps of. */
+function stepFaults(entries: readonly LedgerEntry[]): readonly string[] {
+  const tasks = new Map<unknown, { readonly version: number; readonly seq: number; readonly status: Json }>()
+  return entries.flatMap((entry) => {
+    if (!entry.kind.startsWith('task.')) return []
+    const id = entry['task_id']
+    const before = tasks.get(id)
+    const isFirst = entry.kind === 'task.created'
+    const status = (isFirst ? entry['status'] : (entry['to'] ?? before?.status)) ?? null
+    tasks.set(id, { version: Number(entry['version']), seq: entry.seq, status })
+    const follows = isFirst
+      ? before === undefined && entry['version'] === 1
+      : before !== undefined &&
+        entry['version'] === before.version + 1 &&
+        entry['previous_entry'] === before.seq &&
+        (entry['from'] === undefined || entry['from'] === before.status)
+    return follows ? [] : [`Step ${entry.seq} does not follow the one of its task before it: some are missing.`]
+  })
 }
 
 function chainFaults(thoughts: readonly EntryWithVerifiedBody[]): readonly string[] {

@@ -11,8 +11,8 @@ import { ServiceBroker } from 'moleculer'
 import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import { CapabilityBus } from '../src/bus/bus.ts'
 import type { Offer } from '../src/bus/capability.ts'
-import { busFamilyEnvelope } from '../src/bus/bus-family.ts'
-import { validateRequest } from '../src/bus/schema.ts'
+import { defaultFamilyEnvelope } from '../src/bus/default-family-envelope.ts'
+import { validateRequest } from '../src/bus/schema-validation.ts'
 import { systemClock } from '../src/core/clock.ts'
 
 const ROUNDS = 9
@@ -70,7 +70,7 @@ const OFFER: Offer = {
   description: 'Adds two numbers.',
   effect: 'reads',
   lock: undefined,
-  family: busFamilyEnvelope,
+  family: defaultFamilyEnvelope,
   face: { kind: 'tool' },
 }
 const CALLER = { caller: { kind: 'principal', id: 'bench', role: 'agent' }, channel: 'api' } as const

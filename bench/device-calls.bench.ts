@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import type { Service } from '../src/bus/capability.ts'
-import { busFamilyEnvelope } from '../src/bus/bus-family.ts'
+import { defaultFamilyEnvelope } from '../src/bus/default-family-envelope.ts'
 import { DELEGATING_CHANGE_STEPS, defineChange } from '../src/bus/capability-definition.ts'
 import { ok } from '../src/core/result.ts'
 import type { StatusView } from '../src/web/views.ts'
@@ -80,7 +80,7 @@ function nothing(): Service {
     name: 'bench.nothing',
     title: 'Nothing',
     description: 'Does nothing.',
-    family: busFamilyEnvelope,
+    family: defaultFamilyEnvelope,
     effect: 'writes',
     input: z.strictObject({ nonce: z.string() }),
     output: z.object({}),

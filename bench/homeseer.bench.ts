@@ -12,7 +12,7 @@ import {
   buildEventGraph,
   traceEventConsequences,
   buildHomeseerDeviceCatalog,
-} from '../src/homeseer/catalog/homeseer-catalog.ts'
+} from '../src/homeseer/catalog/device-catalog-and-event-consequences.ts'
 import { decodeEventDefinitions } from '../src/homeseer/catalog/event-definition.ts'
 import { decodeStatusReply } from '../src/homeseer/wire/device.ts'
 import { createEventsFileContent } from '../src/sim/homeseer/simulated-events.ts'

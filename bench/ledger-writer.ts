@@ -9,7 +9,7 @@ import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import { formatSignedCheckpoint, verifyAndParseCheckpoint } from '../src/ledger/checkpoint.ts'
-import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
+import { ledgerMigrations } from '../src/ledger/ledger-tables-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { createLogSigner } from '../src/ledger/note-key.ts'
 

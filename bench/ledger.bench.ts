@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
-import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
+import { ledgerMigrations } from '../src/ledger/ledger-tables-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { createLogSigner } from '../src/ledger/note-key.ts'
 

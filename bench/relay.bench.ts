@@ -8,8 +8,8 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { WebSocket, WebSocketServer } from 'ws'
-import { startDeviceFleet } from '../src/sim/devices/fleet-client.ts'
-import type { SimulatedFleet } from '../src/sim/devices/fleet-client.ts'
+import { startSimulatedFleet } from '../src/sim/devices/simulated-fleet.ts'
+import type { SimulatedFleet } from '../src/sim/devices/simulated-fleet.ts'
 import { Peer, until } from './devices.ts'
 
 const DEVICES = 20
@@ -74,7 +74,7 @@ try {
   for (const socket of sockets) socket.terminate()
   await until(async () => far.size === 0)
   for (const transport of ['websocket', 'mqtt']) {
-    const fleet = await startDeviceFleet({
+    const fleet = await startSimulatedFleet({
       count: DEVICES,
       first: 1 + fleets.length * DEVICES,
       ota,

@@ -8,7 +8,7 @@
  * Only joins; the modules do the work.
  */
 export type { CallPipeline, NextHandler } from './bus/call-pipeline.ts'
-export type { CallOptions } from './bus/call-options.ts'
+export type { CallOptions } from './bus/call-factory.ts'
 export type { CallStream } from './bus/call-stream.ts'
 export type { Call, Caller, ContentBlock, StreamFrame, NestedCallOptions, Outcome, Reply } from './bus/call.ts'
 export type {
@@ -24,12 +24,12 @@ export type {
 } from './bus/capability.ts'
 export { DELEGATING_CHANGE_STEPS, defineChange } from './bus/capability-definition.ts'
 export type { ChangeDefinition } from './bus/capability-definition.ts'
-export { busFamilyEnvelope } from './bus/bus-family.ts'
-export type { HandlerContext } from './bus/call-options.ts'
+export { defaultFamilyEnvelope } from './bus/default-family-envelope.ts'
+export type { HandlerContext } from './bus/call-factory.ts'
 export { defineService } from './bus/service-definition.ts'
 export type { ServiceDefinition } from './bus/service-definition.ts'
 export { defineTool } from './bus/capability-definition.ts'
-export type { ToolHandlerBinding, ToolDefinition } from './bus/capability-definition.ts'
+export type { ToolWithoutHandler, ToolDefinition } from './bus/capability-definition.ts'
 export { parseConfig } from './config/config-file.ts'
 export type { Config } from './config/schema.ts'
 export type { Fault, FaultKind, PolicyReason } from './core/fault.ts'

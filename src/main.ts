@@ -33,7 +33,7 @@ import {
 } from './main/self-verification.ts'
 import { NODE_STOP_KIND } from './ledger/unsigned-tail.ts'
 import { createDecisionCheckpointJob, DECISION_SIGNING_INTERVAL_MS } from './main/decision-signing.ts'
-import { createWitnessCosigningJob, createCosignedCheckpointLookup } from './main/cosigning-client.ts'
+import { createWitnessCosigningJob, createCosignedCheckpointReader } from './main/cosigning-client.ts'
 import { createForeignDatabaseWriteDetector } from './main/database-write-detector.ts'
 import { startFaces } from './main/faces-server.ts'
 import { createFamilyServices, familyEnvelopes } from './main/families.ts'
@@ -54,7 +54,7 @@ import type { StartFault } from './main/start-fault.ts'
 import { startNotifier } from './web/notifier-client.ts'
 import { openNodeLedger, nodeDatabaseMigrations } from './main/node-ledger-store.ts'
 import { toGuardConfig } from './main/guard-config.ts'
-import { createNodeStartEntry } from './main/node-start-entry.ts'
+import { createNodeStartEvent } from './main/node-start-event.ts'
 
 export interface GatewayOptions {
   readonly config: Config
@@ -166,7 +166,7 @@ async function build(
   if (spine instanceof GuardSecretChangedError) return createRefusedStartResult(spine.message)
   // Records when the node ran; a start without a stop before it means a crash.
   // Records when the node ran; a start without a stop before it means a crash.
-  await ledger.append(createNodeStartEntry({ id, config, version, guard: spine.guard, draws, ledger, logger }))
+  await ledger.append(createNodeStartEvent({ id, config, version, guard: spine.guard, draws, ledger, logger }))
   await ledger.pinTree()
   undo.push(async () => {
     const signed = await ledger.stop({ kind: NODE_STOP_KIND, node: id })
@@ -219,7 +219,7 @@ async function build(
   })
   // Signs checkpoints regularly even without witnesses: `ledger.checkpointSeconds` promises it.
   undo.push(
-    startPeriodicJob(COSIGN_MS, () => spine.guard.quorums.finalize(createCosignedCheckpointLookup(ledger)), logger),
+    startPeriodicJob(COSIGN_MS, () => spine.guard.quorums.finalize(createCosignedCheckpointReader(ledger)), logger),
   )
   const cosign = createWitnessCosigningJob(config, ledger, logger)
   if (!cosign.ok) return cosign

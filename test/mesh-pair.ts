@@ -29,7 +29,7 @@ import { PeerRateLimiter } from '../src/mesh/peer-rate-limiter.ts'
 import type { PeerRateLimits } from '../src/mesh/peer-rate-limiter.ts'
 import { ReplayCache } from '../src/mesh/replay-cache.ts'
 import { IssuedSessions } from '../src/mesh/sessions.ts'
-import type { SessionSignatureMode } from '../src/mesh/sessions.ts'
+import type { PacketProofMode } from '../src/mesh/sessions.ts'
 import type { PeerAddress, PeerEndpoint } from '../src/mesh/transport.ts'
 import { manifestOf, node } from './bus-village.ts'
 import { freePort } from './local-port.ts'
@@ -69,7 +69,7 @@ const [callerKey, rootKey, providerKey] = [identityOf(11), identityOf(12), ident
 
 export interface PairOptions {
   readonly level?: MembershipLevel
-  readonly signatures?: SessionSignatureMode
+  readonly signatures?: PacketProofMode
 }
 
 export interface HttpPairOptions extends PairOptions {
@@ -141,7 +141,7 @@ export interface FarSide {
 }
 
 export interface SideOptions {
-  readonly signatures?: SessionSignatureMode
+  readonly signatures?: PacketProofMode
   /** A bus with more, or less, around it than the bench of a transport needs. */
   readonly openBus?: (nodeId: string, remote: RemoteProviderClient | undefined) => Promise<CapabilityBus>
 }
@@ -224,7 +224,7 @@ function side(
     bus = node(identity.id, { clock: systemClock }),
     signatures = 'session',
     rate = { callsPerSecond: 1_000_000, callsPerSecondPerCapability: 1_000_000 },
-  }: { bus?: CapabilityBus; signatures?: SessionSignatureMode; rate?: PeerRateLimits | undefined } = {},
+  }: { bus?: CapabilityBus; signatures?: PacketProofMode; rate?: PeerRateLimits | undefined } = {},
 ): Side {
   const sessions = new IssuedSessions(identity.id, systemClock, signatures)
   const gate = {
@@ -290,7 +290,7 @@ function natsOf({ identity, inbound, packets }: Side, community: Community, url:
 function outboundOf(
   community: Community,
   transports: ConstructorParameters<typeof OutboundCallClient>[0]['transports'],
-  signatures: SessionSignatureMode = 'session',
+  signatures: PacketProofMode = 'session',
 ): OutboundCallClient {
   const communityId = (): string => community.id
   return new OutboundCallClient({ identity: callerKey, communityId, transports, clock: systemClock, signatures })

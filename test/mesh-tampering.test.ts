@@ -12,7 +12,7 @@ import { configSchema } from '../src/config/schema.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { formatLedgerFinding } from '../src/ledger/ledger-finding.ts'
 import { startGateway } from '../src/main.ts'
-import { createOfferPinLog, offerProjection } from '../src/main/offer-log.ts'
+import { createOfferPinLog, offerPinProjection } from '../src/main/offer-pin-log.ts'
 
 const config = configSchema.parse({
   listen: { port: 0 },
@@ -174,7 +174,7 @@ describe('ledger entries about offers', () => {
       await offers.pin(NODE, [PIN, { ...PIN, hash: 'c'.repeat(64) }])
       await offers.pin(NODE, [{ ...PIN, hash: 'd'.repeat(64) }])
       expect(offers.pins(NODE).get(PIN.key)).toBe(PIN.hash)
-      const [[capability = ''] = []] = ledger.projections.state(offerProjection).pins.get(NODE) ?? []
+      const [[capability = ''] = []] = ledger.projections.state(offerPinProjection).pins.get(NODE) ?? []
       const again = { kind: 'offer.pinned', node_id: NODE, pins: [`${capability} ${'d'.repeat(64)}`] }
       await expect(ledger.append(again)).rejects.toThrow('another definition was pinned before')
       const shown = { name: 'attic.fan.set', title: '', description: '', effect: 'reads', why: 'changed' } as const

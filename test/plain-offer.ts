@@ -1,7 +1,7 @@
 /** Plain offer: an offer of a tool that says nothing but its name, for tests that say the rest. */
 import type { Call } from '../src/bus/call.ts'
 import type { CallAssessment, Offer } from '../src/bus/capability.ts'
-import { busFamilyEnvelope } from '../src/bus/bus-family.ts'
+import { defaultFamilyEnvelope } from '../src/bus/default-family-envelope.ts'
 import { ok } from '../src/core/result.ts'
 
 export type OfferFacts = Partial<Offer> &
@@ -27,7 +27,7 @@ export function plainOffer({ assess, ...facts }: OfferFacts): Offer {
     title: facts.name,
     description: `What ${facts.name} does.`,
     lock: undefined,
-    family: busFamilyEnvelope,
+    family: defaultFamilyEnvelope,
     face: { kind: 'tool' },
     ...(says === undefined
       ? {}

@@ -13,13 +13,13 @@ import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { WebSocket, WebSocketServer } from 'ws'
 import { Database } from '../../src/core/database-store.ts'
-import { devicesMigrations } from '../../src/devices/enrol/enrol-store.ts'
+import { rememberedDevicesMigrations } from '../../src/devices/enrol/enrol-store.ts'
 import { LOG_TABLE, tableLog } from '../../test/table-log.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { openDeviceGateway } from '../../src/devices/enrol/gateway-server.ts'
+import { openDeviceGateway } from '../../src/devices/enrol/device-gateway-server.ts'
 import type { DeviceTransport } from '../../src/devices/session/session.ts'
-import type { SimulatedFleet } from '../../src/sim/devices/fleet-client.ts'
-import { startDeviceFleet } from '../../src/sim/devices/fleet-client.ts'
+import type { SimulatedFleet } from '../../src/sim/devices/simulated-fleet.ts'
+import { startSimulatedFleet } from '../../src/sim/devices/simulated-fleet.ts'
 import type { FirmwareTool } from '../../src/sim/devices/firmware-tool.ts'
 
 export interface Memory {
@@ -87,7 +87,10 @@ async function gateway(): Promise<Commands> {
   // On the disk, as in a house: in memory it would count as memory of the devices.
   const folder = mkdtempSync(join(tmpdir(), 'hearthbus-bench-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const database = new Database({ path: join(folder, 'bench.db'), migrations: [devicesMigrations, LOG_TABLE] })
+  const database = new Database({
+    path: join(folder, 'bench.db'),
+    migrations: [rememberedDevicesMigrations, LOG_TABLE],
+  })
   const places = 20_000
   const [, , , url] = process.argv
   const backend = { address: () => ({ kind: 'websocket', websocket: { url: url ?? '', token: '' } }) as const }
@@ -196,7 +199,7 @@ function devices(): Commands {
   const greeters: WebSocket[] = []
   return {
     enrol: async (ota: string, count: number, first: number, more = 0) => {
-      const fleet = await startDeviceFleet({
+      const fleet = await startSimulatedFleet({
         count,
         first,
         ota,

@@ -7,7 +7,7 @@
 import { canonicalJson, isJsonObject, MAX_REMOTE_JSON_DEPTH } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { listOrNothing } from './schema-cost.ts'
-import type { BoundedRuleFactory, StepBoundedValidationState, BoundedRule } from './bounded-validation-run.ts'
+import type { BoundedRuleFactory, StepBoundedValidationState, BoundedRule } from './bounded-validation-state.ts'
 import {
   addIssue,
   compileRemotePattern,
@@ -15,7 +15,7 @@ import {
   spendSteps,
   CHARACTERS_PER_STEP,
   listMemberNames,
-} from './bounded-validation-run.ts'
+} from './bounded-validation-state.ts'
 
 /** Steps charged for sorting the names of an object. */
 const OBJECT_STEPS = 12

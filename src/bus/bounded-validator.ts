@@ -11,9 +11,9 @@
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { ArgumentIssue, JsonSchema } from './capability.ts'
-import type { BoundedPattern } from './bounded-pattern.ts'
+import type { LengthLimitedRegExp } from './length-limited-regexp.ts'
 import { listOrNothing, resolveSchemaReference } from './schema-cost.ts'
-import type { StepBoundedValidationState, BoundedRule, BoundedRuleFactory } from './bounded-validation-run.ts'
+import type { StepBoundedValidationState, BoundedRule, BoundedRuleFactory } from './bounded-validation-state.ts'
 import {
   spendSteps,
   addIssue,
@@ -21,7 +21,7 @@ import {
   listMemberNames,
   matchesRemotePattern,
   compileRemotePattern,
-} from './bounded-validation-run.ts'
+} from './bounded-validation-state.ts'
 import { BOUNDED_ASSERTIONS } from './bounded-assertions.ts'
 
 export type ValidationVerdict =
@@ -197,7 +197,7 @@ function contains(argument: Json, schema: JsonObject): BoundedRule {
   }
 }
 
-function patternsOf(argument: Json | undefined): readonly (readonly [BoundedPattern, Json])[] {
+function patternsOf(argument: Json | undefined): readonly (readonly [LengthLimitedRegExp, Json])[] {
   if (!isJsonObject(argument)) return []
   return Object.entries(argument).map(([source, schema]) => [compileRemotePattern(source), schema])
 }

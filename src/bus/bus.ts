@@ -23,8 +23,8 @@ import {
   createPeerCallHandlerContext,
   checkRequestedCallTimeout,
   toRouteRequest,
-} from './call-options.ts'
-import type { CallOptions, CallRequest } from './call-options.ts'
+} from './call-factory.ts'
+import type { CallOptions, CallRequest } from './call-factory.ts'
 import { CallStream } from './call-stream.ts'
 import type { Call, NestedCallRunner, Outcome } from './call.ts'
 import type { Capability, CapabilityName, Offer, Service, CapabilityVersion } from './capability.ts'
@@ -48,7 +48,7 @@ import { StickySessionSweeper } from './sticky-sessions.ts'
 import { CallTally, UNKNOWN_CAPABILITY_LABEL, TraceBuffer } from './trace.ts'
 import { computeBusStats, toProviderView, countInFlight } from './topology.ts'
 import type { BusStats, PeerView, TopologySnapshot } from './topology.ts'
-import type { CallTraceEvent } from './trace.ts'
+import type { CallTraceRecord } from './trace.ts'
 
 export type { CallOptions }
 
@@ -296,12 +296,12 @@ export class CapabilityBus {
   }
 
   /** Calls that have ended, newest first. */
-  recentTraces(count = 50): readonly CallTraceEvent[] {
+  recentTraces(count = 50): readonly CallTraceRecord[] {
     return this.trace.recent(count)
   }
 
   /** Calls that are running, oldest first: a call that hangs is in no other list. */
-  runningTraces(): readonly CallTraceEvent[] {
+  runningTraces(): readonly CallTraceRecord[] {
     const tickets = [...this.#timer.alarms()].filter((alarm) => alarm instanceof RunningCallTicket)
     return this.trace.running(tickets)
   }

@@ -31,9 +31,9 @@ import type {
   Stability,
   PlannedCall,
 } from './capability.ts'
-import { busFamilyEnvelope } from './bus-family.ts'
-import { createHandlerContext } from './call-options.ts'
-import type { HandlerContext } from './call-options.ts'
+import { defaultFamilyEnvelope } from './default-family-envelope.ts'
+import { createHandlerContext } from './call-factory.ts'
+import type { HandlerContext } from './call-factory.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Result } from '../core/result.ts'
 import { computeCapabilityInstanceId, computeSchemaHash } from './schema-hash.ts'
@@ -80,7 +80,7 @@ export interface ToolDefinition<Input extends z.ZodType<JsonObject, unknown>> ex
   readonly assess?: (input: z.output<Input>, context: HandlerContext) => CallAssessment
 }
 
-export interface ToolHandlerBinding<Input extends z.ZodType<JsonObject, unknown>> {
+export interface ToolWithoutHandler<Input extends z.ZodType<JsonObject, unknown>> {
   readonly offer: Offer
   readonly handledBy: (handler: (input: z.output<Input>, context: HandlerContext) => Promise<Outcome>) => Capability
   readonly streamedBy: (
@@ -93,7 +93,7 @@ const DEFAULT_MAX_CONCURRENT = 64
 
 export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
   definition: ToolDefinition<Input>,
-): ToolHandlerBinding<Input> {
+): ToolWithoutHandler<Input> {
   const { assess, effect } = definition
   const offer: Offer = defineOffer(definition, {
     effect,
@@ -124,7 +124,7 @@ export function defineOffer<Input extends z.ZodType<JsonObject, unknown>>(
   definition: CapabilityDefinition<Input>,
   { effect, plan }: { readonly effect: Effect; readonly plan: Offer['plan'] },
 ): Offer {
-  const { name, title, description, input, output, family = busFamilyEnvelope } = definition
+  const { name, title, description, input, output, family = defaultFamilyEnvelope } = definition
   const schema = lazySchemas(input, output)
   const frames = definition.frames === undefined ? undefined : jsonSchema(definition.frames, 'output')
   const offer: Offer = {
@@ -171,7 +171,7 @@ const ourOwn = new WeakSet<Offer>()
  * Whether the offer's schemas were generated from Zod in this process, and are therefore well-formed. Copies of an
  * offer do not count.
  */
-export function isLocallyDefinedOffer(offer: Offer): boolean {
+export function hasZodGeneratedSchemas(offer: Offer): boolean {
   return ourOwn.has(offer)
 }
 

@@ -8,9 +8,9 @@ import type { Call, Outcome } from './call.ts'
 import type { Capability, Effect } from './capability.ts'
 import type { CapabilityBus } from './bus.ts'
 import { DELEGATING_CHANGE_STEPS, defineChange, defineTool } from './capability-definition.ts'
-import { busFamilyEnvelope } from './bus-family.ts'
+import { defaultFamilyEnvelope } from './default-family-envelope.ts'
 
-const words = { title: 't', description: 'd', family: busFamilyEnvelope, output: z.json() } as const
+const words = { title: 't', description: 'd', family: defaultFamilyEnvelope, output: z.json() } as const
 
 /** A pipeline that plans and executes, as the guard's would where nothing speaks against it. */
 function planning(change: Partial<Call> = {}): CapabilityBus {

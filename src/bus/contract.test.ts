@@ -5,7 +5,7 @@ import type { OfferFacts } from '../../test/plain-offer.ts'
 import type { CallPipeline } from './call-pipeline.ts'
 import type { CapabilityBus } from './bus.ts'
 import type { Offer } from './capability.ts'
-import { busFamilyEnvelope } from './bus-family.ts'
+import { defaultFamilyEnvelope } from './default-family-envelope.ts'
 import type { PeerCapability, RemoteProviderClient } from './peer.ts'
 import { describeOwnCapability } from './peer.ts'
 import { defineTool } from './capability-definition.ts'
@@ -274,7 +274,7 @@ describe('an answer of a node that has not announced its schemas', () => {
       title: 'Own',
       description: 'Counts.',
       effect: 'reads',
-      family: busFamilyEnvelope,
+      family: defaultFamilyEnvelope,
       anywhere: true,
       input: z.strictObject({}),
       output: z.number(),
@@ -394,7 +394,7 @@ describe('providers of one name with different contracts', () => {
     const facts = {
       title: 'Own',
       description: 'Counts.',
-      family: busFamilyEnvelope,
+      family: defaultFamilyEnvelope,
       input: z.strictObject({}),
       output: z.number(),
     }

@@ -8,7 +8,7 @@ import {
   HTTP_STATUS_BY_ERROR_CODE,
 } from './error-code.ts'
 import type { ErrorCode } from './error-code.ts'
-import { busFamilyEnvelope } from './bus-family.ts'
+import { defaultFamilyEnvelope } from './default-family-envelope.ts'
 import { offered } from '../../test/bus-village.ts'
 
 const CODES = Object.keys(HTTP_STATUS_BY_ERROR_CODE).filter(isErrorCode)
@@ -60,7 +60,7 @@ describe('error codes between nodes', () => {
     } as const
     const body = { error: 'capacity_exceeded', message: 'later', retry_after_ms: 250, alt_nodes: ['b'] }
     expect(toErrorBodyJson(fault)).toEqual(body)
-    expect(busFamilyEnvelope.failure(fault, offered({ name: 'x' }))).toEqual({
+    expect(defaultFamilyEnvelope.failure(fault, offered({ name: 'x' }))).toEqual({
       structured: { ok: false, error: body },
       isError: true,
     })

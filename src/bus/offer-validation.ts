@@ -1,12 +1,12 @@
-/** Descriptor: whether an offer is valid, who may register it, and whether it differs from the one before. */
+/** Offer validation: whether an offer is valid, who may register it, and whether it differs from the one before. */
 import type { Fault } from '../core/fault.ts'
 import { canonicalJson } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Offer } from './capability.ts'
-import { busFamilyEnvelope } from './bus-family.ts'
+import { defaultFamilyEnvelope } from './default-family-envelope.ts'
 import { describeOwnCapability } from './peer.ts'
-import { checkOfferSchemas } from './schema.ts'
+import { checkOfferSchemas } from './schema-validation.ts'
 
 /** Who may register under which names. */
 export interface NamespaceOwner {
@@ -69,7 +69,7 @@ export function listReservedPrefixes(
   { prefixes, isPerItem = false }: NamespaceOwner,
 ): readonly string[] {
   // What answers in the bus's own envelope belongs to no family: programs of several nodes may share a prefix.
-  if (family.name === busFamilyEnvelope.name) return []
+  if (family.name === defaultFamilyEnvelope.name) return []
   if (isPerItem) return [name.split('.').slice(0, 2).join('.')]
   return prefixes.filter((prefix) => prefix !== '')
 }

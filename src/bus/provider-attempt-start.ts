@@ -15,7 +15,7 @@ import { isJsonObject, toPlainJson } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import { isDiskWriteError } from '../core/thrown-error.ts'
-import type { ProviderAttempt, AttemptClock, AttemptedCall } from './provider-attempt.ts'
+import type { ProviderAttempt, AttemptTimer, AttemptedCall } from './provider-attempt.ts'
 import type { Call, ContentBlock, Outcome, Reply } from './call.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 import { FAULT_KINDS } from './error-code.ts'
@@ -32,7 +32,7 @@ export interface BusLogger {
 export interface ProviderAttemptDependencies {
   readonly remote: RemoteProviderClient | undefined
   readonly log: BusLogger
-  readonly timer: AttemptClock
+  readonly timer: AttemptTimer
 }
 
 export function startProviderAttempt(

@@ -26,7 +26,7 @@ import type { EarlyCallEndCause, RunningCallTicket, CallEndListener } from './ca
 import type { HealthTracker } from './health.ts'
 import type { ProviderAttemptDependencies } from './provider-attempt-start.ts'
 import { rememberRefusedParams } from './refused-params.ts'
-import { checkReplySchema } from './schema.ts'
+import { checkReplySchema } from './schema-validation.ts'
 import type { CallTally } from './trace.ts'
 
 /** How long a provider may take to say how far it got, once its signal has aborted. */
@@ -49,7 +49,7 @@ export class AttemptedCall {
   }
 }
 
-export interface AttemptClock {
+export interface AttemptTimer {
   readonly set: (alarm: TimerWheelEntry, dueMs: number) => void
   readonly clear: (alarm: TimerWheelEntry) => void
   readonly nowMs: () => number
@@ -61,7 +61,7 @@ export interface AttemptClock {
 export type ProviderOutcomeHandler = (attempt: ProviderAttempt, given: Outcome) => Outcome | Promise<Outcome>
 
 interface AttemptOptions {
-  readonly timer: AttemptClock
+  readonly timer: AttemptTimer
   readonly startedMs: number
   readonly onAnswer: ProviderOutcomeHandler
 }
@@ -79,7 +79,7 @@ export class ProviderAttempt extends TimerWheelEntry implements CallEndListener 
   isAbandoned = false
   /** The call was answered while the provider was still running. */
   isCutOff = false
-  readonly #timer: AttemptClock
+  readonly #timer: AttemptTimer
   readonly #onAnswer: ProviderOutcomeHandler
   #answer: ((outcome: Outcome | Promise<Outcome>) => void) | undefined
   #holdsSlot = true

@@ -5,11 +5,11 @@
 import type { Fault } from '../core/fault.ts'
 import { isJsonObject, toPlainJson } from '../core/json.ts'
 import { fail } from '../core/result.ts'
-import type { AttemptClock, AttemptedCall } from './provider-attempt.ts'
+import type { AttemptTimer, AttemptedCall } from './provider-attempt.ts'
 import { StreamClosedError } from './call-stream.ts'
 import type { Call, Outcome, StreamFrame } from './call.ts'
 import type { StreamFrameEmitter } from './peer.ts'
-import { checkFrameSchema } from './schema.ts'
+import { checkFrameSchema } from './schema-validation.ts'
 
 /** A generator that never waits would block the event loop, and with it its own deadline. */
 const FRAMES_PER_TURN = 256
@@ -18,7 +18,7 @@ const FRAMES_PER_TURN = 256
 export async function pumpFrames(
   frames: AsyncGenerator<StreamFrame, Outcome, void>,
   emit: StreamFrameEmitter,
-  timer: AttemptClock,
+  timer: AttemptTimer,
 ): Promise<Outcome> {
   try {
     for (let count = 1; ; count++) {
@@ -58,7 +58,7 @@ export class InvalidStreamFrameError extends Error {
  */
 export function createFrameEmitter(
   { call, ticket, contract, emit = progressOf(call) }: AttemptedCall,
-  timer: AttemptClock,
+  timer: AttemptTimer,
 ): StreamFrameEmitter {
   return async (frame) => {
     const offeredMs = timer.nowMs()

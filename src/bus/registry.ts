@@ -35,7 +35,7 @@ import {
 import type { NamespaceOwner } from './offer-validation.ts'
 import { satisfiesVersion } from './route-request-matching.ts'
 import { CapabilityEntry, toCapabilityEntryKey } from './capability-entry.ts'
-import { busFamilyEnvelope } from './bus-family.ts'
+import { defaultFamilyEnvelope } from './default-family-envelope.ts'
 import { createPeerOffer } from './peer.ts'
 import type { PeerCapability, PeerRecord, RefusedCapability } from './peer.ts'
 import { RegistryEvents } from './registry-events.ts'
@@ -262,7 +262,7 @@ export class CapabilityRegistry {
       known.lastSeenMs = nowMs
       return ok({ entry: known, change: undefined })
     }
-    const made = createPeerOffer(capability, this.#families.get(capability.family) ?? busFamilyEnvelope)
+    const made = createPeerOffer(capability, this.#families.get(capability.family) ?? defaultFamilyEnvelope)
     if (!made.ok) return made
     const offer = made.value
     const checked = checkDescriptor(offer)

@@ -1,5 +1,5 @@
 /** Retry pause: waits before a retry, at most until the call ends. */
-import type { AttemptClock } from './provider-attempt.ts'
+import type { AttemptTimer } from './provider-attempt.ts'
 import { TimerWheelEntry } from './timer-wheel.ts'
 import type { RunningCallTicket, CallEndListener } from './call-ticket.ts'
 
@@ -23,7 +23,7 @@ class Pause extends TimerWheelEntry implements CallEndListener {
   }
 }
 
-export async function pauseBeforeRetry(ms: number, timer: AttemptClock, ticket: RunningCallTicket): Promise<void> {
+export async function pauseBeforeRetry(ms: number, timer: AttemptTimer, ticket: RunningCallTicket): Promise<void> {
   const waiting = new Pause()
   timer.set(waiting, timer.nowMs() + ms)
   ticket.employ(waiting)

@@ -2,12 +2,12 @@
  * Schema bounds: limits that a device's JSON Schema must keep before any of it is compiled.
  *
  * Ajv turns a schema into code. Size and depth bound that code; references stay inside the schema, so that no schema
- * can fetch or be confused with another one's parts; patterns must at least be regular expressions (bounded-pattern.ts bounds
+ * can fetch or be confused with another one's parts; patterns must at least be regular expressions (length-limited-regexp.ts bounds
  * how long they run).
  */
 import { isJsonObject, unescapeJsonPointerToken } from '../core/json.ts'
 import type { JsonSchema } from './capability.ts'
-import { explainInvalidRegExp } from './bounded-pattern.ts'
+import { explainInvalidRegExp } from './length-limited-regexp.ts'
 
 const MAX_NODES = 4_000
 const MAX_DEPTH = 48

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 /** In a process that may open 64 files: first while it has all of them open, then when they are closed. */
 const SCRIPT = `
   import { closeSync, openSync } from 'node:fs'
-  import { validateRequest, checkReplySchema } from ${JSON.stringify(new URL('schema.ts', import.meta.url).href)}
+  import { validateRequest, checkReplySchema } from ${JSON.stringify(new URL('schema-validation.ts', import.meta.url).href)}
   const schema = { type: 'object', properties: { n: { type: 'number' } } }
   const offer = { name: 'x.y', version: [1, 0], params: {}, requestSchema: schema, responseSchema: schema }
   const tried = () => {

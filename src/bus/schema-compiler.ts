@@ -8,7 +8,7 @@ import { createRequire } from 'node:module'
 import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js'
 import { readErrorMessage } from '../core/thrown-error.ts'
 import type { JsonSchema } from './capability.ts'
-import { compileBoundedPattern } from './bounded-pattern.ts'
+import { compileLengthLimitedRegExp } from './length-limited-regexp.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -18,7 +18,7 @@ const OPTIONS = {
   validateFormats: false,
   inlineRefs: false,
   logger: false,
-  code: { regExp: Object.assign(compileBoundedPattern, { code: 'new RegExp' }) },
+  code: { regExp: Object.assign(compileLengthLimitedRegExp, { code: 'new RegExp' }) },
 } satisfies Options
 
 /**
@@ -50,7 +50,7 @@ export function compileSchema(schema: JsonSchema, mode: 'fast' | 'thorough'): Va
   try {
     return ajv.compile(own)
   } finally {
-    // Ajv would keep every schema for ever; schema.ts keeps ours and decides when to drop them.
+    // Ajv would keep every schema for ever; schema-validation.ts keeps ours and decides when to drop them.
     ajv.removeSchema(own)
   }
 }

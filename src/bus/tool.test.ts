@@ -2,9 +2,9 @@ import { createRequire } from 'node:module'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { collect, ME, node, reply } from '../../test/bus-village.ts'
-import { busFamilyEnvelope } from './bus-family.ts'
+import { defaultFamilyEnvelope } from './default-family-envelope.ts'
 import { ok } from '../core/result.ts'
-import { DELEGATING_CHANGE_STEPS, defineChange, defineTool, isLocallyDefinedOffer } from './capability-definition.ts'
+import { DELEGATING_CHANGE_STEPS, defineChange, defineTool, hasZodGeneratedSchemas } from './capability-definition.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -16,7 +16,7 @@ const counting = defineTool({
   output: z.strictObject({ counted: z.int() }),
   frames: z.strictObject({ event: z.literal('count'), data: z.int() }),
   effect: 'reads',
-  family: busFamilyEnvelope,
+  family: defaultFamilyEnvelope,
   params: { unit: 'one' },
   matches: { unit: 'equals' },
   anywhere: true,
@@ -49,7 +49,10 @@ describe('a locally defined tool', () => {
   })
 
   it('is trusted as well-formed, but a copy of its offer is not', () => {
-    expect([isLocallyDefinedOffer(counting.offer), isLocallyDefinedOffer({ ...counting.offer })]).toEqual([true, false])
+    expect([hasZodGeneratedSchemas(counting.offer), hasZodGeneratedSchemas({ ...counting.offer })]).toEqual([
+      true,
+      false,
+    ])
   })
 
   it('that changes something requires trusted peers and is not idempotent', () => {
@@ -60,7 +63,7 @@ describe('a locally defined tool', () => {
       input: z.strictObject({}),
       output: z.strictObject({}),
       effect: 'sensitive',
-      family: busFamilyEnvelope,
+      family: defaultFamilyEnvelope,
       ...DELEGATING_CHANGE_STEPS,
       act: () => ok({ data: {} }),
     })

@@ -16,7 +16,7 @@ import type { ErrorCode } from './error-code.ts'
 export const TRACE_BUFFER_CAPACITY = 10_000
 const RUNNING = 'running'
 
-export interface CallTraceEvent {
+export interface CallTraceRecord {
   /** RFC 3339 with milliseconds: when the call ended, or now while it runs. */
   readonly ts: string
   readonly traceId: string
@@ -105,7 +105,7 @@ export class TraceBuffer {
   }
 
   /** The running calls among the tickets, oldest first, with what is known so far. */
-  running(tickets: readonly RunningCallTicket[]): readonly CallTraceEvent[] {
+  running(tickets: readonly RunningCallTicket[]): readonly CallTraceRecord[] {
     const nowMs = this.#clock.monotonic()
     const wallOffsetMs = this.#clock.now() - nowMs
     return tickets
@@ -141,7 +141,7 @@ export class TraceBuffer {
   }
 
   /** Newest first. */
-  recent(count = 50): readonly CallTraceEvent[] {
+  recent(count = 50): readonly CallTraceRecord[] {
     const held = Math.min(this.#recorded, TRACE_BUFFER_CAPACITY, Math.max(0, count))
     const wallOffsetMs = this.#clock.now() - this.#clock.monotonic()
     return Array.from({ length: held }, (_, back) =>
@@ -189,7 +189,7 @@ function emptySlot(): Slot {
   }
 }
 
-function eventOf(slot: Slot, wallOffsetMs: number): CallTraceEvent {
+function eventOf(slot: Slot, wallOffsetMs: number): CallTraceRecord {
   const { endedMs, traceHead, traceTail, version, tokensIn, tokensOut, stages, providerMs, ...same } = slot
   return {
     ...same,

@@ -15,7 +15,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { isPrintableText, sanitizeLine } from '../core/untrusted-text.ts'
 import type { JsonSchema } from './capability.ts'
-import { explainInvalidRegExp } from './bounded-pattern.ts'
+import { explainInvalidRegExp } from './length-limited-regexp.ts'
 import { explainSchemaCostViolation, resolveSchemaReference } from './schema-cost.ts'
 
 const MAX_PARTS = 4_000

@@ -5,7 +5,7 @@
  */
 import { CapabilityBus } from '../bus/bus.ts'
 import type { BusOptions } from '../bus/bus-options.ts'
-import { validateRequest } from '../bus/schema.ts'
+import { validateRequest } from '../bus/schema-validation.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import { createKeyedLock } from '../core/fair-queue.ts'

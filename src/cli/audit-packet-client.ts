@@ -13,7 +13,7 @@ import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { NoteVerifier } from '../ledger/note-key.ts'
 import { collectAuditPacket, formatAuditPacketFault } from '../ledger/audit-packet-collection.ts'
-import { formatLedgerOperationFault } from '../ledger/ledger-refusal.ts'
+import { formatLedgerOperationFault } from '../ledger/ledger-operation-fault.ts'
 import { ledgerProjections } from '../main/ledger-projections.ts'
 import { parseSince } from './changes.ts'
 import {

@@ -20,7 +20,7 @@ import { collectDataDirectoryFacts } from '../main/data-directory-check-store.ts
 import { findListenFaults } from '../toolbox/listen-check-client.ts'
 import { openLedgerPin } from '../main/ledger-pin-location-store.ts'
 import type { NodeExaminationFacts } from '../web/doctor.ts'
-import { formatContractDisagreements } from '../web/contract-disagreement.ts'
+import { formatContractDisagreements } from '../web/contract-disagreement-text.ts'
 import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
 import type { LedgerView } from '../web/views.ts'
 import { findRunningGateway, requestGateway } from './gateway-client.ts'

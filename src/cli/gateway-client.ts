@@ -16,7 +16,7 @@ import { isProcessAlive, isProcessLockHeld } from '../core/process-lock-store.ts
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { unwrapErrorCause, readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
-import { explainClosedDataRoot } from '../main/data-directory-check-store.ts'
+import { explainInaccessibleDataRoot } from '../main/data-directory-check-store.ts'
 import {
   computeGatewayProof,
   GATEWAY_CHALLENGE_HEADER,
@@ -79,7 +79,7 @@ export function findRunningGateway(given: string | undefined): Result<LocatedGat
   return fail({
     kind: 'not-running',
     message:
-      explainClosedDataRoot(root) ??
+      explainInaccessibleDataRoot(root) ??
       `No gateway runs for ${root}. Start one with \`hearthbus up\` (or \`npm start\` for the demo).`,
   })
 }

@@ -9,7 +9,7 @@ import type { TopologySnapshot } from '../bus/topology.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { CallResultView, StatusView, ToolView } from '../web/api-requests.ts'
-import type { MeasurementSeriesView, SettingsView, CallTraceView } from '../web/views.ts'
+import type { MeasurementSeriesView, SettingsPageView, CallTraceView } from '../web/views.ts'
 import { fetchAndPrintGatewayAnswer } from './command-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import { formatCallResult, createCommandAnswer, formatStatus, formatTools, formatTraces } from './gateway-text.ts'
@@ -101,7 +101,7 @@ export function addInspectionAndCallCommands(program: Command): void {
     .description('named subsets of the tools, served at /mcp/<name>')
     .action((_, command: Command) =>
       fetchAndPrintGatewayAnswer(command, { path: '/api/settings' }, (value) =>
-        formatProfiles(value as unknown as SettingsView),
+        formatProfiles(value as unknown as SettingsPageView),
       ),
     )
   program

@@ -18,7 +18,7 @@ import { loadNodeKey } from '../main/node-key-store.ts'
 import { joinByInvitation } from '../main/joining-client.ts'
 import { locateMeshFiles } from '../main/mesh-files.ts'
 import { listOwnAddresses } from '../mesh/discovery/own-addresses.ts'
-import { formatPeerAddress } from '../mesh/discovery/peer-source.ts'
+import { formatHostPort } from '../mesh/discovery/peer-source.ts'
 import { createCommunity, mayAdmitMembers, revokeMember } from '../mesh/identity/community.ts'
 import type { CommunitySigner, Community, CommunityFault } from '../mesh/identity/community.ts'
 import type { MembershipLevel } from '../mesh/identity/membership-record.ts'
@@ -199,7 +199,7 @@ export function showNatsKey(command: MeshCommandContext): Promise<CommandAnswer>
 function listeningAt({ config }: MeshCommandContext, store: MeshStore): readonly string[] {
   const known = store.addresses()
   if (known.length > 0) return known
-  return listOwnAddresses(config.mesh).map(({ host, port }) => formatPeerAddress(host, port))
+  return listOwnAddresses(config.mesh).map(({ host, port }) => formatHostPort(host, port))
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Mesh: commands with which nodes become a community, and stop being one. */
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { explainClosedDataRoot } from '../main/data-directory-check-store.ts'
+import { explainInaccessibleDataRoot } from '../main/data-directory-check-store.ts'
 import type { StatusView } from '../web/api-requests.ts'
 import { readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from './command-client.ts'
 import { findRunningGateway, requestGateway } from './gateway-client.ts'
@@ -84,7 +84,7 @@ async function run(
   // The demo has a directory of its own; while it runs, commands are about the demo.
   const running = findRunningGateway(readGlobalOptions(command).data)
   const dataRoot = running.ok ? running.value.dataRoot : readDataRoot(command)
-  const closed = explainClosedDataRoot(dataRoot)
+  const closed = explainInaccessibleDataRoot(dataRoot)
   if (closed !== undefined)
     return printAnswer(command, { json: { ok: false, message: closed }, text: closed, exit: EXIT_CODES.integrity })
   // It may have been started with another configuration than this command was given.

@@ -15,7 +15,7 @@ import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { requireRegularFile } from '../core/bounded-file-store.ts'
 import { systemClock } from '../core/clock.ts'
-import { findAlteredSchema } from '../core/database-schema-store.ts'
+import { findAlteredSchema } from '../core/database-schema-check-store.ts'
 import { Database } from '../core/database-store.ts'
 import type { ModuleMigrations } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
@@ -32,7 +32,7 @@ import { formatKeyFault, loadExistingNodeKey } from '../ledger/key-store.ts'
 import { EntryCacheVerification } from '../ledger/entry-cache-store.ts'
 import { deriveTailMacKey } from '../ledger/entry-group.ts'
 import { readEntriesOfKinds } from '../ledger/entries-by-kind.ts'
-import { ledgerMigrations, explainOutdatedLedgerFormat, readAppliedEntryCount } from '../ledger/ledger-store.ts'
+import { ledgerMigrations, explainOutdatedLedgerFormat, readAppliedEntryCount } from '../ledger/ledger-tables-store.ts'
 import { isLogPresent, LogStore } from '../ledger/log-store.ts'
 import { LookupStore } from '../ledger/lookup-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
@@ -43,8 +43,8 @@ import { ProjectionSet } from '../ledger/projection.ts'
 import type { Projection } from '../ledger/projection.ts'
 import { parseWitnessPolicy } from '../ledger/tlog-policy.ts'
 import type { WitnessPolicy } from '../ledger/tlog-policy.ts'
-import { continueTruncatedLogUnderNewName, formatSuccessorOrigin } from '../ledger/succession-store.ts'
-import { findSigningOutage } from '../ledger/unsigned-tail.ts'
+import { continueTruncatedLogUnderNewName, formatSuccessorOrigin } from '../ledger/log-succession-store.ts'
+import { findOverdueUnsignedEntries } from '../ledger/unsigned-tail.ts'
 import { verifyStoredLog } from '../ledger/log-verification.ts'
 import type { LogVerificationOptions, LogVerificationReport } from '../ledger/log-verification.ts'
 import { openLedgerPin } from '../main/ledger-pin-location-store.ts'
@@ -53,7 +53,7 @@ import { deriveMeshDatabaseSealKey } from '../main/membership-log.ts'
 import { loadMeshDatabaseCheck } from '../main/mesh-database-check-store.ts'
 import { locateMeshFiles } from '../main/mesh-files.ts'
 import { ledgerEntryCaches, createStoredContentChecks, ledgerProjections } from '../main/ledger-projections.ts'
-import { explainClosedDataRoot } from '../main/data-directory-check-store.ts'
+import { explainInaccessibleDataRoot } from '../main/data-directory-check-store.ts'
 import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 import { takeGatewayLock } from '../main/gateway-lock-client.ts'
 
@@ -64,7 +64,7 @@ export function readVerifierKey(dataRoot: string, config: Config): Promise<Resul
     const { nodeKey } = data
     if (!existsSync(nodeKey))
       return fail(
-        explainClosedDataRoot(dataRoot) ??
+        explainInaccessibleDataRoot(dataRoot) ??
           `There is no ledger in ${dataRoot} yet; the first start of a gateway makes it.`,
       )
     const key = await loadExistingNodeKey(nodeKey)
@@ -252,7 +252,7 @@ async function findUnsignedNow(
   const text = await readFileIfPresent(lastSigned).catch(() => undefined)
   const signed = text === undefined ? undefined : verifyAndParseCheckpoint(text, key)
   const inFile = signed?.ok === true ? signed.value.checkpoint.size : 0
-  const finding = findSigningOutage(log, Math.max(inFile, newestRow))
+  const finding = findOverdueUnsignedEntries(log, Math.max(inFile, newestRow))
   return finding === undefined ? [] : [finding]
 }
 
@@ -301,7 +301,7 @@ function isWritable(folder: string): boolean {
 
 function noLedgerSentence(dataRoot: string): string {
   return (
-    explainClosedDataRoot(dataRoot) ??
+    explainInaccessibleDataRoot(dataRoot) ??
     explainOutdatedLedgerFormat(buildDataDirectoryPaths(dataRoot).database) ??
     `There is no ledger in ${dataRoot}.`
   )

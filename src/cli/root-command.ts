@@ -9,7 +9,7 @@ import { addAgentSigningKeyCommands } from './agents.ts'
 import { addInspectionAndCallCommands } from './inspection-and-call-commands.ts'
 import { addChangesCommand } from './changes.ts'
 import { addConsoleCommands } from './console.ts'
-import { addApprovalCommands } from './approval-commands.ts'
+import { addGuardCommands } from './guard-commands.ts'
 import { addDevicesCommands } from './devices.ts'
 import { addEbusCommands } from './ebus.ts'
 import { addLaterCallCommands } from './later.ts'
@@ -62,7 +62,7 @@ addChangesCommand(rootCommand)
 addLaterCallCommands(rootCommand)
 addWatchCommands(rootCommand)
 rootCommand.commandsGroup('Decide:')
-addApprovalCommands(rootCommand)
+addGuardCommands(rootCommand)
 addAgentSigningKeyCommands(rootCommand)
 addDevicesCommands(rootCommand)
 addConsoleCommands(rootCommand)

@@ -6,7 +6,7 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import type { SimulatedBoardKind } from '../sim/devices/simulated-board.ts'
-import { startDeviceFleet } from '../sim/devices/fleet-client.ts'
+import { startSimulatedFleet } from '../sim/devices/simulated-fleet.ts'
 import type { FirmwareProfileName } from '../sim/devices/firmware-profile.ts'
 import { FIRMWARE_TIMING } from '../sim/devices/simulated-device.ts'
 import type { SimulatedDeviceFaults } from '../sim/devices/simulated-device.ts'
@@ -81,7 +81,7 @@ async function simulate(options: SimOptions, command: Command): Promise<number> 
   const stopWanted = waitForSignal().finally(() => clearInterval(alive))
   const { ota, count, first, profile, kind, asleep } = options
   let shown = 0
-  const started = startDeviceFleet({
+  const started = startSimulatedFleet({
     ota,
     count,
     first,

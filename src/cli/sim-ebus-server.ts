@@ -97,7 +97,7 @@ async function runEbusSim(options: SimOptions): Promise<number> {
     return EXIT_CODES.usage
   }
   const { startEbusSimulator } = await import('../sim/ebus/simulator-server.ts')
-  const { executeEbusSimulatorLine } = await import('../sim/ebus/simulator-commands.ts')
+  const { runEbusSimulatorCommand } = await import('../sim/ebus/simulator-commands.ts')
   const { plainPort, udpPort, ebusdPort, seed, speed, houseSpeed, regulator, heatSource } = options
   const simulator = await startEbusSimulator({
     listen: {
@@ -128,7 +128,7 @@ async function runEbusSim(options: SimOptions): Promise<number> {
   for (const { address, deviceId, file, messages } of devices)
     process.stdout.write(`${deviceId} at ${address.toString(16).padStart(2, '0')}: ${messages} messages of ${file}\n`)
   process.stdout.write(`A heating system answers at ${ways.join(', ')}. Type \`help\`; Ctrl-C stops it.\n`)
-  await runTypedCommandsUntilSignal((line) => executeEbusSimulatorLine(simulator, line))
+  await runTypedCommandsUntilSignal((line) => runEbusSimulatorCommand(simulator, line))
   await simulator.stop()
   return EXIT_CODES.ok
 }

@@ -3,11 +3,11 @@
  * in `--json`.
  */
 import type { TopologySnapshot } from '../bus/topology.ts'
-import { formatContractDisagreements } from '../web/contract-disagreement.ts'
+import { formatContractDisagreements } from '../web/contract-disagreement-text.ts'
 import { findClosestNames, formatNameSuggestion } from '../core/closest-name.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
-import type { LedgerEntryView, MeasurementSeriesView, SettingsView, ToolView } from '../web/views.ts'
+import type { LedgerEntryView, MeasurementSeriesView, SettingsPageView, ToolView } from '../web/views.ts'
 import { createFailureAnswer, formatAge, EXIT_CODES, sanitizeForTerminal, formatTable } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 
@@ -115,7 +115,7 @@ function unitOf(id: string): string {
   return Object.entries(UNITS).find(([ending]) => id.endsWith(ending))?.[1] ?? ''
 }
 
-export function formatProfiles({ profiles }: SettingsView): CommandAnswer {
+export function formatProfiles({ profiles }: SettingsPageView): CommandAnswer {
   const rows = profiles.map(({ name, tools, builtIn }) => [
     name,
     String(tools),

@@ -3,7 +3,7 @@
  * from it.
  */
 import { z } from 'zod'
-import { DEVICE_TARGET_FORMAT_HINT, DEVICE_TARGET_PATTERN } from '../core/device-target.ts'
+import { DEVICE_TARGET_FORMAT_HINT, DEVICE_TARGET_PATTERN } from '../core/device-target-pattern.ts'
 import { accessPointsConfigSchema } from './access-points.ts'
 import { devicesConfigSchema } from './devices.ts'
 import { ebusConfigSchema } from './ebus.ts'

@@ -22,7 +22,7 @@
 import { closeSync, existsSync, fdatasync, fdatasyncSync, fstatSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
-import { findAlteredSchema, MODULE_VERSION_TABLE_SQL } from './database-schema-store.ts'
+import { findAlteredSchema, MODULE_VERSION_TABLE_SQL } from './database-schema-check-store.ts'
 
 /**
  * Each module brings its own tables; its migrations are numbered from 1 without gaps and never edited once released.

@@ -8,7 +8,7 @@ import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
  * The rows as `all` returns them, but an integer beyond 2^53 becomes the nearest number, which stands for nothing of
  * ours.
  */
-export function readAllRows(
+export function readRowsRoundingUnsafeIntegers(
   statement: StatementSync,
   ...values: readonly (SQLInputValue | Record<string, SQLInputValue>)[]
 ): Record<string, SQLOutputValue>[] {

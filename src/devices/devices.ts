@@ -18,9 +18,9 @@ import type { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { DeviceGateway, VoiceOptions } from './enrol/gateway-server.ts'
-import { openDeviceGateway } from './enrol/gateway-server.ts'
-import { createToolCallerForVoiceBackend } from './tools/backend-tool-calls.ts'
+import type { DeviceGateway, VoiceOptions } from './enrol/device-gateway-server.ts'
+import { openDeviceGateway } from './enrol/device-gateway-server.ts'
+import { createToolCallerForVoiceBackend } from './tools/voice-backend-tool-calls.ts'
 import { readVoiceBackendSettings } from './voice-settings.ts'
 import {
   readDeviceGatewaySettings,
@@ -29,24 +29,27 @@ import {
   readToolTimeouts,
   explainDeviceListenFault,
   readDeviceUrlRules,
-} from './gateway-settings.ts'
+} from './device-gateway-settings.ts'
 import type { FleetEvent } from './session/fleet.ts'
-import type { DeviceAdmissionRefusal } from './session/device-refusal.ts'
+import type { DeviceAdmissionRefusal } from './session/device-admission-refusal.ts'
 import { createDeviceAnnounceTools } from './tools/announce-tools.ts'
 import { createDeviceCallTools } from './tools/call-tools.ts'
-import { DeviceToolCaller } from './tools/device-call.ts'
+import { DeviceToolCaller } from './tools/device-tool-caller.ts'
 import { DeviceAdmissionRefusalLog } from './tools/device-admission-refusal-log.ts'
 import { createEnrolmentTools } from './tools/enrolment-tools.ts'
 import { DeviceEventLog } from './tools/event-log.ts'
-import { reportDevicesHealth, KEEP_VOICE_BACKEND_HINT } from './tools/health.ts'
+import { reportDevicesHealth, KEEP_DEVICE_ON_VOICE_BACKEND_HINT } from './tools/health.ts'
 import { createDeviceListTools } from './tools/list-tools.ts'
 import { Throttle } from '../toolbox/throttle.ts'
-import type { RunningDevicesService } from './tools/running-devices.ts'
+import type { RunningDevicesService } from './tools/running-devices-service.ts'
 import { ToolPinStore } from './tools/tool-pin-store.ts'
 import { REFUSED_DEVICES_URI, createRefusedDevicesResource } from './tools/refused-devices-resource.ts'
 import type { DeviceRosterBus } from './tools/device-roster.ts'
 import { DeviceRoster } from './tools/device-roster.ts'
-import { PENDING_NOTICE_THROTTLE_MS, PendingDevicesNotifier } from './tools/pending-devices-notice.ts'
+import {
+  DEVICE_RESOURCE_CHANGE_THROTTLE_MS,
+  PendingDevicesChangeNotifier,
+} from './tools/pending-devices-change-notifier.ts'
 import { PENDING_DEVICES_URI, createPendingDevicesResource } from './tools/pending-devices-resource.ts'
 
 export interface DevicesServiceOptions {
@@ -110,7 +113,7 @@ class DevicesRuntime {
   trouble: string | undefined
   readonly #options: DevicesServiceOptions
   readonly #closing = new AbortController()
-  readonly #waiting: PendingDevicesNotifier
+  readonly #waiting: PendingDevicesChangeNotifier
   readonly #refusals: Throttle
   readonly #refusalLog: DeviceAdmissionRefusalLog
   /** Devices that a person spoke to while no voice backend could hear them. */
@@ -122,12 +125,12 @@ class DevicesRuntime {
   constructor(options: DevicesServiceOptions) {
     const { bus, clock } = options
     this.#options = options
-    this.#waiting = new PendingDevicesNotifier({
+    this.#waiting = new PendingDevicesChangeNotifier({
       announce: () => bus.announceResource(PENDING_DEVICES_URI),
       pending: () => this.#gateway?.registrar.pending() ?? [],
       clock,
     })
-    this.#refusals = new Throttle(() => bus.announceResource(REFUSED_DEVICES_URI), PENDING_NOTICE_THROTTLE_MS)
+    this.#refusals = new Throttle(() => bus.announceResource(REFUSED_DEVICES_URI), DEVICE_RESOURCE_CHANGE_THROTTLE_MS)
     this.#refusalLog = new DeviceAdmissionRefusalLog()
   }
 
@@ -263,7 +266,7 @@ class DevicesRuntime {
     const device = this.house?.store.slug(deviceId) ?? deviceId
     this.#options.logger.warn(
       { device },
-      `somebody spoke to ${device}, but no voice service is set up. ${KEEP_VOICE_BACKEND_HINT}`,
+      `somebody spoke to ${device}, but no voice service is set up. ${KEEP_DEVICE_ON_VOICE_BACKEND_HINT}`,
     )
   }
 

@@ -11,7 +11,7 @@ import { listDeviceListeners } from '../config/listeners.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { findListenFaults } from '../toolbox/listen-check-client.ts'
 import { isTcpReachable } from '../toolbox/tcp-probe-client.ts'
-import { formatOtaUrl } from './gateway-settings.ts'
+import { formatOtaUrl } from './device-gateway-settings.ts'
 import { BROKER_GONE_ADVICE } from './tools/health.ts'
 
 const NAME = 'devices'

@@ -3,7 +3,7 @@
  */
 import { expandUrlVariables } from '../config/access-points.ts'
 import type { DevicesConfig } from '../config/devices.ts'
-import type { VoiceOptions } from './enrol/gateway-server.ts'
+import type { VoiceOptions } from './enrol/device-gateway-server.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

@@ -10,11 +10,11 @@ import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
-import { readAllRows } from '../core/sqlite-row-store.ts'
+import { readRowsRoundingUnsafeIntegers } from '../core/sqlite-row-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { formatIsoTime } from '../toolbox/iso-time.ts'
-import { explainTokenAdministrationRefusal } from './caller-authority.ts'
+import { explainTokenAdministrationRefusal } from './administration-and-record-rights.ts'
 import type { GuardState } from './guard-state.ts'
 import { findTokenByName } from './principal-state.ts'
 import type { AccessTokenState } from './principal-state.ts'
@@ -60,7 +60,7 @@ export function createAccessTokenService(options: {
   /** When tokens were last used, by their hashes. Whether a token is valid does not depend on it. */
   const lastUsed = new Map<string, number>(
     // A time outside of the valid range was written by another program.
-    readAllRows(database.sql.prepare('SELECT hash, last_used_at FROM guard_token_use'))
+    readRowsRoundingUnsafeIntegers(database.sql.prepare('SELECT hash, last_used_at FROM guard_token_use'))
       .map((row): [string, number] => [String(row['hash']), Number(row['last_used_at'])])
       .filter(([, atMs]) => atMs >= 0 && atMs <= MAX_TIME_MS),
   )

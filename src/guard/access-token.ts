@@ -7,8 +7,8 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { PRINCIPAL_ROLES } from '../bus/call.ts'
 import type { CredentialRestrictions, PrincipalRole } from '../bus/call.ts'
 import { toBase64url } from '../core/bytes.ts'
-import { DEVICE_TARGET_FORMAT_HINT, DEVICE_TARGET_PATTERN } from '../core/device-target.ts'
-import { isEffectName } from './caller-rights.ts'
+import { DEVICE_TARGET_FORMAT_HINT, DEVICE_TARGET_PATTERN } from '../core/device-target-pattern.ts'
+import { isEffectName } from './call-permission.ts'
 
 export interface AccessTokenRecord {
   /** The principal's id. Only one live token has it at a time. */

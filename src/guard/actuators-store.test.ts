@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { actuator, assessedOffer, callOf, GUARD_CONFIG, openHouse, around } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
 import type { Clock } from '../core/clock.ts'
-import { createActuatorUsageStore } from './actuator-store.ts'
+import { createActuatorUsageStore } from './actuator-usage-and-stop-store.ts'
 import { guardProjection } from './guard-state.ts'
 import { createGuardLimiter } from './limits.ts'
 

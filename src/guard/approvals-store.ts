@@ -18,7 +18,7 @@ import {
 import type { Approval, ApprovalStatusWithNotes, ApproverOnlyCallView, StoredCallView } from './approval.ts'
 import { isApprovalClosed } from './approval-state.ts'
 import { resolveCallApprovalStatus, listNewestApprovals } from './approval-lookup.ts'
-import type { ApprovalService, ApprovalsConfig } from './approvals.ts'
+import type { ApprovalService, ApprovalsConfig } from './approval-service.ts'
 import { computeJsonSha256 } from './call-binding.ts'
 import type { CallBinding, ArgumentLeafHashes } from './call-binding.ts'
 import { toQuorumEntryFields } from './quorum-round-terms.ts'
@@ -30,7 +30,7 @@ import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { formatIsoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 import { createApprovalStateRecorder } from './approval-state-recorder.ts'
-import { createApprovalDecisionService } from './approval-answers.ts'
+import { createApprovalDecisionService } from './approval-decision-service.ts'
 
 /** What the guard itself uses inside its transactions. */
 export interface ApprovalStore extends ApprovalService {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { CallAssessment, Effect, Offer } from '../bus/capability.ts'
 import { actuator, around, assessedOffer, callOf, offerOf, openHouse } from '../../test/guard-house.ts'
 import { ok } from '../core/result.ts'
-import { createCallClassification, createPolicyRefusal, hasIdempotencyKey } from './call-decision.ts'
+import { createCallClassification, createPolicyRefusedAuthorization, hasIdempotencyKey } from './call-decision.ts'
 import type { AssessedCall } from './call-decision.ts'
 
 const MISSED = { rule: 'claim-missing', message: 'Say why.', argument: 'reason' }
@@ -58,9 +58,9 @@ describe('decision about a call', () => {
   })
 
   it('throws when a refusal is made from a verdict other than deny', () => {
-    expect(() => createPolicyRefusal(assessed('sensitive'), { verdict: 'approval-required', reasons: [] })).toThrow(
-      'approval-required is not a refusal',
-    )
+    expect(() =>
+      createPolicyRefusedAuthorization(assessed('sensitive'), { verdict: 'approval-required', reasons: [] }),
+    ).toThrow('approval-required is not a refusal')
   })
 
   it.each([
@@ -72,7 +72,7 @@ describe('decision about a call', () => {
     ],
   ] as const)('%s', (_, mistake, completed) => {
     const offer: Offer = { ...offerOf('writes'), accept: ok, completeClaims: () => ({ reason: 'owner asked' }) }
-    const refusal = createPolicyRefusal(assessed('writes', {}, { offer, mistake }), {
+    const refusal = createPolicyRefusedAuthorization(assessed('writes', {}, { offer, mistake }), {
       verdict: 'deny',
       reasons: [MISSED],
     })

@@ -19,7 +19,7 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { sanitizeJson, sanitizeLine } from '../core/untrusted-text.ts'
-import { isToolInCallerProfiles } from './caller-rights.ts'
+import { isToolInCallerProfiles } from './call-permission.ts'
 import type { GuardConfig } from './config.ts'
 import type { LimitedAct, GuardLimiter } from './limits.ts'
 import {
@@ -37,7 +37,7 @@ import {
   isMissingOnlyConfirmationArguments,
   createCancelledCallFault,
 } from './guard-faults.ts'
-import type { EmergencyStopControl } from './actuator-store.ts'
+import type { EmergencyStopControl } from './actuator-usage-and-stop-store.ts'
 import type { IdempotencyKeyUse } from './idempotency-key-store.ts'
 
 /** Longer than any name of a device together with its room. */
@@ -65,7 +65,7 @@ export interface CallDecisionDependencies {
 }
 
 /** What is already on record about a call, as far as it was looked up. */
-export interface CallRecordFacts {
+export interface CallHistoryFacts {
   readonly approval: ApprovalStatus
   /** Its idempotency key was used before. */
   readonly repeat: boolean
@@ -74,7 +74,7 @@ export interface CallRecordFacts {
 }
 
 /** The record of a call that was never made: no person was asked about it, and its key is new. */
-export const EMPTY_CALL_RECORD_FACTS: CallRecordFacts = { approval: { state: 'none' }, repeat: false }
+export const EMPTY_CALL_HISTORY_FACTS: CallHistoryFacts = { approval: { state: 'none' }, repeat: false }
 
 /** Counts the call. A caller that makes too many calls is refused before its call is planned. */
 export function rateLimitAndAssessCall(
@@ -145,7 +145,7 @@ function mistakeIn(planned: PlannedCall | undefined): Fault | undefined {
 /** What the policy decides about the call at this moment. */
 export function evaluatePolicyForCall(
   { call, offer, assessment, act }: AssessedCall,
-  { approval, repeat, proposed = false }: CallRecordFacts,
+  { approval, repeat, proposed = false }: CallHistoryFacts,
   { config, limits, stop }: CallDecisionDependencies,
 ): PolicyDecision {
   return evaluatePolicy({
@@ -228,10 +228,10 @@ export type ApprovalInUse = Extract<ApprovalStatus, { readonly state: 'approved'
 const REHEARSAL: Authorization = { kind: 'rehearsal' }
 
 export function screenCallAgainstPolicy(assessed: AssessedCall, parts: CallDecisionDependencies): Authorization {
-  const decision = evaluatePolicyForCall(assessed, EMPTY_CALL_RECORD_FACTS, parts)
+  const decision = evaluatePolicyForCall(assessed, EMPTY_CALL_HISTORY_FACTS, parts)
   // The refusal comes before the mistake: a caller that may not make this call must not learn from its mistakes what is
   // in the house.
-  if (isRefusal(decision)) return createPolicyRefusal(assessed, decision)
+  if (isRefusal(decision)) return createPolicyRefusedAuthorization(assessed, decision)
   if (assessed.mistake !== undefined) return createRefusedAuthorization(assessed.mistake)
   return decision.verdict === 'rehearse' ? REHEARSAL : { kind: 'open', decision }
 }
@@ -249,7 +249,7 @@ export function createRefusedAuthorization(fault: Fault): Authorization {
   return { kind: 'answered', outcome: fail(fault) }
 }
 
-export function createPolicyRefusal(assessed: AssessedCall, decision: PolicyDecision): Authorization {
+export function createPolicyRefusedAuthorization(assessed: AssessedCall, decision: PolicyDecision): Authorization {
   if (decision.verdict !== 'deny') throw new Error(`${decision.verdict} is not a refusal`)
   const fault = addFamilyDetailsToFault(createPolicyDenialFault(decision), assessed)
   return createRefusedAuthorization(
@@ -321,5 +321,5 @@ export async function previewDecision(
   const assessed = await planAndAssessCall(call, offer, parts)
   if (!assessed.ok) return assessed
   const { assessment, mistake } = assessed.value
-  return ok({ decision: evaluatePolicyForCall(assessed.value, EMPTY_CALL_RECORD_FACTS, parts), assessment, mistake })
+  return ok({ decision: evaluatePolicyForCall(assessed.value, EMPTY_CALL_HISTORY_FACTS, parts), assessment, mistake })
 }

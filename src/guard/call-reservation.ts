@@ -13,7 +13,7 @@ import { toAccountKey, toCallerKey } from '../bus/caller.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { KeyedLock } from '../core/fair-queue.ts'
 import { LedgerRefusalError, formatLedgerFaultBriefly } from '../ledger/ledger-state.ts'
-import type { ActuatorUsageStore } from './actuator-store.ts'
+import type { ActuatorUsageStore } from './actuator-usage-and-stop-store.ts'
 import { lookUpCallApproval, recordApprovalRequest } from './approval-request.ts'
 import type { ApprovalRequestDependencies, HashedCall } from './approval-request.ts'
 import {
@@ -23,7 +23,7 @@ import {
   evaluatePolicyForCall,
   hasIdempotencyKey,
   rateLimitAndAssessCall,
-  createPolicyRefusal,
+  createPolicyRefusedAuthorization,
   addFamilyDetailsToFault,
 } from './call-decision.ts'
 import type { Authorization, ApprovalInUse, AssessedCall, CallDecisionDependencies } from './call-decision.ts'
@@ -93,7 +93,7 @@ export function reserveCall(
     listDrivenActuators(act).length > 0 ||
     decision.verdict === 'approval-required'
   if (isRecorded) return reserveRecorded(assessed, parts)
-  if (decision.verdict !== 'allow') return createPolicyRefusal(assessed, decision)
+  if (decision.verdict !== 'allow') return createPolicyRefusedAuthorization(assessed, decision)
   parts.limits.take(act)
   return { kind: 'granted', effect: decision.effect, key: undefined, yes: undefined }
 }
@@ -195,7 +195,7 @@ function reserveIn(
       ),
     )
   }
-  if (decision.verdict !== 'allow') return createPolicyRefusal(assessed, decision)
+  if (decision.verdict !== 'allow') return createPolicyRefusedAuthorization(assessed, decision)
   if (keyStanding.state !== 'fresh') return { kind: 'answered', outcome: createRepeatedKeyOutcome(keyStanding) }
 
   if (key !== undefined) keys.reserveIn(transaction, key)

@@ -1,7 +1,7 @@
 /** Guard config: what the guard must be configured with. Defaults are in the configuration's own schema. */
 import type { Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
-import type { ApprovalsConfig } from './approvals.ts'
+import type { ApprovalsConfig } from './approval-service.ts'
 import { computeJsonSha256 } from './call-binding.ts'
 import type { PreparedChangesConfig } from './prepared-changes-store.ts'
 import type { IdempotencyKeysConfig } from './idempotency-key-store.ts'

@@ -4,8 +4,8 @@ import { readEntryTextField } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { UndoableStateMap } from '../ledger/projection.ts'
-import { actuatorEntryHandlers, EMERGENCY_STOP_STATE_KEY } from './actuator-store.ts'
-import type { EngagedEmergencyStop, ActuatorUsageOfHour } from './actuator-store.ts'
+import { actuatorAndStopEntryHandlers, EMERGENCY_STOP_STATE_KEY } from './actuator-usage-and-stop-store.ts'
+import type { EngagedEmergencyStop, ActuatorUsageOfHour } from './actuator-usage-and-stop-store.ts'
 import { approvalEntryHandlers } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
 import { computeJsonSha256 } from './call-binding.ts'
@@ -112,7 +112,7 @@ export const guardProjection: Projection<GuardState> = {
     ...grantEntryHandlers,
     ...preparedChangeEntryHandlers,
     ...idempotencyKeyEntryHandlers,
-    ...actuatorEntryHandlers,
+    ...actuatorAndStopEntryHandlers,
   },
   check: entryPrincipalChecks,
   bodyChecks: {

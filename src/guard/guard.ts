@@ -9,15 +9,15 @@ import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import { createKeyedLock } from '../core/fair-queue.ts'
 import type { Logger } from '../core/logger.ts'
-import { createActuatorUsageStore, createEmergencyStop } from './actuator-store.ts'
-import type { EmergencyStopControl } from './actuator-store.ts'
+import { createActuatorUsageStore, createEmergencyStopControl } from './actuator-usage-and-stop-store.ts'
+import type { EmergencyStopControl } from './actuator-usage-and-stop-store.ts'
 import { createApprovalStore } from './approvals-store.ts'
-import type { ApprovalService } from './approvals.ts'
-import { mayReadRecord } from './caller-authority.ts'
-import type { RecordAccessFacts } from './caller-authority.ts'
+import type { ApprovalService } from './approval-service.ts'
+import { mayReadRecord } from './administration-and-record-rights.ts'
+import type { RecordAccessFacts } from './administration-and-record-rights.ts'
 import { previewDecision } from './call-decision.ts'
 import type { DecisionPreviewer } from './call-decision.ts'
-import { listCallerRefusalReasons, isToolInCallerProfiles } from './caller-rights.ts'
+import { listCallerRefusalReasons, isToolInCallerProfiles } from './call-permission.ts'
 import type { GuardMode } from './policy.ts'
 import { createPreparedChangeStore } from './prepared-changes-store.ts'
 import type { PreparedChangeService } from './prepared-changes-store.ts'
@@ -138,7 +138,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
       for (const store of [approvals, grants, changes]) store.forgetIn(transaction, principal)
     },
   })
-  const stop = createEmergencyStop({ state, log, transact, nowMs: clock.now })
+  const stop = createEmergencyStopControl({ state, log, transact, nowMs: clock.now })
   const parts: CallReservationDependencies = {
     config,
     policyVersion: version,

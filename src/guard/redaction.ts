@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject, unescapeJsonPointerToken } from '../core/json.ts'
 import {
   isSecretName,
-  isSecretMember,
+  isSecretBySibling,
   isPositionalCallSecret,
   findSiblingMemberFacts,
   MAX_CREDENTIAL_LENGTH,
@@ -156,7 +156,7 @@ function isHiddenBeside(
   { neighbours, walk }: { readonly neighbours: SiblingMemberFacts; readonly walk: Walk },
 ): boolean {
   return (
-    isSecretMember(name, value, neighbours) ||
+    isSecretBySibling(name, value, neighbours) ||
     (walk.reader === 'record' && isPositionalCallSecret(name, value, neighbours))
   )
 }

@@ -119,7 +119,7 @@ export function findSiblingMemberFacts(members: readonly (readonly [name: string
 }
 
 /** `true`, `false` and `null` are no secrets: HomeSeer has a switch that is called `gNoPW192`. */
-export function isSecretMember(name: string, value: Json, { nameSecret }: SiblingMemberFacts): boolean {
+export function isSecretBySibling(name: string, value: Json, { nameSecret }: SiblingMemberFacts): boolean {
   return nameSecret && typeof value !== 'boolean' && value !== null && partOf(name) === 'named'
 }
 

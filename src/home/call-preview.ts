@@ -3,8 +3,8 @@
  * the guard decides; nothing is used up and nobody is asked.
  */
 import type { Outcome } from '../bus/call.ts'
-import type { HandlerContext } from '../bus/call-options.ts'
-import { validateRequest } from '../bus/schema.ts'
+import type { HandlerContext } from '../bus/call-factory.ts'
+import { validateRequest } from '../bus/schema-validation.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'

@@ -3,7 +3,7 @@
  */
 import { formatIsoTime } from '../toolbox/iso-time.ts'
 import { z } from 'zod'
-import type { HandlerContext } from '../bus/call-options.ts'
+import type { HandlerContext } from '../bus/call-factory.ts'
 import type { Capability } from '../bus/capability.ts'
 import { defineTool } from '../bus/capability-definition.ts'
 import { omitUndefined, type JsonObject } from '../core/json.ts'

@@ -3,9 +3,9 @@
  * set of rooms and one set of handles. A family that cannot be read is missing from the snapshot, which says so.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
-import type { HandlerContext } from '../bus/call-options.ts'
+import type { HandlerContext } from '../bus/call-factory.ts'
 import { omitUndefined, type Json, type JsonObject } from '../core/json.ts'
-import { collectDeviceThings } from './device-things.ts'
+import { collectVoiceDeviceThings } from './voice-device-things.ts'
 import { decodeHomeHeating } from './home-heating.ts'
 import type { HomeHeating } from './home-heating.ts'
 import { collectHomeseerThings } from './homeseer-things.ts'
@@ -53,7 +53,7 @@ export async function readHomeSnapshot(
   // HomeSeer comes first, because people name rooms there. The eBUS family's answer is under `data`, beside its meta.
   const things = collectHomeseerThings(homeseer, rooms)
   const heating = decodeHomeHeating(readJsonValueAt(planes, 'data', 'planes'), rooms)
-  const named = [...things, ...collectDeviceThings(devices, bus.offers(), rooms)].map((thing) => {
+  const named = [...things, ...collectVoiceDeviceThings(devices, bus.offers(), rooms)].map((thing) => {
     const taught = aliases[thing.handle]
     return taught === undefined ? thing : { ...thing, aliases: taught }
   })

@@ -3,9 +3,9 @@
  * one set of handles, sentences as answers.
  */
 import type { Service } from '../bus/capability.ts'
-import { createHomeAnnounceTools } from './announce-tools.ts'
-import { startAnnouncingApprovalResources, createApprovalStatusTools } from './approval-tools.ts'
-import { createToolSearchAndCallTools } from './call-tools.ts'
+import { createAnnounceAndCameraTools } from './announce-and-camera-tools.ts'
+import { startAnnouncingApprovalResources, createApprovalStatusTools } from './approval-status-tools.ts'
+import { createToolSearchAndCallTools } from './tool-search-and-call-tools.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import { createHeatingTools } from './heating-tools.ts'
 import { LaterCallRunner } from './later-runner.ts'
@@ -24,7 +24,7 @@ export function createHomeService(parts: HomeDependencies): Service {
     ...createSetTools(parts),
     ...createSceneTools(parts),
     ...createHeatingTools(parts),
-    ...createHomeAnnounceTools(parts),
+    ...createAnnounceAndCameraTools(parts),
     ...createLaterTools(parts),
     ...createChangesAndAttentionTools(parts),
     ...createApprovalStatusTools(parts),

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
 import { defineChange, defineTool } from '../bus/capability-definition.ts'
-import type { HandlerContext } from '../bus/call-options.ts'
+import type { HandlerContext } from '../bus/call-factory.ts'
 import { omitUndefined, type Json, type JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import { previewCallAsAnswer } from './call-preview.ts'
@@ -23,7 +23,7 @@ import { normaliseText } from './normalised-text.ts'
 import { readNumberAt, readObjectsAt, readTextAt } from './json-path.ts'
 import { quoteForSentence, formatCount, formatList } from './sentence-text.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'
-import { addConfirmArgumentsToCall } from './set-outcome.ts'
+import { addHomeseerGuardArguments } from './change-call-and-read-back.ts'
 
 interface Scene {
   readonly id: number
@@ -96,7 +96,7 @@ export function createSceneTools(parts: HomeDependencies): readonly Capability[]
             scenes: near.slice(0, MAX_SHOWN).map(sceneJson),
           })
         }
-        const call = addConfirmArgumentsToCall({ tool: 'hs4.events.run', arguments: { id: only.id } }, wish)
+        const call = addHomeseerGuardArguments({ tool: 'hs4.events.run', arguments: { id: only.id } }, wish)
         if (wish.preview) {
           const sentence = `${quoteForSentence(only.name)} would run. ${await sayWhatItDoes(parts, only, context)}`
           return previewCallAsAnswer(parts, call, { context, sentence })

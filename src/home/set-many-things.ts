@@ -3,7 +3,7 @@
  * Dangerous things, and those that must keep running, are never included.
  */
 import type { Outcome } from '../bus/call.ts'
-import type { HandlerContext } from '../bus/call-options.ts'
+import type { HandlerContext } from '../bus/call-factory.ts'
 import type { JsonObject } from '../core/json.ts'
 import { previewCallApproval, createPreviewAnswer } from './call-preview.ts'
 import { createSentenceAnswer } from './home-dependencies.ts'
@@ -15,7 +15,7 @@ import { normaliseText } from './normalised-text.ts'
 import { toThingJson } from './home-lookup-tools.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import { listQuotedNamesUpTo, quoteForSentence, formatCount, formatList } from './sentence-text.ts'
-import { isChangeReadBack, addConfirmArgumentsToCall } from './set-outcome.ts'
+import { isChangeReadBack, addHomeseerGuardArguments } from './change-call-and-read-back.ts'
 import { mayBeSetInGroup } from './thing.ts'
 import type { Thing, ThingCall } from './thing.ts'
 import { chooseThingControl } from './thing-control-choice.ts'
@@ -57,7 +57,7 @@ export async function setManyThings(
   const running = meant.things.filter(mustKeepRunning)
   const able = meant.things.flatMap((one): readonly AbleThing[] => {
     const control = isSetTogether(one, wish.to) ? chooseThingControl(one, wish.to) : undefined
-    return control?.ok === true ? [{ one, call: addConfirmArgumentsToCall(control.value.call, wish) }] : []
+    return control?.ok === true ? [{ one, call: addHomeseerGuardArguments(control.value.call, wish) }] : []
   })
   const noun = wish.kind ?? 'thing'
   const to = quoteForSentence(String(wish.to))

@@ -9,7 +9,7 @@ import { z } from 'zod'
 import type { Outcome } from '../bus/call.ts'
 import type { Capability } from '../bus/capability.ts'
 import { defineChange } from '../bus/capability-definition.ts'
-import type { HandlerContext } from '../bus/call-options.ts'
+import type { HandlerContext } from '../bus/call-factory.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
@@ -22,7 +22,7 @@ import {
   reasonForChangeArgument,
 } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
-import { readDeviceRestoreCall } from './device-things.ts'
+import { readDeviceRestoreCall } from './voice-device-things.ts'
 import { findThingByText } from './thing-search.ts'
 import type { ThingSearchResult } from './thing-search.ts'
 import { isPluralText } from './home-words.ts'
@@ -32,7 +32,7 @@ import { readHomeSnapshot } from './home-snapshot.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import { capitaliseSentence, quoteForSentence, formatList } from './sentence-text.ts'
 import { KINDS_SETTABLE_TOGETHER, setManyThings } from './set-many-things.ts'
-import { isChangeReadBack, addConfirmArgumentsToCall } from './set-outcome.ts'
+import { isChangeReadBack, addHomeseerGuardArguments } from './change-call-and-read-back.ts'
 import { mayBeSetInGroup } from './thing.ts'
 import type { Thing } from './thing.ts'
 import { chooseThingControl, isStateQuestion } from './thing-control-choice.ts'
@@ -158,7 +158,7 @@ async function setOne(parts: HomeDependencies, one: Thing, { wish, context, pict
   if (!control.ok)
     return createSentenceAnswer(refusalOf(one, wish.to, control.fault), { things: [toThingJson(one, picture)] })
   const { told } = control.value
-  const call = addConfirmArgumentsToCall(control.value.call, wish)
+  const call = addHomeseerGuardArguments(control.value.call, wish)
   if (wish.preview) {
     const preview = await previewCallApproval(parts, call, context)
     if (!preview.ok) return fail(withLabel(preview.fault, one))

@@ -1,13 +1,13 @@
 /** Thermostat setting: rooms whose temperature is set by a thermostat of another family than the heating's own. */
 import type { Outcome } from '../bus/call.ts'
-import type { HandlerContext } from '../bus/call-options.ts'
+import type { HandlerContext } from '../bus/call-factory.ts'
 import { fail } from '../core/result.ts'
 import { previewCallAsAnswer } from './call-preview.ts'
 import { createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import { quoteForSentence, formatDegrees, formatList } from './sentence-text.ts'
-import { isChangeReadBack, addConfirmArgumentsToCall } from './set-outcome.ts'
+import { isChangeReadBack, addHomeseerGuardArguments } from './change-call-and-read-back.ts'
 import type { Thing } from './thing.ts'
 import { chooseThingControl } from './thing-control-choice.ts'
 import { findRoomsByName } from './place-search.ts'
@@ -64,7 +64,7 @@ export async function setThermostat(
     return createSentenceAnswer(
       `${quoteForSentence(one.name)} takes ${formatList(control.fault.slice(0, 4).map(quoteForSentence))}. Nothing was done.`,
     )
-  const call = addConfirmArgumentsToCall(control.value.call, wish)
+  const call = addHomeseerGuardArguments(control.value.call, wish)
   const sentence = `This would set ${quoteForSentence(one.name)} to ${formatDegrees(celsius)}.`
   if (wish.preview) return previewCallAsAnswer(parts, call, { context, sentence })
   const outcome = await context.call(call.tool, call.arguments)

@@ -10,7 +10,7 @@ import type { Outcome } from '../bus/call.ts'
 import { toCallerKey } from '../bus/caller.ts'
 import type { Capability } from '../bus/capability.ts'
 import { defineChange } from '../bus/capability-definition.ts'
-import type { HandlerContext } from '../bus/call-options.ts'
+import type { HandlerContext } from '../bus/call-factory.ts'
 import type { Json } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
@@ -30,7 +30,7 @@ import type { HomeSnapshot } from './home-snapshot.ts'
 import { quoteForSentence, formatCount } from './sentence-text.ts'
 import { deriveUndoCalls } from './undo-calls.ts'
 import type { UndoCall } from './undo-calls.ts'
-import { addConfirmArgumentsToCall, isChangeReadBack } from './set-outcome.ts'
+import { addHomeseerGuardArguments, isChangeReadBack } from './change-call-and-read-back.ts'
 
 const HOUR_MS = 3_600_000
 const LOOKED_AT = 500
@@ -75,7 +75,7 @@ async function undo(parts: HomeDependencies, wish: UndoWish, context: HandlerCon
   const left = stale.map(({ label }) => `${quoteForSentence(label)} was changed again since`)
   if (calls.length === 0)
     return createSentenceAnswer(`${[...left, ...found.unknown].slice(0, MAX_NAMED).join('. ')}. Nothing was done.`)
-  const claimed = calls.map(({ call, label }) => ({ label, call: addConfirmArgumentsToCall(call, wish) }))
+  const claimed = calls.map(({ call, label }) => ({ label, call: addHomeseerGuardArguments(call, wish) }))
   if (wish.preview) {
     const previews = await Promise.all(claimed.map(({ call }) => previewCallApproval(parts, call, context)))
     const refused = previews.find((each) => !each.ok)

@@ -6,7 +6,7 @@
  */
 import { fail, ok, type Result } from '../core/result.ts'
 import type { DeviceKind } from './catalog/device-classification.ts'
-import { buildHomeseerDeviceCatalog } from './catalog/homeseer-catalog.ts'
+import { buildHomeseerDeviceCatalog } from './catalog/device-catalog-and-event-consequences.ts'
 import { readJsonClientSettings, type HomeseerConfigWithUrl } from './connection-settings.ts'
 import { adviseOnHomeseerLink } from './tools/link-health.ts'
 import { toLoggableRequestOutcome, JsonClient } from './wire/json-client.ts'

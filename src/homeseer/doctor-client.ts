@@ -18,7 +18,7 @@ import { readAsciiAddress, readJsonClientSettings, type HomeseerConfigWithUrl } 
 import { readAliasFile } from './tools/alias-file-store.ts'
 import { adviseOnHomeseerLink, adviseOnHomeseerPush } from './tools/link-health.ts'
 import { createAdminAdapterHttpRequest } from './wire/admin-adapter.ts'
-import { AsciiClient, type AsciiConnectionState } from './wire/ascii-client.ts'
+import { AsciiPushClient, type AsciiConnectionState } from './wire/ascii-push-client.ts'
 import { readRecordText } from './wire/record-field.ts'
 import { toLoggableRequestOutcome, JsonClient, type RequestAttemptNote } from './wire/json-client.ts'
 import { createStatusRequest, createVersionRequest } from './wire/json-requests.ts'
@@ -146,7 +146,7 @@ function listenOnce(config: HomeseerConfigWithUrl): Promise<AsciiConnectionState
   const address = readAsciiAddress(config)
   if (address === undefined) return Promise.resolve(undefined)
   return new Promise((resolve) => {
-    const client = new AsciiClient({
+    const client = new AsciiPushClient({
       ...address,
       credentials: readJsonClientSettings(config).credentials,
       pingMs: MAX_WAIT_MS,

@@ -17,10 +17,10 @@ import { UndoableStateMap } from '../ledger/projection.ts'
 import { HOMESEER_DEVICE_KINDS } from '../config/homeseer.ts'
 import type { DeviceKind } from './catalog/device-classification.ts'
 import type { AdminDomain } from './tools/change-policy.ts'
-import type { AliasKind } from './resolve/alias.ts'
+import type { AliasTargetKind } from './resolve/alias.ts'
 
 export interface LearnedAlias {
-  readonly kind: AliasKind
+  readonly kind: AliasTargetKind
   readonly id: number
   /** The key of the caller who confirmed it. Unless it is shared, only that caller uses the name. */
   readonly by: string
@@ -56,7 +56,7 @@ export interface HomeseerProjectionState {
 
 /** Older rollbacks are dropped: nobody wants to restore a state of months ago. */
 export const MAX_ROLLBACKS = 500
-const ALIAS_KINDS: readonly AliasKind[] = ['device', 'event', 'camera']
+const ALIAS_KINDS: readonly AliasTargetKind[] = ['device', 'event', 'camera']
 const INCOMPLETE = 'a field that such an entry needs is missing or wrong'
 
 const aliasEntries: Readonly<Record<string, EntryHandler<HomeseerProjectionState>>> = {

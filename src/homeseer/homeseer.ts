@@ -24,18 +24,18 @@ import { createRollbackTool } from './admin/rollback-tool.ts'
 import { createUnsupportedAdminOperationCache } from './admin/unsupported-operation-cache.ts'
 import { createAdminRollbackStore } from './admin/rollback-store.ts'
 import { HomeseerCatalogClient } from './catalog/catalog-client.ts'
-import { createDeviceExposurePredicate } from './catalog/homeseer-catalog.ts'
-import { EventAdapterClient } from './catalog/event-adapter-client.ts'
+import { createDeviceExposurePredicate } from './catalog/device-catalog-and-event-consequences.ts'
+import { EventDefinitionAdapterClient } from './catalog/event-definition-adapter-client.ts'
 import { EventFileReader, type EventDefinitionSource } from './catalog/event-file-store.ts'
 import { readAsciiAddress, readJsonClientSettings, type HomeseerConfigWithUrl } from './connection-settings.ts'
 import { AliasStore } from './resolve/alias-store.ts'
 import type { Alias } from './resolve/alias.ts'
-import { DeviceClassOverrideStore } from './catalog/device-class-store.ts'
+import { DeviceClassOverrideStore } from './catalog/device-class-override-store.ts'
 import { createDeviceClassTools } from './tools/device-class-tools.ts'
 import { NameResolverCache } from './resolve/name-resolver-cache.ts'
 import { startAnnouncingDeviceResources } from './tools/device-resource-announcer.ts'
 import { createNumberAllowList } from './tools/allow-list.ts'
-import { createAreaSetTool } from './tools/area-set.ts'
+import { createAreaSetTool } from './tools/area-set-tool.ts'
 import { LateDeviceChangeTracker } from './tools/change-verification-client.ts'
 import { createHomeseerAuditReader } from './tools/homeseer-audit-store.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
@@ -46,10 +46,10 @@ import { createChangePrepareTool } from './tools/change-prepare-tool.ts'
 import { createPluginFunctionTool, createPluginListTool, createScriptRunTool } from './tools/plugin-and-script-tools.ts'
 import type { OfferLookup, HomeseerToolContext } from './tools/homeseer-tool-context.ts'
 import { createDeviceReadTools } from './tools/device-read-tools.ts'
-import { createDeviceSetTool } from './tools/device-set.ts'
+import { createDeviceSetTool } from './tools/device-set-tool.ts'
 import { createEventDefinitionTool } from './tools/event-definition-tool.ts'
 import { createEventReadTools } from './tools/event-read-tools.ts'
-import { createEventRunTool } from './tools/event-run.ts'
+import { createEventRunTool } from './tools/event-run-tool.ts'
 import { createHealthTools } from './tools/health-tools.ts'
 import { createHelpRouteTool } from './tools/help-tool.ts'
 import { createIntentTools } from './tools/intent-tools.ts'
@@ -230,7 +230,13 @@ function assemble(
 function eventSource(config: HomeseerConfig, link: HomeseerLink, clock: Clock): EventDefinitionSource {
   const { eventsPath: events, eventGroupsPath: groups, knownEventMembers: knownMembers, scriptPage } = config
   if (config.eventsFrom === 'files') return new EventFileReader({ events, groups, knownMembers })
-  return new EventAdapterClient({ json: link.json, clock, scriptPage, key: config.admin.adapterKey, knownMembers })
+  return new EventDefinitionAdapterClient({
+    json: link.json,
+    clock,
+    scriptPage,
+    key: config.admin.adapterKey,
+    knownMembers,
+  })
 }
 
 function capabilitiesOf(

@@ -29,7 +29,7 @@ export function readLateOutcomeCallSeq(event: LedgerEvent | LedgerEntry): number
   return event.kind === LATE_CALL_OUTCOME_KIND && isSequenceNumber(event['call']) ? event['call'] : undefined
 }
 
-export function isLateChangeOutcomeKind({ kind }: { readonly kind: string }): boolean {
+export function isLateCallOutcome({ kind }: { readonly kind: string }): boolean {
   return kind === LATE_CALL_OUTCOME_KIND
 }
 

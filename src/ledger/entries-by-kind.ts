@@ -6,10 +6,10 @@
  */
 import { decodeEntry } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
-import type { LedgerLeafRow } from './log-store.ts'
+import type { StoredEntryBytes } from './log-store.ts'
 
 interface SearchableLog {
-  readonly entriesMatching: (pattern: RegExp) => Iterable<LedgerLeafRow>
+  readonly entriesMatching: (pattern: RegExp) => Iterable<StoredEntryBytes>
 }
 
 /** Yields the entries of these kinds. Bytes that are not a valid entry are skipped; `verify` reports them. */

@@ -26,7 +26,7 @@ export interface EntryCacheInput {
 
 type Row = Readonly<Record<string, unknown>>
 
-export interface EntryCacheTable {
+export interface EntryCacheTableDefinition {
   readonly name: string
   readonly key: readonly string[]
   /** Names a row by what a person would call it. */
@@ -35,7 +35,7 @@ export interface EntryCacheTable {
 
 export interface EntryCacheDefinition {
   readonly migrations: ModuleMigrations
-  readonly tables: readonly EntryCacheTable[]
+  readonly tables: readonly EntryCacheTableDefinition[]
   readonly apply: Readonly<Record<string, (sql: DatabaseSync, cached: EntryCacheInput) => void>>
   /** The rows that contain text from the body of an entry. */
   readonly showing: (entry: LedgerEntry) => readonly TableRowReference[]
@@ -103,13 +103,13 @@ export function rebuildEntryCache(
 }
 
 interface Comparison {
-  readonly table: EntryCacheTable
+  readonly table: EntryCacheTableDefinition
   last: readonly string[] | undefined
 }
 
 function rowsAfter(
   sql: DatabaseSync,
-  { name, key }: EntryCacheTable,
+  { name, key }: EntryCacheTableDefinition,
   last: readonly string[] | undefined,
 ): readonly Row[] {
   const keys = key.join(', ')
@@ -121,7 +121,7 @@ function rowsAfter(
 }
 
 function compareRows(
-  table: EntryCacheTable,
+  table: EntryCacheTableDefinition,
   { is, has }: { readonly is: readonly Row[]; readonly has: readonly Row[] },
   found: (finding: CacheFinding) => void,
 ): void {
@@ -142,11 +142,15 @@ function compareRows(
     found({ kind: 'copy-missing', ...table.named(row), seq: Number(row['log_index']) })
 }
 
-function keyOf({ key }: EntryCacheTable, row: Row): readonly string[] {
+function keyOf({ key }: EntryCacheTableDefinition, row: Row): readonly string[] {
   return key.map((column) => String(row[column]))
 }
 
-function smallerEnd(table: EntryCacheTable, is: readonly Row[], has: readonly Row[]): readonly string[] | undefined {
+function smallerEnd(
+  table: EntryCacheTableDefinition,
+  is: readonly Row[],
+  has: readonly Row[],
+): readonly string[] | undefined {
   const ends = [is, has]
     .filter((rows) => rows.length === PIECE)
     .flatMap((rows) => rows.slice(-1))

@@ -19,9 +19,9 @@ import { BODY_ERASED_KIND } from './entry-group.ts'
 import type { TableRowReference } from './ledger-finding.ts'
 import { decodeEntry, isSequenceNumber } from './entry.ts'
 import type { AppendReceipt, LedgerEvent, StoredEntry } from './entry.ts'
-import { flushWriteAheadLog, findNonLedgerTablesWithText } from './ledger-store.ts'
+import { flushWriteAheadLog, findTablesContainingText } from './ledger-tables-store.ts'
 import type { LogStore } from './log-store.ts'
-import type { EraseFault } from './ledger-refusal.ts'
+import type { EraseFault } from './ledger-operation-fault.ts'
 import { findTextsInLedger, createAnyWordPredicate, listHumanTextsInBody } from './word-search.ts'
 
 /** What the entry of an erasure says besides which body was erased. These fields stay for good. */
@@ -67,7 +67,7 @@ export async function eraseEntryBody(
   if (!erased.ok) return erased
   log.wipeBody(seq)
   await database.view(flushWriteAheadLog)
-  const tables = words.length === 0 ? [] : findNonLedgerTablesWithText(database.sql, createAnyWordPredicate(words))
+  const tables = words.length === 0 ? [] : findTablesContainingText(database.sql, createAnyWordPredicate(words))
   const search = findTextsInLedger(log, words)
   for (let step = search.next(); ; step = search.next()) {
     if (step.done === true) return ok({ ...erased.value, also: step.value.bodies, stays: step.value.entries, tables })

@@ -4,7 +4,7 @@
  */
 import { sliceSaltedBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
-import type { LedgerLeafRow } from './log-store.ts'
+import type { StoredEntryBytes } from './log-store.ts'
 import type { VerifiableLog } from './log-verification.ts'
 import { LruCache } from './lru-cache.ts'
 import { decodeEntryBundle, TILE_WIDTH } from './tile.ts'
@@ -34,7 +34,7 @@ export class ExportedLog implements VerifiableLog {
   }
 
   /** The entry; `undefined` when there is none, or its bundle cannot be read. */
-  entry(seq: number): LedgerLeafRow | undefined {
+  entry(seq: number): StoredEntryBytes | undefined {
     const index = Math.floor(seq / TILE_WIDTH)
     const bytes = this.#bundles.get(index, () => this.#readBundle(index))?.[seq % TILE_WIDTH]
     return bytes && { seq, bytes }

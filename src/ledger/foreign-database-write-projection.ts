@@ -1,4 +1,4 @@
-/** Ledger's own projection: the ledger's own rules about which entry may follow which. */
+/** Foreign database write projection: the ledger's own rules about which entry may follow which. */
 import type { Projection } from './projection.ts'
 
 /**

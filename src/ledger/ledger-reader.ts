@@ -11,7 +11,7 @@ import type { LedgerEntry, StoredEntry } from './entry.ts'
 import { BODY_ERASED_KIND, computeCommitmentHash, decodeEntryBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
 import { LedgerFindings } from './ledger-finding.ts'
-import type { LedgerLeafRow, LogStore } from './log-store.ts'
+import type { StoredEntryBytes, LogStore } from './log-store.ts'
 import { LookupVerification } from './lookup-verification.ts'
 import { formatErasureLookupKey, toLookupRow } from './lookup-store.ts'
 import type { CallWithEnding, LedgerLookupRow, LookupStore, RecordedChangeQuery } from './lookup-store.ts'
@@ -218,7 +218,7 @@ export function readLogEntry(log: Pick<LogStore, 'entry'>, seq: number): LedgerE
   return decoded?.ok === true ? decoded.value : undefined
 }
 
-function withKind(row: LedgerLeafRow): LeafOfKind {
+function withKind(row: StoredEntryBytes): LeafOfKind {
   const decoded = decodeEntry(row.bytes)
   return { ...row, kind: decoded.ok ? decoded.value.kind : '' }
 }

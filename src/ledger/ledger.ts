@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path'
 import { areBytesEqual, toHex } from '../core/bytes.ts'
 import { randomBytes } from '../core/ids.ts'
 import type { Clock } from '../core/clock.ts'
-import { findAlteredSchema } from '../core/database-schema-store.ts'
+import { findAlteredSchema } from '../core/database-schema-check-store.ts'
 import type { Database, PreCommitJournal } from '../core/database-store.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -30,7 +30,7 @@ import {
   readEndedCallSeq,
   isCallEnd,
   isLateOutcomeOfEndedCall,
-  isLateChangeOutcomeKind,
+  isLateCallOutcome,
   OpenCalls,
 } from './call-entry.ts'
 import { deriveEntryBundleMacKey, isEntryBundleInTree } from './bundle-authenticator.ts'
@@ -56,7 +56,7 @@ import {
 import type { LedgerFault, LedgerSoundness, SigningFault, SigningOutage } from './ledger-state.ts'
 import type { LedgerPinFile } from './ledger-pin-store.ts'
 import { readEntriesOfKinds } from './entries-by-kind.ts'
-import { writeAppliedEntryCount, readAppliedEntryCount } from './ledger-store.ts'
+import { writeAppliedEntryCount, readAppliedEntryCount } from './ledger-tables-store.ts'
 import { LedgerReader } from './ledger-reader.ts'
 import { LogStore } from './log-store.ts'
 import { recoverLookupAndListOpenCalls } from './lookup-recovery.ts'
@@ -70,7 +70,7 @@ import { proveConsistency, proveInclusion } from './proof.ts'
 import type { ConsistencyProof, InclusionProof, ProofCreationFault } from './proof.ts'
 import { ProjectionSet } from './projection.ts'
 import type { UntypedProjection, StoredContentCheck } from './projection.ts'
-import type { EraseFault } from './ledger-refusal.ts'
+import type { EraseFault } from './ledger-operation-fault.ts'
 import { encodeCommitmentOpening } from './body-opening.ts'
 import { CheckpointSigner } from './checkpoint-signer.ts'
 import { StoredTree } from './stored-tree.ts'
@@ -257,7 +257,7 @@ export class Ledger extends LedgerReader {
     const closes = readEndedCallSeq(event)
     if (isCallEnd(event) && closes === undefined) throw new TypeError(`${event.kind} names no call`)
     const seq = this.log.pendingSize
-    if (isLateChangeOutcomeKind(event) && !isLateOutcomeOfEndedCall(event, seq, (call) => this.#hasEnded(call)))
+    if (isLateCallOutcome(event) && !isLateOutcomeOfEndedCall(event, seq, (call) => this.#hasEnded(call)))
       throw new RangeError(`${event.kind} is about no call that has ended`)
     const at = this.#formatTime(this.#options.clock.now())
     const kept = body === undefined ? undefined : createBodyCommitment(body, randomBytes(BODY_SALT_BYTES))

@@ -19,7 +19,7 @@ import type { BodyRecordLocation, SaltedBody, EntryToAppend } from './entry-grou
 import { LruCache } from './lru-cache.ts'
 import { dropUncommittedGroups } from './uncommitted-tail.ts'
 import type { AppliedAndSignedSizes } from './uncommitted-tail.ts'
-import { readTailSegments, countEntriesAppliedToTables } from './tail-reader-store.ts'
+import { readTailSegments, computeExpectedAppliedEntryCount } from './tail-reader-store.ts'
 import type { TailContents } from './tail-reader-store.ts'
 import { TailStore } from './tail-store.ts'
 import type { TailBodyPosition } from './tail-store.ts'
@@ -40,7 +40,7 @@ export interface LogStoreOptions {
   readonly segmentEntries?: number | undefined
 }
 
-export interface LedgerLeafRow {
+export interface StoredEntryBytes {
   readonly seq: number
   readonly bytes: Uint8Array
 }
@@ -110,7 +110,7 @@ export class LogStore {
     const whole = readTailSegments(folder, key, tables?.signed)
     const read = tables === undefined ? whole : dropUncommittedGroups(whole, tables)
     this.read = read
-    this.tablesNeed = countEntriesAppliedToTables(read)
+    this.tablesNeed = computeExpectedAppliedEntryCount(read)
     const [bundles, first] = [this.#countBundles(), read.segments[0]?.first]
     this.tailFirst = first ?? bundles * TILE_WIDTH
     this.#base = Math.ceil(this.tailFirst / TILE_WIDTH) * TILE_WIDTH
@@ -192,14 +192,14 @@ export class LogStore {
   }
 
   /** The entry; `undefined` when there is none, or its bundle cannot be read. */
-  entry(seq: number): LedgerLeafRow | undefined {
+  entry(seq: number): StoredEntryBytes | undefined {
     const bytes = this.#bytes(seq)
     return bytes && { seq, bytes }
   }
 
   /** The entries in order, without those that cannot be read. */
-  entries(from: number, limit: number): readonly LedgerLeafRow[] {
-    const rows: LedgerLeafRow[] = []
+  entries(from: number, limit: number): readonly StoredEntryBytes[] {
+    const rows: StoredEntryBytes[] = []
     const end = this.pendingSize
     for (let seq = Math.max(0, from); seq < end && rows.length < limit; seq++) {
       const bytes = this.#bytes(seq)
@@ -212,7 +212,7 @@ export class LogStore {
    * The entries, in order, whose text (as Latin-1) matches. A full bundle is searched as a whole and decoded only if it
    * matches, because a start looks for a few entries among a million.
    */
-  *entriesMatching(pattern: RegExp): Generator<LedgerLeafRow, void, void> {
+  *entriesMatching(pattern: RegExp): Generator<StoredEntryBytes, void, void> {
     for (let index = 0; index * TILE_WIDTH < this.#base; index++) {
       const bundle = this.#readBundle(index)
       if (bundle === undefined || !pattern.test(bundle.toString('latin1'))) continue

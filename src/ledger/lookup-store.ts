@@ -8,7 +8,7 @@ import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
 import { requireRegularFile } from '../core/bounded-file-store.ts'
-import { readAllRows } from '../core/sqlite-row-store.ts'
+import { readRowsRoundingUnsafeIntegers } from '../core/sqlite-row-store.ts'
 import { BODY_ERASED_KIND } from './entry-group.ts'
 import type { TaskOrSessionReference } from '../core/fault.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
@@ -268,7 +268,7 @@ export class LookupStore {
        ${taskId === undefined ? '' : 'AND task_id = $task'} ${sessionId === undefined ? '' : 'AND session_id = $session'}
        ORDER BY changed_at DESC, seq DESC LIMIT $limit`,
     )
-    const rows = readAllRows(query, {
+    const rows = readRowsRoundingUnsafeIntegers(query, {
       $since: since,
       $at: before.at,
       $seq: before.seq,
@@ -313,8 +313,12 @@ export class LookupStore {
     this.flush()
     const rows =
       from === undefined
-        ? readAllRows(this.#statement('SELECT * FROM lookup ORDER BY seq LIMIT ?'), limit)
-        : readAllRows(this.#statement('SELECT * FROM lookup WHERE seq >= ? ORDER BY seq LIMIT ?'), from, limit)
+        ? readRowsRoundingUnsafeIntegers(this.#statement('SELECT * FROM lookup ORDER BY seq LIMIT ?'), limit)
+        : readRowsRoundingUnsafeIntegers(
+            this.#statement('SELECT * FROM lookup WHERE seq >= ? ORDER BY seq LIMIT ?'),
+            from,
+            limit,
+          )
     return rows as unknown as LedgerLookupRow[]
   }
 
@@ -326,7 +330,7 @@ export class LookupStore {
 
   #ended(query: string, values: readonly (string | number)[]): readonly CallWithEnding[] {
     this.flush()
-    return readAllRows(this.#statement(query), ...values).map(endedOf)
+    return readRowsRoundingUnsafeIntegers(this.#statement(query), ...values).map(endedOf)
   }
 
   #statement(text: string): StatementSync {
@@ -372,7 +376,9 @@ function prepareCache(path: string): DatabaseSync | undefined {
 
 /** Whether the table of sizes has exactly one row, with a valid number of entries. */
 function hasSize(sql: DatabaseSync): boolean {
-  const sizes = readAllRows(sql.prepare('SELECT size FROM applied LIMIT 2')).map(({ size }) => Number(size))
+  const sizes = readRowsRoundingUnsafeIntegers(sql.prepare('SELECT size FROM applied LIMIT 2')).map(({ size }) =>
+    Number(size),
+  )
   return sizes.length === 1 && sizes.every((size) => Number.isSafeInteger(size) && size >= 0)
 }
 

@@ -5,7 +5,7 @@ import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { Ledger } from './ledger.ts'
 import { createLogSigner } from './note-key.ts'
-import { continueTruncatedLogUnderNewName, formatSuccessorOrigin } from './succession-store.ts'
+import { continueTruncatedLogUnderNewName, formatSuccessorOrigin } from './log-succession-store.ts'
 
 const NEXT = `${ORIGIN}/20261116T120000Z`
 const { privateKey } = generateKeyPairSync('ed25519')

@@ -213,7 +213,7 @@ function endOf(segment: TailSegment | undefined): number {
 }
 
 /** One past the last entry whose group changed rows. */
-export function countEntriesAppliedToTables({ segments }: TailContents): number {
+export function computeExpectedAppliedEntryCount({ segments }: TailContents): number {
   return segments.reduce(
     (known, { tables, groups }) =>
       groups.reduce(

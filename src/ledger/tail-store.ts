@@ -31,7 +31,7 @@ import { createPrivateFolder } from '../core/folder-store.ts'
 import { BODY_SALT_BYTES, sliceSaltedBody, encodeEntryGroup, GROUP_MAC_BYTES } from './entry-group.ts'
 import type { BodyRecordLocation, SaltedBody, EntryGroupToEncode } from './entry-group.ts'
 import {
-  countEntriesAppliedToTables,
+  computeExpectedAppliedEntryCount,
   encodeSegmentHead,
   listSegmentNames,
   readMacBeforeSegment,
@@ -101,7 +101,7 @@ export class TailStore {
     createPrivateFolder(directory)
     const known = new Set(read.segments.map(({ path }) => path))
     for (const name of listSegmentNames(directory)) if (!known.has(join(directory, name))) rmSync(join(directory, name))
-    this.#tables = countEntriesAppliedToTables(read)
+    this.#tables = computeExpectedAppliedEntryCount(read)
     for (const { path, first, bytes, groups, whole } of read.segments) {
       const file = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW)
       if (whole < bytes.length) {

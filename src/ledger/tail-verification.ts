@@ -7,7 +7,7 @@
 import { areBytesEqual } from '../core/bytes.ts'
 import type { LedgerFindings } from './ledger-finding.ts'
 import type { VerifiableLog } from './log-verification.ts'
-import { countEntriesAppliedToTables } from './tail-reader-store.ts'
+import { computeExpectedAppliedEntryCount } from './tail-reader-store.ts'
 import type { TailContents } from './tail-reader-store.ts'
 
 export function verifyTailSegments(
@@ -41,7 +41,7 @@ export function verifyAppliedEntryCount(
 ): void {
   // Segments were removed since the tables were read: a running node works beside this process.
   if ((tail.segments[0]?.first ?? 0) > tables.newestRow) return
-  const expected = countEntriesAppliedToTables(tail)
+  const expected = computeExpectedAppliedEntryCount(tail)
   if (tables.size !== undefined && tail.damage === undefined && tables.size !== expected)
     findings.add({ kind: 'tables-size-differs', size: tables.size, expected })
 }

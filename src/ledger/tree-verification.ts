@@ -32,7 +32,7 @@ import type { TileCoordinates } from './tile.ts'
 import type { TileStore } from './tile-store.ts'
 import { computeRootAt, HASH_BYTES, writeLeafHashToBuffer } from './tree.ts'
 
-export interface TreeAuditOptions {
+export interface TreeVerificationOptions {
   readonly tiles: Pick<TileStore, 'examine' | 'partialWidths'>
   readonly findings: LedgerFindings
   readonly roots: ExpectedCheckpointRoots
@@ -46,11 +46,11 @@ export interface TreeAuditOptions {
 export type BundledEntries = readonly (Uint8Array | undefined)[]
 
 export class TreeVerification {
-  readonly #options: TreeAuditOptions
+  readonly #options: TreeVerificationOptions
   /** `undefined` once hashes are missing, because the tree after a gap is unknown. */
   #edge: MerkleTreeRightEdge | undefined
 
-  constructor(options: TreeAuditOptions) {
+  constructor(options: TreeVerificationOptions) {
     this.#options = options
     this.#edge = MerkleTreeRightEdge.at(
       options.from,

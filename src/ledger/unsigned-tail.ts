@@ -18,7 +18,7 @@ export interface UnsignedTailSummary {
   readonly uncommitted: number
 }
 
-export interface TailReader {
+export interface UnsignedTailReader {
   readonly size: number
   readonly tailFirst: number
   readonly lost: { readonly torn: number; readonly uncommitted: number }
@@ -28,7 +28,7 @@ export interface TailReader {
 export const NODE_STOP_KIND = 'node.stop'
 
 /** Describes the unsigned tail; `undefined` when nothing follows the signature and nothing was cut off. */
-export function summarizeUnsignedTail(log: TailReader, signed: number): UnsignedTailSummary | undefined {
+export function summarizeUnsignedTail(log: UnsignedTailReader, signed: number): UnsignedTailSummary | undefined {
   const entries = log.size - signed
   if (entries <= 0 && log.lost.torn === 0 && log.lost.uncommitted === 0) return undefined
   const kinds: Record<string, number> = {}
@@ -46,7 +46,7 @@ export const SIGNING_FAILED_ENTRY_KIND = 'signing.failed'
  * A finding about entries that are unsigned although the next signature is overdue: signing failed, or the node stopped
  * and could not sign. `undefined` for any other tail.
  */
-export function findSigningOutage(log: TailReader, signed: number): LedgerFinding | undefined {
+export function findOverdueUnsignedEntries(log: UnsignedTailReader, signed: number): LedgerFinding | undefined {
   const decoded = log.entries(signed, Math.max(0, log.size - signed)).map(({ bytes }) => decodeEntry(bytes))
   const kinds = decoded.map((entry) => (entry.ok ? entry.value.kind : undefined))
   const tail = { kind: 'unsigned', from: signed, to: log.size - 1 } as const
@@ -55,7 +55,7 @@ export function findSigningOutage(log: TailReader, signed: number): LedgerFindin
 }
 
 /** Why the entries after the signature are not accepted, or `undefined`. */
-export function findUnsignedTailFault(log: TailReader, signed: number): LedgerFault | undefined {
+export function findUnsignedTailFault(log: UnsignedTailReader, signed: number): LedgerFault | undefined {
   if (log.tailFirst > signed)
     return {
       kind: 'damaged',

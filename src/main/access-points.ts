@@ -13,8 +13,8 @@ import type { Logger } from '../core/logger.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { VoiceBackendAccessPoint, RunningAccessPoints } from '../mcp/access-point-client.ts'
-import { createCatalogueCache } from '../mcp/catalogue.ts'
-import { subscribeToMcpListChanges } from '../mcp/change-subscription.ts'
+import { createMcpCatalogueCache } from '../mcp/catalogue.ts'
+import { subscribeToMcpListChanges } from '../mcp/list-change-subscription.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { findMcpProfile } from '../mcp/profile.ts'
 import { createRequestStateSeal } from '../mcp/request-state-seal.ts'
@@ -45,7 +45,7 @@ export async function connectAccessPoints(
 ): Promise<Result<Omit<RunningAccessPoints, 'listChanged'> | undefined, StartFault>> {
   const { config, spine, families, version, logger } = parts
   if (config.accessPoints.length === 0) return ok(undefined)
-  const catalogues = createCatalogueCache({ bus: spine.bus, profiles: config.profiles, families })
+  const catalogues = createMcpCatalogueCache({ bus: spine.bus, profiles: config.profiles, families })
   const answering = { bus: spine.bus, stateSeal: createRequestStateSeal(systemClock), log: logger }
   const points: VoiceBackendAccessPoint[] = []
   for (const point of config.accessPoints) {

@@ -57,7 +57,7 @@ export function createWitnessCosigningJob(
 }
 
 /** The cosigned checkpoints, each with the log's own signature and with that of one witness alone. */
-export function createCosignedCheckpointLookup(ledger: Ledger): CosignedCheckpointReader {
+export function createCosignedCheckpointReader(ledger: Ledger): CosignedCheckpointReader {
   return {
     size: ledger.cosignedSize(),
     by: (witness, seq) => {

@@ -20,7 +20,7 @@ export function collectDataDirectoryFacts(
 }
 
 /** A folder that this user may not enter looks empty, and nothing of it must be said to be missing. */
-export function explainClosedDataRoot(root: string): string | undefined {
+export function explainInaccessibleDataRoot(root: string): string | undefined {
   try {
     accessSync(root, constants.R_OK | constants.X_OK)
     return undefined

@@ -5,7 +5,7 @@
  *
  * Reads through the database that it is given.
  */
-import { findAlteredSchema } from '../core/database-schema-store.ts'
+import { findAlteredSchema } from '../core/database-schema-check-store.ts'
 import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Ledger } from '../ledger/ledger.ts'

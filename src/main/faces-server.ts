@@ -32,8 +32,8 @@ import { explainListenerWithoutToken, startHttpListener } from '../web/listener-
 import type { HttpListener, HttpRoute } from '../web/listener-server.ts'
 import { createHealthEndpointHandler } from '../web/health-endpoint-server.ts'
 import type { HealthEndpointOptions } from '../web/health-endpoint-server.ts'
-import { RequestRefusalCounter } from '../web/request-refusals.ts'
-import { createServiceProbe } from './service-probe.ts'
+import { RequestRefusalCounter } from '../web/request-refusal-counter.ts'
+import { createFailingServicesProbe } from './service-probe.ts'
 import { computeGatewayProof, GATEWAY_CHALLENGE_HEADER, GATEWAY_PROOF_HEADER } from './running-gateway-note.ts'
 import { toGuardConfig } from './guard-config.ts'
 import { createWebFace } from './web-face-server.ts'
@@ -97,7 +97,7 @@ export async function startFaces(parts: FacesDependencies): Promise<Result<Start
   // Known only when the port is open: with port 0 the system chooses it.
   let url = ''
   const status = statusView(parts, () => url)
-  const probe = createServiceProbe(parts.reporters, systemClock)
+  const probe = createFailingServicesProbe(parts.reporters, systemClock)
   const people = createWebFace(parts, { authenticate, status, probe, tooMany })
   const monitor = createHealthEndpointHandler({
     status,

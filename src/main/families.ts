@@ -11,7 +11,7 @@ import { devicesFamilyEnvelope } from '../devices/tools/devices-envelope.ts'
 import { ebusFamilyEnvelope } from '../ebus/tools/ebus-envelope.ts'
 import { homeseerFamilyEnvelope } from '../homeseer/tools/homeseer-envelope.ts'
 import { runtimeFamilyEnvelope } from '../runtime/runtime-envelope.ts'
-import { devicesMigrations } from '../devices/enrol/enrol-store.ts'
+import { rememberedDevicesMigrations } from '../devices/enrol/enrol-store.ts'
 import { deviceToolsMigrations } from '../devices/tools/tool-pin-store.ts'
 import { rollbackMigrations } from '../homeseer/admin/rollback-store.ts'
 import { ebusMigrations } from '../ebus/register-value-store.ts'
@@ -49,7 +49,7 @@ export interface FamilyDependencies {
  */
 export const familyMigrations: readonly ModuleMigrations[] = [
   runtimeMigrations,
-  devicesMigrations,
+  rememberedDevicesMigrations,
   deviceToolsMigrations,
   rollbackMigrations,
   ebusMigrations,

@@ -2,7 +2,7 @@
 import { systemClock } from '../core/clock.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { parsePeerAddress } from '../mesh/discovery/peer-source.ts'
+import { parseHostPort } from '../mesh/discovery/peer-source.ts'
 import { JOIN_REQUEST_NAME } from '../mesh/message-gate.ts'
 import { MeshHttpClient } from '../mesh/http/http-client.ts'
 import { createTlsIdentity } from '../mesh/identity/self-signed-certificate.ts'
@@ -11,7 +11,7 @@ import type { Community } from '../mesh/identity/community.ts'
 import { createJoinRequest } from '../mesh/identity/invitation.ts'
 import type { Invitation } from '../mesh/identity/invitation.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
-import type { NatsJoinConnection } from '../mesh/nats/join-client.ts'
+import type { NatsJoinConnection } from '../mesh/nats/join-connection-client.ts'
 import { OutboundCallClient } from '../mesh/outbound-calls.ts'
 import type { PeerEndpoint } from '../mesh/transport.ts'
 
@@ -42,7 +42,7 @@ export async function joinByInvitation(joining: JoiningNodeOptions): Promise<Res
       clock: systemClock,
     })
     const endpoints = invitation.addresses.flatMap((text): PeerEndpoint[] => {
-      const address = parsePeerAddress(text)
+      const address = parseHostPort(text)
       return address === undefined ? [] : [{ transport: 'http', ...address }]
     })
     const answer = await outbound.askToJoin(
@@ -76,6 +76,6 @@ async function openNats({
   useNkey,
   name,
 }: JoiningNodeOptions): Promise<NatsJoinConnection> {
-  const { openNatsJoinConnection } = await import('../mesh/nats/join-client.ts')
+  const { openNatsJoinConnection } = await import('../mesh/nats/join-connection-client.ts')
   return openNatsJoinConnection({ servers: natsServers, useNkey, identity, name, communityId: invitation.communityId })
 }

@@ -11,7 +11,7 @@ import { createToolPinCheck } from '../devices/tools/tool-pin-store.ts'
 import { createGuardSecretCheck } from '../guard/guard-secret-store.ts'
 import { createOwnerTokenFileCheck } from '../guard/owner-token-store.ts'
 import { createRollbackArgumentsCheck } from '../homeseer/admin/rollback-store.ts'
-import { deviceProjection } from '../devices/enrol/device-state.ts'
+import { deviceProjection } from '../devices/enrol/enrolled-device-state.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { laterCallsProjection } from '../home/later-state.ts'
 import { homeseerProjection } from '../homeseer/homeseer-state.ts'
@@ -19,10 +19,10 @@ import type { EntryCacheDefinition } from '../ledger/entry-cache-store.ts'
 import { randomDrawProjection } from '../ledger/random-draw-state.ts'
 import { foreignDatabaseWriteProjection } from '../ledger/foreign-database-write-projection.ts'
 import type { UntypedProjection, StoredContentCheck } from '../ledger/projection.ts'
-import { findExposedKeyFiles } from './key-files-store.ts'
+import { findExposedKeyFiles } from './key-files-check-store.ts'
 import { membershipProjection } from './membership-log.ts'
-import { offerProjection } from './offer-log.ts'
-import { witnessProjection } from './witness-log.ts'
+import { offerPinProjection } from './offer-pin-log.ts'
+import { cosignedTreeProjection } from './cosigned-tree-log.ts'
 import { runtimeEntryTables } from '../runtime/runtime-cache-store.ts'
 import { runtimeProjection } from '../runtime/runtime-state.ts'
 
@@ -35,8 +35,8 @@ export const ledgerProjections: readonly UntypedProjection[] = [
   homeseerProjection,
   laterCallsProjection,
   membershipProjection,
-  offerProjection,
-  witnessProjection,
+  offerPinProjection,
+  cosignedTreeProjection,
 ]
 
 export const ledgerEntryCaches: readonly EntryCacheDefinition[] = [runtimeEntryTables]

@@ -3,7 +3,7 @@
  * every other and cosigns only what extends it (C2SP tlog-witness, spoken through the mesh instead of a URL of its
  * own).
  *
- * What was cosigned is in this node's own log, too (witness-log.ts). A log is identified by its node's own key, which also
+ * What was cosigned is in this node's own log, too (cosigned-tree-log.ts). A log is identified by its node's own key, which also
  * signs the manifest: nodes without a configured name give their logs the same name, so a name does not identify a log.
  */
 import { systemClock } from '../core/clock.ts'
@@ -29,7 +29,7 @@ import { stripNodeIdPrefix, decodeNodeId } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
 import { formatNodeWitnessName } from './node-voter.ts'
-import { createWitnessLog } from './witness-log.ts'
+import { createCosignedTreeLog } from './cosigned-tree-log.ts'
 
 export interface PeerWitnessDependencies {
   readonly path: string
@@ -59,7 +59,7 @@ export function startPeerCosigning(parts: PeerWitnessDependencies): PeerWitnessE
   const { identity, ledger, mesh } = parts
   const database = new Database({ path: parts.path, migrations: [witnessMigrations], isWhole: true })
   const signer = createCosigner(formatNodeWitnessName(identity.id), identity.privateKey, systemClock.now)
-  const memory = createWitnessLog(ledger, systemClock)
+  const memory = createCosignedTreeLog(ledger, systemClock)
   const namesOf = new Map<string, Set<string>>()
   // The log of a node, as its manifest describes it, identified by the key that signed the manifest.
   const logOf = (peer: string): { readonly origin: string; readonly store: WitnessStore } | undefined => {

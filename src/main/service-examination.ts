@@ -10,7 +10,7 @@ import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { runOrUndefined } from '../toolbox/time-limit.ts'
-import { examineNotifyDestinations } from '../web/notice-destination.ts'
+import { examineNoticeDestinations } from '../web/notice-destination.ts'
 import { locateMeshFiles } from './mesh-files.ts'
 import { examineAccessPoints } from './access-points.ts'
 import { listConfiguredFamilies } from './families.ts'
@@ -50,7 +50,7 @@ export async function examineConfiguredServices(
   ])
   return [
     ...found.flat(),
-    ...examineNotifyDestinations(notify, environment),
+    ...examineNoticeDestinations(notify, environment),
     ...examineAccessPoints(config, { environment, families: listConfiguredFamilies(config) }),
   ]
 }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { ServiceHealth } from '../bus/capability.ts'
 import { manualClock } from '../../test/manual-clock.ts'
-import { createServiceProbe } from './service-probe.ts'
+import { createFailingServicesProbe } from './service-probe.ts'
 
 const health = (status: ServiceHealth['status']): ServiceHealth => ({ status, details: {} })
 
 describe('service probe', () => {
   it('returns the services whose probe fails or throws, and probes no others', async () => {
-    const failing = createServiceProbe(
+    const failing = createFailingServicesProbe(
       [
         { name: 'sound', probe: async () => health('ok') },
         { name: 'worn', probe: async () => health('degraded') },
@@ -28,7 +28,7 @@ describe('service probe', () => {
       looks += 1
       return health(status)
     }
-    const failing = createServiceProbe([{ name: 'records', probe: look }], clock)
+    const failing = createFailingServicesProbe([{ name: 'records', probe: look }], clock)
     expect(await Promise.all([failing(), failing()])).toEqual([[], []])
     status = 'failing'
     clock.advance(4_999)

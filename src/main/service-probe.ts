@@ -13,7 +13,7 @@ const GOOD_FOR_MS = 5_000
 /** A disk that takes longer counts as failed. */
 const MAX_WAIT_MS = 5_000
 
-export function createServiceProbe(
+export function createFailingServicesProbe(
   services: readonly Pick<Service, 'name' | 'probe'>[],
   { monotonic }: Pick<Clock, 'monotonic'>,
 ): () => Promise<readonly string[]> {

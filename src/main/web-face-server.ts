@@ -16,11 +16,11 @@ import {
   createClientSnippet,
 } from '../web/client-snippet.ts'
 import { createConsoleHandler } from '../web/console-server.ts'
-import { formatContractDisagreements } from '../web/contract-disagreement.ts'
+import { formatContractDisagreements } from '../web/contract-disagreement-text.ts'
 import { diagnoseDoctorFacts } from '../web/doctor.ts'
-import { createEventStreamHandler } from '../web/events-server.ts'
+import { createEventStreamHandler } from '../web/event-stream-server.ts'
 import { createEventFeed } from '../web/event-feed.ts'
-import { startEventFeed } from '../web/event-feed-server.ts'
+import { startEventFeed } from '../web/event-feed-publisher.ts'
 import { createMeasurementHistory } from '../web/measurement-history.ts'
 import { startMeasurementSampling } from '../web/measurement-sampling.ts'
 import type { HttpRoute } from '../web/listener-server.ts'
@@ -28,7 +28,7 @@ import { explainLedgerDefects, formatSigningOutage } from '../ledger/ledger-stat
 import { createConsoleSessions } from '../web/console-sessions.ts'
 import { createApiAuthenticator } from '../web/api-authenticator.ts'
 import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
-import type { SettingsView } from '../web/views.ts'
+import type { SettingsPageView } from '../web/views.ts'
 import type { FacesDependencies } from './faces-server.ts'
 import { createProfileMembershipTest } from './guard-config.ts'
 import { collectDataDirectoryFacts } from './data-directory-check-store.ts'
@@ -104,7 +104,11 @@ function profilesOf({ config, spine, families }: FacesDependencies): Profiles {
 }
 
 /** The view contains no secrets, because everybody who is signed in at the console may read it. */
-function settingsView(parts: FacesDependencies, status: StatusView, services: readonly DoctorFinding[]): SettingsView {
+function settingsView(
+  parts: FacesDependencies,
+  status: StatusView,
+  services: readonly DoctorFinding[],
+): SettingsPageView {
   const { config, version, spine } = parts
   const tools = spine.bus.offers().filter(({ face }) => face.kind === 'tool')
   const command = resolveHearthbusCommand(process.argv[1] ?? '')
@@ -132,7 +136,7 @@ function findingsOf(
   { config, data, spine }: FacesDependencies,
   status: StatusView,
   services: readonly DoctorFinding[],
-): SettingsView['findings'] {
+): SettingsPageView['findings'] {
   const { ledger, bus } = spine
   const names = bus.offers().map(({ name }) => name)
   // The configuration is left out because this process has read it; the ledger, because it is reported below from its

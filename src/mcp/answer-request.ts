@@ -12,7 +12,7 @@ import type { JsonObject } from '../core/json.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import { toCallOptions, extractNodePinArgument } from './mcp-request.ts'
-import type { McpAnswer, McpCaller, McpRequest } from './mcp-request.ts'
+import type { McpAnswer, McpRequestContext, McpRequest } from './mcp-request.ts'
 import { completeArgument } from './argument-completion.ts'
 import { MAX_RESOURCE_URI_LENGTH } from './catalogue.ts'
 import type { McpCatalogue } from './catalogue.ts'
@@ -40,7 +40,7 @@ export interface RequestHandlingDependencies {
 export async function answerMcpRequest(
   parts: RequestHandlingDependencies,
   request: McpRequest,
-  asker: McpCaller,
+  asker: McpRequestContext,
 ): Promise<McpAnswer> {
   try {
     return await answered(parts, request, asker)
@@ -50,7 +50,11 @@ export async function answerMcpRequest(
   }
 }
 
-async function answered(parts: RequestHandlingDependencies, request: McpRequest, asker: McpCaller): Promise<McpAnswer> {
+async function answered(
+  parts: RequestHandlingDependencies,
+  request: McpRequest,
+  asker: McpRequestContext,
+): Promise<McpAnswer> {
   switch (request.method) {
     case 'tools/call':
       return callTool(parts, request, asker)
@@ -67,20 +71,20 @@ async function answered(parts: RequestHandlingDependencies, request: McpRequest,
   }
 }
 
-function listed(parts: RequestHandlingDependencies, method: McpListMethod, asker: McpCaller): McpAnswer {
+function listed(parts: RequestHandlingDependencies, method: McpListMethod, asker: McpRequestContext): McpAnswer {
   const strange = strangeDoor(parts, asker)
   return strange === undefined ? { result: asker.catalogue.list(method) } : refuse(strange)
 }
 
 /** A list for a node that is not connected would be empty without saying why, so it is refused. */
-function strangeDoor({ bus }: RequestHandlingDependencies, { node }: McpCaller): string | undefined {
+function strangeDoor({ bus }: RequestHandlingDependencies, { node }: McpRequestContext): string | undefined {
   return node === undefined ? undefined : bus.strangeNode(node)
 }
 
 async function callTool(
   parts: RequestHandlingDependencies,
   { name: given, arguments: body }: Named,
-  asker: McpCaller,
+  asker: McpRequestContext,
 ): Promise<McpAnswer> {
   const { catalogue } = asker
   const canonical = catalogue.canonicalTool(given)
@@ -108,7 +112,7 @@ async function callTool(
  * Whether another profile would show it to this caller. A caller whose token is restricted to profiles is not told
  * about others.
  */
-function hasOtherDoors(offer: Offer, { principal }: McpCaller): boolean {
+function hasOtherDoors(offer: Offer, { principal }: McpRequestContext): boolean {
   return principal.restrictions?.profiles === undefined && isOfferVisible(offer, principal)
 }
 
@@ -129,7 +133,11 @@ function attempted(name: string, catalogue: McpCatalogue): string {
   return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name
 }
 
-async function readResource(parts: RequestHandlingDependencies, uri: string, asker: McpCaller): Promise<McpAnswer> {
+async function readResource(
+  parts: RequestHandlingDependencies,
+  uri: string,
+  asker: McpRequestContext,
+): Promise<McpAnswer> {
   const found = asker.catalogue.resource(uri)
   if (found === undefined || found.offer.face.kind !== 'resource') {
     const shown = uri.slice(0, MAX_RESOURCE_URI_LENGTH)
@@ -154,7 +162,7 @@ async function readResource(parts: RequestHandlingDependencies, uri: string, ask
 async function getPrompt(
   parts: RequestHandlingDependencies,
   { name: given, arguments: body }: Named,
-  asker: McpCaller,
+  asker: McpRequestContext,
 ): Promise<McpAnswer> {
   const offer = asker.catalogue.prompt(given)
   if (offer === undefined) {
@@ -170,7 +178,7 @@ async function getPrompt(
 
 /** One round of a call; a call takes several when its handler needs input. */
 interface Round {
-  readonly asker: McpCaller
+  readonly asker: McpRequestContext
   readonly method: string
   readonly target: string
   readonly offer: Offer
@@ -183,7 +191,7 @@ async function ask(
   spell: (outcome: Outcome) => McpAnswer,
 ): Promise<McpAnswer> {
   const { asker } = round
-  let again: McpCaller = asker
+  let again: McpRequestContext = asker
   if (asker.interaction.requestState !== undefined) {
     const opened = parts.stateSeal.open(asker.interaction.requestState, bindingOf(round))
     if (opened === undefined)
@@ -218,7 +226,7 @@ function askBack(
 }
 
 /** The caller for the next round: with the state as the handler gave it, on the node that asked. */
-function answering(asker: McpCaller, opened: string): McpCaller {
+function answering(asker: McpRequestContext, opened: string): McpRequestContext {
   // The state was sealed by `askBack`, so it is unchanged.
   const { state, node = asker.node } = JSON.parse(opened) as { readonly state?: string; readonly node?: string }
   const { requestState: _, ...interaction } = asker.interaction

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { agent, offer, plainFamily } from '../../test/mcp-house.ts'
 import type { Offer } from '../bus/capability.ts'
-import { buildMcpCatalogue, createCatalogueCache } from './catalogue.ts'
+import { buildMcpCatalogue, createMcpCatalogueCache } from './catalogue.ts'
 import type { McpCatalogue } from './catalogue.ts'
 import type { FacePrincipal } from './face-bus.ts'
 import { toToolAnnotations } from './listed-tool.ts'
@@ -106,7 +106,7 @@ describe('catalogue', () => {
 describe('catalogue cache', () => {
   let now: readonly Offer[] = offers
   const families = ['sleeping']
-  const catalogues = createCatalogueCache({
+  const catalogues = createMcpCatalogueCache({
     bus: { offers: () => now, nodesOffering: () => ['here'] },
     profiles: {},
     families,

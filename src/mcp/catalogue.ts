@@ -217,7 +217,7 @@ function described({ offer, mimeType }: ResourceEntry): JsonObject {
   return { name: offer.name, title: offer.title, description: offer.description, mimeType }
 }
 
-export interface CatalogueSources {
+export interface McpCatalogueSources {
   readonly bus: Pick<FaceBus, 'offers' | 'nodesOffering'>
   readonly profiles: McpProfilesByName
   /** Families whose profile exists even while they offer nothing, e.g. devices that are asleep. */
@@ -245,7 +245,7 @@ export interface McpCatalogueCache {
 /** Tokens and their restrictions are few; the limit is for a caller who finds a way to create more. */
 const MAX_KEPT = 64
 
-export function createCatalogueCache({ bus, profiles, families }: CatalogueSources): McpCatalogueCache {
+export function createMcpCatalogueCache({ bus, profiles, families }: McpCatalogueSources): McpCatalogueCache {
   let builtFrom: readonly Offer[] | undefined
   let knownFamilies: ReadonlySet<string> = new Set()
   const kept = new Map<string, McpCatalogue>()

@@ -16,8 +16,8 @@ import { systemClock } from '../core/clock.ts'
 import { silentLogger } from '../core/logger.ts'
 import { fail, ok } from '../core/result.ts'
 import type { McpCatalogue } from './catalogue.ts'
-import { createCatalogueCache } from './catalogue.ts'
-import { createMcpConnection } from './mcp-connection.ts'
+import { createMcpCatalogueCache } from './catalogue.ts'
+import { createMcpConnectionState } from './mcp-connection-state.ts'
 import { createSdkServer } from './sdk-server.ts'
 import { createRequestStateSeal } from './request-state-seal.ts'
 
@@ -78,15 +78,18 @@ let referee: { readonly url: string; readonly close: () => Promise<void> }
 beforeAll(async () => {
   const { bus } = recordedBus(...capabilities)
   house = await openHouse(bus)
-  const catalogues = createCatalogueCache({ bus, profiles: {}, families: [] })
+  const catalogues = createMcpCatalogueCache({ bus, profiles: {}, families: [] })
   const scope = { profile: undefined, style: 'dots' } as const
   const answering = { bus, stateSeal: createRequestStateSeal(systemClock), log: silentLogger }
   const client = { principal: agent, channel: 'mcp-http', era: 'modern', id: undefined } as const
   const catalogue = (): McpCatalogue => catalogues.current(agent, scope)
   referee = await serve(
-    createMcpHandler(() => createSdkServer(answering, SERVER_INFO, createMcpConnection({ ...client, catalogue })), {
-      legacy: 'reject',
-    }),
+    createMcpHandler(
+      () => createSdkServer(answering, SERVER_INFO, createMcpConnectionState({ ...client, catalogue })),
+      {
+        legacy: 'reject',
+      },
+    ),
   )
 })
 afterAll(async () => {

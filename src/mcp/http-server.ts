@@ -14,11 +14,11 @@ import type { Json } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import { readJsonBody } from './reply-transport.ts'
-import { createCatalogueCache } from './catalogue.ts'
-import { subscribeToMcpListChanges } from './change-subscription.ts'
-import type { ResourceChangeListeners } from './change-subscription.ts'
-import { createMcpConnection } from './mcp-connection.ts'
-import type { McpConnection } from './mcp-connection.ts'
+import { createMcpCatalogueCache } from './catalogue.ts'
+import { subscribeToMcpListChanges } from './list-change-subscription.ts'
+import type { ResourceChangeListeners } from './list-change-subscription.ts'
+import { createMcpConnectionState } from './mcp-connection-state.ts'
+import type { McpConnectionState } from './mcp-connection-state.ts'
 import { parseMcpEndpoint } from './catalogue.ts'
 import type { FaceBus, FacePrincipal } from './face-bus.ts'
 import { LegacyMcpServer } from './legacy-server.ts'
@@ -29,11 +29,11 @@ import {
   isServedWithoutSdk,
   serveModernRequest,
 } from './modern-server.ts'
-import { createModernResultFormatter } from './mcp-results.ts'
+import { createModernResultSerializer } from './mcp-results.ts'
 import type { McpServerInfo } from './mcp-results.ts'
 import type { McpProfilesByName } from './profile.ts'
 import { sendHttpRefusal } from './refusal-transport.ts'
-import { createSdkHttpServer } from './sdk-http-server.ts'
+import { createSdkHttpHandler } from './sdk-http-server.ts'
 import { createSdkServer } from './sdk-server.ts'
 import { createRequestStateSeal } from './request-state-seal.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
@@ -95,21 +95,21 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   const { bus, authenticate, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
   const { tooMany = () => undefined } = options
   const limits = withShares({ ...DEFAULT_LIMITS, ...options.limits })
-  const catalogues = createCatalogueCache({ bus, profiles, families })
+  const catalogues = createMcpCatalogueCache({ bus, profiles, families })
   const answering = { bus, stateSeal: createRequestStateSeal(clock), log }
-  const modern = { ...answering, text: createModernResultFormatter(serverInfo), keepAliveMs: limits.keepAliveMs }
+  const modern = { ...answering, text: createModernResultSerializer(serverInfo), keepAliveMs: limits.keepAliveMs }
   const envelopes = createAcceptedClientMetaCache()
   const openResponses = createResponsesByPrincipal()
   const resourceListeners: ResourceChangeListeners = new Set()
-  const createServer = (connection: McpConnection): Server => createSdkServer(answering, serverInfo, connection)
+  const createServer = (connection: McpConnectionState): Server => createSdkServer(answering, serverInfo, connection)
 
-  const sdk = createSdkHttpServer({
+  const sdk = createSdkHttpHandler({
     ...limits,
     log,
     resourceListeners,
     createServer: ({ principal, scope }) =>
       createServer(
-        createMcpConnection({
+        createMcpConnectionState({
           principal,
           channel: 'mcp-http',
           era: 'modern',

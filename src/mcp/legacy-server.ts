@@ -13,9 +13,9 @@ import type { Json } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { RequestHandlingDependencies } from './answer-request.ts'
 import type { McpCatalogue, McpEndpointScope } from './catalogue.ts'
-import type { McpListKind, ResourceChangeListeners } from './change-subscription.ts'
-import { createMcpConnection } from './mcp-connection.ts'
-import type { McpConnection } from './mcp-connection.ts'
+import type { McpListKind, ResourceChangeListeners } from './list-change-subscription.ts'
+import { createMcpConnectionState } from './mcp-connection-state.ts'
+import type { McpConnectionState } from './mcp-connection-state.ts'
 import type { FacePrincipal } from './face-bus.ts'
 import { isRequestTooLongForMemory, MAX_STORED_REQUEST_CHARACTERS } from './stored-request-limit.ts'
 import { readLegacyRequest, readCancelledRequestId } from './legacy-request.ts'
@@ -30,7 +30,7 @@ import { handleWithWebHandler } from './web-handler-transport.ts'
 
 export interface LegacyServerOptions {
   readonly answering: RequestHandlingDependencies
-  readonly createServer: (connection: McpConnection) => Server
+  readonly createServer: (connection: McpConnectionState) => Server
   readonly catalogue: (principal: FacePrincipal, scope: McpEndpointScope) => McpCatalogue
   readonly clock: Clock
   readonly log: Logger
@@ -139,7 +139,7 @@ export class LegacyMcpServer {
       },
     })
     const { principal, scope } = exchange
-    const connection = createMcpConnection({
+    const connection = createMcpConnectionState({
       principal,
       channel: 'mcp-http',
       era: 'legacy',

@@ -11,23 +11,23 @@ import type { JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { answerMcpRequest } from './answer-request.ts'
 import type { RequestHandlingDependencies } from './answer-request.ts'
-import type { McpAnswer, McpCaller } from './mcp-request.ts'
+import type { McpAnswer, McpRequestContext } from './mcp-request.ts'
 import { createCallerInteraction, readCallMeta, parseMcpRequest } from './mcp-request.ts'
-import type { McpConnection, BufferedNotification } from './mcp-connection.ts'
+import type { McpConnectionState, BufferedNotification } from './mcp-connection-state.ts'
 import type { LegacyRequest } from './legacy-request.ts'
 import type { RequestId } from './modern-server.ts'
 import { createReplyTransport } from './reply-transport.ts'
-import type { ResultFormatter } from './mcp-results.ts'
+import type { ResultSerializer } from './mcp-results.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
 
 export interface LegacyRequestDependencies extends RequestHandlingDependencies {
-  readonly text: ResultFormatter
+  readonly text: ResultSerializer
   readonly keepAliveMs: number
 }
 
 export interface LegacyRequestSession {
   readonly server: Server
-  readonly connection: McpConnection
+  readonly connection: McpConnectionState
   /** Running requests, for cancellation by the client. */
   readonly underWay: Map<RequestId, AbortController>
 }
@@ -79,7 +79,7 @@ function mayTakeLong({ catalogue }: AuthenticatedSessionRequest, { method, param
 async function answered(
   serving: LegacyRequestDependencies,
   { method, params }: LegacyRequest,
-  asker: McpCaller,
+  asker: McpRequestContext,
 ): Promise<McpAnswer> {
   const wanted = parseMcpRequest(method, params)
   return wanted.ok ? answerMcpRequest(serving, wanted.value, asker) : { error: wanted.fault }
@@ -89,7 +89,7 @@ function askerOf(
   { session: { server, connection }, principal, catalogue, request }: AuthenticatedSessionRequest,
   { meta }: LegacyRequest,
   { said, signal }: { readonly said: BufferedNotification[]; readonly signal: AbortSignal },
-): McpCaller {
+): McpRequestContext {
   const client = server.getClientVersion()?.name
   const declared: unknown = server.getClientCapabilities()
   const notify = (method: string, params: JsonObject): void => {

@@ -105,7 +105,7 @@ function isText(value: unknown): boolean {
 
 // The caller, its endpoint, and what can reach it while the call runs, as MCP notifications.
 
-export interface McpCaller {
+export interface McpRequestContext {
   readonly principal: FacePrincipal
   readonly catalogue: McpCatalogue
   readonly channel: CallChannel
@@ -131,7 +131,7 @@ export function toCallOptions({
   node,
   work,
   interaction,
-}: McpCaller): FaceCallOptions {
+}: McpRequestContext): FaceCallOptions {
   const options = { caller: principal, channel, signal, interaction, sessionId: connection, node, work }
   return trace === undefined ? options : { ...options, ...trace }
 }
@@ -140,7 +140,7 @@ export function toCallOptions({
 export function readCallMeta(
   meta: Readonly<Record<string, unknown>>,
   connection: { readonly traceparent: unknown; readonly node: string | undefined },
-): Pick<McpCaller, 'trace' | 'node' | 'work'> {
+): Pick<McpRequestContext, 'trace' | 'node' | 'work'> {
   const trace = meta['traceparent'] ?? connection.traceparent
   return {
     trace: trace === undefined ? undefined : parseTraceparent(trace),

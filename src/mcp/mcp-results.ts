@@ -125,13 +125,13 @@ function isBase64(value: Json | undefined): boolean {
 /** A whole message; in pieces where a long part is shared. */
 export type SerializedMessage = string | readonly Uint8Array[]
 
-export type ResultFormatter = (
+export type ResultSerializer = (
   asked: { readonly id: RequestId; readonly method: string },
   result: JsonObject,
 ) => SerializedMessage
 
 /** `complete` adds what the revision requires on every result, and leaves its lists unchanged. */
-export function createResultSerializer(complete: (method: string, result: JsonObject) => JsonObject): ResultFormatter {
+export function createResultSerializer(complete: (method: string, result: JsonObject) => JsonObject): ResultSerializer {
   const kept = new WeakMap<JsonObject, readonly Uint8Array[]>()
   return ({ id, method }, result) => {
     const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
@@ -201,7 +201,7 @@ export const CACHE_HINTS_BY_METHOD: CacheHints = Object.fromEntries(
   Object.entries(TTL_MS).map(([method, ttlMs]) => [method, { ttlMs, cacheScope: 'private' as const }]),
 )
 
-export function createModernResultFormatter(serverInfo: McpServerInfo): ResultFormatter {
+export function createModernResultSerializer(serverInfo: McpServerInfo): ResultSerializer {
   const meta = { 'io.modelcontextprotocol/serverInfo': { ...serverInfo } }
   return createResultSerializer((method, result) => ({
     ...result,

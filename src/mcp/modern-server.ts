@@ -17,7 +17,7 @@ import {
 } from './mcp-request.ts'
 import { createServerInstructions } from './server-instructions.ts'
 import { toHttpStatus } from './mcp-results.ts'
-import type { ResultFormatter } from './mcp-results.ts'
+import type { ResultSerializer } from './mcp-results.ts'
 import { createReplyTransport } from './reply-transport.ts'
 import type { ReplyTransport } from './reply-transport.ts'
 import { MCP_SERVER_CAPABILITIES } from './sdk-server.ts'
@@ -28,7 +28,7 @@ import { isLogLevel } from './log-level.ts'
 import type { McpLogLevel } from './log-level.ts'
 
 export interface ModernServerDependencies extends RequestHandlingDependencies {
-  readonly text: ResultFormatter
+  readonly text: ResultSerializer
   readonly keepAliveMs: number
 }
 

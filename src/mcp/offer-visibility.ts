@@ -6,7 +6,7 @@
  * with reasons, and records the attempt in the ledger.
  */
 import type { Offer } from '../bus/capability.ts'
-import { listCallerRefusalReasons } from '../guard/caller-rights.ts'
+import { listCallerRefusalReasons } from '../guard/call-permission.ts'
 import { matchesAnyPattern } from '../guard/name-pattern.ts'
 import type { FacePrincipal } from './face-bus.ts'
 

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { McpCatalogue } from './catalogue.ts'
-import type { ResourceChangeListeners } from './change-subscription.ts'
+import type { ResourceChangeListeners } from './list-change-subscription.ts'
 import { isRequestTooLongForMemory, MAX_STORED_REQUEST_CHARACTERS } from './stored-request-limit.ts'
 import { INTERNAL_ERROR_CODE, INVALID_PARAMS_ERROR_CODE } from './protocol-error.ts'
 import type { McpProtocolError } from './protocol-error.ts'
@@ -31,7 +31,7 @@ export interface SdkHttpHandler {
   readonly close: () => Promise<void>
 }
 
-export function createSdkHttpServer(options: SdkHttpHandlerOptions): SdkHttpHandler {
+export function createSdkHttpHandler(options: SdkHttpHandlerOptions): SdkHttpHandler {
   const events = new InMemoryServerEventBus()
   const subscriptions = new Map<string, number>()
   const handler = createMcpHandler(({ authInfo }) => options.createServer(visitIn(authInfo)), {

@@ -18,7 +18,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { answerMcpRequest } from './answer-request.ts'
 import type { RequestHandlingDependencies } from './answer-request.ts'
-import type { McpCaller, McpRequest } from './mcp-request.ts'
+import type { McpRequestContext, McpRequest } from './mcp-request.ts'
 import {
   createCallerInteraction,
   createInvalidParamsError,
@@ -28,8 +28,8 @@ import {
   readCallMeta,
 } from './mcp-request.ts'
 import { MAX_RESOURCE_URI_LENGTH } from './catalogue.ts'
-import type { McpListKind } from './change-subscription.ts'
-import type { McpConnection } from './mcp-connection.ts'
+import type { McpListKind } from './list-change-subscription.ts'
+import type { McpConnectionState } from './mcp-connection-state.ts'
 import { createServerInstructions } from './server-instructions.ts'
 import { isLogLevel, MCP_LOG_LEVELS } from './log-level.ts'
 import { CACHE_HINTS_BY_METHOD } from './mcp-results.ts'
@@ -52,7 +52,7 @@ const anything = z.looseObject({})
 export function createSdkServer(
   parts: RequestHandlingDependencies,
   serverInfo: McpServerInfo,
-  connection: McpConnection,
+  connection: McpConnectionState,
 ): Server {
   const server = new Server(
     { ...serverInfo },
@@ -98,7 +98,7 @@ export function announceResourceChange(server: Server, uri: string): void {
 }
 
 /** The answer of a handler that was called before; the SDK continues from there. */
-function continued({ begun }: McpConnection, { mcpReq }: ServerContext): JsonObject | undefined {
+function continued({ begun }: McpConnectionState, { mcpReq }: ServerContext): JsonObject | undefined {
   const known = begun.get(mcpReq.id)
   if (known === undefined) return undefined
   begun.delete(mcpReq.id)
@@ -107,13 +107,17 @@ function continued({ begun }: McpConnection, { mcpReq }: ServerContext): JsonObj
 }
 
 /** The SDK compares headers only for tools that are registered with it. Our own path has compared them before. */
-function checkHeaders(request: McpRequest, { era, catalogue }: McpCaller, { http }: ServerContext): void {
+function checkHeaders(request: McpRequest, { era, catalogue }: McpRequestContext, { http }: ServerContext): void {
   if (era !== 'modern' || request.method !== 'tools/call' || http?.req === undefined) return
   const mismatch = findHeaderMismatchError(request, catalogue, Object.fromEntries(http.req.headers))
   if (mismatch !== undefined) throw toSdkError(mismatch)
 }
 
-async function respond(parts: RequestHandlingDependencies, request: McpRequest, asker: McpCaller): Promise<JsonObject> {
+async function respond(
+  parts: RequestHandlingDependencies,
+  request: McpRequest,
+  asker: McpRequestContext,
+): Promise<JsonObject> {
   const said = await answerMcpRequest(parts, request, asker)
   if ('result' in said) return said.result
   throw toSdkError(said.error)
@@ -129,7 +133,7 @@ function wrongParams(method: string, shape: string): ProtocolError {
   return toSdkError(createInvalidParamsError(method, shape))
 }
 
-function subscribe({ catalogue, subscriptions }: McpConnection, uri: unknown): Record<string, never> {
+function subscribe({ catalogue, subscriptions }: McpConnectionState, uri: unknown): Record<string, never> {
   if (typeof uri !== 'string') throw wrongParams('resources/subscribe', URI_SHAPE)
   if (catalogue().resource(uri) === undefined) {
     const shown = uri.slice(0, MAX_RESOURCE_URI_LENGTH)
@@ -144,7 +148,7 @@ function subscribe({ catalogue, subscriptions }: McpConnection, uri: unknown): R
   return {}
 }
 
-function askerOf(connection: McpConnection, server: Server, context: ServerContext): McpCaller {
+function askerOf(connection: McpConnectionState, server: Server, context: ServerContext): McpRequestContext {
   const { mcpReq, http } = context
   const meta: Readonly<Record<string, unknown>> = mcpReq._meta ?? {}
   const client = clientNameIn({ ...mcpReq.envelope }) ?? server.getClientVersion()?.name
@@ -167,7 +171,7 @@ function clientNameIn(envelope: Readonly<Record<string, unknown>>): string | und
   return typeof name === 'string' ? name : undefined
 }
 
-function interactionOf(connection: McpConnection, server: Server, { mcpReq }: ServerContext): CallerInteraction {
+function interactionOf(connection: McpConnectionState, server: Server, { mcpReq }: ServerContext): CallerInteraction {
   const envelope: Readonly<Record<string, unknown>> = { ...mcpReq.envelope }
   const declared = envelope[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
   const wanted = connection.era === 'modern' ? envelope[LOG_LEVEL_META_KEY] : connection.logLevel

@@ -6,10 +6,10 @@ import type { Clock } from '../core/clock.ts'
 import { newUlid } from '../core/ids.ts'
 import type { Logger } from '../core/logger.ts'
 import type { McpCatalogue, McpEndpointScope } from './catalogue.ts'
-import { createCatalogueCache } from './catalogue.ts'
-import { subscribeToMcpListChanges } from './change-subscription.ts'
-import { createMcpConnection } from './mcp-connection.ts'
-import type { McpConnection } from './mcp-connection.ts'
+import { createMcpCatalogueCache } from './catalogue.ts'
+import { subscribeToMcpListChanges } from './list-change-subscription.ts'
+import { createMcpConnectionState } from './mcp-connection-state.ts'
+import type { McpConnectionState } from './mcp-connection-state.ts'
 import type { FaceBus, FacePrincipal } from './face-bus.ts'
 import type { McpServerInfo } from './mcp-results.ts'
 import type { McpProfilesByName } from './profile.ts'
@@ -39,16 +39,23 @@ export interface McpStdioServer {
 /** Returns `undefined` when there is no such profile for this principal. */
 export function serveStdio(options: McpStdioOptions): McpStdioServer | undefined {
   const { bus, principal, scope, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
-  const catalogues = createCatalogueCache({ bus, profiles, families })
+  const catalogues = createMcpCatalogueCache({ bus, profiles, families })
   if (typeof catalogues.find(principal, scope) === 'string') return undefined
   const answering = { bus, stateSeal: createRequestStateSeal(clock), log }
   const id = newUlid()
   /** A client may try one era and then use the other: the server that was created last is the one in use. */
-  let current: { readonly server: Server; readonly connection: McpConnection } | undefined
+  let current: { readonly server: Server; readonly connection: McpConnectionState } | undefined
 
-  function createServer(era: McpConnection['era']): Server {
+  function createServer(era: McpConnectionState['era']): Server {
     const catalogue = (): McpCatalogue => catalogues.current(principal, scope)
-    const connection = createMcpConnection({ principal, channel: 'mcp-stdio', era, id, node: scope.node, catalogue })
+    const connection = createMcpConnectionState({
+      principal,
+      channel: 'mcp-stdio',
+      era,
+      id,
+      node: scope.node,
+      catalogue,
+    })
     const server = createSdkServer(answering, serverInfo, connection)
     current = { connection, server }
     return server

@@ -13,7 +13,7 @@ import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { findListenFault } from '../toolbox/listen-check-client.ts'
 import { isTcpReachable } from '../toolbox/tcp-probe-client.ts'
 import { explainLostBroker, NO_COMMUNITY_ADVICE } from './health.ts'
-import { redactServerAddress } from './nats/server-address.ts'
+import { redactServerAddress } from './nats/server-address-redaction.ts'
 
 const NAME = 'mesh'
 const NATS_PORT = 4_222

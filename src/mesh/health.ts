@@ -4,7 +4,7 @@
 import type { ServiceHealth } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'
 import { formatIsoTime } from '../toolbox/iso-time.ts'
-import { redactServerAddress } from './nats/server-address.ts'
+import { redactServerAddress } from './nats/server-address-redaction.ts'
 
 export interface MeshHealthFacts {
   readonly self: string

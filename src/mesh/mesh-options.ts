@@ -7,7 +7,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import type { ConsensusGossipHandler, WitnessService } from './control-handler.ts'
 import type { PeerSource } from './discovery/peer-source.ts'
-import type { MeshPublicViews } from './http/http-server.ts'
+import type { MeshHttpViews } from './http/http-server.ts'
 import type { MeshStore } from './identity/mesh-store.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
 import type { InboundCallHandler } from './inbound-calls.ts'
@@ -42,7 +42,7 @@ export interface MeshStartOptions {
   readonly ledgerOrigin: string | undefined
   readonly witness: WitnessService | undefined
   readonly gossip: ConsensusGossipHandler | undefined
-  readonly metrics: MeshPublicViews['metrics']
+  readonly metrics: MeshHttpViews['metrics']
 }
 
 export interface MeshStatus {

@@ -13,7 +13,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import type { createControlHandler } from './control-handler.ts'
 import { listOwnAddresses } from './discovery/own-addresses.ts'
-import { createStaticPeerSource, formatPeerAddress, parsePeerAddress } from './discovery/peer-source.ts'
+import { createStaticPeerSource, formatHostPort, parseHostPort } from './discovery/peer-source.ts'
 import type { PeerSource } from './discovery/peer-source.ts'
 import { createMdnsPeerSource } from './discovery/mdns-client.ts'
 import { computeMeshHealth } from './health.ts'
@@ -29,12 +29,12 @@ import type { BrokeredMeshTransport, MeshOptions, MeshStartOptions, MeshStatus }
 import { OutboundCallClient } from './outbound-calls.ts'
 import type { PacketCallServer } from './packets/packet-provider.ts'
 import type { KnownPeer } from './peer-directory.ts'
-import { createInboundMeshServices } from './inbound-services.ts'
+import { createInboundMeshComponents } from './inbound-components.ts'
 import { startPeriodicJob } from '../toolbox/periodic-job.ts'
 import { runOrUndefined } from '../toolbox/time-limit.ts'
 import type { IssuedSessions } from './sessions.ts'
-import type { MeshPeerServices } from './peer-services.ts'
-import { createMeshPeerServices } from './peer-services.ts'
+import type { MeshPeerComponents } from './peer-components.ts'
+import { createMeshPeerComponents } from './peer-components.ts'
 
 /** New capabilities come in groups; after this pause they are announced in one manifest. */
 const SETTLE_MS = 20
@@ -63,7 +63,7 @@ export class Mesh {
    */
   readonly #control = { answer: ((): undefined => undefined) as ReturnType<typeof createControlHandler> }
   #bus: CapabilityBus | undefined
-  #peerServices: MeshPeerServices | undefined
+  #peerServices: MeshPeerComponents | undefined
   #offersRevision = 0
   #server: MeshHttpServer | undefined
   #sources: readonly PeerSource[] = []
@@ -77,7 +77,7 @@ export class Mesh {
     this.#options = options
     this.#tls = createTlsIdentity(identity)
     this.#http = new MeshHttpClient({ tls: this.#tls, maxAnswerBytes: config.maxBodyBytes })
-    const { sessions, inbound, packets } = createInboundMeshServices(options, {
+    const { sessions, inbound, packets } = createInboundMeshComponents(options, {
       bus: () => this.#bus,
       control: (question, body, asker) => this.#control.answer(question, body, asker),
     })
@@ -109,7 +109,7 @@ export class Mesh {
     const { bus } = start
     const communityId = (): string | undefined => store.community()?.id
     this.#bus = bus
-    const services = await createMeshPeerServices(this.#options, {
+    const services = await createMeshPeerComponents(this.#options, {
       start,
       sessions: this.#sessions,
       outbound: this.#outbound,
@@ -247,7 +247,7 @@ export class Mesh {
   #findAddresses(): Promise<void> | undefined {
     const { config, store } = this.#options
     const found = listOwnAddresses({ host: config.host, port: this.#server?.port ?? 0, advertise: config.advertise })
-    const addresses = found.map(({ host, port }) => formatPeerAddress(host, port))
+    const addresses = found.map(({ host, port }) => formatHostPort(host, port))
     if (addresses.toSorted().join() === this.#addresses.toSorted().join()) return undefined
     this.#addresses = addresses
     this.#peerServices?.self.setEndpoints(found.map((address) => ({ transport: 'http', ...address })))
@@ -316,7 +316,7 @@ export class Mesh {
     if (community !== undefined) this.#bus?.expectPeers(listOtherMemberNames(community, identity.id, remembered))
     for (const { nodeId, addresses } of remembered)
       for (const text of addresses) {
-        const address = parsePeerAddress(text)
+        const address = parseHostPort(text)
         if (address !== undefined)
           this.#peerServices?.peerSync.hint({ kind: 'address', ...address, nodeId }, 'remembered')
       }

@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { offered } from '../../test/bus-village.ts'
 import type { OfferFacts } from '../../test/plain-offer.ts'
 import type { FamilyEnvelope } from '../bus/capability.ts'
-import { busFamilyEnvelope } from '../bus/bus-family.ts'
+import { defaultFamilyEnvelope } from '../bus/default-family-envelope.ts'
 import { describeOwnCapability } from '../bus/peer.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import { toOfferDefinitionHash } from './offer-pin.ts'
 import type { OfferPins } from './offer-pin.ts'
 import { screenPeerOffers } from './offer-screen.ts'
 import type { ScreenedOffers } from './offer-screen.ts'
-import { PeerCapabilityNameCheck } from './own-capability-names.ts'
+import { PeerCapabilityNameCheck } from './peer-capability-name-check.ts'
 
-const homeseer: FamilyEnvelope = { ...busFamilyEnvelope, name: 'homeseer' }
+const homeseer: FamilyEnvelope = { ...defaultFamilyEnvelope, name: 'homeseer' }
 const here = [
   offered({ name: 'hs4.devices.set', effect: 'writes', family: homeseer }),
   offered({ name: 'hs4.devices.get', family: homeseer }),

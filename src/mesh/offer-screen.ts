@@ -10,7 +10,7 @@ import type { PeerCapability, RefusedCapability } from '../bus/peer.ts'
 import type { OfferDefinitionHash, OfferPins, WithheldOffer } from './offer-pin.ts'
 import { toOfferDefinitionHash } from './offer-pin.ts'
 import { sanitizePeerCapability } from './peer-capability-sanitizer.ts'
-import type { PeerCapabilityNameCheck } from './own-capability-names.ts'
+import type { PeerCapabilityNameCheck } from './peer-capability-name-check.ts'
 
 export interface ScreenedOffers {
   readonly offered: readonly PeerCapability[]

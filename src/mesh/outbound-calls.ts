@@ -35,8 +35,8 @@ import { MAX_PACKET_CALL_BYTES } from './packets/packet.ts'
 import { encodePacketCall, countPacketCallBytes } from './packets/packet-call.ts'
 import { PacketCaller } from './packets/packet-caller.ts'
 import { readMeshRefusalReason } from './mesh-refusal.ts'
-import { verifySignedAnswer, signRequestDraft } from './request-signing.ts'
-import type { MeshSession, SessionSignatureMode } from './sessions.ts'
+import { verifyAndDecodeAnswer, signRequestDraft } from './request-signing.ts'
+import type { MeshSession, PacketProofMode } from './sessions.ts'
 import { encodeTraceparent } from '../toolbox/traceparent.ts'
 import { sanitizeStreamFrame, sanitizeOutcome } from './outcome-sanitizer.ts'
 import { readAbortCause, createOwnSideDisconnectedFault } from './transport.ts'
@@ -50,7 +50,7 @@ export interface OutboundCallDependencies {
   readonly transports: MeshTransports
   readonly clock: Clock
   /** The mode that this node requests when it makes a session. */
-  readonly signatures?: SessionSignatureMode
+  readonly signatures?: PacketProofMode
   /** Told when a peer could not be reached at all. */
   readonly onUnreachable?: (nodeId: string) => void
 }
@@ -220,7 +220,7 @@ export class OutboundCallClient implements RemoteProviderClient {
     const delivered = await this.#routing.send(peer, { message, signal, emit })
     if (delivered.ok) {
       options.count?.(delivered.value.text.length)
-      return verifySignedAnswer(message, delivered.value, { from: nodeId, session, framesHash: frames.digest() })
+      return verifyAndDecodeAnswer(message, delivered.value, { from: nodeId, session, framesHash: frames.digest() })
     }
     if (delivered.fault.kind === 'offline') onUnreachable?.(nodeId)
     return delivered

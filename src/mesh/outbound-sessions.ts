@@ -11,14 +11,14 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { createMalformedMeshReplyFault } from './mesh-answer.ts'
 import { createSessionProposal, completeSessionFromAnswer } from './sessions.ts'
-import type { MeshSession, SessionSignatureMode } from './sessions.ts'
+import type { MeshSession, PacketProofMode } from './sessions.ts'
 import { createOwnSideDisconnectedFault, createUnreachableFault } from './transport.ts'
 import type { PeerAddress } from './transport.ts'
 
-export interface CallerSessionsDependencies {
+export interface OutboundSessionsDependencies {
   readonly self: string
   readonly clock: Clock
-  readonly signatures: SessionSignatureMode | undefined
+  readonly signatures: PacketProofMode | undefined
   /** Sends a signed handshake and returns its answer. */
   readonly ask: (peer: PeerAddress, body: JsonObject, signal: AbortSignal) => Promise<Result<JsonObject, Fault>>
 }
@@ -26,10 +26,10 @@ export interface CallerSessionsDependencies {
 const HANDSHAKE_MS = 5_000
 
 export class OutboundSessions {
-  readonly #parts: CallerSessionsDependencies
+  readonly #parts: OutboundSessionsDependencies
   readonly #byPeer = new Map<string, MeshSession | Promise<Result<MeshSession, Fault>>>()
 
-  constructor(parts: CallerSessionsDependencies) {
+  constructor(parts: OutboundSessionsDependencies) {
     this.#parts = parts
   }
 

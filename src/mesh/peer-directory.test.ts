@@ -5,7 +5,7 @@ import type { CapabilityBus } from '../bus/bus.ts'
 import { describeOwnCapability } from '../bus/peer.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import { createAnnouncementTxtRecord, parseAnnouncementTxtRecord } from './discovery/announcement.ts'
-import { formatPeerAddress, parsePeerAddress } from './discovery/peer-source.ts'
+import { formatHostPort, parseHostPort } from './discovery/peer-source.ts'
 import { createCommunity, admitMember, revokeMember } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { issueManifest, omitManifestCapabilities } from './identity/node-manifest.ts'
@@ -194,11 +194,9 @@ describe('mDNS announcement', () => {
 describe('peer address', () => {
   it('is a host and a port, with brackets around an IPv6 address', () => {
     const texts = ['192.0.2.1:7080', 'cellar.local:1', '[2001:db8::1]:7080', '[fe80::1%eth0]:7080']
-    const parsed = texts.map(parsePeerAddress)
-    expect(parsed.map((address) => address && formatPeerAddress(address.host, address.port))).toEqual(texts)
-    expect(['', 'x', 'x:0', 'x:65536', '2001:db8::1:7080', 'http://x:1', '[x]:1'].map(parsePeerAddress)).toEqual(
-      Array(7),
-    )
+    const parsed = texts.map(parseHostPort)
+    expect(parsed.map((address) => address && formatHostPort(address.host, address.port))).toEqual(texts)
+    expect(['', 'x', 'x:0', 'x:65536', '2001:db8::1:7080', 'http://x:1', '[x]:1'].map(parseHostPort)).toEqual(Array(7))
   })
 })
 

@@ -11,7 +11,7 @@
  * Pure: time is an argument.
  */
 import type { PeerCapability, PeerRecord, RefusedCapability } from '../bus/peer.ts'
-import { formatPeerAddress } from './discovery/peer-source.ts'
+import { formatHostPort } from './discovery/peer-source.ts'
 import { findMemberStanding } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { isGoodbyeManifest, parseNodeManifest } from './identity/node-manifest.ts'
@@ -219,7 +219,7 @@ export class PeerDirectory {
   /** `host:port`, best known first. */
   placesOf(peer: KnownPeer): readonly string[] {
     return this.addressOf(peer).endpoints.flatMap((endpoint) =>
-      endpoint.transport === 'http' ? [formatPeerAddress(endpoint.host, endpoint.port)] : [],
+      endpoint.transport === 'http' ? [formatHostPort(endpoint.host, endpoint.port)] : [],
     )
   }
 

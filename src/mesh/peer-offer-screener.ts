@@ -8,11 +8,11 @@ import type { CapabilityBus } from '../bus/bus.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import type { Logger } from '../core/logger.ts'
 import { sanitizeLine } from '../core/untrusted-text.ts'
-import type { OfferPinStore } from './identity/offer-store.ts'
+import type { OfferPinStore } from './identity/offer-pin-store.ts'
 import { computeWithheldOffersDigest } from './offer-pin.ts'
 import { screenPeerOffers } from './offer-screen.ts'
 import type { ScreenedOffers } from './offer-screen.ts'
-import { PeerCapabilityNameCheck } from './own-capability-names.ts'
+import { PeerCapabilityNameCheck } from './peer-capability-name-check.ts'
 
 export interface PeerOfferScreenerDependencies {
   readonly bus: CapabilityBus

@@ -16,9 +16,9 @@ import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import { PeerCandidates } from './peer-candidates.ts'
 import type { PeerCandidate, CandidateAddress } from './peer-candidates.ts'
-import { ManifestFetcher } from './manifest-fetcher-client.ts'
-import { formatPeerAddress, parsePeerAddress, STATIC_PEER_SOURCE_NAME } from './discovery/peer-source.ts'
-import type { PeerDiscoveryEvent } from './discovery/peer-source.ts'
+import { PeerCapabilityFetcher } from './peer-capability-fetcher-client.ts'
+import { formatHostPort, parseHostPort, STATIC_PEER_SOURCE_NAME } from './discovery/peer-source.ts'
+import type { PeerDiscoveryHint } from './discovery/peer-source.ts'
 import type { Community } from './identity/community.ts'
 import { parseAnnouncedCapabilities } from './identity/node-manifest.ts'
 import type { PeerManifestUpdateResult, KnownPeer, PeerDirectory } from './peer-directory.ts'
@@ -64,14 +64,14 @@ const QUIET_MS = 12_000
 const DOUBT_MS = 500
 const ASK_MS = 5_000
 const MAX_TOLD_PEERS = 64
-type CapabilitiesHint = Extract<PeerDiscoveryEvent, { kind: 'capabilities' }>
+type CapabilitiesHint = Extract<PeerDiscoveryHint, { kind: 'capabilities' }>
 
 export class PeerSync {
   readonly #parts: PeerSyncDependencies
   readonly #candidates = new PeerCandidates()
   readonly #asking = new Set<string>()
   readonly #askAgainMs = new Map<string, number>()
-  readonly #fetcher: ManifestFetcher
+  readonly #fetcher: PeerCapabilityFetcher
   /** Capabilities of members that arrived before the manifest that names them, as a registry delivers them first. */
   readonly #offered = new Map<string, CapabilitiesHint>()
   readonly #refusals: RefusedManifestLog
@@ -82,7 +82,7 @@ export class PeerSync {
   constructor(parts: PeerSyncDependencies) {
     this.#parts = parts
     const ask = (peer: PeerAddress, question: string, body: JsonObject) => this.#ask(peer, question, body)
-    this.#fetcher = new ManifestFetcher({ ...parts, ask })
+    this.#fetcher = new PeerCapabilityFetcher({ ...parts, ask })
     this.#refusals = new RefusedManifestLog(parts.logger)
     this.#membership = new MembershipSync({
       ...parts,
@@ -100,7 +100,7 @@ export class PeerSync {
     this.#stop.abort()
   }
 
-  hint(hint: PeerDiscoveryEvent, source: string): void {
+  hint(hint: PeerDiscoveryHint, source: string): void {
     if (this.#stop.signal.aborted) return
     switch (hint.kind) {
       case 'address':
@@ -278,7 +278,7 @@ export class PeerSync {
     if (nodeId === this.#parts.self || this.#parts.directory.find(nodeId) !== undefined) return
     if (this.#parts.community()?.members.has(nodeId) !== true) return
     for (const text of addresses.slice(0, 4)) {
-      const address = typeof text === 'string' ? parsePeerAddress(text) : undefined
+      const address = typeof text === 'string' ? parseHostPort(text) : undefined
       if (address !== undefined) this.#addCandidate({ ...address, nodeId, source: 'hearsay' })
     }
   }
@@ -293,7 +293,7 @@ export class PeerSync {
   /** A node that has moved is still on the bus for a while, with an address at which it is no longer. */
   #isKnownAt(nodeId: string, { host, port }: CandidateAddress): boolean {
     const peer = this.#parts.directory.find(nodeId)
-    return peer !== undefined && this.#parts.directory.placesOf(peer).includes(formatPeerAddress(host, port))
+    return peer !== undefined && this.#parts.directory.placesOf(peer).includes(formatHostPort(host, port))
   }
 
   async #probe(candidate: PeerCandidate): Promise<void> {

@@ -48,7 +48,7 @@ export interface AnswerVerificationInput {
   readonly framesHash: string | undefined
 }
 
-export function verifySignedAnswer(
+export function verifyAndDecodeAnswer(
   { fields, idempotent }: MeshMessage,
   { status, text, proof, resent }: DeliveredAnswer,
   { from, session, framesHash }: AnswerVerificationInput,

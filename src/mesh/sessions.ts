@@ -9,7 +9,7 @@ import { toBase64url } from '../core/bytes.ts'
 import { randomBytes } from '../core/ids.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { computeTextMac, createEphemeralKey, SESSION_ID_CHARACTERS, deriveSessionKey } from './identity/session-key.ts'
+import { computeTextMac, createEphemeralKey, SESSION_ID_LENGTH, deriveSessionKey } from './identity/session-key.ts'
 import type { EphemeralKey } from './identity/session-key.ts'
 import { DEFAULT_CALLS_PER_PACKET, MAX_CALLS_PER_PACKET } from './packets/packet.ts'
 
@@ -44,24 +44,24 @@ export interface PacketSessionTokens {
 /**
  * How packets are proven: `none` means a token instead of a MAC, and never means that packets are not authenticated.
  */
-export type SessionSignatureMode = 'session' | 'none'
+export type PacketProofMode = 'session' | 'none'
 
 /** The provider's sessions. Only members get one, so their number is limited by the community's size. */
 export class IssuedSessions {
   readonly #self: string
   readonly #clock: Clock
-  readonly #signatures: SessionSignatureMode
+  readonly #signatures: PacketProofMode
   readonly #byId = new Map<string, MeshSession>()
   readonly #byPeer = new Map<string, string[]>()
 
-  constructor(self: string, clock: Clock, signatures: SessionSignatureMode = 'session') {
+  constructor(self: string, clock: Clock, signatures: PacketProofMode = 'session') {
     this.#self = self
     this.#clock = clock
     this.#signatures = signatures
   }
 
   /** Answers a handshake; `undefined` when the caller's key is invalid. */
-  give(caller: string, callerKey: string, wanted: SessionSignatureMode = 'session'): JsonObject | undefined {
+  give(caller: string, callerKey: string, wanted: PacketProofMode = 'session'): JsonObject | undefined {
     const own = createEphemeralKey()
     const id = toBase64url(randomBytes(16))
     const parties = { sessionId: id, from: caller, to: this.#self, callerKey, providerKey: own.publicKey }
@@ -103,11 +103,11 @@ export class IssuedSessions {
 /** A session that the caller has proposed and the provider has not answered yet. */
 export interface SessionProposal {
   readonly ephemeral: EphemeralKey
-  readonly signatures: SessionSignatureMode
+  readonly signatures: PacketProofMode
   readonly body: JsonObject
 }
 
-export function createSessionProposal(signatures: SessionSignatureMode = 'session'): SessionProposal {
+export function createSessionProposal(signatures: PacketProofMode = 'session'): SessionProposal {
   const ephemeral = createEphemeralKey()
   return { ephemeral, signatures, body: { ephemeral: ephemeral.publicKey, signatures } }
 }
@@ -132,7 +132,7 @@ export function completeSessionFromAnswer(
     peer,
     key,
     endsMs: nowMs + lifeMs,
-    takesPackets: answer['packets'] === PACKETS && id.length === SESSION_ID_CHARACTERS,
+    takesPackets: answer['packets'] === PACKETS && id.length === SESSION_ID_LENGTH,
     callsPerPacket: callsPerPacket(answer['packet_calls']),
     takesActors: answer['actors'] === ACTORS,
     tokens,
@@ -147,7 +147,7 @@ function callsPerPacket(said: Json | undefined): number {
 }
 
 /** One token for each direction, so that a party that has seen an answer cannot make a call. */
-function tokensFor(key: KeyObject, signatures: SessionSignatureMode): PacketSessionTokens | undefined {
+function tokensFor(key: KeyObject, signatures: PacketProofMode): PacketSessionTokens | undefined {
   if (signatures === 'session') return undefined
   return {
     call: `token:${computeTextMac(key, 'packet token call')}`,

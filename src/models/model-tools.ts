@@ -6,7 +6,7 @@
  * matcher is data that is sent to other nodes, so a model of another node is found by its name as well.
  */
 import { z } from 'zod'
-import { busFamilyEnvelope } from '../bus/bus-family.ts'
+import { defaultFamilyEnvelope } from '../bus/default-family-envelope.ts'
 import { defineTool } from '../bus/capability-definition.ts'
 
 /** One model of one server. The bus lists, counts and quarantines each instance separately. */
@@ -33,7 +33,7 @@ const meta = z.object({ ms: z.number(), model: z.string(), tokens_in: z.number()
 /** The definition that both tools of one instance share. */
 function toInstanceDefinition({ model, backend, maxConcurrent, timeoutSeconds }: ModelInstance) {
   return {
-    family: busFamilyEnvelope,
+    family: defaultFamilyEnvelope,
     effect: 'reads',
     // Spec 2's levels: any node of the community may call it, and no other node.
     trustRequired: 'member',

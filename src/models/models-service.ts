@@ -10,7 +10,7 @@ import type { Fault } from '../core/fault.ts'
 import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
 import type { ModelBackend } from './model-backend.ts'
-import { BUILTIN_MODEL_NAME, builtinBackend } from './builtin-backend.ts'
+import { ECHO_MODEL_NAME, echoBackend } from './echo-backend.ts'
 import { examineModels, explainMissingApiKeyVariable, listMissingApiKeyVariables } from './doctor-client.ts'
 import { createChatTool, createEmbedTool } from './model-tools.ts'
 import type { ModelInstance } from './model-tools.ts'
@@ -91,12 +91,12 @@ export function createModelsService({ config, environment, clock, logger }: Mode
 
 function builtin(clock: Clock): readonly Capability[] {
   const instance = {
-    model: BUILTIN_MODEL_NAME,
-    backend: builtinBackend.name,
+    model: ECHO_MODEL_NAME,
+    backend: echoBackend.name,
     maxConcurrent: BUILTIN_CONCURRENT,
     timeoutSeconds: BUILTIN_SECONDS,
   }
-  return [chatWith(builtinBackend, instance, clock), embedWith(builtinBackend, instance, clock)]
+  return [chatWith(echoBackend, instance, clock), embedWith(echoBackend, instance, clock)]
 }
 
 function chatWith(backend: ModelBackend, instance: ModelInstance, clock: Clock): Capability {

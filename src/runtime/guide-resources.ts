@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
 import { ok } from '../core/result.ts'
-import { createRuntimeAnswer } from './runtime-dependencies.ts'
+import { createRuntimeOutcome } from './runtime-dependencies.ts'
 import { defineRuntimeTool } from './runtime-tool.ts'
 import { MAX_REASON_LENGTH, createTextArgument } from './text-arguments.ts'
 
@@ -60,7 +60,7 @@ export function createGuideResources(): readonly Capability[] {
   return [
     guideResource.handledBy(async () => ok({ data: GUIDE })),
     guidePrompt.handledBy(async ({ goal }) =>
-      createRuntimeAnswer({
+      createRuntimeOutcome({
         description: 'Audited work',
         messages: [
           {

@@ -41,7 +41,7 @@ export function readCallOrigin({ caller, traceId }: Call): CallOrigin {
   }
 }
 
-export function createRuntimeAnswer(data: Json): Outcome {
+export function createRuntimeOutcome(data: Json): Outcome {
   return ok({ data })
 }
 
@@ -49,6 +49,6 @@ export function createRuntimeAnswer(data: Json): Outcome {
  * Turns a work's result into an outcome. A fault is not an exception, so nothing is undone: a work must check first and
  * write last.
  */
-export function toRuntimeAnswer(result: Result<Json, Fault>): Outcome {
-  return result.ok ? createRuntimeAnswer(result.value) : fail(result.fault)
+export function toRuntimeOutcome(result: Result<Json, Fault>): Outcome {
+  return result.ok ? createRuntimeOutcome(result.value) : fail(result.fault)
 }

@@ -28,7 +28,7 @@ import {
 } from './tasks/task-machine.ts'
 import type { TaskStatus } from './tasks/task-machine.ts'
 import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND } from './task-entries.ts'
-import { AGENT_KEY_KIND } from './trail/agent-key.ts'
+import { AGENT_KEY_KIND } from './trail/agent-key-tools.ts'
 import { THOUGHT_KIND } from './trail/thought-entry.ts'
 import { computeThoughtHash, isThoughtSignedBy, THOUGHT_CHAIN_GENESIS_HASH } from './trail/thought.ts'
 import type { ThoughtType } from './trail/thought.ts'

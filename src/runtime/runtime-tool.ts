@@ -5,10 +5,10 @@
 import { z } from 'zod'
 import type { CallAssessment } from '../bus/capability.ts'
 import { defineTool } from '../bus/capability-definition.ts'
-import type { ToolHandlerBinding, ToolDefinition } from '../bus/capability-definition.ts'
+import type { ToolWithoutHandler, ToolDefinition } from '../bus/capability-definition.ts'
 import type { JsonObject } from '../core/json.ts'
 import { RUNTIME_LOCK_KEY } from './runtime-dependencies.ts'
-import { findFailureEnvelopePattern, runtimeFamilyEnvelope } from './runtime-envelope.ts'
+import { selectToolFailurePattern, runtimeFamilyEnvelope } from './runtime-envelope.ts'
 
 const PATTERN_SENTENCES = {
   A: 'Failures: pattern A, `{ok: false, error}` with `isError`.',
@@ -19,19 +19,19 @@ const PATTERN_SENTENCES = {
  * A client has to know where to look for a failure (spec 5 § 6.2), so every tool's description says which pattern it
  * uses.
  */
-export function addFailureEnvelopeToDescription(name: string, description: string): string {
-  return `${description} ${PATTERN_SENTENCES[findFailureEnvelopePattern(name)]}`
+export function addFailurePatternToDescription(name: string, description: string): string {
+  return `${description} ${PATTERN_SENTENCES[selectToolFailurePattern(name)]}`
 }
 
 export function defineRuntimeTool<Input extends z.ZodType<JsonObject, unknown>>(
   definition: Omit<ToolDefinition<Input>, 'family'>,
-): ToolHandlerBinding<Input> {
+): ToolWithoutHandler<Input> {
   const { name, description } = definition
   return defineTool({
     lock: RUNTIME_LOCK_KEY,
     ...definition,
     family: runtimeFamilyEnvelope,
-    description: addFailureEnvelopeToDescription(name, description),
+    description: addFailurePatternToDescription(name, description),
   })
 }
 

@@ -8,9 +8,9 @@ import type { RandomDrawKey } from '../ledger/random-draw.ts'
 import type { RuntimeRecordDependencies } from './runtime-dependencies.ts'
 import { createGuideResources } from './guide-resources.ts'
 import { runtimeProjection } from './runtime-state.ts'
-import { createAuditSessionReader } from './trail/session-store.ts'
-import { createAuditSessionTools } from './proofs/tools.ts'
-import { createVrfTools } from './random/tools.ts'
+import { createAuditSessionReader } from './trail/audit-session-reader-store.ts'
+import { createAuditSessionTools } from './proofs/audit-session-tools.ts'
+import { createVrfTools } from './random/vrf-tools.ts'
 import { Reputation } from './reputation/reputation.ts'
 import { createReputationTools } from './reputation/tools.ts'
 import { createSkillRegistry } from './skills/registry.ts'
@@ -23,21 +23,21 @@ import type { AttentionSources } from './system/attention.ts'
 import { createBusInspectionTools } from './system/bus-tools.ts'
 import type { InspectionToolsBus } from './system/bus-tools.ts'
 import { createLedgerChangesTool } from './system/ledger-changes-tool.ts'
-import type { ChangeToolsBus, ChangeToolsGuard } from './system/ledger-changes-tool.ts'
+import type { LedgerChangesToolBus, LedgerChangesToolGuard } from './system/ledger-changes-tool.ts'
 import { checkLedger, findWorstStatus, checkLockQueue, toHealthChecksJson } from './system/health-checks.ts'
 import type { HealthCheckResult, LockQueueFacts } from './system/health-checks.ts'
 import { gatherLedgerHealthFacts } from './system/ledger-facts.ts'
-import { createAuditExportTool } from './system/export-tools.ts'
+import { createAuditExportTool } from './system/audit-export-tool.ts'
 import { createCheckpointProofSource, createLedgerTools } from './system/ledger-tools.ts'
-import { createDatabaseHealthProbe } from './system/probe-store.ts'
+import { createDatabaseHealthProbe } from './system/database-probe-store.ts'
 import { createBusRouterTools } from './system/router-tools.ts'
 import type { RouterToolsBus } from './system/router-tools.ts'
 import { createServerTools } from './system/server-tools.ts'
-import { createTaskReader } from './tasks/task-store.ts'
+import { createTaskReader } from './tasks/task-reader-store.ts'
 import { createTaskTools } from './tasks/tools.ts'
-import { createAgentKeyTools } from './trail/agent-key.ts'
-import { createThoughtReader } from './trail/thought-store.ts'
-import { createThoughtTrailTools } from './trail/tools.ts'
+import { createAgentKeyTools } from './trail/agent-key-tools.ts'
+import { createThoughtReader } from './trail/thought-reader-store.ts'
+import { createThoughtTrailTools } from './trail/thought-tools.ts'
 
 export interface RuntimeConfig {
   readonly version: string
@@ -56,8 +56,8 @@ export interface RuntimeOptions extends RuntimeRecordDependencies {
   readonly vrfSecret: Uint8Array
   /** The key for draws in this node's own name, made from the same secret. */
   readonly draws: RandomDrawKey
-  readonly bus: InspectionToolsBus & RouterToolsBus & ChangeToolsBus
-  readonly guard: ChangeToolsGuard & AttentionSources['guard'] & Pick<Guard, 'quorums' | 'visible' | 'approvals'>
+  readonly bus: InspectionToolsBus & RouterToolsBus & LedgerChangesToolBus
+  readonly guard: LedgerChangesToolGuard & AttentionSources['guard'] & Pick<Guard, 'quorums' | 'visible' | 'approvals'>
   /** Other nodes, once the mesh has started; absent: there are none. */
   readonly peers?: () => ConsensusPeerService | undefined
   /** Other parts that report their health; called each time, since they start one after the other. */

@@ -30,4 +30,4 @@ export const timeArgument = z.iso
   .transform((time) => new Date(time).toISOString())
   .describe('ISO 8601, such as 2026-01-31T22:00:00Z or with an offset.')
 
-export const idArgument = (): z.ZodString => createTextArgument(MAX_ID_LENGTH)
+export const createIdArgument = (): z.ZodString => createTextArgument(MAX_ID_LENGTH)

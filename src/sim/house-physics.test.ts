@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 
-import { createInitialHouseState } from './house-start.ts'
+import { createInitialHouseState } from './initial-house-state.ts'
 import type { SimulatedHouse } from './house-state.ts'
 import { advanceSimulatedHouse } from './house-physics.ts'
 

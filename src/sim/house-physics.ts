@@ -7,7 +7,7 @@
  * give heat in proportion to how much warmer they are, a boiler cannot burn below its smallest flame and so it cycles.
  * Equal seeds and equal steps give equal houses.
  */
-import { nextRandom } from './ebus/random-state.ts'
+import { nextRandom } from './ebus/seeded-random.ts'
 import { computeCircuitPumpAndFlow, isDhwDemanded, computeZoneTargetCelsius } from './house-control.ts'
 import type { SimulatedEnergyMeter, SimulatedHouse } from './house-state.ts'
 

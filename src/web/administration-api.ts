@@ -1,5 +1,5 @@
 /** Administration API: credentials and the emergency stop. The guard decides who may do what. */
-import { explainTokenAdministrationRefusal } from '../guard/caller-authority.ts'
+import { explainTokenAdministrationRefusal } from '../guard/administration-and-record-rights.ts'
 import { explainUnknownTokenProfile } from '../guard/access-token.ts'
 import { toAccessTokenRequest, emergencyStopRequestSchema, tokenRequestSchema } from './api-requests.ts'
 import { createApiResponse, readRequestBody, isAdminCaller, createRefusalResponse } from './api-context.ts'

@@ -20,7 +20,7 @@ import type { StatusView } from './api-requests.ts'
 import type { EventFeed } from './event-feed.ts'
 import type { MeasurementHistory } from './measurement-history.ts'
 import type { ApiAuthenticator } from './api-authenticator.ts'
-import type { SettingsView } from './views.ts'
+import type { SettingsPageView } from './views.ts'
 
 export interface ApiOptions {
   readonly bus: CapabilityBus
@@ -30,7 +30,7 @@ export interface ApiOptions {
   readonly feed: EventFeed
   readonly history: MeasurementHistory
   readonly status: () => StatusView
-  readonly settings: () => Promise<SettingsView>
+  readonly settings: () => Promise<SettingsPageView>
   /** What the doctor says about each service. */
   readonly examine: () => Promise<readonly DoctorFinding[]>
   /**

@@ -1,7 +1,7 @@
 /** Calls API: calling a tool as an agent does, and reading about past calls. */
 import { toCallRecordReferenceJson } from '../bus/call-ticket.ts'
 import type { Caller } from '../bus/call.ts'
-import type { CallTraceEvent } from '../bus/trace.ts'
+import type { CallTraceRecord } from '../bus/trace.ts'
 import { findClosestNames, formatNameSuggestion } from '../core/closest-name.ts'
 import type { Fault } from '../core/fault.ts'
 import { newUlid } from '../core/ids.ts'
@@ -90,7 +90,7 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
   api.get('/traces', (context) => {
     const limit = Math.min(parseCountOrDefault(context.req.query('limit'), 50), MAX_TRACES)
     const { caller } = context.var
-    const mayRead = (trace: CallTraceEvent): boolean => mayReadCallTrace(caller, trace, { bus, guard })
+    const mayRead = (trace: CallTraceRecord): boolean => mayReadCallTrace(caller, trace, { bus, guard })
     const ended = bus.recentTraces(MAX_TRACES).filter(mayRead).slice(0, limit)
     return context.json(
       [...bus.runningTraces().filter(mayRead), ...ended].map((trace) => addNodeNamesToTrace(bus, trace)),
@@ -106,7 +106,7 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
     }
     const record = readTraceCallsAndEntries(ledger, traceId, mayReadCall)
     // A trace has no target; its call in the ledger has.
-    const isRecorded = (trace: CallTraceEvent): boolean =>
+    const isRecorded = (trace: CallTraceRecord): boolean =>
       record.calls.some(
         ({ enter: { entry } }) => entry['principal'] === trace.caller && entry['tool'] === trace.capability,
       )

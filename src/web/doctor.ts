@@ -17,7 +17,7 @@ export interface NodeExaminationFacts {
   readonly idleSettings?: readonly string[]
   /** Rules and profiles that match nothing (unmatched-patterns.ts). */
   readonly unmatched?: readonly string[]
-  /** Capabilities whose providers disagree (contract-disagreement.ts). */
+  /** Capabilities whose providers disagree (contract-disagreement-text.ts). */
   readonly disagreements?: readonly string[]
   /** Why a gateway cannot use the data directory. */
   readonly dataTrouble?: string | undefined

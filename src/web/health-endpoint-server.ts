@@ -8,7 +8,7 @@ import type { Caller } from '../bus/call.ts'
 import { sendJsonResponse } from '../core/listen-server.ts'
 import type { Result } from '../core/result.ts'
 import { isLocalRequest } from '../guard/authenticator.ts'
-import { mayViewStatus } from '../guard/caller-authority.ts'
+import { mayViewStatus } from '../guard/administration-and-record-rights.ts'
 import type { StatusView } from './api-requests.ts'
 
 export interface HealthEndpointOptions {

@@ -1,22 +1,26 @@
 /** Ledger API: its size, its entries, proofs, and whether it still matches what was signed. */
 import { toCallerKey } from '../bus/caller.ts'
-import { explainAdministrationRefusal, hasRestrictedCredential, mayAddNodeRecords } from '../guard/caller-authority.ts'
+import {
+  explainAdministrationRefusal,
+  hasRestrictedCredential,
+  mayAddNodeRecords,
+} from '../guard/administration-and-record-rights.ts'
 import { formatSignedCheckpoint } from '../ledger/checkpoint.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
-import { formatLedgerOperationFault } from '../ledger/ledger-refusal.ts'
+import { formatLedgerOperationFault } from '../ledger/ledger-operation-fault.ts'
 import { bodyErasureRequestSchema, ledgerExportRequestSchema } from './api-requests.ts'
 import { readRequestBody, parseCountOrDefault, createRefusalResponse } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import { toLedgerEntryView } from './trace-entries.ts'
 import { eraseLedgerEntryBodies } from './ledger-erasure.ts'
-import { createBackgroundVerification } from './background-verification.ts'
+import { createOnDemandLedgerVerification } from './on-demand-ledger-verification.ts'
 import type { LedgerView } from './views.ts'
 
 const MAX_ENTRIES = 500
 const NARROWED = 'This credential is narrowed, and the ledger tells of the whole house.'
 
 export function addLedgerRoutes(api: HonoApi, { ledger, feed }: ApiOptions): void {
-  const verification = createBackgroundVerification(ledger, feed)
+  const verification = createOnDemandLedgerVerification(ledger, feed)
   api.get('/ledger', (context) => {
     const latest = ledger.latestCheckpoint()
     const view: LedgerView = {

@@ -3,7 +3,7 @@
  */
 import type { ErasureStatement } from '../ledger/erasure.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { formatLedgerOperationFault } from '../ledger/ledger-refusal.ts'
+import { formatLedgerOperationFault } from '../ledger/ledger-operation-fault.ts'
 import type { ErasureResultView } from './api-requests.ts'
 
 export async function eraseLedgerEntryBodies(

@@ -4,13 +4,13 @@ import { silentLogger } from '../core/logger.ts'
 import type { EventFeed } from './event-feed.ts'
 import { createMeasurementHistory } from './measurement-history.ts'
 import { startMeasurementSampling } from './measurement-sampling.ts'
-import { MEASUREMENT_PROBES } from './measurements.ts'
+import { MEASUREMENT_CALLS } from './measurements.ts'
 
 describe('measurement sampling', () => {
   it('calls tools of this node only, even if another node offers them too', async () => {
     const [here, there] = [node('here'), node('there')]
     const asked: string[] = []
-    const [shared, foreign] = MEASUREMENT_PROBES.map(({ tool }) => tool)
+    const [shared, foreign] = MEASUREMENT_CALLS.map(({ tool }) => tool)
     if (shared === undefined || foreign === undefined) throw new Error('there are too few probes')
     const answering = (at: string, name: string) => ({
       offer: offered({ name }),

@@ -8,7 +8,7 @@ import type { Logger } from '../core/logger.ts'
 import { startPeriodicJob } from '../toolbox/periodic-job.ts'
 import type { EventFeed } from './event-feed.ts'
 import type { MeasurementHistory } from './measurement-history.ts'
-import { MEASUREMENT_PROBES } from './measurements.ts'
+import { MEASUREMENT_CALLS } from './measurements.ts'
 import type { MeasurementCall } from './measurements.ts'
 
 export interface MeasurementSamplingOptions {
@@ -32,7 +32,7 @@ export function startMeasurementSampling(options: MeasurementSamplingOptions): (
 
 async function sampleOnce({ bus, history, feed }: Omit<MeasurementSamplingOptions, 'logger'>): Promise<void> {
   const told: string[] = []
-  for (const probe of MEASUREMENT_PROBES) told.push(...(await ask(bus, history, probe)))
+  for (const probe of MEASUREMENT_CALLS) told.push(...(await ask(bus, history, probe)))
   if (told.length > 0) feed.publish('history', { series: told })
 }
 

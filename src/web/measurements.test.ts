@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../core/json.ts'
-import { MEASUREMENT_PROBES } from './measurements.ts'
+import { MEASUREMENT_CALLS } from './measurements.ts'
 
-const probe = (tool: string, data: Json) => MEASUREMENT_PROBES.find((known) => known.tool === tool)?.measurements(data)
+const probe = (tool: string, data: Json) => MEASUREMENT_CALLS.find((known) => known.tool === tool)?.measurements(data)
 
 describe('measurements', () => {
   it('reads rooms, hot water, boiler and weather from a live eBUS snapshot', () => {

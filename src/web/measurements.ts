@@ -23,7 +23,7 @@ const BOILER = ['flow_temperature_c', 'modulation_pct', 'water_pressure_bar', 'f
 const MAX_DEVICES = 300
 const TEMPERATURE = 'temperature'
 
-export const MEASUREMENT_PROBES: readonly MeasurementCall[] = [
+export const MEASUREMENT_CALLS: readonly MeasurementCall[] = [
   {
     tool: 'ebus.v1.semantic.snapshot.get',
     arguments: { planes: ['zones', 'dhw', 'boiler_status', 'system'], allow_partial: true },
@@ -40,7 +40,7 @@ export const MEASUREMENT_PROBES: readonly MeasurementCall[] = [
 
 /** Extracts the measurements from a tool's answer, whoever called the tool. */
 export function extractMeasurements(tool: string, data: Json): readonly Measurement[] {
-  return MEASUREMENT_PROBES.find((probe) => probe.tool === tool)?.measurements(data) ?? []
+  return MEASUREMENT_CALLS.find((probe) => probe.tool === tool)?.measurements(data) ?? []
 }
 
 function ebusMeasurements(planes: Json): readonly Measurement[] {

@@ -9,7 +9,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { RequestRefusalCounter } from './request-refusals.ts'
+import type { RequestRefusalCounter } from './request-refusal-counter.ts'
 
 export interface NodeMetricsSource {
   /** Lengths of this node's queues, by name. */

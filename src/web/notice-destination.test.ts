@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { examineNotifyDestinations, explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
+import { examineNoticeDestinations, explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
 
 const DESTINATION = { url: 'https://ntfy.example/k3x9', format: 'ntfy', names: false } as const
 
@@ -49,7 +49,7 @@ describe('notice destination', () => {
 describe('doctor check of notice destinations', () => {
   it('names an environment variable that is not set, and sends nothing', () => {
     const wanted = { ...DESTINATION, tokenVariable: 'NTFY_TOKEN' }
-    expect(examineNotifyDestinations([DESTINATION, wanted], {})).toEqual([
+    expect(examineNoticeDestinations([DESTINATION, wanted], {})).toEqual([
       {
         about: 'notify',
         level: 'warn',
@@ -57,9 +57,9 @@ describe('doctor check of notice destinations', () => {
           'Notices about waiting calls do not reach ntfy.example: the environment variable NTFY_TOKEN, which should hold its token, is not set.',
       },
     ])
-    expect(examineNotifyDestinations([wanted], { NTFY_TOKEN: 'tk_1' })).toEqual([
+    expect(examineNoticeDestinations([wanted], { NTFY_TOKEN: 'tk_1' })).toEqual([
       { about: 'notify', level: 'ok', sentence: '1 place, not tried; hearthbus notify tries.' },
     ])
-    expect(examineNotifyDestinations([], {})).toEqual([])
+    expect(examineNoticeDestinations([], {})).toEqual([])
   })
 })

@@ -38,7 +38,7 @@ export function resolveNoticeDestination(
  * `failing`: the destinations that fail, as a running gateway knows. Before a start nothing is sent: a phone should
  * only ring for a person who asked for a trial.
  */
-export function examineNotifyDestinations(
+export function examineNoticeDestinations(
   notify: readonly NoticeDestinationConfig[],
   environment: Readonly<Record<string, string | undefined>>,
   failing?: readonly UnusableNoticeDestination[],

@@ -17,11 +17,11 @@ import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import { isOutsideValidityPeriod } from '../guard/approval.ts'
 import type { Approval } from '../guard/approval.ts'
-import type { ApprovalService } from '../guard/approvals.ts'
+import type { ApprovalService } from '../guard/approval-service.ts'
 import { toApprovalView } from './approval-view.ts'
 import { createApprovalNotice } from './notice.ts'
 import { postNotice } from './notice-client.ts'
-import { examineNotifyDestinations, explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
+import { examineNoticeDestinations, explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
 import type { NoticeDestination, UnusableNoticeDestination } from './notice-destination.ts'
 
 export interface RunningNotifier {
@@ -70,7 +70,7 @@ export function startNotifier(parts: NotifierDependencies): RunningNotifier | un
     reporter: {
       name: 'notify',
       health: () => healthOf(tellers, unusable),
-      examine: async () => examineNotifyDestinations(config.notify, environment, failingOf(tellers, unusable)),
+      examine: async () => examineNoticeDestinations(config.notify, environment, failingOf(tellers, unusable)),
     },
     stop: () => {
       leave()

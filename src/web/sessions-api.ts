@@ -5,13 +5,13 @@
  * approved something.
  */
 import type { Caller } from '../bus/call.ts'
-import { explainAdministrationRefusal, explainConsoleLinkRefusal } from '../guard/caller-authority.ts'
+import { explainAdministrationRefusal, explainConsoleLinkRefusal } from '../guard/administration-and-record-rights.ts'
 import { signInLinkCreationSchema, signInRequestSchema } from './api-requests.ts'
 import { readRequestBody, createRefusalResponse } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import type { NewConsoleSession } from './console-sessions.ts'
 import { isSameOriginRequest, formatSetCookie } from './api-authenticator.ts'
-import type { SignInLinkView, CurrentUserView, SignedInView } from './views.ts'
+import type { SignInLinkView, CurrentUserView, SignInResultView } from './views.ts'
 
 /** Adds the routes that need no credential, because a client uses them to obtain one. */
 export function addSignInRoutes(api: HonoApi, { authenticator, ledger, tooMany }: ApiOptions): void {
@@ -39,7 +39,7 @@ export function addSignInRoutes(api: HonoApi, { authenticator, ledger, tooMany }
       )
     const { id: principal, role } = session.principal
     await ledger.append({ kind: 'console.signed-in', session: session.id, principal, role })
-    const view: SignedInView = {
+    const view: SignInResultView = {
       signedIn: true,
       principal,
       role,

@@ -2,7 +2,7 @@
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller, Reply } from '../bus/call.ts'
 import { resolveReplyOrigin } from '../bus/call-ticket.ts'
-import type { CallTraceEvent } from '../bus/trace.ts'
+import type { CallTraceRecord } from '../bus/trace.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { CallResultView, CallTraceView } from './views.ts'
 
@@ -17,7 +17,7 @@ export function listRecentCallTraces(
 /** Whether a caller may read about a call. A trace has no target: it is in the ledger. */
 export function mayReadCallTrace(
   caller: Caller,
-  { caller: principal, capability }: Pick<CallTraceEvent, 'caller' | 'capability'>,
+  { caller: principal, capability }: Pick<CallTraceRecord, 'caller' | 'capability'>,
   { bus, guard }: { readonly bus: Pick<CapabilityBus, 'offer'>; readonly guard: Pick<Guard, 'mayRead'> },
 ): boolean {
   const offer = bus.offer(capability)
@@ -34,7 +34,7 @@ export function toReplyOriginView(
 }
 
 /** The node's present name: the call may be older, and the node may have left. */
-export function addNodeNamesToTrace(bus: Pick<CapabilityBus, 'nodeName'>, trace: CallTraceEvent): CallTraceView {
+export function addNodeNamesToTrace(bus: Pick<CapabilityBus, 'nodeName'>, trace: CallTraceRecord): CallTraceView {
   const fromName = bus.nodeName(trace.fromNode)
   const toName = trace.toNode === undefined ? undefined : bus.nodeName(trace.toNode)
   return {

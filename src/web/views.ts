@@ -15,7 +15,7 @@ export interface CurrentUserView {
 }
 
 /** The answer to a sign-in; the other half of the session is in the cookie. */
-export interface SignedInView extends CurrentUserView {
+export interface SignInResultView extends CurrentUserView {
   readonly key: string
   readonly expiresAtMs: number
 }
@@ -187,7 +187,7 @@ export interface TokenView {
   readonly revokedAtMs?: number | undefined
 }
 
-export interface SettingsView {
+export interface SettingsPageView {
   readonly node: string
   readonly nodeId: string
   readonly version: string

@@ -9,7 +9,7 @@ import type {
   TraceDetailView,
   SignInLinkView,
   ConsoleSessionView,
-  SignedInView,
+  SignInResultView,
 } from '../../src/web/views.ts'
 import { openConsoleHouse } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
@@ -27,7 +27,7 @@ afterAll(() => house.stop())
 
 interface Signed {
   readonly headers: Record<string, string>
-  readonly session: SignedInView
+  readonly session: SignInResultView
   readonly cookie: string
 }
 
@@ -36,7 +36,7 @@ async function signIn(role: string, body?: object): Promise<Signed> {
   const answer = await house.api('/api/session', { method: 'POST', body: body ?? { code } })
   expect(answer.status).toBe(200)
   const [cookie = ''] = (answer.headers.get('set-cookie') ?? '').split(';')
-  const session = (await answer.json()) as SignedInView
+  const session = (await answer.json()) as SignInResultView
   return { headers: { cookie, [KEY]: session.key }, session, cookie: answer.headers.get('set-cookie') ?? '' }
 }
 

@@ -1,7 +1,7 @@
 /** A small form of bench/devices: many devices at once, called through a model's client. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { startDeviceFleet } from '../../src/sim/devices/fleet-client.ts'
+import { startSimulatedFleet } from '../../src/sim/devices/simulated-fleet.ts'
 import type { FirmwareTool } from '../../src/sim/devices/firmware-tool.ts'
 import { openDeviceHome } from '../device-home.ts'
 import type { DeviceHome } from '../device-home.ts'
@@ -26,7 +26,7 @@ describe('a hundred devices', () => {
       run: ({ nonce }) => `${deviceId} ${String(nonce)}`,
     })
     let approved = 0
-    const fleet = await startDeviceFleet({
+    const fleet = await startSimulatedFleet({
       count: COUNT,
       first: 9_000,
       ota: house.ota,

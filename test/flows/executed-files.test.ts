@@ -58,7 +58,12 @@ describe('a hs4.devices.set call', () => {
       together.length > MOST_FILES ? filesInAll(calls, await inspector.executedByJobs(PERIODIC_JOB)) : together
     process.stderr.write(`hs4.devices.set executes ${files.length} files\n`)
     // The sequence that can be read: stages, steps of the decision, the family's plan and act.
-    for (const file of ['call/chain.ts', 'call/dispatch.ts', 'bus/call-dispatcher.ts', 'homeseer/tools/device-set.ts'])
+    for (const file of [
+      'call/chain.ts',
+      'call/dispatch.ts',
+      'bus/call-dispatcher.ts',
+      'homeseer/tools/device-set-tool.ts',
+    ])
       expect(files).toContain(file)
     // Beyond the most, all of them are shown.
     expect(files.length > MOST_FILES ? files : []).toEqual([])

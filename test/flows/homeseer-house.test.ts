@@ -7,15 +7,18 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { HomeseerCatalogClient } from '../../src/homeseer/catalog/catalog-client.ts'
-import { buildEventGraph, traceEventConsequences } from '../../src/homeseer/catalog/homeseer-catalog.ts'
+import {
+  buildEventGraph,
+  traceEventConsequences,
+} from '../../src/homeseer/catalog/device-catalog-and-event-consequences.ts'
 import {
   chooseControlPair,
   createDeviceControlHttpRequest,
   computeControlExpectation,
   compareWithExpectation,
-} from '../../src/homeseer/catalog/device-control.ts'
+} from '../../src/homeseer/catalog/control-choice-and-read-back.ts'
 import { EventFileReader } from '../../src/homeseer/catalog/event-file-store.ts'
-import type { HomeseerDeviceCatalog } from '../../src/homeseer/catalog/homeseer-catalog.ts'
+import type { HomeseerDeviceCatalog } from '../../src/homeseer/catalog/device-catalog-and-event-consequences.ts'
 import type { Alias } from '../../src/homeseer/resolve/alias.ts'
 import { resolveCameras, resolveDevices, resolveEvents } from '../../src/homeseer/resolve/name-resolver.ts'
 import { NameResolverCache } from '../../src/homeseer/resolve/name-resolver-cache.ts'

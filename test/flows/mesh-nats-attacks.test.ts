@@ -1,7 +1,7 @@
 import { connect } from '@nats-io/transport-node'
 import { afterAll, describe } from 'vitest'
 import { fromUtf8 } from '../../src/core/bytes.ts'
-import { decodeNatsMessageFromNode, encodeNatsMessage } from '../../src/mesh/nats/nats-message.ts'
+import { decodeNatsAnswerMessage, encodeNatsMessage } from '../../src/mesh/nats/nats-message.ts'
 import { formatCallSubject } from '../../src/mesh/nats/subject.ts'
 import { meshAttacks } from '../mesh-attacks.ts'
 import { NATS_SERVER, startNats, warnWithoutNats } from '../nats-process.ts'
@@ -25,7 +25,7 @@ describe.skipIf(NATS_SERVER === '')('with a nats-server', () => {
           post: async (fields, proof, body) => {
             const payload = encodeNatsMessage({ t: 'call', f: fields, p: proof }, body)
             const { data } = await connection.request(subject, payload, { timeout: 60_000 })
-            const message = decodeNatsMessageFromNode(data)
+            const message = decodeNatsAnswerMessage(data)
             if (!message.ok || message.value.head.t !== 'reply') throw new Error(fromUtf8(data))
             const { head, body: answer } = message.value
             return { status: head.s, proof: head.p, text: fromUtf8(answer) ?? '' }

@@ -1,6 +1,6 @@
 /** API: how the page asks its gateway. Same origin only; every request shows the key half of the session. */
 import type { CallResultView } from '../../../src/web/views.ts'
-import type { SignedInView } from '../../../src/web/views.ts'
+import type { SignInResultView } from '../../../src/web/views.ts'
 import { isObject, stringAt } from './json.ts'
 import type { JsonObject } from './json.ts'
 import { presenceHeaders } from './presence.ts'
@@ -60,10 +60,10 @@ export function callTool(
 
 export async function signIn(
   credential: { readonly code: string } | { readonly token: string },
-): Promise<SignedInView> {
+): Promise<SignInResultView> {
   // An older key must not spoil a fresh sign-in.
   forgetKey()
-  const session = await post<SignedInView>('/api/session', credential)
+  const session = await post<SignInResultView>('/api/session', credential)
   localStorage.setItem(KEY_NAME, session.key)
   return session
 }

@@ -1,8 +1,8 @@
 /** Settings: doctor's findings, how clients connect, credentials, profiles, and who is signed in. */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { formatTokenRestrictions } from '../../../src/web/token-restrictions.ts'
-import type { SignInLinkView, ConsoleSessionView, SettingsView, TokenView } from '../../../src/web/views.ts'
+import { formatTokenRestrictions } from '../../../src/web/token-restriction-text.ts'
+import type { SignInLinkView, ConsoleSessionView, SettingsPageView, TokenView } from '../../../src/web/views.ts'
 import { get, post, remove } from '../core/api.ts'
 import { useAttempt } from '../core/attempt.ts'
 import { browserText } from '../core/format.ts'
@@ -27,7 +27,7 @@ const CLIENT_NAMES: Readonly<Record<string, string>> = {
 }
 
 export function SettingsPage(): JSX.Element {
-  const settings = useLoad(() => get<SettingsView>('/api/settings'), [])
+  const settings = useLoad(() => get<SettingsPageView>('/api/settings'), [])
   return (
     <Page title="Settings">
       <Shown of={settings} what="The settings">

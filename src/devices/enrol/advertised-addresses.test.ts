@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AdvertisedAddresses } from './advertised-addresses.ts'
+import type { AdvertisedAddressSettings } from './advertised-addresses.ts'
 import {
   formatMqttEndpoint,
   VISION_PATH,
@@ -8,7 +8,7 @@ import {
   formatWebSocketUrl,
 } from './advertised-addresses.ts'
 
-const BASE: AdvertisedAddresses = {
+const BASE: AdvertisedAddressSettings = {
   publicUrl: undefined,
   httpPort: 7421,
   mqttPort: 1883,

@@ -5,7 +5,7 @@
  * The firmware's URL parser expects a port behind the first `:`, so every address has one, and does not understand
  * IPv6.
  */
-export interface AdvertisedAddresses {
+export interface AdvertisedAddressSettings {
   /**
    * Such as `http://192.168.1.2:7421`, if devices must be told another address than the one they used; always with a
    * port.
@@ -26,7 +26,7 @@ export const VISION_PATH = '/xiaozhi/vision/explain'
  * `undefined` when no address is configured and the device connected over IPv6, which its firmware does not understand.
  */
 export function chooseHostForDevice(
-  addresses: AdvertisedAddresses,
+  addresses: AdvertisedAddressSettings,
   localAddress: string | undefined,
 ): string | undefined {
   if (addresses.publicUrl !== undefined) return new URL(addresses.publicUrl).hostname
@@ -35,27 +35,30 @@ export function chooseHostForDevice(
 }
 
 export function formatWebSocketUrl(
-  addresses: AdvertisedAddresses,
+  addresses: AdvertisedAddressSettings,
   localAddress: string | undefined,
 ): string | undefined {
   const base = httpBase(addresses, localAddress)
   return base === undefined ? undefined : `${base.replace(/^http/, 'ws')}${addresses.webSocketPath}`
 }
 
-export function formatVisionUrl(addresses: AdvertisedAddresses, localAddress: string | undefined): string | undefined {
+export function formatVisionUrl(
+  addresses: AdvertisedAddressSettings,
+  localAddress: string | undefined,
+): string | undefined {
   const base = httpBase(addresses, localAddress)
   return base === undefined ? undefined : `${base}${addresses.visionPath}`
 }
 
 export function formatMqttEndpoint(
-  addresses: AdvertisedAddresses,
+  addresses: AdvertisedAddressSettings,
   localAddress: string | undefined,
 ): string | undefined {
   const host = chooseHostForDevice(addresses, localAddress)
   return host === undefined || addresses.mqttPort === undefined ? undefined : `${host}:${addresses.mqttPort}`
 }
 
-function httpBase(addresses: AdvertisedAddresses, localAddress: string | undefined): string | undefined {
+function httpBase(addresses: AdvertisedAddressSettings, localAddress: string | undefined): string | undefined {
   if (addresses.publicUrl !== undefined) {
     const { protocol, hostname, port, pathname } = new URL(addresses.publicUrl)
     const explicit = port === '' ? (protocol === 'https:' ? '443' : '80') : port

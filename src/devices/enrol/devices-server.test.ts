@@ -9,8 +9,8 @@ import { VISION_PATH, WEBSOCKET_PATH } from './advertised-addresses.ts'
 import { createDevicesServer } from './devices-server.ts'
 import type { DevicesServer } from './devices-server.ts'
 import { deviceToolsMigrations } from '../tools/tool-pin-store.ts'
-import { devicesMigrations, EnrolStore } from './enrol-store.ts'
-import { createDeviceEnrolmentService } from './device-registrar.ts'
+import { rememberedDevicesMigrations, EnrolStore } from './enrol-store.ts'
+import { createDeviceEnrolmentService } from './device-enrolment-service.ts'
 import { createPhotoUploadService } from './photo-uploads.ts'
 import type { PhotoUploadService } from './photo-uploads.ts'
 
@@ -22,7 +22,10 @@ let server: DevicesServer
 let port: number
 
 beforeEach(async () => {
-  database = new Database({ path: ':memory:', migrations: [devicesMigrations, deviceToolsMigrations, LOG_TABLE] })
+  database = new Database({
+    path: ':memory:',
+    migrations: [rememberedDevicesMigrations, deviceToolsMigrations, LOG_TABLE],
+  })
   photoUploads = createPhotoUploadService({ url: () => 'http://127.0.0.1/' })
   const addresses = { publicUrl: undefined, httpPort: 7421, mqttPort: 1883 }
   server = createDevicesServer({

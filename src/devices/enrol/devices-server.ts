@@ -15,7 +15,7 @@ import type { DeviceAcceptor } from '../session/fleet.ts'
 import { MAX_UNAUTHENTICATED_CONNECTIONS } from '../session/session-limits.ts'
 import type { WebSocketDeviceServer } from '../session/websocket-server.ts'
 import { createWebSocketDeviceServer, joinRepeatedHeaders } from '../session/websocket-server.ts'
-import type { DeviceRefusalListener } from '../session/device-refusal.ts'
+import type { DeviceAdmissionRefusalListener } from '../session/device-admission-refusal.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
 import { OTA_PATH, VISION_PATH, WEBSOCKET_PATH } from './advertised-addresses.ts'
 import type { DeviceEnrolmentService } from './enrolment.ts'
@@ -38,7 +38,7 @@ export interface DevicesServerOptions {
   readonly maxConnections?: number
   /** How many unauthenticated connections there may be. */
   readonly maxStrangers?: number
-  readonly onRefused?: DeviceRefusalListener
+  readonly onRefused?: DeviceAdmissionRefusalListener
   readonly clock?: Clock
   readonly backend?: OtaEndpointOptions['backend']
   readonly photoTarget?: BackendVisionTargetLookup

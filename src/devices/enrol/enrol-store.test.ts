@@ -3,7 +3,7 @@ import { LOG_TABLE, tableLog } from '../../../test/table-log.ts'
 import { systemClock } from '../../core/clock.ts'
 import { Database } from '../../core/database-store.ts'
 import { deviceToolsMigrations } from '../tools/tool-pin-store.ts'
-import { devicesMigrations, EnrolStore } from './enrol-store.ts'
+import { rememberedDevicesMigrations, EnrolStore } from './enrol-store.ts'
 
 const TOOL = { name: 'self.lamp.on', description: 'Turns it on.', inputSchema: { type: 'object' }, userOnly: false }
 const MEMORY = { info: { name: 'box', version: '1' }, tools: [TOOL] }
@@ -11,7 +11,10 @@ const MEMORY = { info: { name: 'box', version: '1' }, tools: [TOOL] }
 let database: Database
 let store: EnrolStore
 beforeEach(async () => {
-  database = new Database({ path: ':memory:', migrations: [devicesMigrations, deviceToolsMigrations, LOG_TABLE] })
+  database = new Database({
+    path: ':memory:',
+    migrations: [rememberedDevicesMigrations, deviceToolsMigrations, LOG_TABLE],
+  })
   store = new EnrolStore(database, tableLog(database, systemClock))
   await store.approve({
     deviceId: 'aa:bb:cc:dd:ee:ff',

@@ -15,11 +15,11 @@ import { readErasableText, readEntryBodyFields } from '../../ledger/projection-l
 import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
 import type { RememberedDeviceStore } from '../session/fleet.ts'
 import type { RememberedDevice, DeviceTransport } from '../session/session.ts'
-import { deviceProjection } from './device-state.ts'
-import type { EnrolledDeviceRecord, DeviceProjectionState } from './device-state.ts'
+import { deviceProjection } from './enrolled-device-state.ts'
+import type { EnrolledDeviceRecord, DeviceProjectionState } from './enrolled-device-state.ts'
 import type { EnrolledDevice } from './enrolment.ts'
 
-export const devicesMigrations: ModuleMigrations = {
+export const rememberedDevicesMigrations: ModuleMigrations = {
   room: 'devices',
   steps: ['CREATE TABLE device_memory (device_id TEXT PRIMARY KEY, remembered TEXT NOT NULL) STRICT'],
 }

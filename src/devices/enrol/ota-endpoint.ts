@@ -13,7 +13,7 @@
  */
 import { fromUtf8 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { DeviceRefusalListener } from '../session/device-refusal.ts'
+import type { DeviceAdmissionRefusalListener } from '../session/device-admission-refusal.ts'
 import { decodeActivateRequest, decodeOtaRequest, encodeOtaAnswer } from '../wire/ota.ts'
 import type { VoiceBackendCredentialsClient } from '../voice/backend-credentials-client.ts'
 import type { DeviceEnrolmentService } from './enrolment.ts'
@@ -25,7 +25,7 @@ export interface OtaEndpointOptions {
   readonly clock: Clock
   /** Minutes east of UTC at the given moment, for the clock on the device's screen. */
   readonly timezoneMinutes: (nowMs: number) => number
-  readonly onRefused: DeviceRefusalListener
+  readonly onRefused: DeviceAdmissionRefusalListener
   /** A voice backend to which the devices' OTA requests are passed on. */
   readonly backend: Pick<VoiceBackendCredentialsClient, 'ask' | 'activate'> | undefined
 }

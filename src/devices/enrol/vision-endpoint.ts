@@ -9,11 +9,11 @@
  *
  * Pure, given the uploads, apart from the list of running posts.
  */
-import type { DeviceRefusalListener } from '../session/device-refusal.ts'
+import type { DeviceAdmissionRefusalListener } from '../session/device-admission-refusal.ts'
 import { forwardPhotoToBackend } from '../voice/photo-forward-client.ts'
 import type { BackendVisionTarget } from '../voice/voice-relay-client.ts'
 import { parseClientUuid, parseDeviceId } from '../wire/device-id.ts'
-import { detectMedia } from '../wire/media-type.ts'
+import { detectMedia } from '../wire/media-type-detection.ts'
 import { decodeMultipart, parseMultipartBoundary } from '../wire/multipart.ts'
 import type { DeviceHttpHandler, DeviceHttpRequest } from './http-exchange.ts'
 import { createDeviceJsonAnswer, createDeviceTextAnswer } from './http-exchange.ts'
@@ -28,7 +28,7 @@ export type BackendVisionTargetLookup = (deviceId: string) => BackendVisionTarge
 
 export function createVisionHandler(
   photoUploads: PhotoUploadService,
-  onRefused: DeviceRefusalListener,
+  onRefused: DeviceAdmissionRefusalListener,
   photoTarget?: BackendVisionTargetLookup,
 ): DeviceHttpHandler {
   const posting = new Map<string, AbortController>()

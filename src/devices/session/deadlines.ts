@@ -2,9 +2,9 @@
  * Deadlines: what a session does when no input arrives: time-outs, retries, keep-alive and probes.
  */
 import { encodeKeepAliveTextFrame } from '../wire/device-frame.ts'
-import { expireWaitingDeviceCalls } from './device-calls.ts'
+import { expireWaitingDeviceCalls } from './device-call-queue.ts'
 import { finishPartialToolListing } from './tool-listing.ts'
-import { nextMicrophoneDeadline, expireMicrophoneDeadlines } from './microphone.ts'
+import { nextMicrophoneDeadline, expireMicrophoneDeadlines } from './microphone-stop.ts'
 import type { RpcRequestInFlight, SessionLink, DeviceSession } from './session.ts'
 import { expireRequestsFromVoiceBackend, failRequestFromVoiceBackend } from './session-voice.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'

@@ -5,7 +5,7 @@ import { startAutoSubscribingBroker } from '../../../test/auto-subscribing-broke
 import type { OtherBroker } from '../../../test/auto-subscribing-broker.ts'
 import { concatBytes, toUtf8 } from '../../core/bytes.ts'
 import { manualClock } from '../../../test/manual-clock.ts'
-import { encodeMqttConnect, encodeMqttPublish } from '../wire/mqtt-packet.ts'
+import { encodeMqttConnect, encodeMqttPublish } from '../wire/mqtt-broker-packet.ts'
 import type { MqttBrokerConnection } from './mqtt-client.ts'
 import { connectMqttBroker } from './mqtt-client.ts'
 

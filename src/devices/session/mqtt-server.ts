@@ -30,11 +30,11 @@ import {
   SUBACK_FAILURE_RETURN_CODE,
 } from '../wire/mqtt-client-packet.ts'
 import { formatDownlinkTopic } from '../wire/mqtt-identity.ts'
-import { encodeMqttPublish } from '../wire/mqtt-packet.ts'
+import { encodeMqttPublish } from '../wire/mqtt-broker-packet.ts'
 import type { UdpAudioKeys } from '../wire/udp-audio.ts'
 import type { DeviceAuthenticator, DeviceAcceptor, DeviceLink, DeviceLinkHandlers } from './fleet.ts'
-import type { DeviceRefusalListener } from './device-refusal.ts'
-import { parseDeviceIdFromClientId } from './device-refusal.ts'
+import type { DeviceAdmissionRefusalListener } from './device-admission-refusal.ts'
+import { parseDeviceIdFromMqttClientId } from './device-admission-refusal.ts'
 import { NON_TEXT_FRAME_RATE_LIMIT, MAX_UNAUTHENTICATED_CONNECTIONS } from './session-limits.ts'
 import type { UdpAudioServer, UdpAudioSession } from './udp-audio-server.ts'
 
@@ -49,7 +49,7 @@ export interface MqttServerOptions {
   readonly maxConnections?: number
   /** How many unauthenticated connections there may be. */
   readonly maxStrangers?: number
-  readonly onRefused?: DeviceRefusalListener
+  readonly onRefused?: DeviceAdmissionRefusalListener
 }
 
 export interface MqttDeviceServer {
@@ -305,7 +305,7 @@ class MqttConnection implements DeviceLink {
       this.close()
       if (identity !== undefined) return
       const why = password === '' ? 'no-credentials' : 'wrong-credentials'
-      const deviceId = parseDeviceIdFromClientId(clientId)
+      const deviceId = parseDeviceIdFromMqttClientId(clientId)
       options.onRefused?.({ door: 'mqtt', why, deviceId, remoteAddress: this.remoteAddress })
       return
     }

@@ -13,14 +13,14 @@ import {
   stopMicrophoneListening,
   handleUnexpectedAudio,
   NO_VOICE_BACKEND_ALERT,
-} from './microphone.ts'
+} from './microphone-stop.ts'
 import {
   cancelDeviceCall,
   dropDeviceCalls,
   enqueueDeviceCall,
   startNextDeviceCall,
   handleDeviceCallResult,
-} from './device-calls.ts'
+} from './device-call-queue.ts'
 import { answerDeviceHello } from './hello-answer.ts'
 import { requestToolPage, finishToolListing, handleToolPage } from './tool-listing.ts'
 import type { SessionEffect, RpcRequestInFlight, SessionInput, SessionLink, DeviceSession } from './session.ts'

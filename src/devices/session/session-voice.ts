@@ -13,7 +13,7 @@ import {
   VOICE_BACKEND_UNREACHABLE_ALERT,
   stopMicrophoneListening,
   clearMicrophoneStopState,
-} from './microphone.ts'
+} from './microphone-stop.ts'
 import type { VoiceToSessionMessage, RequestFromVoiceBackend } from './session.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
 import {

@@ -26,7 +26,7 @@ import type { UpgradeEndpoint, UpgradeRequestFault } from './upgrade-request.ts'
 import { parseUpgradeRequest } from './upgrade-request.ts'
 import type { LivenessSettings } from './liveness.ts'
 import { DEFAULT_LIVENESS_SETTINGS, isConnectionDead } from './liveness.ts'
-import type { DeviceRefusalListener, DeviceAdmissionRefusalReason } from './device-refusal.ts'
+import type { DeviceAdmissionRefusalListener, DeviceAdmissionRefusalReason } from './device-admission-refusal.ts'
 
 export interface WebSocketDeviceServerOptions {
   /** A server that others use as well: only upgrade requests for our path are handled. */
@@ -40,7 +40,7 @@ export interface WebSocketDeviceServerOptions {
   /** Limits the server's connections until they are authenticated. */
   readonly limiter?: ConnectionLimiter<Socket>
   readonly liveness?: LivenessSettings
-  readonly onRefused?: DeviceRefusalListener
+  readonly onRefused?: DeviceAdmissionRefusalListener
   readonly clock?: Clock
 }
 

@@ -12,7 +12,7 @@ import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { CallAssessment, Capability } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
-import type { HandlerContext } from '../../bus/call-options.ts'
+import type { HandlerContext } from '../../bus/call-factory.ts'
 import type { Fault, PolicyReason } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
@@ -22,14 +22,14 @@ import { mapConcurrently } from './call-tools.ts'
 import { listForbiddenUrlReasons } from './device-capability.ts'
 import { devicesFamilyEnvelope, toDeviceErrorJson } from './devices-envelope.ts'
 import { deviceArgumentSchema } from './list-tools.ts'
-import type { DeviceToolDependencies } from './running-devices.ts'
+import type { DeviceToolDependencies } from './running-devices-service.ts'
 import {
   DEVICES_CLOSED_FAULT,
   removeRepeatedDevices,
   findVisibleDevice,
   withRunningDevicesService,
   createUnknownDeviceFault,
-} from './running-devices.ts'
+} from './running-devices-service.ts'
 import type { RosterDevice } from './device-roster.ts'
 import { formatDeviceTarget } from './device-slug.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'

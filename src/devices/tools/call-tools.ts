@@ -11,23 +11,23 @@ import { z } from 'zod'
 import type { ContentBlock, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { DELEGATING_CHANGE_STEPS, defineChange } from '../../bus/capability-definition.ts'
-import type { HandlerContext } from '../../bus/call-options.ts'
+import type { HandlerContext } from '../../bus/call-factory.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import { resolveSpelledName } from '../../core/tool-name-spelling.ts'
 import { mapDeviceFaultToCallFault } from './device-outcome.ts'
-import { createToolWithheldFault } from './device-call.ts'
+import { createToolWithheldFault } from './device-tool-caller.ts'
 import { devicesFamilyEnvelope, toDeviceErrorJson } from './devices-envelope.ts'
 import { deviceArgumentSchema } from './list-tools.ts'
-import type { RunningDevicesService, DeviceToolDependencies } from './running-devices.ts'
+import type { RunningDevicesService, DeviceToolDependencies } from './running-devices-service.ts'
 import {
   removeRepeatedDevices,
   findVisibleDevice,
   withRunningDevicesService,
   createUnknownDeviceFault,
-} from './running-devices.ts'
+} from './running-devices-service.ts'
 import type { RosterDevice, RosterTool } from './device-roster.ts'
 
 const MAX_DEVICES = 64

@@ -8,7 +8,7 @@ import { hash } from 'node:crypto'
 import type { Capability } from '../../bus/capability.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { computeToolDefinitionHash } from './tool-pins.ts'
-import type { ToolWithCapabilityName } from './tool-name.ts'
+import type { ToolWithCapabilityName } from './tool-capability-names.ts'
 
 export interface DeviceToolListing {
   readonly name: string

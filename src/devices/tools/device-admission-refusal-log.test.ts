@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { DeviceAdmissionRefusal } from '../session/device-refusal.ts'
+import type { DeviceAdmissionRefusal } from '../session/device-admission-refusal.ts'
 import { DeviceAdmissionRefusalLog } from './device-admission-refusal-log.ts'
 
 const REFUSAL: DeviceAdmissionRefusal = {

@@ -11,7 +11,7 @@
  */
 import { takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
-import type { DeviceAdmissionRefusal } from '../session/device-refusal.ts'
+import type { DeviceAdmissionRefusal } from '../session/device-admission-refusal.ts'
 
 export interface CountedDeviceAdmissionRefusal extends DeviceAdmissionRefusal {
   readonly count: number

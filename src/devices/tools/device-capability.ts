@@ -19,7 +19,7 @@ import { listUserOnlyRefusalReasons } from './visibility.ts'
 import type { ToolNameRewriter } from './tool-description.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { sanitizeDeviceName, formatToolDescription } from './tool-description.ts'
-import { rebuildDeviceToolSchema } from './tool-schema.ts'
+import { rebuildDeviceToolSchema } from './untrusted-tool-schema.ts'
 import type { UrlRule } from './url-rule.ts'
 import { findUrlArguments, explainForbiddenUrl } from './url-rule.ts'
 

@@ -13,7 +13,7 @@ import type { Result } from '../../core/result.ts'
 import type { DeviceFault } from '../session/device-fault.ts'
 import { formatDeviceFault, mayDeviceHaveActed } from '../session/device-fault.ts'
 import type { ToolResult } from '../wire/tool-result.ts'
-import { parseBoundedJson } from '../wire/json-text.ts'
+import { parseBoundedJson } from '../wire/bounded-json.ts'
 import { sanitizeJson, sanitizeText, sanitizeLine } from '../../core/untrusted-text.ts'
 
 export interface DeviceOutcomeContext {

@@ -9,14 +9,14 @@ import { manualClock } from '../../../test/manual-clock.ts'
 import { Database } from '../../core/database-store.ts'
 import { ok } from '../../core/result.ts'
 import { Ledger } from '../../ledger/ledger.ts'
-import { ledgerMigrations } from '../../ledger/ledger-store.ts'
+import { ledgerMigrations } from '../../ledger/ledger-tables-store.ts'
 import { createLogSigner } from '../../ledger/note-key.ts'
-import { devicesMigrations, EnrolStore } from '../enrol/enrol-store.ts'
+import { rememberedDevicesMigrations, EnrolStore } from '../enrol/enrol-store.ts'
 import type { FleetDevice } from '../session/fleet.ts'
 import { DEFAULT_TOOL_TIMEOUTS } from '../session/tool-timeout.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { computeWithheldToolsDigest } from './tool-pins.ts'
-import { DeviceToolCaller } from './device-call.ts'
+import { DeviceToolCaller } from './device-tool-caller.ts'
 import { deviceToolsMigrations, ToolPinStore } from './tool-pin-store.ts'
 import { DeviceRoster } from './device-roster.ts'
 
@@ -44,7 +44,7 @@ beforeEach(async () => {
   clock = manualClock()
   database = new Database({
     path: ':memory:',
-    migrations: [ledgerMigrations, devicesMigrations, deviceToolsMigrations],
+    migrations: [ledgerMigrations, rememberedDevicesMigrations, deviceToolsMigrations],
   })
   const signer = createLogSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
   ledger = await Ledger.open({ database, origin: ORIGIN, signer, lastSignedPath: join(directory, 'signed'), clock })

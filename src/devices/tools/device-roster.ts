@@ -8,7 +8,7 @@
  *
  * After a power cut, or when the access point returns, all devices have to be synchronised at the same moment. Each
  * gets a turn of the event loop to itself, so that other work waits for one device at most. A call that comes before
- * its device's turn checks the device itself (device-call.ts).
+ * its device's turn checks the device itself (device-tool-caller.ts).
  *
  * Pure, given its fleet, its store and its bus, apart from waiting its turn.
  */
@@ -25,15 +25,15 @@ import type { WithheldDeviceTool } from './tool-pins.ts'
 import { computeToolDefinitionHash, compareToolsWithPins, computeWithheldToolsDigest } from './tool-pins.ts'
 import { DeviceCapabilityCache } from './capability-cache.ts'
 import { createDeviceCapability } from './device-capability.ts'
-import type { DeviceToolCaller } from './device-call.ts'
+import type { DeviceToolCaller } from './device-tool-caller.ts'
 import type { ToolPinStore } from './tool-pin-store.ts'
 import { chooseSlugBase } from './device-slug.ts'
 import type { ToolEffectRules } from './tool-effect.ts'
 import { classifyToolEffect } from './tool-effect.ts'
 import { createToolNameRewriter } from './tool-description.ts'
-import { assignCapabilityNames } from './tool-name.ts'
+import { assignCapabilityNames } from './tool-capability-names.ts'
 import type { UrlRule } from './url-rule.ts'
-import { WithheldToolEntryThrottle } from './withheld-tool-log.ts'
+import { WithheldToolEntryThrottle } from './withheld-tool-entry-throttle.ts'
 
 export interface DeviceRosterRules {
   readonly effects: ToolEffectRules

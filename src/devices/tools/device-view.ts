@@ -8,13 +8,13 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { createToolArgumentSchema } from '../wire/tool-arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { computeWithheldToolsDigest } from './tool-pins.ts'
-import type { RunningDevicesService } from './running-devices.ts'
+import type { RunningDevicesService } from './running-devices-service.ts'
 import type { RosterDevice } from './device-roster.ts'
 import { formatDeviceTarget } from './device-slug.ts'
 import { listAdminOnlyRefusalReasons, maySeeDevice, maySeeUserTools } from './visibility.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { rebuildDeviceToolSchema } from './tool-schema.ts'
+import { rebuildDeviceToolSchema } from './untrusted-tool-schema.ts'
 
 export function isDeviceOnline({ gateway }: RunningDevicesService, { enrolled }: RosterDevice): boolean {
   return gateway.fleet.device(enrolled.deviceId)?.online ?? false

@@ -3,7 +3,7 @@
  */
 import type { ServiceHealth } from '../../bus/capability.ts'
 import { isDeviceOnline } from './device-view.ts'
-import type { RunningDevicesService } from './running-devices.ts'
+import type { RunningDevicesService } from './running-devices-service.ts'
 import type { RosterDevice } from './device-roster.ts'
 
 export interface DeviceListenerFacts {
@@ -19,7 +19,7 @@ export interface DeviceListenerFacts {
 
 export const BROKER_GONE_ADVICE = 'The MQTT broker cannot be reached: check devices.broker.url and its account.'
 
-export const KEEP_VOICE_BACKEND_HINT =
+export const KEEP_DEVICE_ON_VOICE_BACKEND_HINT =
   'A device that connects here has left its voice backend. Leave it there and give the backend tools (accessPoints), or pass its voice on (devices.voice): docs/voice.md.'
 
 export function reportDevicesHealth(
@@ -78,6 +78,7 @@ function adviceFor(facts: {
   if (first !== undefined)
     return `Tools of ${withheld.join(', ')} are new or changed and are withheld. Look at them: hearthbus devices show ${first}.`
   if (pending > 0) return `${pending} waiting to be let in: hearthbus devices list.`
-  if (unheard > 0) return `Somebody spoke to a device, but no voice service is set up. ${KEEP_VOICE_BACKEND_HINT}`
+  if (unheard > 0)
+    return `Somebody spoke to a device, but no voice service is set up. ${KEEP_DEVICE_ON_VOICE_BACKEND_HINT}`
   return undefined
 }

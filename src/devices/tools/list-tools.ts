@@ -17,13 +17,13 @@ import {
   toDeviceToolsJson,
 } from './device-view.ts'
 import { devicesFamilyEnvelope } from './devices-envelope.ts'
-import type { DeviceToolDependencies } from './running-devices.ts'
+import type { DeviceToolDependencies } from './running-devices-service.ts'
 import {
   findVisibleDevice,
   withRunningDevicesService,
   withVisibleDevice,
   createUnknownDeviceFault,
-} from './running-devices.ts'
+} from './running-devices-service.ts'
 import { formatDeviceTarget } from './device-slug.ts'
 import { maySeeDevice } from './visibility.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyText } from '../../../test/any-text.ts'
-import { parseBoundedJson } from '../wire/json-text.ts'
+import { parseBoundedJson } from '../wire/bounded-json.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { computeToolDefinitionHash, compareToolsWithPins, computeWithheldToolsDigest } from './tool-pins.ts'
 

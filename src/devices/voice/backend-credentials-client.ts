@@ -13,7 +13,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { readResponseText } from '../../toolbox/response-body.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
-import { parseBoundedJsonObject } from '../wire/json-text.ts'
+import { parseBoundedJsonObject } from '../wire/bounded-json.ts'
 import type { ActivationSettings, LowerCaseHttpHeaders } from '../wire/ota.ts'
 import type { VoiceBackendConnectionSettings } from './voice-backend.ts'
 

@@ -16,7 +16,7 @@ import type { DeviceIdentity, VoiceChannelHandlers, VoiceChannel, VoiceService }
 import type { SessionToVoiceMessage } from '../session/session.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import { encodeMcpMessage } from '../wire/device-frame.ts'
-import { parseBoundedJsonObject } from '../wire/json-text.ts'
+import { parseBoundedJsonObject } from '../wire/bounded-json.ts'
 import { takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { TEXT_FRAME_RATE_LIMIT } from '../session/session-limits.ts'

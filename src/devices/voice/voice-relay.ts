@@ -11,7 +11,7 @@
 import { isJsonObject, parseStrictJsonText } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { ListenMode } from '../wire/device-frame.ts'
-import { parseBoundedJsonObject } from '../wire/json-text.ts'
+import { parseBoundedJsonObject } from '../wire/bounded-json.ts'
 import type { VoiceToSessionMessage } from '../session/session.ts'
 
 export interface VoiceRelayState {

@@ -9,7 +9,7 @@ import {
   MqttPacketReader,
   PINGRESP_PACKET,
 } from './mqtt-client-packet.ts'
-import { encodeMqttPublish } from './mqtt-packet.ts'
+import { encodeMqttPublish } from './mqtt-broker-packet.ts'
 
 /** Everything that the bytes hold, read in one go. */
 function read(hex: string, limit = 1_000) {

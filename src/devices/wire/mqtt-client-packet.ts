@@ -2,8 +2,8 @@
  * MQTT client packet: what a server of MQTT 3.1.1 (OASIS, 2014) reads from a device, and the few packets with which it
  * answers. In the parts that are read here, MQTT 3.1 differs only in the name of the protocol.
  */
-import { decodeMqttFixedHeader, decodeMqttPublish, prependMqttFixedHeader } from './mqtt-packet.ts'
-import type { MqttBrokerPacket } from './mqtt-packet.ts'
+import { decodeMqttFixedHeader, decodeMqttPublish, prependMqttFixedHeader } from './mqtt-broker-packet.ts'
+import type { MqttBrokerPacket } from './mqtt-broker-packet.ts'
 
 export type MqttClientPacket =
   | {

@@ -13,7 +13,7 @@ import { toBase64, fromBase64, fromUtf8, toUtf8 } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { formatDeviceIdForTopic, parseClientUuid, parseDeviceId } from './device-id.ts'
-import { parseBoundedJsonObject } from './json-text.ts'
+import { parseBoundedJsonObject } from './bounded-json.ts'
 
 /** All stock devices publish to this topic; the connection, not the topic, identifies the device. */
 export const UPLINK_TOPIC = 'device-server'

@@ -14,7 +14,7 @@ import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { parseClientUuid, parseDeviceId } from './device-id.ts'
-import { parseBoundedJsonObject } from './json-text.ts'
+import { parseBoundedJsonObject } from './bounded-json.ts'
 
 export interface OtaRequest {
   readonly deviceId: string

@@ -11,7 +11,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { isSameJsonKeyIgnoringCase } from './json-field.ts'
+import { isSameJsonKeyIgnoringCase } from './case-insensitive-json-field.ts'
 import type { DeviceTool } from './tool-list.ts'
 
 export type DeviceArgumentsFault = { readonly kind: 'invalid-arguments'; readonly problems: readonly string[] }

@@ -7,12 +7,12 @@
  * `false` as text means that the tool ran and refused; stock firmware has no error flag, and none is added here.
  */
 import { fromBase64, toBase64 } from '../../core/bytes.ts'
-import { detectMedia } from './media-type.ts'
+import { detectMedia } from './media-type-detection.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { parseBoundedJsonObject } from './json-text.ts'
+import { parseBoundedJsonObject } from './bounded-json.ts'
 
 type ContentItem =
   | { readonly type: 'text'; readonly text: string }

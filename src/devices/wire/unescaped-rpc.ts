@@ -8,7 +8,7 @@
  *   …"payload":{"jsonrpc":"2.0","id":7,"error":{"message":"Unknown tool: a"b"}}}
  *   …"payload":{"jsonrpc":"2.0","id":8,"result":{"tools":[…],"nextCursor":"a"b"}}}
  */
-import { parseBoundedJson } from './json-text.ts'
+import { parseBoundedJson } from './bounded-json.ts'
 import { MAX_RPC_ID, cutRpcErrorText } from './rpc.ts'
 import type { RpcMessage } from './rpc.ts'
 

@@ -12,7 +12,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { hideSecretsInJson } from '../../guard/redaction.ts'
 import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { groupDeviceRefsBy } from '../catalog/homeseer-catalog.ts'
+import { groupDeviceRefsBy } from '../catalog/device-catalog-and-event-consequences.ts'
 import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import {
   createHomeseerOutcome,
@@ -54,7 +54,7 @@ export function createAdminReadTools(homeseer: HomeseerToolContext, seen: LastUs
       name: 'hs4.admin.plugins.catalog.get',
       title: 'Plug-in catalogue',
       description: 'The installed plug-ins, their versions and instances.',
-      data: readPluginCatalog,
+      data: readInstalledPlugins,
       raw: true,
     }),
     read(homeseer, {
@@ -165,7 +165,7 @@ function codeReasons({ rules }: HomeseerToolContext): readonly PolicyReason[] {
   }).filter(({ rule }) => about.has(rule))
 }
 
-export async function readPluginCatalog(
+export async function readInstalledPlugins(
   { catalog }: HomeseerToolContext,
   includeRaw: boolean,
 ): Promise<Result<Json, Fault>> {

@@ -13,7 +13,7 @@ import { createHomeseerResource, type HomeseerResourceDefinition } from '../tool
 import {
   readCameraConfigs,
   readHomeseerInterfaces,
-  readPluginCatalog,
+  readInstalledPlugins,
   type LastUserListCache,
 } from './admin-read-tools.ts'
 import type { UnsupportedAdminOperationCache } from './unsupported-operation-cache.ts'
@@ -50,7 +50,7 @@ export function createAdminResources(
       path: 'admin/plugins',
       title: 'Plug-ins',
       description: 'The installed plug-ins.',
-      read: (given) => readPluginCatalog(given, false),
+      read: (given) => readInstalledPlugins(given, false),
     },
     {
       path: 'admin/cameras/config',

@@ -19,12 +19,12 @@ import {
   listPossiblyReachedTargets,
   listReachedTargets,
   toTouchedTargets,
-} from '../tools/consequence-client.ts'
+} from '../tools/consequence-assessment-client.ts'
 import { createHs4Fault, extendHs4Fault } from '../tools/faults.ts'
 import { defineHomeseerChange, toHomeseerDeviceTarget, createTolerantInputSchema } from '../tools/homeseer-change.ts'
 import { findHomeseerDevice } from '../tools/catalog-reader.ts'
 import type { TouchedTargets } from '../tools/change-policy.ts'
-import type { HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
+import type { HomeseerDeviceCatalog } from '../catalog/device-catalog-and-event-consequences.ts'
 import {
   createAdminEnvelope,
   ADMIN_ENVELOPE_SCHEMA,

@@ -5,8 +5,8 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { HomeseerRequestDefinition } from '../wire/http-exchange.ts'
-import { findScriptError, createScriptRunRequest, createBackupRequest } from '../wire/script-page.ts'
-import { createPluginFunctionRequest, createDevicePropertyRequest } from '../wire/json-requests.ts'
+import { findScriptError, createScriptRunRequest, createBackupRequest } from '../wire/script-and-backup-pages.ts'
+import { createPluginFunctionRequest, createDevicePropertyWriteRequest } from '../wire/json-requests.ts'
 import { toTextOrEmpty } from '../tools/json-text.ts'
 
 export interface DirectAdminRoute {
@@ -22,7 +22,7 @@ export function findDirectAdminRoute(op: string, args: JsonObject, scriptPage: s
   switch (op) {
     // Documented by HomeSeer: a JSON request that sets one property of one device.
     case 'config.device_metadata.set': {
-      const exchange = createDevicePropertyRequest(
+      const exchange = createDevicePropertyWriteRequest(
         Number(args['ref']),
         toTextOrEmpty(args['property']),
         formatPropertyValue(args['value']),

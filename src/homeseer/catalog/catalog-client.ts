@@ -3,7 +3,7 @@
  * time.
  *
  *   devices   the mirror's records ⊕ control pairs; built again only when the mirror's structure has changed
- *   controls  cached separately (DeviceControlsClient below): a device is listed before its controls are known
+ *   controls  cached separately (ControlPairCacheClient below): a device is listed before its controls are known
  *   events, cameras, plug-ins   cached
  *
  * Does I/O (through the link).
@@ -27,13 +27,13 @@ import {
   EMPTY_HOMESEER_DEVICE_CATALOG,
   listRefsSharingPhysicalDevice,
   type HomeseerDeviceCatalog,
-} from './homeseer-catalog.ts'
+} from './device-catalog-and-event-consequences.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isWorthSmallerRequest, type HomeseerLinkFault } from '../wire/link-fault.ts'
 import type { JsonClient } from '../wire/json-client.ts'
 import type { DeviceMirrorClient } from '../wire/device-mirror-client.ts'
 
-export interface CatalogOptions extends DeviceControlsClientOptions {
+export interface HomeseerCatalogClientOptions extends ControlPairCacheClientOptions {
   /** How long lists of events, cameras and plug-ins are cached. */
   readonly listsHoldMs: number
   /** The owner's device classes; a new map whenever they change. */
@@ -49,11 +49,11 @@ interface Kept<Value> {
 const RENEWED_HOLDS_MS = 10_000
 
 export class HomeseerCatalogClient {
-  readonly #options: CatalogOptions
+  readonly #options: HomeseerCatalogClientOptions
   readonly #lists = new Map<string, Kept<unknown>>()
   readonly #asking = new Map<string, Promise<Result<unknown, HomeseerLinkFault>>>()
   #renewableMs = 0
-  readonly #controls: DeviceControlsClient
+  readonly #controls: ControlPairCacheClient
   #built:
     | {
         readonly house: HomeseerDeviceCatalog
@@ -63,9 +63,9 @@ export class HomeseerCatalogClient {
       }
     | undefined
 
-  constructor(options: CatalogOptions) {
+  constructor(options: HomeseerCatalogClientOptions) {
     this.#options = options
-    this.#controls = new DeviceControlsClient(options)
+    this.#controls = new ControlPairCacheClient(options)
   }
 
   /** The house as far as it is known without asking anybody; empty before the first answer. */
@@ -197,7 +197,7 @@ export class HomeseerCatalogClient {
 
 export type ControlsByRef = ReadonlyMap<number, readonly ControlPair[]>
 
-export interface DeviceControlsClientOptions {
+export interface ControlPairCacheClientOptions {
   readonly json: JsonClient
   readonly mirror: DeviceMirrorClient
   readonly clock: Clock
@@ -211,15 +211,15 @@ const PART = 50
 const REST_MS = 60_000
 const NONE: readonly ControlPair[] = []
 
-export class DeviceControlsClient {
-  readonly #options: DeviceControlsClientOptions
+export class ControlPairCacheClient {
+  readonly #options: ControlPairCacheClientOptions
   readonly #untilMs = new Map<number, number>()
   #pairs: ControlsByRef = new Map()
   #inParts = false
   #walking = false
   #walkableMs = 0
 
-  constructor(options: DeviceControlsClientOptions) {
+  constructor(options: ControlPairCacheClientOptions) {
     this.#options = options
   }
 

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { buildEventGraph, traceEventConsequences, type EventConsequences } from './homeseer-catalog.ts'
+import {
+  buildEventGraph,
+  traceEventConsequences,
+  type EventConsequences,
+} from './device-catalog-and-event-consequences.ts'
 import { decodeEventDefinitions } from './event-definition.ts'
 
 const DEVICE_VALUE = 'Scheduler.Classes.EvTrig_DEVICE_VALUE, Scheduler'

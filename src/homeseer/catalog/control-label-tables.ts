@@ -1,10 +1,10 @@
 /**
  * Control label tables: the labels of devices' buttons, in the languages and in the order of device-name-tables.ts. How
- * a word is written says how it matches (device-name-words.ts).
+ * a word is written says how it matches (device-name-word-matching.ts).
  *
  * Pure: data.
  */
-import { createWordTable } from './device-name-words.ts'
+import { createWordTable } from './device-name-word-matching.ts'
 
 export const LOCK_AND_UNLOCK_CONTROL_LABELS = createWordTable(
   'unlock* unsecure* lock locks locked locking secure secured latch unlatch bolt unbolt release buzz',

@@ -6,7 +6,7 @@
  */
 import type { ControlPair, HomeseerDeviceRecord } from '../wire/device.ts'
 import { CONTROL_TYPE_CODES, type ControlUse } from '../wire/control-use.ts'
-import { hasWordInTable, splitDeviceNameWords, createWordTable, type WordTable } from './device-name-words.ts'
+import { hasWordInTable, splitDeviceNameWords, createWordTable, type WordTable } from './device-name-word-matching.ts'
 import {
   OPEN_CLOSE_CONTROL_LABELS,
   ON_OFF_CONTROL_LABELS,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
 import { decodeStatusReply } from '../wire/device.ts'
 import type { DeviceKind } from './device-classification.ts'
-import { buildHomeseerDeviceCatalog } from './homeseer-catalog.ts'
+import { buildHomeseerDeviceCatalog } from './device-catalog-and-event-consequences.ts'
 
 function classOf(record: JsonObject, owner?: DeviceKind) {
   const status = decodeStatusReply({ Devices: [{ ref: 1, ...record }] })

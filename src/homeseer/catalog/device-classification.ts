@@ -14,7 +14,7 @@ import { DEVICE_MISC_FLAGS, type HomeseerDeviceRecord } from '../wire/device.ts'
 import type { DeviceCapability } from './device-capabilities.ts'
 import { HARMLESS_CONTROL_LABELS, ON_OFF_CONTROL_LABELS, OPEN_CLOSE_CONTROL_LABELS } from './control-label-tables.ts'
 import { FAN_WORDS, HEATER_WORDS, LIGHT_WORDS, MEDIA_WORDS, OUTLET_WORDS, SCENE_WORDS } from './device-name-tables.ts'
-import { hasWordInTable, splitDeviceNameWords } from './device-name-words.ts'
+import { hasWordInTable, splitDeviceNameWords } from './device-name-word-matching.ts'
 import {
   extractDeviceKindFeatures,
   isLight,
@@ -44,7 +44,7 @@ export type SensitivityReason =
   | 'controls-unknown'
   | 'relative'
 
-export interface DeviceClass {
+export interface DeviceClassification {
   readonly kind: DeviceKind
   readonly reasons: readonly SensitivityReason[]
   /** The evidence, for people: `label Unlock`, `name portail`. */
@@ -70,7 +70,12 @@ export interface DeviceClassificationInput {
 }
 
 /** The device's own class; the catalog adds what it shares with its relatives. */
-export function classifyDevice({ record, controls, capabilities, owner }: DeviceClassificationInput): DeviceClass {
+export function classifyDevice({
+  record,
+  controls,
+  capabilities,
+  owner,
+}: DeviceClassificationInput): DeviceClassification {
   if (owner !== undefined) {
     const reason = BY_KIND[owner]
     return { kind: owner, reasons: reason === undefined ? [] : [reason], evidence: ['the owner says so'] }

@@ -6,7 +6,12 @@ import type { ControlPair } from '../wire/device.ts'
 import { DEVICE_MISC_FLAGS, type HomeseerDeviceRecord } from '../wire/device.ts'
 import type { DeviceCapability } from './device-capabilities.ts'
 import { BLIND_WORDS, HEATER_WORDS, LIGHT_WORDS, VALVE_WORDS } from './device-name-tables.ts'
-import { foldAccents, hasWordInTable, splitDeviceNameWords, type NameWordSpellings } from './device-name-words.ts'
+import {
+  foldAccents,
+  hasWordInTable,
+  splitDeviceNameWords,
+  type NameWordSpellings,
+} from './device-name-word-matching.ts'
 
 export interface DeviceKindFeatures {
   readonly record: HomeseerDeviceRecord

@@ -2,13 +2,13 @@
  * Device name tables: what people call the things that open a house, guard it or light it. In English, German, French,
  * Dutch, Spanish, Italian, Portuguese, Danish, Swedish, Norwegian, Polish, Czech, Finnish, Russian, Greek, Japanese and
  * Chinese, in this order; the last line of a table has words of further languages. How a word is written says how it
- * matches (device-name-words.ts).
+ * matches (device-name-word-matching.ts).
  *
  * A missing word may leave a door unguarded; a superfluous one only causes a question.
  *
  * Pure: data.
  */
-import { createWordTable } from './device-name-words.ts'
+import { createWordTable } from './device-name-word-matching.ts'
 
 export const LOCK_WORDS = createWordTable(
   'locks *lock !*clock !*block !*flock deadbolt bolt latch deadlatch strike safe',

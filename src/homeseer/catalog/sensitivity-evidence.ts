@@ -34,7 +34,12 @@ import {
   WATER_AND_POWER_WORDS,
   WINDOW_WORDS,
 } from './device-name-tables.ts'
-import { findWordInTable, hasWordInTable, listWordsInTable, type NameWordSpellings } from './device-name-words.ts'
+import {
+  findWordInTable,
+  hasWordInTable,
+  listWordsInTable,
+  type NameWordSpellings,
+} from './device-name-word-matching.ts'
 import {
   isLampByNameOrDimmer,
   isBlind,

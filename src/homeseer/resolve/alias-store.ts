@@ -9,11 +9,11 @@ import { readEntryBodyFields } from '../../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
 import { homeseerProjection } from '../homeseer-state.ts'
 import type { HomeseerProjectionState } from '../homeseer-state.ts'
-import type { Alias, AliasKind } from './alias.ts'
+import type { Alias, AliasTargetKind } from './alias.ts'
 import { toConfusableSkeleton, toStrictNameKey } from './name-normalisation.ts'
 
 export interface AliasConfirmation {
-  readonly kind: AliasKind
+  readonly kind: AliasTargetKind
   readonly id: number
   readonly text: string
   /** The caller's key. */
@@ -87,7 +87,7 @@ export class AliasStore {
   }
 
   /** Forgets a name for every caller that confirmed it. Returns whether there was one. */
-  forget(kind: AliasKind, text: string): Promise<boolean> {
+  forget(kind: AliasTargetKind, text: string): Promise<boolean> {
     return this.#database.commit(() => {
       const known = this.#find(kind, toStrictNameKey(text))
       for (const { seq } of known) this.#log.appendIn({ kind: 'alias.forgotten', of: kind, learned: seq })
@@ -96,7 +96,7 @@ export class AliasStore {
   }
 
   /** At most one alias per confirming caller. */
-  #find(kind: AliasKind, key: string): readonly KeyedAlias[] {
+  #find(kind: AliasTargetKind, key: string): readonly KeyedAlias[] {
     return this.#current().keyed.filter((alias) => alias.kind === kind && alias.key === key)
   }
 

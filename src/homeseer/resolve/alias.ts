@@ -9,11 +9,11 @@ import type { HomeseerDevice } from '../catalog/device.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ReceivedEventRecord } from '../wire/event.ts'
 
-export type AliasKind = 'device' | 'event' | 'camera'
+export type AliasTargetKind = 'device' | 'event' | 'camera'
 export type AliasOrigin = 'configuration' | 'confirmed' | 'name'
 
 export interface Alias {
-  readonly kind: AliasKind
+  readonly kind: AliasTargetKind
   readonly id: number
   readonly text: string
   readonly origin: AliasOrigin
@@ -34,12 +34,12 @@ export function deriveDeviceAliases(device: HomeseerDevice): readonly Alias[] {
 }
 
 /** The group alone is not an alias: it would match every event in it. */
-export function listEventAliases(event: ReceivedEventRecord): readonly Alias[] {
+export function deriveEventAliases(event: ReceivedEventRecord): readonly Alias[] {
   if (event.id === undefined) return []
   return named('event', event.id, [event.name, `${event.group} ${event.name}`, event.voiceCommand, `event ${event.id}`])
 }
 
-export function listCameraAliases(camera: ReceivedCamera): readonly Alias[] {
+export function deriveCameraAliases(camera: ReceivedCamera): readonly Alias[] {
   return named('camera', camera.camId, [camera.name, `camera ${camera.camId}`])
 }
 
@@ -67,12 +67,12 @@ export function parseConfiguredAliases(file: Readonly<Record<string, unknown>>):
       faults.push({ kind: 'bad-alias-list', key })
     else
       for (const text of texts as readonly string[])
-        aliases.push({ kind: kind.toLowerCase() as AliasKind, id: Number(id), text, origin: 'configuration' })
+        aliases.push({ kind: kind.toLowerCase() as AliasTargetKind, id: Number(id), text, origin: 'configuration' })
   }
   return { aliases, faults }
 }
 
-function named(kind: AliasKind, id: number, texts: readonly string[]): readonly Alias[] {
+function named(kind: AliasTargetKind, id: number, texts: readonly string[]): readonly Alias[] {
   const distinct = new Set(texts.map((text) => text.trim()).filter((text) => text !== ''))
   return [...distinct].map((text) => ({ kind, id, text, origin: 'name' }))
 }

@@ -6,8 +6,8 @@
  */
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { HomeseerCatalogClient } from '../catalog/catalog-client.ts'
-import { filterExposedDevices, type DeviceExposurePredicate } from '../catalog/homeseer-catalog.ts'
-import type { HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
+import { filterExposedDevices, type DeviceExposurePredicate } from '../catalog/device-catalog-and-event-consequences.ts'
+import type { HomeseerDeviceCatalog } from '../catalog/device-catalog-and-event-consequences.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ReceivedEventRecord } from '../wire/event.ts'
 import type { HomeseerLinkFault } from '../wire/link-fault.ts'

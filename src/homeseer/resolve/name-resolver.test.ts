@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
-import { buildHomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
+import { buildHomeseerDeviceCatalog } from '../catalog/device-catalog-and-event-consequences.ts'
 import { decodeStatusReply } from '../wire/device.ts'
 import type { ReceivedEventRecord } from '../wire/event.ts'
 import { parseConfiguredAliases, type Alias } from './alias.ts'

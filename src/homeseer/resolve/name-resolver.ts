@@ -8,10 +8,10 @@
  * or master that wraps it, unless the words ask for the wrapper.
  */
 import type { HomeseerDevice } from '../catalog/device.ts'
-import { findRootRef, type HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
+import { findRootRef, type HomeseerDeviceCatalog } from '../catalog/device-catalog-and-event-consequences.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ReceivedEventRecord } from '../wire/event.ts'
-import { listCameraAliases, deriveDeviceAliases, listEventAliases, type Alias } from './alias.ts'
+import { deriveCameraAliases, deriveDeviceAliases, deriveEventAliases, type Alias } from './alias.ts'
 import { findConceptsInText, DEVICE_KINDS_BY_CONCEPT } from './name-concepts.ts'
 import { buildNameIndex, type NameIndex } from './name-index.ts'
 import { searchNames, type NameSearchHit } from './name-search.ts'
@@ -27,7 +27,7 @@ export interface NameResolver {
   readonly cameraNames: NameIndex
 }
 
-export interface ResolverInput {
+export interface NameResolverSources {
   readonly house: HomeseerDeviceCatalog
   readonly events: readonly ReceivedEventRecord[]
   readonly cameras: readonly ReceivedCamera[]
@@ -74,7 +74,7 @@ export interface NameResolution<One> {
 
 const MAX_CANDIDATES = 100
 
-export function buildNameResolver({ house, events, cameras, aliases }: ResolverInput): NameResolver {
+export function buildNameResolver({ house, events, cameras, aliases }: NameResolverSources): NameResolver {
   const numbered = events.flatMap((event) => (event.id === undefined ? [] : [[event.id, event] as const]))
   const eventsById = new Map(numbered)
   const camerasById = new Map(cameras.map((camera) => [camera.camId, camera]))
@@ -88,9 +88,9 @@ export function buildNameResolver({ house, events, cameras, aliases }: ResolverI
       ...house.devices.flatMap(deriveDeviceAliases),
       ...given('device', (id) => house.byRef.has(id)),
     ]),
-    eventNames: buildNameIndex([...events.flatMap(listEventAliases), ...given('event', (id) => eventsById.has(id))]),
+    eventNames: buildNameIndex([...events.flatMap(deriveEventAliases), ...given('event', (id) => eventsById.has(id))]),
     cameraNames: buildNameIndex([
-      ...cameras.flatMap(listCameraAliases),
+      ...cameras.flatMap(deriveCameraAliases),
       ...given('camera', (id) => camerasById.has(id)),
     ]),
   }

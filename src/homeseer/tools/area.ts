@@ -4,7 +4,7 @@
 import { isSameHomeseerName } from '../catalog/event-search.ts'
 import { omitUndefined } from '../../core/json.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import type { HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
+import type { HomeseerDeviceCatalog } from '../catalog/device-catalog-and-event-consequences.ts'
 import { findConceptsInText, DEVICE_KINDS_BY_CONCEPT } from '../resolve/name-concepts.ts'
 
 export interface AreaQuery {

@@ -15,7 +15,7 @@ import {
   filterExposedDevices,
   listRefsSharingPhysicalDevice,
   type HomeseerDeviceCatalog,
-} from '../catalog/homeseer-catalog.ts'
+} from '../catalog/device-catalog-and-event-consequences.ts'
 import type { DeviceMirrorEntry } from '../wire/device-mirror.ts'
 import { type HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHs4Fault, createHomeseerReadFault } from './faults.ts'
@@ -80,7 +80,7 @@ export async function readCatalogWithControls(
 }
 
 /** Lists by what devices can do lack those of which nobody knows it; so they say how many these are. */
-export function toDevicesWithUnknownControlsJson({ devices }: HomeseerDeviceCatalog): {
+export function toUnknownControlsCountJson({ devices }: HomeseerDeviceCatalog): {
   readonly controlsUnknown?: number
 } {
   const unknown = devices.filter(({ controlsKnown }) => !controlsKnown).length

@@ -17,7 +17,7 @@ import {
   createNumberAllowList,
   type AllowListPredicate,
 } from './allow-list.ts'
-import { toAllowListedCallName } from './exact-script-call.ts'
+import { toAllowListedCallName } from './script-or-plugin-call.ts'
 
 /** Spec 4, Admin Guard: the second word of `hs4.admin.<domain>.*`. */
 export const ADMIN_DOMAINS = ['users', 'plugins', 'interfaces', 'system', 'cameras', 'events', 'config'] as const

@@ -5,7 +5,7 @@
  * Pure: the bus does the work.
  */
 import { z } from 'zod'
-import type { HandlerContext } from '../../bus/call-options.ts'
+import type { HandlerContext } from '../../bus/call-factory.ts'
 import { omitUndefined, isJsonObject, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'

@@ -28,9 +28,9 @@ import {
   type ControlExpectation,
   type DeviceObservation,
   type VerificationTiming,
-} from '../catalog/device-control.ts'
+} from '../catalog/control-choice-and-read-back.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import type { HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
+import type { HomeseerDeviceCatalog } from '../catalog/device-catalog-and-event-consequences.ts'
 import type { DeviceMirrorClient } from '../wire/device-mirror-client.ts'
 import type { MirroredValue, DeviceMirrorEntry } from '../wire/device-mirror.ts'
 

@@ -9,11 +9,11 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import { listDevicesAndTheirChildren } from '../catalog/homeseer-catalog.ts'
+import { listDevicesAndTheirChildren } from '../catalog/device-catalog-and-event-consequences.ts'
 import { createGenericHomeseerRequest } from '../wire/http-exchange.ts'
 import { isWorthSmallerRequest, type HomeseerLinkFault } from '../wire/link-fault.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
-import { createDeviceStatusTool } from './device-status.ts'
+import { createDeviceStatusTool } from './device-status-tool.ts'
 import { resolveDeviceLimit, matchesDeviceFilter } from './device-filter.ts'
 import {
   maxItemsArgument,
@@ -26,7 +26,7 @@ import {
 import { createHomeseerOutcome, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHomeseerReadFault, extendHs4Fault } from './faults.ts'
 import {
-  toDevicesWithUnknownControlsJson,
+  toUnknownControlsCountJson,
   ensureFreshHomeseerDevices,
   readCatalogWithControls,
   readHomeseerDeviceCatalog,
@@ -101,7 +101,7 @@ function list(homeseer: HomeseerToolContext): Capability {
       limit,
       includeRaw: raw,
       nextCursor: page.value.nextCursor,
-      ...toDevicesWithUnknownControlsJson(house.value),
+      ...toUnknownControlsCountJson(house.value),
       items: shown.value.map((device) =>
         createDeviceViewWithLastCommand(homeseer, device, { includeControls: pairs, includeRaw: raw }),
       ),

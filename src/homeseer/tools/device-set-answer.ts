@@ -5,7 +5,7 @@
 import type { Fault } from '../../core/fault.ts'
 import { omitUndefined, type Json, type JsonObject } from '../../core/json.ts'
 import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
-import type { DeviceControlChoice } from '../catalog/device-control.ts'
+import type { DeviceControlChoice } from '../catalog/control-choice-and-read-back.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { MirroredValue } from '../wire/device-mirror.ts'
 import type { HomeseerLinkFault } from '../wire/link-fault.ts'

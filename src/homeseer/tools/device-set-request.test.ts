@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { buildHomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
+import { buildHomeseerDeviceCatalog } from '../catalog/device-catalog-and-event-consequences.ts'
 import { decodeStatusReply, decodeControlPairs } from '../wire/device.ts'
 import { chooseDeviceSetMethod, findUnambiguousControl, type DeviceSetRequest } from './device-set-request.ts'
 

@@ -15,7 +15,7 @@ import {
   type DeviceControlChoice,
   type DeviceControlFault,
   type DeviceControlRequest,
-} from '../catalog/device-control.ts'
+} from '../catalog/control-choice-and-read-back.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { ControlPair } from '../wire/device.ts'
 import { parseControlUseName, CONTROL_USES } from '../wire/control-use.ts'
@@ -34,9 +34,9 @@ export interface DeviceSetRequest {
 }
 
 /** What will be sent: a control for the hardware, or a change of HomeSeer's memory. */
-export type DeviceSetMethod = ControlMethod | StatusOnlyMethod
+export type DeviceSetMethod = HardwareControlMethod | StatusOnlyMethod
 
-export interface ControlMethod {
+export interface HardwareControlMethod {
   readonly kind: 'control'
   readonly choice: DeviceControlChoice
   /** Why the hardware is controlled although only the status was to be written. */

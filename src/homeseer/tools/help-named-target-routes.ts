@@ -19,7 +19,7 @@ import {
 import type { ReceivedEventRecord } from '../wire/event.ts'
 import { explainEmptyArea, findAreaInText, listDevicesInArea, type AreaQuery } from './area.ts'
 import { formatDeviceLabel } from './catalog-reader.ts'
-import { isGoalAboutSeveralDevices, isQuestionText, chooseControlArgumentsForGoal } from './help-goal.ts'
+import { isGoalAboutSeveralDevices, isQuestionText, chooseControlArgumentsForGoal } from './help-goal-parsing.ts'
 import { countGoalWordsOfKind, rateNamedTarget, roundScore } from './help-score.ts'
 import { planChangeSteps } from './help-suggestion.ts'
 import type { HelpRouteInput, HelpRouteSuggestion, HelpStep } from './help-suggestion.ts'

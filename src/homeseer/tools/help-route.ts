@@ -8,7 +8,7 @@
 import type { Offer } from '../../bus/capability.ts'
 import { listNormalisedWords } from '../resolve/name-normalisation.ts'
 import { suggestToolArguments } from './help-arguments.ts'
-import { isQuestionText } from './help-goal.ts'
+import { isQuestionText } from './help-goal-parsing.ts'
 import { listNamedTargetRoutes } from './help-named-target-routes.ts'
 import { countGoalWordsOfKind, rateTool, roundScore } from './help-score.ts'
 import { planChangeSteps } from './help-suggestion.ts'

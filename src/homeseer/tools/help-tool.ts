@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
-import { EMPTY_HOMESEER_DEVICE_CATALOG } from '../catalog/homeseer-catalog.ts'
+import { EMPTY_HOMESEER_DEVICE_CATALOG } from '../catalog/device-catalog-and-event-consequences.ts'
 import { buildNameResolver } from '../resolve/name-resolver.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHomeseerOutcome, homeseerFamilyEnvelope, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'

@@ -18,7 +18,7 @@ import {
 import type { ReceivedEventRecord } from '../wire/event.ts'
 import { INTENT_GUARD_ARGUMENT_SCHEMAS, toRunnableCall } from './change-staging.ts'
 import { toDeviceSetArguments } from './device-set-request.ts'
-import { DEVICE_SET_SCHEMAS } from './device-set.ts'
+import { DEVICE_SET_SCHEMAS } from './device-set-tool.ts'
 import { toChoiceQuestionJson, type ElicitationOption } from './elicitation.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 import { createHomeseerOutcome, homeseerFamilyEnvelope } from './homeseer-envelope.ts'

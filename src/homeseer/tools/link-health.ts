@@ -6,7 +6,7 @@
 import { omitUndefined } from '../../core/json.ts'
 import type { ServiceHealth } from '../../bus/capability.ts'
 import { LINK_HEALTH_REQUEST_NAMES, type RequestAttemptNote } from '../wire/json-client.ts'
-import type { AsciiConnectionState } from '../wire/ascii-client.ts'
+import type { AsciiConnectionState } from '../wire/ascii-push-client.ts'
 
 /** The last attempt determines the state: requests are frequent, and an older success proves nothing. */
 export interface HomeseerLinkHealthTracker {

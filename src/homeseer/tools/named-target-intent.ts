@@ -6,11 +6,11 @@
  */
 import type { Call, Outcome } from '../../bus/call.ts'
 import { toCallerKey } from '../../bus/caller.ts'
-import type { HandlerContext } from '../../bus/call-options.ts'
+import type { HandlerContext } from '../../bus/call-factory.ts'
 import type { Fault } from '../../core/fault.ts'
 import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
-import type { AliasKind } from '../resolve/alias.ts'
+import type { AliasTargetKind } from '../resolve/alias.ts'
 import {
   warnAboutParentDevice,
   type DeviceCandidate,
@@ -42,7 +42,7 @@ interface NamedTarget<One> {
 }
 
 export interface NamedTargetIntent<One extends ResolutionCandidate<unknown>> extends NamedTarget<One> {
-  readonly kind: AliasKind
+  readonly kind: AliasTargetKind
   readonly idOf: (one: One) => number
   readonly labelOf: (one: One) => string
   readonly describe: (one: One) => JsonObject
@@ -201,7 +201,7 @@ async function prepareAndCommit<One extends ResolutionCandidate<unknown>>(
 async function learnName(
   homeseer: HomeseerToolContext,
   call: Call,
-  name: { readonly kind: AliasKind; readonly id: number; readonly text: string },
+  name: { readonly kind: AliasTargetKind; readonly id: number; readonly text: string },
 ): Promise<void> {
   const { learned, configuredAliases } = homeseer
   const current = learned === undefined ? undefined : await readCurrentResolver(homeseer, call)

@@ -11,7 +11,7 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { findScriptError, createScriptRunRequest } from '../wire/script-page.ts'
+import { findScriptError, createScriptRunRequest } from '../wire/script-and-backup-pages.ts'
 import { createPluginFunctionRequest } from '../wire/json-requests.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHomeseerOutcome, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
@@ -21,10 +21,10 @@ import {
   isScriptOrPluginCallListed,
   normalisePluginFunctionCall,
   parseScriptCall,
-} from './exact-script-call.ts'
+} from './script-or-plugin-call.ts'
 import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, defineHomeseerChange, createTolerantInputSchema } from './homeseer-change.ts'
-import { listDeviceTargetsExcept } from './consequence-client.ts'
+import { listDeviceTargetsExcept } from './consequence-assessment-client.ts'
 import { toTextOrEmpty } from './json-text.ts'
 
 export function createPluginListTool(homeseer: HomeseerToolContext): Capability {

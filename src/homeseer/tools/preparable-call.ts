@@ -5,7 +5,7 @@
  * Reads through the guard.
  */
 import type { CallAssessment, Offer } from '../../bus/capability.ts'
-import type { HandlerContext } from '../../bus/call-options.ts'
+import type { HandlerContext } from '../../bus/call-factory.ts'
 import type { Fault } from '../../core/fault.ts'
 import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'

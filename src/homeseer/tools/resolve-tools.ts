@@ -94,7 +94,7 @@ export function toCandidateJson(candidate: ResolutionCandidate<unknown>, withEvi
 }
 
 /** How much the answer rests on; a source that failed is a warning, not a failure, while others have names. */
-export function toResolverRefreshJson(
+export function toResolverCoverageJson(
   { resolver, warnings }: ResolverWithWarnings,
   { clock }: HomeseerToolContext,
 ): JsonObject {
@@ -158,7 +158,7 @@ async function answerCandidates<One extends ResolutionCandidate<unknown>>(
   const hint = explainAmbiguityToModel(verdict)
   return createHomeseerOutcome({
     query,
-    refresh: toResolverRefreshJson(current, homeseer),
+    refresh: toResolverCoverageJson(current, homeseer),
     totalMatches: total,
     verdict: { ...verdict },
     ...omitUndefined({ disambiguationHint: hint }),

@@ -13,25 +13,25 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { DEVICE_CAPABILITIES } from '../catalog/device-capabilities.ts'
-import { groupDeviceRefsBy } from '../catalog/homeseer-catalog.ts'
-import { toAliasProvenance, type Alias, type AliasKind } from '../resolve/alias.ts'
+import { groupDeviceRefsBy } from '../catalog/device-catalog-and-event-consequences.ts'
+import { toAliasProvenance, type Alias, type AliasTargetKind } from '../resolve/alias.ts'
 import type { NameResolver } from '../resolve/name-resolver.ts'
 import { createVersionRequest } from '../wire/json-requests.ts'
 import { AGENT_CONTRACT_DOCUMENT } from './agent-contract.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
-import { readDeviceStatusData } from './device-status.ts'
+import { readDeviceStatusData } from './device-status-tool.ts'
 import { toHomeseerAnswerOrFault, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import type { AuditAccessPredicate } from './homeseer-audit.ts'
 import { toEventJson } from './event-read-tools.ts'
 import { createHomeseerReadFault } from './faults.ts'
 import {
-  toDevicesWithUnknownControlsJson,
+  toUnknownControlsCountJson,
   readHomeseerDeviceCatalog,
   createDeviceViewWithLastCommand,
 } from './catalog-reader.ts'
 import { toTextOrEmpty } from './json-text.ts'
 import { describeHomeseerPolicy } from './policy-description.ts'
-import { readCurrentResolver, toResolverRefreshJson } from './resolve-tools.ts'
+import { readCurrentResolver, toResolverCoverageJson } from './resolve-tools.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 /** `path` is the part after `hs4://`. */
@@ -132,7 +132,7 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
       })
       return ok({
         generatedAt: formatIsoTimeOrNull(homeseer.clock.now()),
-        ...toDevicesWithUnknownControlsJson(house.value),
+        ...toUnknownControlsCountJson(house.value),
         matrix: Object.fromEntries(matrix.filter(([, refs]) => refs.length > 0)),
       })
     },
@@ -269,7 +269,7 @@ async function aliasesJson(homeseer: HomeseerToolContext, call: Call): Promise<R
   const derived = all.filter((alias) => !isSaid(alias))
   const shown = [...said, ...derived].slice(0, Math.max(said.length, homeseer.config.maxDevices * NAMES_PER_DEVICE))
   return ok({
-    refresh: toResolverRefreshJson(current.value, homeseer),
+    refresh: toResolverCoverageJson(current.value, homeseer),
     catalog: {
       generatedAt: formatIsoTimeOrNull(homeseer.clock.now()),
       total: all.length,
@@ -291,7 +291,7 @@ async function aliasesJson(homeseer: HomeseerToolContext, call: Call): Promise<R
 const NAMES_PER_DEVICE = 4
 const MORE_NAMES = 'hs4.resolve.devices, hs4.resolve.events and hs4.resolve.cameras find any name (`query`).'
 
-function canonicalName({ house, events, cameras }: NameResolver, kind: AliasKind, id: number): string | null {
+function canonicalName({ house, events, cameras }: NameResolver, kind: AliasTargetKind, id: number): string | null {
   if (kind === 'device') return house.byRef.get(id)?.name ?? null
   return (kind === 'event' ? events.get(id)?.name : cameras.get(id)?.name) ?? null
 }

@@ -9,7 +9,7 @@ import { startListening } from '../../core/listen-server.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { admitUnpipelinedRequest, ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { explainListenFault } from '../../toolbox/listen-fault.ts'
-import type { WebhookHandler } from '../wire/webhook-server.ts'
+import type { WebhookHandler } from '../wire/webhook-handler.ts'
 
 export interface WebhookListener {
   readonly port: number

@@ -20,7 +20,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import type { HomeseerRequestDefinition, HomeseerReplyBody, HomeseerReplyFault } from './http-exchange.ts'
 import { readRecordBoolean, readRecordNumber, readRecordObject, readRecordText } from './record-field.ts'
-import { decodeScriptReply, createScriptRunRequest, SCRIPT_PAGE_PATH } from './script-page.ts'
+import { decodeScriptReply, createScriptRunRequest, SCRIPT_PAGE_PATH } from './script-and-backup-pages.ts'
 
 export interface AdminAdapterRequest {
   /** Chosen by the caller, once per change; see the header. */

@@ -7,11 +7,11 @@
  *                          └─ changes ─ web hook receiver
  */
 import type { Clock } from '../../core/clock.ts'
-import { AsciiClient, type AsciiConnectionState } from './ascii-client.ts'
+import { AsciiPushClient, type AsciiConnectionState } from './ascii-push-client.ts'
 import { JsonClient, type JsonClientOptions } from './json-client.ts'
 import { DeviceMirrorClient } from './device-mirror-client.ts'
 import type { DeviceMirrorPollIntervals } from './device-mirror.ts'
-import { createWebhookHandler, type WebhookHandler } from './webhook-server.ts'
+import { createWebhookHandler, type WebhookHandler } from './webhook-handler.ts'
 
 export interface HomeseerLinkOptions {
   readonly json: JsonClientOptions
@@ -43,7 +43,7 @@ export function createHomeseerLink(options: HomeseerLinkOptions): HomeseerLink {
   let pushState: AsciiConnectionState | undefined
   const ascii =
     options.ascii &&
-    new AsciiClient({
+    new AsciiPushClient({
       ...options.ascii,
       credentials: options.json.credentials,
       onChanges: mirror.pushed.bind(mirror, 'ascii'),

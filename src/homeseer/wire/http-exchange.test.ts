@@ -17,11 +17,11 @@ import {
   createCameraPanRequest,
   createEventRunByIdRequest,
   createEventRunByNameRequest,
-  createDevicePropertyRequest,
+  createDevicePropertyWriteRequest,
   createStoredStatusWriteRequest,
 } from './json-requests.ts'
 import { toUtf8 } from '../../core/bytes.ts'
-import { createScriptRunRequest, createBackupRequest } from './script-page.ts'
+import { createScriptRunRequest, createBackupRequest } from './script-and-backup-pages.ts'
 
 const query = (exchange: HomeseerRequestDefinition<unknown>) => encodeHttpParameters(exchange.http.query)
 
@@ -78,7 +78,7 @@ describe('HomeSeer write request', () => {
     expect(query(createStoredStatusWriteRequest({ ref: 5, value: 1, source: 'x' }))).toBe(
       'request=setdevicestatus&ref=5&value=1&source=x',
     )
-    expect(query(createDevicePropertyRequest(5, 'UserNote', ''))).toBe(
+    expect(query(createDevicePropertyWriteRequest(5, 'UserNote', ''))).toBe(
       'request=setdeviceproperty&ref=5&property=UserNote&value=',
     )
     expect(query(createEventRunByIdRequest(31))).toBe('request=runevent&id=31')

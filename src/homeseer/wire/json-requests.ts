@@ -158,7 +158,7 @@ export function createStoredStatusWriteRequest(status: StoredStatusChange): Home
   return acknowledged('setdevicestatus', { ref, value, string: text, source })
 }
 
-export function createDevicePropertyRequest(
+export function createDevicePropertyWriteRequest(
   ref: number,
   property: string,
   value: string,

@@ -1,6 +1,6 @@
 /** Own addresses: where others can reach a listener of this machine. */
 import { networkInterfaces } from 'node:os'
-import { parsePeerAddress } from './peer-source.ts'
+import { parseHostPort } from './peer-source.ts'
 
 /**
  * The addresses that the owner configured; else the one that the listener uses; else every address of this machine that
@@ -12,7 +12,7 @@ export function listOwnAddresses(listen: {
   readonly advertise: readonly string[]
 }): readonly { readonly host: string; readonly port: number }[] {
   const { host, port, advertise } = listen
-  const named = advertise.flatMap((text) => parsePeerAddress(text) ?? [])
+  const named = advertise.flatMap((text) => parseHostPort(text) ?? [])
   if (named.length > 0) return named
   if (host !== '0.0.0.0' && host !== '::') return [{ host, port }]
   const found = Object.values(networkInterfaces())

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../core/json.ts'
 import type { SignedOwnManifest } from '../own-manifest.ts'
 import type { PeerEndpoint } from '../transport.ts'
 
-export type PeerDiscoveryEvent =
+export type PeerDiscoveryHint =
   /** There may be a node at this address. */
   | { readonly kind: 'address'; readonly host: string; readonly port: number; readonly nodeId?: string | undefined }
   /** A manifest, in either form, and how its author can be reached. */
@@ -16,7 +16,7 @@ export type PeerDiscoveryEvent =
 
 export interface PeerSource {
   readonly name: string
-  readonly start: (hear: (hint: PeerDiscoveryEvent) => void) => Promise<void>
+  readonly start: (hear: (hint: PeerDiscoveryHint) => void) => Promise<void>
   /** Publishes our own newest manifest, in sources that publish manifests. */
   readonly publish: (own: SignedOwnManifest, community: JsonObject) => void
   /** Called when this machine has new addresses, because others may have new ones, too. */
@@ -25,13 +25,13 @@ export interface PeerSource {
 }
 
 /** Parses `host:port` or `[v6]:port`. */
-export function parsePeerAddress(text: string): { readonly host: string; readonly port: number } | undefined {
+export function parseHostPort(text: string): { readonly host: string; readonly port: number } | undefined {
   const found = /^(?:\[([0-9A-Fa-f:.]{2,45}(?:%[\w.-]{1,32})?)\]|([^\s:/[\]]{1,253})):(\d{1,5})$/.exec(text)
   const [host, port] = [found?.[1] ?? found?.[2], Number(found?.[3])]
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port }
 }
 
-export function formatPeerAddress(host: string, port: number): string {
+export function formatHostPort(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
@@ -43,7 +43,7 @@ export function createStaticPeerSource(addresses: readonly string[]): PeerSource
     name: STATIC_PEER_SOURCE_NAME,
     start: async (hear) => {
       for (const text of addresses) {
-        const address = parsePeerAddress(text)
+        const address = parseHostPort(text)
         if (address !== undefined) hear({ kind: 'address', ...address })
       }
     },

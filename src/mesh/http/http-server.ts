@@ -33,11 +33,11 @@ export interface MeshHttpServerOptions {
   readonly maxBodyBytes: number
   readonly inbound: InboundCallHandler
   readonly packets: PacketCallServer
-  readonly views: MeshPublicViews
+  readonly views: MeshHttpViews
 }
 
 /** Data that can be read with a plain GET request. */
-export interface MeshPublicViews {
+export interface MeshHttpViews {
   readonly isMember: (nodeId: string) => boolean
   readonly manifest: () => JsonObject | undefined
   readonly community: () => JsonObject | undefined
@@ -172,7 +172,7 @@ async function answer(options: Listener, request: IncomingMessage, response: Ser
   return view(views, response)
 }
 
-const VIEWS: Readonly<Record<string, (views: MeshPublicViews, response: ServerResponse) => Promise<void> | void>> = {
+const VIEWS: Readonly<Record<string, (views: MeshHttpViews, response: ServerResponse) => Promise<void> | void>> = {
   '/manifest': ({ manifest }, response) => sendJsonResponse(response, 200, manifest() ?? {}),
   '/community/manifest': ({ community }, response) => sendJsonResponse(response, 200, community() ?? {}),
   '/metrics': async ({ metrics }, response) => {
@@ -248,7 +248,7 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uin
   return parts.length === 1 ? parts[0] : Buffer.concat(parts)
 }
 
-function memberAt(socket: TLSSocket, { isMember }: MeshPublicViews): string | undefined {
+function memberAt(socket: TLSSocket, { isMember }: MeshHttpViews): string | undefined {
   const id = readTlsPeerId(socket)
   return id !== undefined && isMember(id) ? id : undefined
 }

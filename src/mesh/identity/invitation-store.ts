@@ -5,7 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { toHex } from '../../core/bytes.ts'
 import type { Database } from '../../core/database-store.ts'
-import { readAllRows } from '../../core/sqlite-row-store.ts'
+import { readRowsRoundingUnsafeIntegers } from '../../core/sqlite-row-store.ts'
 import type { Invitation } from './invitation.ts'
 import type { RowMacAuthenticator } from './row-mac-authenticator.ts'
 
@@ -38,7 +38,7 @@ export class InvitationStore {
 
   /** Also `undefined` for a row that this node did not seal. */
   find(sql: DatabaseSync, id: string): StoredInvitation | undefined {
-    const [row] = readAllRows(sql.prepare('SELECT * FROM invitation WHERE id = ?'), id)
+    const [row] = readRowsRoundingUnsafeIntegers(sql.prepare('SELECT * FROM invitation WHERE id = ?'), id)
     if (row === undefined) return undefined
     const { secret, level, used_by: usedBy } = row
     const invitation: StoredInvitation = {

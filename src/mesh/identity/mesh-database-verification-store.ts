@@ -2,13 +2,13 @@
  * Mesh database verification: finds what a program without this node's key has written into the mesh database, whether
  * a gateway runs or not. It changes nothing.
  */
-import { findAlteredSchema } from '../../core/database-schema-store.ts'
+import { findAlteredSchema } from '../../core/database-schema-check-store.ts'
 import { Database } from '../../core/database-store.ts'
 import { InvitationStore } from './invitation-store.ts'
 import type { MembershipLog } from './membership-log.ts'
 import { meshMigrations } from './mesh-store.ts'
 import { MembershipAlteredError, readStoredCommunity } from './community-store.ts'
-import { OfferPinStore } from './offer-store.ts'
+import { OfferPinStore } from './offer-pin-store.ts'
 import { RowMacAuthenticator } from './row-mac-authenticator.ts'
 
 export interface MeshDatabaseReport {

@@ -5,16 +5,16 @@
  *   community     every proven membership record (community-store.ts)
  *   invitation    invitations that this node issued, with secret and user (invitation-store.ts)
  *   peer          where other nodes were last reached, and their names (peer-address-store.ts)
- *   offer_…       withheld offers of other nodes, and those that a person accepted (offer-store.ts)
+ *   offer_…       withheld offers of other nodes, and those that a person accepted (offer-pin-store.ts)
  *   fact          how far the sequence of manifests is reserved; where this node listens
  *
  * A program that can write into the file must not be able to admit a node: the member list and every invitation are
  * sealed with a key that is derived from the node's own, and the node's log has the newest revision of the list and the
  * used invitations (membership-log.ts). Nor must it be able to have a definition used that nobody accepted: the pins
- * are in the log (offer-log.ts).
+ * are in the log (offer-pin-log.ts).
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { findAlteredSchema } from '../../core/database-schema-store.ts'
+import { findAlteredSchema } from '../../core/database-schema-check-store.ts'
 import { Database } from '../../core/database-store.ts'
 import type { ModuleMigrations } from '../../core/database-store.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -23,8 +23,8 @@ import { revokeMembersByReusedInvitation, admitMember } from './community.ts'
 import type { CommunitySigner, Community, CommunityFault } from './community.ts'
 import type { JoinRequest } from './invitation.ts'
 import { InvitationStore } from './invitation-store.ts'
-import type { OfferPinLog } from './offer-log.ts'
-import { CREATE_OFFER_TABLES_SQL, OfferPinStore, REPLACE_OFFER_TABLES_SQL } from './offer-store.ts'
+import type { OfferPinLog } from './offer-pin-log.ts'
+import { CREATE_OFFER_TABLES_SQL, OfferPinStore, REPLACE_OFFER_TABLES_SQL } from './offer-pin-store.ts'
 import { PeerAddressStore, parseAddressList } from './peer-address-store.ts'
 import { RowMacAuthenticator } from './row-mac-authenticator.ts'
 import type { MembershipLog } from './membership-log.ts'

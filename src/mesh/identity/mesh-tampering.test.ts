@@ -12,7 +12,7 @@ import type { MembershipLog } from './membership-log.ts'
 import { verifyMeshDatabase } from './mesh-database-verification-store.ts'
 import { MeshStore } from './mesh-store.ts'
 import { MembershipAlteredError } from './community-store.ts'
-import type { OfferPinLog } from './offer-log.ts'
+import type { OfferPinLog } from './offer-pin-log.ts'
 import { computeWithheldOffersDigest } from '../offer-pin.ts'
 import type { WithheldOffer } from '../offer-pin.ts'
 

@@ -72,4 +72,4 @@ export function isTextMacValid(key: KeyObject, text: string, given: string): boo
 }
 
 /** The length of 16 bytes in base64url. */
-export const SESSION_ID_CHARACTERS = 22
+export const SESSION_ID_LENGTH = 22

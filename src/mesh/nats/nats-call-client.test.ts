@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { identityOf } from '../../../test/mesh-keys.ts'
 import { signTextWithNodeKey } from '../identity/node-key.ts'
 import type { NatsLink } from './nats-link-client.ts'
-import { decodeNatsMessageToNode, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
-import type { NatsMessageToNode } from './nats-message.ts'
+import { decodeNatsMessageToProvider, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
+import type { NatsMessageToProvider } from './nats-message.ts'
 import { NatsCallClient } from './nats-call-client.ts'
 
 const provider = identityOf(2)
@@ -13,14 +13,14 @@ const MESSAGE = { fields: { community: identityOf(3).id, key_id: 'k1' }, proof: 
 /** A broker that does nothing but remember. */
 function emptyBroker(): {
   link: NatsLink
-  sent: { head: NatsMessageToNode; reply: string }[]
+  sent: { head: NatsMessageToProvider; reply: string }[]
   hear: (message: Partial<Msg>) => void
 } {
-  const sent: { head: NatsMessageToNode; reply: string }[] = []
+  const sent: { head: NatsMessageToProvider; reply: string }[] = []
   let hear: (message: Partial<Msg>) => void = () => undefined
   const connection = {
     publish: (_: string, payload: Uint8Array, options?: { reply?: string }) => {
-      const decoded = decodeNatsMessageToNode(payload)
+      const decoded = decodeNatsMessageToProvider(payload)
       if (decoded.ok) sent.push({ head: decoded.value.head, reply: options?.reply ?? '' })
     },
   }

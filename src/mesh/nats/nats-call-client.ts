@@ -20,7 +20,7 @@ import type { Fault } from '../../core/fault.ts'
 import { parseJsonOrUndefined } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { SESSION_ID_CHARACTERS } from '../identity/session-key.ts'
+import { SESSION_ID_LENGTH } from '../identity/session-key.ts'
 import { isNodeSignatureValid } from '../identity/node-key.ts'
 import {
   createOwnSideDisconnectedFault,
@@ -39,7 +39,7 @@ import type {
 import { hasPacketMarker } from '../packets/packet.ts'
 import { FRAMES_PER_ACK, STREAM_KEEP_ALIVE_INTERVAL_MS, STREAM_WINDOW_FRAMES } from './stream-credit.ts'
 import type { NatsLink } from './nats-link-client.ts'
-import { decodeNatsMessageFromNode, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
+import { decodeNatsAnswerMessage, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
 import type { NatsAnswerMessage } from './nats-message.ts'
 import { formatCallSubject, readLastSubjectToken, formatReplyPrefix } from './subject.ts'
 
@@ -225,9 +225,8 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     const token = readLastSubjectToken(message.subject)
     if (token.startsWith(PACKET_TOKEN)) {
       const { length } = PACKET_TOKEN
-      const keyId = token.slice(length, length + SESSION_ID_CHARACTERS)
-      if (message.headers?.code === 503)
-        this.#packets?.nobody(keyId, Number(token.slice(length + SESSION_ID_CHARACTERS)))
+      const keyId = token.slice(length, length + SESSION_ID_LENGTH)
+      if (message.headers?.code === 503) this.#packets?.nobody(keyId, Number(token.slice(length + SESSION_ID_LENGTH)))
       return
     }
     const pending = this.#pending.get(token)
@@ -239,7 +238,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
       return
     }
     pending.missed = 0
-    const decoded = decodeNatsMessageFromNode(message.data)
+    const decoded = decodeNatsAnswerMessage(message.data)
     if (!decoded.ok) return
     const { head, body } = decoded.value
     if (head.t === 'frame') this.#frame(pending, head, body)

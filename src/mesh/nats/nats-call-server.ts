@@ -21,8 +21,8 @@ import { createMeshRefusal } from '../mesh-refusal.ts'
 import type { DeliveredAnswer } from '../transport.ts'
 import { STREAM_ACK_TIMEOUT_MS, StreamFrameCredit, STREAM_WINDOW_FRAMES } from './stream-credit.ts'
 import type { NatsLink } from './nats-link-client.ts'
-import { decodeNatsMessageToNode, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
-import type { NatsMessageToNode } from './nats-message.ts'
+import { decodeNatsMessageToProvider, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
+import type { NatsMessageToProvider } from './nats-message.ts'
 import { formatCallSubject } from './subject.ts'
 
 export interface NatsCallServerOptions {
@@ -84,7 +84,7 @@ export class NatsCallServer {
       this.#packet(message)
       return
     }
-    const decoded = decodeNatsMessageToNode(message.data)
+    const decoded = decodeNatsMessageToProvider(message.data)
     if (!decoded.ok) return
     const { head, body } = decoded.value
     if (head.t === 'call') {
@@ -121,7 +121,7 @@ export class NatsCallServer {
     this.stats.lastError = `${status}`
   }
 
-  async #serve(reply: string, head: Extract<NatsMessageToNode, { t: 'call' }>, body: Uint8Array): Promise<void> {
+  async #serve(reply: string, head: Extract<NatsMessageToProvider, { t: 'call' }>, body: Uint8Array): Promise<void> {
     const { inbound, maxBodyBytes, clock } = this.#options
     const startedMs = clock.monotonic()
     const served = {
@@ -172,7 +172,7 @@ export class NatsCallServer {
 
   /** The caller lost its connection and requests the outcome of a call. */
   #again(
-    { r: reply, c: challenge, k: keyId }: Extract<NatsMessageToNode, { t: 'again' }>,
+    { r: reply, c: challenge, k: keyId }: Extract<NatsMessageToProvider, { t: 'again' }>,
     served: Served | undefined,
   ): void {
     if (served !== undefined) return

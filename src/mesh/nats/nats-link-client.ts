@@ -10,7 +10,7 @@ import { readErrorMessage } from '../../core/thrown-error.ts'
 import { runOrUndefined } from '../../toolbox/time-limit.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import { signServerNonce, encodeUserNkey } from './nkey.ts'
-import { redactServerAddress } from './server-address.ts'
+import { redactServerAddress } from './server-address-redaction.ts'
 
 export interface NatsLinkOptions {
   readonly servers: readonly string[]

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toUtf8 } from '../../core/bytes.ts'
 import { StreamFrameCredit } from './stream-credit.ts'
-import { decodeNatsMessageFromNode, decodeNatsMessageToNode, encodeNatsMessage } from './nats-message.ts'
+import { decodeNatsAnswerMessage, decodeNatsMessageToProvider, encodeNatsMessage } from './nats-message.ts'
 import { createServiceVerbAnswer, listServiceVerbSubjects } from './service-verbs.ts'
 import { formatBucketName, formatCallSubject, readLastSubjectToken, formatReplyPrefix } from './subject.ts'
 import { identityOf } from '../../../test/mesh-keys.ts'
@@ -11,7 +11,7 @@ describe('NATS message', () => {
   it('is a line of JSON, a line feed and the body', () => {
     const bytes = encodeNatsMessage({ t: 'frame', n: 1, e: 'token' }, '{"text":"ü\\n"}')
     expect(Buffer.from(bytes).toString()).toBe('{"t":"frame","n":1,"e":"token"}\n{"text":"ü\\n"}')
-    expect(decodeNatsMessageFromNode(bytes)).toEqual({
+    expect(decodeNatsAnswerMessage(bytes)).toEqual({
       ok: true,
       value: { head: { t: 'frame', n: 1, e: 'token' }, body: new Uint8Array(toUtf8('{"text":"ü\\n"}')) },
     })
@@ -20,8 +20,8 @@ describe('NATS message', () => {
   it('is refused when it has any other form', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
-        expect(decodeNatsMessageToNode(bytes).ok).toBe(false)
-        expect(decodeNatsMessageFromNode(bytes).ok).toBe(false)
+        expect(decodeNatsMessageToProvider(bytes).ok).toBe(false)
+        expect(decodeNatsAnswerMessage(bytes).ok).toBe(false)
       }),
     )
     const odd = [
@@ -32,7 +32,7 @@ describe('NATS message', () => {
       '{"t":"call","f":{"a":1},"p":""}\n',
       `${'x'.repeat(9_000)}\n`,
     ]
-    expect(odd.map((text) => decodeNatsMessageToNode(toUtf8(text)).ok)).toEqual(odd.map(() => false))
+    expect(odd.map((text) => decodeNatsMessageToProvider(toUtf8(text)).ok)).toEqual(odd.map(() => false))
   })
 })
 

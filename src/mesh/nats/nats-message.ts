@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 
-export type NatsMessageToNode =
+export type NatsMessageToProvider =
   | {
       readonly t: 'call'
       readonly f: Readonly<Record<string, string>>
@@ -38,7 +38,7 @@ const MAX_LINE = 8_192
 const LINE_FEED = 0x0a
 
 export function encodeNatsMessage(
-  head: NatsMessageToNode | NatsAnswerMessage,
+  head: NatsMessageToProvider | NatsAnswerMessage,
   body: string | Uint8Array = '',
 ): Uint8Array {
   const line = toUtf8(`${JSON.stringify(head)}\n`)
@@ -47,7 +47,7 @@ export function encodeNatsMessage(
 }
 
 /** Parsed by hand: every call between nodes passes here, and a schema library would double the cost of a message. */
-export function decodeNatsMessageToNode(payload: Uint8Array): Decoded<NatsMessageToNode> {
+export function decodeNatsMessageToProvider(payload: Uint8Array): Decoded<NatsMessageToProvider> {
   return decode(payload, (head) => {
     const { t, f, p, w, r, n, c, k } = head
     if (t === 'call')
@@ -62,7 +62,7 @@ export function decodeNatsMessageToNode(payload: Uint8Array): Decoded<NatsMessag
   })
 }
 
-export function decodeNatsMessageFromNode(payload: Uint8Array): Decoded<NatsAnswerMessage> {
+export function decodeNatsAnswerMessage(payload: Uint8Array): Decoded<NatsAnswerMessage> {
   return decode(payload, ({ t, n, e, s, p }) => {
     if (t === 'forgotten') return { t }
     if (t === 'frame') return isCount(n, 1) && isText(e, 64) ? { t, n, e } : undefined

@@ -19,7 +19,7 @@ import type { Logger } from '../../core/logger.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
 import { runOrUndefined } from '../../toolbox/time-limit.ts'
 import { MAX_MESH_BODY_DEPTH } from '../message-body.ts'
-import type { PeerDiscoveryEvent, PeerSource } from '../discovery/peer-source.ts'
+import type { PeerDiscoveryHint, PeerSource } from '../discovery/peer-source.ts'
 import { stripNodeIdPrefix, isNodeId } from '../identity/node-key.ts'
 import type { SignedOwnManifest } from '../own-manifest.ts'
 import type { NatsLink } from './nats-link-client.ts'
@@ -46,7 +46,7 @@ const RETRY_MS = 1_000
 export class NatsRegistry implements PeerSource {
   readonly name = 'nats'
   readonly #options: NatsRegistryOptions
-  #hear: (hint: PeerDiscoveryEvent) => void = () => undefined
+  #hear: (hint: PeerDiscoveryHint) => void = () => undefined
   #bucket: KV | undefined
   #connection: NatsConnection | undefined
   #own: SignedOwnManifest | undefined
@@ -72,7 +72,7 @@ export class NatsRegistry implements PeerSource {
     return this.#told !== undefined
   }
 
-  async start(hear: (hint: PeerDiscoveryEvent) => void): Promise<void> {
+  async start(hear: (hint: PeerDiscoveryHint) => void): Promise<void> {
     this.#hear = hear
     if (this.#connection !== undefined) this.linkUp(this.#connection)
   }

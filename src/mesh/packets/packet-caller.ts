@@ -33,7 +33,7 @@ import {
 import type { Packet, PacketHeader } from './packet.ts'
 import { encodePacketCallList, countPacketCallBytes } from './packet-call.ts'
 import { matchesExpectedPacketProof, computeSessionPacketProof } from './packet-proof.ts'
-import type { RunningSessionCalls, PacketRequest } from './pending-packet-call.ts'
+import type { RunningSessionCalls, PacketCallRequest } from './pending-packet-call.ts'
 import { PendingPacketCall } from './pending-packet-call.ts'
 
 /**
@@ -70,7 +70,7 @@ export class PacketCaller implements PacketConnectionListener {
     this.#clock = clock
   }
 
-  call(wire: PacketConnection, session: MeshSession, request: PacketRequest): Promise<Outcome> {
+  call(wire: PacketConnection, session: MeshSession, request: PacketCallRequest): Promise<Outcome> {
     const { call, text } = request
     if (call.signal.aborted) return Promise.resolve(cutOffRead(call))
     const calls = this.#callsOf(session)

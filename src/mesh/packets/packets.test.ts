@@ -17,7 +17,7 @@ import { PeerRateLimiter } from '../peer-rate-limiter.ts'
 import { readMeshRefusalReason } from '../mesh-refusal.ts'
 import { ReplayCache } from '../replay-cache.ts'
 import { IssuedSessions, createSessionProposal, completeSessionFromAnswer } from '../sessions.ts'
-import type { MeshSession, SessionSignatureMode } from '../sessions.ts'
+import type { MeshSession, PacketProofMode } from '../sessions.ts'
 import type { PacketConnection } from '../transport.ts'
 import { formatPacketHeaderToSign, encodePacket } from './packet.ts'
 import { PacketCaller } from './packet-caller.ts'
@@ -282,7 +282,7 @@ describe('packets without signatures', () => {
 
 let lastAnswer = ''
 
-function open(mine: SessionSignatureMode, theirs: SessionSignatureMode): void {
+function open(mine: PacketProofMode, theirs: PacketProofMode): void {
   clock = manualClock(NEW_YEAR_MS)
   const founder = { nodeId: providerKey.id, name: 'provider' }
   const founded = createCommunity({ name: 'village', root, founder, nowMs: NEW_YEAR_MS })
@@ -342,7 +342,7 @@ function open(mine: SessionSignatureMode, theirs: SessionSignatureMode): void {
   }
 }
 
-function sessionBetween(mine: SessionSignatureMode, given: IssuedSessions, told: JsonObject = {}): MeshSession {
+function sessionBetween(mine: PacketProofMode, given: IssuedSessions, told: JsonObject = {}): MeshSession {
   const offer = createSessionProposal(mine)
   const answer = given.give(callerKey.id, offer.ephemeral.publicKey, mine)
   const taken =

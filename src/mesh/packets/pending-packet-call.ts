@@ -20,7 +20,7 @@ import type { PendingCallTable } from './pending-call-table.ts'
  */
 export type UnsentReason = 'unsent' | 'stale'
 
-export interface PacketRequest {
+export interface PacketCallRequest {
   readonly text: PacketCallText
   readonly idempotent: boolean
   readonly call: Call
@@ -29,7 +29,7 @@ export interface PacketRequest {
 }
 
 export class PendingPacketCall implements CallEndListener {
-  readonly request: PacketRequest
+  readonly request: PacketCallRequest
   readonly calls: RunningSessionCalls
   readonly wire: PacketConnection
   readonly #resolve: (outcome: Outcome | Promise<Outcome>) => void
@@ -49,7 +49,11 @@ export class PendingPacketCall implements CallEndListener {
   constructor(
     calls: RunningSessionCalls,
     wire: PacketConnection,
-    how: { request: PacketRequest; resolve: PendingPacketCall['settle']; withdraw: (it: PendingPacketCall) => void },
+    how: {
+      request: PacketCallRequest
+      resolve: PendingPacketCall['settle']
+      withdraw: (it: PendingPacketCall) => void
+    },
   ) {
     this.calls = calls
     this.wire = wire

@@ -20,10 +20,10 @@ import { createUnknownRoundFault } from '../../guard/vote-fault.ts'
 import type { SignedVote, VoteDecision } from '../../guard/vote.ts'
 import { encodeRandomDrawInput } from '../../ledger/random-draw.ts'
 import type { RandomDrawKey } from '../../ledger/random-draw.ts'
-import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import { createRuntimeOutcome, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { runtimeFamilyEnvelope } from '../runtime-envelope.ts'
 import { createRuntimeArgumentFault } from '../faults.ts'
-import { idArgument, MAX_REASON_LENGTH, createTextArgument } from '../text-arguments.ts'
+import { createIdArgument, MAX_REASON_LENGTH, createTextArgument } from '../text-arguments.ts'
 
 /** The exchange with other nodes, and their rounds in which this node votes. */
 export interface ConsensusPeerService {
@@ -52,11 +52,11 @@ const propose = defineTool({
   description:
     'Asks several people, or nodes of the community, to agree to one exact call. Nothing happens by it: when enough have said yes (QUORUM), make the very same call, with the same arguments; it happens once. The digest covers tool, arguments, target, the tool’s definition and the rules; any change to these needs a new round. Failures are pattern A.',
   input: z.strictObject({
-    tool: idArgument(),
+    tool: createIdArgument(),
     arguments: z.record(z.string(), z.json()),
-    target: idArgument().exactOptional().describe('The device, if you want to be sure which one is meant.'),
+    target: createIdArgument().exactOptional().describe('The device, if you want to be sure which one is meant.'),
     voters: z
-      .array(idArgument())
+      .array(createIdArgument())
       .min(1)
       .max(64)
       .exactOptional()
@@ -85,7 +85,7 @@ const vote = defineTool({
   description:
     'Signs a yes or no of the person whose credential this is, or of this node, to the call of a round. For people: an agent’s credential never votes. A voter who says both yes and no counts for neither, and both votes are kept. Codes in the message: ROUND_NOT_FOUND, ALREADY_VOTED, INVALID_KEY, ROUND_CLOSED, NOT_A_VOTER, EQUIVOCATION. Failures are pattern A.',
   input: z.strictObject({
-    round_id: idArgument(),
+    round_id: createIdArgument(),
     digest: z.string().regex(/^[0-9a-f]{64}$/, 'the digest of the round'),
     vote: z.enum(['yes', 'no']),
     reason: createTextArgument(MAX_REASON_LENGTH).exactOptional(),
@@ -101,7 +101,7 @@ const finality = defineTool({
   title: 'How final a decision is',
   description:
     'PENDING: nobody has voted; SOFT: somebody has; QUORUM: enough yeses, the call may be made once; HARD: the witness that was drawn has cosigned the ledger with it; ABSOLUTE: the time to dispute it is over. Levels only rise. With every signed vote, and votes that contradict each other as evidence. Failures are pattern A.',
-  input: z.strictObject({ round_id: idArgument() }),
+  input: z.strictObject({ round_id: createIdArgument() }),
   output: z.object({
     round_id: z.string(),
     level,
@@ -149,7 +149,7 @@ const gossip = defineTool({
   input: z.strictObject({
     since: z.int().min(0).exactOptional().describe('Only rounds opened at this entry of the ledger or later.'),
     peers: z
-      .array(idArgument())
+      .array(createIdArgument())
       .max(64)
       .exactOptional()
       .describe('Names or ids; everybody who is reached unless told.'),
@@ -191,7 +191,7 @@ export function createConsensusTools(
       const made = await quorums.propose(proposed, offer, { target, voters, need, openMs })
       if (!made.ok) return made
       const round = made.value.round as QuorumRoundRecord
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         round_id: round.id,
         digest: round.digest,
         voters: round.voters.map(({ voter }) => voter),
@@ -209,7 +209,7 @@ export function createConsensusTools(
           : await quorums.vote(roundId, { by: caller, decision, reason, digest })
       if (cast === undefined) return fail(createUnknownRoundFault(roundId))
       if (!cast.ok) return cast
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         vote_signed: true,
         sig_b64: toBase64(fromHex(cast.value.signature)),
         level: quorums.get(roundId)?.level ?? 'SOFT',
@@ -219,7 +219,7 @@ export function createConsensusTools(
     finality.handledBy(async ({ round_id: roundId }) => {
       const round = quorums.get(roundId)
       if (round === undefined) return fail(createUnknownRoundFault(roundId))
-      return createRuntimeAnswer(finalityOf(round, approvals.get(roundId)?.state ?? 'expired', drawFor(round)))
+      return createRuntimeOutcome(finalityOf(round, approvals.get(roundId)?.state ?? 'expired', drawFor(round)))
     }),
 
     gossip.handledBy(async ({ since, peers: wanted }) => {
@@ -227,7 +227,7 @@ export function createConsensusTools(
       if (stranger !== undefined) return fail(createRuntimeArgumentFault('peers', `there is no node ${stranger}`))
       const exchange = await peers()?.gossip({ since, peers: wanted })
       const { sent, received, conflicts } = exchange ?? { sent: 0, received: 0, conflicts: 0 }
-      return createRuntimeAnswer({ events_sent: sent, events_received: received, conflicts })
+      return createRuntimeOutcome({ events_sent: sent, events_received: received, conflicts })
     }),
   ]
 }

@@ -7,7 +7,7 @@ import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
-import { createRuntimeAnswer } from '../runtime-dependencies.ts'
+import { createRuntimeOutcome } from '../runtime-dependencies.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { createRuntimeFault } from '../faults.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
@@ -153,7 +153,7 @@ export function createReputationTools(
           given: epoch,
         }),
       )
-    return createRuntimeAnswer({ ...told(), epoch: current, as_of_size: size, formula_hash: REPUTATION_FORMULA_HASH })
+    return createRuntimeOutcome({ ...told(), epoch: current, as_of_size: size, formula_hash: REPUTATION_FORMULA_HASH })
   }
 
   return [

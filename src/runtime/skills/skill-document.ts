@@ -22,7 +22,7 @@ import type { Result } from '../../core/result.ts'
 /** The kind of the entry that says that a skill was added, changed or removed. */
 export const SKILL_CHANGE_KIND = 'skill.change'
 
-export const SKILL_CAPABILITIES = ['read', 'write', 'spawn', 'audit', 'admin'] as const
+export const DECLARABLE_SKILL_CAPABILITIES = ['read', 'write', 'spawn', 'audit', 'admin'] as const
 const GREEK_LETTERS = ['α', 'β', 'γ', 'δ', 'ε', 'ζ', 'η', 'θ', 'ι', 'κ', 'λ', 'μ', 'ν', 'ξ', 'π'] as const
 
 /** Unknown keys are kept: skills are written for more readers than this one. */
@@ -34,7 +34,7 @@ const frontmatterSchema = z.looseObject({
   description: z.string().min(1).max(4_000),
   version: z.union([z.string(), z.number()]).nullish(),
   entrypoint: z.string().nullish(),
-  capabilities: z.array(z.enum(SKILL_CAPABILITIES)).nullish(),
+  capabilities: z.array(z.enum(DECLARABLE_SKILL_CAPABILITIES)).nullish(),
   greekLetter: z.enum(GREEK_LETTERS).nullish(),
 })
 

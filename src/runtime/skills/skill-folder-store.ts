@@ -10,8 +10,8 @@ import { join } from 'node:path'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { readSystemErrorCode } from '../../core/thrown-error.ts'
-import { formatFileStamp, listSkillAttachments } from './skill-file-store.ts'
-import type { SkillFileHashCache, SkillFileListing } from './skill-file-store.ts'
+import { formatFileStamp, listSkillAttachments } from './skill-attachment-store.ts'
+import type { SkillAttachmentHashCache, SkillAttachmentListing } from './skill-attachment-store.ts'
 import { parseSkill } from './skill-document.ts'
 import type { Skill } from './skill-document.ts'
 
@@ -23,7 +23,7 @@ export interface SkillWithSource extends Skill {
   /** As configured root, folder and file: where the owner finds it. */
   readonly source_path: string
   readonly folder: string
-  readonly files: SkillFileListing
+  readonly files: SkillAttachmentListing
 }
 
 interface SkippedFile {
@@ -46,7 +46,7 @@ export type SkillScanner = () => Promise<SkillScanResult>
 
 export function createSkillScanner(roots: readonly string[]): SkillScanner {
   let known = new Map<string, Known>()
-  const knownFiles: SkillFileHashCache = new Map()
+  const knownFiles: SkillAttachmentHashCache = new Map()
   return async () => {
     const seen = new Map<string, Known>()
     const skills = new Map<string, SkillWithSource>()
@@ -97,7 +97,10 @@ async function foldersIn(root: string): Promise<Result<readonly string[], string
   }
 }
 
-async function filesBeside(folder: string, known: SkillFileHashCache): Promise<Result<SkillFileListing, string>> {
+async function filesBeside(
+  folder: string,
+  known: SkillAttachmentHashCache,
+): Promise<Result<SkillAttachmentListing, string>> {
   try {
     return ok(await listSkillAttachments(folder, known))
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Tools: skill_list. */
+/** Skill read tools: `skill_list`, `skill_get` and the resources of a skill; nothing writes. */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
@@ -7,13 +7,13 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { createRuntimeAnswer } from '../runtime-dependencies.ts'
+import { createRuntimeOutcome } from '../runtime-dependencies.ts'
 import { createRuntimeFault } from '../faults.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { createTextArgument } from '../text-arguments.ts'
 import type { RecordedSkill, SkillRegistry } from './registry.ts'
-import { readSkillFile } from './skill-file-store.ts'
-import { SKILL_CAPABILITIES } from './skill-document.ts'
+import { readSkillAttachment } from './skill-attachment-store.ts'
+import { DECLARABLE_SKILL_CAPABILITIES } from './skill-document.ts'
 
 /** Longer than any description that it could be part of in practice. */
 const MAX_SEARCH_LENGTH = 200
@@ -30,7 +30,7 @@ const skillList = defineRuntimeTool({
     search: createTextArgument(MAX_SEARCH_LENGTH)
       .exactOptional()
       .describe('Part of the name or the description, in any case.'),
-    capability: z.enum(SKILL_CAPABILITIES).exactOptional(),
+    capability: z.enum(DECLARABLE_SKILL_CAPABILITIES).exactOptional(),
     include_body: z.boolean().default(false),
   }),
   output: z.object({
@@ -131,7 +131,7 @@ export function createSkillTools(registry: SkillRegistry): readonly Capability[]
         room -= body.length
         return room >= 0 && includeBody ? { ...skill, body } : skill
       })
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         skills: listed,
         total: skills.length,
         skipped: skipped.map((file) => ({ ...file })),
@@ -144,7 +144,7 @@ export function createSkillTools(registry: SkillRegistry): readonly Capability[]
       const { description, version, content_hash, loaded_at, log_index, body, files } = skill.value
       const told = { name, description, version, content_hash, files_hash: files.filesHash, loaded_at, log_index }
       if (path === undefined)
-        return createRuntimeAnswer({
+        return createRuntimeOutcome({
           ...told,
           body,
           files: files.files.map((file) => ({ ...file })),
@@ -152,7 +152,7 @@ export function createSkillTools(registry: SkillRegistry): readonly Capability[]
         })
       const file = await recordedFile(skill.value, path)
       if (!file.ok) return file
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         ...told,
         file: { path, sha256: file.value.sha256, ...contentIn(file.value.bytes, 'base64') },
       })
@@ -160,7 +160,7 @@ export function createSkillTools(registry: SkillRegistry): readonly Capability[]
 
     skillResource.handledBy(async ({ name }) => {
       const skill = await recordedSkill(registry, name)
-      return skill.ok ? createRuntimeAnswer(skill.value.body) : skill
+      return skill.ok ? createRuntimeOutcome(skill.value.body) : skill
     }),
 
     skillFileResource.handledBy(async ({ name, file: path }) => {
@@ -205,7 +205,7 @@ async function recordedFile(
         name,
       }),
     )
-  const bytes = await readSkillFile(folder, path)
+  const bytes = await readSkillAttachment(folder, path)
   if (bytes === undefined || hash('sha256', bytes) !== listed.sha256)
     return fail(skillChanged(name, 'was changed while it was read'))
   return ok({ sha256: listed.sha256, bytes })

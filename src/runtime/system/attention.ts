@@ -3,8 +3,8 @@
  */
 import { z } from 'zod'
 import type { Service } from '../../bus/capability.ts'
-import type { ApprovalService } from '../../guard/approvals.ts'
-import type { EmergencyStopControl } from '../../guard/actuator-store.ts'
+import type { ApprovalService } from '../../guard/approval-service.ts'
+import type { EmergencyStopControl } from '../../guard/actuator-usage-and-stop-store.ts'
 import type { QuorumRoundService } from '../../guard/quorum-round-service.ts'
 import type { AccessTokenService } from '../../guard/access-token-store.ts'
 import type { HealthCheckResult } from './health-checks.ts'

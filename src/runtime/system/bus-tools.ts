@@ -4,14 +4,14 @@ import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { ProviderView } from '../../bus/topology.ts'
 import { TRACE_BUFFER_CAPACITY } from '../../bus/trace.ts'
-import type { CallTraceEvent } from '../../bus/trace.ts'
+import type { CallTraceRecord } from '../../bus/trace.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isSpellingOfName, toUnderscoreName } from '../../core/tool-name-spelling.ts'
 import type { Guard } from '../../guard/guard.ts'
-import { createRuntimeAnswer } from '../runtime-dependencies.ts'
+import { createRuntimeOutcome } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { limitArgument } from '../paging.ts'
-import { idArgument } from '../text-arguments.ts'
+import { createIdArgument } from '../text-arguments.ts'
 
 /** The figures grow with the bus, so their names are defined where they are computed. */
 const figures = z.record(z.string(), z.unknown())
@@ -27,8 +27,8 @@ const busTopology = defineRuntimeTool({
   description:
     'Shows every capability that this node and its peers offer, with load, latency, success rate and quarantine, and the peers themselves. Use it to see where something runs and how well. With `prefix` each is shown whole; without, what is zero or empty is left out. By name; of many a page, and `next_after` says where to go on.',
   input: z.strictObject({
-    prefix: idArgument().exactOptional().describe('Only capabilities whose name begins so.'),
-    after: idArgument().exactOptional().describe('Only those behind this name: `next_after` of the page before.'),
+    prefix: createIdArgument().exactOptional().describe('Only capabilities whose name begins so.'),
+    after: createIdArgument().exactOptional().describe('Only those behind this name: `next_after` of the page before.'),
     limit: z
       .int()
       .min(1)
@@ -58,9 +58,9 @@ const busTraces = defineRuntimeTool({
   description: `Lists the calls under way, and the last ones, newest first: who called what, where it ran, how it ended and how long each stage took. The last ${TRACE_BUFFER_CAPACITY.toLocaleString('en')} are kept in memory; for proof of older ones see the ledger.`,
   input: z.strictObject({
     limit: limitArgument,
-    capability: idArgument().exactOptional(),
-    trace_id: idArgument().exactOptional(),
-    result: idArgument().exactOptional().describe('`ok`, `running`, or an error code.'),
+    capability: createIdArgument().exactOptional(),
+    trace_id: createIdArgument().exactOptional(),
+    result: createIdArgument().exactOptional().describe('`ok`, `running`, or an error code.'),
   }),
   output: z.object({ traces: z.array(figures) }),
 })
@@ -95,7 +95,7 @@ export function createBusInspectionTools(
         all.filter(({ name }) => name > after),
         limit,
       )
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         ...snakeCase(rest),
         community_id: communityId ?? null,
         peers: peers.map(snakeCase),
@@ -109,7 +109,7 @@ export function createBusInspectionTools(
 
     busTraces.handledBy(async ({ limit, capability, trace_id: traceId, result }, { caller, traceId: ownId }) => {
       // A trace has no target: what a call was about is in the ledger.
-      const mayRead = ({ caller: principal, capability: tool }: CallTraceEvent): boolean =>
+      const mayRead = ({ caller: principal, capability: tool }: CallTraceRecord): boolean =>
         guard.mayRead(caller, { principal, effect: bus.offer(tool)?.effect, target: undefined }, bus.offer(tool))
       // The caller knows that this very call is running, so it is left out.
       const running = bus.runningTraces().filter((trace) => trace.traceId !== ownId)
@@ -120,13 +120,13 @@ export function createBusInspectionTools(
           (traceId === undefined || trace.traceId === traceId) &&
           (result === undefined || trace.result === result),
       )
-      return createRuntimeAnswer({ traces: traces.slice(0, limit).map(traceJson) })
+      return createRuntimeOutcome({ traces: traces.slice(0, limit).map(traceJson) })
     }),
 
     busStats.handledBy(async () => {
       // The members of each entry are renamed separately, because snakeCase does not descend into lists.
       const { capabilities, ...totals } = bus.stats()
-      return createRuntimeAnswer({ ...snakeCase(totals), capabilities: capabilities.map(snakeCase) })
+      return createRuntimeOutcome({ ...snakeCase(totals), capabilities: capabilities.map(snakeCase) })
     }),
   ]
 }
@@ -143,7 +143,7 @@ function pageByName(
 }
 
 /** Times are rounded to microseconds, because every digit costs a model tokens, and there are seven times in each. */
-function traceJson({ ms, stages, ...trace }: CallTraceEvent): JsonObject {
+function traceJson({ ms, stages, ...trace }: CallTraceRecord): JsonObject {
   const timed = Object.entries(stages).map(([stage, took]) => [stage, toMicroseconds(took)])
   return snakeCase({ ...trace, ms: toMicroseconds(ms), stages: Object.fromEntries(timed) })
 }

@@ -8,27 +8,27 @@ import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/call.ts'
 import type { Capability, Effect } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { ApprovalService } from '../../guard/approvals.ts'
+import type { ApprovalService } from '../../guard/approval-service.ts'
 import type { Guard } from '../../guard/guard.ts'
 import type { GrantService } from '../../guard/grants-store.ts'
 import type { RecordedChange } from '../../ledger/ledger-reader.ts'
 import type { RecordedChangeQuery } from '../../ledger/lookup-store.ts'
 import { readEntryBodyFields } from '../../ledger/projection-log.ts'
 import { formatIsoTime } from '../../toolbox/iso-time.ts'
-import { createRuntimeAnswer } from '../runtime-dependencies.ts'
+import { createRuntimeOutcome } from '../runtime-dependencies.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { countFittingRows, cursorArgument, limitArgument, cutPage, readCursor } from '../paging.ts'
-import { idArgument, timeArgument } from '../text-arguments.ts'
+import { createIdArgument, timeArgument } from '../text-arguments.ts'
 import {
   CHANGE_RESULTS,
   toLedgerChangeView,
   changeOutputSchema,
   matchesChangeFilter,
   NODE_FAMILY_NAME,
-} from './change.ts'
-import type { LedgerChangeView, ChangeFilter, LedgerChangeViewContext } from './change.ts'
+} from './ledger-change-view.ts'
+import type { LedgerChangeView, ChangeFilter, LedgerChangeViewContext } from './ledger-change-view.ts'
 
 const ledgerChanges = defineRuntimeTool({
   effect: 'reads',
@@ -39,18 +39,20 @@ const ledgerChanges = defineRuntimeTool({
   input: z.strictObject({
     since: timeArgument.exactOptional(),
     until: timeArgument.exactOptional(),
-    family: idArgument()
+    family: createIdArgument()
       .exactOptional()
       .describe(`Such as \`ebus\`, \`homeseer\`, \`devices\`; \`${NODE_FAMILY_NAME}\` for the gateway itself.`),
-    caller: idArgument().exactOptional().describe('A name as in `caller`, `node`, `actor` or `client`.'),
+    caller: createIdArgument().exactOptional().describe('A name as in `caller`, `node`, `actor` or `client`.'),
     result: z.enum(CHANGE_RESULTS).exactOptional(),
-    task_id: idArgument()
+    task_id: createIdArgument()
       .exactOptional()
       .describe('Only what its caller did for this task (`_meta["io.hearthbus/task"]`).'),
-    session_id: idArgument()
+    session_id: createIdArgument()
       .exactOptional()
       .describe('The same for an audit session (`_meta["io.hearthbus/session"]`).'),
-    text: idArgument().exactOptional().describe('Part of the tool’s name, its title, the target or the arguments.'),
+    text: createIdArgument()
+      .exactOptional()
+      .describe('Part of the tool’s name, its title, the target or the arguments.'),
     limit: limitArgument,
     cursor: cursorArgument,
   }),
@@ -74,8 +76,8 @@ const MAX_PAGE_CHARACTERS = 15_000
 /** A time after every time that an entry can have. */
 const END_OF_TIME = '9999-12-31T23:59:59.999Z'
 
-export type ChangeToolsBus = Pick<CapabilityBus, 'offer' | 'offers' | 'nodeName'>
-export interface ChangeToolsGuard {
+export type LedgerChangesToolBus = Pick<CapabilityBus, 'offer' | 'offers' | 'nodeName'>
+export interface LedgerChangesToolGuard {
   readonly mayRead: Guard['mayRead']
   readonly approvals: Pick<ApprovalService, 'get'>
   readonly grants: Pick<GrantService, 'list'>
@@ -83,8 +85,8 @@ export interface ChangeToolsGuard {
 
 export function createLedgerChangesTool(
   records: RuntimeRecordDependencies,
-  bus: ChangeToolsBus,
-  guard: ChangeToolsGuard,
+  bus: LedgerChangesToolBus,
+  guard: LedgerChangesToolGuard,
 ): readonly Capability[] {
   return [
     ledgerChanges.handledBy(
@@ -103,7 +105,7 @@ export function createLedgerChangesTool(
         const size = { limit, maxCharacters: MAX_PAGE_CHARACTERS }
         const fitting = countFittingRows(found, size, ({ change }) => JSON.stringify(change).length)
         const { rows, ...next } = cutPage(found, fitting, ({ place }) => cursorOf(place))
-        return createRuntimeAnswer({
+        return createRuntimeOutcome({
           now: formatIsoTime(records.clock.now()),
           changes: rows.map(({ change }) => change as JsonObject),
           ...(lookedTo === undefined ? {} : { next_cursor: cursorOf(lookedTo) }),
@@ -151,7 +153,11 @@ function look(
 
 function surroundings(
   { ledger }: RuntimeRecordDependencies,
-  { bus, guard, caller }: { readonly bus: ChangeToolsBus; readonly guard: ChangeToolsGuard; readonly caller: Caller },
+  {
+    bus,
+    guard,
+    caller,
+  }: { readonly bus: LedgerChangesToolBus; readonly guard: LedgerChangesToolGuard; readonly caller: Caller },
 ): LedgerChangeViewContext {
   // The bodies beside the entries are for callers who may read about this house. Another node only gets what a proof
   // would show it: the entries.

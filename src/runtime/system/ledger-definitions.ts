@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { defineRuntimeTool } from '../runtime-tool.ts'
-import { idArgument } from '../text-arguments.ts'
+import { createIdArgument } from '../text-arguments.ts'
 
 /**
  * A lock key of its own: reading a long ledger takes many seconds, during which other tools must not wait. Appends may
@@ -60,7 +60,7 @@ export const ledgerTraceTool = defineRuntimeTool({
   title: 'What the ledger says about a trace',
   description:
     'Returns the entries of this ledger under one trace id, the newest 200 if there are more: when a call came in, who asked, how it ended, which approval it used. Callers may choose the id, so calls of several may bear it: read `principal`. A call that crossed nodes has entries in the ledger of each, under the same trace id. Prove any of them with ledger_proof; arguments and results are not in it.',
-  input: z.strictObject({ trace_id: idArgument() }),
+  input: z.strictObject({ trace_id: createIdArgument() }),
   output: z.object({
     trace_id: z.string(),
     origin: z.string().describe('Whose ledger this is: the name in its checkpoints.'),

@@ -11,7 +11,11 @@ import { toBase64, fromUtf8, toHex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { hasRestrictedCredential, mayReadRecord, mayAddNodeRecords } from '../../guard/caller-authority.ts'
+import {
+  hasRestrictedCredential,
+  mayReadRecord,
+  mayAddNodeRecords,
+} from '../../guard/administration-and-record-rights.ts'
 import { formatSignedCheckpoint } from '../../ledger/checkpoint.ts'
 import type { RandomDrawKey } from '../../ledger/random-draw.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
@@ -25,9 +29,9 @@ import type { ProofCreationFault } from '../../ledger/proof.ts'
 import { recordLedgerSample, verifyLedgerSample } from '../../ledger/ledger-sample.ts'
 import { parseTlogProof } from '../../ledger/tlog-proof.ts'
 import { computeLeafHash } from '../../ledger/tree.ts'
-import { createRuntimeAnswer } from '../runtime-dependencies.ts'
+import { createRuntimeOutcome } from '../runtime-dependencies.ts'
 import { createRuntimeFault } from '../faults.ts'
-import type { CheckpointProofSource } from '../proofs/tools.ts'
+import type { CheckpointProofSource } from '../proofs/audit-session-tools.ts'
 import {
   ledgerCheckpointTool,
   ledgerConsistencyTool,
@@ -50,7 +54,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
       if (!signed.ok) return fail(toLedgerToolFault(signed.fault))
       if (signed.value === undefined) return fail(NOTHING_SIGNED)
       const { origin, size, root } = signed.value.checkpoint
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         checkpoint: formatSignedCheckpoint(signed.value),
         origin,
         size,
@@ -76,7 +80,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
           createRuntimeFault('ERR_LEDGER_UNSOUND', `Entry ${index} cannot be read any more; run ledger_verify.`),
         )
       const stored = ledger.opening(index)
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         log_index: index,
         leaf,
         leaf_hash: toHex(computeLeafHash(entry.bytes)),
@@ -88,7 +92,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
     }),
 
     ledgerTraceTool.handledBy(async ({ trace_id: traceId }, { caller }) =>
-      createRuntimeAnswer({
+      createRuntimeOutcome({
         trace_id: traceId,
         origin: ledger.verifierKey.name,
         entries: readableEntries(ledger.entriesOfTrace(traceId), caller).map((entry) => ({
@@ -104,7 +108,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
       const consistency = ledger.consistency(from, to)
       if (!consistency.ok) return fail(toLedgerToolFault(consistency.fault))
       const { fromRoot, toRoot, path } = consistency.value
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         from_size: from,
         to_size: consistency.value.to,
         from_root: toBase64(fromRoot),
@@ -120,7 +124,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
       const { from, size, root, findings, more, erased, compared } = report.value
       const state = ledger.state()
       const reason = explainLedgerDefects(state)
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         valid: findings.length === 0 && state.kind === 'sound',
         from,
         size,
@@ -145,7 +149,7 @@ async function sampleNow(ledger: Ledger, draws: RandomDrawKey, mayRecord: boolea
   if (mayRecord) await recordLedgerSample(ledger, report)
   const state = ledger.state()
   const { size, alpha, publicKey, proof, output, entries, findings } = report
-  return createRuntimeAnswer({
+  return createRuntimeOutcome({
     valid: findings.length === 0 && state.kind === 'sound',
     from: 0,
     size,

@@ -7,7 +7,7 @@
  * Reads and calls through the bus.
  */
 import { hash } from 'node:crypto'
-import type { HandlerContext } from '../../bus/call-options.ts'
+import type { HandlerContext } from '../../bus/call-factory.ts'
 import type { CapabilityEntry } from '../../bus/capability-entry.ts'
 import type { Outcome } from '../../bus/call.ts'
 import { canonicalJson } from '../../core/json.ts'

@@ -5,8 +5,8 @@
 import { z } from 'zod'
 import { DELEGATING_CHANGE_STEPS } from '../../bus/capability-definition.ts'
 import { runtimeFamilyEnvelope } from '../runtime-envelope.ts'
-import { defineRuntimeTool, addFailureEnvelopeToDescription } from '../runtime-tool.ts'
-import { idArgument, createTextArgument } from '../text-arguments.ts'
+import { defineRuntimeTool, addFailurePatternToDescription } from '../runtime-tool.ts'
+import { createIdArgument, createTextArgument } from '../text-arguments.ts'
 
 /** No longer than a message of llm.chat can be in practice. */
 const MAX_PROMPT_LENGTH = 100_000
@@ -15,18 +15,21 @@ const MAX_PROMPT_LENGTH = 100_000
 const promptContext = z.strictObject({
   task: z
     .strictObject({
-      domain: idArgument().exactOptional(),
+      domain: createIdArgument().exactOptional(),
       tokens: z.int().min(0).exactOptional(),
       deadline_ms: z.int().min(0).exactOptional(),
-      skill: z.array(idArgument()).max(64).exactOptional(),
+      skill: z.array(createIdArgument()).max(64).exactOptional(),
     })
     .exactOptional(),
-  operatorPreference: z.record(idArgument(), z.number().min(0).max(1)).exactOptional().describe('By model, 0 to 1.'),
+  operatorPreference: z
+    .record(createIdArgument(), z.number().min(0).max(1))
+    .exactOptional()
+    .describe('By model, 0 to 1.'),
 })
 
 /** The arguments by which a call is routed, for resolving and for calling. */
 const target = {
-  capability: idArgument().exactOptional().describe('Its name, as bus_topology shows it. This or `prompt`.'),
+  capability: createIdArgument().exactOptional().describe('Its name, as bus_topology shows it. This or `prompt`.'),
   prompt: createTextArgument(MAX_PROMPT_LENGTH)
     .exactOptional()
     .describe('For a language model, which is chosen by its score.'),
@@ -37,7 +40,7 @@ const target = {
     .exactOptional()
     .describe('At least this minor of this major; any, unless told.'),
   arguments: z.record(z.string(), z.json()).default({}).describe('What the capability is called with.'),
-  node: idArgument().exactOptional().describe('Only this node, by id or name.'),
+  node: createIdArgument().exactOptional().describe('Only this node, by id or name.'),
 }
 
 const provider = {
@@ -93,14 +96,16 @@ export const routerScoreTool = defineRuntimeTool({
 export const routerCallDefinition = {
   name: 'router_call',
   title: 'Call any capability',
-  description: addFailureEnvelopeToDescription(
+  description: addFailurePatternToDescription(
     'router_call',
     'Calls a capability by name through the router, on this node or a peer, in your own name: the same rights, approvals, limits and records apply as if you had called it directly. For capabilities that are not in your tool list, or to choose the node. With `prompt` it asks the language models in the order of their scores until one answers; if none does, FallbackChainExhaustedError lists the attempts.',
   ),
   input: z
     .strictObject({
       ...target,
-      session_id: idArgument().exactOptional().describe('Calls with one session go to one provider while it is there.'),
+      session_id: createIdArgument()
+        .exactOptional()
+        .describe('Calls with one session go to one provider while it is there.'),
       // Never longer than the tool's own deadline, which is as long.
       timeout_ms: z.int().min(1).max(600_000).exactOptional(),
     })
@@ -129,8 +134,8 @@ export const routerFallbackTool = defineRuntimeTool({
   description:
     'Shows which providers failed so often that the router leaves them alone, for how long, and who is left instead. With `reset` it forgets the failures of the providers named, so that they get calls again at once.',
   input: z.strictObject({
-    capability: idArgument().exactOptional(),
-    node: idArgument().exactOptional().describe('Only this node, by id or name.'),
+    capability: createIdArgument().exactOptional(),
+    node: createIdArgument().exactOptional().describe('Only this node, by id or name.'),
     reset: z.boolean().default(false),
   }),
   output: z.object({

@@ -18,7 +18,7 @@ import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import { isSpellingOfName, resolveSpelledName } from '../../core/tool-name-spelling.ts'
-import { createRuntimeAnswer, readCallOrigin } from '../runtime-dependencies.ts'
+import { createRuntimeOutcome, readCallOrigin } from '../runtime-dependencies.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { createRuntimeArgumentFault } from '../faults.ts'
 import {
@@ -50,7 +50,7 @@ export function createBusRouterTools(
       const nowMs = clock.monotonic()
       if (given === undefined) {
         const scores = scoreModels(chatProviders(bus, call, nowMs), context?.operatorPreference)
-        return createRuntimeAnswer({
+        return createRuntimeOutcome({
           capability: CHAT_CAPABILITY_NAME,
           scores: Object.fromEntries(scores),
           winner: rankModels(scores)[0] ?? null,
@@ -63,7 +63,7 @@ export function createBusRouterTools(
       // Without the session, so that resolving binds the session to no provider.
       const asked: Call = { ...call, capability, versionReq, body, node, sessionId: undefined }
       const winner = bus.router.route(asked, nowMs)
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         capability,
         scores: bus.registry.named(capability).map((entry) => scoreOf(entry, asked, { router: bus.router, nowMs })),
         winner: winner === undefined ? null : identityOf(winner),
@@ -120,7 +120,7 @@ export function createBusRouterTools(
       }
       // Providers with problems come first, because the list may be cut.
       const ordered = [...shunned, ...entries.filter((entry) => !shunned.includes(entry))]
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         providers: ordered.slice(0, MAX_PROVIDERS_LISTED).map((entry) => breakerOf(entry, nowMs)),
         omitted: Math.max(0, ordered.length - MAX_PROVIDERS_LISTED),
         reset_count: reset ? shunned.length : 0,
@@ -131,7 +131,7 @@ export function createBusRouterTools(
       const { calls, inFlight, retries, hedges, quarantines, cutOff, sessions } = bus.stats()
       const entries = bus.registry.all()
       const local = bus.registry.allLocal().length
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         calls,
         in_flight: inFlight,
         providers_local: local,

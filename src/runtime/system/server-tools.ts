@@ -4,14 +4,14 @@ import type { CallChannel } from '../../bus/call.ts'
 import { omitCliInstructions } from '../../core/fault.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { createRuntimeAnswer } from '../runtime-dependencies.ts'
+import { createRuntimeOutcome } from '../runtime-dependencies.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { collectAttentionItems, attentionOutputSchema } from './attention.ts'
 import type { AttentionList, AttentionSources } from './attention.ts'
 import { healthCheckResultSchema, findWorstStatus, toHealthChecksJson } from './health-checks.ts'
 import type { HealthCheckResult } from './health-checks.ts'
-import type { DatabaseHealthProbe } from './probe-store.ts'
+import type { DatabaseHealthProbe } from './database-probe-store.ts'
 
 const common = { effect: 'reads', input: z.strictObject({}) } as const
 
@@ -75,12 +75,12 @@ export function createServerTools(
     uptime_ms: Math.floor(facts.uptimeMs()),
   })
   return [
-    serverPing.handledBy(async () => createRuntimeAnswer({ pong: true, ...now() })),
+    serverPing.handledBy(async () => createRuntimeOutcome({ pong: true, ...now() })),
     serverHealth.handledBy(async (_, { caller, channel }) => {
       const [database, disk] = await Promise.all([probe.database(), probe.disk()])
       const { ledger, queue } = facts.checks()
       const checks = { database, ledger, disk, queue }
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         status: findWorstStatus(Object.values(checks)),
         ...now(),
         db_tables: probe.tables(),

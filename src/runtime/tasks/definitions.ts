@@ -4,9 +4,9 @@
 import { z } from 'zod'
 import { assessRecordCall, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
-import { idArgument } from '../text-arguments.ts'
-import { changeOutputSchema } from '../system/change.ts'
-import { attachedReflectionArgument } from '../trail/definitions.ts'
+import { createIdArgument } from '../text-arguments.ts'
+import { changeOutputSchema } from '../system/ledger-change-view.ts'
+import { attachedReflectionArgument } from '../trail/thought-definitions.ts'
 import { thoughtOutputSchema } from '../trail/thought.ts'
 import { TASK_STATUSES } from './task-machine.ts'
 import {
@@ -27,7 +27,9 @@ const MAX_MORE_TASKS = 49
 const creationArguments = {
   title: titleArgument,
   ...taskFieldArguments,
-  follows: idArgument().exactOptional().describe('The task, usually a closed one, whose work this one takes up again.'),
+  follows: createIdArgument()
+    .exactOptional()
+    .describe('The task, usually a closed one, whose work this one takes up again.'),
 }
 
 export const taskCreateTool = defineRuntimeTool({
@@ -56,7 +58,7 @@ export const taskGetTool = defineRuntimeTool({
   description:
     'Returns one task: its fields, its status, what it depends on and what still blocks it. `include` adds its `history` (every change and transition, with reasons and by whom), its `thoughts`, and the `changes` in the house that calls made for it (calls name their task in `_meta["io.hearthbus/task"]`).',
   input: z.strictObject({
-    id: idArgument(),
+    id: createIdArgument(),
     include: z.array(z.enum(TASK_PARTS)).max(TASK_PARTS.length).default([]),
   }),
   output: taskOutputSchema.extend({
@@ -90,7 +92,7 @@ const transitionsArgument = z
  */
 const updateInput = z
   .strictObject({
-    id: idArgument(),
+    id: createIdArgument(),
     patch: taskPatchSchema.exactOptional().describe('The fields to change; they may also stand beside `id`.'),
     ...taskPatchArgumentSchemas,
     transitions: transitionsArgument.exactOptional(),
@@ -161,8 +163,8 @@ export const taskListTool = defineRuntimeTool({
     'Lists tasks in the order they were created, finished ones included. Page with `cursor`; `offset` works for short lists. For what can be worked on now, use task_next_actions.',
   input: z.strictObject({
     status: statusArgument.exactOptional(),
-    project_id: idArgument().exactOptional(),
-    assignee: idArgument().exactOptional(),
+    project_id: createIdArgument().exactOptional(),
+    assignee: createIdArgument().exactOptional(),
     limit: limitArgument,
     offset: z.int().min(0).max(1_000_000).default(0).describe('How many to skip, after `cursor` if there is one.'),
     cursor: cursorArgument,
@@ -183,8 +185,8 @@ export const taskNextActionsTool = defineRuntimeTool({
   description:
     'Lists the open tasks that wait for no other task, most pressing first, then oldest first, each with the statuses it can go to. `stalled` names tasks that depend on a cancelled one and will wait for ever unless their `depends_on` is changed.',
   input: z.strictObject({
-    project_id: idArgument().exactOptional(),
-    assignee: idArgument().exactOptional(),
+    project_id: createIdArgument().exactOptional(),
+    assignee: createIdArgument().exactOptional(),
     limit: limitArgument,
     cursor: cursorArgument,
   }),

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import {
-  idArgument,
+  createIdArgument,
   MAX_DESCRIPTION_LENGTH,
   MAX_REASON_LENGTH,
   MAX_TITLE_LENGTH,
@@ -63,7 +63,7 @@ export const statusArgument = z.preprocess(
 export const titleArgument = createTextArgument(MAX_TITLE_LENGTH).describe('What is to be done, in a line.')
 
 const dependenciesArgument = z
-  .array(idArgument())
+  .array(createIdArgument())
   .max(MAX_DEPENDENCIES)
   .describe('Ids of the tasks that have to be DONE before this one is applied; replaces the list.')
 
@@ -73,10 +73,10 @@ const priorityArgument = z
 
 /** The fields of a task that a caller may set, beside its title and status. */
 export const taskFieldArguments = {
-  project_id: idArgument().nullable().exactOptional().describe('Groups tasks; any name.'),
+  project_id: createIdArgument().nullable().exactOptional().describe('Groups tasks; any name.'),
   description: createTextArgument(MAX_DESCRIPTION_LENGTH).nullable().exactOptional(),
   priority: priorityArgument.nullable().exactOptional(),
-  assignee: idArgument().nullable().exactOptional().describe('Who works on it; any name.'),
+  assignee: createIdArgument().nullable().exactOptional().describe('Who works on it; any name.'),
   depends_on: dependenciesArgument.exactOptional(),
 }
 

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Call } from '../../bus/call.ts'
-import type { HandlerContext } from '../../bus/call-options.ts'
+import type { HandlerContext } from '../../bus/call-factory.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import { isJsonObject } from '../../core/json.ts'
@@ -13,7 +13,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'
-import { createRuntimeAnswer, toRuntimeAnswer, readCallOrigin } from '../runtime-dependencies.ts'
+import { createRuntimeOutcome, toRuntimeOutcome, readCallOrigin } from '../runtime-dependencies.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { createRuntimeArgumentFault, createRuntimeFault } from '../faults.ts'
 import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
@@ -21,7 +21,7 @@ import { cutPage, readCursor } from '../paging.ts'
 import { appendThought, checkThoughtAndResolveSession } from '../trail/thought-recording.ts'
 import type { ThoughtToRecord, ThoughtTrailStores } from '../trail/thought-recording.ts'
 import type { Thought } from '../trail/thought.ts'
-import { listTaskThoughtsAsJson } from '../trail/tools.ts'
+import { listTaskThoughtsAsJson } from '../trail/thought-tools.ts'
 import { createInvalidTransitionFault, explainTaskChangeRefusal } from './task-change.ts'
 import type { RequestedTaskTransition } from './task-change.ts'
 import { taskCreateTool, taskGetTool, taskListTool, taskNextActionsTool, taskUpdateTool } from './definitions.ts'
@@ -30,7 +30,7 @@ import { INITIAL_TASK_STATUS, TASK_TRANSITIONS } from './task-machine.ts'
 import type { Task, TaskPatch } from './task.ts'
 import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND } from '../task-entries.ts'
 import { listTaskHistoryAsJson } from './task-history.ts'
-import type { TaskReader } from './task-store.ts'
+import type { TaskReader } from './task-reader-store.ts'
 
 /** Enough to see that something is wrong; the others appear when these are resolved. */
 const MAX_STALLED = 50
@@ -49,7 +49,7 @@ export function createTaskTools(
       )
       if (!created.ok) return created
       const [task, ...others] = created.value
-      return createRuntimeAnswer({ ...task, ...(others.length === 0 ? {} : { more: others }) })
+      return createRuntimeOutcome({ ...task, ...(others.length === 0 ? {} : { more: others }) })
     }),
 
     taskGetTool.handledBy(async ({ id, include }, context) => {
@@ -57,7 +57,7 @@ export function createTaskTools(
       if (task === undefined) return fail(notFound(id))
       const changes = include.includes('changes') ? await changesForTask(context, id) : ok({})
       if (!changes.ok) return changes
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         ...task,
         ...changes.value,
         ...(include.includes('history') ? listTaskHistoryAsJson(records.ledger, task) : {}),
@@ -67,7 +67,7 @@ export function createTaskTools(
 
     taskUpdateTool.handledBy(async ({ ignored, ...update }, call) => {
       const updated = await records.database.commit(() => updateTask(records, { store, stores }, { ...update, call }))
-      return toRuntimeAnswer(updated.ok && ignored.length > 0 ? ok({ ...updated.value, ignored }) : updated)
+      return toRuntimeOutcome(updated.ok && ignored.length > 0 ? ok({ ...updated.value, ignored }) : updated)
     }),
 
     taskListTool.handledBy(async ({ limit, offset, cursor, ...filter }) => {
@@ -76,7 +76,7 @@ export function createTaskTools(
       if (!after.ok) return after
       const found = store.list(filter, { after: after.value?.[0] ?? -1, limit: limit + 1, offset })
       const { rows, ...next } = cutPage(found, limit, ({ seq }) => encodeCursor(scope, [seq]))
-      return createRuntimeAnswer({ tasks: rows.map(({ task }) => task), total: store.count(filter), ...next })
+      return createRuntimeOutcome({ tasks: rows.map(({ task }) => task), total: store.count(filter), ...next })
     }),
 
     taskNextActionsTool.handledBy(async ({ limit, cursor, ...filter }) => {
@@ -87,7 +87,7 @@ export function createTaskTools(
       // A cursor before the first task, because ranks begin at 0.
       const found = store.next(filter, { after: after.value ?? [-1, 0], limit: limit + 1 })
       const { rows, ...next } = cutPage(found, limit, ({ rank, seq }) => encodeCursor(scope, [rank, seq]))
-      return createRuntimeAnswer({
+      return createRuntimeOutcome({
         tasks: rows.map(({ task }) => ({ ...task, next_statuses: TASK_TRANSITIONS[task.status] })),
         blocked_count: store.countBlocked(filter),
         stalled: store.stalled(filter, MAX_STALLED).map((task) => ({ ...task })),

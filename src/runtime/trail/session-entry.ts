@@ -6,7 +6,7 @@ import { toHex } from '../../core/bytes.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'
 import type { StoredEntry } from '../../ledger/entry.ts'
 import { computeLeafHash } from '../../ledger/tree.ts'
-import type { AuditSession, SealedSessionRoot } from './session-store.ts'
+import type { AuditSession, SealedSessionRoot } from './audit-session-reader-store.ts'
 
 export const SESSION_START_KIND = 'session.start'
 export const SESSION_FINAL_KIND = 'session.final'

@@ -11,7 +11,7 @@ import { decodeEntry } from '../../ledger/entry.ts'
 import type { LedgerEntry, LedgerEvent } from '../../ledger/entry.ts'
 import { computeLeafHash } from '../../ledger/tree.ts'
 import { isThoughtSignedBy, computeThoughtHash } from './thought.ts'
-import type { ThoughtRow } from './thought-store.ts'
+import type { ThoughtRow } from './thought-reader-store.ts'
 
 export const THOUGHT_KIND = 'thought'
 

@@ -14,7 +14,7 @@ import { formatIsoTime } from '../../toolbox/iso-time.ts'
 import { readCallOrigin } from '../runtime-dependencies.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { createRuntimeFault } from '../faults.ts'
-import type { AuditSessionReader } from './session-store.ts'
+import type { AuditSessionReader } from './audit-session-reader-store.ts'
 import type { RuntimeState } from '../runtime-state.ts'
 import { explainThoughtSignatureRefusal } from './thought-authorship.ts'
 import { resolveAuditSessionId } from './audit-session-id.ts'
@@ -22,14 +22,14 @@ import { createThoughtEvent } from './thought-entry.ts'
 import type { NewThought } from './thought-entry.ts'
 import { THOUGHT_CHAIN_GENESIS_HASH, computeThoughtHash } from './thought.ts'
 import type { ThoughtSignature, ThoughtToSign, Thought } from './thought.ts'
-import type { ThoughtRow, ThoughtReader } from './thought-store.ts'
-import type { LedgerLeafReader } from './trail-verification.ts'
+import type { ThoughtRow, ThoughtReader } from './thought-reader-store.ts'
+import type { TrailLedgerReader } from './trail-verification.ts'
 
 export interface ThoughtTrailStores {
   readonly state: RuntimeState
   readonly thoughts: ThoughtReader
   readonly sessions: AuditSessionReader
-  readonly leaves: LedgerLeafReader
+  readonly leaves: TrailLedgerReader
 }
 
 export interface ThoughtToRecord extends ThoughtToSign {

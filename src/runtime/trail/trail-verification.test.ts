@@ -4,7 +4,7 @@ import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { runtimeSteps } from '../../../test/runtime-steps.ts'
 import { runGeneratorToEnd } from '../generator-runner.ts'
-import { createThoughtReader } from './thought-store.ts'
+import { createThoughtReader } from './thought-reader-store.ts'
 import { computeThoughtHash } from './thought.ts'
 import { verifyThoughtTrail } from './trail-verification.ts'
 

@@ -24,10 +24,10 @@ import {
 } from './thought-entry.ts'
 import type { ThoughtRecordFlaw, StoredThoughtBody, StoredThoughtEntry } from './thought-entry.ts'
 import { THOUGHT_CHAIN_GENESIS_HASH } from './thought.ts'
-import type { ThoughtRow, ThoughtReader } from './thought-store.ts'
+import type { ThoughtRow, ThoughtReader } from './thought-reader-store.ts'
 
 /** The parts of the ledger that the verification reads. */
-export interface LedgerLeafReader {
+export interface TrailLedgerReader {
   readonly size: () => number
   readonly entries: (from: number, limit: number) => readonly LeafRow[]
   readonly entry: (seq: number) => LeafRow | undefined
@@ -41,7 +41,7 @@ interface LeafRow {
 }
 
 export interface ThoughtTrailToVerify {
-  readonly leaves: LedgerLeafReader
+  readonly leaves: TrailLedgerReader
   readonly thoughts: Pick<ThoughtReader, 'between' | 'beyond' | 'lastBefore'>
 }
 

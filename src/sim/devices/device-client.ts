@@ -9,8 +9,8 @@ import type { JsonObject } from '../../core/json.ts'
 import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
 import { decodeAudioFrame, encodeAudioFrame } from '../../devices/wire/audio-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
-import type { UdpAudioConnection } from './audio-client.ts'
-import { openUdpAudioConnection } from './audio-client.ts'
+import type { UdpAudioConnection } from './udp-audio-client.ts'
+import { openUdpAudioConnection } from './udp-audio-client.ts'
 import type { SimulatedIdentity } from './identity.ts'
 import { createHelloText, createUpgradeHeaders } from './identity.ts'
 import type { DeviceConnection, DeviceConnectionEvents } from './device-connection.ts'
@@ -28,7 +28,7 @@ import type {
   DeviceMessageTranscriptLine,
 } from './simulated-device.ts'
 import { FIRMWARE_TIMING, NO_DEVICE_FAULTS } from './simulated-device.ts'
-import { FirmwareVoiceTask } from './voice-task-client.ts'
+import { FirmwareVoiceTask } from './firmware-voice-task.ts'
 import { connectSimulatedDeviceOverWebSocket } from './websocket-client.ts'
 
 const TRANSCRIPT_LINES = 500

@@ -10,7 +10,7 @@ import type { SimulatedBoard } from './simulated-board.ts'
 import { createSimulatedBoard } from './simulated-board.ts'
 import type { SimulatedIdentity } from './identity.ts'
 import { createSystemInfo } from './identity.ts'
-import type { PayloadAction } from './mcp-payload-handler.ts'
+import type { McpPayloadEffect } from './mcp-payload-handler.ts'
 import { encodeToolFailure, handleMcpPayload, encodeToolReturn } from './mcp-payload-handler.ts'
 import { MainLoop } from './main-loop.ts'
 import { postPhoto } from './photo-client.ts'
@@ -75,7 +75,7 @@ export class FirmwareMcpServer {
     this.loop.schedule(() => send(JSON.stringify({ jsonrpc: '2.0', method, params })))
   }
 
-  async #run({ id, tool, arguments: args }: Extract<PayloadAction, { kind: 'run' }>): Promise<void> {
+  async #run({ id, tool, arguments: args }: Extract<McpPayloadEffect, { kind: 'run' }>): Promise<void> {
     this.#reply(await this.#outcome(id, tool, args))
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { createSimulatedBoard } from './simulated-board.ts'
-import type { PayloadAction } from './mcp-payload-handler.ts'
+import type { McpPayloadEffect } from './mcp-payload-handler.ts'
 import { encodeToolFailure, handleMcpPayload, encodeToolReturn, clampToInt32 } from './mcp-payload-handler.ts'
 import type { FirmwareProfileName } from './firmware-profile.ts'
 import { FIRMWARE_PROFILES } from './firmware-profile.ts'
@@ -16,7 +16,7 @@ const board = createSimulatedBoard('robot', {
   explain: () => Promise.resolve(''),
 })
 
-const ask = (payload: Json, profile: FirmwareProfileName = 'fw-2.4'): PayloadAction =>
+const ask = (payload: Json, profile: FirmwareProfileName = 'fw-2.4'): McpPayloadEffect =>
   handleMcpPayload({ profile: FIRMWARE_PROFILES[profile], board: board.name, tools: board.tools }, payload)
 const request = (method: string, params?: JsonObject, id: Json = 7) => ({
   jsonrpc: '2.0',

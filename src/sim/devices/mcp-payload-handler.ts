@@ -10,12 +10,12 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { findJsonFieldIgnoringCase } from '../../devices/wire/json-field.ts'
+import { findJsonFieldIgnoringCase } from '../../devices/wire/case-insensitive-json-field.ts'
 import type { FirmwareProfile } from './firmware-profile.ts'
 import type { FirmwareToolArguments, FirmwareToolProperty, FirmwareToolReturn, FirmwareTool } from './firmware-tool.ts'
 import { encodeToolListPage } from './tool-pages.ts'
 
-export type PayloadAction =
+export type McpPayloadEffect =
   | { readonly kind: 'silence' }
   | {
       readonly kind: 'reply'
@@ -35,11 +35,11 @@ export interface McpPayloadContext {
   readonly tools: readonly FirmwareTool[]
 }
 
-const SILENCE: PayloadAction = { kind: 'silence' }
+const SILENCE: McpPayloadEffect = { kind: 'silence' }
 const INT32_MAX = 2_147_483_647
 
 /** In the order of the firmware's own checks: what fails one is never looked at by the next. */
-export function handleMcpPayload(machine: McpPayloadContext, payload: Json | undefined): PayloadAction {
+export function handleMcpPayload(machine: McpPayloadContext, payload: Json | undefined): McpPayloadEffect {
   if (!isJsonObject(payload) || findJsonFieldIgnoringCase(payload, 'jsonrpc') !== '2.0') return SILENCE
   const method = findJsonFieldIgnoringCase(payload, 'method')
   if (typeof method !== 'string' || method.startsWith('notifications')) return SILENCE
@@ -66,7 +66,7 @@ export function clampToInt32(value: number): number {
 }
 
 /** Firmware answers its own version, whichever was requested. */
-function initialize(machine: McpPayloadContext, id: number, params: JsonObject | undefined): PayloadAction {
+function initialize(machine: McpPayloadContext, id: number, params: JsonObject | undefined): McpPayloadEffect {
   const capabilities = params === undefined ? undefined : findJsonFieldIgnoringCase(params, 'capabilities')
   const vision = isJsonObject(capabilities) ? findJsonFieldIgnoringCase(capabilities, 'vision') : undefined
   const url = isJsonObject(vision) ? findJsonFieldIgnoringCase(vision, 'url') : undefined
@@ -83,7 +83,7 @@ function initialize(machine: McpPayloadContext, id: number, params: JsonObject |
   return { kind: 'reply', text, vision: { url, token: typeof token === 'string' ? token : '' } }
 }
 
-function list({ profile, tools }: McpPayloadContext, id: number, params: JsonObject | undefined): PayloadAction {
+function list({ profile, tools }: McpPayloadContext, id: number, params: JsonObject | undefined): McpPayloadEffect {
   const cursor = params === undefined ? undefined : findJsonFieldIgnoringCase(params, 'cursor')
   const wanted = params !== undefined && findJsonFieldIgnoringCase(params, 'withUserTools') === true
   // Firmware without user tools does not know the flag.
@@ -92,9 +92,9 @@ function list({ profile, tools }: McpPayloadContext, id: number, params: JsonObj
   return { kind: 'reply', text: errorReply(profile, id, [-32_603, page.fault]) }
 }
 
-function call({ profile, tools }: McpPayloadContext, id: number, params: JsonObject | undefined): PayloadAction {
+function call({ profile, tools }: McpPayloadContext, id: number, params: JsonObject | undefined): McpPayloadEffect {
   const newer = profile.wording === 'new'
-  const refuse = (message: string): PayloadAction => ({
+  const refuse = (message: string): McpPayloadEffect => ({
     kind: 'reply',
     text: errorReply(profile, id, [-32_602, message]),
   })

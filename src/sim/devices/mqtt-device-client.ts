@@ -3,14 +3,14 @@
  */
 import { connect } from 'node:net'
 import { concatBytes, fromUtf8, toUtf8 } from '../../core/bytes.ts'
-import type { MqttBrokerPacket } from '../../devices/wire/mqtt-packet.ts'
+import type { MqttBrokerPacket } from '../../devices/wire/mqtt-broker-packet.ts'
 import {
   decodeMqttBrokerPacket,
   encodeMqttConnect,
   encodeMqttPublish,
   encodeMqttSubscribe,
   PINGREQ_PACKET,
-} from '../../devices/wire/mqtt-packet.ts'
+} from '../../devices/wire/mqtt-broker-packet.ts'
 import type { MqttSettings } from '../../devices/wire/ota.ts'
 import type { DeviceConnection, DeviceConnectionEvents } from './device-connection.ts'
 

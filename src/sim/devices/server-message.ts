@@ -4,8 +4,8 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
-import { findJsonFieldIgnoringCase } from '../../devices/wire/json-field.ts'
-import type { UdpAudioTarget } from './audio-client.ts'
+import { findJsonFieldIgnoringCase } from '../../devices/wire/case-insensitive-json-field.ts'
+import type { UdpAudioTarget } from './udp-audio-client.ts'
 
 export type ServerMessage =
   | { readonly kind: 'hello'; readonly sessionId: string; readonly udp: UdpAudioTarget | undefined }

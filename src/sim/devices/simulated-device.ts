@@ -9,7 +9,7 @@ import type { SimulatedBoardKind } from './simulated-board.ts'
 import type { SimulatedIdentity } from './identity.ts'
 import type { FirmwareProfileName } from './firmware-profile.ts'
 import type { FirmwareTool } from './firmware-tool.ts'
-import type { FirmwareVoiceState } from './voice-task-client.ts'
+import type { FirmwareVoiceState } from './firmware-voice-task.ts'
 
 export interface DeviceSimulatorOptions {
   readonly profile: FirmwareProfileName

@@ -16,17 +16,17 @@ import { EnhancedClientParticipant } from './enhanced-client-participant.ts'
 import { encodeAdapterInfoAnswer } from './adapter-info.ts'
 import type { HeatingSystem } from './heating-system.ts'
 import { PlainClientParticipant } from './plain-client-participant.ts'
-import type { HeatingSystemDriver } from './virtual-clock.ts'
+import type { HeatingSystemDriver } from './heating-system-driver.ts'
 
 /** Where a virtual bus is offered, and what keeps its time. */
-export interface VirtualBusEndpoint {
+export interface VirtualBusServerOptions {
   readonly system: HeatingSystem
   readonly clock: HeatingSystemDriver
   readonly host: string
   readonly port: number
 }
 
-export interface AdapterServerOptions extends VirtualBusEndpoint {
+export interface AdapterServerOptions extends VirtualBusServerOptions {
   readonly protocol: 'enhanced' | 'plain'
 }
 

@@ -6,9 +6,9 @@ import { createServer } from 'node:net'
 
 import { startListening } from '../../core/listen-server.ts'
 import type { TelegramExchange } from '../../ebus/wire/telegram.ts'
-import type { VirtualBusEndpoint } from './adapter-server.ts'
+import type { VirtualBusServerOptions } from './adapter-server.ts'
 import { formatEbusdExchange, formatEbusdOutcome, parseEbusdCommand } from './ebusd-protocol.ts'
-import { BusStation } from './station.ts'
+import { BusStation } from './bus-station.ts'
 
 /** ebusd's usual address. The bounds keep a client from filling the memory with a line or with traffic. */
 const OWN_ADDRESS = 0x31
@@ -23,7 +23,7 @@ interface Client {
 }
 
 export class EbusdServer {
-  readonly #options: VirtualBusEndpoint
+  readonly #options: VirtualBusServerOptions
   readonly #server: Server
   readonly #clients = new Set<Client>()
   readonly #station: BusStation
@@ -31,7 +31,7 @@ export class EbusdServer {
   #grabbing = true
   readonly #grabbed = new Map<string, number>()
 
-  private constructor(options: VirtualBusEndpoint) {
+  private constructor(options: VirtualBusServerOptions) {
     this.#options = options
     this.#station = new BusStation({
       initiator: OWN_ADDRESS,
@@ -43,7 +43,7 @@ export class EbusdServer {
     this.#server = createServer({ noDelay: true }, (socket) => this.#welcome(socket))
   }
 
-  static async open(options: VirtualBusEndpoint): Promise<EbusdServer> {
+  static async open(options: VirtualBusServerOptions): Promise<EbusdServer> {
     const server = new EbusdServer(options)
     await startListening(server.#server, options)
     return server

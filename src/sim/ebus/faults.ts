@@ -6,8 +6,8 @@
 import type { BusLineDecoderState } from '../../ebus/wire/bus-line.ts'
 import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line.ts'
 import { ESC, SYN } from '../../ebus/wire/symbol.ts'
-import type { SeededRandomSource } from './random-state.ts'
-import { BusStation } from './station.ts'
+import type { SeededRandomSource } from './seeded-random.ts'
+import { BusStation } from './bus-station.ts'
 import type { WireFaultInjector } from './virtual-bus.ts'
 
 /** The highest priority, so that it wins every arbitration. */

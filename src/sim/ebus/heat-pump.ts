@@ -10,7 +10,7 @@ import { encodeDateTimeBlock } from './clock-bytes.ts'
 import type { SimulatedBusDeviceIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
-import type { BusStationAnswer } from './station.ts'
+import type { BusStationAnswer } from './bus-station.ts'
 
 const UNIT: SimulatedBusDeviceIdentity = {
   id: 'HMU00',

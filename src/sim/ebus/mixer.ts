@@ -6,7 +6,7 @@ import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedBusDeviceIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
-import type { BusStationAnswer } from './station.ts'
+import type { BusStationAnswer } from './bus-station.ts'
 
 const IDENTITY: SimulatedBusDeviceIdentity = {
   id: 'VR_71',

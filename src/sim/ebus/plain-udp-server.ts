@@ -4,7 +4,7 @@
 import type { Socket } from 'node:dgram'
 import { createSocket } from 'node:dgram'
 
-import type { VirtualBusEndpoint } from './adapter-server.ts'
+import type { VirtualBusServerOptions } from './adapter-server.ts'
 import { PlainClientParticipant } from './plain-client-participant.ts'
 
 export class PlainUdpServer {
@@ -12,7 +12,7 @@ export class PlainUdpServer {
   /** UDP has no connection, so the last sender gets the bus. */
   #peer: { readonly address: string; readonly port: number } | undefined
 
-  private constructor({ system, clock }: VirtualBusEndpoint) {
+  private constructor({ system, clock }: VirtualBusServerOptions) {
     this.#socket = createSocket('udp4')
     const unsent: number[] = []
     const head = new PlainClientParticipant((symbol) => void unsent.push(symbol))
@@ -29,7 +29,7 @@ export class PlainUdpServer {
     })
   }
 
-  static async open(options: VirtualBusEndpoint): Promise<PlainUdpServer> {
+  static async open(options: VirtualBusServerOptions): Promise<PlainUdpServer> {
     const server = new PlainUdpServer(options)
     await new Promise<void>((resolve, reject) => {
       server.#socket.once('error', reject)

@@ -6,7 +6,7 @@
  */
 import type { SimulatedRegister, RegisterFlags } from './register.ts'
 import { SIMULATED_REMOTE_GROUP_NUMBERS, createRemoteRegisterRows } from './regulator-remote.ts'
-import type { SimulatedRegisterRow } from './regulator-rows.ts'
+import type { SimulatedRegisterRow } from './regulator-row-builders.ts'
 import {
   SIMULATED_CYLINDER_REGISTERS,
   SIMULATED_HOT_WATER_REGISTERS,

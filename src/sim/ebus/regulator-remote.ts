@@ -4,8 +4,8 @@
 import type { DatatypeValue } from '../../ebus/wire/datatype.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
 import { F32, U16, U8, requireDatatype } from './register.ts'
-import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulator-rows.ts'
-import { createReadOnlyAccess } from './regulator-rows.ts'
+import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulator-row-builders.ts'
+import { createReadOnlyAccess } from './regulator-row-builders.ts'
 
 interface RemoteSlot {
   readonly classAddress: number

@@ -1,7 +1,7 @@
 /** Regulator, system side: groups 00 system, 01 hot water, 04 solar and 05 cylinders of B524. */
 import { findActiveSlot } from '../house-control.ts'
 import { DATE, F32, createStoredValueAccess, createNumberRegisterAccess, TIME, U16, U32, U8 } from './register.ts'
-import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulator-rows.ts'
+import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulator-row-builders.ts'
 import {
   OPERATING_MODES_BY_CODE,
   UNSET_DATE_VALUE,
@@ -13,7 +13,7 @@ import {
   createReadOnlyAccess,
   createPaddedTextDatatype,
   toTimeOfDay,
-} from './regulator-rows.ts'
+} from './regulator-row-builders.ts'
 
 /**
  * Numbers, types and flags are those of a 720 controller; a value without an effect in this house is stored, so that a

@@ -4,7 +4,7 @@ import type { SimulatedHouse } from '../house-state.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
 import { patchSimulatedZone } from './simulated-plant.ts'
 import { DATE, F32, createStoredValueAccess, createNumberRegisterAccess, TIME, U16, U32, U8 } from './register.ts'
-import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulator-rows.ts'
+import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulator-row-builders.ts'
 import {
   OPERATING_MODES_BY_CODE,
   UNSET_DATE_VALUE,
@@ -13,7 +13,7 @@ import {
   createReadOnlyAccess,
   createPaddedTextDatatype,
   toTimeOfDay,
-} from './regulator-rows.ts'
+} from './regulator-row-builders.ts'
 
 const HOUR_MS = 3_600_000
 /** The value of a date that was never set. */

@@ -16,7 +16,7 @@ import type { SimulatedPlant } from './simulated-plant.ts'
 import { F32 } from './register.ts'
 import type { SimulatedRegulatorFamily } from './regulator-registers.ts'
 import { findSimulatedExtendedRegister } from './regulator-registers.ts'
-import type { BusStationAnswer } from './station.ts'
+import type { BusStationAnswer } from './bus-station.ts'
 import { answerTimerProgram700, answerTimerProgram } from './timer-programs.ts'
 import { readUnusedExtendedRegister } from './unused-registers.ts'
 

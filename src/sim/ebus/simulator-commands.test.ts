@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
-import { createInitialHouseState } from '../house-start.ts'
-import { executeEbusSimulatorLine } from './simulator-commands.ts'
+import { createInitialHouseState } from '../initial-house-state.ts'
+import { runEbusSimulatorCommand } from './simulator-commands.ts'
 
 /** Writes down what it is told to do. */
 function recorder() {
@@ -27,12 +27,12 @@ describe('commands of the eBUS simulator', () => {
     const { told, simulator } = recorder()
     const lines = ['corrupt-crc 3', 'drop-byte', 'stick-bus 2000', 'slow-response 60 2', 'arbitration-storm 20']
     for (const line of [...lines, 'TCP-DROP 500', ' adapter-reset '])
-      expect(executeEbusSimulatorLine(simulator, line)).toBe('done')
+      expect(runEbusSimulatorCommand(simulator, line)).toBe('done')
     expect(told).toEqual(['corrupt 3', 'drop', 'stick 2000', 'slow 60 2', 'storm 20', 'tcp 500', 'reset'])
   })
 
   it('print the state of the house', () => {
-    expect(JSON.parse(executeEbusSimulatorLine(recorder().simulator, 'house'))).toMatchObject({
+    expect(JSON.parse(runEbusSimulatorCommand(recorder().simulator, 'house'))).toMatchObject({
       symbols: 7,
       zones: [{ name: 'Living' }, {}],
     })
@@ -44,10 +44,10 @@ describe('commands of the eBUS simulator', () => {
     ['stick-bus -1', 'usage: stick-bus <ms>'],
     ['drop-byte 1 2', 'usage: drop-byte [symbols]'],
   ])('answer the mistyped %j with its usage', (line, answer) => {
-    expect(executeEbusSimulatorLine(recorder().simulator, line)).toBe(answer)
+    expect(runEbusSimulatorCommand(recorder().simulator, line)).toBe(answer)
   })
 
   it.each(['', 'help', 'constructor', 'what?'])('are listed for %j', (line) => {
-    expect(executeEbusSimulatorLine(recorder().simulator, line)).toMatch(/^commands: corrupt-crc/)
+    expect(runEbusSimulatorCommand(recorder().simulator, line)).toMatch(/^commands: corrupt-crc/)
   })
 })

@@ -62,7 +62,7 @@ const HELP = `commands: ${Object.values(VERBS)
   .join(' | ')}`
 
 /** Returns the text to print. Never throws: a typing error is answered with the right form. */
-export function executeEbusSimulatorLine(simulator: Controlled, line: string): string {
+export function runEbusSimulatorCommand(simulator: Controlled, line: string): string {
   const [word = '', ...rest] = line.trim().toLowerCase().split(/\s+/)
   const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined
   if (verb === undefined) return HELP

@@ -13,7 +13,7 @@ import type { SimulatedHeatSource, SimulatedBusTarget } from './heating-system.t
 import { HeatingSystem } from './heating-system.ts'
 import { PlainUdpServer } from './plain-udp-server.ts'
 import type { SimulatedRegulatorFamily } from './regulator-registers.ts'
-import { HeatingSystemDriver } from './virtual-clock.ts'
+import { HeatingSystemDriver } from './heating-system-driver.ts'
 
 export interface EbusSimulatorOptions {
   readonly listen?: {

@@ -1,13 +1,17 @@
 import { createServer } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { AsciiClient, type AsciiClientOptions, type AsciiConnectionState } from '../../homeseer/wire/ascii-client.ts'
+import {
+  AsciiPushClient,
+  type AsciiPushClientOptions,
+  type AsciiConnectionState,
+} from '../../homeseer/wire/ascii-push-client.ts'
 import type { AsciiDeviceChange } from '../../homeseer/wire/ascii.ts'
 import { HARD_CASE_DEVICE_REFS } from './hard-case-devices.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
 
 let simulator: HomeseerSimulator
-let client: AsciiClient | undefined
+let client: AsciiPushClient | undefined
 let states: AsciiConnectionState[]
 let changes: AsciiDeviceChange[]
 
@@ -21,8 +25,8 @@ afterEach(async () => {
   await simulator.stop()
 })
 
-function listen(part: Partial<AsciiClientOptions> = {}): void {
-  client = new AsciiClient({
+function listen(part: Partial<AsciiPushClientOptions> = {}): void {
+  client = new AsciiPushClient({
     host: '127.0.0.1',
     port: simulator.asciiPort,
     credentials: { user: 'default', password: 'default' },

@@ -13,7 +13,7 @@ import { writeSimulatedEventFiles, type SimulatedEventFilePaths } from './event-
 import { createNoHomeseerFaults, type SimulatedHomeseerFaults } from './simulated-faults.ts'
 import { createHardCaseDevices } from './hard-case-devices.ts'
 import { createManySensors } from './many-sensors.ts'
-import { SimulatedDevices, type SimulatedDeviceChange } from './simulated-devices.ts'
+import { SimulatedHomeseerDevices, type SimulatedDeviceChange } from './simulated-devices.ts'
 import { startHomeseerHttpServer } from './http-server.ts'
 import type { SimulatedHomeseerDevice } from './simulated-homeseer-device.ts'
 import { SimulatedTriggerScheduler } from './trigger-scheduler.ts'
@@ -42,7 +42,7 @@ export interface HomeseerSimulator {
   readonly httpPort: number
   readonly asciiPort: number
   /** The devices' hardware and stored values, to read and to move. */
-  readonly house: SimulatedDevices
+  readonly house: SimulatedHomeseerDevices
   /** Users, events, cameras, and the list of attempted changes. */
   readonly system: SimulatedHomeseerSystem
   readonly faults: SimulatedHomeseerFaults
@@ -57,7 +57,7 @@ export interface HomeseerSimulator {
 export async function startHomeseerSimulator(options: HomeseerSimulatorOptions): Promise<HomeseerSimulator> {
   const faults = createNoHomeseerFaults()
   const parts = [...(options.parts ?? createHardCaseDevices()), ...createManySensors(options.sensors ?? 0)]
-  const house = new SimulatedDevices(parts, faults)
+  const house = new SimulatedHomeseerDevices(parts, faults)
   const system = createSimulatedHomeseerSystem(options.events)
   const world = createSimulatedWorld(house, system, faults)
   const scheduler = new SimulatedTriggerScheduler(world)
@@ -119,7 +119,7 @@ function portOf(server: NetServer | HttpServer): number {
 
 /** Runs what is due, and sets one timer for the next thing, for the whole house. */
 function newAlarm(
-  house: SimulatedDevices,
+  house: SimulatedHomeseerDevices,
   scheduler: SimulatedTriggerScheduler,
 ): { readonly settle: () => void; readonly stop: () => void } {
   let timer: NodeJS.Timeout | undefined

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as wait } from 'node:timers/promises'
 import { startListening } from '../../core/listen-server.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
-import { BACKUP_PAGE_PATH, SCRIPT_PAGE_PATH } from '../../homeseer/wire/script-page.ts'
+import { BACKUP_PAGE_PATH, SCRIPT_PAGE_PATH } from '../../homeseer/wire/script-and-backup-pages.ts'
 import {
   BAD_REQUEST_ANSWER,
   createPageAnswer,

@@ -18,10 +18,10 @@ import {
   createControlByValueRequest,
   createCameraPanRequest,
   createEventRunByIdRequest,
-  createDevicePropertyRequest,
+  createDevicePropertyWriteRequest,
   createStoredStatusWriteRequest,
 } from '../../homeseer/wire/json-requests.ts'
-import { createScriptRunRequest, createBackupRequest } from '../../homeseer/wire/script-page.ts'
+import { createScriptRunRequest, createBackupRequest } from '../../homeseer/wire/script-and-backup-pages.ts'
 import { HARD_CASE_DEVICE_REFS } from './hard-case-devices.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
 
@@ -135,7 +135,7 @@ describe('HomeSeer JSON client', () => {
       value: undefined,
     })
     expect(simulator.house.hardware(120)?.value).toBe(0)
-    expect(await client.call(createDevicePropertyRequest(120, 'UserNote', 'new bulb'))).toMatchObject({ ok: true })
+    expect(await client.call(createDevicePropertyWriteRequest(120, 'UserNote', 'new bulb'))).toMatchObject({ ok: true })
     expect(await client.call(createEventRunByIdRequest(32))).toMatchObject({ ok: true })
     expect(await client.call(action('{"action":"runevent","group":"Weekend","name":"Movie Night"}'))).toMatchObject({
       ok: true,

@@ -2,11 +2,11 @@ import { createServer, type Server } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../../test/local-port.ts'
 import { systemClock } from '../../core/clock.ts'
-import { AsciiClient } from '../../homeseer/wire/ascii-client.ts'
+import { AsciiPushClient } from '../../homeseer/wire/ascii-push-client.ts'
 import { JsonClient } from '../../homeseer/wire/json-client.ts'
 import type { DeviceMirrorPollIntervals } from '../../homeseer/wire/device-mirror.ts'
 import { DeviceMirrorClient } from '../../homeseer/wire/device-mirror-client.ts'
-import { createWebhookHandler } from '../../homeseer/wire/webhook-server.ts'
+import { createWebhookHandler } from '../../homeseer/wire/webhook-handler.ts'
 import { HARD_CASE_DEVICE_REFS } from './hard-case-devices.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
 
@@ -14,7 +14,7 @@ const KEY = 'key-of-the-web-hook'
 let simulator: HomeseerSimulator
 let json: JsonClient
 let mirror: DeviceMirrorClient
-let ascii: AsciiClient | undefined
+let ascii: AsciiPushClient | undefined
 let listener: Server
 
 beforeEach(async () => {
@@ -50,7 +50,7 @@ function begin(rules: DeviceMirrorPollIntervals): void {
 }
 
 function listenToPush(): void {
-  ascii = new AsciiClient({
+  ascii = new AsciiPushClient({
     host: '127.0.0.1',
     port: simulator.asciiPort,
     credentials: { user: 'default', password: 'default' },

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { createNoHomeseerFaults } from './simulated-faults.ts'
 import { createHardCaseDevices, HARD_CASE_DEVICE_REFS } from './hard-case-devices.ts'
 import { createManySensors } from './many-sensors.ts'
-import { SimulatedDevices, type SimulatedDeviceChange } from './simulated-devices.ts'
+import { SimulatedHomeseerDevices, type SimulatedDeviceChange } from './simulated-devices.ts'
 
 const T = 1_767_225_600_000
 const by = { user: 'default', nowMs: T }
 
 function home() {
   const faults = createNoHomeseerFaults()
-  const house = new SimulatedDevices(createHardCaseDevices(), faults)
+  const house = new SimulatedHomeseerDevices(createHardCaseDevices(), faults)
   const changes: SimulatedDeviceChange[] = []
   house.onChange((change) => changes.push(change))
   return { house, faults, changes }

@@ -54,7 +54,7 @@ interface Later {
 /** Bit of `misc`: changes of this device do not move its time of last change. */
 const SET_KEEPS_LAST_CHANGE = 0x1000
 
-export class SimulatedDevices {
+export class SimulatedHomeseerDevices {
   readonly #fitted = new Map<number, Fitted>()
   readonly #faults: SimulatedHomeseerDeviceFaults
   readonly #listeners = new Set<(change: SimulatedDeviceChange) => void>()

@@ -5,11 +5,11 @@
  */
 import type { AdminAdapterReply } from '../../homeseer/wire/admin-adapter.ts'
 import type { SimulatedHomeseerFaults } from './simulated-faults.ts'
-import type { SimulatedDevices } from './simulated-devices.ts'
+import type { SimulatedHomeseerDevices } from './simulated-devices.ts'
 import type { SimulatedUser, SimulatedHomeseerSystem } from './simulated-system.ts'
 
 export interface SimulatedWorld {
-  readonly house: SimulatedDevices
+  readonly house: SimulatedHomeseerDevices
   readonly system: SimulatedHomeseerSystem
   readonly faults: SimulatedHomeseerFaults
   /** Refs that changed since a caller's last request, by the id that the caller chose. */
@@ -21,7 +21,7 @@ export interface SimulatedWorld {
 }
 
 export function createSimulatedWorld(
-  house: SimulatedDevices,
+  house: SimulatedHomeseerDevices,
   system: SimulatedHomeseerSystem,
   faults: SimulatedHomeseerFaults,
 ): SimulatedWorld {

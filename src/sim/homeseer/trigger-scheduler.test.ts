@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createNoHomeseerFaults } from './simulated-faults.ts'
 import { createHardCaseDevices } from './hard-case-devices.ts'
-import { SimulatedDevices } from './simulated-devices.ts'
+import { SimulatedHomeseerDevices } from './simulated-devices.ts'
 import { SimulatedTriggerScheduler } from './trigger-scheduler.ts'
 import { createSimulatedHomeseerSystem, createSimulatedEvent, type SimulatedEvent } from './simulated-system.ts'
 import type { SimulatedTrigger } from './trigger.ts'
@@ -11,7 +11,7 @@ const UNLOCK = [{ ref: 141, value: 0, label: 'Unlock' }]
 /** A house whose events are these; time passes when it is told. */
 function houseWith(...events: readonly SimulatedEvent[]) {
   const faults = { ...createNoHomeseerFaults(), settleMs: 0 }
-  const house = new SimulatedDevices(createHardCaseDevices(), faults)
+  const house = new SimulatedHomeseerDevices(createHardCaseDevices(), faults)
   const system = createSimulatedHomeseerSystem(events)
   const scheduler = new SimulatedTriggerScheduler({ house, system })
   house.onWrite((change, nowMs) => scheduler.written(change, nowMs))

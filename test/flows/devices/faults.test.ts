@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EnrolStore } from '../../../src/devices/enrol/enrol-store.ts'
-import { createDeviceFleet } from '../../../src/devices/session/fleet-server.ts'
+import { createDeviceFleet } from '../../../src/devices/session/fleet-runner.ts'
 import { createNumberedIdentity } from '../../../src/sim/devices/identity.ts'
 import type { FirmwareTool } from '../../../src/sim/devices/firmware-tool.ts'
 import type { House } from './house.ts'

@@ -4,7 +4,11 @@ import { concatBytes, toUtf8 } from '../../../src/core/bytes.ts'
 import { stepSession } from '../../../src/devices/session/session-machine.ts'
 import type { SessionInput, DeviceSession } from '../../../src/devices/session/session.ts'
 import { DEFAULT_SESSION_SETTINGS, newDeviceSession } from '../../../src/devices/session/session.ts'
-import { encodeMqttConnect, encodeMqttPublish, encodeMqttSubscribe } from '../../../src/devices/wire/mqtt-packet.ts'
+import {
+  encodeMqttConnect,
+  encodeMqttPublish,
+  encodeMqttSubscribe,
+} from '../../../src/devices/wire/mqtt-broker-packet.ts'
 import type { SimulatedDevice } from '../../../src/sim/devices/simulated-device.ts'
 import { encodeWebSocketFrame } from '../../../src/sim/devices/websocket-frame.ts'
 import type { House } from './house.ts'

@@ -4,10 +4,10 @@ import { systemClock } from '../../../src/core/clock.ts'
 import { Database } from '../../../src/core/database-store.ts'
 import type { ProjectionLogWriter } from '../../../src/ledger/projection-log.ts'
 import { LOG_TABLE, tableLog } from '../../table-log.ts'
-import { devicesMigrations } from '../../../src/devices/enrol/enrol-store.ts'
+import { rememberedDevicesMigrations } from '../../../src/devices/enrol/enrol-store.ts'
 import { deviceToolsMigrations } from '../../../src/devices/tools/tool-pin-store.ts'
-import type { DeviceGateway, DeviceGatewayOptions } from '../../../src/devices/enrol/gateway-server.ts'
-import { openDeviceGateway } from '../../../src/devices/enrol/gateway-server.ts'
+import type { DeviceGateway, DeviceGatewayOptions } from '../../../src/devices/enrol/device-gateway-server.ts'
+import { openDeviceGateway } from '../../../src/devices/enrol/device-gateway-server.ts'
 import type { FleetDevice, FleetEvent } from '../../../src/devices/session/fleet.ts'
 import type { DeviceTransport } from '../../../src/devices/session/session.ts'
 import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
@@ -30,7 +30,7 @@ export interface House extends DeviceGateway {
 let nextIdentity = 1
 
 export async function openHouse(options: Partial<DeviceGatewayOptions> = {}): Promise<House> {
-  const migrations = [devicesMigrations, deviceToolsMigrations, LOG_TABLE]
+  const migrations = [rememberedDevicesMigrations, deviceToolsMigrations, LOG_TABLE]
   const database = options.database ?? new Database({ path: ':memory:', migrations })
   const log = options.log ?? tableLog(database, systemClock)
   const gateway = await openDeviceGateway({

@@ -2,13 +2,17 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { concatBytes, toHex, toUtf8 } from '../../../src/core/bytes.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
-import { encodeMqttConnect, encodeMqttPublish, encodeMqttSubscribe } from '../../../src/devices/wire/mqtt-packet.ts'
+import {
+  encodeMqttConnect,
+  encodeMqttPublish,
+  encodeMqttSubscribe,
+} from '../../../src/devices/wire/mqtt-broker-packet.ts'
 import { encodeMultipart } from '../../../src/devices/wire/multipart.ts'
 import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
 import type { SimulatedIdentity } from '../../../src/sim/devices/identity.ts'
 import { createNumberedIdentity } from '../../../src/sim/devices/identity.ts'
 import { encodeJpeg } from '../../../src/sim/jpeg.ts'
-import type { DeviceAdmissionRefusal } from '../../../src/devices/session/device-refusal.ts'
+import type { DeviceAdmissionRefusal } from '../../../src/devices/session/device-admission-refusal.ts'
 import type { SimulatedDevice } from '../../../src/sim/devices/simulated-device.ts'
 import type { House } from './house.ts'
 import { openHouse } from './house.ts'

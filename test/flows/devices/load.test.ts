@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { SimulatedFleet } from '../../../src/sim/devices/fleet-client.ts'
-import { startDeviceFleet } from '../../../src/sim/devices/fleet-client.ts'
+import type { SimulatedFleet } from '../../../src/sim/devices/simulated-fleet.ts'
+import { startSimulatedFleet } from '../../../src/sim/devices/simulated-fleet.ts'
 import type { FirmwareTool } from '../../../src/sim/devices/firmware-tool.ts'
 import type { House } from './house.ts'
 import { openHouse, QUICK } from './house.ts'
@@ -23,7 +23,7 @@ describe('a hundred devices, half WebSocket, half MQTT', () => {
     const waitingRoom = { places: COUNT, placesPerAddress: COUNT, stayMs: 60_000 }
     house = await openHouse({ registrar: { waitingRoom } })
     let approved = 0
-    fleet = await startDeviceFleet({
+    fleet = await startSimulatedFleet({
       count: COUNT,
       first: 5_000,
       ota: house.ota,

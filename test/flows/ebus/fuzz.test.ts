@@ -10,7 +10,7 @@ import { openEbusConnection } from '../../../src/ebus/adapter/ebus-connection-cl
 import type { AdapterEndpoint } from '../../../src/ebus/adapter/adapter-endpoint.ts'
 import { encodeAdapterMessage } from '../../../src/ebus/wire/enhanced-protocol.ts'
 import { encodeExchange } from '../../telegram-exchange.ts'
-import { createSeededRandomSource } from '../../../src/sim/ebus/random-state.ts'
+import { createSeededRandomSource } from '../../../src/sim/ebus/seeded-random.ts'
 
 const GOOD = encodeExchange(
   { source: 0x10, target: 0x08, primary: 0xb5, secondary: 0x11, data: fromHex('aa') },

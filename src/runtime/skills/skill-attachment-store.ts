@@ -1,0 +1,94 @@
+/**
+ * Skill attachment store: the other files of a skill. These are regular files below the skill's folder, bounded in
+ * number and size; symbolic links are not followed, so that nothing outside the folder is served.
+ */
+import { hash } from 'node:crypto'
+import { constants } from 'node:fs'
+import type { BigIntStats } from 'node:fs'
+import { lstat, open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { canonicalJson } from '../../core/json.ts'
+
+const MAX_FILES = 64
+const MAX_FILE_BYTES = 262_144
+const MAX_DEPTH = 4
+/** The limit for names in one folder. */
+const MAX_NAMES = 1_000
+
+export interface SkillAttachment {
+  /** Below the skill's folder, with slashes. */
+  readonly path: string
+  readonly bytes: number
+  readonly sha256: string
+}
+
+export interface SkillAttachmentListing {
+  /** In the order of their paths. */
+  readonly files: readonly SkillAttachment[]
+  /** The number of links, and of files that are too many, too large or too deep, which are not served. */
+  readonly omitted: number
+  /** SHA-256 over the canonical JSON of `[[path, sha256], …]`, hex. */
+  readonly filesHash: string
+}
+
+/** The hash of a file, and the stamp of the file's state for which it was computed. */
+export type SkillAttachmentHashCache = Map<string, { readonly stamp: string; readonly sha256: string }>
+
+export async function listSkillAttachments(
+  folder: string,
+  known: SkillAttachmentHashCache,
+): Promise<SkillAttachmentListing> {
+  const found: SkillAttachment[] = []
+  let omitted = 0
+  const walk = async (below: string, depth: number): Promise<void> => {
+    const names = (await readdir(join(folder, below))).toSorted()
+    omitted += Math.max(0, names.length - MAX_NAMES)
+    for (const name of names.slice(0, MAX_NAMES)) {
+      const path = below === '' ? name : `${below}/${name}`
+      if (path === 'SKILL.md') continue
+      const file = await lstat(join(folder, path), { bigint: true })
+      if (file.isDirectory() && depth < MAX_DEPTH) await walk(path, depth + 1)
+      else if (!file.isFile() || file.size > MAX_FILE_BYTES || found.length >= MAX_FILES || !path.isWellFormed())
+        omitted += 1
+      else {
+        const stamp = formatFileStamp(file)
+        const place = join(folder, path)
+        const before = known.get(place)
+        const bytes = before?.stamp === stamp ? undefined : await readSkillAttachment(folder, path)
+        const sha256 = bytes === undefined ? before?.sha256 : hash('sha256', bytes)
+        if (sha256 === undefined) {
+          omitted += 1
+          continue
+        }
+        known.set(place, { stamp, sha256 })
+        found.push({ path, bytes: Number(file.size), sha256 })
+      }
+    }
+  }
+  await walk('', 0)
+  return {
+    files: found,
+    omitted,
+    filesHash: hash('sha256', canonicalJson(found.map(({ path, sha256 }) => [path, sha256]))),
+  }
+}
+
+/** A stamp that differs when a file has changed. */
+export function formatFileStamp({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [ino, size, mtimeNs, ctimeNs].join(' ')
+}
+
+/** Returns `undefined` if it is not a regular file any more, or too large. A link in its place is not followed. */
+export async function readSkillAttachment(folder: string, path: string): Promise<Uint8Array | undefined> {
+  try {
+    const file = await open(join(folder, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      const state = await file.stat()
+      return state.isFile() && state.size <= MAX_FILE_BYTES ? await file.readFile() : undefined
+    } finally {
+      await file.close()
+    }
+  } catch {
+    return undefined
+  }
+}

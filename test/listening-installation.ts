@@ -2,7 +2,7 @@
  * Listening installation: what a gateway knows of a bus on which it may use everything it hears, without bus or
  * gateway.
  */
-import { HeatingInstallation } from '../src/ebus/installation-state.ts'
+import { HeatingInstallation } from '../src/ebus/heating-installation.ts'
 import type { BusEventContext } from '../src/ebus/observe/bus-observer.ts'
 import type { ObservationFeatureFlags } from '../src/ebus/observe/bus-status.ts'
 import { DEFAULT_WARM_UP_THRESHOLDS } from '../src/ebus/observe/passive-warm-up.ts'

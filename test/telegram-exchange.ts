@@ -4,8 +4,8 @@
  */
 import type { Result } from '../src/core/result.ts'
 import { fail, ok } from '../src/core/result.ts'
-import type { BrokenTelegramCause } from '../src/ebus/wire/bus-line.ts'
-import { newBusLineDecoder, stepBusLineDecoder } from '../src/ebus/wire/bus-line.ts'
+import type { BrokenTelegramCause } from '../src/ebus/wire/bus-line-decoder.ts'
+import { newBusLineDecoder, stepBusLineDecoder } from '../src/ebus/wire/bus-line-decoder.ts'
 import { ACK, SYN } from '../src/ebus/wire/symbol.ts'
 import type { TelegramExchange, Telegram } from '../src/ebus/wire/telegram.ts'
 import { encodeTelegramCommand, encodeTelegramResponse, classifyTelegramForm } from '../src/ebus/wire/telegram.ts'

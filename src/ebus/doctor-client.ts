@@ -22,7 +22,7 @@ import { formatDefinitionFileFault } from './definitions/definition-error.ts'
 import { DefinitionSet } from './definitions/definition-set.ts'
 import type { RegisterDisagreement } from './semantic/register-disagreement.ts'
 import { formatDisagreement, findRegistersContradictingDefinitions } from './semantic/register-disagreement.ts'
-import { parseDefinitionFileName } from './definitions/file-defaults.ts'
+import { parseDefinitionFileName } from './definitions/definition-file-name.ts'
 import { DefinitionIndex } from './definitions/definition-index.ts'
 import type { MessageDefinition } from './definitions/message-definition.ts'
 import type { TelegramExchange } from './wire/telegram.ts'
@@ -34,7 +34,7 @@ const DIALECT_MS = 2_000
 /** Never used, because nothing is sent: a free address could only be found by probing. */
 const UNUSED_ADDRESS = 0xff
 
-export interface ExaminedBus {
+export interface BusExaminationResult {
   readonly id: string
   readonly adapter: string
   /** Whether the bus has a signal; if so, other problems leave most of it working. */
@@ -45,7 +45,7 @@ export interface ExaminedBus {
 
 /** The findings that a running gateway passes. */
 export interface RunningEbusFindings {
-  readonly heard: readonly ExaminedBus[]
+  readonly heard: readonly BusExaminationResult[]
   /** Why adapters are not shared although they should be. */
   readonly unshared: readonly string[]
 }
@@ -140,7 +140,7 @@ function fileDisagreements(file: string, messages: readonly MessageDefinition[])
   })
 }
 
-async function listenToBus({ id, adapter }: EbusConfig['buses'][number]): Promise<ExaminedBus> {
+async function listenToBus({ id, adapter }: EbusConfig['buses'][number]): Promise<BusExaminationResult> {
   const endpoint = parseAdapterEndpoint(adapter)
   if (!endpoint.ok)
     return { id, adapter, hasSignal: false, advice: `${adapter} is not an adapter; ${endpoint.fault.expected}.` }

@@ -27,10 +27,10 @@ import { adviseOnBusStatus } from './bus-advice.ts'
 import { HeatingBusClient } from './heating-bus-client.ts'
 import type { ObservationFeatureFlags } from './observe/bus-status.ts'
 import { DEFAULT_WARM_UP_THRESHOLDS } from './observe/passive-warm-up.ts'
-import { createBusTrafficTools, createShadowSummaryTools } from './tools/bus-tools.ts'
+import { createBusTrafficTools, createShadowSummaryTools } from './tools/bus-traffic-tools.ts'
 import { createInstallerSettingTools } from './tools/installer-setting-tools.ts'
 import type { DefinitionLoadState, EbusToolContext } from './tools/ebus-tool-context.ts'
-import { createMessageTools } from './tools/message-tools.ts'
+import { createDefinedMessageTools } from './tools/defined-message-tools.ts'
 import { LEGACY_EBUS_TOOLS } from './tools/legacy-tools.ts'
 import { createPlaneTools } from './tools/plane-tools.ts'
 import { createDeviceRegistryTools } from './tools/registry-tools.ts'
@@ -196,7 +196,7 @@ function allCapabilities(house: EbusToolContext, config: EbusConfig): readonly C
     ...createInstallerSettingTools(house),
     ...createSnapshotTools(house, pause),
     ...createRpcTools(house),
-    ...createMessageTools(house),
+    ...createDefinedMessageTools(house),
     ...(config.observe ? createBusTrafficTools(house) : []),
     ...(config.observe && config.passiveValues !== 'off' ? createShadowSummaryTools(house) : []),
     ...createEbusResources(house),

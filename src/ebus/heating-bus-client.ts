@@ -13,10 +13,10 @@ import { fail, ok } from '../core/result.ts'
 import type { EbusConnection, EbusSendFault, EbusRequest, EbusStatus } from './adapter/ebus-connection.ts'
 import type { AdapterInfo } from './adapter/adapter-info.ts'
 import { adviseOnBusConnection } from './bus-advice.ts'
-import type { SharedPortClientAcceptor } from './adapter/shared-port-client.ts'
-import type { ChangedInstallationPart } from './installation-state.ts'
-import { HeatingInstallation } from './installation-state.ts'
-import type { InstallationOptions } from './installation-state.ts'
+import type { SharedPortClientAcceptor } from './adapter/shared-port-access.ts'
+import type { ChangedInstallationPart } from './heating-installation.ts'
+import { HeatingInstallation } from './heating-installation.ts'
+import type { HeatingInstallationOptions } from './heating-installation.ts'
 import type { BusEventContext } from './observe/bus-observer.ts'
 import { BusPoller } from './bus-poller.ts'
 import type { DiscoveryMode } from './registry/discovery.ts'
@@ -41,7 +41,7 @@ export interface HeatingBusOptions {
   readonly adapter: string
   readonly readOnly: boolean
   readonly discovery: DiscoveryMode
-  readonly installation: Omit<InstallationOptions, 'nowMs'>
+  readonly installation: Omit<HeatingInstallationOptions, 'nowMs'>
   readonly clock: Clock
   readonly logger: Logger
   /** The values of the last run; those of this one are stored there as well. */

@@ -3,7 +3,7 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import type { AdapterInfoId } from './adapter-info.ts'
-import { limitReceivedByteRate } from './paced-transport.ts'
+import { limitReceivedByteRate } from './rate-limited-transport.ts'
 import { ReconnectingConnection } from './reconnecting-connection-client.ts'
 import type { ReconnectingConnectionOptions } from './reconnecting-connection-client.ts'
 import type { AdapterPortEvent, AdapterPortOutput, AdapterPortProtocol } from './adapter-port.ts'

@@ -5,10 +5,10 @@
  *   events()      ◂ every exchange on the wire, our own among them, and what happens to the adapter
  */
 import type { Result } from '../../core/result.ts'
-import type { BusLineEvent } from '../wire/bus-line.ts'
+import type { BusLineEvent } from '../wire/bus-line-decoder.ts'
 import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
 import type { AdapterInfo } from './adapter-info.ts'
-import type { SharedPortClientAcceptor } from './shared-port-client.ts'
+import type { SharedPortClientAcceptor } from './shared-port-access.ts'
 
 /** A telegram without its source, which is the bus's own admitted address. */
 export type EbusRequest = Omit<Telegram, 'source'>

@@ -3,7 +3,7 @@
  */
 import { toUtf8 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
-import { limitReceivedByteRate } from './paced-transport.ts'
+import { limitReceivedByteRate } from './rate-limited-transport.ts'
 import type { ReconnectingConnectionOptions } from './reconnecting-connection-client.ts'
 import { ReconnectingConnection } from './reconnecting-connection-client.ts'
 import type { ByteConnection } from './transport.ts'

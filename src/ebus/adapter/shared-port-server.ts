@@ -23,7 +23,7 @@ import {
   parseHostBytes,
 } from '../wire/enhanced-protocol.ts'
 import type { AdapterInfoId } from './adapter-info.ts'
-import type { SharedPortClientAcceptor, SharedPortClientNotification, SharedPortClient } from './shared-port-client.ts'
+import type { SharedPortClientAcceptor, SharedPortClientNotification, SharedPortClient } from './shared-port-access.ts'
 
 export interface SharedPortOptions {
   readonly host: string

@@ -14,7 +14,7 @@ import { BusDefinitions } from './bus-definitions.ts'
 import { downloadDefinitions, loadVerifiedDefinitionPin } from './definition-download-client.ts'
 import { DefinitionFolder } from './definition-folder-store.ts'
 import { PollMessageSelector } from './poll-message-selector.ts'
-import { selectBestDefinitionFile } from './scan-selection.ts'
+import { selectBestDefinitionFile } from './definition-file-selection.ts'
 
 const HEADER = 'type,circuit,level,name,comment,qq,zz,pbsb,id,*name,part,type,divisor/values,unit,comment\n'
 

@@ -27,8 +27,8 @@ import { MessageChainAssembler } from './message-chain.ts'
 import type { MessageCondition } from './message-condition.ts'
 import type { TelegramData } from './message-decoder.ts'
 import type { MessageDefinition } from './message-definition.ts'
-import type { DefinitionFolderLister } from './scan-selection.ts'
-import { ROOT_FOLDER, findDeviceDefinitionFile } from './scan-selection.ts'
+import type { DefinitionFolderLister } from './definition-file-selection.ts'
+import { ROOT_FOLDER, findDeviceDefinitionFile } from './definition-file-selection.ts'
 
 export interface DefinitionCatalog extends DefinitionFileReader, DefinitionFolderLister {
   readonly templateFaults: readonly DefinitionFileFault[]

@@ -4,7 +4,7 @@
  * A date is not validated against the calendar. Its weekday byte is ignored when it is read and computed when it is
  * written.
  */
-import type { CalendarType } from './data-type.ts'
+import type { CalendarType } from './field-data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
 import { UNKNOWN_VALUE_TEXT } from './number-codec.ts'
 import { parseBoundedNumber } from './scan-number.ts'

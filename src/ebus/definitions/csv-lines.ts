@@ -21,7 +21,7 @@ export function trimCell(text: string): string {
   return trimmed === '' ? text : trimmed.replace(/[ \t]+$/, '')
 }
 
-export function* splitCsvLines(text: string): Generator<CsvLine> {
+export function* parseCsvLines(text: string): Generator<CsvLine> {
   const lines = text.split('\n')
   if (lines.at(-1) === '') lines.pop()
   let index = 0

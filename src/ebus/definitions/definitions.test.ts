@@ -5,10 +5,10 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { listDataTypeNames } from './data-type.ts'
+import { listDataTypeNames } from './field-data-type.ts'
 import { formatDefinitionFileFault } from './definition-error.ts'
 import { DefinitionSet } from './definition-set.ts'
-import { TelegramNdjsonCodec } from './telegram-row.ts'
+import { TelegramNdjsonCodec } from './telegram-ndjson-codec.ts'
 import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
 import { vectorRows } from '../../../test/shared-data.ts'
 import { toHex } from '../../core/bytes.ts'

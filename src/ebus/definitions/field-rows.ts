@@ -6,8 +6,8 @@
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { trimCell } from './csv-lines.ts'
-import type { FieldDataType } from './data-type.ts'
-import { REMAINDER_LENGTH, findDataType, isLengthAdjustable } from './data-type.ts'
+import type { FieldDataType } from './field-data-type.ts'
+import { REMAINDER_LENGTH, findDataType, isLengthAdjustable } from './field-data-type.ts'
 import type { DefinitionErrorCode, DefinitionLineFault } from './definition-error.ts'
 import type { FieldAttributes, DefinedField, FieldPart } from './field.ts'
 import { checkNumberRange } from './number-codec.ts'
@@ -18,7 +18,7 @@ import { parseBoundedNumber, scanDecimal, scanListKey, splitAtFirst } from './sc
 /** Cells by column name. */
 export type CellsByColumn = Map<string, string>
 
-export interface FieldContext {
+export interface FieldRowContext {
   /** Templates have no part yet. */
   readonly isTemplate: boolean
   readonly isWrite: boolean
@@ -33,7 +33,7 @@ type FieldsResult = Result<DefinedField[], DefinitionLineFault>
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const
 const MAX_KEY = 0xffff_ffff
 
-export function createFields(rows: readonly CellsByColumn[], context: FieldContext): FieldsResult {
+export function createFields(rows: readonly CellsByColumn[], context: FieldRowContext): FieldsResult {
   const fields: DefinedField[] = []
   for (const [index, row] of rows.entries()) {
     const fault = addRowFields(new Map(row), { ...context, index, fields })
@@ -42,7 +42,7 @@ export function createFields(rows: readonly CellsByColumn[], context: FieldConte
   return ok(fields)
 }
 
-interface RowContext extends FieldContext {
+interface RowContext extends FieldRowContext {
   readonly index: number
   readonly fields: DefinedField[]
 }
@@ -95,7 +95,7 @@ function addRowFields(row: CellsByColumn, context: RowContext): DefinitionLineFa
   return undefined
 }
 
-function fieldPart(text: string, context: FieldContext): FieldPart | undefined | 'invalid' {
+function fieldPart(text: string, context: FieldRowContext): FieldPart | undefined | 'invalid' {
   if (context.isTemplate) return undefined
   if (context.hasNoAnswer) return 'm'
   if (text === '') return context.isWrite ? 'm' : 's'

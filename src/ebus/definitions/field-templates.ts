@@ -5,8 +5,8 @@
  */
 import { TEMPLATE_COLUMNS, mapRowToColumns, readColumnLayout } from './csv-columns.ts'
 import type { ColumnLayout } from './csv-columns.ts'
-import { splitCsvLines } from './csv-lines.ts'
-import { MAX_DEFINED_DATA_BYTES } from './data-type.ts'
+import { parseCsvLines } from './csv-lines.ts'
+import { MAX_DEFINED_DATA_BYTES } from './field-data-type.ts'
 import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
 import type { DefinedField } from './field.ts'
 import { createFields } from './field-rows.ts'
@@ -30,7 +30,7 @@ export function parseTemplateFile(
 ): TemplateFileContent {
   const templates = new Map(inherited)
   let layout: ColumnLayout | undefined
-  for (const { line, cells } of splitCsvLines(text)) {
+  for (const { line, cells } of parseCsvLines(text)) {
     if (line === 1) {
       const columns = readColumnLayout(cells, TEMPLATE_COLUMNS, language)
       if (!columns.ok) return { templates, fault: { ...columns.fault, file, line } }

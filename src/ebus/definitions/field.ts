@@ -1,8 +1,8 @@
 /**
  * Field: one value of a message, and how it is read from and written to the bytes of a telegram.
  */
-import type { FieldDataType, NumberType } from './data-type.ts'
-import { REMAINDER_LENGTH } from './data-type.ts'
+import type { FieldDataType, NumberType } from './field-data-type.ts'
+import { REMAINDER_LENGTH } from './field-data-type.ts'
 import { decodeCalendarValue, encodeCalendarValue } from './calendar-codec.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
 import {

@@ -6,7 +6,7 @@
  * Division is done in binary32, as in ebusd: a 32 bit counter with a divisor loses its last digits that way, and both
  * programs must show the same value.
  */
-import type { NumberType } from './data-type.ts'
+import type { NumberType } from './field-data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
 import { formatFixedNumber, formatGeneralNumber } from './print-number.ts'
 import { parseFloatText, scanDecimal, scanInteger } from './scan-number.ts'

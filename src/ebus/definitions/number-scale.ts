@@ -3,7 +3,7 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { NumberType } from './data-type.ts'
+import type { NumberType } from './field-data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
 import { checkNumberRange, isReplacementValue, parseRawNumber, scaleRawNumber } from './number-codec.ts'
 import { splitAtFirst } from './scan-number.ts'

@@ -15,9 +15,9 @@ import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
 import { decodeMessage, formatDecodedMessage } from './message-decoder.ts'
 import { formatDefinitionFileFault } from './definition-error.ts'
 import { DefinitionFolder } from './definition-folder-store.ts'
-import { toDefinitionExportRow, assignMessageNumbers } from './definition-row.ts'
+import { toDefinitionExportRow, assignMessageNumbers } from './definition-export-row.ts'
 import { DefinitionSet } from './definition-set.ts'
-import { TelegramNdjsonCodec } from './telegram-row.ts'
+import { TelegramNdjsonCodec } from './telegram-ndjson-codec.ts'
 
 /** The bytes of a row, and what ebusd called and read them as. */
 const CAPTURE =

@@ -2,8 +2,8 @@
  * Text codec: characters, bytes in hex, and bytes to skip.
  */
 import { toUtf8 } from '../../core/bytes.ts'
-import type { TextType } from './data-type.ts'
-import { REMAINDER_LENGTH } from './data-type.ts'
+import type { TextType } from './field-data-type.ts'
+import { REMAINDER_LENGTH } from './field-data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
 import { parseBoundedNumber } from './scan-number.ts'
 

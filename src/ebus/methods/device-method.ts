@@ -22,7 +22,7 @@ export interface MethodAnswerValue extends JsonObject {
   readonly value: Json
   readonly valid: boolean
 }
-export type MethodValues = Readonly<Record<string, MethodAnswerValue>>
+export type MethodAnswerValues = Readonly<Record<string, MethodAnswerValue>>
 
 /** The values of an answer by name; bytes are shown as hex, and a missing value is `undefined`. */
 export type MethodAnswer = Readonly<Record<string, Json | Uint8Array | undefined>>
@@ -41,7 +41,7 @@ export interface MethodTelegram<Answer = MethodAnswer> {
   }
 }
 
-export type EncodedMethodCall = MethodTelegram<MethodValues>
+export type PreparedMethodCall = MethodTelegram<MethodAnswerValues>
 
 /** The listed facts about a method of the built-in tables or of a definition file. */
 export interface MethodSummary {
@@ -66,7 +66,7 @@ export interface DeviceMethod extends MethodSummary {
   readonly plane: MethodPlaneName
   /** How old a cached answer may be; `undefined` if it is never cached. */
   readonly maxAgeMs: number | undefined
-  readonly prepare: (params: JsonObject) => Result<EncodedMethodCall, readonly ArgumentIssue[]>
+  readonly prepare: (params: JsonObject) => Result<PreparedMethodCall, readonly ArgumentIssue[]>
 }
 
 /** The older gateway's two classes: changing state may be a minute old, settings five. */
@@ -171,11 +171,11 @@ export function createByteListSchema(min: number, max: number): z.ZodType<Uint8A
 }
 
 /** Spec 1: "When the controller returns no data, value is invalid." */
-export function createMethodValue(value: Json | undefined): MethodAnswerValue {
+export function createMethodAnswerValue(value: Json | undefined): MethodAnswerValue {
   return value === undefined ? { value: null, valid: false } : { value, valid: true }
 }
 
-function toEncodedCall({ decode, confirm, ...telegram }: MethodTelegram): EncodedMethodCall {
+function toEncodedCall({ decode, confirm, ...telegram }: MethodTelegram): PreparedMethodCall {
   return {
     ...telegram,
     decode: (response) => toMethodValues(decode(response)),
@@ -186,11 +186,11 @@ function toEncodedCall({ decode, confirm, ...telegram }: MethodTelegram): Encode
 }
 
 /** An answer without bytes has no values. */
-function toMethodValues(values: MethodAnswer): MethodValues {
+function toMethodValues(values: MethodAnswer): MethodAnswerValues {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
-      if (!(value instanceof Uint8Array)) return [name, createMethodValue(value)]
-      return [name, createMethodValue(value.length === 0 ? undefined : toHex(value))]
+      if (!(value instanceof Uint8Array)) return [name, createMethodAnswerValue(value)]
+      return [name, createMethodAnswerValue(value.length === 0 ? undefined : toHex(value))]
     }),
   )
 }

@@ -7,7 +7,7 @@ import { decodeErrorCodes, decodeErrorHistoryEntry } from '../semantic/error-cod
 import { PAST_ERRORS_SELECTOR, CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS } from '../semantic/read-key.ts'
 import { parseNumberDatatype } from '../wire/datatype-parser.ts'
 import { fromBcd } from '../wire/bcd.ts'
-import { EXTENDED_REGISTER_METHODS } from './extended-methods.ts'
+import { EXTENDED_REGISTER_METHODS } from './extended-register-methods.ts'
 import type { DeviceMethod, MethodAnswer } from './device-method.ts'
 import {
   byteSchema,

@@ -8,8 +8,8 @@ import {
   TIMER_PROGRAM_CHANNELS,
   decodeTimerProgramLimits,
   decodeTimerSlot,
-  decodeSlotCounts,
-  encodeSlotWrite,
+  decodeTimerSlotCounts,
+  encodeTimerSlotWrite,
   formatTimerWriteRefusal,
 } from '../semantic/timer-program.ts'
 import type { DeviceMethod, MethodAnswer } from './device-method.ts'
@@ -66,7 +66,7 @@ const readTimerSlots = defineMethod({
     effect: 'reads',
     actuator: actuator(zone, hc),
     decode: (response) => {
-      const counts = decodeSlotCounts(response)
+      const counts = decodeTimerSlotCounts(response)
       return {
         status: response[0],
         slots_per_day: counts,
@@ -131,7 +131,7 @@ const writeTimer = defineMethod({
       endMinute: params.end_hour * 60 + params.end_minute,
       celsius: temperature === NO_TEMPERATURE ? undefined : temperature / 10,
     }
-    const data = encodeSlotWrite({ zone, channel }, { weekday, index, count }, slot)
+    const data = encodeTimerSlotWrite({ zone, channel }, { weekday, index, count }, slot)
     return {
       // The zone byte as it was given, because this method sends exactly its parameters.
       data: data.with(1, zone),

@@ -11,7 +11,7 @@ import { TELEGRAM_PHASE_BY_ERROR_CLASS, formatBusAddress, toObservationHex } fro
 import type { BusObserver } from './bus-observer.ts'
 import type { PeriodicMessage } from './periodicity.ts'
 import { MIN_PERIODICITY_SAMPLES, computeIntervalStatistics } from './periodicity.ts'
-import type { TelegramSpecimen } from './telegram-specimen.ts'
+import type { UnknownTelegramSpecimen } from './unknown-telegram-specimen.ts'
 
 /** Enough to see who sends; the others are counted. */
 const SHOWN_FRAMES = 24
@@ -123,7 +123,7 @@ function bytesJson(observation: BusObservation): JsonObject {
   return { request_hex: request, ...(response === undefined ? {} : { response_hex: response }) }
 }
 
-export function toSpecimenJson({ family, firstSeenMs, times, newest }: TelegramSpecimen): JsonObject {
+export function toSpecimenJson({ family, firstSeenMs, times, newest }: UnknownTelegramSpecimen): JsonObject {
   const { source, target } = newest
   return {
     family,

@@ -7,7 +7,7 @@ import type { BusObservation } from './observation.ts'
 import { PeriodicityTable, computeIntervalStatistics } from './periodicity.ts'
 import { RingBuffer } from '../../toolbox/ring-buffer.ts'
 import { BoundedCounters } from './bounded-counters.ts'
-import { SPECIMEN_COLLECTION_LIMITS, SpecimenCollection } from './telegram-specimen.ts'
+import { SPECIMEN_COLLECTION_LIMITS, SpecimenCollection } from './unknown-telegram-specimen.ts'
 import { SymbolRateMeter } from './symbol-rate.ts'
 
 const START = Date.UTC(2026, 0, 5)

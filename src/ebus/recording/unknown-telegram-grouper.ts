@@ -9,7 +9,7 @@
 import { toHex } from '../../core/bytes.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 
-export interface GrabbedTelegram {
+export interface UnknownTelegramGroup {
   readonly source: number
   readonly target: number
   readonly service: string
@@ -58,7 +58,7 @@ export class UnknownTelegramGrouper {
   }
 
   /** Most frequent first. */
-  telegrams(): readonly GrabbedTelegram[] {
+  telegrams(): readonly UnknownTelegramGroup[] {
     return [...this.#gathered.values()]
       .toSorted((left, right) => right.times - left.times)
       .map(({ source, target, service, times, command, response, newest }) => ({

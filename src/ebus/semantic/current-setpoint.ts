@@ -8,7 +8,7 @@
 import { readBusTime, formatBusDate } from './bus-clock.ts'
 import type { BusDateTime } from './bus-clock.ts'
 import type { PlaneReader } from './plane-reader.ts'
-import { ZONE_REGISTERS } from './register-map.ts'
+import { ZONE_REGISTERS } from './regulator-register-map.ts'
 import type { TimerSlot } from './timer-program.ts'
 import { formatMinuteOfDay } from './timer-program.ts'
 import { readKnownTimerProgram } from './schedule-reads.ts'

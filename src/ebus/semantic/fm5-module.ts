@@ -14,7 +14,7 @@ import {
   FUNCTION_MODULE_REGISTER_GROUP,
   SYSTEM_REGISTERS,
   requireRemoteDeviceRegisters,
-} from './register-map.ts'
+} from './regulator-register-map.ts'
 import type { RegisterShadow } from './register-shadow.ts'
 import type { HeatingTopology } from './topology.ts'
 

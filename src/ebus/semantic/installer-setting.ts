@@ -5,8 +5,8 @@
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { parseNumberDatatype } from '../wire/datatype-parser.ts'
-import { BOILER_CONFIG_REGISTERS, decodeBoilerValue } from './boiler-map.ts'
-import type { BoilerRegister } from './boiler-map.ts'
+import { BOILER_CONFIG_REGISTERS, decodeBoilerValue } from './boiler-register-map.ts'
+import type { BoilerRegister } from './boiler-register-map.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import { toBoilerReadKey, toRegisterReadKey } from './read-key.ts'
 import type { RegulatorRegister, DecodedRegisterValue } from './register.ts'
@@ -20,7 +20,7 @@ import {
   extractRegisterBytes,
   formatBoilerRegisterActuatorId,
 } from './register.ts'
-import { SYSTEM_REGISTERS } from './register-map.ts'
+import { SYSTEM_REGISTERS } from './regulator-register-map.ts'
 
 /** One setting of one device: the telegram that sets it, the one that reads it back, and the comparison. */
 export interface InstallerSetting {

@@ -1,7 +1,7 @@
 /** Plane reader: values for one semantic plane, each remembered with where it came from and when. */
 import type { Json } from '../../core/json.ts'
-import type { BoilerRegister } from './boiler-map.ts'
-import { decodeBoilerValue } from './boiler-map.ts'
+import type { BoilerRegister } from './boiler-register-map.ts'
+import { decodeBoilerValue } from './boiler-register-map.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import { toBoilerReadKey, toRegisterReadKey } from './read-key.ts'
 import { computeStaleAfterMs } from './read-plan.ts'

@@ -1,19 +1,19 @@
 /**
  * Planes: the semantic planes by name, and which of them a value belongs to.
  */
-import { buildBoilerStatusPlane } from './boiler-status.ts'
-import { buildCircuitsPlane } from './circuits.ts'
-import { buildEnergyPlane } from './energy.ts'
-import { buildHeatPumpPlane } from './heat-pump.ts'
-import { buildDhwPlane } from './hot-water.ts'
+import { buildBoilerStatusPlane } from './boiler-status-plane.ts'
+import { buildCircuitsPlane } from './circuits-plane.ts'
+import { buildEnergyPlane } from './energy-plane.ts'
+import { buildHeatPumpPlane } from './heat-pump-plane.ts'
+import { buildDhwPlane } from './hot-water-plane.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import { READ_KEY_KINDS, decodeReadKeyBytes, decodeReadKeyKind } from './read-key.ts'
-import { buildRadioDevicesPlane } from './radio-devices.ts'
+import { buildRadioDevicesPlane } from './radio-devices-plane.ts'
 import { buildSchedulesPlane } from './schedules-plane.ts'
-import { buildCylindersPlane, buildFm5ModePlane, buildSolarPlane } from './solar.ts'
+import { buildCylindersPlane, buildFm5ModePlane, buildSolarPlane } from './solar-planes.ts'
 import { buildSystemPlane } from './system-plane.ts'
-import { buildZonesPlane } from './zones.ts'
+import { buildZonesPlane } from './zones-plane.ts'
 
 /** The planes that are read from the bus; two more are about the gateway itself. */
 export const HEATING_PLANE_NAMES = [

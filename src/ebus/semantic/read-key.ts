@@ -64,7 +64,7 @@ export function toBoilerReadKey(address: number, number: number): RegisterReadKe
   return keyOf(READ_KEY_KINDS.boiler, address, [number >> 8, number & 0xff])
 }
 
-export function toTimerReadKey(address: number, bytes: readonly number[]): RegisterReadKey {
+export function toB555TimerReadKey(address: number, bytes: readonly number[]): RegisterReadKey {
   return keyOf(READ_KEY_KINDS.timer, address, bytes)
 }
 
@@ -81,7 +81,7 @@ export function toStatusReadKey(address: number, block: number): RegisterReadKey
   return keyOf(READ_KEY_KINDS.status, address, [block])
 }
 
-export function toOperationalReadKey(address: number, block: number): RegisterReadKey {
+export function toOperationalDataReadKey(address: number, block: number): RegisterReadKey {
   return keyOf(READ_KEY_KINDS.operational, address, [block])
 }
 
@@ -168,7 +168,7 @@ export function encodeReadRequest(key: RegisterReadKey, energyTarget?: number): 
   }
 }
 
-export const TIMER_CONFIG_OPCODE = 0xa3
+export const TIMER_PROGRAM_LIMITS_OPCODE = 0xa3
 export const TIMER_SLOT_COUNTS_OPCODE = 0xa4
 export const TIMER_SLOT_READ_OPCODE = 0xa5
 export const TIMER_SLOT_WRITE_OPCODE = 0xa6

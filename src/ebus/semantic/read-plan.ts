@@ -11,19 +11,19 @@ import {
   BOILER_DIAGNOSTIC_REGISTERS,
   BOILER_STATE_REGISTERS,
   decodeBoilerValue,
-} from './boiler-map.ts'
-import type { BoilerRegister } from './boiler-map.ts'
+} from './boiler-register-map.ts'
+import type { BoilerRegister } from './boiler-register-map.ts'
 import { readBusTime } from './bus-clock.ts'
 import { listEnergySelectors } from './energy-selector.ts'
 import { isFm5Interpretable } from './fm5-module.ts'
-import { HEAT_PUMP_REGISTERS, HEAT_PUMP_STATE_BLOCK } from './heat-pump-map.ts'
-import type { HeatPumpRegister } from './heat-pump-map.ts'
+import { HEAT_PUMP_REGISTERS, HEAT_PUMP_STATE_BLOCK_NUMBER } from './heat-pump-register-map.ts'
+import type { HeatPumpRegister } from './heat-pump-register-map.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import {
   CURRENT_ERRORS_SELECTOR,
   ERROR_KIND_SELECTORS,
   READ_KEY_KINDS,
-  TIMER_CONFIG_OPCODE,
+  TIMER_PROGRAM_LIMITS_OPCODE,
   toBoilerReadKey,
   decodeReadKeyBytes,
   toEnergyReadKey,
@@ -44,7 +44,7 @@ import {
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
   requireRemoteDeviceRegisters,
-} from './register-map.ts'
+} from './regulator-register-map.ts'
 import { planTimerProgramReads } from './schedule-reads.ts'
 import type { ShadowEntry, RegisterShadow } from './register-shadow.ts'
 import { SHADOW_CLOCK_SLACK_MS } from './register-shadow.ts'
@@ -136,7 +136,7 @@ export function planReads(topology: HeatingTopology, shadow: RegisterShadow, now
   }
   const { heatPump } = topology
   if (heatPump?.registers === 'hmu') {
-    read(toStatusReadKey(heatPump.address, HEAT_PUMP_STATE_BLOCK), 'state_fast', true)
+    read(toStatusReadKey(heatPump.address, HEAT_PUMP_STATE_BLOCK_NUMBER), 'state_fast', true)
     for (const register of Object.values<HeatPumpRegister>(HEAT_PUMP_REGISTERS))
       read(toHeatPumpReadKey(heatPump.address, register), register.freshness, ESSENTIAL.has(register))
   }
@@ -203,7 +203,7 @@ const STAGE: Readonly<Record<FreshnessClass, number>> = {
 /** Whether a slot is used, and what a program can hold. */
 function isFirstSight(key: RegisterReadKey): boolean {
   const [first, , , high, low] = decodeReadKeyBytes(key)
-  if (decodeReadKeyKind(key) === READ_KEY_KINDS.timer) return first === TIMER_CONFIG_OPCODE
+  if (decodeReadKeyKind(key) === READ_KEY_KINDS.timer) return first === TIMER_PROGRAM_LIMITS_OPCODE
   return decodeReadKeyKind(key) === READ_KEY_KINDS.register && first === 0x06 && high === 0x00 && low === 0x01
 }
 

@@ -15,7 +15,7 @@ import {
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
   requireRemoteDeviceRegisters,
-} from './register-map.ts'
+} from './regulator-register-map.ts'
 import type { RegulatorRegister } from './register.ts'
 import { RegisterShadow } from './register-shadow.ts'
 import { HeatingTopology } from './topology.ts'

@@ -5,18 +5,18 @@
  *   register of the map ▸ its request ▸ definition of that request ▸ the same answers decoded by both
  */
 import { toHex } from '../../core/bytes.ts'
-import type { BoilerRegister } from './boiler-map.ts'
+import type { BoilerRegister } from './boiler-register-map.ts'
 import {
   BOILER_CONFIG_REGISTERS,
   BOILER_DIAGNOSTIC_REGISTERS,
   BOILER_STATE_REGISTERS,
   decodeBoilerValue,
-} from './boiler-map.ts'
+} from './boiler-register-map.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import { toBoilerReadKey, toRegisterReadKey, encodeReadRequest } from './read-key.ts'
 import type { RegulatorRegister, RegisterType, DecodedRegisterValue } from './register.ts'
 import { decodeRegisterValue } from './register.ts'
-import { CIRCUIT_REGISTERS, HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
+import { CIRCUIT_REGISTERS, HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './regulator-register-map.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import { createTelegramExchange } from '../wire/telegram.ts'
 import { decodeMessage } from '../definitions/message-decoder.ts'

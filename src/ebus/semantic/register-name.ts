@@ -17,7 +17,7 @@ import {
   ZONE_REGISTERS,
   requireRemoteDeviceRegisters,
   packRegisterId,
-} from './register-map.ts'
+} from './regulator-register-map.ts'
 
 export interface RegisterNameAndType {
   readonly name: string

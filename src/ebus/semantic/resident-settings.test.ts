@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { listeningInstallation } from '../../../test/listening-installation.ts'
 import { fromHex } from '../../core/bytes.ts'
-import type { HeatingInstallation } from '../installation-state.ts'
+import type { HeatingInstallation } from '../heating-installation.ts'
 import { toRegisterReadKey } from './read-key.ts'
 import type { RegulatorRegister } from './register.ts'
 import {
@@ -12,7 +12,7 @@ import {
   SOLAR_REGISTERS,
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
-} from './register-map.ts'
+} from './regulator-register-map.ts'
 import { listResidentSettings } from './resident-settings.ts'
 
 const REGULATOR = 0x15

@@ -9,9 +9,9 @@ import { PlaneReader } from './plane-reader.ts'
 import type { PlaneSources } from './plane-reader.ts'
 import { toRegisterReadKey } from './read-key.ts'
 import type { RegulatorRegister, DecodedRegisterValue } from './register.ts'
-import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
+import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './regulator-register-map.ts'
 import { findRegisterNameAndType } from './register-name.ts'
-import { findDaySetpointRegister, formatZoneId, readZoneName } from './zones.ts'
+import { findDaySetpointRegister, formatZoneId, readZoneName } from './zones-plane.ts'
 
 export interface ResidentSetting {
   /** Of the regulator. */

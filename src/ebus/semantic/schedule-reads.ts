@@ -4,11 +4,11 @@
 import type { PlannedRead } from './read-plan.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import {
-  TIMER_CONFIG_OPCODE,
+  TIMER_PROGRAM_LIMITS_OPCODE,
   TIMER_SLOT_COUNTS_OPCODE,
   TIMER_SLOT_READ_OPCODE,
   toB524TimerReadKey,
-  toTimerReadKey,
+  toB555TimerReadKey,
 } from './read-key.ts'
 import type { TimerProgramChannel, TimerSlot, TimerProgramLimits, TimerProgramId } from './timer-program.ts'
 import {
@@ -19,7 +19,7 @@ import {
   decodeTimerProgramLimits,
   decodeB524Day,
   decodeTimerSlot,
-  decodeSlotCounts,
+  decodeTimerSlotCounts,
   encodeB524ProgramSelector,
 } from './timer-program.ts'
 import type { RegisterShadow } from './register-shadow.ts'
@@ -57,22 +57,22 @@ export function toB524ProgramDayReadKey(address: number, id: TimerProgramId, wee
   return toB524TimerReadKey(address, [...encodeB524ProgramSelector(id), weekday])
 }
 
-export function toProgramConfigReadKey(address: number, { zone, channel }: TimerProgramId): RegisterReadKey {
-  return toTimerReadKey(address, [TIMER_CONFIG_OPCODE, zone, TIMER_PROGRAM_CHANNELS.indexOf(channel)])
+export function toTimerProgramLimitsReadKey(address: number, { zone, channel }: TimerProgramId): RegisterReadKey {
+  return toB555TimerReadKey(address, [TIMER_PROGRAM_LIMITS_OPCODE, zone, TIMER_PROGRAM_CHANNELS.indexOf(channel)])
 }
 
-export function toSlotCountsReadKey(address: number, { zone, channel }: TimerProgramId): RegisterReadKey {
-  return toTimerReadKey(address, [TIMER_SLOT_COUNTS_OPCODE, zone, TIMER_PROGRAM_CHANNELS.indexOf(channel)])
+export function toTimerSlotCountsReadKey(address: number, { zone, channel }: TimerProgramId): RegisterReadKey {
+  return toB555TimerReadKey(address, [TIMER_SLOT_COUNTS_OPCODE, zone, TIMER_PROGRAM_CHANNELS.indexOf(channel)])
 }
 
 /** Of the first `count` slots of a day. */
-export function listSlotReadKeys(
+export function listTimerSlotReadKeys(
   address: number,
   { zone, channel }: TimerProgramId,
   { weekday, count }: { readonly weekday: number; readonly count: number },
 ): readonly RegisterReadKey[] {
   const program = [TIMER_SLOT_READ_OPCODE, zone, TIMER_PROGRAM_CHANNELS.indexOf(channel), weekday]
-  return Array.from({ length: count }, (_, slot) => toTimerReadKey(address, [...program, slot]))
+  return Array.from({ length: count }, (_, slot) => toB555TimerReadKey(address, [...program, slot]))
 }
 
 /** What is known of a program; `undefined` when the regulator does not have it, or nobody asked yet. */
@@ -87,12 +87,13 @@ export function readKnownTimerProgram(
 }
 
 function longReads(address: number, id: TimerProgramId, shadow: RegisterShadow): readonly PlannedRead[] {
-  const reads: PlannedRead[] = [{ key: toProgramConfigReadKey(address, id), freshness: 'discovery' }]
-  if (answered(shadow, toProgramConfigReadKey(address, id), decodeTimerProgramLimits) === undefined) return reads
-  reads.push({ key: toSlotCountsReadKey(address, id), freshness: 'config' })
-  const counts = answered(shadow, toSlotCountsReadKey(address, id), decodeSlotCounts) ?? []
+  const reads: PlannedRead[] = [{ key: toTimerProgramLimitsReadKey(address, id), freshness: 'discovery' }]
+  if (answered(shadow, toTimerProgramLimitsReadKey(address, id), decodeTimerProgramLimits) === undefined) return reads
+  reads.push({ key: toTimerSlotCountsReadKey(address, id), freshness: 'config' })
+  const counts = answered(shadow, toTimerSlotCountsReadKey(address, id), decodeTimerSlotCounts) ?? []
   for (const [weekday, count] of counts.entries())
-    for (const key of listSlotReadKeys(address, id, { weekday, count })) reads.push({ key, freshness: 'discovery' })
+    for (const key of listTimerSlotReadKeys(address, id, { weekday, count }))
+      reads.push({ key, freshness: 'discovery' })
   return reads
 }
 
@@ -104,12 +105,12 @@ function shortReads(address: number, id: TimerProgramId): readonly PlannedRead[]
 }
 
 function longProgram(address: number, id: TimerProgramId, shadow: RegisterShadow): PartlyReadTimerProgram | undefined {
-  const config = answered(shadow, toProgramConfigReadKey(address, id), decodeTimerProgramLimits)
+  const config = answered(shadow, toTimerProgramLimitsReadKey(address, id), decodeTimerProgramLimits)
   if (config === undefined) return undefined
-  const counts = answered(shadow, toSlotCountsReadKey(address, id), decodeSlotCounts)
-  const keys = [toProgramConfigReadKey(address, id), toSlotCountsReadKey(address, id)]
+  const counts = answered(shadow, toTimerSlotCountsReadKey(address, id), decodeTimerSlotCounts)
+  const keys = [toTimerProgramLimitsReadKey(address, id), toTimerSlotCountsReadKey(address, id)]
   const days = WEEKDAYS.map((_, weekday) => {
-    const slots = listSlotReadKeys(address, id, { weekday, count: counts?.[weekday] ?? 0 })
+    const slots = listTimerSlotReadKeys(address, id, { weekday, count: counts?.[weekday] ?? 0 })
     keys.push(...slots)
     const read = slots.map((key) => answered(shadow, key, decodeTimerSlot))
     return counts === undefined || read.includes(undefined) ? undefined : read.filter((slot) => slot !== undefined)

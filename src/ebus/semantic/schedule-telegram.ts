@@ -3,7 +3,7 @@
  */
 import type { DecodedField, DecodedTelegram } from '../definitions/decoded-telegram.ts'
 import {
-  TIMER_CONFIG_OPCODE,
+  TIMER_PROGRAM_LIMITS_OPCODE,
   TIMER_SLOT_COUNTS_OPCODE,
   TIMER_SLOT_READ_OPCODE,
   TIMER_SLOT_WRITE_OPCODE,
@@ -15,13 +15,13 @@ import {
   decodeTimerProgramLimits,
   decodeB524Day,
   decodeTimerSlot,
-  decodeSlotCounts,
+  decodeTimerSlotCounts,
   findB524ProgramChannel,
   formatMinuteOfDay,
 } from './timer-program.ts'
 
 /** B555: A3 what a program can hold, A4 slots per day, A5 read a slot, A6 write one. */
-export function decodeTimerTelegram(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
+export function decodeB555TimerTelegram(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
   const [operation = 0, zone = 0, channel = 0, day = 0, index = 0] = data
   const program = TIMER_PROGRAM_CHANNELS[channel]
   if (program === undefined || data.length < 3) return undefined
@@ -29,7 +29,7 @@ export function decodeTimerTelegram(data: Uint8Array, response: Uint8Array): Dec
   const which: readonly DecodedField[] = [{ name: 'program', value: program }]
   const where = [...which, { name: 'weekday', value: WEEKDAYS[day] }, { name: 'slot', value: index }]
   switch (operation) {
-    case TIMER_CONFIG_OPCODE: {
+    case TIMER_PROGRAM_LIMITS_OPCODE: {
       const config = decodeTimerProgramLimits(response)
       const most = [
         { name: 'max_slots', value: config?.maxSlots },
@@ -38,7 +38,7 @@ export function decodeTimerTelegram(data: Uint8Array, response: Uint8Array): Dec
       return { ...head, name: 'timer.config', fields: [...which, ...most] }
     }
     case TIMER_SLOT_COUNTS_OPCODE: {
-      const counts = decodeSlotCounts(response)
+      const counts = decodeTimerSlotCounts(response)
       const days = WEEKDAYS.map((name, at) => ({ name, value: counts?.[at] }))
       return { ...head, name: 'timer.slots_per_day', fields: [...which, ...days] }
     }
@@ -58,7 +58,7 @@ export function decodeTimerTelegram(data: Uint8Array, response: Uint8Array): Dec
 const SELECTOR_LENGTH = 5
 
 /** B524 03 and 04: the pairs of a day, in the answer or behind the selector. */
-export function decodeProgramDayTelegram(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
+export function decodeB524ProgramDayTelegram(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
   const [opcode, first = 0, zone = 0, last = 0, day = 0] = data
   const program = findB524ProgramChannel([first, zone, last])
   const writes = opcode === 0x04

@@ -15,14 +15,14 @@ import type { TimerSlot, TimerProgramId } from './timer-program.ts'
 import {
   decodeB524Day,
   decodeTimerSlot,
-  decodeSlotCounts,
+  decodeTimerSlotCounts,
   encodeB524DayWrite,
-  encodeSlotWrite,
+  encodeTimerSlotWrite,
   isSameDaySchedule,
   encodeB524ProgramSelector,
   createTimerBusRequest,
 } from './timer-program.ts'
-import { toSlotCountsReadKey, toB524ProgramDayReadKey, listSlotReadKeys } from './schedule-reads.ts'
+import { toTimerSlotCountsReadKey, toB524ProgramDayReadKey, listTimerSlotReadKeys } from './schedule-reads.ts'
 import type { RegisterReadFault } from './register-reader.ts'
 import type { KnownRegulator } from './topology.ts'
 
@@ -41,7 +41,7 @@ export interface ProgramDayLocation {
   readonly idleCelsius: number | undefined
 }
 
-export interface SlotWriteResult {
+export interface TimerSlotWriteResult {
   readonly index: number
   readonly accepted: boolean
   /** What the regulator answered; `undefined` when it did not. */
@@ -53,14 +53,14 @@ export type DayWriteOutcome =
   | {
       readonly kind: 'written'
       readonly before: readonly TimerSlot[]
-      readonly results: readonly SlotWriteResult[]
+      readonly results: readonly TimerSlotWriteResult[]
       readonly readBack: readonly TimerSlot[]
     }
   /** The day is as it was. */
   | {
       readonly kind: 'unchanged'
       readonly before: readonly TimerSlot[]
-      readonly results: readonly SlotWriteResult[]
+      readonly results: readonly TimerSlotWriteResult[]
       readonly restored: boolean
       readonly found: readonly TimerSlot[] | undefined
     }
@@ -68,7 +68,7 @@ export type DayWriteOutcome =
   | {
       readonly kind: 'unknown'
       readonly before: readonly TimerSlot[]
-      readonly results: readonly SlotWriteResult[]
+      readonly results: readonly TimerSlotWriteResult[]
       readonly found: readonly TimerSlot[] | undefined
     }
 
@@ -109,12 +109,12 @@ export async function readProgramDay(
     const day = decodeB524Day(answer.value)
     return day === undefined ? fail(NO_PROGRAM) : ok(day)
   }
-  const counts = await talk.read(toSlotCountsReadKey(regulator.address, id))
+  const counts = await talk.read(toTimerSlotCountsReadKey(regulator.address, id))
   if (!counts.ok) return counts
-  const count = decodeSlotCounts(counts.value)?.[weekday]
+  const count = decodeTimerSlotCounts(counts.value)?.[weekday]
   if (count === undefined) return fail(NO_PROGRAM)
   const slots: TimerSlot[] = []
-  for (const key of listSlotReadKeys(regulator.address, id, { weekday, count })) {
+  for (const key of listTimerSlotReadKeys(regulator.address, id, { weekday, count })) {
     const answer = await talk.read(key)
     if (!answer.ok) return answer
     const slot = decodeTimerSlot(answer.value)
@@ -132,8 +132,8 @@ async function writeSlots(
   talk: RegulatorAccess,
   place: ProgramDayLocation,
   slots: readonly TimerSlot[],
-): Promise<readonly SlotWriteResult[]> {
-  const results: SlotWriteResult[] = []
+): Promise<readonly TimerSlotWriteResult[]> {
+  const results: TimerSlotWriteResult[] = []
   for (const [index, request] of writeRequests(place, slots).entries()) {
     if (index > 0) await talk.pause(SPACING_MS)
     const answer = await talk.write(request)
@@ -160,7 +160,7 @@ function writeRequests(
     return [createTimerBusRequest('b524', address, encodeB524DayWrite(encodeB524ProgramSelector(id), weekday, slots))]
   const written = slots.length > 0 ? slots : [{ startMinute: 0, endMinute: 0, celsius: idleCelsius }]
   return written.map((slot, index) =>
-    createTimerBusRequest('b555', address, encodeSlotWrite(id, { weekday, index, count: written.length }, slot)),
+    createTimerBusRequest('b555', address, encodeTimerSlotWrite(id, { weekday, index, count: written.length }, slot)),
   )
 }
 

@@ -6,7 +6,7 @@ import { parseNumberDatatype } from '../wire/datatype-parser.ts'
 import { PlaneReader, pickNewestReading } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources, PlaneValueWithFreshness } from './plane-reader.ts'
 import { CLOCK_READ_KEY } from './read-key.ts'
-import { SYSTEM_REGISTERS } from './register-map.ts'
+import { SYSTEM_REGISTERS } from './regulator-register-map.ts'
 
 const OUTSIDE = parseNumberDatatype('D2B')
 

@@ -12,7 +12,7 @@ import { layOutFields } from '../wire/field-positions.ts'
 import { VAILLANT_MANUFACTURER_CODE as VAILLANT } from '../wire/device-identity.ts'
 import { BROADCAST_ADDRESS } from '../wire/symbol.ts'
 import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
-import { decodeBoilerValue, findBoilerRegister } from './boiler-map.ts'
+import { decodeBoilerValue, findBoilerRegister } from './boiler-register-map.ts'
 import type { DecodedField, DecodedTelegram } from '../definitions/decoded-telegram.ts'
 import { SECRET_VALUE_PLACEHOLDER } from '../definitions/secret-field.ts'
 import { ENERGY_METER_CODES, ENERGY_PERIOD_CODES, ENERGY_USE_CODES, formatEnergyDate } from './energy-selector.ts'
@@ -21,9 +21,9 @@ import { interpretTelegram } from './telegram-meaning.ts'
 import { findRegisterNameAndType } from './register-name.ts'
 import type { DecodedRegisterValue } from './register.ts'
 import { decodeRegisterValue, extractRegisterBytes } from './register.ts'
-import { decodeProgramDayTelegram, decodeTimerTelegram } from './schedule-telegram.ts'
-import type { FixedLayoutField } from './status-service-table.ts'
-import { findFixedLayoutBlock } from './status-service-table.ts'
+import { decodeB524ProgramDayTelegram, decodeB555TimerTelegram } from './schedule-telegram.ts'
+import type { FixedLayoutField } from './fixed-layout-blocks.ts'
+import { findFixedLayoutBlock } from './fixed-layout-blocks.ts'
 
 /** What is known about the target. */
 export interface TelegramTargetInfo {
@@ -61,7 +61,7 @@ function decodeVaillant(exchange: TelegramExchange, asked: TelegramTargetInfo): 
     case 0x24:
       return asked.extended && response !== undefined ? decodeExtended(data, response) : undefined
     case 0x55:
-      return response === undefined ? undefined : decodeTimerTelegram(data, response)
+      return response === undefined ? undefined : decodeB555TimerTelegram(data, response)
     default:
       return undefined
   }
@@ -69,7 +69,7 @@ function decodeVaillant(exchange: TelegramExchange, asked: TelegramTargetInfo): 
 
 function decodeExtended(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
   const [opcode = 0, verb = 0, group = 0, instance = 0, low = 0, high = 0] = data
-  if (opcode === 0x03 || opcode === 0x04) return decodeProgramDayTelegram(data, response)
+  if (opcode === 0x03 || opcode === 0x04) return decodeB524ProgramDayTelegram(data, response)
   if ((opcode !== 0x02 && opcode !== 0x06) || data.length < 6 || verb > 1) return undefined
   const register = findRegisterNameAndType(opcode, group, high * 256 + low)
   if (register === undefined) return undefined

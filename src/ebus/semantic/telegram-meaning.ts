@@ -5,7 +5,7 @@ import { VAILLANT_MANUFACTURER_CODE as VAILLANT } from '../wire/device-identity.
 import { BROADCAST_ADDRESS } from '../wire/symbol.ts'
 import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
 import type { RegulatorRegister } from './register.ts'
-import { HOT_WATER_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
+import { HOT_WATER_REGISTERS, ZONE_REGISTERS } from './regulator-register-map.ts'
 import { TIMER_PROGRAM_CHANNELS, NO_ZONE_NUMBER, WEEKDAYS, decodeTimerSlot } from './timer-program.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import {
@@ -13,14 +13,14 @@ import {
   toHeatPumpReadKey,
   HEAT_PUMP_VALUES_SECONDARY,
   toStatusReadKey,
-  toOperationalReadKey,
+  toOperationalDataReadKey,
   toRegisterReadKey,
   toB524TimerReadKey,
   toBoilerReadKey,
-  TIMER_CONFIG_OPCODE,
+  TIMER_PROGRAM_LIMITS_OPCODE,
   TIMER_SLOT_COUNTS_OPCODE,
   TIMER_SLOT_READ_OPCODE,
-  toTimerReadKey,
+  toB555TimerReadKey,
   TIMER_SLOT_WRITE_OPCODE,
   decodeReadKeyBytes,
   ERROR_KIND_SELECTORS,
@@ -68,7 +68,7 @@ export function interpretTelegram({ telegram, response }: TelegramExchange): Tel
       return errorsMeaning(telegram, response)
     case 0x04:
       return telegram.data.length === 1
-        ? value(toOperationalReadKey(target, telegram.data[0] ?? 0), response)
+        ? value(toOperationalDataReadKey(target, telegram.data[0] ?? 0), response)
         : undefined
     default:
       return undefined
@@ -108,13 +108,13 @@ function boilerMeaning({ target, data }: Telegram, response: Uint8Array): Telegr
 function timerMeaning({ target, data }: Telegram, response: Uint8Array): TelegramMeaning | undefined {
   const [operation = 0, zone = 0, channel = 0, day = 0] = data
   if (
-    ((operation === TIMER_CONFIG_OPCODE || operation === TIMER_SLOT_COUNTS_OPCODE) && data.length === 3) ||
+    ((operation === TIMER_PROGRAM_LIMITS_OPCODE || operation === TIMER_SLOT_COUNTS_OPCODE) && data.length === 3) ||
     (operation === TIMER_SLOT_READ_OPCODE && data.length === 5)
   )
-    return value(toTimerReadKey(target, [...data]), response)
+    return value(toB555TimerReadKey(target, [...data]), response)
   if (operation !== TIMER_SLOT_WRITE_OPCODE || data.length < 5) return undefined
   const zones = channel === HOT_WATER_CHANNEL ? HOT_WATER_ZONES : [zone]
-  const counts = zones.map((each) => toTimerReadKey(target, [TIMER_SLOT_COUNTS_OPCODE, each, channel]))
+  const counts = zones.map((each) => toB555TimerReadKey(target, [TIMER_SLOT_COUNTS_OPCODE, each, channel]))
   // Index and count in front, then what a slot looks like when it is read.
   const celsius = decodeTimerSlot(Uint8Array.of(0x00, ...data.subarray(6)))?.celsius
   if (channel !== HOT_WATER_CHANNEL || celsius === undefined)
@@ -166,7 +166,7 @@ function daySlots(
   place: readonly [zone: number, channel: number, day: number],
 ): readonly RegisterReadKey[] {
   return Array.from({ length: MAX_DAY_SLOTS }, (_, slot) =>
-    toTimerReadKey(address, [TIMER_SLOT_READ_OPCODE, ...place, slot]),
+    toB555TimerReadKey(address, [TIMER_SLOT_READ_OPCODE, ...place, slot]),
   )
 }
 

@@ -9,9 +9,9 @@ import {
   decodeTimerProgramLimits,
   decodeB524Day,
   decodeTimerSlot,
-  decodeSlotCounts,
+  decodeTimerSlotCounts,
   encodeB524DayWrite,
-  encodeSlotWrite,
+  encodeTimerSlotWrite,
   isSameDaySchedule,
 } from './timer-program.ts'
 import type { ProgramDayLocation, RegulatorAccess } from './schedule-writer.ts'
@@ -35,7 +35,7 @@ describe('B555 timer program', () => {
       maxCelsius: 30,
     })
     expect(decodeTimerProgramLimits(fromHex('03 00 00 00 00 00 00 00 00'))).toBeUndefined()
-    expect(decodeSlotCounts(fromHex('00 01 01 01 01 01 01 01 00'))).toEqual([1, 1, 1, 1, 1, 1, 1])
+    expect(decodeTimerSlotCounts(fromHex('00 01 01 01 01 01 01 01 00'))).toEqual([1, 1, 1, 1, 1, 1, 1])
     expect(decodeTimerSlot(fromHex('00 00 00 18 00 e1 00'))).toEqual({
       startMinute: 0,
       endMinute: 1_440,
@@ -51,18 +51,18 @@ describe('B555 timer program', () => {
 
   it('encodes a slot with its position and the number of slots', () => {
     const at = { weekday: 2, index: 1, count: 3 }
-    expect(toHex(encodeSlotWrite({ zone: 1, channel: 'heating' }, at, slot(6, 8, 21.5)))).toBe(
+    expect(toHex(encodeTimerSlotWrite({ zone: 1, channel: 'heating' }, at, slot(6, 8, 21.5)))).toBe(
       'a60100020103060008 00d700'.replace(' ', ''),
     )
-    expect(toHex(encodeSlotWrite({ zone: 0xff, channel: 'dhw' }, at, slot(5, 24)))).toBe(
+    expect(toHex(encodeTimerSlotWrite({ zone: 0xff, channel: 'dhw' }, at, slot(5, 24)))).toBe(
       'a6ff02020103050018 00ffff'.replace(' ', ''),
     )
   })
 
   it('addresses hot water as zone 0 for a slot with temperature, and as zone 255 otherwise', () => {
     const at = { weekday: 0, index: 0, count: 1 }
-    expect(encodeSlotWrite({ zone: 0xff, channel: 'dhw' }, at, slot(0, 24, 50))[1]).toBe(0)
-    expect(encodeSlotWrite({ zone: 0xff, channel: 'dhw' }, at, slot(0, 24))[1]).toBe(0xff)
+    expect(encodeTimerSlotWrite({ zone: 0xff, channel: 'dhw' }, at, slot(0, 24, 50))[1]).toBe(0)
+    expect(encodeTimerSlotWrite({ zone: 0xff, channel: 'dhw' }, at, slot(0, 24))[1]).toBe(0xff)
   })
 })
 

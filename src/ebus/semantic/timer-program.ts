@@ -59,7 +59,7 @@ export function decodeTimerProgramLimits(payload: Uint8Array): TimerProgramLimit
   }
 }
 
-export function decodeSlotCounts(payload: Uint8Array): readonly number[] | undefined {
+export function decodeTimerSlotCounts(payload: Uint8Array): readonly number[] | undefined {
   return payload[0] === OK && payload.length > DAYS ? [...payload.subarray(1, 1 + DAYS)] : undefined
 }
 
@@ -75,7 +75,7 @@ export function decodeTimerSlot(payload: Uint8Array): TimerSlot | undefined {
 }
 
 /** A6 ZZ HH DD SI SC hh mm hh mm TT TT: one slot, and how many its day has from now on. */
-export function encodeSlotWrite(
+export function encodeTimerSlotWrite(
   { zone, channel }: TimerProgramId,
   at: { readonly weekday: number; readonly index: number; readonly count: number },
   slot: TimerSlot,
@@ -189,13 +189,13 @@ export function formatMinuteOfDay(minute: number): string {
 }
 
 /** Slots of no length say nothing; what is left is what the day does. */
-export function removeEmptySlots(slots: readonly TimerSlot[]): readonly TimerSlot[] {
+export function removeEmptyTimerSlots(slots: readonly TimerSlot[]): readonly TimerSlot[] {
   return slots.filter(({ startMinute, endMinute }) => startMinute < endMinute)
 }
 
 /** Temperatures are only held against each other where one was asked for. */
 export function isSameDaySchedule(wanted: readonly TimerSlot[], found: readonly TimerSlot[]): boolean {
-  const [left, right] = [removeEmptySlots(wanted), removeEmptySlots(found)]
+  const [left, right] = [removeEmptyTimerSlots(wanted), removeEmptyTimerSlots(found)]
   return (
     left.length === right.length &&
     left.every((slot, index) => {

@@ -11,8 +11,8 @@ import type {
   WeeklyProgramProtocol,
 } from '../registry/heating-product.ts'
 import { findHeatingProduct } from '../registry/heating-product.ts'
-import type { DebouncedPresence } from './presence.ts'
-import { stepPresence } from './presence.ts'
+import type { DebouncedPresence } from './instance-presence.ts'
+import { stepPresence } from './instance-presence.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import { READ_KEY_KINDS, decodeReadKeyBusAddress, decodeReadKeyBytes, decodeReadKeyKind } from './read-key.ts'
 import { decodeRegisterValue, REGISTER_HEADER_BYTES, extractRegisterBytes } from './register.ts'
@@ -24,7 +24,7 @@ import {
   REMOTE_REGISTER_GROUP_NUMBERS,
   THERMOSTAT_REGISTER_GROUP,
   ZONE_REGISTERS,
-} from './register-map.ts'
+} from './regulator-register-map.ts'
 
 export interface KnownRegulator {
   readonly address: number
@@ -33,7 +33,7 @@ export interface KnownRegulator {
   readonly timers: WeeklyProgramProtocol | undefined
 }
 
-export interface KnownBoiler {
+export interface KnownHeatSource {
   readonly address: number
   readonly deviceId: string
   readonly registers: ProductRegisterTableName
@@ -85,15 +85,15 @@ export class HeatingTopology {
     }
   }
 
-  get boiler(): KnownBoiler | undefined {
+  get boiler(): KnownHeatSource | undefined {
     return this.#heatSource('boiler') ?? this.#heatSource('heat-pump')
   }
 
-  get heatPump(): KnownBoiler | undefined {
+  get heatPump(): KnownHeatSource | undefined {
     return this.#heatSource('heat-pump')
   }
 
-  #heatSource(kind: HeatingProductKind): KnownBoiler | undefined {
+  #heatSource(kind: HeatingProductKind): KnownHeatSource | undefined {
     for (const { address, identity } of this.#registry.devices()) {
       const product = findHeatingProduct(identity)
       if (identity !== undefined && product.kind === kind)

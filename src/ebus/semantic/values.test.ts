@@ -12,7 +12,7 @@ import {
   BOILER_DIAGNOSTIC_REGISTERS,
   BOILER_STATE_REGISTERS,
   decodeBoilerValue,
-} from './boiler-map.ts'
+} from './boiler-register-map.ts'
 import {
   ENERGY_PERIOD_CODES,
   encodeDaySelector,
@@ -21,8 +21,8 @@ import {
   encodeYearSelector,
 } from './energy-selector.ts'
 import { decodeErrorHistoryEntry } from './error-code-decoder.ts'
-import { HEAT_PUMP_REGISTERS } from './heat-pump-map.ts'
-import { stepPresence } from './presence.ts'
+import { HEAT_PUMP_REGISTERS } from './heat-pump-register-map.ts'
+import { stepPresence } from './instance-presence.ts'
 import {
   CLOCK_READ_KEY,
   decodeReadKeyBusAddress,
@@ -34,13 +34,18 @@ import {
   decodeReadKeyKind,
   toRegisterReadKey,
   encodeReadRequest,
-  toTimerReadKey,
+  toB555TimerReadKey,
 } from './read-key.ts'
 import { extractAnswerValue, interpretTelegram } from './telegram-meaning.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import type { RegisterType } from './register.ts'
 import { decodeRegisterValue } from './register.ts'
-import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS, findRegister } from './register-map.ts'
+import {
+  HOT_WATER_REGISTERS,
+  SYSTEM_REGISTERS,
+  ZONE_REGISTERS,
+  findRegulatorRegister,
+} from './regulator-register-map.ts'
 import { SHADOW_LIMITS, RegisterShadow } from './register-shadow.ts'
 
 const AT = Date.UTC(2026, 0, 5)
@@ -181,7 +186,7 @@ describe('read keys', () => {
     fc.tuple(fc.nat(0xfd), fc.nat(0xffff)).map(([address, number]) => toBoilerReadKey(address, number)),
     fc
       .tuple(fc.nat(0xfd), fc.nat(255), fc.nat(4), fc.nat(6), fc.nat(11))
-      .map(([address, ...rest]) => toTimerReadKey(address, [0xa5, ...rest])),
+      .map(([address, ...rest]) => toB555TimerReadKey(address, [0xa5, ...rest])),
     fc.array(fc.nat(255), { minLength: 5, maxLength: 5 }).map(toEnergyReadKey),
     fc.tuple(fc.nat(0xfd), fc.constantFrom(1, 2)).map(([address, kind]) => toErrorsReadKey(address, [0, kind])),
     fc
@@ -260,8 +265,8 @@ describe('read keys', () => {
     }
     const setpoint = toRegisterReadKey(0x15, HOT_WATER_REGISTERS.target)
     const slots = (days: readonly number[]): readonly RegisterReadKey[] =>
-      [0xff, 0x00].flatMap((zone) => days.map((day) => toTimerReadKey(0x15, [0xa5, zone, 2, day, 0])))
-    const counts = [0xff, 0x00].map((zone) => toTimerReadKey(0x15, [0xa4, zone, 2]))
+      [0xff, 0x00].flatMap((zone) => days.map((day) => toB555TimerReadKey(0x15, [0xa5, zone, 2, day, 0])))
+    const counts = [0xff, 0x00].map((zone) => toB555TimerReadKey(0x15, [0xa4, zone, 2]))
     const week = slots([0, 1, 2, 3, 4, 5, 6])
     expect(untrue('f1 15 b555 a600020400010000180026 02')).toEqual(
       expect.arrayContaining([setpoint, ...counts, ...week]),
@@ -270,7 +275,7 @@ describe('read keys', () => {
     const times = untrue('f1 15 b555 a6ff0204000105000800ffff')
     expect(times).toEqual(expect.arrayContaining([...counts, ...slots([4])]))
     expect(times).not.toContain(setpoint)
-    expect(times).not.toContain(toTimerReadKey(0x15, [0xa5, 0xff, 2, 5, 0]))
+    expect(times).not.toContain(toB555TimerReadKey(0x15, [0xa5, 0xff, 2, 5, 0]))
     expect(untrue('f1 15 b524 020101000400 00005c42')).toEqual(expect.arrayContaining([setpoint, ...week]))
   })
 
@@ -437,7 +442,7 @@ describe('telegrams recorded on real buses', () => {
       const printed = /read basv \S+ QQ=\w+: (-?[\d.]+)\]/.exec(meaning)?.[1]
       if (!decoded.ok || printed === undefined || /\d\d\.\d\d\.\d{4}/.test(printed)) continue
       const { data } = decoded.value.telegram
-      const register = findRegister(data[0] ?? 0, data[2] ?? 0, (data[4] ?? 0) + 256 * (data[5] ?? 0))
+      const register = findRegulatorRegister(data[0] ?? 0, data[2] ?? 0, (data[4] ?? 0) + 256 * (data[5] ?? 0))
       if (register === undefined) continue
       const value = decodeRegisterValue(register.type, (decoded.value.response ?? new Uint8Array()).subarray(4))
       expect({ wire, value: Number(value) }).toEqual({ wire, value: expect.closeTo(Number(printed), 2) })

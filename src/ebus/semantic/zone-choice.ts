@@ -6,7 +6,7 @@
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { PlaneReader } from './plane-reader.ts'
-import { formatZoneId, readZoneName } from './zones.ts'
+import { formatZoneId, readZoneName } from './zones-plane.ts'
 
 /** From 0. The fault says which zones there are. */
 export function resolveZoneNumber(reader: PlaneReader, said: string | number | undefined): Result<number, string> {

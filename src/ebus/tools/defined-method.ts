@@ -13,11 +13,11 @@ import type { MessageDefinition } from '../definitions/message-definition.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
 import type { DefinedMethod, DefinedPlane } from '../methods/defined-plane.ts'
 import { createDefinedPlanes } from '../methods/defined-plane.ts'
-import type { MethodValues } from '../methods/device-method.ts'
-import { STATE_VALUE_MAX_AGE_MS, createMethodValue } from '../methods/device-method.ts'
-import { readDefinedMessage } from './defined-read.ts'
-import type { PlannedMessageWrite, ScalarValue } from './defined-write.ts'
-import { planMessageWrite, writeDefinedMessage } from './defined-write.ts'
+import type { MethodAnswerValues } from '../methods/device-method.ts'
+import { STATE_VALUE_MAX_AGE_MS, createMethodAnswerValue } from '../methods/device-method.ts'
+import { readDefinedMessage } from './defined-message-read.ts'
+import type { PlannedMessageWrite, ScalarValue } from './defined-message-write.ts'
+import { planMessageWrite, writeDefinedMessage } from './defined-message-write.ts'
 import { createEbusArgumentFault } from './faults.ts'
 
 /** What a call of a defined method comes to on this bus, now. */
@@ -97,7 +97,7 @@ function settableKeys({ fields }: MessageDefinition): readonly string[] {
 }
 
 export interface DefinedMethodAnswer {
-  readonly values: MethodValues
+  readonly values: MethodAnswerValues
   readonly atMs: number
   readonly fromCache: boolean
 }
@@ -119,18 +119,23 @@ export async function readDefinedMethod(
   return read.ok ? ok({ ...read.value, values: namedValues(read.value.values) }) : read
 }
 
-export async function writeDefinedMethod(write: PlannedMessageWrite, call: Call): Promise<Result<MethodValues, Fault>> {
+export async function writeDefinedMethod(
+  write: PlannedMessageWrite,
+  call: Call,
+): Promise<Result<MethodAnswerValues, Fault>> {
   const outcome = await writeDefinedMessage(write, call)
   if (!outcome.ok) return outcome
   const { before, written, readBack, confirmed } = outcome.value
   return ok({
     ...namedValues(written ?? {}),
-    before: createMethodValue(before),
-    read_back: createMethodValue(readBack),
-    confirmed: createMethodValue(confirmed),
+    before: createMethodAnswerValue(before),
+    read_back: createMethodAnswerValue(readBack),
+    confirmed: createMethodAnswerValue(confirmed),
   })
 }
 
-function namedValues(values: JsonObject): MethodValues {
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, createMethodValue(value ?? undefined)]))
+function namedValues(values: JsonObject): MethodAnswerValues {
+  return Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, createMethodAnswerValue(value ?? undefined)]),
+  )
 }

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import type { BusDefinitions } from '../definitions/bus-definitions.ts'
-import type { HeatingInstallation } from '../installation-state.ts'
+import type { HeatingInstallation } from '../heating-installation.ts'
 import { createDefinedPlanes } from '../methods/defined-plane.ts'
 import type { BusDevice, BusDeviceRegistry } from '../registry/device-registry.ts'
 import { DISCOVERY_SOURCES, VERIFICATION_STATES } from '../registry/device-registry.ts'
@@ -12,7 +12,7 @@ import type { MethodSummary } from '../methods/device-method.ts'
 import type { MethodPlane } from '../methods/method-plane.ts'
 import { listBuiltInMethodPlanes } from '../methods/method-plane.ts'
 import { findHeatingProduct } from '../registry/heating-product.ts'
-import { settingOutputSchema } from './setting-view.ts'
+import { residentSettingOutputSchema } from './resident-setting-view.ts'
 
 /** `primary` and `secondary` are the two bytes of the service, PB and SB. */
 export const methodOutputSchema = z.object({
@@ -34,7 +34,7 @@ export const methodOutputSchema = z.object({
 export const methodDetailOutputSchema = methodOutputSchema.extend({
   params_schema: z.record(z.string(), z.unknown()).exactOptional().describe('What `params` takes, as JSON Schema.'),
   settings: z
-    .array(settingOutputSchema)
+    .array(residentSettingOutputSchema)
     .exactOptional()
     .describe('With set_ext_register of the regulator: what a resident can set in this house.'),
 })

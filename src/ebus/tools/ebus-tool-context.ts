@@ -18,7 +18,7 @@ import type { EbusAnswer } from './ebus-envelope.ts'
 import { createEbusNotFoundFault } from './faults.ts'
 import type { EbusSnapshots } from './ebus-snapshots.ts'
 import type { EbusView } from './ebus-view.ts'
-import { createLiveView } from './ebus-view.ts'
+import { createLiveEbusView } from './ebus-view.ts'
 import { formatIsoTime } from '../../toolbox/iso-time.ts'
 
 /** The dependencies of every tool of the family. */
@@ -56,8 +56,8 @@ export function resolveBusLockKey({ buses }: EbusToolContext, body: JsonObject):
 }
 
 /** Computes nothing by itself: a view computes what is requested of it. */
-export function createLiveBusView({ clock, version }: EbusToolContext, heating: HeatingBusClient): EbusView {
-  return createLiveView({
+export function createLiveHeatingBusView({ clock, version }: EbusToolContext, heating: HeatingBusClient): EbusView {
+  return createLiveEbusView({
     busId: heating.id,
     installation: heating.installation,
     bus: heating.status(),
@@ -91,7 +91,7 @@ export function resolveEbusView(
   if (!heating.ok) return heating
   // The bus is checked even if a snapshot decides, because a misspelt name is a mistake in any case.
   if (wish.consistency?.mode !== 'SNAPSHOT') {
-    const view = createLiveBusView(house, heating.value)
+    const view = createLiveHeatingBusView(house, heating.value)
     return ok({ view, answer: answerer(house, view, { mode: 'LIVE' }) })
   }
   const id = wish.consistency.snapshot_id ?? ''
@@ -149,7 +149,7 @@ export function createLiveOutcome(
 }
 
 /** The age of an answer, and whether it was read from the device for this call. */
-export function createCacheJson(house: EbusToolContext, fromCache: boolean, atMs: number): JsonObject {
+export function createAnswerAgeJson(house: EbusToolContext, fromCache: boolean, atMs: number): JsonObject {
   return { from_cache: fromCache, age_seconds: toAgeSeconds(atMs, house.clock.now()), observed_at: formatIsoTime(atMs) }
 }
 

@@ -6,10 +6,10 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { EbusStatus } from '../adapter/ebus-connection.ts'
 import type { AdapterInfo } from '../adapter/adapter-info.ts'
-import type { HeatingInstallation } from '../installation-state.ts'
+import type { HeatingInstallation } from '../heating-installation.ts'
 import { toBusMessagesJson, toPeriodicityJson, toSpecimenJson, toBusSummaryJson } from '../observe/bus-report.ts'
 import { toBusStatusJson } from '../observe/bus-status.ts'
-import { toAdapterInfoJson } from '../semantic/adapter-info.ts'
+import { toAdapterInfoJson } from '../semantic/adapter-info-plane.ts'
 import type { FieldFreshness, SemanticPlane } from '../semantic/plane-reader.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { SEMANTIC_PLANE_NAMES } from '../semantic/planes.ts'
@@ -18,7 +18,7 @@ import type { PlannedRead } from '../semantic/read-plan.ts'
 import type { ResidentSetting } from '../semantic/resident-settings.ts'
 import { listResidentSettings } from '../semantic/resident-settings.ts'
 import { toStartupJson } from '../semantic/semantic-startup.ts'
-import { toWatchSummaryJson } from '../semantic/watch-summary.ts'
+import { toShadowSummaryJson } from '../semantic/shadow-summary.ts'
 import type { BusDeviceView } from './device-view.ts'
 import { listBusDeviceViews } from './device-view.ts'
 
@@ -64,7 +64,7 @@ export interface EbusViewSources {
 const NO_FIELDS: ReadonlyMap<string, FieldFreshness> = new Map()
 
 /** For one moment: `bus`, `atMs` and `nowMs` are taken once, so that all parts of an answer agree. */
-export function createLiveView(parts: EbusViewSources): EbusView {
+export function createLiveEbusView(parts: EbusViewSources): EbusView {
   const { installation, bus, atMs } = parts
   const { observatory } = installation
   const status = (): JsonObject =>
@@ -94,7 +94,7 @@ export function createLiveView(parts: EbusViewSources): EbusView {
     periodicity: () => toPeriodicityJson(observatory),
     specimens: () => installation.specimens.all().map(toSpecimenJson),
     watch: () =>
-      toWatchSummaryJson({
+      toShadowSummaryJson({
         shadow: installation.shadow,
         plan: parts.plan(),
         tooling: parts.toolReads,

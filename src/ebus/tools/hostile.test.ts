@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { listeningInstallation, situationAt } from '../../../test/listening-installation.ts'
-import type { HeatingInstallation } from '../installation-state.ts'
+import type { HeatingInstallation } from '../heating-installation.ts'
 import type { EbusEvent } from '../adapter/ebus-connection.ts'
 import { HEATING_PLANE_NAMES } from '../semantic/planes.ts'
 import { planReads } from '../semantic/read-plan.ts'
@@ -15,7 +15,7 @@ import {
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
   requireRemoteDeviceRegisters,
-} from '../semantic/register-map.ts'
+} from '../semantic/regulator-register-map.ts'
 import type { RegulatorRegister } from '../semantic/register.ts'
 import {
   busMessagesSchema,
@@ -23,10 +23,10 @@ import {
   busSpecimensSchema,
   busSummarySchema,
   registerShadowSummarySchema,
-} from './bus-schemas.ts'
+} from './bus-traffic-schemas.ts'
 import { toBusDeviceJson, busDeviceOutputSchema } from './device-view.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
-import { createLiveView } from './ebus-view.ts'
+import { createLiveEbusView } from './ebus-view.ts'
 
 const AT = Date.UTC(2026, 0, 5)
 const REGISTERS: readonly RegulatorRegister[] = [
@@ -43,7 +43,7 @@ const installation = listeningInstallation
 
 /** What does not fit its schema. */
 function misshapen(heating: HeatingInstallation): readonly unknown[] {
-  const view = createLiveView({
+  const view = createLiveEbusView({
     busId: 'main',
     installation: heating,
     bus: {

@@ -32,7 +32,7 @@ import {
 } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { resolveBusLockKey, findHeatingBus, createLiveOutcome } from './ebus-tool-context.ts'
-import { toAssessmentConfirmation } from './change-claims.ts'
+import { toAssessmentConfirmation } from './change-confirmation-arguments.ts'
 
 const TELEGRAM_MS = 4_000
 

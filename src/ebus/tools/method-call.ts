@@ -8,10 +8,15 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { EbusRequest } from '../adapter/ebus-connection.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
-import type { HeatingInstallation } from '../installation-state.ts'
+import type { HeatingInstallation } from '../heating-installation.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import type { DeviceMethod, MethodValues, EncodedMethodCall, MethodAnswerValue } from '../methods/device-method.ts'
-import { CONFIG_VALUE_MAX_AGE_MS, STATE_VALUE_MAX_AGE_MS, createMethodValue } from '../methods/device-method.ts'
+import type {
+  DeviceMethod,
+  MethodAnswerValues,
+  PreparedMethodCall,
+  MethodAnswerValue,
+} from '../methods/device-method.ts'
+import { CONFIG_VALUE_MAX_AGE_MS, STATE_VALUE_MAX_AGE_MS, createMethodAnswerValue } from '../methods/device-method.ts'
 import type { DefinedPlane } from '../methods/defined-plane.ts'
 import { createDefinedPlanes } from '../methods/defined-plane.ts'
 import { listBuiltInMethodPlanes } from '../methods/method-plane.ts'
@@ -29,8 +34,8 @@ import {
   createBusWriteFault,
 } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
-import { findHeatingBus, createLiveOutcome, createCacheJson } from './ebus-tool-context.ts'
-import { SETTING_TOOL_HINT } from './setting-view.ts'
+import { findHeatingBus, createLiveOutcome, createAnswerAgeJson } from './ebus-tool-context.ts'
+import { RESIDENT_SETTING_TOOL_HINT } from './resident-setting-view.ts'
 import { createTelegramExchange } from '../wire/telegram.ts'
 import type { MethodInvocation } from './rpc-arguments.ts'
 import type { RegisterReadOptions } from '../semantic/register-reader.ts'
@@ -54,7 +59,7 @@ interface MethodCallJob {
 export interface ResolvedMethod {
   readonly heating: HeatingBusClient
   readonly method: DeviceMethod
-  readonly prepared: EncodedMethodCall
+  readonly prepared: PreparedMethodCall
   readonly request: EbusRequest
 }
 
@@ -136,11 +141,11 @@ async function callDefined({ house, invocation, call }: MethodCallJob, resolved:
   const read = await readDefinedMethod(resolved, { maxAgeMs, deadlineMs: invocation.timeout_ms, nowMs, call })
   if (!read.ok) return read
   const { values, atMs, fromCache } = read.value
-  const cache = createCacheJson(house, fromCache, atMs)
+  const cache = createAnswerAgeJson(house, fromCache, atMs)
   return createLiveOutcome(house, heating, values, { ...besideData(heating), atMs, cache })
 }
 
-function requestOf({ primary, secondary }: DeviceMethod, target: number, { data }: EncodedMethodCall): EbusRequest {
+function requestOf({ primary, secondary }: DeviceMethod, target: number, { data }: PreparedMethodCall): EbusRequest {
   return { target, primary, secondary, data }
 }
 
@@ -149,7 +154,7 @@ function notCallable({ readOnly }: DeviceMethod, { installation }: HeatingBusCli
   if (readOnly) return 'listed, but not to be called; the semantic tools have what it would say'
   const regulator = installation.topology.regulator?.address
   const where = regulator === undefined ? '' : ` (address ${regulator})`
-  return `listed, but not to be called; set_ext_register of the regulator${where} sets temperatures and modes: ${SETTING_TOOL_HINT}`
+  return `listed, but not to be called; set_ext_register of the regulator${where} sets temperatures and modes: ${RESIDENT_SETTING_TOOL_HINT}`
 }
 
 /** Only this gateway sends here, and it has one address: its own, or the contract's name for it. */
@@ -179,16 +184,16 @@ async function read({ house, invocation, call }: MethodCallJob, resolved: Resolv
   return createLiveOutcome(house, heating, values, {
     ...besideData(heating),
     atMs: fromCache ? entry.atMs : house.clock.now(),
-    cache: createCacheJson(house, fromCache, entry.atMs),
+    cache: createAnswerAgeJson(house, fromCache, entry.atMs),
   })
 }
 
 /** What a caller sees of an answer. */
 function shownValues(
   { heating, method, request }: ResolvedMethod,
-  values: MethodValues,
+  values: MethodAnswerValues,
   response: Uint8Array,
-): MethodValues {
+): MethodAnswerValues {
   const { installation } = heating
   if (isB524AccessToNonRegulator(method, request.target, installation)) return bytesOnly(values)
   if (installation.decode(createTelegramExchange(request, response))?.secret !== true) return values
@@ -197,10 +202,10 @@ function shownValues(
 
 /** Where an answer has its bytes, in full or in part. */
 const TELLING: readonly string[] = ['payload', 'response_payload', 'value', 'decoded']
-const HIDDEN = createMethodValue(SECRET_VALUE_PLACEHOLDER)
+const HIDDEN = createMethodAnswerValue(SECRET_VALUE_PLACEHOLDER)
 
 /** Without the fields that only a regulator's table has. */
-function bytesOnly(values: MethodValues): MethodValues {
+function bytesOnly(values: MethodAnswerValues): MethodAnswerValues {
   const { decoded: _decoded, constraint_min: _min, constraint_max: _max, ...rest } = values
   return rest
 }
@@ -240,21 +245,21 @@ type TelegramWish = Pick<RegisterReadOptions, 'caller' | 'deadlineMs'>
  * The former value, for a caller that wants to restore it: the value, and the bytes for `data`. From memory if that is
  * at most a minute old; if it cannot be read, the change is made all the same.
  */
-async function readBefore(resolved: ResolvedMethod, wish: TelegramWish): Promise<MethodValues> {
+async function readBefore(resolved: ResolvedMethod, wish: TelegramWish): Promise<MethodAnswerValues> {
   if (resolved.prepared.confirm === undefined) return {}
   const seen = await lookAt(resolved, { ...wish, maxAgeMs: STATE_VALUE_MAX_AGE_MS, source: 'tool' })
-  return { before: seen?.shown ?? createMethodValue(undefined), ...(seen?.bytes && { before_data: seen.bytes }) }
+  return { before: seen?.shown ?? createMethodAnswerValue(undefined), ...(seen?.bytes && { before_data: seen.bytes }) }
 }
 
 /** The acknowledgement says that the telegram was received; only a read-back shows that it was carried out. */
-async function confirm(resolved: ResolvedMethod, wish: TelegramWish): Promise<MethodValues> {
+async function confirm(resolved: ResolvedMethod, wish: TelegramWish): Promise<MethodAnswerValues> {
   const { confirm: look } = resolved.prepared
   if (look === undefined) return {}
   const seen = await lookAt(resolved, { ...wish, maxAgeMs: 0, source: 'write_confirm' })
   // The change was acknowledged; without a read-back it is unconfirmed, not failed.
   return {
-    read_back: seen?.shown ?? createMethodValue(undefined),
-    confirmed: createMethodValue(seen === undefined ? undefined : look.holds(seen.payload)),
+    read_back: seen?.shown ?? createMethodAnswerValue(undefined),
+    confirmed: createMethodAnswerValue(seen === undefined ? undefined : look.holds(seen.payload)),
   }
 }
 
@@ -271,7 +276,7 @@ async function lookAt(
   if (!served.ok) return undefined
   const { payload } = served.value.entry
   const { decoded, value: bytes } = shownValues(resolved, prepared.confirm.decode(payload), payload)
-  return { payload, shown: decoded ?? bytes ?? createMethodValue(toHex(payload)), ...(bytes && { bytes }) }
+  return { payload, shown: decoded ?? bytes ?? createMethodAnswerValue(toHex(payload)), ...(bytes && { bytes }) }
 }
 
 /** The meta beside the data of every answer. */

@@ -146,7 +146,7 @@ const radioDevice = z.object({
   room_humidity_pct: number,
 })
 
-export const slotOutputSchema = z.object({
+export const timerSlotOutputSchema = z.object({
   start_hour: z.int(),
   start_minute: z.int(),
   end_hour: z.int(),
@@ -173,7 +173,7 @@ const program = z.object({
     .exactOptional(),
   // Per weekday, from Monday; known before the slots themselves were read.
   slots_used: z.array(z.int()).exactOptional(),
-  days: z.array(z.object({ weekday: z.enum(WEEKDAYS), slots: z.array(slotOutputSchema) })).exactOptional(),
+  days: z.array(z.object({ weekday: z.enum(WEEKDAYS), slots: z.array(timerSlotOutputSchema) })).exactOptional(),
 })
 
 /** All members but `info_supported` depend on the adapter's firmware. */

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { listeningInstallation } from '../../../test/listening-installation.ts'
 import { fromHex } from '../../core/bytes.ts'
-import type { HeatingInstallation } from '../installation-state.ts'
+import type { HeatingInstallation } from '../heating-installation.ts'
 import { toRegisterReadKey } from '../semantic/read-key.ts'
-import { CIRCUIT_REGISTERS, ZONE_REGISTERS } from '../semantic/register-map.ts'
+import { CIRCUIT_REGISTERS, ZONE_REGISTERS } from '../semantic/regulator-register-map.ts'
 import type { RegisterChangeView } from './register-change-view.ts'
 import { toRegisterChangeView } from './register-change-view.ts'
 

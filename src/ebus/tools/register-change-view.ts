@@ -5,8 +5,8 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { EbusRequest } from '../adapter/ebus-connection.ts'
-import type { HeatingInstallation } from '../installation-state.ts'
-import { findBoilerRegister } from '../semantic/boiler-map.ts'
+import type { HeatingInstallation } from '../heating-installation.ts'
+import { findBoilerRegister } from '../semantic/boiler-register-map.ts'
 import type { DecodedField, DecodedTelegram } from '../definitions/decoded-telegram.ts'
 import { interpretTelegram } from '../semantic/telegram-meaning.ts'
 import { fitsRegisterType } from '../semantic/register.ts'

@@ -31,10 +31,14 @@ import type {
   ResidentSettingRequest,
   SettingRegisterWrite,
   ResidentSettingName,
-} from '../semantic/setting-request.ts'
-import { RESIDENT_SETTING_NAMES, ZONE_SETTING_NAMES, planResidentSetting } from '../semantic/setting-request.ts'
+} from '../semantic/resident-setting-request.ts'
+import {
+  RESIDENT_SETTING_NAMES,
+  ZONE_SETTING_NAMES,
+  planResidentSetting,
+} from '../semantic/resident-setting-request.ts'
 import { resolveZoneNumber } from '../semantic/zone-choice.ts'
-import { readZoneName } from '../semantic/zones.ts'
+import { readZoneName } from '../semantic/zones-plane.ts'
 import {
   createEbusArgumentFault,
   createEbusArgumentsFault,
@@ -44,9 +48,9 @@ import {
 } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { findHeatingBus, createLiveOutcome } from './ebus-tool-context.ts'
-import { SET_SETTING_TOOL_NAME } from './setting-view.ts'
-import type { SettingToolInput } from './setting-arguments.ts'
-import { toAssessmentConfirmation } from './change-claims.ts'
+import { SET_RESIDENT_SETTING_TOOL_NAME } from './resident-setting-view.ts'
+import type { ResidentSettingToolInput } from './resident-setting-arguments.ts'
+import { toAssessmentConfirmation } from './change-confirmation-arguments.ts'
 
 /** The limit for one telegram; a setting takes up to twelve. */
 const TELEGRAM_MS = 4_000
@@ -60,7 +64,7 @@ export interface ResolvedRegisterSetting {
 
 export function resolveRegisterSetting(
   house: EbusToolContext,
-  wish: SettingToolInput,
+  wish: ResidentSettingToolInput,
 ): Result<ResolvedRegisterSetting, Fault> {
   const found = findHeatingBus(house, wish.bus)
   if (!found.ok) return found
@@ -84,11 +88,11 @@ export function resolveRegisterSetting(
   return ok({ heating, address, zone: name, plan: plan.value })
 }
 
-function untilOf({ until }: SettingToolInput): { readonly until?: string } {
+function untilOf({ until }: ResidentSettingToolInput): { readonly until?: string } {
   return until === undefined ? {} : { until }
 }
 
-export function isRegisterBackedSetting(setting: SettingToolInput['setting']): setting is ResidentSettingName {
+export function isRegisterBackedSetting(setting: ResidentSettingToolInput['setting']): setting is ResidentSettingName {
   return (RESIDENT_SETTING_NAMES as readonly string[]).includes(setting)
 }
 
@@ -100,7 +104,7 @@ function valueOf(value: ResidentSettingRequest['value']): ResidentSettingRequest
 /** The last changed register is the actuator, as when it is written by its number. */
 export function assessRegisterSetting(
   { address, zone, plan, heating }: ResolvedRegisterSetting,
-  wish: SettingToolInput,
+  wish: ResidentSettingToolInput,
 ): CallAssessment {
   const busId = heating.id
   const targets = plan.steps.map(
@@ -129,7 +133,7 @@ export function assessRegisterSetting(
 
 export async function writeRegisterSetting(
   house: EbusToolContext,
-  wish: SettingToolInput,
+  wish: ResidentSettingToolInput,
   { resolved, call }: { readonly resolved: ResolvedRegisterSetting; readonly call: Call },
 ): Promise<Outcome> {
   const { heating, address, zone, plan } = resolved
@@ -196,7 +200,9 @@ function undoOf(
   bus: string | undefined,
 ): JsonObject {
   const ofBus = bus === undefined ? {} : { bus }
-  return { undo: plan.undo(before).map((call) => ({ tool: SET_SETTING_TOOL_NAME, arguments: { ...call, ...ofBus } })) }
+  return {
+    undo: plan.undo(before).map((call) => ({ tool: SET_RESIDENT_SETTING_TOOL_NAME, arguments: { ...call, ...ofBus } })),
+  }
 }
 
 /** Throws for values that do not fit, which a plan never contains. */

@@ -26,7 +26,7 @@ import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createEbusArgumentFault, createEbusNotFoundFault } from './faults.ts'
 import type { EbusToolContext, ResolvedEbusView, EbusViewRequest } from './ebus-tool-context.ts'
 import { resolveEbusView, createViewHandler } from './ebus-tool-context.ts'
-import { toSettingJson } from './setting-view.ts'
+import { toResidentSettingJson } from './resident-setting-view.ts'
 
 const METHODS = 100
 const MAX_METHODS = 1_000
@@ -110,7 +110,7 @@ export function createDeviceRegistryTools(house: EbusToolContext): readonly Capa
       if (!chosen.ok) return chosen
       const bus = house.buses.length > 1 ? view.busId : undefined
       const settings = view.settings().filter((setting) => device.addresses.includes(setting.address))
-      const shown = settings.map((setting) => toSettingJson(setting, bus))
+      const shown = settings.map((setting) => toResidentSettingJson(setting, bus))
       const { methods, definedBy } = chosen.value
       const matching = methods.filter((method) => hasWords(method, query))
       const page = definedBy === undefined ? matching : matching.slice(offset, offset + limit)

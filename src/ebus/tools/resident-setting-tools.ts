@@ -14,19 +14,19 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { PlaneReader } from '../semantic/plane-reader.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
-import { ZONE_SETTING_NAMES } from '../semantic/setting-request.ts'
+import { ZONE_SETTING_NAMES } from '../semantic/resident-setting-request.ts'
 import { resolveZoneNumber } from '../semantic/zone-choice.ts'
-import { readZoneName } from '../semantic/zones.ts'
+import { readZoneName } from '../semantic/zones-plane.ts'
 import { ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createEbusArgumentFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { resolveBusLockKey, findHeatingBus } from './ebus-tool-context.ts'
 import type { ScheduleChangeRequest } from './schedule-setting.ts'
 import { assessScheduleChange, planScheduleChange, setScheduleDays } from './schedule-setting.ts'
-import { DHW_PROGRAM_ID } from './day-schedule.ts'
-import type { DayWriteContext, DayWritePlan } from './day-schedule.ts'
+import { DHW_PROGRAM_ID } from './day-schedule-write.ts'
+import type { DayWriteContext, DayWritePlan } from './day-schedule-write.ts'
 import { readMissingPlaneValues } from './missing-plane-values.ts'
-import { SET_SETTING_TOOL_NAME } from './setting-view.ts'
+import { SET_RESIDENT_SETTING_TOOL_NAME } from './resident-setting-view.ts'
 import type { ResolvedRegisterSetting } from './register-setting.ts'
 import {
   writeRegisterSetting,
@@ -34,8 +34,8 @@ import {
   assessRegisterSetting,
   isRegisterBackedSetting,
 } from './register-setting.ts'
-import type { SettingToolInput } from './setting-arguments.ts'
-import { settingInputSchema, settingChangeOutputSchema } from './setting-arguments.ts'
+import type { ResidentSettingToolInput } from './resident-setting-arguments.ts'
+import { residentSettingInputSchema, residentSettingChangeOutputSchema } from './resident-setting-arguments.ts'
 
 /** Time for seven days of a program, or six registers. */
 const TIMEOUT_SECONDS = 300
@@ -49,18 +49,18 @@ export function createResidentSettingTools(
   house: EbusToolContext,
   pause: (ms: number) => Promise<void>,
 ): readonly Capability[] {
-  const carryOut = (change: SettingChange, wish: SettingToolInput, call: Call): Promise<Outcome> =>
+  const carryOut = (change: SettingChange, wish: ResidentSettingToolInput, call: Call): Promise<Outcome> =>
     change.kind === 'registers'
       ? writeRegisterSetting(house, wish, { resolved: change.resolved, call })
       : setSchedule(change, wish, { house, call, pause })
   return [
     defineChange({
-      name: SET_SETTING_TOOL_NAME,
+      name: SET_RESIDENT_SETTING_TOOL_NAME,
       title: 'Set the heating, in words',
       description:
         'Sets a room to a temperature for good or for some hours, its night temperature or mode, a holiday from one date to another, hot water now or its temperature, or heating on and off. Rooms by name. Reads back what was set, says what it was before, and gives the call that undoes it. Also the weekly program of a room or of the hot water, for several days at once.',
-      input: settingInputSchema,
-      output: settingChangeOutputSchema,
+      input: residentSettingInputSchema,
+      output: residentSettingChangeOutputSchema,
       effect: 'writes',
       idempotent: true,
       family: ebusFamilyEnvelope,
@@ -86,7 +86,7 @@ export function createResidentSettingTools(
 }
 
 /** Rooms are found by their names, which have to be read first. */
-function planeOf(setting: SettingToolInput['setting']): SemanticPlaneName {
+function planeOf(setting: ResidentSettingToolInput['setting']): SemanticPlaneName {
   if (setting === 'heating') return 'system'
   return setting === 'schedule' || (isRegisterBackedSetting(setting) && ZONE_SETTING_NAMES.has(setting))
     ? 'zones'
@@ -94,7 +94,10 @@ function planeOf(setting: SettingToolInput['setting']): SemanticPlaneName {
 }
 
 /** Returns `undefined` if no program is meant. */
-function scheduleOf(house: EbusToolContext, wish: SettingToolInput): Result<ScheduleChangeRequest, Fault> | undefined {
+function scheduleOf(
+  house: EbusToolContext,
+  wish: ResidentSettingToolInput,
+): Result<ScheduleChangeRequest, Fault> | undefined {
   const { setting, value } = wish
   if (setting !== 'schedule' && setting !== 'hot_water_schedule') return undefined
   if (typeof value !== 'object' || !('weekdays' in value))
@@ -121,7 +124,7 @@ function scheduleOf(house: EbusToolContext, wish: SettingToolInput): Result<Sche
 
 async function setSchedule(
   { schedule, days }: Extract<SettingChange, { readonly kind: 'schedule' }>,
-  wish: SettingToolInput,
+  wish: ResidentSettingToolInput,
   job: DayWriteContext,
 ): Promise<Outcome> {
   const [first] = days
@@ -129,7 +132,7 @@ async function setSchedule(
   const zone = ofZone ? readZoneName(new PlaneReader(first.heating.installation), schedule.id.zone) : undefined
   const named = { setting: wish.setting, ...(zone === undefined ? {} : { zone }) }
   const undoCall = (value: JsonObject): JsonObject => ({
-    tool: SET_SETTING_TOOL_NAME,
+    tool: SET_RESIDENT_SETTING_TOOL_NAME,
     arguments: { ...named, value, ...busOnly(wish) },
   })
   const outcome = await setScheduleDays(days, schedule.days, { ...job, undoCall })
@@ -138,6 +141,6 @@ async function setSchedule(
   return ok({ ...outcome.value, data: { ...beside, data: { ...named, ...(isJsonObject(data) ? data : {}) } } })
 }
 
-function busOnly({ bus }: SettingToolInput): JsonObject {
+function busOnly({ bus }: ResidentSettingToolInput): JsonObject {
   return bus === undefined ? {} : { bus }
 }

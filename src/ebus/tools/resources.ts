@@ -9,18 +9,18 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
-import type { ChangedInstallationPart } from '../installation-state.ts'
+import type { ChangedInstallationPart } from '../heating-installation.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { SEMANTIC_PLANE_NAMES } from '../semantic/planes.ts'
-import { listBusMessages } from './bus-tools.ts'
+import { listBusMessages } from './bus-traffic-tools.ts'
 import { toBusDeviceJson } from './device-view.ts'
 import { ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
-import { toPlaneFreshnessJson, createLiveBusView, createLiveAnswerFields } from './ebus-tool-context.ts'
+import { toPlaneFreshnessJson, createLiveHeatingBusView, createLiveAnswerFields } from './ebus-tool-context.ts'
 import { readMissingPlaneValues } from './missing-plane-values.ts'
 import { SEMANTIC_PLANE_TOOL_DEFINITIONS } from './plane-tools.ts'
-import { listHolidayAndScheduleSettings, toSettingJson } from './setting-view.ts'
+import { listHolidayAndScheduleSettings, toResidentSettingJson } from './resident-setting-view.ts'
 import type { EbusView } from './ebus-view.ts'
 
 type Topic = (typeof SEMANTIC_PLANE_NAMES)[number] | 'settings' | 'devices' | 'bus' | 'messages'
@@ -62,7 +62,7 @@ function resource(house: EbusToolContext, heating: HeatingBusClient, topic: Topi
   })
   return tool.handledBy(async (_, call) => {
     await readMissingPlaneValues(house, { planes: planesOf(topic), bus: heating.id }, call)
-    const view = createLiveBusView(house, heating)
+    const view = createLiveHeatingBusView(house, heating)
     const bus = house.buses.length > 1 ? heating.id : undefined
     const { data, beside } = show(view, { topic, bus }, house.clock.now())
     const away = data === null ? createBusUnreachableFault(view.reach) : undefined
@@ -89,7 +89,10 @@ function show(
   if (topic === 'settings') {
     const settings = view.settings()
     return {
-      data: [...settings.map((each) => toSettingJson(each, bus)), ...listHolidayAndScheduleSettings(settings, bus)],
+      data: [
+        ...settings.map((each) => toResidentSettingJson(each, bus)),
+        ...listHolidayAndScheduleSettings(settings, bus),
+      ],
       beside: {},
     }
   }

@@ -21,15 +21,15 @@ import {
   MISSING_IDEMPOTENCY_KEY_REASON,
   DANGEROUS_NOT_ALLOWED_REASON,
   toAssessmentConfirmation,
-} from './change-claims.ts'
+} from './change-confirmation-arguments.ts'
 import { toRegisterChangeView } from './register-change-view.ts'
 import type { DefinedMethodCall } from './defined-method.ts'
 import { findDefinedPlane } from './defined-method.ts'
-import { assessMessageWrite } from './defined-write.ts'
+import { assessMessageWrite } from './defined-message-write.ts'
 import { ebusFamilyEnvelope } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { resolveBusLockKey, findHeatingBus } from './ebus-tool-context.ts'
-import { SETTING_TOOL_HINT } from './setting-view.ts'
+import { RESIDENT_SETTING_TOOL_HINT } from './resident-setting-view.ts'
 import { INVOKE_TOOL_NAME, invokeInputSchema, rpcOutputSchema, methodNameArgument } from './rpc-arguments.ts'
 import type { MethodInvocation } from './rpc-arguments.ts'
 import { resolveMethodCall, callMethod, isB524AccessToNonRegulator, READ_ONLY_INTENT_REASON } from './method-call.ts'
@@ -40,7 +40,7 @@ export function createRpcTools(house: EbusToolContext): readonly Capability[] {
     defineChange({
       name: INVOKE_TOOL_NAME,
       title: 'Call a method of a device',
-      description: `Calls one method of one device, as registry.methods.list names it: reads a register or a timer, or changes one. This is also how a room setpoint, the hot water temperature or a mode is set: ${SETTING_TOOL_HINT}. Changes need intent MUTATE, allow_dangerous and an idempotency_key; raw opcodes and installer settings also need a person’s approval.`,
+      description: `Calls one method of one device, as registry.methods.list names it: reads a register or a timer, or changes one. This is also how a room setpoint, the hot water temperature or a mode is set: ${RESIDENT_SETTING_TOOL_HINT}. Changes need intent MUTATE, allow_dangerous and an idempotency_key; raw opcodes and installer settings also need a person’s approval.`,
       input: invokeInputSchema,
       output: rpcOutputSchema,
       // The strongest effect; `assess` returns that of a call.

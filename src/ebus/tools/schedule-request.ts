@@ -11,7 +11,7 @@ import { END_OF_DAY_MINUTES, WEEKDAYS } from '../semantic/timer-program.ts'
 const hour = z.int().min(0).max(24)
 const minute = z.int().min(0).max(59)
 
-export const slotInputSchema = z.strictObject({
+export const timerSlotInputSchema = z.strictObject({
   start_hour: hour,
   start_minute: minute,
   end_hour: hour.describe('24 only as 24:00, the end of the day.'),
@@ -43,7 +43,7 @@ function findWeekday(said: string): number {
   return text.length < 2 ? -1 : WEEKDAYS.findIndex((day) => day.startsWith(text))
 }
 
-export type SlotInput = z.output<typeof slotInputSchema>
+export type TimerSlotInput = z.output<typeof timerSlotInputSchema>
 
 /** The facts about the program that the check needs. */
 export interface TimerProgramFacts {
@@ -55,7 +55,7 @@ export interface TimerProgramFacts {
 
 /** Returns the slots in order of the day, or all mistakes at once. */
 export function parseTimerSlots(
-  slots: readonly SlotInput[],
+  slots: readonly TimerSlotInput[],
   facts: TimerProgramFacts,
 ): Result<readonly TimerSlot[], readonly ArgumentIssue[]> {
   const issues: ArgumentIssue[] = []
@@ -82,7 +82,7 @@ export function parseTimerSlots(
   return issues.length > 0 ? fail(issues) : ok(ordered.map(({ slot }) => withoutSetpoint(slot, facts)))
 }
 
-function asSlot(slot: SlotInput): TimerSlot {
+function asSlot(slot: TimerSlotInput): TimerSlot {
   return {
     startMinute: slot.start_hour * 60 + slot.start_minute,
     endMinute: slot.end_hour * 60 + slot.end_minute,

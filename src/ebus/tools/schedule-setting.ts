@@ -14,15 +14,15 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { TimerProgramId } from '../semantic/timer-program.ts'
 import { WEEKDAYS } from '../semantic/timer-program.ts'
-import type { SlotInput } from './schedule-request.ts'
+import type { TimerSlotInput } from './schedule-request.ts'
 import { weekdayInputSchema } from './schedule-request.ts'
 import {
   assessDayScheduleWrite,
   planDayScheduleWrite,
   dryRunDayScheduleWrite,
   writeDaySchedule,
-} from './day-schedule.ts'
-import type { DayWriteContext, DayWritePlan } from './day-schedule.ts'
+} from './day-schedule-write.ts'
+import type { DayWriteContext, DayWritePlan } from './day-schedule-write.ts'
 
 const clockTime = z.string().regex(/^([01]?\d|2[0-4]):[0-5]\d$/, 'a time of day such as 06:30')
 
@@ -113,7 +113,7 @@ export async function setScheduleDays(
   return ok({ ...last.value, data: { ...last.value.data, data } })
 }
 
-function asSlotInput({ from, to, temperature_c: celsius }: WeekdaysWithSlots['slots'][number]): SlotInput {
+function asSlotInput({ from, to, temperature_c: celsius }: WeekdaysWithSlots['slots'][number]): TimerSlotInput {
   const [startHour = 0, startMinute = 0] = from.split(':').map(Number)
   const [endHour = 0, endMinute = 0] = to.split(':').map(Number)
   return {

@@ -14,23 +14,28 @@ import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createEbusArgumentFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tool-context.ts'
 import { resolveBusLockKey, findHeatingBus } from './ebus-tool-context.ts'
-import { slotOutputSchema } from './plane-schemas.ts'
-import { slotInputSchema, weekdayInputSchema } from './schedule-request.ts'
-import type { DayScheduleRequest, DayWriteContext, ProgramDayScheduleRequest, DayWritePlan } from './day-schedule.ts'
+import { timerSlotOutputSchema } from './plane-schemas.ts'
+import { timerSlotInputSchema, weekdayInputSchema } from './schedule-request.ts'
+import type {
+  DayScheduleRequest,
+  DayWriteContext,
+  ProgramDayScheduleRequest,
+  DayWritePlan,
+} from './day-schedule-write.ts'
 import {
   DHW_PROGRAM_ID,
   planDayScheduleWrite,
   assessDayScheduleWrite,
   writeDaySchedule,
   dryRunDayScheduleWrite,
-} from './day-schedule.ts'
+} from './day-schedule-write.ts'
 
 /** Time for twelve slots: written, read back and, if necessary, restored, with the regulator's pauses. */
 const TIMEOUT_SECONDS = 90
 
 const shared = {
   weekday: weekdayInputSchema,
-  slots: z.array(slotInputSchema).max(12).describe('All slots of the day; an empty list leaves none.'),
+  slots: z.array(timerSlotInputSchema).max(12).describe('All slots of the day; an empty list leaves none.'),
   dryRun: z.boolean().exactOptional().describe('Say what would be written, and write nothing.'),
   idempotency_key: ebusIdempotencyKeyArgument.exactOptional(),
   bus: busArgument,
@@ -50,11 +55,11 @@ const output = createEbusOutputSchema(
   z.object({
     success: z.boolean(),
     slot_results: slotResults,
-    before: z.array(slotOutputSchema).exactOptional(),
-    read_back: z.array(slotOutputSchema).exactOptional().describe('The day as the regulator keeps it now.'),
+    before: z.array(timerSlotOutputSchema).exactOptional(),
+    read_back: z.array(timerSlotOutputSchema).exactOptional().describe('The day as the regulator keeps it now.'),
     restored: z.boolean().exactOptional().describe('Whether the day was put back to what it was.'),
     dry_run: z.literal(true).exactOptional(),
-    would_write: z.array(slotOutputSchema).exactOptional(),
+    would_write: z.array(timerSlotOutputSchema).exactOptional(),
     error: z.string().exactOptional(),
   }),
 )

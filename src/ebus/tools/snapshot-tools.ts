@@ -22,7 +22,7 @@ import {
   findHeatingBus,
   toPlaneFreshnessJson,
   resolveEbusView,
-  createLiveBusView,
+  createLiveHeatingBusView,
   createLiveOutcome,
 } from './ebus-tool-context.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
@@ -119,7 +119,7 @@ export function createSnapshotTools(
     captureTool.handledBy(async ({ bus }, call) => {
       const heating = findHeatingBus(house, bus)
       if (!heating.ok) return heating
-      const view = captureEbusView(createLiveBusView(house, heating.value))
+      const view = captureEbusView(createLiveHeatingBusView(house, heating.value))
       const taken = house.snapshots.take(view, toCallerKey(call.caller), view.atMs)
       if (!taken.ok) return taken
       const { id, expiresAtMs } = taken.value
@@ -183,7 +183,7 @@ async function firstReading(
     const waitedMs = house.clock.monotonic() - startMs
     const patienceMs = heating.status().connected ? timeoutMs : Math.min(timeoutMs, CONNECT_PATIENCE_MS)
     if (waitedMs >= patienceMs || call.signal.aborted || heating.isThrough()) break
-    const view = createLiveBusView(house, heating)
+    const view = createLiveHeatingBusView(house, heating)
     if (!wanted.some((name) => isMissing(view, name))) break
     await pause(WAKE_MS)
   }

@@ -7,11 +7,11 @@ import type { JsonObject } from '../../core/json.ts'
 import { computeDataHash, ebusFamilyEnvelope } from './ebus-envelope.ts'
 import { createBusReadFault, createBusWriteFault } from './faults.ts'
 import { toPlaneFreshnessJson } from './ebus-tool-context.ts'
-import type { TimerProgramFacts, SlotInput } from './schedule-request.ts'
+import type { TimerProgramFacts, TimerSlotInput } from './schedule-request.ts'
 import { parseTimerSlots } from './schedule-request.ts'
 import { EbusSnapshots } from './ebus-snapshots.ts'
 import type { EbusView } from './ebus-view.ts'
-import { captureEbusView, createLiveView } from './ebus-view.ts'
+import { captureEbusView, createLiveEbusView } from './ebus-view.ts'
 
 const OFFER = {} as Offer
 const NOW = Date.UTC(2026, 0, 5)
@@ -139,7 +139,7 @@ describe('bus faults', () => {
 function view(atMs = NOW): EbusView {
   const installation = listeningInstallation()
   installation.registry.seed([0x15])
-  return createLiveView({
+  return createLiveEbusView({
     busId: 'main',
     installation,
     bus: {
@@ -274,7 +274,7 @@ describe('timer slots', () => {
       maxCelsius: 30,
     },
   }
-  const slot = (start: number, end: number, celsius?: number): SlotInput => ({
+  const slot = (start: number, end: number, celsius?: number): TimerSlotInput => ({
     start_hour: Math.floor(start / 60),
     start_minute: start % 60,
     end_hour: Math.floor(end / 60),

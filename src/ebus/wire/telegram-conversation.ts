@@ -10,8 +10,8 @@
  *
  * Pure, but for the conversation it is given.
  */
-import type { BrokenTelegramCause, BusLineEvent, BusLineDecoderState } from './bus-line.ts'
-import { newBusLineDecoder, stepBusLineDecoder as hear } from './bus-line.ts'
+import type { BrokenTelegramCause, BusLineEvent, BusLineDecoderState } from './bus-line-decoder.ts'
+import { newBusLineDecoder, stepBusLineDecoder as hear } from './bus-line-decoder.ts'
 import { ACK, NAK, SYN } from './symbol.ts'
 import type { TelegramExchange, Telegram } from './telegram.ts'
 import { encodeTelegramCommand } from './telegram.ts'

@@ -15,8 +15,8 @@ import type {
   ConversationEffect,
 } from '../../ebus/wire/telegram-conversation.ts'
 import { beginTelegramConversation, continueTelegramConversation } from '../../ebus/wire/telegram-conversation.ts'
-import type { BusLineDecoderState } from '../../ebus/wire/bus-line.ts'
-import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line.ts'
+import type { BusLineDecoderState } from '../../ebus/wire/bus-line-decoder.ts'
+import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line-decoder.ts'
 import { ACK, BROADCAST_ADDRESS, NAK, SYN } from '../../ebus/wire/symbol.ts'
 import type { TelegramExchange, Telegram } from '../../ebus/wire/telegram.ts'
 import { encodeTelegramResponse, classifyTelegramForm } from '../../ebus/wire/telegram.ts'

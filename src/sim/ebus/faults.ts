@@ -3,8 +3,8 @@
  *
  * Pure, but for the faults it is given.
  */
-import type { BusLineDecoderState } from '../../ebus/wire/bus-line.ts'
-import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line.ts'
+import type { BusLineDecoderState } from '../../ebus/wire/bus-line-decoder.ts'
+import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line-decoder.ts'
 import { ESC, SYN } from '../../ebus/wire/symbol.ts'
 import type { SeededRandomSource } from './seeded-random.ts'
 import { BusStation } from './bus-station.ts'

@@ -124,15 +124,18 @@ describe('database', () => {
       const insert = (name: string): Promise<unknown> =>
         database.commit((sql) => sql.prepare('INSERT INTO item (name) VALUES (?)').run(name))
       closeSync(syncedDescriptor(`${path}-wal`))
-      const first = insert('a')
-      const second = new Promise((resolve, reject) => {
-        setImmediate(() => {
-          insert('b').then(resolve, reject)
+      let second: Promise<unknown> | undefined
+      const first = database.commit((sql) => {
+        sql.prepare('INSERT INTO item (name) VALUES (?)').run('a')
+        // Runs when the group was handed to the sync.
+        process.nextTick(() => {
+          second = insert('b')
           // The sync of the first fails now, while the second waits for its turn. The next sync would succeed.
           Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
           openSync(`${path}-wal`, 'r')
         })
       })
+      await first.catch(() => undefined)
       const outcomes = await Promise.allSettled([first, second])
       expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
       await expect(insert('c')).rejects.toThrow('repair it, then restart')

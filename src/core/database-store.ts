@@ -58,6 +58,12 @@ const SLOW_SYNC_BURST_MS = 20
 /** A sync of this length costs the event loop less than handing it to a thread under load. */
 const QUICK_SYNC_MS = 1
 
+/**
+ * A group waits while more works arrive, up to this many: requests that the event loop has not read yet would have to
+ * wait for the sync of the group before theirs, and pay for one of their own.
+ */
+const GATHERED_WORKS = 128
+
 /** How often to check that the file was not removed. */
 const LOOK_EVERY_MS = 1_000
 
@@ -248,7 +254,18 @@ export class Database {
     if (this.#scheduled || this.#group !== undefined) return
     this.#scheduled = true
     // setImmediate rather than a microtask: all writes of this turn of the event loop share one fsync.
-    setImmediate(() => this.#runGroup())
+    setImmediate(() => this.#gather(0))
+  }
+
+  /**
+   * Gives the event loop another turn as long as the last one brought more works. A group that a thread syncs need not
+   * wait: the next one gathers meanwhile.
+   */
+  #gather(before: number): void {
+    const waiting = this.#queue.length
+    if (waiting > before && waiting < GATHERED_WORKS && performance.now() >= this.#slowSyncsUntilMs)
+      setImmediate(() => this.#gather(waiting))
+    else this.#runGroup()
   }
 
   #defer(): void {

@@ -324,6 +324,7 @@ export class LogStore {
   /** Writes the bundles that are full; they are durable when it resolves. Rejects with the file system's error. */
   async writeBundles(): Promise<void> {
     while (this.#size - this.#base >= TILE_WIDTH) {
+      await this.tiles.createBodyFiles(this.#bundlesWithBodies(BUNDLES_AT_ONCE))
       const bundles = this.#takeBundles(BUNDLES_AT_ONCE)
       // Written synchronously, so that no erasure comes between reading the bodies and writing them.
       for (const { name, bodies } of bundles) this.tiles.writeBodies(name.index, bodies)
@@ -352,6 +353,14 @@ export class LogStore {
       bundles.push({ name, entries, content: encodeEntryBundle(entries), bodies })
     }
     return bundles
+  }
+
+  /** The next full bundles that have bodies in the tail. */
+  #bundlesWithBodies(limit: number): readonly number[] {
+    const end = Math.min(this.#base + limit * TILE_WIDTH, this.#size - (this.#size % TILE_WIDTH))
+    const indexes = new Set<number>()
+    for (let seq = this.#base; seq < end; seq++) if (this.#places.has(seq)) indexes.add(Math.floor(seq / TILE_WIDTH))
+    return [...indexes]
   }
 
   #passBundles(bundles: readonly EncodedBundle[]): void {

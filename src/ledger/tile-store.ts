@@ -16,6 +16,7 @@ import {
   existsSync,
   fdatasync,
   fdatasyncSync,
+  open,
   openSync,
   readdirSync,
   writeFileSync,
@@ -23,6 +24,7 @@ import {
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import {
   explainUnusableFile,
   FileUnusableError,
@@ -58,16 +60,12 @@ const MAX_FILE_BYTES = 33_554_432
 /** The records of a larger file of bodies are counted before it is read. */
 const MAX_UNCOUNTED_BYTES = 16_777_216
 
-/**
- * Two writers at a time: they share syncs of the file system's journal, and leave threads for the syncs of the tail.
- */
-const WRITERS = 2
-
 const MAC_BYTES = 32
 
 // A planted link must not lead out of the folder, and opening a planted pipe must not wait.
 const REPLACE_CONTENT =
   constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const openFile = promisify(open)
 const CHANGE_CONTENT = constants.O_RDWR | constants.O_NOFOLLOW
 
 export class TileStore {
@@ -140,24 +138,26 @@ export class TileStore {
 
   /** Writes tiles. Their contents are durable when it resolves; their names are durable after `sync`. */
   async writeTiles(tiles: Iterable<{ readonly name: TileCoordinates; readonly content: Uint8Array }>): Promise<void> {
-    const waiting = tiles[Symbol.iterator]()
-    const write = async (): Promise<void> => {
-      for (let next = waiting.next(); next.done !== true; next = waiting.next()) {
-        const { name, content } = next.value
-        // A tile under its name is always complete, even if the power fails while it is written: nobody would write a
-        // partial tile again whose checkpoint was never signed.
-        await writeFileWithoutDirectorySync(this.#place(formatTilePath(name)), content, 0o600)
-        if (name.width === TILE_WIDTH) this.#outgrown.push(`${formatTilePath(name)}.p`)
-      }
+    // One after another: each step wakes a thread that the syncs of the tail, and all callers, compete with.
+    for (const { name, content } of tiles) {
+      // A tile under its name is always complete, even if the power fails while it is written: nobody would write a
+      // partial tile again whose checkpoint was never signed.
+      await writeFileWithoutDirectorySync(this.#place(formatTilePath(name)), content, 0o600)
+      if (name.width === TILE_WIDTH) this.#outgrown.push(`${formatTilePath(name)}.p`)
     }
-    const ends = await Promise.allSettled(Array.from({ length: WRITERS }, write))
-    // Throws only when no write is running any more, because a retry writes the same files.
-    for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 
   /** The bodies of a bundle; `undefined` when the file is missing, or not a file of bodies. */
   bodies(index: number): StoredBodies | undefined {
     return this.#ifUsable(() => this.#readBodies(index))
+  }
+
+  /**
+   * Creates the files that `writeBodies` will fill. To create a file can take as long as a sync, so it happens beside
+   * the event loop.
+   */
+  async createBodyFiles(indexes: readonly number[]): Promise<void> {
+    for (const index of indexes) closeSync(await openFile(this.#place(formatBodiesPath(index)), REPLACE_CONTENT, 0o600))
   }
 
   writeBodies(index: number, bodies: readonly (SaltedBody & { readonly index: number })[]): void {

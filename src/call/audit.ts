@@ -94,7 +94,7 @@ const MAX_RECORDED_TOUCHES = 64
 const MAX_RECORDED_DOUBTS = 8
 
 export function createAuditEnterStage({ log, redact, redactResult }: AuditOptions): CallStage {
-  return async (context, next) => {
+  return (context, next) => {
     const { call, offer } = context
     const salt = randomBytes(SALT_BYTES)
     const args = redact(context)
@@ -124,14 +124,18 @@ export function createAuditEnterStage({ log, redact, redactResult }: AuditOption
       durable.catch(() => undefined)
       return next({ ...context, entered })
     }
+    const recordLateOutcome = (late: LateChangeOutcome): Promise<boolean> =>
+      recordLate({ log, entered, traceId: call.traceId, redact: (words) => redactResult(context, words) }, late)
+    return nextWhenDurable(durable, () => next({ ...context, call: { ...call, recordLateOutcome }, entered }))
+  }
+
+  async function nextWhenDurable(durable: Promise<void>, proceed: () => Promise<Outcome>): Promise<Outcome> {
     try {
       await durable
     } catch {
       return fail(unrecorded(log, 'Nothing was done.'))
     }
-    const recordLateOutcome = (late: LateChangeOutcome): Promise<boolean> =>
-      recordLate({ log, entered, traceId: call.traceId, redact: (words) => redactResult(context, words) }, late)
-    return next({ ...context, call: { ...call, recordLateOutcome }, entered })
+    return await proceed()
   }
 }
 
@@ -189,7 +193,7 @@ export function createAuditExitStage({ log, redactResult }: AuditOptions): CallS
       return fail(unrecorded(log, unheard(context, ended.outcome)))
     }
     endRecord(entered, endSeq)
-    return next({ ...context, outcome: withRecord(ended.outcome, recordReference(context, entered)) })
+    return await next({ ...context, outcome: withRecord(ended.outcome, recordReference(context, entered)) })
   }
 }
 

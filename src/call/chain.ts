@@ -78,7 +78,7 @@ function decided({ outcome }: CallContext): Outcome {
 export type RequestValidator = (offer: Offer, body: JsonObject) => Result<JsonObject, Fault>
 
 export function createValidateStage(validateRequest: RequestValidator, report: InternalErrorReporter): CallStage {
-  return async (context, next) => {
+  return (context, next) => {
     const { call, offer, refusal } = context
     if (offer === undefined || refusal !== undefined) return next(context)
     let accepted: Result<JsonObject, Fault>
@@ -108,7 +108,7 @@ export function createLockStage(
   lock: KeyedLock,
   { monotonic, report }: { readonly monotonic: () => number; readonly report: InternalErrorReporter },
 ): CallStage {
-  return async (context, next) => {
+  return (context, next) => {
     const { call, offer } = context
     if (context.refusal !== undefined) return next(context)
     let key: string | undefined
@@ -122,8 +122,13 @@ export function createLockStage(
     }
     // A service that calls a service would otherwise wait for a lock that its own caller holds.
     if (key === undefined || call.heldLocks.includes(key)) return next(context)
+    return nextWithLock(key, context, next)
+  }
+
+  async function nextWithLock(key: string, context: CallContext, next: NextStage): Promise<Outcome> {
+    const { call } = context
     const acquired = await lock.acquire(key, toAccountKey(call.caller), call.signal)
-    if (!acquired.ok) return next({ ...context, refusal: toFault(acquired.fault, call, monotonic()) })
+    if (!acquired.ok) return await next({ ...context, refusal: toFault(acquired.fault, call, monotonic()) })
     const release = (): void => releaseWhenDone(call, acquired.value)
     try {
       return await next({ ...context, release, call: { ...call, heldLocks: [...call.heldLocks, key] } })

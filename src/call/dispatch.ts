@@ -41,7 +41,7 @@ export function createDispatchStage(parts: DispatchDependencies): CallStage {
       // Most steps of most calls return at once, so a step is awaited only if it returned a promise.
       current = changed instanceof Promise ? await changed : changed
     }
-    return next(current)
+    return await next(current)
   }
 }
 

@@ -50,11 +50,11 @@ export async function answerMcpRequest(
   }
 }
 
-async function answered(
+function answered(
   parts: RequestHandlingDependencies,
   request: McpRequest,
   asker: McpRequestContext,
-): Promise<McpAnswer> {
+): McpAnswer | Promise<McpAnswer> {
   switch (request.method) {
     case 'tools/call':
       return callTool(parts, request, asker)
@@ -72,12 +72,12 @@ async function answered(
 }
 
 function listed(parts: RequestHandlingDependencies, method: McpListMethod, asker: McpRequestContext): McpAnswer {
-  const strange = strangeDoor(parts, asker)
+  const strange = explainUnknownNode(parts, asker)
   return strange === undefined ? { result: asker.catalogue.list(method) } : refuse(strange)
 }
 
 /** A list for a node that is not connected would be empty without saying why, so it is refused. */
-function strangeDoor({ bus }: RequestHandlingDependencies, { node }: McpRequestContext): string | undefined {
+function explainUnknownNode({ bus }: RequestHandlingDependencies, { node }: McpRequestContext): string | undefined {
   return node === undefined ? undefined : bus.strangeNode(node)
 }
 
@@ -95,24 +95,24 @@ async function callTool(
     const pinnedAsker = { ...asker, node: pinned.node }
     const round = { asker: pinnedAsker, method: 'tools/call', target: offer.name, offer, body: pinned.body }
     const reader = { listed: catalogue.listed, hasTool: catalogue.hasTool, body: pinned.body }
-    return ask(parts, round, (outcome) => ({
+    return await ask(parts, round, (outcome) => ({
       result: { ...createToolResult(outcome, offer, reader), ...createAnswerMeta(outcome, parts.bus.nodeId) },
     }))
   }
   const attempt = await parts.bus.call(attempted(canonical ?? given, catalogue), undefined, body, toCallOptions(asker))
   const more =
-    entry !== undefined && hasOtherDoors(entry.offer, asker)
+    entry !== undefined && isInOtherProfile(entry.offer, asker)
       ? ` It is not in the profile ${catalogue.view.profileName}.`
       : formatNameSuggestion(catalogue.near(given))
   const unknown = `Unknown tool: ${given.slice(0, MAX_NAME)}${more === '' ? '' : `.${more}`}`
-  return refuse(strangeDoor(parts, asker) ?? unknown, { attempt })
+  return refuse(explainUnknownNode(parts, asker) ?? unknown, { attempt })
 }
 
 /**
  * Whether another profile would show it to this caller. A caller whose token is restricted to profiles is not told
  * about others.
  */
-function hasOtherDoors(offer: Offer, { principal }: McpRequestContext): boolean {
+function isInOtherProfile(offer: Offer, { principal }: McpRequestContext): boolean {
   return principal.restrictions?.profiles === undefined && isOfferVisible(offer, principal)
 }
 

@@ -155,7 +155,7 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     if (catalogue === 'not-for-this-token')
       return sendHttpRefusal(response, { status: 403, message: 'This token is not for this profile.' })
     const exchange: AuthenticatedRequest = { request, response, principal: known.value, scope: scope.value, catalogue }
-    if (request.method === 'POST') return post(exchange)
+    if (request.method === 'POST') return await post(exchange)
     // The 2025 revisions listen with GET and end a session with DELETE; 2026-07-28 has neither.
     const isOfSessions = request.method === 'GET' || request.method === 'DELETE'
     const isModern = request.headers['mcp-protocol-version'] === MODERN_PROTOCOL_REVISION
@@ -174,8 +174,8 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     const flood = Array.isArray(body) ? floodIn(body, exchange.principal) : undefined
     if (flood !== undefined) return sendHttpRefusal(exchange.response, { status: 429, message: flood })
     const asked = readModernRequest(exchange.request.headers, body, envelopes)
-    if (asked !== undefined && isServedWithoutSdk(asked)) return serveModernRequest(modern, exchange, asked)
-    return classified(exchange, body)
+    if (asked !== undefined && isServedWithoutSdk(asked)) return await serveModernRequest(modern, exchange, asked)
+    return await classified(exchange, body)
   }
 
   /** A batch counts as many messages as it has; the first was counted when it arrived. */

@@ -63,7 +63,7 @@ async function answered(
   const mismatch =
     wanted.method === 'tools/call' ? findHeaderMismatchError(wanted, catalogue, request.headers) : undefined
   if (mismatch !== undefined) return { error: mismatch }
-  return answerMcpRequest(serving, wanted, {
+  return await answerMcpRequest(serving, wanted, {
     principal: asked.clientName === undefined ? principal : { ...principal, client: asked.clientName },
     catalogue,
     channel: 'mcp-http',

@@ -21,6 +21,7 @@ import { isFaultBeforeAttempt } from '../core/fault.ts'
 import type { Fault, CallRecordReference } from '../core/fault.ts'
 import { createCallClassification } from '../guard/call-decision.ts'
 import { redactArguments, redactJson } from '../guard/redaction.ts'
+import { truncateAndRedactText } from '../guard/secret-detection.ts'
 import { formatLedgerFaultBriefly } from '../ledger/ledger-state.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Database } from '../core/database-store.ts'
@@ -160,7 +161,7 @@ async function recordLate({ log, entered, traceId, redact }: LateRecord, late: L
   if (call === undefined || endSequenceNo === null) return false
   const { outcome, source, observed, message } = late
   const body = {
-    ...(message === undefined ? {} : { message: redact(message.slice(0, MAX_STORED_RESULT_LENGTH).toWellFormed()) }),
+    ...(message === undefined ? {} : { message: redact(message) }),
     ...(observed === undefined || !isStorable(observed) ? {} : { observed: redact(observed) }),
   }
   const event = { kind: 'call.outcome', call, outcome, source, trace_id: traceId }
@@ -178,7 +179,7 @@ export function createAuditExitStage({ log, redactResult }: AuditOptions): CallS
     const ended = endOf(context.outcome, call)
     let endSeq: number | null = null
     const durable = log.record(
-      () => classified(exitEvent({ context, entered, ended }, redactResult), context, redactResult),
+      () => classified(exitEvent({ context, entered, ended }, redactResult), context),
       (seq) => {
         endSeq = seq
       },
@@ -284,7 +285,7 @@ function exitEvent({ context, entered, ended }: Exit, redactResult: AuditOptions
 function redactedWords({ message, reasons = [], details }: Fault, redact: (words: Json) => Json): JsonObject {
   const sentences = reasons.slice(0, MAX_RECORDED_REASONS).map((reason) => reason.message)
   return {
-    message: redact(message.slice(0, MAX_STORED_RESULT_LENGTH).toWellFormed()),
+    message: redact(message),
     ...(sentences.length === 0 ? {} : { reasons: redact(sentences) }),
     ...(details === undefined || !isStorable(details) ? {} : { details: redact(details) }),
   }
@@ -300,7 +301,7 @@ function isStorable(details: Json): boolean {
 }
 
 /** Adds to the exit what the guard decided only after the enter event was written. */
-function classified(ended: AuditEvent, context: CallContext, redactResult: AuditOptions['redactResult']): AuditEvent {
+function classified(ended: AuditEvent, context: CallContext): AuditEvent {
   const { offer, assessed, authorization, outcome } = context
   // A read has no classification; neither has a call that never reached the guard.
   if (offer?.effect === 'reads' || assessed === undefined || authorization === undefined) return ended
@@ -316,7 +317,7 @@ function classified(ended: AuditEvent, context: CallContext, redactResult: Audit
     ...yes,
   }
   // Names that people give their devices must be erasable, so they are stored in the body.
-  const words = { ...body, ...(label === undefined ? {} : { label: redactResult(context, recordable(label)) }) }
+  const words = { ...body, ...(label === undefined ? {} : { label: truncateAndRedactText(label, MAX_RECORDED_TEXT) }) }
   return { event: { ...event, ...fields }, ...(Object.keys(words).length === 0 ? {} : { body: words }) }
 }
 

@@ -31,7 +31,7 @@ import type { CallBinding, ArgumentLeafHashes } from './call-binding.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { ApprovalStatus } from './policy.ts'
 import { hideSecretsInJson, redactArguments, redactJson } from './redaction.ts'
-import { redactText } from './secret-detection.ts'
+import { truncateAndRedactText } from './secret-detection.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
 
 export interface CallApprovalLookupResult {
@@ -60,6 +60,7 @@ export interface HashedCall {
 }
 
 const MAX_LABEL = 300
+const MAX_SEARCHED = 8 * MAX_LABEL
 
 export function lookUpCallApproval(
   transaction: GuardTransaction,
@@ -151,5 +152,6 @@ export function toApproverOnlyCallView({ call, offer, assessment: { preview } }:
 }
 
 function shortText(text: string): string {
-  return redactText(sanitizeLine(text, MAX_LABEL))
+  // Cleaned before it is searched, so that nothing invisible splits a credential; cut after that.
+  return sanitizeLine(truncateAndRedactText(sanitizeLine(text, MAX_SEARCHED), 2 * MAX_LABEL), MAX_LABEL)
 }

@@ -4,7 +4,7 @@ import { anyText } from '../../test/any-text.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { hideSecretsInJson, redactArguments, redactJson } from './redaction.ts'
-import { isSecretName, redactText } from './secret-detection.ts'
+import { isSecretName, redactText, truncateAndRedactText } from './secret-detection.ts'
 
 describe('secret name', () => {
   it('recognises a secret by its name in any spelling', () => {
@@ -146,6 +146,26 @@ describe('redaction', () => {
     expect(redactText(`use ${token} or Bearer abcdefgh12345678 at http://anna:secret@10.0.0.5/x?user=a&pass=b#c`)).toBe(
       'use [redacted] or Bearer [redacted] at http://[redacted]@10.0.0.5/x?user=a&pass=[redacted]#c',
     )
+  })
+
+  it.each([
+    ['a token of ours', `${'x '.repeat(40)}hb_${'S'.repeat(43)}`],
+    ['a password in an address', `${'x '.repeat(40)}http://anna:${'S'.repeat(60)}@10.0.0.5/`],
+    ['a long token behind others', `hb_${'S'.repeat(1_000)} `.repeat(8)],
+    ['a text after a secret name', `${'x '.repeat(40)}password = "${'S'.repeat(2_000)}"`],
+  ])('leaves nothing of %s that begins within the limit of a text', (_, text) => {
+    for (let limit = 0; limit <= text.length + 1; limit++) {
+      const kept = truncateAndRedactText(text, limit)
+      expect(kept.length).toBeLessThanOrEqual(limit)
+      expect(kept).not.toContain('S')
+    }
+    expect(JSON.stringify(redactJson({ said: `${'x '.repeat(2_000)}${text}` }))).not.toContain('S')
+  })
+
+  it('keeps the beginning of a long text up to the limit', () => {
+    expect(truncateAndRedactText('Living room. '.repeat(1_000), 30)).toBe('Living room. Living room. Livi')
+    expect(truncateAndRedactText('寒い'.repeat(1_000), 5)).toBe('寒い寒い寒')
+    expect(truncateAndRedactText('short', 30)).toBe('short')
   })
 
   it.each([

@@ -13,7 +13,7 @@ import {
   isSecretBySibling,
   isPositionalCallSecret,
   findSiblingMemberFacts,
-  MAX_CREDENTIAL_LENGTH,
+  truncateAndRedactText,
   REDACTED_PLACEHOLDER,
   redactTextForApprover,
   redactText,
@@ -109,7 +109,7 @@ function redactObject(object: JsonObject, schema: JsonSchema | undefined, walk: 
   const neighbours = findSiblingMemberFacts(entries)
   for (const [name, value] of entries.slice(0, walk.bounds.entries)) {
     if (walk.left <= 0) break
-    const safeName = redactText(name.slice(0, walk.bounds.text)).toWellFormed()
+    const safeName = truncateAndRedactText(name, walk.bounds.text)
     walk.left -= safeName.length
     const isHidden = isSecret(name, walk) || isHiddenBeside(name, value, { neighbours, walk })
     const shown = isHidden
@@ -133,11 +133,7 @@ function redactArray(list: readonly Json[], schema: JsonSchema | undefined, walk
 
 function redactString(text: string, walk: Walk): Json {
   const room = Math.max(0, Math.min(walk.bounds.text, walk.left))
-  // Redacts before cutting, lest the cut fall into the middle of a credential and leave its first half.
-  const redact = walk.reader === 'approver' ? redactTextForApprover : redactText
-  const shown = redact(text.slice(0, room + MAX_CREDENTIAL_LENGTH))
-    .slice(0, room)
-    .toWellFormed()
+  const shown = truncateAndRedactText(text, room, walk.reader === 'approver' ? redactTextForApprover : redactText)
   return spend(text.length > room ? `${shown}${CUT}` : shown, walk)
 }
 

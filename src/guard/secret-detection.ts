@@ -160,7 +160,7 @@ export const REDACTED_PLACEHOLDER = '[redacted]'
 
 const SHORTEST_CREDENTIAL = 8
 /** The longest credential that is found by its form. */
-export const MAX_CREDENTIAL_LENGTH = 1_100
+const MAX_CREDENTIAL_LENGTH = 1_100
 /** A cheap test that spares most texts the expensive ones. */
 const MAY_HOLD_CREDENTIAL = /_|:\/\/|=|bearer|basic/i
 const MAY_HOLD_NAME = /[="'`]/
@@ -171,9 +171,16 @@ export function redactText(text: string): string {
   return text.length < SHORTEST_CREDENTIAL || !MAY_HOLD_NAME.test(text) ? shown : hideAfterNames(shown)
 }
 
-/** The words of a person or a model, such as a reason, as they are stored beside the log. */
-export function truncateAndRedactText(text: string, maxLength: number): string {
-  return redactText(text.slice(0, maxLength)).toWellFormed()
+/**
+ * The words of a person or a model, such as a reason, as they are stored beside the log. A credential that only begins
+ * within the limit is not recognised by its first half, so more than the limit is searched, and what is not known to be
+ * whole is left out.
+ */
+export function truncateAndRedactText(text: string, maxLength: number, redact = redactText): string {
+  const searched = text.slice(0, maxLength + MAX_CREDENTIAL_LENGTH)
+  const shown = redact(searched)
+  const known = searched.length < text.length ? Math.max(0, shown.length - MAX_CREDENTIAL_LENGTH) : shown.length
+  return shown.slice(0, Math.min(known, maxLength)).toWellFormed()
 }
 
 /** Hides what has the form of a credential, and everything that could be part of it. */

@@ -36,7 +36,7 @@ import { ledgerMigrations, explainOutdatedLedgerFormat, readAppliedEntryCount } 
 import { isLogPresent, LogStore } from '../ledger/log-store.ts'
 import { LookupStore } from '../ledger/lookup-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
-import type { LedgerOptions } from '../ledger/ledger.ts'
+import type { LedgerOptions } from '../ledger/ledger-options.ts'
 import { ED25519_NOTE_SIGNATURE_TYPE, createLogSigner, createNoteVerifier } from '../ledger/note-key.ts'
 import type { NoteVerifier } from '../ledger/note-key.ts'
 import { ProjectionSet } from '../ledger/projection.ts'

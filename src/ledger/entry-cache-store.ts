@@ -11,6 +11,8 @@ import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
 import type { ModuleMigrations } from '../core/database-store.ts'
 import type { Json } from '../core/json.ts'
+import { readEntryCacheInputs } from './entry-cache-input.ts'
+import type { RecordedEntries } from './entry-cache-input.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { CacheFinding, TableRowReference } from './ledger-finding.ts'
 
@@ -93,13 +95,10 @@ export class EntryCacheVerification {
 }
 
 /** Empties the tables and makes them again. Call inside a transaction. */
-export function rebuildEntryCache(
-  cache: EntryCacheDefinition,
-  sql: DatabaseSync,
-  log: Iterable<EntryCacheInput>,
-): void {
+export function rebuildEntryCache(cache: EntryCacheDefinition, sql: DatabaseSync, log: RecordedEntries): void {
   for (const { name } of cache.tables) sql.exec(`DELETE FROM ${name}`)
-  for (const cached of log) cache.apply[cached.entry.kind]?.(sql, cached)
+  for (const cached of readEntryCacheInputs(log, new Set(Object.keys(cache.apply))))
+    cache.apply[cached.entry.kind]?.(sql, cached)
 }
 
 interface Comparison {

@@ -26,7 +26,7 @@ import { EntryCacheVerification } from '../ledger/entry-cache-store.ts'
 import { deriveTailMacKey } from '../ledger/entry-group.ts'
 import { readAppliedEntryCount } from '../ledger/ledger-tables-store.ts'
 import { LogStore } from '../ledger/log-store.ts'
-import { LookupStore } from '../ledger/lookup-store.ts'
+import { LookupReader } from '../ledger/lookup-reader-store.ts'
 import { ED25519_NOTE_SIGNATURE_TYPE, createLogSigner, createNoteVerifier } from '../ledger/note-key.ts'
 import type { NoteVerifier } from '../ledger/note-key.ts'
 import { findOverdueUnsignedEntries } from '../ledger/unsigned-tail.ts'
@@ -155,12 +155,12 @@ async function findUnsignedNow(
 /**
  * Read before the log, because the cache is never ahead of it. `undefined` for a cache that a start would build again.
  */
-function openLookup(folder: string): { readonly store: LookupStore; readonly close: () => void } | undefined {
+function openLookup(folder: string): { readonly store: LookupReader; readonly close: () => void } | undefined {
   const path = join(folder, 'lookup.db')
   if (!existsSync(path) || !statSync(path).isFile()) return undefined
   const readable = makeDatabaseReadable(path)
   try {
-    const store = new LookupStore(readable.path, { readOnly: true })
+    const store = LookupReader.openReadOnly(readable.path)
     const close = (): void => {
       store.close()
       readable.remove()

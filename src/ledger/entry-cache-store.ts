@@ -8,7 +8,6 @@
  * No decision is made from these tables. A missing, additional or different row is a finding.
  */
 import { DatabaseSync } from 'node:sqlite'
-import type { StatementSync } from 'node:sqlite'
 import type { ModuleMigrations } from '../core/database-store.ts'
 import type { Json } from '../core/json.ts'
 import { readEntryCacheInputs } from './entry-cache-input.ts'
@@ -164,15 +163,4 @@ function compareKeys(left: readonly string[], right: readonly string[]): number 
     if (order !== 0) return order
   }
   return 0
-}
-
-const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
-
-/** Statements are prepared once per SQL text: preparing takes longer than running most of them. */
-export function prepareCachedStatement(sql: DatabaseSync, text: string): StatementSync {
-  const known = statements.get(sql) ?? new Map<string, StatementSync>()
-  statements.set(sql, known)
-  const statement = known.get(text) ?? sql.prepare(text)
-  known.set(text, statement)
-  return statement
 }

@@ -16,7 +16,8 @@ import { LedgerFindings } from './ledger-finding.ts'
 import type { StoredEntryBytes, LogStore } from './log-store.ts'
 import { LookupVerification } from './lookup-verification.ts'
 import { formatErasureLookupKey, toLookupRow } from './lookup-store.ts'
-import type { CallWithEnding, LedgerLookupRow, LookupStore, RecordedChangeQuery } from './lookup-store.ts'
+import type { CallWithEnding, LedgerLookupRow, RecordedChangeQuery } from './lookup-reader-store.ts'
+import type { LookupStore } from './lookup-store.ts'
 
 export type BodyState =
   | { readonly kind: 'kept'; readonly body: Json }

@@ -5,8 +5,7 @@
  * Pure: it reads through what it is given.
  */
 import { decodeEntry } from './entry.ts'
-import type { LedgerEntry } from './entry.ts'
-import type { StoredEntryBytes } from './log-store.ts'
+import type { LedgerEntry, StoredEntryBytes } from './entry.ts'
 
 export interface KindSearchableLog {
   readonly entriesMatching: (pattern: RegExp) => Iterable<StoredEntryBytes>

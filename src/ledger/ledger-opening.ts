@@ -75,8 +75,8 @@ function findLogFault({ log, database }: OpenedLedgerParts): LedgerFault | undef
 }
 
 /** Looks among the bundles that were read so far; if there are projections, these are all bundles. */
-export function findUnauthenticBundle({ unauthentic }: Pick<LogStore, 'unauthentic'>): LedgerFault | undefined {
-  const [index] = unauthentic
+export function findUnauthenticBundle({ bundles }: Pick<LogStore, 'bundles'>): LedgerFault | undefined {
+  const [index] = bundles.unauthentic
   if (index === undefined) return undefined
   return { kind: 'damaged', reason: `entry bundle ${index} does not hold the entries that were signed` }
 }

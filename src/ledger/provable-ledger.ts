@@ -72,7 +72,7 @@ export abstract class ProvableLedger extends LedgerReader {
       },
       publish: (checkpoint) => writeFileAtomically(join(directory, 'checkpoint'), formatSignedCheckpoint(checkpoint)),
     })
-    log.checkBundlesWith((index, entries) =>
+    log.bundles.checkWith((index, entries) =>
       isEntryBundleInTree(index, entries, this.signing.latest()?.checkpoint, (seq, size) => this.inclusion(seq, size)),
     )
   }

@@ -52,7 +52,8 @@ import { createMisconfiguredStartResult, createRefusedStartResult } from './main
 import { createNodeVoterIdentity } from './main/node-voter.ts'
 import type { StartFault } from './main/start-fault.ts'
 import { startNotifier } from './web/notifier-client.ts'
-import { openNodeLedger, nodeDatabaseMigrations } from './main/node-ledger-store.ts'
+import { nodeDatabaseMigrations } from './main/node-database-migrations.ts'
+import { openNodeLedger } from './main/node-ledger-store.ts'
 import { toGuardConfig } from './main/guard-config.ts'
 import { createNodeStartEvent } from './main/node-start-event.ts'
 

@@ -28,7 +28,8 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadAllMigrations, readVerifierKey } from '../src/cli/offline-ledger-store.ts'
+import { nodeDatabaseMigrations } from '../src/main/node-database-migrations.ts'
+import { readVerifierKey } from '../src/cli/read-only-ledger-store.ts'
 import { buildDataDirectoryPaths } from '../src/config/data-directory.ts'
 import { configSchema } from '../src/config/schema.ts'
 import { systemClock } from '../src/core/clock.ts'
@@ -117,7 +118,7 @@ async function offline(
   const data = buildDataDirectoryPaths(base)
   const key = await loadExistingNodeKey(data.nodeKey)
   if (!key.ok) throw new Error(key.fault.kind)
-  const database = new Database({ path: data.database, migrations: await loadAllMigrations() })
+  const database = new Database({ path: data.database, migrations: nodeDatabaseMigrations })
   const origin = await chooseLogOrigin(config, data, () => undefined)
   const ledger = await Ledger.open({
     database,

@@ -6,7 +6,7 @@
  */
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { verifyExport, verifyDataDirectoryLedger } from '../src/cli/offline-ledger-store.ts'
+import { verifyExport, verifyDataDirectoryLedger } from '../src/cli/ledger-verification-store.ts'
 import { explainDataDirectoryTrouble } from '../src/main/data-directory-trouble.ts'
 import { configSchema } from '../src/config/schema.ts'
 import { silentLogger } from '../src/core/logger.ts'

@@ -14,13 +14,12 @@ import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
 import { silentLogger } from '../core/logger.ts'
-import { guardMigrations } from '../guard/guard-secret-store.ts'
 import { createRandomDrawKey, RANDOM_DRAW_KEY_PURPOSE } from '../ledger/random-draw.ts'
 import { deriveNodeSecret } from '../ledger/key-store.ts'
-import { ledgerMigrations } from '../ledger/ledger-tables-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { createLogSigner } from '../ledger/note-key.ts'
-import { createFamilyServices, familyMigrations } from '../main/families.ts'
+import { createFamilyServices } from '../main/families.ts'
+import { nodeDatabaseMigrations } from '../main/node-database-migrations.ts'
 import { toGuardConfig } from '../main/guard-config.ts'
 import { createNodeVoterIdentity } from '../main/node-voter.ts'
 import { createLanguageModelServices } from '../main/models.ts'
@@ -60,10 +59,7 @@ export async function collectAllCapabilityOffers(): Promise<readonly Offer[]> {
   const read = parseConfig('everything', EVERYTHING)
   if (!read.ok) throw new Error(JSON.stringify(read.fault))
   const root = mkdtempSync(join(tmpdir(), 'hearthbus-docs-'))
-  const database = new Database({
-    path: ':memory:',
-    migrations: [ledgerMigrations, guardMigrations, ...familyMigrations],
-  })
+  const database = new Database({ path: ':memory:', migrations: nodeDatabaseMigrations })
   try {
     return await offersOf(read.value, root, database)
   } finally {

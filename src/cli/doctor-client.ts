@@ -25,7 +25,8 @@ import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
 import type { LedgerView } from '../web/views.ts'
 import { findRunningGateway, requestGateway } from './gateway-client.ts'
 import type { LocatedGateway } from './gateway-client.ts'
-import { readProjectedState, verifyDataDirectoryLedger } from './offline-ledger-store.ts'
+import { readProjectedState } from './read-only-ledger-store.ts'
+import { verifyDataDirectoryLedger } from './ledger-verification-store.ts'
 import { listStartRefusals } from './start-check-client.ts'
 
 export async function gatherDoctorFacts(given: {

@@ -1,7 +1,7 @@
 /**
  * Ledger verify: the command that checks the log, an exported copy of it, or the proof of one entry.
  *
- * Pure: offline-ledger-store.ts reads the files.
+ * Pure: ledger-verification-store.ts, read-only-ledger-store.ts and proof-file-store.ts read the files.
  */
 import type { Command } from 'commander'
 import { resolveDemoDataRoot } from '../config/data-directory.ts'
@@ -23,14 +23,9 @@ import { parseTlogProof, verifyTlogProof } from '../ledger/tlog-proof.ts'
 import type { TlogProofFault } from '../ledger/tlog-proof.ts'
 import { readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
-import {
-  readFileBytes,
-  readWitnessPolicyFile,
-  readProofAndEntryFiles,
-  readVerifierKey,
-  verifyExport,
-  verifyDataDirectoryLedger,
-} from './offline-ledger-store.ts'
+import { readFileBytes, readWitnessPolicyFile, readProofAndEntryFiles } from './proof-file-store.ts'
+import { readVerifierKey } from './read-only-ledger-store.ts'
+import { verifyExport, verifyDataDirectoryLedger } from './ledger-verification-store.ts'
 import { verifyAuditPacketFile } from './audit-packet-client.ts'
 import { runLedgerSampleCommand } from './ledger-sample-client.ts'
 import { EXIT_CODES, createFailureAnswer } from './command-output.ts'

@@ -1,7 +1,8 @@
 /**
  * Ledger: commands that sign, prove, show, export and erase; the verifying ones are in ledger-verify.ts.
  *
- * Pure: offline-ledger-store.ts reads the files, command-client.ts sends requests to a running gateway.
+ * Pure: offline-ledger-store.ts opens the ledger, read-only-ledger-store.ts reads its files, and command-client.ts sends
+ * requests to a running gateway.
  */
 import { resolve } from 'node:path'
 import { Argument } from 'commander'
@@ -24,13 +25,8 @@ import {
   printAnswer,
 } from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
-import {
-  readEntryBytes,
-  NOTHING_TO_ADOPT_MESSAGE,
-  startSuccessorLog,
-  readVerifierKey,
-  withOfflineLedger,
-} from './offline-ledger-store.ts'
+import { readEntryBytes, readVerifierKey } from './read-only-ledger-store.ts'
+import { NOTHING_TO_ADOPT_MESSAGE, startSuccessorLog, withOfflineLedger } from './offline-ledger-store.ts'
 import type { OfflineLedgerOptions } from './offline-ledger-store.ts'
 import { addAuditPacketCommands } from './audit-packet-client.ts'
 import { addMonitorCommand } from './ledger-monitor-client.ts'

@@ -6,7 +6,9 @@ import { parseConfig } from '../config/config-file.ts'
 import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import { Database } from '../core/database-store.ts'
 import { loadOrCreateNodeKey } from '../ledger/key-store.ts'
-import { loadAllMigrations, verifyDataDirectoryLedger, withOfflineLedger } from './offline-ledger-store.ts'
+import { nodeDatabaseMigrations } from '../main/node-database-migrations.ts'
+import { withOfflineLedger } from './offline-ledger-store.ts'
+import { verifyDataDirectoryLedger } from './ledger-verification-store.ts'
 
 let root: string
 beforeEach(() => {
@@ -38,7 +40,7 @@ describe('offline ledger files', () => {
     const { database: path, nodeKey, ledger } = buildDataDirectoryPaths(root)
     mkdirSync(join(ledger, 'tail'), { recursive: true })
     await loadOrCreateNodeKey(nodeKey)
-    const database = new Database({ path, migrations: await loadAllMigrations() })
+    const database = new Database({ path, migrations: nodeDatabaseMigrations })
     database.sql.exec(`CREATE TRIGGER planted AFTER UPDATE ON ledger_applied BEGIN DELETE FROM tasks; END`)
     database.close()
     const place = { dataRoot: root, config: config.value, state: 'even-refusing', rooms } as const

@@ -13,7 +13,6 @@ import { OwnerTokenUnusableError, readOwnerToken } from '../guard/owner-token-st
 import { locateMeshFiles } from '../main/mesh-files.ts'
 import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 import { explainGatewayWithoutLock } from '../main/gateway-lock-client.ts'
-import { loadAllMigrations } from './offline-ledger-store.ts'
 
 /**
  * Sentences about a data directory that no gateway uses. Damage is reported by the verification, and file modes by the
@@ -22,7 +21,7 @@ import { loadAllMigrations } from './offline-ledger-store.ts'
 export async function listStartRefusals(dataRoot: string, config: Config | undefined): Promise<readonly string[]> {
   const data = buildDataDirectoryPaths(dataRoot)
   const { lock, ownerToken, database: path } = data
-  const migrations = await loadAllMigrations()
+  const { nodeDatabaseMigrations: migrations } = await import('../main/node-database-migrations.ts')
   const hasMesh = config?.mesh.enabled === true
   return [
     ...refusalOf(lock, () => takeProcessLock(lock)?.release()),

@@ -60,3 +60,8 @@ export function fromUtf8(bytes: Uint8Array, start = 0, end = bytes.length): stri
   // The replacement character may also have been sent as such.
   return text.includes(REPLACEMENT) && !isUtf8(buffer.subarray(start, end)) ? undefined : text
 }
+
+/** One character per byte, so that bytes can be searched as text. */
+export function toLatin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+}

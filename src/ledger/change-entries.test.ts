@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
-import type { RecordedChangeQuery } from './lookup-store.ts'
+import type { RecordedChangeQuery } from './lookup-reader-store.ts'
 import type { Ledger } from './ledger.ts'
 
 const ALL: RecordedChangeQuery = { since: '', before: { at: '9999', seq: 0 }, limit: 100 }

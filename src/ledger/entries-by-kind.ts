@@ -5,16 +5,15 @@
  * Pure: it reads through what it is given.
  */
 import { decodeEntry } from './entry.ts'
-import type { LedgerEntry } from './entry.ts'
-import type { StoredEntryBytes } from './log-store.ts'
+import type { LedgerEntry, StoredEntryBytes } from './entry.ts'
 
-interface SearchableLog {
+export interface KindSearchableLog {
   readonly entriesMatching: (pattern: RegExp) => Iterable<StoredEntryBytes>
 }
 
 /** Yields the entries of these kinds. Bytes that are not a valid entry are skipped; `verify` reports them. */
 export function* readEntriesOfKinds(
-  log: SearchableLog,
+  log: KindSearchableLog,
   kinds: ReadonlySet<string>,
 ): Generator<LedgerEntry, void, void> {
   if (kinds.size === 0) return

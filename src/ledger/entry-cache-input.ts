@@ -7,6 +7,8 @@
 import { toHex } from '../core/bytes.ts'
 import { BODY_ERASED_KIND, computeCommitmentHash, decodeEntryBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
+import { readEntriesOfKinds } from './entries-by-kind.ts'
+import type { KindSearchableLog } from './entries-by-kind.ts'
 import type { EntryCacheInput } from './entry-cache-store.ts'
 import { decodeEntry, isSequenceNumber } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
@@ -16,6 +18,8 @@ export interface EntryAndBodyReader {
   readonly entry: (seq: number) => { readonly bytes: Uint8Array } | undefined
   readonly body: (seq: number) => SaltedBody | undefined
 }
+
+export type RecordedEntries = EntryAndBodyReader & KindSearchableLog
 
 export function createEntryCacheInput(
   entry: LedgerEntry,
@@ -29,6 +33,17 @@ export function createEntryCacheInput(
     leafHash: toHex(computeLeafHash(bytes)),
     body: isCommitted ? decodeEntryBody(row.body) : undefined,
     erased: entry.kind === BODY_ERASED_KIND ? targetOf(entry, words) : undefined,
+  }
+}
+
+/** Reads the entries of these kinds, in order. */
+export function* readEntryCacheInputs(
+  log: RecordedEntries,
+  kinds: ReadonlySet<string>,
+): Generator<EntryCacheInput, void, void> {
+  for (const entry of readEntriesOfKinds(log, kinds)) {
+    const row = log.entry(entry.seq)
+    if (row !== undefined) yield createEntryCacheInput(entry, row.bytes, log)
   }
 }
 

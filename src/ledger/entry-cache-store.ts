@@ -8,9 +8,10 @@
  * No decision is made from these tables. A missing, additional or different row is a finding.
  */
 import { DatabaseSync } from 'node:sqlite'
-import type { StatementSync } from 'node:sqlite'
 import type { ModuleMigrations } from '../core/database-store.ts'
 import type { Json } from '../core/json.ts'
+import { readEntryCacheInputs } from './entry-cache-input.ts'
+import type { RecordedEntries } from './entry-cache-input.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { CacheFinding, TableRowReference } from './ledger-finding.ts'
 
@@ -93,13 +94,10 @@ export class EntryCacheVerification {
 }
 
 /** Empties the tables and makes them again. Call inside a transaction. */
-export function rebuildEntryCache(
-  cache: EntryCacheDefinition,
-  sql: DatabaseSync,
-  log: Iterable<EntryCacheInput>,
-): void {
+export function rebuildEntryCache(cache: EntryCacheDefinition, sql: DatabaseSync, log: RecordedEntries): void {
   for (const { name } of cache.tables) sql.exec(`DELETE FROM ${name}`)
-  for (const cached of log) cache.apply[cached.entry.kind]?.(sql, cached)
+  for (const cached of readEntryCacheInputs(log, new Set(Object.keys(cache.apply))))
+    cache.apply[cached.entry.kind]?.(sql, cached)
 }
 
 interface Comparison {
@@ -165,15 +163,4 @@ function compareKeys(left: readonly string[], right: readonly string[]): number 
     if (order !== 0) return order
   }
   return 0
-}
-
-const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
-
-/** Statements are prepared once per SQL text: preparing takes longer than running most of them. */
-export function prepareCachedStatement(sql: DatabaseSync, text: string): StatementSync {
-  const known = statements.get(sql) ?? new Map<string, StatementSync>()
-  statements.set(sql, known)
-  const statement = known.get(text) ?? sql.prepare(text)
-  known.set(text, statement)
-  return statement
 }

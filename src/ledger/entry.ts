@@ -47,6 +47,12 @@ export interface StoredEntry {
   readonly bytes: Uint8Array
 }
 
+/** The bytes of an entry, before they are decoded. */
+export interface StoredEntryBytes {
+  readonly seq: number
+  readonly bytes: Uint8Array
+}
+
 export type EntryFault =
   | { readonly kind: 'too-long'; readonly bytes: number }
   | { readonly kind: 'not-utf8' }

@@ -12,9 +12,11 @@
  * Reads and writes through the stores.
  */
 import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import type { EntryCacheDefinition } from './entry-cache-store.ts'
 import { BODY_ERASED_KIND } from './entry-group.ts'
 import type { TableRowReference } from './ledger-finding.ts'
 import { decodeEntry, isSequenceNumber } from './entry.ts'
@@ -22,6 +24,7 @@ import type { AppendReceipt, LedgerEvent, StoredEntry } from './entry.ts'
 import { flushWriteAheadLog, findTablesContainingText } from './ledger-tables-store.ts'
 import type { LogStore } from './log-store.ts'
 import type { EraseFault } from './ledger-operation-fault.ts'
+import type { ProjectionSet } from './projection.ts'
 import { findTextsInLedger, createAnyWordPredicate, listHumanTextsInBody } from './word-search.ts'
 
 /** What the entry of an erasure says besides which body was erased. These fields stay for good. */
@@ -43,10 +46,12 @@ export interface ErasureResult extends AppendReceipt {
 
 export interface ErasureDependencies {
   readonly database: Database
+  readonly clock: Clock
   readonly log: LogStore
-  readonly showing: readonly TableRowReference[]
-  /** Why the body cannot be erased now, as a sentence. */
-  readonly holds: () => string | undefined
+  /** The states that may still need the body. */
+  readonly projections: ProjectionSet
+  /** Tables that copy what entries say. */
+  readonly caches?: readonly EntryCacheDefinition[]
   /** Call inside the transaction. */
   readonly appendIn: (event: LedgerEvent) => AppendReceipt
 }
@@ -54,15 +59,16 @@ export interface ErasureDependencies {
 export async function eraseEntryBody(
   { entry }: StoredEntry,
   told: ErasureStatement,
-  { database, log, showing, holds, appendIn }: ErasureDependencies,
+  { database, clock, log, projections, caches = [], appendIn }: ErasureDependencies,
 ): Promise<Result<ErasureResult, EraseFault>> {
   const { seq } = entry
+  const blanked = caches.flatMap((cache) => cache.showing(entry))
   const words = listHumanTextsInBody(log.body(seq)?.body ?? new Uint8Array(0))
   const erased = await database.commit((): Result<Omit<ErasureResult, 'also' | 'stays' | 'tables'>, EraseFault> => {
-    const refusal = holds()
+    const refusal = projections.holds(entry, clock.now())
     if (refusal !== undefined) return fail({ kind: 'words-in-use', reason: refusal })
     if (log.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: isBodyErased(log, seq) })
-    return ok({ ...appendIn({ kind: BODY_ERASED_KIND, entry: seq, ...told }), blanked: showing })
+    return ok({ ...appendIn({ kind: BODY_ERASED_KIND, entry: seq, ...told }), blanked })
   })
   if (!erased.ok) return erased
   log.wipeBody(seq)

@@ -2,17 +2,15 @@
  * Exported log: the entries and bodies of an export, which are in bundles only. An export has no tail: a folder of that
  * name in it is ignored.
  */
-import { sliceSaltedBody } from './entry-group.ts'
+import { BundleBodyStore } from './bundle-body-store.ts'
 import type { SaltedBody } from './entry-group.ts'
-import type { StoredEntryBytes } from './log-store.ts'
+import type { StoredEntryBytes } from './entry.ts'
 import type { VerifiableLog } from './log-verification.ts'
 import { LruCache } from './lru-cache.ts'
 import { decodeEntryBundle, TILE_WIDTH } from './tile.ts'
 import { TileStore } from './tile-store.ts'
-import type { StoredBodies } from './tile-store.ts'
 
 const BUNDLES_KEPT = 64
-const BODIES_KEPT = 16
 
 export class ExportedLog implements VerifiableLog {
   readonly tiles: TileStore
@@ -24,10 +22,11 @@ export class ExportedLog implements VerifiableLog {
   readonly tailFirst = 0
   readonly #signed: number
   readonly #bundles = new LruCache<number, readonly Uint8Array[]>(BUNDLES_KEPT)
-  readonly #bodies = new LruCache<number, StoredBodies>(BODIES_KEPT)
+  readonly #bodies: BundleBodyStore
 
   constructor(directory: string) {
     this.tiles = new TileStore(directory, false)
+    this.#bodies = new BundleBodyStore(this.tiles)
     this.checkpoint = this.tiles.read('checkpoint')
     // The size that the checkpoint states. The verifier checks its signature.
     this.#signed = Number(this.checkpoint?.toString().split('\n')[1])
@@ -47,10 +46,7 @@ export class ExportedLog implements VerifiableLog {
 
   /** The body; `undefined` when the entry has none, or it was erased. */
   body(seq: number): SaltedBody | undefined {
-    const index = Math.floor(seq / TILE_WIDTH)
-    const stored = this.#bodies.get(index, () => this.tiles.bodies(index))
-    const record = stored?.records.find((one) => one.index === seq % TILE_WIDTH)
-    return stored && record && sliceSaltedBody(stored.bytes, record)
+    return this.#bodies.body(seq)
   }
 
   close(): void {

@@ -4,17 +4,20 @@
  */
 import type { TaskOrSessionReference } from '../core/fault.ts'
 import type { Json } from '../core/json.ts'
+import { createEntryCacheInput } from './entry-cache-input.ts'
 import type { EntryAndBodyReader } from './entry-cache-input.ts'
+import type { EntryCacheInput } from './entry-cache-store.ts'
 import { readEndedCallSeq, readLateOutcomeCallSeq } from './call-entry.ts'
 import { decodeEntry, decodeReadableEntries } from './entry.ts'
-import type { LedgerEntry, StoredEntry } from './entry.ts'
+import type { LedgerEntry, StoredEntry, StoredEntryBytes } from './entry.ts'
 import { BODY_ERASED_KIND, computeCommitmentHash, decodeEntryBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
 import { LedgerFindings } from './ledger-finding.ts'
-import type { StoredEntryBytes, LogStore } from './log-store.ts'
+import type { LogStore } from './log-store.ts'
 import { LookupVerification } from './lookup-verification.ts'
 import { formatErasureLookupKey, toLookupRow } from './lookup-store.ts'
-import type { CallWithEnding, LedgerLookupRow, LookupStore, RecordedChangeQuery } from './lookup-store.ts'
+import type { CallWithEnding, LedgerLookupRow, RecordedChangeQuery } from './lookup-reader-store.ts'
+import type { LookupStore } from './lookup-store.ts'
 
 export type BodyState =
   | { readonly kind: 'kept'; readonly body: Json }
@@ -98,6 +101,14 @@ export class LedgerReader {
       const stored = this.body(seq)
       yield stored.kind === 'kept' ? { seq, event: entry, body: stored.body } : { seq, event: entry }
     }
+  }
+
+  /** The next thousand entries from `from` on, as input for the tables that copy them. */
+  cached(from: number): readonly { readonly seq: number; readonly cached: EntryCacheInput | undefined }[] {
+    return this.log.entries(from, CACHED_PIECE).map(({ seq, bytes }) => {
+      const decoded = decodeEntry(bytes)
+      return { seq, cached: decoded.ok ? createEntryCacheInput(decoded.value, bytes, this.log) : undefined }
+    })
   }
 
   /** The entry; `undefined` when there is none, or its bytes are no longer an entry. */
@@ -208,6 +219,8 @@ export class LedgerReader {
   }
 }
 
+/** How many entries are read at once for the tables that copy the log. */
+const CACHED_PIECE = 1_000
 /** Some tens of milliseconds. */
 const AUDITED_LOOKUPS = 20_000
 

@@ -1,5 +1,6 @@
 /**
- * Ledger: the node's one append-only log of events, and the proofs of what it says.
+ * Ledger: the node's one append-only log of events. What proves an entry to others is in provable-ledger.ts, what a start
+ * checks and recovers in ledger-opening.ts.
  *
  *   appendIn ▸ canonical bytes ▸ one write and one fdatasync for the group ▸ COMMIT of the tables ▸ leaves in the tree
  *            ▸ the caller hears ▸ (every 256 entries) bundle and tile files
@@ -11,19 +12,13 @@
  *
  * Reads and writes through its stores.
  */
-import type { KeyObject } from 'node:crypto'
-import { dirname, join } from 'node:path'
-import { areBytesEqual, toHex } from '../core/bytes.ts'
+import { toHex } from '../core/bytes.ts'
 import { randomBytes } from '../core/ids.ts'
-import type { Clock } from '../core/clock.ts'
-import { findAlteredSchema } from '../core/database-schema-check-store.ts'
-import type { Database, PreCommitJournal } from '../core/database-store.ts'
-import { createPrivateFolder } from '../core/folder-store.ts'
+import type { PreCommitJournal } from '../core/database-store.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { fail, ok } from '../core/result.ts'
+import { fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { createCachingIsoTimeFormatter } from '../toolbox/iso-time.ts'
-import { readFileIfPresent, writeFileAtomically } from './atomic-file-store.ts'
 import {
   CALL_ABORTED_KIND,
   CALL_ENTER_KIND,
@@ -33,156 +28,71 @@ import {
   isLateCallOutcome,
   OpenCalls,
 } from './call-entry.ts'
-import { deriveEntryBundleMacKey, isEntryBundleInTree } from './bundle-authenticator.ts'
-import { BODY_ERASED_KIND, createBodyCommitment, deriveTailMacKey, BODY_SALT_BYTES } from './entry-group.ts'
-import { formatSignedCheckpoint, verifyAndParseCheckpoint } from './checkpoint.ts'
+import { BODY_ERASED_KIND, createBodyCommitment, BODY_SALT_BYTES } from './entry-group.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
-import { CheckpointStore } from './checkpoint-store.ts'
-import { createEntryCacheInput } from './entry-cache-input.ts'
-import { createLedgerEntry, decodeEntry, encodeEntry } from './entry.ts'
+import { createLedgerEntry, encodeEntry } from './entry.ts'
 import type { AppendReceipt, LedgerEvent } from './entry.ts'
-import { EntryCacheVerification, rebuildEntryCache } from './entry-cache-store.ts'
-import type { EntryCacheInput, EntryCacheDefinition } from './entry-cache-store.ts'
-import { eraseEntryBody, finishInterruptedErasures } from './erasure.ts'
+import { rebuildEntryCache } from './entry-cache-store.ts'
+import type { EntryCacheInput } from './entry-cache-store.ts'
+import { eraseEntryBody } from './erasure.ts'
 import type { ErasureResult, ErasureStatement } from './erasure.ts'
-import { writeLedgerExport } from './export-store.ts'
-import type { LedgerExportResult, LedgerExportFault } from './export-store.ts'
-import {
-  formatLedgerFault,
-  LedgerRefusalError,
-  doesSigningOutageBlockChanges,
-  SOUND_LEDGER_STATE,
-} from './ledger-state.ts'
+import { LedgerRefusalError, doesSigningOutageBlockChanges, SOUND_LEDGER_STATE } from './ledger-state.ts'
 import type { LedgerFault, LedgerSoundness, SigningFault, SigningOutage } from './ledger-state.ts'
-import type { LedgerPinFile } from './ledger-pin-store.ts'
 import { readEntriesOfKinds } from './entries-by-kind.ts'
-import { writeAppliedEntryCount, readAppliedEntryCount } from './ledger-tables-store.ts'
-import { LedgerReader } from './ledger-reader.ts'
-import { LogStore } from './log-store.ts'
-import { recoverLookupAndListOpenCalls } from './lookup-recovery.ts'
-import { LookupStore } from './lookup-store.ts'
-import { findUnsignedTailFault, summarizeUnsignedTail } from './unsigned-tail.ts'
+import { writeAppliedEntryCount } from './ledger-tables-store.ts'
+import {
+  findFaultBeyondLastSigned,
+  findOpeningFault,
+  findUnauthenticBundle,
+  readKnownSignedSize,
+  recoverOpenedLedger,
+} from './ledger-opening.ts'
+import type { LedgerOptions } from './ledger-options.ts'
 import type { UnsignedTailSummary } from './unsigned-tail.ts'
 import { verifyNote } from './signed-note.ts'
-import type { VerifiedSignature } from './signed-note.ts'
-import type { LogSigner, NoteVerifier } from './note-key.ts'
-import { proveConsistency, proveInclusion } from './proof.ts'
-import type { ConsistencyProof, InclusionProof, ProofCreationFault } from './proof.ts'
+import { reportSigningOutage, verifyOpenLedger } from './open-ledger-verification.ts'
+import { VerificationHistory } from './verification-history.ts'
+import type { CompleteVerification, OpenLedgerVerificationOptions } from './verification-history.ts'
 import { ProjectionSet } from './projection.ts'
-import type { UntypedProjection, StoredContentCheck } from './projection.ts'
+import { ProvableLedger } from './provable-ledger.ts'
 import type { EraseFault } from './ledger-operation-fault.ts'
-import { encodeCommitmentOpening } from './body-opening.ts'
-import { CheckpointSigner } from './checkpoint-signer.ts'
-import { StoredTree } from './stored-tree.ts'
-import { readTailSegments } from './tail-reader-store.ts'
-import { formatTlogProof, createTlogProof } from './tlog-proof.ts'
 import { computeLeafHash } from './tree.ts'
-import { verifyStoredLog } from './log-verification.ts'
-import type { LogVerificationOptions, LogVerificationReport } from './log-verification.ts'
+import type { LogVerificationReport } from './log-verification.ts'
 
-export interface LedgerOptions {
-  readonly database: Database
-  /**
-   * The signer's name is the origin. Entries that are not signed yet are authenticated with a secret derived from its
-   * key.
-   */
-  readonly signer: LogSigner
-  /** The log's name in its checkpoints, such as `hearthbus.local/attic`. */
-  readonly origin: string
-  /** Where the last signed checkpoint is stored a second time, outside the log. */
-  readonly lastSignedPath: string
-  /** The pin outside of the data directory, with what this node signed last; absent where none is kept. */
-  readonly pin?: LedgerPinFile | undefined
-  /** The directory of the log; by default `ledger` beside that file. */
-  readonly directory?: string
-  readonly clock: Clock
-  /** How many entries a segment of the tail takes. */
-  readonly segmentEntries?: number | undefined
-  /**
-   * The states that other modules decide from: computed from the log when it is opened, and updated with every entry.
-   */
-  readonly projections?: readonly UntypedProjection[]
-  /** Audits of content that is stored beside the log, and whose hashes are in the log. */
-  readonly contents?: readonly StoredContentCheck[]
-  /** Tables of the same database that copy what entries say, and are written with them. */
-  readonly caches?: readonly EntryCacheDefinition[]
-}
-
-/** The log's folder, beside the file of the last signed checkpoint. */
-export const LOG_FOLDER_NAME = 'ledger'
-
-export interface LedgerVerifyOptions extends LogVerificationOptions {
-  /**
-   * Verify only from the checkpoint up to which this process last found no defect; everything, if it has not verified
-   * yet.
-   */
-  readonly incremental?: boolean
-}
-
-export class Ledger extends LedgerReader {
+export class Ledger extends ProvableLedger {
   readonly #options: LedgerOptions
-  readonly #directory: string
-  readonly #tailKey: KeyObject
-  readonly #tree: StoredTree
-  readonly #signing: CheckpointSigner
   readonly projections: ProjectionSet
   readonly #openCalls = new OpenCalls()
+  readonly #verifications = new VerificationHistory()
   #inWork = false
   #isStopped = false
   #isSigningSoon = false
   readonly #formatTime = createCachingIsoTimeFormatter()
   #events: { readonly at: string; readonly event: LedgerEvent }[] = []
   #state: LedgerSoundness = SOUND_LEDGER_STATE
-  #verified: SignedCheckpoint | undefined
   #unsigned: UnsignedTailSummary | undefined
   #outage: { readonly fault: SigningFault; readonly sinceMs: number } | undefined
-  #lastRun: ReturnType<Ledger['lastVerification']>
 
   private constructor(options: LedgerOptions, signed: number) {
-    const { database, signer, origin, lastSignedPath, pin } = options
-    const directory = options.directory ?? join(dirname(lastSignedPath), LOG_FOLDER_NAME)
-    if (signer.key.name !== origin) throw new TypeError(`the signer is named ${signer.key.name}, the log ${origin}`)
-    createPrivateFolder(directory)
-    const tailKey = deriveTailMacKey(signer)
-    const log = new LogStore({
-      directory,
-      key: tailKey,
-      bundleKey: deriveEntryBundleMacKey(signer),
-      tables: { size: readAppliedEntryCount(database.sql), signed },
-      segmentEntries: options.segmentEntries,
-    })
-    super(log, new LookupStore(join(directory, 'lookup.db')))
+    super(options, signed)
     this.#options = options
-    this.#directory = directory
-    this.#tailKey = tailKey
-    this.#tree = new StoredTree(log)
-    this.#signing = new CheckpointSigner({
-      database,
-      tree: this.#tree,
-      signer,
-      lastSignedPath,
-      pin,
-      prepare: (size) => this.#prepare(size),
-      publish: (signed) => writeFileAtomically(join(directory, 'checkpoint'), formatSignedCheckpoint(signed)),
-    })
-    this.log.checkBundlesWith((index, entries) =>
-      isEntryBundleInTree(index, entries, this.#signing.latest()?.checkpoint, (seq, size) => this.inclusion(seq, size)),
-    )
     this.projections = new ProjectionSet((kinds) => readEntriesOfKinds(this.log, kinds))
-    database.useJournal(this.#journal)
-    database.follow(this.projections.follower)
+    options.database.useJournal(this.#journal)
+    options.database.follow(this.projections.follower)
   }
 
   /** Always opens; `state()` says whether the stored tree may still be appended to and signed. */
   static async open(options: LedgerOptions): Promise<Ledger> {
-    const ledger = new Ledger(options, await knownSigned(options))
-    const judged = await ledger.#judge()
+    const ledger = new Ledger(options, await readKnownSignedSize(options))
+    const found = await findOpeningFault(ledger.opened)
     ledger.projections.openAll(options.projections ?? [])
-    const fault = judged ?? ledger.#findUnauthenticBundle()
+    const fault = found ?? findUnauthenticBundle(ledger.log)
     const unlawful = ledger.projections.unlawful.length
     if (fault !== undefined) ledger.#state = { kind: 'refusing', fault }
     else if (unlawful > 0) ledger.#state = { kind: 'damaged', findings: unlawful }
-    ledger.#recover(fault === undefined)
+    const { unsigned, openCalls } = recoverOpenedLedger(ledger.opened, fault === undefined)
+    ledger.#unsigned = unsigned
+    ledger.#openCalls.restore(openCalls)
     return ledger
   }
 
@@ -192,8 +102,8 @@ export class Ledger extends LedgerReader {
   }
 
   /** The last complete verification by this process. */
-  lastVerification(): { readonly atMs: number; readonly size: number; readonly findings: number } | undefined {
-    return this.#lastRun
+  lastVerification(): CompleteVerification | undefined {
+    return this.#verifications.last
   }
 
   /** What a crash left after the last signature; `undefined` when everything was signed. */
@@ -213,27 +123,6 @@ export class Ledger extends LedgerReader {
   refusesChanges(): boolean {
     const outage = this.signingOutage()
     return outage !== undefined && doesSigningOutageBlockChanges(outage)
-  }
-
-  /** The path of the pin, its content, and why it cannot be written. */
-  pin(): Pick<LedgerPinFile, 'path' | 'pin' | 'trouble'> | undefined {
-    return this.#options.pin
-  }
-
-  /** Writes the present tree to the pin, signed or not. */
-  async pinTree(): Promise<void> {
-    const { database } = this.#options
-    this.#signing.pinTree(await database.commit(() => ({ size: this.size(), root: this.root() }), { tables: false }))
-  }
-
-  /** Resolves when the last signed tree is written to the pin, or could not be written. */
-  async flushPin(): Promise<void> {
-    await this.#options.pin?.flush()
-  }
-
-  /** The key with which others can verify what the ledger signs. */
-  get verifierKey(): NoteVerifier {
-    return this.#options.signer.key
   }
 
   /** Refuses appends and signatures from now on, until the ledger is opened again. */
@@ -293,39 +182,23 @@ export class Ledger extends LedgerReader {
     for (const { apply } of caches) apply[cached.entry.kind]?.(database.sql, cached)
   }
 
-  /** The next thousand entries from `from` on, as input for the tables that copy them. */
-  cached(from: number): readonly { readonly seq: number; readonly cached: EntryCacheInput | undefined }[] {
-    return this.log.entries(from, CACHED_PIECE).map(({ seq, bytes }) => {
-      const decoded = decodeEntry(bytes)
-      return { seq, cached: decoded.ok ? createEntryCacheInput(decoded.value, bytes, this.log) : undefined }
-    })
-  }
-
   /** Clears the tables that copy the log, and writes them again from the log. */
   async rebuild(): Promise<void> {
     const { caches = [], database } = this.#options
     await database.commit((sql) => {
-      for (const cache of caches) rebuildEntryCache(cache, sql, this.#allCached(cache))
+      for (const cache of caches) rebuildEntryCache(cache, sql, this.log)
     })
-  }
-
-  *#allCached({ apply }: EntryCacheDefinition): Generator<EntryCacheInput, void, void> {
-    for (const entry of readEntriesOfKinds(this.log, new Set(Object.keys(apply)))) {
-      const row = this.log.entry(entry.seq)
-      if (row !== undefined) yield createEntryCacheInput(entry, row.bytes, this.log)
-    }
   }
 
   /** Ends every open call as aborted. Runs before the first call after a crash, and after the last call at a stop. */
   async abortOpenCalls(): Promise<readonly number[]> {
-    return this.#options.database.commit(
-      () => {
-        const calls = this.#openCalls.list()
-        for (const call of calls) this.appendIn({ kind: CALL_ABORTED_KIND, call })
-        return calls
-      },
-      { tables: false },
-    )
+    return this.#options.database.commit(() => this.#abortOpenCallsIn(), { tables: false })
+  }
+
+  #abortOpenCallsIn(): readonly number[] {
+    const calls = this.#openCalls.list()
+    for (const call of calls) this.appendIn({ kind: CALL_ABORTED_KIND, call })
+    return calls
   }
 
   /** Appends the event as the last entry and signs; entries that are appended later without a start are refused. */
@@ -333,20 +206,15 @@ export class Ledger extends LedgerReader {
     if (this.#state.kind === 'refusing') return fail(this.#state.fault)
     await this.#options.database.commit(
       () => {
-        for (const call of this.#openCalls.list()) this.appendIn({ kind: CALL_ABORTED_KIND, call })
+        this.#abortOpenCallsIn()
         this.appendIn(event)
         this.#isStopped = true
       },
       { tables: false },
     )
-    const signed = await this.#settle(await this.#signing.sign())
+    const signed = await this.#settle(await this.signing.sign())
     await this.flushPin()
     return signed
-  }
-
-  /** Throws `TreeDamagedError` where the state says so. */
-  root(): Uint8Array {
-    return this.#tree.root()
   }
 
   /** Erases a body, with the rows that show it, and records the erasure. */
@@ -354,36 +222,14 @@ export class Ledger extends LedgerReader {
     if (this.#state.kind === 'refusing') return fail(this.#state.fault)
     const stored = this.entry(seq)
     if (stored === undefined) return fail({ kind: 'no-such-entry', seq, size: this.size() })
-    const { database, clock, caches = [] } = this.#options
+    const { log, projections } = this
     const appendIn = (event: LedgerEvent): AppendReceipt => this.appendIn(event)
-    const holds = (): string | undefined => this.projections.holds(stored.entry, clock.now())
-    const showing = caches.flatMap((cache) => cache.showing(stored.entry))
-    return eraseEntryBody(stored, told, { database, log: this.log, showing, holds, appendIn })
+    return eraseEntryBody(stored, told, { ...this.#options, log, projections, appendIn })
   }
 
-  /** Signs the present tree; returns the last checkpoint when nothing was appended since. */
   async checkpoint(): Promise<Result<SignedCheckpoint, SigningFault>> {
     if (this.#state.kind === 'refusing') return fail(this.#state.fault)
-    return this.#settle(await this.#signing.sign())
-  }
-
-  latestCheckpoint(): SignedCheckpoint | undefined {
-    return this.#signing.latest()
-  }
-
-  /** How many entries the newest checkpoint with a witness's cosignature covers. */
-  cosignedSize(): number | undefined {
-    return this.#signing.cosignedSize()
-  }
-
-  /** The newest checkpoint that covers an entry and that this witness has cosigned. */
-  cosignedBy(witness: NoteVerifier, seq: number): SignedCheckpoint | undefined {
-    return this.#signing.cosignedBy(witness, seq)
-  }
-
-  /** Stores witnesses' cosignatures of one of this ledger's checkpoints. */
-  addCosignatures(signed: SignedCheckpoint, more: readonly VerifiedSignature[]): Promise<SignedCheckpoint> {
-    return this.#signing.addCosignatures(signed, more)
+    return this.#settle(await this.signing.sign())
   }
 
   /**
@@ -392,10 +238,10 @@ export class Ledger extends LedgerReader {
    */
   async confront(kept: SignedCheckpoint): Promise<LedgerFault | undefined> {
     if (!verifyNote(kept.note, [this.verifierKey]).ok) return undefined
-    const fault = this.#signing.confront(kept)
+    const fault = this.signing.confront(kept)
     if (fault === undefined) return undefined
     this.#state = { kind: 'refusing', fault }
-    if (fault.kind !== 'damaged') await this.#signing.keepEvidence(kept)
+    if (fault.kind !== 'damaged') await this.signing.keepEvidence(kept)
     return fault
   }
 
@@ -410,8 +256,7 @@ export class Ledger extends LedgerReader {
       return this.checkpoint()
     }
     const { fault } = this.#state
-    const forgivable = fault.kind === 'last-signed-missing' || fault.kind === 'last-signed-invalid'
-    const remaining = forgivable ? (this.#judgeLog() ?? this.#signing.judgeDatabase()) : fault
+    const remaining = findFaultBeyondLastSigned(fault, this.opened)
     if (remaining !== undefined) return fail(remaining)
     const refusing = this.#state
     this.#state = SOUND_LEDGER_STATE
@@ -421,137 +266,21 @@ export class Ledger extends LedgerReader {
       this.#state = refusing
       throw error
     }
-    return this.#settle(await this.#signing.signAnew())
-  }
-
-  inclusion(seq: number, size?: number): Result<InclusionProof, ProofCreationFault> {
-    return proveInclusion(this.#tree, seq, size)
-  }
-
-  consistency(from: number, to?: number): Result<ConsistencyProof, ProofCreationFault> {
-    return proveConsistency(this.#tree, from, to)
-  }
-
-  /**
-   * Returns a C2SP tlog-proof of one entry, under a cosigned checkpoint if there is one, else under a new one.
-   * `existing` is for a caller that may not cause a signature: then only an entry that a checkpoint already covers can
-   * be proved.
-   */
-  async proofText(
-    seq: number,
-    options: { readonly withBody?: boolean; readonly under?: 'existing' | undefined } = {},
-  ): Promise<Result<string, ProofCreationFault | SigningFault>> {
-    const known = this.#signing.covering(seq)
-    if (known === undefined && options.under === 'existing')
-      return fail({ kind: 'no-such-entry', seq, size: this.latestCheckpoint()?.checkpoint.size ?? 0 })
-    const signed = known === undefined ? await this.checkpoint() : ok(known)
-    if (!signed.ok) return signed
-    const { checkpoint } = signed.value
-    const inclusion = this.inclusion(seq, checkpoint.size)
-    if (!inclusion.ok) return inclusion
-    // While the ledger refuses, the signed checkpoints may be about other entries than the stored ones.
-    if (!areBytesEqual(inclusion.value.root, checkpoint.root))
-      return fail({ kind: 'diverged', size: this.size(), signedSize: checkpoint.size, source: 'database' })
-    const proof = createTlogProof(seq, inclusion.value.path, signed.value)
-    const body = options.withBody === true ? this.log.body(seq) : undefined
-    return ok(formatTlogProof(body === undefined ? proof : { ...proof, extra: encodeCommitmentOpening(body) }))
-  }
-
-  /**
-   * Writes the ledger, up to a new checkpoint, as files that anybody can verify. Continues where the last export ended.
-   */
-  async exportTo(
-    directory: string,
-    options: { readonly withBodies?: boolean } = {},
-  ): Promise<Result<LedgerExportResult, LedgerExportFault | SigningFault>> {
-    const signed = await this.checkpoint()
-    if (!signed.ok) return signed
-    const source = {
-      directory: this.#directory,
-      key: this.verifierKey,
-      signed: signed.value,
-      rootAt: (size: number) => this.#tree.rootAt(size),
-      bodies: options.withBodies === true ? (seq: number) => this.log.body(seq) : undefined,
-    }
-    return writeLedgerExport(source, directory)
+    return this.#settle(await this.signing.signAnew())
   }
 
   /**
    * Derives the whole ledger again from its bytes, or what was appended since the last time, and reports every defect.
    */
-  async verify(options: LedgerVerifyOptions = {}): Promise<LogVerificationReport> {
-    const { database, signer, lastSignedPath: path, caches = [], projections = [], contents = [] } = this.#options
-    const since = options.since ?? (options.incremental === true ? this.#verified : undefined)
+  async verify(options: OpenLedgerVerificationOptions = {}): Promise<LogVerificationReport> {
+    const since = this.#verifications.startOf(options)
     // Read before the first entry, so that a checkpoint that is signed meanwhile covers more than it.
-    const reached = this.#signing.latest()
-    const stored = {
-      log: this.log,
-      tail: () => readTailSegments(join(this.#directory, 'tail'), this.#tailKey, Infinity),
-      checkpoints: new CheckpointStore(database.sql),
-      newestRow: reached?.checkpoint.size ?? 0,
-      tablesSize: () => readAppliedEntryCount(database.sql),
-      key: signer.key,
-      pinned: this.#options.pin,
-      // A file that cannot be read counts as one that is not a checkpoint.
-      lastSigned: { path, text: await readFileIfPresent(path).catch(() => new Uint8Array(0)) },
-      cacheVerifications: () => caches.map((cache) => new EntryCacheVerification(cache, database.sql)),
-      projections,
-      contents,
-      schema: () => findAlteredSchema(database.sql, database.migrations),
-      databases: [database.path, this.lookup.path].filter((each) => each !== ':memory:'),
-      lookup: this.lookup,
-      view: <Value>(read: () => Value): Promise<Value> => database.view(read),
-    }
-    const report = await verifyStoredLog(stored, { ...options, since })
-    const outage = this.signingOutage()
-    const found = report.findings.length + report.more
-    if (report.compared) this.#lastRun = { atMs: this.#options.clock.now(), size: report.size, findings: found }
-    if (found > 0) {
-      // Earlier clean results no longer count: the next run reads everything.
-      this.#verified = undefined
-      if (this.#state.kind !== 'refusing') this.#state = { kind: 'damaged', findings: found }
-    } else if (since === undefined || this.#state.kind !== 'damaged') {
-      this.#verified = reached
-      if (this.#state.kind === 'damaged') this.#state = SOUND_LEDGER_STATE
-    }
-    if (outage === undefined || outage.entries <= 0) return report
-    // This is not a defect of what is stored, and ends with the next signature, so the state does not depend on it.
-    const reason = `signing fails (${formatLedgerFault(outage.fault)})`
-    const to = this.size() - 1
-    return {
-      ...report,
-      findings: [...report.findings, { kind: 'unsigned', from: to + 1 - outage.entries, to, reason }],
-    }
-  }
-
-  async #judge(): Promise<LedgerFault | undefined> {
-    const fault = await this.#signing.judge()
-    // A wrong key explains all other findings.
-    if (fault?.kind === 'last-signed-invalid' || fault?.kind === 'last-signed-missing') return fault
-    return this.#judgeLog() ?? fault ?? findUnsignedTailFault(this.log, this.#signing.latest()?.checkpoint.size ?? 0)
-  }
-
-  /** Whether the log is complete, and the tables belong to it. */
-  #judgeLog(): LedgerFault | undefined {
-    const { damage, size, tablesNeed } = this.log
-    if (damage !== undefined) return { kind: 'damaged', reason: damage }
-    const applied = readAppliedEntryCount(this.#options.database.sql)
-    if (applied > size) return { kind: 'truncated', size, signedSize: applied, source: 'tables' }
-    return applied < tablesNeed ? { kind: 'tables-behind', size: applied, needed: tablesNeed } : undefined
-  }
-
-  /** Looks among the bundles that were read so far; if there are projections, these are all bundles. */
-  #findUnauthenticBundle(): LedgerFault | undefined {
-    const [index] = this.log.unauthentic
-    if (index === undefined) return undefined
-    return { kind: 'damaged', reason: `entry bundle ${index} does not hold the entries that were signed` }
-  }
-
-  /** Brings the tables up to the log, and finishes what a crash interrupted. */
-  #recover(isSound: boolean): void {
-    this.#unsigned = isSound ? summarizeUnsignedTail(this.log, this.#signing.latest()?.checkpoint.size ?? 0) : undefined
-    this.#openCalls.restore(recoverLookupAndListOpenCalls(this.lookup, this.log))
-    if (isSound) finishInterruptedErasures(this.log)
+    const latest = this.latestCheckpoint()
+    const { directory, log, lookup } = this
+    const report = await verifyOpenLedger({ ...this.#options, directory, log, lookup, latest }, { ...options, since })
+    const run = { report, since, latest, atMs: this.#options.clock.now() }
+    this.#state = this.#verifications.record(run, this.#state)
+    return reportSigningOutage(report, this.signingOutage(), this.size())
   }
 
   readonly #journal: PreCommitJournal = {
@@ -580,11 +309,11 @@ export class Ledger extends LedgerReader {
       const first = this.log.size
       const entries = this.log.groupEnds(committed)
       if (entries.length === 0) return
-      this.#tree.append(entries)
+      this.tree.append(entries)
       for (const [index, { at, event }] of events.entries()) this.lookup.add(first + index, at, event)
       // A checkpoint lets segments of the tail be removed, so a busy node signs at once instead of waiting for the
       // periodic checkpoint.
-      if (this.log.awaitsCheckpoint(this.#signing.latest()?.checkpoint.size ?? 0)) this.#signSoon()
+      if (this.log.awaitsCheckpoint(this.signing.latest()?.checkpoint.size ?? 0)) this.#signSoon()
     },
     close: () => {
       this.lookup.close()
@@ -603,38 +332,14 @@ export class Ledger extends LedgerReader {
       })
   }
 
-  async #prepare(size: number): Promise<void> {
-    await this.log.writeBundles()
-    await this.#tree.writeTiles(size)
-    await this.log.tiles.sync()
-  }
-
   async #settle(signed: Result<SignedCheckpoint, SigningFault>): Promise<Result<SignedCheckpoint, SigningFault>> {
     if (signed.ok) {
       this.#outage = undefined
-      this.#signing.pinTree(signed.value.checkpoint)
+      this.signing.pinTree(signed.value.checkpoint)
       await this.log.release(signed.value.checkpoint.size)
     } else if (signed.fault.kind === 'last-signed-unwritable')
       this.#outage = { fault: signed.fault, sinceMs: this.#outage?.sinceMs ?? this.#options.clock.monotonic() }
     else this.#state = { kind: 'refusing', fault: signed.fault }
     return signed
-  }
-}
-
-/** How many entries are read at once for the tables that copy the log. */
-const CACHED_PIECE = 1_000
-/**
- * The number of entries known to be signed, before anything is checked; all entries, where it cannot be read, so that
- * nothing is cut off.
- */
-async function knownSigned({ database, lastSignedPath, signer, pin }: LedgerOptions): Promise<number> {
-  const known = Math.max(new CheckpointStore(database.sql).latest()?.size ?? 0, pin?.pin?.size ?? 0)
-  try {
-    const text = await readFileIfPresent(lastSignedPath)
-    if (text === undefined) return known
-    const opened = verifyAndParseCheckpoint(text, signer.key)
-    return opened.ok ? Math.max(known, opened.value.checkpoint.size) : Infinity
-  } catch {
-    return Infinity
   }
 }

@@ -11,22 +11,22 @@
 import type { KeyObject } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { areBytesEqual } from '../core/bytes.ts'
+import { areBytesEqual, toLatin1 } from '../core/bytes.ts'
+import { BundleBodyStore } from './bundle-body-store.ts'
+import { EntryBundleStore } from './entry-bundle-store.ts'
+import type { WrittenBundle } from './entry-bundle-store.ts'
 import type { PendingJournalSync } from '../core/database-store.ts'
-import { computeEntryBundleMac } from './bundle-authenticator.ts'
 import { sliceSaltedBody } from './entry-group.ts'
 import type { BodyRecordLocation, SaltedBody, EntryToAppend } from './entry-group.ts'
-import { LruCache } from './lru-cache.ts'
+import type { StoredEntryBytes } from './entry.ts'
 import { dropUncommittedGroups } from './uncommitted-tail.ts'
 import type { AppliedAndSignedSizes } from './uncommitted-tail.ts'
-import { readTailSegments, computeExpectedAppliedEntryCount } from './tail-reader-store.ts'
+import { readTailSegments, computeExpectedAppliedEntryCount, computeSegmentEnd } from './tail-reader-store.ts'
 import type { TailContents } from './tail-reader-store.ts'
 import { TailStore } from './tail-store.ts'
 import type { TailBodyPosition } from './tail-store.ts'
-import { decodeEntryBundle, encodeEntryBundle, TILE_WIDTH, formatTilePath } from './tile.ts'
-import type { TileCoordinates } from './tile.ts'
+import { decodeEntryBundle, encodeEntryBundle, TILE_WIDTH } from './tile.ts'
 import { TileStore } from './tile-store.ts'
-import type { StoredBodies } from './tile-store.ts'
 
 export interface LogStoreOptions {
   readonly directory: string
@@ -40,29 +40,16 @@ export interface LogStoreOptions {
   readonly segmentEntries?: number | undefined
 }
 
-export interface StoredEntryBytes {
-  readonly seq: number
-  readonly bytes: Uint8Array
-}
-
-interface EncodedBundle {
-  readonly name: TileCoordinates
-  readonly entries: readonly Uint8Array[]
-  readonly content: Uint8Array
+interface EncodedBundle extends WrittenBundle {
   readonly bodies: readonly (SaltedBody & { readonly index: number })[]
 }
 
-/** Whether these entries are in the signed tree as this bundle. */
-export type SignedBundlePredicate = (index: number, entries: readonly Uint8Array[]) => boolean
-
 /** Takes a few milliseconds before other work has its turn. */
 const BUNDLES_AT_ONCE = 16
-/** How many bundles are cached; one has some 60 kB. */
-const BUNDLES_KEPT = 64
-const BODIES_KEPT = 16
 
 export class LogStore {
   readonly tiles: TileStore
+  readonly bundles: EntryBundleStore
   readonly #tail: TailStore | undefined
   /** The tail as it was when the log was opened. */
   readonly read: TailContents
@@ -80,15 +67,6 @@ export class LogStore {
    */
   readonly tiledTo: number
   readonly #readCheckpoint: () => Buffer | undefined
-  readonly #bundleKey: KeyObject | undefined
-  #isSignedBundle: SignedBundlePredicate = () => false
-  /**
-   * The MACs of bundles that no checkpoint covers yet. Only one content of a bundle is ever signed, and the MAC of that
-   * one is stored.
-   */
-  readonly #unsignedMacs = new Map<number, Uint8Array>()
-  /** Full bundles that are missing, or that this node did not write. No entry of them is read. */
-  readonly unauthentic = new Set<number>()
   #base: number
   #size: number
   #recent: Uint8Array[] = []
@@ -96,13 +74,13 @@ export class LogStore {
   #mark = 0
   #written: readonly (BodyRecordLocation & TailBodyPosition)[] = []
   readonly #places = new Map<number, TailBodyPosition>()
-  readonly #bundles = new LruCache<number, readonly Uint8Array[]>(BUNDLES_KEPT)
-  readonly #bodies = new LruCache<number, StoredBodies>(BODIES_KEPT)
+  readonly #bodies: BundleBodyStore
 
   /** Throws file system errors; defects of the content are in `damage`. */
   constructor({ directory, key, bundleKey, readOnly = false, tables, segmentEntries }: LogStoreOptions) {
-    this.#bundleKey = bundleKey
     this.tiles = new TileStore(directory, !readOnly)
+    this.bundles = new EntryBundleStore(this.tiles, bundleKey)
+    this.#bodies = new BundleBodyStore(this.tiles)
     // Read before the entries, because the process that writes this log may sign a larger tree meanwhile.
     const before = readOnly ? this.tiles.read('checkpoint') : undefined
     this.#readCheckpoint = readOnly ? () => before : () => this.tiles.read('checkpoint')
@@ -111,12 +89,13 @@ export class LogStore {
     const read = tables === undefined ? whole : dropUncommittedGroups(whole, tables)
     this.read = read
     this.tablesNeed = computeExpectedAppliedEntryCount(read)
-    const [bundles, first] = [this.#countBundles(), read.segments[0]?.first]
+    const [bundles, first] = [this.bundles.count(), read.segments[0]?.first]
     this.tailFirst = first ?? bundles * TILE_WIDTH
     this.#base = Math.ceil(this.tailFirst / TILE_WIDTH) * TILE_WIDTH
     this.tiledTo = this.#base
-    this.#size = endOf(read) ?? this.tailFirst
-    this.lost = { torn: read.torn, uncommitted: (endOf(whole) ?? 0) - (endOf(read) ?? 0) }
+    const end = computeSegmentEnd(read.segments.at(-1))
+    this.#size = first === undefined ? this.tailFirst : end
+    this.lost = { torn: read.torn, uncommitted: computeSegmentEnd(whole.segments.at(-1)) - end }
     this.damage = read.damage ?? this.#gap(bundles, first)
     for (const { groups } of read.segments)
       for (const group of groups) this.#recent.push(...group.entries.slice(Math.max(0, this.#base - group.first)))
@@ -149,11 +128,6 @@ export class LogStore {
   /** The number of entries, including those that running works have appended. */
   get pendingSize(): number {
     return this.#size + this.#pending.length
-  }
-
-  /** Sets the check for a full bundle that has no authenticator. */
-  checkBundlesWith(isSigned: SignedBundlePredicate): void {
-    this.#isSignedBundle = isSigned
   }
 
   append(entry: EntryToAppend): void {
@@ -213,13 +187,7 @@ export class LogStore {
    * matches, because a start looks for a few entries among a million.
    */
   *entriesMatching(pattern: RegExp): Generator<StoredEntryBytes, void, void> {
-    for (let index = 0; index * TILE_WIDTH < this.#base; index++) {
-      const bundle = this.#readBundle(index)
-      if (bundle === undefined || !pattern.test(bundle.toString('latin1'))) continue
-      const entries = this.#decodeBundle(index, bundle) ?? []
-      for (const [at, bytes] of entries.entries())
-        if (pattern.test(toLatin1(bytes))) yield { seq: index * TILE_WIDTH + at, bytes }
-    }
+    for (let index = 0; index * TILE_WIDTH < this.#base; index++) yield* this.bundles.entriesMatching(index, pattern)
     for (let seq = this.#base; seq < this.pendingSize; seq++) {
       const bytes = this.#bytes(seq)
       if (bytes !== undefined && pattern.test(toLatin1(bytes))) yield { seq, bytes }
@@ -231,9 +199,7 @@ export class LogStore {
     if (seq >= this.#size) return this.#pending[seq - this.#size]?.body
     const place = this.#places.get(seq)
     if (place !== undefined) return this.#read(place)
-    const stored = this.#bodiesOf(Math.floor(seq / TILE_WIDTH))
-    const record = stored?.records.find(({ index }) => index === seq % TILE_WIDTH)
-    return stored && record && sliceSaltedBody(stored.bytes, record)
+    return this.#bodies.body(seq)
   }
 
   /** Whether the tail has the entry's body, or had it before the body was erased. */
@@ -245,10 +211,7 @@ export class LogStore {
   wipeBody(seq: number): void {
     const place = this.#places.get(seq)
     if (place !== undefined) this.#tail?.wipe(place)
-    const index = Math.floor(seq / TILE_WIDTH)
-    const record = this.#bodiesOf(index)?.records.find((one) => one.index === seq % TILE_WIDTH)
-    if (record !== undefined) this.tiles.wipeBody(index, record)
-    this.#bodies.delete(index)
+    this.#bodies.wipe(seq)
   }
 
   /** Whether closed segments wait for a checkpoint larger than `signed`. */
@@ -259,11 +222,7 @@ export class LogStore {
   /** Removes segments from the tail. Call when the tiles and a checkpoint of `signed` entries are durable. */
   async release(signed: number): Promise<void> {
     if (this.#tail === undefined) return
-    for (const [index, mac] of this.#unsignedMacs) {
-      if ((index + 1) * TILE_WIDTH > signed) break
-      this.tiles.bundleMacs.write(index, mac)
-      this.#unsignedMacs.delete(index)
-    }
+    this.bundles.storeMacs(signed)
     await this.#tail.removeBefore(Math.min(Math.floor(signed / TILE_WIDTH) * TILE_WIDTH, this.#base))
     for (const seq of this.#places.keys()) {
       if (seq >= this.#tail.first) break
@@ -279,42 +238,7 @@ export class LogStore {
   #bytes(seq: number): Uint8Array | undefined {
     if (seq >= this.#size) return this.#pending[seq - this.#size]?.bytes
     if (seq >= this.#base) return this.#recent[seq - this.#base]
-    return this.#bundleOf(Math.floor(seq / TILE_WIDTH))?.[seq % TILE_WIDTH]
-  }
-
-  #bundleOf(index: number): readonly Uint8Array[] | undefined {
-    return this.#bundles.get(index, () => this.#decodeBundle(index, this.#readBundle(index)))
-  }
-
-  /** `undefined` when it is missing, or this node did not write it. */
-  #readBundle(index: number): Buffer | undefined {
-    if (this.unauthentic.has(index)) return undefined
-    const bundle = this.tiles.tile({ level: 'entries', index, width: TILE_WIDTH })
-    if (this.#bundleKey === undefined) return bundle
-    if (bundle !== undefined && this.#isAuthentic(this.#bundleKey, index, bundle)) return bundle
-    this.unauthentic.add(index)
-    return undefined
-  }
-
-  #decodeBundle(index: number, bundle: Buffer | undefined): readonly Uint8Array[] | undefined {
-    const decoded = bundle && decodeEntryBundle(bundle, TILE_WIDTH)
-    if (decoded?.ok === true) return decoded.value
-    if (this.#bundleKey !== undefined) this.unauthentic.add(index)
-    return undefined
-  }
-
-  #isAuthentic(key: KeyObject, index: number, bundle: Uint8Array): boolean {
-    const mac = computeEntryBundleMac(key, index, bundle)
-    const stored = this.#unsignedMacs.get(index) ?? this.tiles.bundleMacs.read(index)
-    if (stored !== undefined && areBytesEqual(stored, mac)) return true
-    const decoded = decodeEntryBundle(bundle, TILE_WIDTH)
-    if (!decoded.ok || !this.#isSignedBundle(index, decoded.value)) return false
-    this.tiles.bundleMacs.write(index, mac)
-    return true
-  }
-
-  #bodiesOf(index: number): StoredBodies | undefined {
-    return this.#bodies.get(index, () => this.tiles.bodies(index))
+    return this.bundles.entries(Math.floor(seq / TILE_WIDTH))?.[seq % TILE_WIDTH]
   }
 
   #read(place: TailBodyPosition | { readonly body: SaltedBody | undefined }): SaltedBody | undefined {
@@ -366,11 +290,9 @@ export class LogStore {
   #passBundles(bundles: readonly EncodedBundle[]): void {
     this.#recent.splice(0, bundles.length * TILE_WIDTH)
     this.#base += bundles.length * TILE_WIDTH
-    for (const { name, entries, content } of bundles) {
-      if (this.#bundleKey !== undefined)
-        this.#unsignedMacs.set(name.index, computeEntryBundleMac(this.#bundleKey, name.index, content))
-      this.#bodies.delete(name.index)
-      this.#bundles.get(name.index, () => entries)
+    for (const bundle of bundles) {
+      this.#bodies.forget(bundle.name.index)
+      this.bundles.note(bundle)
     }
   }
 
@@ -414,30 +336,6 @@ export class LogStore {
     if (bundles * TILE_WIDTH < first) return `entry bundle ${bundles} is missing`
     return this.#size < this.#base ? 'the tail of the log ends before the bundles do' : undefined
   }
-
-  /** Finds the number of full bundles before the first gap by bisection, since there may be very many. */
-  #countBundles(): number {
-    const has = (index: number): boolean =>
-      this.tiles.has(formatTilePath({ level: 'entries', index, width: TILE_WIDTH }))
-    let [low, high] = [0, 1]
-    while (has(high - 1)) [low, high] = [high, high * 2]
-    while (low < high - 1) {
-      const middle = Math.floor((low + high) / 2)
-      if (has(middle - 1)) low = middle
-      else high = middle
-    }
-    return low
-  }
-}
-
-function toLatin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
-}
-
-function endOf({ segments }: TailContents): number | undefined {
-  const last = segments.at(-1)
-  const group = last?.groups.at(-1)
-  return group === undefined ? last?.first : group.first + group.entries.length
 }
 
 /** Whether there is a log. */

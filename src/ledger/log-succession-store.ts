@@ -19,7 +19,7 @@ import { formatLedgerFinding } from './ledger-finding.ts'
 import type { LedgerFinding } from './ledger-finding.ts'
 import type { SigningFault } from './ledger-state.ts'
 import { Ledger } from './ledger.ts'
-import type { LedgerOptions } from './ledger.ts'
+import type { LedgerOptions } from './ledger-options.ts'
 import type { LogSigner } from './note-key.ts'
 
 export type LogAdoptionFault = SigningFault | { readonly kind: 'nothing-to-adopt' }

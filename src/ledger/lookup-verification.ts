@@ -7,11 +7,11 @@ import { readEndedCallSeq, readLateOutcomeCallSeq } from './call-entry.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { LedgerFindings } from './ledger-finding.ts'
 import { toLookupRow } from './lookup-store.ts'
-import type { LedgerLookupRow, LookupStore } from './lookup-store.ts'
+import type { LedgerLookupRow, LookupReader } from './lookup-reader-store.ts'
 
 const ROWS_AT_ONCE = 4_096
 
-export type LookupsToVerify = Pick<LookupStore, 'reach' | 'rows'>
+export type LookupsToVerify = Pick<LookupReader, 'reach' | 'rows'>
 
 export class LookupVerification {
   readonly #lookup: LookupsToVerify

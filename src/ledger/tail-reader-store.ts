@@ -76,7 +76,8 @@ export function readTailSegments(directory: string, key: KeyObject | undefined, 
       bytes.readBigUInt64BE(4) === BigInt(first) &&
       (key === undefined ||
         areBytesEqual(bytes.subarray(HEAD_CONTENT_BYTES, SEGMENT_HEAD_BYTES), headMac(key, bytes))) &&
-      (mac === undefined || (areBytesEqual(readMacBeforeSegment(bytes), mac) && first === endOf(segments.at(-1))))
+      (mac === undefined ||
+        (areBytesEqual(readMacBeforeSegment(bytes), mac) && first === computeSegmentEnd(segments.at(-1))))
     if (!begins) return { segments, torn, damage: `${path} does not follow what was written before it` }
     const written = countWrittenBytes(bytes)
     const { groups, whole, forged } = readGroups(bytes, { first, key, signed, mayBeTorn: isLast, written })
@@ -93,9 +94,9 @@ export function readTailSegments(directory: string, key: KeyObject | undefined, 
       return {
         segments,
         torn,
-        damage: `${path} holds a group, from entry ${endOf(segments.at(-1))} on, that this node did not write`,
+        damage: `${path} holds a group, from entry ${computeSegmentEnd(segments.at(-1))} on, that this node did not write`,
       }
-    const isSigned = endOf(segments.at(-1)) < signed
+    const isSigned = computeSegmentEnd(segments.at(-1)) < signed
     if (whole < written && (!isLast || isSigned || hasLaterGroup(bytes, whole)))
       return { segments, torn, damage: `${path} is not whole: something before its end was changed` }
     torn = Math.max(0, written - whole)
@@ -207,7 +208,8 @@ export function listSegmentNames(directory: string): readonly string[] {
   }
 }
 
-function endOf(segment: TailSegment | undefined): number {
+/** One past the last entry of a segment; 0 without one. */
+export function computeSegmentEnd(segment: TailSegment | undefined): number {
   const group = segment?.groups.at(-1)
   return group === undefined ? (segment?.first ?? 0) : group.first + group.entries.length
 }

@@ -32,6 +32,7 @@ import { BODY_SALT_BYTES, sliceSaltedBody, encodeEntryGroup, GROUP_MAC_BYTES } f
 import type { BodyRecordLocation, SaltedBody, EntryGroupToEncode } from './entry-group.ts'
 import {
   computeExpectedAppliedEntryCount,
+  computeSegmentEnd,
   encodeSegmentHead,
   listSegmentNames,
   readMacBeforeSegment,
@@ -102,15 +103,15 @@ export class TailStore {
     const known = new Set(read.segments.map(({ path }) => path))
     for (const name of listSegmentNames(directory)) if (!known.has(join(directory, name))) rmSync(join(directory, name))
     this.#tables = computeExpectedAppliedEntryCount(read)
-    for (const { path, first, bytes, groups, whole } of read.segments) {
+    for (const segment of read.segments) {
+      const { path, first, bytes, groups, whole } = segment
       const file = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW)
       if (whole < bytes.length) {
         ftruncateSync(file, whole)
         fdatasyncSync(file)
       }
-      const group = groups.at(-1)
-      this.#mac = new Uint8Array(group?.mac ?? readMacBeforeSegment(bytes))
-      const end = group ? group.first + group.entries.length : first
+      this.#mac = new Uint8Array(groups.at(-1)?.mac ?? readMacBeforeSegment(bytes))
+      const end = computeSegmentEnd(segment)
       this.#segments.push({ path, first, file, bytes: whole, allocated: whole, end })
     }
     if (this.#segments.length === 0) this.#begin(begins)

@@ -7,7 +7,7 @@
 import { areBytesEqual } from '../core/bytes.ts'
 import type { LedgerFindings } from './ledger-finding.ts'
 import type { VerifiableLog } from './log-verification.ts'
-import { computeExpectedAppliedEntryCount } from './tail-reader-store.ts'
+import { computeExpectedAppliedEntryCount, computeSegmentEnd } from './tail-reader-store.ts'
 import type { TailContents } from './tail-reader-store.ts'
 
 export function verifyTailSegments(
@@ -16,8 +16,7 @@ export function verifyTailSegments(
   findings: LedgerFindings,
 ): void {
   if (damage !== undefined) return findings.add({ kind: 'unreadable', reason: damage })
-  const last = segments.at(-1)?.groups.at(-1)
-  const end = last === undefined ? (segments.at(-1)?.first ?? 0) : last.first + last.entries.length
+  const end = computeSegmentEnd(segments.at(-1))
   if (end < log.size) return findings.add({ kind: 'entries-missing', from: end, to: log.size - 1 })
   if (torn > 0) return
   for (const { groups } of segments)

@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { buildDataDirectoryPaths } from '../../src/config/data-directory.ts'
-import { readProjectedState } from '../../src/cli/offline-ledger-store.ts'
+import { readProjectedState } from '../../src/cli/read-only-ledger-store.ts'
 import { guardProjection } from '../../src/guard/guard-state.ts'
 import { startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'

@@ -1,9 +1,10 @@
 /**
  * Task reader: tasks and their dependencies, in the database.
  */
-import type { DatabaseSync } from 'node:sqlite'
-import { createSqlFilterCondition, createStatementPreparer } from '../prepared-statement-store.ts'
-import type { SqlWhereCondition } from '../prepared-statement-store.ts'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { prepareCachedStatement } from '../../core/prepared-statement-store.ts'
+import { createSqlFilterCondition } from '../sql-filter-condition.ts'
+import type { SqlWhereCondition } from '../sql-filter-condition.ts'
 import type { TaskStatus } from './task-machine.ts'
 import type { RuntimeState, TaskState } from '../runtime-state.ts'
 import type { Task } from './task.ts'
@@ -66,7 +67,7 @@ const WAITS = `EXISTS (
   WHERE task_id = task.id AND other.status <> 'DONE')`
 
 export function createTaskReader(sql: DatabaseSync, state: RuntimeState): TaskReader {
-  const prepare = createStatementPreparer(sql)
+  const prepare = (text: string): StatementSync => prepareCachedStatement(sql, text)
   const get = sql.prepare(`SELECT ${COLUMNS} FROM tasks AS task WHERE id = ?`)
   /** A row that is not in the log is not a task. */
   const toListed = (row: Record<string, unknown>): ListedTask[] => {

@@ -1,8 +1,9 @@
 /**
  * Audit session reader: audit sessions and the roots they were sealed with, in the database.
  */
-import type { DatabaseSync } from 'node:sqlite'
-import { createSqlFilterCondition, createStatementPreparer } from '../prepared-statement-store.ts'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { prepareCachedStatement } from '../../core/prepared-statement-store.ts'
+import { createSqlFilterCondition } from '../sql-filter-condition.ts'
 
 export interface AuditSession {
   readonly session_id: string
@@ -58,7 +59,7 @@ const TESTS = {
 export function createAuditSessionReader(sql: DatabaseSync): AuditSessionReader {
   const get = sql.prepare('SELECT * FROM audit_sessions WHERE session_id = ?')
   const root = sql.prepare('SELECT * FROM merkle_roots WHERE session_id = ?')
-  const prepare = createStatementPreparer(sql)
+  const prepare = (text: string): StatementSync => prepareCachedStatement(sql, text)
   return {
     get: (sessionId) => get.get(sessionId) as AuditSession | undefined,
     root: (sessionId) => root.get(sessionId) as SealedSessionRoot | undefined,

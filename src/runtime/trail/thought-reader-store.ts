@@ -2,8 +2,9 @@
  * Thought reader: the decision trail in the database. The texts of the thoughts are bodies of the ledger, where they
  * can be erased; the other fields are here.
  */
-import type { DatabaseSync } from 'node:sqlite'
-import { createSqlFilterCondition, createStatementPreparer } from '../prepared-statement-store.ts'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { prepareCachedStatement } from '../../core/prepared-statement-store.ts'
+import { createSqlFilterCondition } from '../sql-filter-condition.ts'
 import type { ThoughtType } from './thought.ts'
 
 export interface ThoughtRow {
@@ -63,7 +64,7 @@ const TESTS: Readonly<Record<keyof ThoughtFilter, string>> = {
 }
 
 export function createThoughtReader(sql: DatabaseSync): ThoughtReader {
-  const prepare = createStatementPreparer(sql)
+  const prepare = (text: string): StatementSync => prepareCachedStatement(sql, text)
   // Ordered by seq: spec 5's chain follows the order of recording, and several records may have the same millisecond.
   const lastBefore = sql.prepare(
     'SELECT * FROM thought_records WHERE task_id = ? AND log_index < ? ORDER BY seq DESC LIMIT 1',

@@ -1,22 +1,9 @@
 /**
- * Prepared statement store: statements prepared once per text, and conditions made of the filters that were given, so
- * that SQLite sees which of them an index serves.
+ * SQL filter condition: a condition made of the filters that were given, so that SQLite sees which of them an index
+ * serves.
+ *
+ * Pure.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
-
-export type StatementPreparer = (text: string) => StatementSync
-
-/** The texts are our own and few: at most every combination of a list's filters. */
-export function createStatementPreparer(sql: DatabaseSync): StatementPreparer {
-  const known = new Map<string, StatementSync>()
-  return (text) => {
-    // Preparing takes longer than running most of these queries.
-    const statement = known.get(text) ?? sql.prepare(text)
-    known.set(text, statement)
-    return statement
-  }
-}
-
 export interface SqlWhereCondition {
   readonly where: string
   readonly parameters: Readonly<Record<string, string>>

@@ -5,17 +5,15 @@
  *   wake ▸ hello ▸ (main loop blocked, 10 s) ▸ channel open
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { RingBuffer } from '../../toolbox/ring-buffer.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
-import { decodeAudioFrame, encodeAudioFrame } from '../../devices/wire/audio-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
-import type { UdpAudioConnection } from './udp-audio-client.ts'
-import { openUdpAudioConnection } from './udp-audio-client.ts'
 import type { SimulatedIdentity } from './identity.ts'
-import { createHelloText, createUpgradeHeaders } from './identity.ts'
+import { createHelloText } from './identity.ts'
 import type { DeviceConnection, DeviceConnectionEvents } from './device-connection.ts'
 import { MAX_SENT_WEBSOCKET_MESSAGE_BYTES, FirmwareMcpServer } from './firmware-mcp-server.ts'
-import { connectSimulatedDeviceOverMqtt } from './mqtt-device-client.ts'
+import { connectSimulatedDevice } from './device-connection-client.ts'
+import { AudioChannelClient } from './audio-channel-client.ts'
 import { bootDevice } from './ota-client.ts'
 import type { FirmwareProfile } from './firmware-profile.ts'
 import { FIRMWARE_PROFILES } from './firmware-profile.ts'
@@ -29,11 +27,9 @@ import type {
 } from './simulated-device.ts'
 import { FIRMWARE_TIMING, NO_DEVICE_FAULTS } from './simulated-device.ts'
 import { FirmwareVoiceTask } from './firmware-voice-task.ts'
-import { connectSimulatedDeviceOverWebSocket } from './websocket-client.ts'
 
 const TRANSCRIPT_LINES = 500
-/** A packet of silence that every Opus decoder accepts. */
-const OPUS_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe)
+const SHOWN_LINES = 100
 
 /**
  * Resolves when the device has booted: enrolled if it had to be, and connected if it is a kind that stays connected.
@@ -60,15 +56,15 @@ class DeviceClient implements SimulatedDevice {
   readonly #timing: FirmwareTiming
   readonly #task: FirmwareMcpServer
   readonly #voice: FirmwareVoiceTask
+  readonly #audio: AudioChannelClient
   readonly #stopping = new AbortController()
-  readonly #transcript: DeviceMessageTranscriptLine[] = []
-  readonly #shown: string[] = []
+  readonly #transcript = new RingBuffer<DeviceMessageTranscriptLine>(TRANSCRIPT_LINES)
+  readonly #shown = new RingBuffer<string>(SHOWN_LINES)
   readonly #extraLines = new Set<DeviceConnection>()
   #websocket: WebSocketSettings | undefined
   #mqtt: MqttSettings | undefined
   #told: JsonObject | undefined
   #line: DeviceConnection | undefined
-  #audio: UdpAudioConnection | undefined
   /** Counts connections, so that messages of an older one are ignored. */
   #epoch = 0
   #sessionId = ''
@@ -77,8 +73,6 @@ class DeviceClient implements SimulatedDevice {
   #rebooting = false
   #lastDataMs = 0
   #greeting: ((answered: boolean) => void) | undefined
-  /** From the configuration, never negotiated. */
-  #audioVersion: AudioVersion = 1
 
   constructor(options: DeviceSimulatorOptions) {
     this.#options = options
@@ -88,7 +82,7 @@ class DeviceClient implements SimulatedDevice {
     this.#timing = { ...FIRMWARE_TIMING, ...options.timing }
     this.#websocket = options.websocket
     this.#mqtt = options.mqtt
-    this.#audioVersion = options.audioVersion ?? 1
+    this.#audio = new AudioChannelClient(options.audioVersion ?? 1, (opus) => this.#voice.hearAudio(opus))
     this.#task = new FirmwareMcpServer({
       device: options,
       faults: this.faults,
@@ -110,8 +104,8 @@ class DeviceClient implements SimulatedDevice {
   readonly played = () => [...this.#voice.played]
   readonly press = () => this.#voice.press()
   readonly state = () => this.#task.board.state()
-  readonly transcript = () => [...this.#transcript]
-  readonly shown = () => [...this.#shown]
+  readonly transcript = () => this.#transcript.newest()
+  readonly shown = () => this.#shown.newest()
   readonly connected = () => this.#line !== undefined
   readonly sessionId = () => this.#sessionId
   readonly say = (text: string): void => this.#send(text)
@@ -124,7 +118,6 @@ class DeviceClient implements SimulatedDevice {
     !this.#failed &&
     performance.now() - this.#lastDataMs < this.#timing.channelMs
 
-  /** MQTT is tried first if both are configured, as in the firmware. */
   async start(): Promise<void> {
     const { ota, awake } = this.#options
     if (ota !== undefined) {
@@ -142,7 +135,7 @@ class DeviceClient implements SimulatedDevice {
       this.#told = answer.raw
       this.#mqtt = answer.mqtt
       this.#websocket = answer.websocket
-      this.#audioVersion = answer.audioVersion ?? this.#audioVersion
+      this.#audio.version = answer.audioVersion ?? this.#audio.version
     }
     if (this.#mqtt !== undefined) await this.#dial()
     if (awake === true) await this.wake()
@@ -160,24 +153,19 @@ class DeviceClient implements SimulatedDevice {
 
   readonly sleep = (): void => {
     this.#greeted = false
-    this.#voice.reset()
-    this.#closeAudio()
+    this.#endVoice()
     if (this.#mqtt === undefined) this.#hangUp()
     else this.#send(JSON.stringify({ session_id: this.#sessionId, type: 'goodbye' }))
   }
 
-  readonly speak = async (packets: number | readonly Uint8Array[]): Promise<void> => {
-    const frames = typeof packets === 'number' ? Array.from({ length: packets }, () => OPUS_SILENCE) : packets
-    for (const [index, opus] of frames.entries())
-      if (this.#audio !== undefined) await this.#audio.send(opus)
-      else this.#line?.sendAudio(encodeAudioFrame(this.#audioVersion, { timestampMs: (index + 1) * 60, opus }))
-  }
+  readonly speak = (packets: number | readonly Uint8Array[]): Promise<void> =>
+    this.#audio.send(packets, () => this.#line)
 
   readonly duplicate = async (): Promise<void> => {
     const ignore = () => undefined
     const opened = (line: DeviceConnection) => {
       this.#extraLines.add(line)
-      if (this.#mqtt === undefined) line.send(createHelloText(this.#profile, this.#audioVersion))
+      if (this.#mqtt === undefined) line.send(createHelloText(this.#profile, this.#audio.version))
     }
     const events = { opened, text: ignore, audio: ignore, data: ignore, closed: ignore, answersPings: () => true }
     await this.#connect(events)
@@ -186,8 +174,7 @@ class DeviceClient implements SimulatedDevice {
   readonly stop = (): void => {
     this.#stopping.abort()
     this.#task.loop.clear()
-    this.#voice.reset()
-    this.#closeAudio()
+    this.#endVoice()
     for (const line of this.#extraLines) line.destroy()
     this.#hangUp()
   }
@@ -205,20 +192,15 @@ class DeviceClient implements SimulatedDevice {
   }
 
   #connect(events: DeviceConnectionEvents): Promise<void> {
-    const { helloMs: timeoutMs, keepAliveSeconds } = this.#timing
-    const profile = this.#profile
-    if (this.#mqtt !== undefined)
-      return connectSimulatedDeviceOverMqtt({
-        settings: this.#mqtt,
-        subscribes: profile.subscribes,
-        timeoutMs,
-        keepAliveSeconds,
-        events,
-      })
-    const { url, token } = this.#websocket ?? { url: '', token: '' }
-    const headers = (host: string, port: number, key: string) =>
-      createUpgradeHeaders(this.identity, { profile, host, port, token, key, audioVersion: this.#audioVersion })
-    return connectSimulatedDeviceOverWebSocket({ url, headers, timeoutMs, answersClose: profile.answersClose, events })
+    return connectSimulatedDevice({
+      identity: this.identity,
+      profile: this.#profile,
+      timing: this.#timing,
+      mqtt: this.#mqtt,
+      websocket: this.#websocket,
+      audioVersion: this.#audio.version,
+      events,
+    })
   }
 
   #dial(): Promise<void> {
@@ -232,7 +214,7 @@ class DeviceClient implements SimulatedDevice {
         else line.destroy()
       },
       text: (text) => heard(() => this.#hear(text)),
-      audio: (bytes) => heard(() => this.#hearAudio(bytes)),
+      audio: (bytes) => heard(() => this.#audio.hear(bytes)),
       data: () => heard(() => (this.#lastDataMs = performance.now())),
       closed: () => heard(() => this.#lost()),
       answersPings: () => !this.faults.noPong,
@@ -246,7 +228,7 @@ class DeviceClient implements SimulatedDevice {
     // The firmware waits on its main loop, so nothing is answered meanwhile.
     const gaveUp = setTimeout(() => this.#greeting?.(false), this.#timing.helloMs)
     this.#sessionId = ''
-    this.#send(createHelloText(this.#profile, this.#mqtt === undefined ? this.#audioVersion : 'udp'))
+    this.#send(createHelloText(this.#profile, this.#mqtt === undefined ? this.#audio.version : 'udp'))
     const ok = await answered
     clearTimeout(gaveUp)
     this.#greeting = undefined
@@ -264,23 +246,15 @@ class DeviceClient implements SimulatedDevice {
     else if (message.kind === 'reboot') void this.#reboot()
     else if (message.kind === 'speech') this.#voice.hear(message.state)
     else if (message.kind === 'hello') {
-      this.#closeAudio()
-      if (message.udp !== undefined)
-        this.#audio = openUdpAudioConnection(message.udp, (opus) => this.#voice.hearAudio(opus))
+      this.#audio.open(message.udp)
       this.#sessionId = message.sessionId
       this.#greeted = true
       this.#failed = false
       this.#greeting?.(true)
     } else if (message.kind === 'goodbye' && this.#mqtt !== undefined && message.sessionId === this.#sessionId) {
       this.#greeted = false
-      this.#voice.reset()
-      this.#closeAudio()
+      this.#endVoice()
     }
-  }
-
-  #hearAudio(bytes: Uint8Array): void {
-    const frame = decodeAudioFrame(this.#audioVersion, bytes)
-    if (frame.ok) this.#voice.hearAudio(frame.value.opus)
   }
 
   #send(text: string): void {
@@ -298,9 +272,8 @@ class DeviceClient implements SimulatedDevice {
     this.#line = undefined
     this.#epoch++
     this.#greeted = false
-    this.#voice.reset()
+    this.#endVoice()
     this.#greeting?.(false)
-    this.#closeAudio()
     // A sleeping WebSocket device is not connected and does not want to be.
     if (!this.#rebooting && (this.#mqtt !== undefined || this.#options.awake === true)) void this.#comeBack()
   }
@@ -320,8 +293,7 @@ class DeviceClient implements SimulatedDevice {
     this.#task.loop.halt()
     await delay(this.#timing.rebootMs, undefined, { ref: false })
     this.#rebooting = true
-    this.#voice.reset()
-    this.#closeAudio()
+    this.#endVoice()
     this.#hangUp()
     this.#greeted = false
     this.#task.loop.resume()
@@ -336,18 +308,16 @@ class DeviceClient implements SimulatedDevice {
     this.#line = undefined
   }
 
-  #closeAudio(): void {
-    this.#audio?.close()
-    this.#audio = undefined
+  #endVoice(): void {
+    this.#voice.reset()
+    this.#audio.close()
   }
 
   #show(text: string): void {
     this.#shown.push(text)
-    if (this.#shown.length > 100) this.#shown.shift()
   }
 
   #note(from: DeviceMessageTranscriptLine['from'], text: string): void {
     this.#transcript.push({ from, text })
-    if (this.#transcript.length > TRANSCRIPT_LINES) this.#transcript.shift()
   }
 }

@@ -10,7 +10,7 @@ import type { EntryCacheInput } from './entry-cache-store.ts'
 import { readEndedCallSeq, readLateOutcomeCallSeq } from './call-entry.ts'
 import { decodeEntry, decodeReadableEntries } from './entry.ts'
 import type { LedgerEntry, StoredEntry, StoredEntryBytes } from './entry.ts'
-import { BODY_ERASED_KIND, computeCommitmentHash, decodeEntryBody } from './entry-group.ts'
+import { computeCommitmentHash, decodeEntryBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
 import { LedgerFindings } from './ledger-finding.ts'
 import type { LogStore } from './log-store.ts'
@@ -65,7 +65,7 @@ export interface RecordedCall {
   readonly late?: LedgerEntry
 }
 
-export class LedgerReader {
+export abstract class LedgerReader {
   protected readonly log: LogStore
   protected readonly lookup: LookupStore
 
@@ -73,6 +73,9 @@ export class LedgerReader {
     this.log = log
     this.lookup = lookup
   }
+
+  /** Whether the log says that the body of the entry was erased. */
+  protected abstract isErased(seq: number): boolean
 
   /** The number of entries; inside a work it includes those that are not durable yet. */
   size(): number {
@@ -182,21 +185,26 @@ export class LedgerReader {
   body(seq: number): BodyState {
     const committed = this.entry(seq)?.entry['body_hash']
     if (committed === undefined) return { kind: 'none' }
-    const stored = this.log.body(seq)
+    // Whatever another program has put there since.
+    if (this.isErased(seq)) return { kind: 'erased' }
+    const stored = this.#committedBody(seq, committed)
     // This node erased only what is on record as erased.
-    if (stored === undefined) return { kind: this.#isErased(seq) ? 'erased' : 'altered' }
-    const body =
-      computeCommitmentHash(stored.salt, stored.body) === committed ? decodeEntryBody(stored.body) : undefined
+    const body = stored && decodeEntryBody(stored.body)
     return body === undefined ? { kind: 'altered' } : { kind: 'kept', body }
   }
 
-  #isErased(seq: number): boolean {
-    return this.entriesAbout(seq).some(({ kind }) => kind === BODY_ERASED_KIND)
+  /**
+   * The salt and content that the entry's `body_hash` commits to, for callers that may read it; `undefined` when it was
+   * erased, or the stored one is another.
+   */
+  opening(seq: number): SaltedBody | undefined {
+    const committed = this.entry(seq)?.entry['body_hash']
+    return committed === undefined || this.isErased(seq) ? undefined : this.#committedBody(seq, committed)
   }
 
-  /** The salt and content that the entry's `body_hash` commits to, for callers that may read it. */
-  opening(seq: number): SaltedBody | undefined {
-    return this.log.body(seq)
+  #committedBody(seq: number, committed: Json): SaltedBody | undefined {
+    const stored = this.log.body(seq)
+    return stored !== undefined && computeCommitmentHash(stored.salt, stored.body) === committed ? stored : undefined
   }
 
   /**

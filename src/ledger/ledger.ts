@@ -34,8 +34,8 @@ import { createLedgerEntry, encodeEntry } from './entry.ts'
 import type { AppendReceipt, LedgerEvent } from './entry.ts'
 import { rebuildEntryCache } from './entry-cache-store.ts'
 import type { EntryCacheInput } from './entry-cache-store.ts'
-import { eraseEntryBody } from './erasure.ts'
-import type { ErasureResult, ErasureStatement } from './erasure.ts'
+import { erasureProjection, eraseEntryBody } from './erasure.ts'
+import type { ErasureResult, ErasureState, ErasureStatement } from './erasure.ts'
 import { LedgerRefusalError, doesSigningOutageBlockChanges, SOUND_LEDGER_STATE } from './ledger-state.ts'
 import type { LedgerFault, LedgerSoundness, SigningFault, SigningOutage } from './ledger-state.ts'
 import { readEntriesOfKinds } from './entries-by-kind.ts'
@@ -48,6 +48,7 @@ import {
   recoverOpenedLedger,
 } from './ledger-opening.ts'
 import type { LedgerOptions } from './ledger-options.ts'
+import type { BodyState } from './ledger-reader.ts'
 import type { UnsignedTailSummary } from './unsigned-tail.ts'
 import { verifyNote } from './signed-note.ts'
 import { reportSigningOutage, verifyOpenLedger } from './open-ledger-verification.ts'
@@ -65,6 +66,7 @@ export class Ledger extends ProvableLedger {
   readonly #openCalls = new OpenCalls()
   readonly #verifications = new VerificationHistory()
   #inWork = false
+  #erasures: ErasureState | undefined
   #isStopped = false
   #isSigningSoon = false
   readonly #formatTime = createCachingIsoTimeFormatter()
@@ -85,12 +87,14 @@ export class Ledger extends ProvableLedger {
   static async open(options: LedgerOptions): Promise<Ledger> {
     const ledger = new Ledger(options, await readKnownSignedSize(options))
     const found = await findOpeningFault(ledger.opened)
-    ledger.projections.openAll(options.projections ?? [])
+    ledger.projections.openAll([erasureProjection, ...(options.projections ?? [])])
+    const erasures = ledger.projections.state(erasureProjection)
+    ledger.#erasures = erasures
     const fault = found ?? findUnauthenticBundle(ledger.log)
     const unlawful = ledger.projections.unlawful.length
     if (fault !== undefined) ledger.#state = { kind: 'refusing', fault }
     else if (unlawful > 0) ledger.#state = { kind: 'damaged', findings: unlawful }
-    const { unsigned, openCalls } = recoverOpenedLedger(ledger.opened, fault === undefined)
+    const { unsigned, openCalls } = recoverOpenedLedger(ledger.opened, erasures, fault === undefined)
     ledger.#unsigned = unsigned
     ledger.#openCalls.restore(openCalls)
     return ledger
@@ -168,6 +172,10 @@ export class Ledger extends ProvableLedger {
     return { seq, at, leafHash: leaf }
   }
 
+  protected override isErased(seq: number): boolean {
+    return this.#erasures?.erased.has(String(seq)) === true
+  }
+
   #hasEnded(call: number): boolean {
     return !this.#openCalls.has(call) && this.entry(call)?.entry.kind === CALL_ENTER_KIND
   }
@@ -224,7 +232,8 @@ export class Ledger extends ProvableLedger {
     if (stored === undefined) return fail({ kind: 'no-such-entry', seq, size: this.size() })
     const { log, projections } = this
     const appendIn = (event: LedgerEvent): AppendReceipt => this.appendIn(event)
-    return eraseEntryBody(stored, told, { ...this.#options, log, projections, appendIn })
+    const body = (of: number): BodyState => this.body(of)
+    return eraseEntryBody(stored, told, { ...this.#options, log, body, projections, appendIn })
   }
 
   async checkpoint(): Promise<Result<SignedCheckpoint, SigningFault>> {

@@ -147,6 +147,11 @@ export abstract class ProvableLedger extends LedgerReader {
     seq: number,
     options: { readonly withBody?: boolean; readonly under?: 'existing' | undefined } = {},
   ): Promise<Result<string, ProofCreationFault | SigningFault>> {
+    if (options.withBody === true && this.body(seq).kind === 'altered')
+      return fail({
+        kind: 'damaged',
+        reason: `the stored body of entry ${seq} is not the one that the entry commits to`,
+      })
     const known = this.signing.covering(seq)
     if (known === undefined && options.under === 'existing')
       return fail({ kind: 'no-such-entry', seq, size: this.latestCheckpoint()?.checkpoint.size ?? 0 })
@@ -159,7 +164,7 @@ export abstract class ProvableLedger extends LedgerReader {
     if (!areBytesEqual(inclusion.value.root, checkpoint.root))
       return fail({ kind: 'diverged', size: this.size(), signedSize: checkpoint.size, source: 'database' })
     const proof = createTlogProof(seq, inclusion.value.path, signed.value)
-    const body = options.withBody === true ? this.log.body(seq) : undefined
+    const body = options.withBody === true ? this.opening(seq) : undefined
     return ok(formatTlogProof(body === undefined ? proof : { ...proof, extra: encodeCommitmentOpening(body) }))
   }
 
@@ -177,7 +182,7 @@ export abstract class ProvableLedger extends LedgerReader {
       key: this.verifierKey,
       signed: signed.value,
       rootAt: (size: number) => this.tree.rootAt(size),
-      bodies: options.withBodies === true ? (seq: number) => this.log.body(seq) : undefined,
+      bodies: options.withBodies === true ? (seq: number) => this.opening(seq) : undefined,
     }
     return writeLedgerExport(source, directory)
   }

@@ -166,10 +166,17 @@ async function build(
   })
   if (spine instanceof GuardSecretChangedError) return createRefusedStartResult(spine.message)
   // Records when the node ran; a start without a stop before it means a crash.
-  // Records when the node ran; a start without a stop before it means a crash.
   await ledger.append(createNodeStartEvent({ id, config, version, guard: spine.guard, draws, ledger, logger }))
   await ledger.pinTree()
+  const detectForeignWrites = createForeignDatabaseWriteDetector({
+    database,
+    migrations: nodeDatabaseMigrations,
+    ledger,
+    logger,
+  })
   undo.push(async () => {
+    // A ledger that refuses entries says so below.
+    await detectForeignWrites('before-stop').catch(() => undefined)
     const signed = await ledger.stop({ kind: NODE_STOP_KIND, node: id })
     const outage = ledger.signingOutage()
     if (outage !== undefined) throw new Error(formatSigningOutage(outage))
@@ -201,13 +208,7 @@ async function build(
   reporters.push(...services)
   undo.push(startPeriodicJob(SWEEP_MS, () => spine.guard.sweep(), logger))
   undo.push(startPeriodicJob(SWEEP_MS, createLockLossDetector({ lock, path: data.lock, ledger, logger }), logger))
-  undo.push(
-    startPeriodicJob(
-      SWEEP_MS,
-      createForeignDatabaseWriteDetector({ database, migrations: nodeDatabaseMigrations, ledger, logger }),
-      logger,
-    ),
-  )
+  undo.push(startPeriodicJob(SWEEP_MS, () => detectForeignWrites(), logger))
   const stopping = new AbortController()
   const looking = { ledger, clock: systemClock, logger, signal: stopping.signal, draws }
   const verify = (): Promise<void> => verifyOwnLedger(looking)

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -49,6 +50,41 @@ describe('a gateway whose lock file is moved while it runs', () => {
     expect(await stop()).toEqual([expect.stringContaining('another process could write the same records')])
   })
 })
+
+describe('a database that another program writes to', () => {
+  const FILES = [
+    ['hearthbus.db', "UPDATE tasks SET title = 'b'", "UPDATE tasks SET title = 'a'"],
+    [
+      'ledger/lookup.db',
+      'UPDATE lookup SET listed = listed + 2',
+      'UPDATE lookup SET listed = listed - 2 WHERE listed > 1',
+    ],
+  ] as const
+
+  it.each(FILES)('has that on record for ever if it is written right before a stop: %s', async (name, sql, inverse) => {
+    const first = await start()
+    if (!first.ok) throw new Error(first.fault.message)
+    await first.value.bus.call('task_create', undefined, { title: 'a' }, OWNER)
+    await first.value.stop()
+    const second = await start()
+    if (!second.ok) throw new Error(second.fault.message)
+    write(name, sql)
+    expect(await second.value.stop()).toEqual([])
+    write(name, inverse)
+    const third = await start()
+    if (!third.ok) throw new Error(third.fault.message)
+    const { findings } = await third.value.ledger.verify()
+    await third.value.stop()
+    expect(findings).toMatchObject([{ kind: 'entry-unlawful', of: 'database.written' }])
+  })
+})
+
+function write(name: string, sql: string): void {
+  const file = new DatabaseSync(join(data, name))
+  file.exec('PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = OFF')
+  file.exec(sql)
+  file.close()
+}
 
 describe('a start whose port is taken', () => {
   it('leaves the records unchanged', async () => {

@@ -160,6 +160,8 @@ export class Database {
   #slowSyncsUntilMs = -Infinity
   /** A disk that failed to sync may have lost data: nothing is confirmed after that. */
   #broken: Error | undefined
+  /** SQLite's number of the file's content when this process had opened it. */
+  readonly #openedVersion: number
 
   constructor(options: DatabaseOpenOptions) {
     this.path = options.path
@@ -168,6 +170,7 @@ export class Database {
     this.sql.exec('PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000')
     this.#total = this.sql.prepare('SELECT total_changes() AS total')
     if (options.readOnly === true) {
+      this.#openedVersion = readDataVersion(this.sql)
       this.#wal = undefined
       refuseNewer(this.sql, options)
       return
@@ -181,6 +184,7 @@ export class Database {
     // With FULL, so that a migration is on the disk before the first work.
     this.sql.exec('PRAGMA synchronous = FULL')
     migrate(this.sql, options)
+    this.#openedVersion = readDataVersion(this.sql)
     this.sql.exec('PRAGMA synchronous = NORMAL')
     this.#wal = mode === 'wal' ? openSync(`${options.path}-wal`, 'r') : undefined
     this.#changes = this.#countChanges()
@@ -197,9 +201,12 @@ export class Database {
     })
   }
 
-  /** A number that changes when another program writes into the file. Only the process that holds the lock should. */
+  /**
+   * 0 until another program writes into the file after it was opened, then a number that changes with each such write.
+   * Only the process that holds the lock should write.
+   */
   foreignWrites(): number {
-    return Number(this.sql.prepare('PRAGMA data_version').get()?.['data_version'])
+    return readDataVersion(this.sql) - this.#openedVersion
   }
 
   /** Runs between two groups, when journal and tables agree and no transaction is open. */
@@ -423,6 +430,11 @@ export class Database {
       return { pending, failed: true, value: error }
     }
   }
+}
+
+/** Changes when another connection commits to the file (https://sqlite.org/pragma.html#pragma_data_version). */
+function readDataVersion(sql: DatabaseSync): number {
+  return Number(sql.prepare('PRAGMA data_version').get()?.['data_version'])
 }
 
 function tryNow(sync: PendingJournalSync): Error | null {

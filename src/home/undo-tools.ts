@@ -65,9 +65,9 @@ async function undo(parts: HomeDependencies, wish: UndoWish, context: HandlerCon
   if (typeof found === 'string') return createSentenceAnswer(`${found} Nothing was done.`)
   // What it was to take back, and whether it still holds, depends on what the cache does not list.
   const first = Math.min(...found.calls.map(({ seq = 0 }) => seq))
-  if (Number.isFinite(first) && !parts.ledger.areLookupsSound(first))
+  if (Number.isFinite(first) && (!parts.ledger.areLookupsSound(first) || isUndoneUnknown(parts)))
     return createSentenceAnswer(
-      'What was changed last cannot be told: the list of changes is not what the ledger says (hearthbus ledger verify). Nothing was done.',
+      'What was changed last cannot be told: what is stored of the changes is not what the ledger says (hearthbus ledger verify). Nothing was done.',
     )
   const picture = await readHomeSnapshot(parts, context)
   const stale = found.calls.filter((call) => isChangedSince(call, picture) || isOvertaken(parts, call, found.traceId))
@@ -159,6 +159,14 @@ function collectUndone(
     if (undid !== undefined) undone.add(undid)
   }
   return { undone, undoing }
+}
+
+/** Whether what an undo took back cannot be read, because another program changed the stored answer. */
+function isUndoneUnknown(parts: HomeDependencies): boolean {
+  return recentChanges(parts).some(
+    ({ entry, end }) =>
+      entry?.['tool'] === 'undo' && end !== undefined && parts.ledger.body(end.seq).kind === 'altered',
+  )
 }
 
 function recentChanges({ ledger, clock }: HomeDependencies): ReturnType<HomeDependencies['ledger']['changes']> {

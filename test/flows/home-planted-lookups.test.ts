@@ -1,4 +1,7 @@
-/** Somebody who can write into the cache of lookups hides a change, so that another one is taken back in its place. */
+/**
+ * Somebody who can write into the cache of lookups, or over stored answers, hides a change, so that another one is taken
+ * back in its place.
+ */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Client } from '@modelcontextprotocol/client'
@@ -6,6 +9,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
+import { readStoredBody, storedEntries, writeStoredBody } from '../ledger-attack.ts'
+import type { LedgerEntry } from '../../src/ledger/entry.ts'
 
 const why = 'a wish of the test'
 let home: Home
@@ -55,5 +60,23 @@ describe('undo without an id', () => {
     for (const row of rows) put.run(...Object.values(row))
     file.close()
     expect(await ask('undo', { why })).toMatchObject({ undid: hidden })
+  })
+
+  it('does not undo a change once more when what was undone was removed from the stored answers', async () => {
+    await ask('home_set', { thing: 'hall lamp', to: 30, why })
+    const { id } = await ask('home_set', { thing: 'kitchen lamp', to: 'on', why })
+    expect(await ask('undo', { why })).toMatchObject({ undid: id })
+    const log = join(home.data, 'demo', 'ledger')
+    const entries = storedEntries(log).map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()) as LedgerEntry)
+    const undo = entries.findLast(({ kind, tool }) => kind === 'call.enter' && tool === 'undo')
+    const exit = entries.find(({ kind, call }) => kind === 'call.exit' && call === undo?.seq)?.seq ?? -1
+    const stored = readStoredBody(log, exit)
+    writeStoredBody(log, exit)
+    for (const which of ['last', id ?? ''])
+      expect(await ask('undo', { id: which, why })).toMatchObject({ say: expect.stringContaining('cannot be told') })
+    writeStoredBody(log, exit, stored)
+    expect(await ask('undo', { id: id ?? '', why })).toMatchObject({
+      say: expect.stringContaining('taken back already'),
+    })
   })
 })

@@ -168,6 +168,8 @@ async function build(
   // Records when the node ran; a start without a stop before it means a crash.
   await ledger.append(createNodeStartEvent({ id, config, version, guard: spine.guard, draws, ledger, logger }))
   await ledger.pinTree()
+  // From here on, nothing that a caller was told can be cut off from the log of a killed process.
+  await ledger.flushPin()
   const detectForeignWrites = createForeignDatabaseWriteDetector({
     database,
     migrations: nodeDatabaseMigrations,

@@ -92,6 +92,8 @@ export interface PreCommitJournal extends TransactionListener {
    * is open, and its tables differ from what they were before the group.
    */
   readonly writeGroup: (changedRows: boolean) => PendingJournalSync | undefined
+  /** Called when a group has committed. The result runs when the group is durable, before its callers are answered. */
+  readonly prepareAnswer?: () => (() => void) | undefined
   readonly close: () => void
 }
 
@@ -129,6 +131,12 @@ interface Group {
   readonly sync: PendingJournalSync | undefined
 }
 
+/** A committed group whose callers have not been answered. */
+interface UnansweredGroup {
+  readonly settled: readonly Settled[]
+  readonly beforeAnswer: (() => void) | undefined
+}
+
 export class Database {
   readonly sql: DatabaseSync
   /** The migrations that created its tables. */
@@ -147,7 +155,7 @@ export class Database {
   /** The write-ahead log, to be synced; `undefined` for a database in memory. */
   readonly #wal: number | undefined
   /** Committed but not synced yet, or waiting for an earlier group that is not. */
-  #unsynced: Settled[] = []
+  #unsynced: UnansweredGroup[] = []
   #walIsDirty = false
   #syncing = false
   readonly #total: StatementSync
@@ -343,10 +351,11 @@ export class Database {
     for (const follower of this.#followers) follower.groupEnds(true)
     if (group.changedRows) this.#changes = this.#countChanges()
     this.#walIsDirty ||= group.changedRows
+    const unanswered = { settled: group.settled, beforeAnswer: this.#journal?.prepareAnswer?.() }
     if (this.#walIsDirty || this.#syncing) {
-      this.#unsynced.push(...group.settled)
+      this.#unsynced.push(unanswered)
       this.#sync()
-    } else answer(group.settled)
+    } else answer([unanswered])
     this.#next()
   }
 
@@ -394,9 +403,10 @@ export class Database {
     })
   }
 
-  #breakWith(broken: Error, covered: readonly Settled[]): void {
+  #breakWith(broken: Error, covered: readonly UnansweredGroup[]): void {
     this.#broken = broken
-    for (const { pending } of [...covered, ...this.#unsynced.splice(0)]) pending.reject(broken)
+    for (const { settled } of [...covered, ...this.#unsynced.splice(0)])
+      for (const { pending } of settled) pending.reject(broken)
   }
 
   #lookedFor(): Error | undefined {
@@ -450,10 +460,13 @@ function unkept(error: Error): Error {
   return new Error(`the disk failed to store what was written (${error.message}); repair it, then restart`)
 }
 
-function answer(settled: readonly Settled[]): void {
-  for (const { pending, failed, value } of settled) {
-    if (failed) pending.reject(value)
-    else pending.resolve(value as never)
+function answer(groups: readonly UnansweredGroup[]): void {
+  for (const { settled, beforeAnswer } of groups) {
+    beforeAnswer?.()
+    for (const { pending, failed, value } of settled) {
+      if (failed) pending.reject(value)
+      else pending.resolve(value as never)
+    }
   }
 }
 

@@ -41,6 +41,7 @@ import { createLowReputationPredicate } from './main/low-reputation-predicate.ts
 import { addForeignQuorumRounds } from './main/foreign-round-approvals.ts'
 import { takeGatewayLock } from './main/gateway-lock-client.ts'
 import type { MeshDependencies, PreparedMesh } from './main/mesh.ts'
+import { locateOutsideLocks } from './main/ledger-pin-location-store.ts'
 import { createLockLossDetector } from './main/lock-loss-detector.ts'
 import { createLanguageModelServices } from './main/models.ts'
 import { createCheckpointSigningRetryJob, SIGNING_RETRY_INTERVAL_MS } from './main/signing-retry.ts'
@@ -98,7 +99,8 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   const data = buildDataDirectoryPaths(options.dataRoot)
   // Mode 0700 before the first key is written into it.
   createPrivateFolder(data.keys)
-  const lock = await takeGatewayLock(data)
+  const outside = options.pinned === false ? [] : locateOutsideLocks(options.config, data.root)
+  const lock = await takeGatewayLock(data, outside)
   if (!lock.ok) return fail({ kind: 'running-already', message: lock.fault })
   // The lock is released last: the next gateway may only start when nothing of this one is running.
   const undo: Undo = [() => lock.value.release()]

@@ -4,7 +4,7 @@
  */
 import { createSecretKey } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
@@ -26,9 +26,9 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-function start(port = 0): ReturnType<typeof startGateway> {
+function start(port = 0, dataRoot = data): ReturnType<typeof startGateway> {
   const config = configSchema.parse({ listen: { port }, ledger: { pins: join(root, 'pins') } })
-  return startGateway({ config, dataRoot: data, version: '0', logger: silentLogger, listen: true })
+  return startGateway({ config, dataRoot, version: '0', logger: silentLogger, listen: true })
 }
 
 describe('a gateway whose lock file is moved while it runs', () => {
@@ -85,6 +85,26 @@ function write(name: string, sql: string): void {
   file.exec(sql)
   file.close()
 }
+
+describe('a second gateway, where lock file and note of the first were removed', () => {
+  it('does not start, also by another path and on another port', async () => {
+    const first = await start()
+    if (!first.ok) throw new Error(first.fault.message)
+    const other = join(root, 'link')
+    symlinkSync(data, other)
+    for (const path of [data, other]) {
+      for (const name of ['gateway.lock', 'gateway.json']) rmSync(join(data, name), { force: true })
+      expect(await start(0, path)).toMatchObject({
+        ok: false,
+        fault: { kind: 'running-already', message: expect.stringContaining('somebody moved or replaced it') },
+      })
+    }
+    await first.value.stop()
+    const next = await start()
+    if (!next.ok) throw new Error(next.fault.message)
+    expect(await next.value.stop()).toEqual([])
+  })
+})
 
 describe('a start whose port is taken', () => {
   it('leaves the records unchanged', async () => {

@@ -55,6 +55,11 @@ const NEWEST_LINE = /^(\S+) ([0-9a-f]{32}) ([0-9]{16}) (\S{44})\n/
 const MAX_LINE_BYTES = 512
 const IMPOSSIBLE_PLACE: ReadonlySet<string | undefined> = new Set(['ENOTDIR', 'EACCES', 'EPERM'])
 
+/** Whether this user cannot have a file there. */
+export function isImpossiblePinPlace(error: unknown): boolean {
+  return IMPOSSIBLE_PLACE.has(readSystemErrorCode(error))
+}
+
 export class LedgerPinFile {
   /** The file that `pin` was read from, or the first of those that are to be made. */
   path: string
@@ -98,7 +103,7 @@ export class LedgerPinFile {
     } catch (error) {
       // Where this user cannot have such a file, for example a service without a home folder, there is no pin; the
       // attempt to write one reports that.
-      if (IMPOSSIBLE_PLACE.has(readSystemErrorCode(error))) return
+      if (isImpossiblePinPlace(error)) return
       this.#unreadable = readErrorMessage(error)
       this.path = path
     }

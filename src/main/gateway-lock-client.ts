@@ -38,19 +38,21 @@ export async function takeGatewayLock(
     // The file in the directory last: whoever takes it then finds the others free.
     for (const each of held.toReversed()) each.release()
   }
-  const running = (await explainGatewayWithoutLock(data)) ?? takeOutside(outside, data, held)
+  const note = await explainGatewayWithoutLock(data)
+  const busy = note === undefined ? takeLocksOutside(outside, held) : undefined
+  const running = note ?? (busy && explainLockMoved(data, `it holds ${busy}`))
   if (running === undefined) return ok({ isInPlace: lock.isInPlace, release })
   release()
   return fail(running)
 }
 
-/** Adds the locks to `held`; a sentence where another process has one of them. */
-function takeOutside(paths: readonly string[], data: DataDirectory, held: ProcessLock[]): string | undefined {
+/** Adds the locks to `held`; the path of the first that another process has. */
+export function takeLocksOutside(paths: readonly string[], held: ProcessLock[]): string | undefined {
   for (const path of paths) {
     try {
       createPrivateFolder(dirname(path))
       const lock = takeProcessLock(path)
-      if (lock === undefined) return explainLockMoved(data, `it holds ${path}`)
+      if (lock === undefined) return path
       held.push(lock)
     } catch (error) {
       if (error instanceof ProcessLockUnusableError) throw error

@@ -2,6 +2,7 @@
 import { homedir } from 'node:os'
 import { resolveLedgerPinFolder } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
+import { CosignedTreePin } from '../ledger/cosigned-tree-pin-store.ts'
 import { LedgerPinFile, listPinPaths } from '../ledger/ledger-pin-store.ts'
 
 export function openLedgerPin(config: Config, dataRoot: string): Promise<LedgerPinFile> {
@@ -11,6 +12,12 @@ export function openLedgerPin(config: Config, dataRoot: string): Promise<LedgerP
 /** The locks beside these files, of which one process at a time can hold each. */
 export function locateOutsideLocks(config: Config, dataRoot: string): readonly string[] {
   return locatePins(config, dataRoot).map((path) => path.replace(/json$/, 'lock'))
+}
+
+/** The trees that a witness with this directory has cosigned. Throws a sentence. */
+export function openCosignedTreePin(config: Config, directory: string): Promise<CosignedTreePin> {
+  const paths = locatePins(config, directory).map((path) => path.replace(/json$/, 'cosigned'))
+  return CosignedTreePin.open(paths, directory)
 }
 
 function locatePins({ ledger }: Config, dataRoot: string): readonly string[] {

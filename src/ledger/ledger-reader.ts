@@ -2,6 +2,7 @@
  * Ledger reader: what the log says, entry by entry and call by call. It reads the log itself; the cache of lookups only
  * says where to look.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { TaskOrSessionReference } from '../core/fault.ts'
 import type { Json } from '../core/json.ts'
 import { createEntryCacheInput } from './entry-cache-input.ts'
@@ -12,9 +13,7 @@ import { decodeEntry, decodeReadableEntries } from './entry.ts'
 import type { LedgerEntry, StoredEntry, StoredEntryBytes } from './entry.ts'
 import { computeCommitmentHash, decodeEntryBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
-import { LedgerFindings } from './ledger-finding.ts'
 import type { LogStore } from './log-store.ts'
-import { LookupVerification } from './lookup-verification.ts'
 import { formatErasureLookupKey, toLookupRow } from './lookup-store.ts'
 import type { CallWithEnding, LedgerLookupRow, RecordedChangeQuery } from './lookup-reader-store.ts'
 import type { LookupStore } from './lookup-store.ts'
@@ -208,17 +207,19 @@ export abstract class LedgerReader {
   }
 
   /**
-   * Whether the cache of lookups has what the newest entries say, from `from` on, or of the last twenty thousand: for a
-   * caller that acts on what it does not list.
+   * Like `changes`, from an entry on, and from the log alone: for a caller that acts on what the cache of lookups may
+   * not list. Other work has its turn meanwhile; when it resolves, the list has the newest entry.
    */
-  areLookupsSound(from: number): boolean {
-    const { size } = this.log
-    const first = Math.max(0, from, size - AUDITED_LOOKUPS)
-    const findings = new LedgerFindings()
-    const audit = new LookupVerification(this.lookup, findings, first)
-    for (const { entry } of this.entries(first, size - first)) if (entry.seq < size) audit.read(entry, entry.seq)
-    audit.ended(size)
-    return findings.list.length === 0
+  async changesInLog(from: number): Promise<readonly RecordedChange[]> {
+    const found = new Map<number, RecordedChange>()
+    for (let next = Math.max(0, from); ;) {
+      const end = Math.min(next + READ_AT_ONCE, this.log.size)
+      for (const { entry } of this.entries(next, end - next)) addChange(found, entry)
+      next = end
+      if (next >= this.log.size) break
+      await setImmediate()
+    }
+    return [...found.values()].toSorted((one, other) => compareTexts(other.at, one.at) || other.seq - one.seq)
   }
 
   /** Changes when another program has written into the cache of lookups. */
@@ -229,8 +230,20 @@ export abstract class LedgerReader {
 
 /** How many entries are read at once for the tables that copy the log. */
 const CACHED_PIECE = 1_000
-/** Some tens of milliseconds. */
-const AUDITED_LOOKUPS = 20_000
+/** Some milliseconds. */
+const READ_AT_ONCE = 2_048
+
+function addChange(found: Map<number, RecordedChange>, entry: LedgerEntry): void {
+  const { seq, at } = entry
+  if ((toLookupRow(seq, at, entry)?.changed_at ?? null) !== null) found.set(seq, { seq, at, entry })
+  const [ended, told] = [found.get(readEndedCallSeq(entry) ?? -1), found.get(readLateOutcomeCallSeq(entry) ?? -1)]
+  if (ended !== undefined) found.set(ended.seq, { ...ended, end: entry })
+  if (told !== undefined) found.set(told.seq, { ...told, late: entry })
+}
+
+function compareTexts(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
 
 /** `undefined` when there is none, or its bytes are not an entry. */
 export function readLogEntry(log: Pick<LogStore, 'entry'>, seq: number): LedgerEntry | undefined {

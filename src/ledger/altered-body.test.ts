@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
 import { readStoredBody, writeStoredBody } from '../../test/ledger-attack.ts'
+import { collectAuditPacket } from './audit-packet-collection.ts'
 import { formatLedgerFinding } from './ledger-finding.ts'
 import type { Ledger } from './ledger.ts'
 import { verifyLedgerExport } from './export-store.ts'
@@ -56,6 +57,17 @@ describe('a body that was swapped with that of another entry', () => {
       { kind: 'body-missing', seq: 0 },
       { kind: 'body-missing', seq: 1 },
     ])
+  })
+
+  it('is in no audit packet, which is refused until it is back', async () => {
+    const putBack = swapFirstTwo()
+    const options = { mayRead: () => true, mayOpen: () => true }
+    expect(await collectAuditPacket(ledger, { since: '' }, options)).toMatchObject({
+      ok: false,
+      fault: { kind: 'damaged', reason: 'the stored body of entry 0 is not the one that the entry commits to' },
+    })
+    putBack()
+    expect(await collectAuditPacket(ledger, { since: '' }, options)).toMatchObject({ ok: true })
   })
 
   it('is erased with a statement that it was not the committed one, here and in the log', async () => {

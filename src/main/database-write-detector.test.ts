@@ -43,7 +43,7 @@ describe('foreign database write detector', () => {
     fixture.ledger.changes({ since: '', before: { at: '9', seq: 9 }, limit: 9 })
     write(join(fixture.directory, name), sql)
     const detect = detector()
-    await detect()
+    await Promise.all([detect(), detect('before-stop')])
     await detect()
     expect(kinds()).toEqual(['call.enter', 'database.written'])
   })

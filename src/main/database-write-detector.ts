@@ -27,11 +27,17 @@ export function createForeignDatabaseWriteDetector(options: {
   return async (when) => {
     const now = readWrites()
     if (now === recorded) return
+    const before = recorded
+    // At once, so that of two calls at the same time one records it.
+    recorded = now
     const schema = findAlteredSchema(database.sql, migrations)
     logger.error({ schema }, 'another program wrote to the database; what it wrote is not trusted')
-    await ledger.append({ kind: FOREIGN_DATABASE_WRITE_KIND, schema })
-    // Only now, so that a write whose entry could not be stored is recorded at the next call.
-    recorded = now
+    try {
+      await ledger.append({ kind: FOREIGN_DATABASE_WRITE_KIND, schema })
+    } catch (error) {
+      recorded = before
+      throw error
+    }
     if (when === undefined) await ledger.verify()
   }
 }

@@ -169,6 +169,8 @@ async function build(
   if (spine instanceof GuardSecretChangedError) return createRefusedStartResult(spine.message)
   // Records when the node ran; a start without a stop before it means a crash.
   await ledger.append(createNodeStartEvent({ id, config, version, guard: spine.guard, draws, ledger, logger }))
+  // What follows a stop has to be signed: a start after a power cut refuses it otherwise.
+  await ledger.checkpoint()
   await ledger.pinTree()
   // From here on, nothing that a caller was told can be cut off from the log of a killed process.
   await ledger.flushPin()

@@ -269,6 +269,30 @@ describe('a gateway that is killed as soon as it has answered', () => {
     expect(await refusedStart()).toBe('started')
   })
 
+  it('starts any number of times after its owner removed the pin of a newer log', async () => {
+    await (await startSeldomSigning()).gateway.stop()
+    const older = join(root, 'older')
+    cpSync(data, older, { recursive: true })
+    const { gateway, headers } = await startSeldomSigning()
+    for (const path of ['stop', 'resume', 'stop'])
+      await fetch(`${gateway.url}/api/${path}`, { method: 'POST', headers, body: '{"reason":"fire"}' })
+    await gateway.kill()
+    rmSync(data, { recursive: true })
+    cpSync(older, data, { recursive: true })
+    rmSync(pinFile())
+    await (await startSeldomSigning()).gateway.kill()
+    expect(await refusedStart()).toBe('started')
+  })
+
+  it('starts where that was a moment after it had started, after a clean stop', async () => {
+    await (await startSeldomSigning()).gateway.stop()
+    await (await startSeldomSigning()).gateway.kill()
+    // Also where the machine was started again: what follows the stop is signed.
+    rmSync(pinFile().replace(/json$/, 'newest'))
+    expect(await refusedStart()).toBe('started')
+    expect(await findings()).toEqual([])
+  })
+
   it('starts after the machine was started again, with what its disk has', async () => {
     const { gateway, headers } = await startSeldomSigning()
     const pinned = (JSON.parse(readFileSync(pinFile(), 'utf8')) as { size: number }).size

@@ -129,6 +129,11 @@ export class CheckpointSigner {
     this.#options.pin?.update({ vkey: formatVerifierKey(this.#options.signer.key), size, root })
   }
 
+  /** How many entries the pin vouches for, as it was read. */
+  pinnedSize(): number {
+    return this.#options.pin?.pin?.size ?? 0
+  }
+
   /** Writes the tree of a group beside the pin, before the group's callers are answered. The group is on the disk. */
   pinNewestTree({ size, root }: TreeHead): void {
     const { pin } = this.#options

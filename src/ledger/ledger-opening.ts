@@ -51,7 +51,8 @@ export async function findOpeningFault(opened: OpenedLedgerParts): Promise<Ledge
   const fault = await signing.judge()
   // A wrong key explains all other findings.
   if (isAboutLastSigned(fault)) return fault
-  return findLogFault(opened) ?? fault ?? findUnsignedTailFault(log, signing.latest()?.checkpoint.size ?? 0)
+  const signed = signing.latest()?.checkpoint.size ?? 0
+  return findLogFault(opened) ?? fault ?? findUnsignedTailFault(log, signed, signing.pinnedSize())
 }
 
 /**

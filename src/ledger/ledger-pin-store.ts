@@ -125,14 +125,29 @@ export class LedgerPinFile {
     return this.#trouble ?? (isInside ? 'it is inside of that directory' : undefined)
   }
 
+  /** Newest trees are written from now on, where the pin is the one of this log. */
+  resume(): void {
+    if (this.#pin === undefined) return
+    try {
+      this.#openNewestTrees(0)
+    } catch {
+      // The next write of the pin reports it.
+      this.#closeNewestTrees()
+    }
+  }
+
   /** Writes no more newest trees until the pin is written again. */
   stopNewestTrees(reason: string): void {
     this.#trouble = reason
-    for (const file of this.newestTreeFiles.splice(0)) closeSync(file)
+    this.#closeNewestTrees()
   }
 
   close(): void {
     this.#isClosed = true
+    this.#closeNewestTrees()
+  }
+
+  #closeNewestTrees(): void {
     for (const file of this.newestTreeFiles.splice(0)) closeSync(file)
   }
 
@@ -195,10 +210,14 @@ export class LedgerPinFile {
         await writeFileAtomically(path, content, MODE)
       }
     }
-    if (this.newestTreeFiles.length > 0 || this.#isClosed) return
     // Where there was no pin, a line that is there is older than what its owner did about that.
-    const flags = NEWEST_TREE_FLAGS | (this.#pin === undefined ? constants.O_TRUNC : 0)
-    for (const path of this.#paths) this.newestTreeFiles.push(openSync(newestTreePath(path), flags, MODE))
+    this.#openNewestTrees(this.#pin === undefined ? constants.O_TRUNC : 0)
+  }
+
+  #openNewestTrees(flag: number): void {
+    if (this.newestTreeFiles.length > 0 || this.#isClosed) return
+    for (const path of this.#paths)
+      this.newestTreeFiles.push(openSync(newestTreePath(path), NEWEST_TREE_FLAGS | flag, MODE))
   }
 }
 

@@ -8,7 +8,7 @@
  * It stores events and knows nothing of tools, principals or policy. Five kinds of entries have a meaning to it:
  * `call.enter` opens a call, `call.exit` and `call.aborted` (field `call`, the enter's sequence number) end it, once;
  * `call.outcome` tells what became known about a call that has ended; nothing may follow a signed `node.stop` except
- * what a later start appended and signed.
+ * what a later start appended, and signed or pinned.
  *
  * Reads and writes through its stores.
  */
@@ -99,6 +99,7 @@ export class Ledger extends ProvableLedger {
     const { unsigned, openCalls } = recoverOpenedLedger(ledger.opened, erasures, fault === undefined)
     ledger.#unsigned = unsigned
     ledger.#openCalls.restore(openCalls)
+    if (fault === undefined) options.pin?.resume()
     return ledger
   }
 

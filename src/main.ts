@@ -24,7 +24,8 @@ import { deriveNodeSecret } from './ledger/key-store.ts'
 import { createRandomDrawKey, RANDOM_DRAW_KEY_PURPOSE } from './ledger/random-draw.ts'
 import { connectAccessPoints } from './main/access-points.ts'
 import { encodeRunningGatewayNote } from './main/running-gateway-note.ts'
-import { readOwnerToken } from './guard/owner-token-store.ts'
+import { guardProjection } from './guard/guard-state.ts'
+import { isNewestOwnerToken, readOwnerToken } from './guard/owner-token-store.ts'
 import {
   LEDGER_SAMPLE_INTERVAL_MS,
   verifyOwnLedgerSample,
@@ -42,6 +43,7 @@ import { addForeignQuorumRounds } from './main/foreign-round-approvals.ts'
 import { takeGatewayLock } from './main/gateway-lock-client.ts'
 import type { MeshDependencies, PreparedMesh } from './main/mesh.ts'
 import { locateOutsideLocks } from './main/ledger-pin-location-store.ts'
+import { createReplacedFileDetector } from './main/replaced-file-detector.ts'
 import { createLockLossDetector } from './main/lock-loss-detector.ts'
 import { createLanguageModelServices } from './main/models.ts'
 import { createCheckpointSigningRetryJob, SIGNING_RETRY_INTERVAL_MS } from './main/signing-retry.ts'
@@ -281,6 +283,12 @@ async function build(
   rmSync(data.gateway, { force: true })
   writeFileSync(data.gateway, note, { mode: 0o600, flag: 'wx' })
   undo.push(() => rmSync(data.gateway, { force: true }))
+  const guardState = ledger.projections.state(guardProjection)
+  const files = [
+    { path: data.ownerToken, name: 'keys/owner.token', isOwn: (text: string) => isNewestOwnerToken(guardState, text) },
+    { path: data.gateway, name: 'gateway.json', isOwn: (text: string) => text === note },
+  ]
+  undo.push(startPeriodicJob(SWEEP_MS, createReplacedFileDetector({ files, ledger, logger }), logger))
   return ok({ ...gateway, url })
 }
 

@@ -4,7 +4,7 @@
  */
 import { createSecretKey } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
@@ -103,6 +103,32 @@ describe('a second gateway, where lock file and note of the first were removed',
     const next = await start()
     if (!next.ok) throw new Error(next.fault.message)
     expect(await next.value.stop()).toEqual([])
+  })
+})
+
+describe('a file that the owner’s commands trust', () => {
+  it.each([
+    ['keys/owner.token', `hb_${'A'.repeat(43)}\n`],
+    ['gateway.json', '{"url":"http://127.0.0.1:9","pid":1,"version":"0"}'],
+  ])('has it on record for ever if another program replaces it for a time: %s', async (name, content) => {
+    const first = await start()
+    if (!first.ok) throw new Error(first.fault.message)
+    const { ledger } = first.value
+    const [path, size] = [join(data, name), ledger.size()]
+    const before = readFileSync(path)
+    writeFileSync(path, content)
+    const recorded = (): readonly unknown[] =>
+      ledger.entries(size, 100).flatMap(({ entry }) => (entry.kind === 'file.replaced' ? [entry['file']] : []))
+    await expect.poll(recorded, { timeout: 10_000 }).toEqual([name])
+    writeFileSync(path, before)
+    expect(await first.value.stop()).toEqual([])
+    const second = await start()
+    if (!second.ok) throw new Error(second.fault.message)
+    const { findings } = await second.value.ledger.verify()
+    await second.value.stop()
+    expect(findings).toMatchObject([
+      { kind: 'entry-unlawful', why: `another program replaced ${name} while the node ran` },
+    ])
   })
 })
 

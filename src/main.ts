@@ -24,7 +24,8 @@ import { deriveNodeSecret } from './ledger/key-store.ts'
 import { createRandomDrawKey, RANDOM_DRAW_KEY_PURPOSE } from './ledger/random-draw.ts'
 import { connectAccessPoints } from './main/access-points.ts'
 import { encodeRunningGatewayNote } from './main/running-gateway-note.ts'
-import { readOwnerToken } from './guard/owner-token-store.ts'
+import { guardProjection } from './guard/guard-state.ts'
+import { isNewestOwnerToken, readOwnerToken } from './guard/owner-token-store.ts'
 import {
   LEDGER_SAMPLE_INTERVAL_MS,
   verifyOwnLedgerSample,
@@ -41,6 +42,8 @@ import { createLowReputationPredicate } from './main/low-reputation-predicate.ts
 import { addForeignQuorumRounds } from './main/foreign-round-approvals.ts'
 import { takeGatewayLock } from './main/gateway-lock-client.ts'
 import type { MeshDependencies, PreparedMesh } from './main/mesh.ts'
+import { locateOutsideLocks } from './main/ledger-pin-location-store.ts'
+import { createReplacedFileDetector } from './main/replaced-file-detector.ts'
 import { createLockLossDetector } from './main/lock-loss-detector.ts'
 import { createLanguageModelServices } from './main/models.ts'
 import { createCheckpointSigningRetryJob, SIGNING_RETRY_INTERVAL_MS } from './main/signing-retry.ts'
@@ -98,7 +101,8 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   const data = buildDataDirectoryPaths(options.dataRoot)
   // Mode 0700 before the first key is written into it.
   createPrivateFolder(data.keys)
-  const lock = await takeGatewayLock(data)
+  const outside = options.pinned === false ? [] : locateOutsideLocks(options.config, data.root)
+  const lock = await takeGatewayLock(data, outside)
   if (!lock.ok) return fail({ kind: 'running-already', message: lock.fault })
   // The lock is released last: the next gateway may only start when nothing of this one is running.
   const undo: Undo = [() => lock.value.release()]
@@ -166,10 +170,21 @@ async function build(
   })
   if (spine instanceof GuardSecretChangedError) return createRefusedStartResult(spine.message)
   // Records when the node ran; a start without a stop before it means a crash.
-  // Records when the node ran; a start without a stop before it means a crash.
   await ledger.append(createNodeStartEvent({ id, config, version, guard: spine.guard, draws, ledger, logger }))
+  // What follows a stop has to be signed: a start after a power cut refuses it otherwise.
+  await ledger.checkpoint()
   await ledger.pinTree()
+  // From here on, nothing that a caller was told can be cut off from the log of a killed process.
+  await ledger.flushPin()
+  const detectForeignWrites = createForeignDatabaseWriteDetector({
+    database,
+    migrations: nodeDatabaseMigrations,
+    ledger,
+    logger,
+  })
   undo.push(async () => {
+    // A ledger that refuses entries says so below.
+    await detectForeignWrites('before-stop').catch(() => undefined)
     const signed = await ledger.stop({ kind: NODE_STOP_KIND, node: id })
     const outage = ledger.signingOutage()
     if (outage !== undefined) throw new Error(formatSigningOutage(outage))
@@ -201,13 +216,7 @@ async function build(
   reporters.push(...services)
   undo.push(startPeriodicJob(SWEEP_MS, () => spine.guard.sweep(), logger))
   undo.push(startPeriodicJob(SWEEP_MS, createLockLossDetector({ lock, path: data.lock, ledger, logger }), logger))
-  undo.push(
-    startPeriodicJob(
-      SWEEP_MS,
-      createForeignDatabaseWriteDetector({ database, migrations: nodeDatabaseMigrations, ledger, logger }),
-      logger,
-    ),
-  )
+  undo.push(startPeriodicJob(SWEEP_MS, () => detectForeignWrites(), logger))
   const stopping = new AbortController()
   const looking = { ledger, clock: systemClock, logger, signal: stopping.signal, draws }
   const verify = (): Promise<void> => verifyOwnLedger(looking)
@@ -274,6 +283,12 @@ async function build(
   rmSync(data.gateway, { force: true })
   writeFileSync(data.gateway, note, { mode: 0o600, flag: 'wx' })
   undo.push(() => rmSync(data.gateway, { force: true }))
+  const guardState = ledger.projections.state(guardProjection)
+  const files = [
+    { path: data.ownerToken, name: 'keys/owner.token', isOwn: (text: string) => isNewestOwnerToken(guardState, text) },
+    { path: data.gateway, name: 'gateway.json', isOwn: (text: string) => text === note },
+  ]
+  undo.push(startPeriodicJob(SWEEP_MS, createReplacedFileDetector({ files, ledger, logger }), logger))
   return ok({ ...gateway, url })
 }
 

@@ -104,6 +104,7 @@ const IMPURE: Readonly<Record<string, readonly string[]>> = {
     'home/later-runner.ts',
     'home/approval-status-tools.ts',
     'ledger/erasure.ts',
+    'ledger/ledger-reader.ts',
     'ledger/audit-packet-collection.ts',
     'ledger/log-verification.ts',
     'mcp/list-change-subscription.ts',

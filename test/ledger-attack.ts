@@ -1,6 +1,6 @@
 /** Ledger attack: what somebody who can write to the log's files can do to cover their traces. */
 import type { KeyObject } from 'node:crypto'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EntryToAppend } from '../src/ledger/entry-group.ts'
 import { LogStore } from '../src/ledger/log-store.ts'
@@ -65,4 +65,31 @@ export function zeroBodies(directory: string): void {
       for (const { offset, length } of bodies) bytes.fill(0, offset, offset + 32 + length)
     writeFileSync(path, bytes)
   }
+}
+
+/** Where the tail stores the body of an entry: salt first. */
+function bodyInTail(
+  directory: string,
+  seq: number,
+): { readonly path: string; readonly at: number; readonly bytes: number } {
+  for (const { path, groups } of readTailSegments(join(directory, 'tail'), undefined, Infinity).segments)
+    for (const { first, bodies } of groups)
+      for (const { index, offset, length } of bodies)
+        if (first + index === seq) return { path, at: offset, bytes: 32 + length }
+  throw new RangeError(`the tail has no body of entry ${seq}`)
+}
+
+/** The salt and the body of an entry as they are stored, past the node. */
+export function readStoredBody(directory: string, seq: number): Buffer {
+  const { path, at, bytes } = bodyInTail(directory, seq)
+  return readFileSync(path).subarray(at, at + bytes)
+}
+
+/** Other bytes in their place, which a running node reads with its own descriptor; without any: zeros. */
+export function writeStoredBody(directory: string, seq: number, content?: Uint8Array): void {
+  const { path, at, bytes } = bodyInTail(directory, seq)
+  if (content !== undefined && content.length !== bytes) throw new RangeError('nothing may move')
+  const file = openSync(path, 'r+')
+  writeSync(file, content ?? new Uint8Array(bytes), 0, bytes, at)
+  closeSync(file)
 }

@@ -34,6 +34,7 @@ import { readTailSegments } from '../src/ledger/tail-reader-store.ts'
 import { startGateway } from '../src/main.ts'
 import type { Gateway } from '../src/main.ts'
 import { SOURCE_CLI, startGatewayProcess } from './gateway-process.ts'
+import type { GatewayProcess } from './gateway-process.ts'
 import { rewriteLog } from './ledger-attack.ts'
 
 const OWNER = { kind: 'principal', id: 'owner', role: 'admin' } as const
@@ -93,17 +94,24 @@ function remove(...names: readonly string[]): void {
 
 const CACHES = ['ledger/nodes', 'ledger/bundle-macs', ...['', '-wal', '-shm'].map((end) => `ledger/lookup.db${end}`)]
 
-/** The tail without `stop.engaged` and what follows it, and tables that agree. Needs no key. Returns the entries left. */
 function cutBeforeStop(): number {
+  return cutBefore('stop.engaged')
+}
+
+/**
+ * The tail without the last entry of a kind and what follows it, and tables that agree. Needs no key. Returns the entries
+ * left.
+ */
+function cutBefore(kind: string): number {
   const { segments } = readTailSegments(join(data, 'ledger/tail'), undefined, Infinity)
   const [segment] = segments
   if (segment === undefined) throw new Error('no tail')
-  const at = segment.groups.findIndex(({ entries }) =>
-    entries.some((bytes) => Buffer.from(bytes).includes('"kind":"stop.engaged"')),
+  const at = segment.groups.findLastIndex(({ entries }) =>
+    entries.some((bytes) => Buffer.from(bytes).includes(`"kind":"${kind}"`)),
   )
   const kept = segment.groups.slice(0, at)
   const last = kept.at(-1)
-  if (last === undefined) throw new Error('no group before the stop')
+  if (at < 0 || last === undefined) throw new Error(`no ${kind}, or no group before it`)
   truncateSync(segment.path, last.end)
   const tables = kept.reduce(
     (size, { changedRows, first, entries }) => (changedRows ? first + entries.length : size),
@@ -215,6 +223,90 @@ describe('a gateway that is killed after an emergency stop', () => {
   })
 })
 
+describe('a gateway that is killed as soon as it has answered', () => {
+  /** A gateway that signs nothing by itself but what decides, and the headers of its owner. */
+  async function startSeldomSigning(): Promise<{ gateway: GatewayProcess; headers: Record<string, string> }> {
+    const home = { data, config: join(root, 'hearthbus.yaml'), remove: () => undefined }
+    writeFileSync(home.config, `listen:\n  port: 0\nledger:\n  pins: ${pins}\n  checkpointSeconds: 3600\n`)
+    const gateway = await startGatewayProcess(home, [], SOURCE_CLI)
+    const authorization = `Bearer ${readFileSync(join(data, 'keys/owner.token'), 'utf8').trim()}`
+    return { gateway, headers: { authorization, 'content-type': 'application/json' } }
+  }
+
+  it.each<[string, string, (url: string, headers: Record<string, string>) => Promise<Response>]>([
+    [
+      'an emergency stop',
+      'stop.engaged',
+      (url, headers) => fetch(`${url}/api/stop`, { method: 'POST', headers, body: '{"reason":"fire"}' }),
+    ],
+    [
+      'a task, whose table is written with it',
+      'task.created',
+      (url, headers) =>
+        fetch(`${url}/api/call`, {
+          method: 'POST',
+          headers,
+          body: '{"tool":"task_create","arguments":{"title":"a"}}',
+        }),
+    ],
+  ])('does not start when %s is cut off', async (_, kind, act) => {
+    const { gateway, headers } = await startSeldomSigning()
+    const answer = await act(gateway.url, headers)
+    await gateway.kill()
+    expect(answer.status).toBe(200)
+    cutBefore(kind)
+    remove('checkpoint.signed', 'ledger/checkpoint', 'ledger/tile', 'ledger/bodies', ...CACHES)
+    sql('DELETE FROM ledger_checkpoint')
+    expect(await findings()).toContainEqual(expect.stringContaining(`were signed (pin ${pinFile()})`))
+    expect(await refusedStart()).toContain('outside of the data directory')
+  })
+
+  it('starts where nothing was cut off', async () => {
+    const { gateway, headers } = await startSeldomSigning()
+    await fetch(`${gateway.url}/api/stop`, { method: 'POST', headers, body: '{"reason":"fire"}' })
+    await gateway.kill()
+    expect(await findings()).toEqual([])
+    expect(await refusedStart()).toBe('started')
+  })
+
+  it('starts any number of times after its owner removed the pin of a newer log', async () => {
+    await (await startSeldomSigning()).gateway.stop()
+    const older = join(root, 'older')
+    cpSync(data, older, { recursive: true })
+    const { gateway, headers } = await startSeldomSigning()
+    for (const path of ['stop', 'resume', 'stop'])
+      await fetch(`${gateway.url}/api/${path}`, { method: 'POST', headers, body: '{"reason":"fire"}' })
+    await gateway.kill()
+    rmSync(data, { recursive: true })
+    cpSync(older, data, { recursive: true })
+    rmSync(pinFile())
+    await (await startSeldomSigning()).gateway.kill()
+    expect(await refusedStart()).toBe('started')
+  })
+
+  it('starts where that was a moment after it had started, after a clean stop', async () => {
+    await (await startSeldomSigning()).gateway.stop()
+    await (await startSeldomSigning()).gateway.kill()
+    // Also where the machine was started again: what follows the stop is signed.
+    rmSync(pinFile().replace(/json$/, 'newest'))
+    expect(await refusedStart()).toBe('started')
+    expect(await findings()).toEqual([])
+  })
+
+  it('starts after the machine was started again, with what its disk has', async () => {
+    const { gateway, headers } = await startSeldomSigning()
+    const pinned = (JSON.parse(readFileSync(pinFile(), 'utf8')) as { size: number }).size
+    await fetch(`${gateway.url}/api/stop`, { method: 'POST', headers, body: '{"reason":"fire"}' })
+    await gateway.kill()
+    const newest = pinFile().replace(/json$/, 'newest')
+    const [boot = '', ...rest] = readFileSync(newest, 'utf8').split(' ')
+    expect(boot).toBe(readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim())
+    expect(Number(rest[1])).toBeGreaterThan(pinned)
+    writeFileSync(newest, ['0f5e6c1a-0000-4000-8000-000000000000', ...rest].join(' '))
+    expect(await refusedStart()).toBe('started')
+  })
+})
+
 describe('guard rules that were changed and restored', () => {
   it('appear as policy versions in the entries of every start', async () => {
     const rules = { listen: { port: 0 }, ledger: { pins }, guard: { rules: [{ tool: 'door_*', says: 'ask' }] } }
@@ -261,7 +353,8 @@ describe('a symbolic link in place of the data directory', () => {
     expect(start?.event).not.toHaveProperty('pinned_from')
     await createTask(second, 'b')
     await second.stop()
-    const pinned = readdirSync(pins).map((name) => JSON.parse(readFileSync(join(pins, name), 'utf8')) as object)
+    const names = readdirSync(pins).filter((name) => name.endsWith('.json'))
+    const pinned = names.map((name) => JSON.parse(readFileSync(join(pins, name), 'utf8')) as object)
     const size = second.ledger.size()
     expect(pinned).toEqual([expect.objectContaining({ size }), expect.objectContaining({ size })])
     data = moved

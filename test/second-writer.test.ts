@@ -4,9 +4,10 @@
  */
 import { createSecretKey } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -25,9 +26,9 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-function start(port = 0): ReturnType<typeof startGateway> {
+function start(port = 0, dataRoot = data): ReturnType<typeof startGateway> {
   const config = configSchema.parse({ listen: { port }, ledger: { pins: join(root, 'pins') } })
-  return startGateway({ config, dataRoot: data, version: '0', logger: silentLogger, listen: true })
+  return startGateway({ config, dataRoot, version: '0', logger: silentLogger, listen: true })
 }
 
 describe('a gateway whose lock file is moved while it runs', () => {
@@ -47,6 +48,87 @@ describe('a gateway whose lock file is moved while it runs', () => {
     expect(await ledger.checkpoint()).toMatchObject({ ok: false, fault: { kind: 'lock-lost' } })
     expect(ledger.size()).toBe(size)
     expect(await stop()).toEqual([expect.stringContaining('another process could write the same records')])
+  })
+})
+
+describe('a database that another program writes to', () => {
+  const FILES = [
+    ['hearthbus.db', "UPDATE tasks SET title = 'b'", "UPDATE tasks SET title = 'a'"],
+    [
+      'ledger/lookup.db',
+      'UPDATE lookup SET listed = listed + 2',
+      'UPDATE lookup SET listed = listed - 2 WHERE listed > 1',
+    ],
+  ] as const
+
+  it.each(FILES)('has that on record for ever if it is written right before a stop: %s', async (name, sql, inverse) => {
+    const first = await start()
+    if (!first.ok) throw new Error(first.fault.message)
+    await first.value.bus.call('task_create', undefined, { title: 'a' }, OWNER)
+    await first.value.stop()
+    const second = await start()
+    if (!second.ok) throw new Error(second.fault.message)
+    write(name, sql)
+    expect(await second.value.stop()).toEqual([])
+    write(name, inverse)
+    const third = await start()
+    if (!third.ok) throw new Error(third.fault.message)
+    const { findings } = await third.value.ledger.verify()
+    await third.value.stop()
+    expect(findings).toMatchObject([{ kind: 'entry-unlawful', of: 'database.written' }])
+  })
+})
+
+function write(name: string, sql: string): void {
+  const file = new DatabaseSync(join(data, name))
+  file.exec('PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = OFF')
+  file.exec(sql)
+  file.close()
+}
+
+describe('a second gateway, where lock file and note of the first were removed', () => {
+  it('does not start, also by another path and on another port', async () => {
+    const first = await start()
+    if (!first.ok) throw new Error(first.fault.message)
+    const other = join(root, 'link')
+    symlinkSync(data, other)
+    for (const path of [data, other]) {
+      for (const name of ['gateway.lock', 'gateway.json']) rmSync(join(data, name), { force: true })
+      expect(await start(0, path)).toMatchObject({
+        ok: false,
+        fault: { kind: 'running-already', message: expect.stringContaining('somebody moved or replaced it') },
+      })
+    }
+    await first.value.stop()
+    const next = await start()
+    if (!next.ok) throw new Error(next.fault.message)
+    expect(await next.value.stop()).toEqual([])
+  })
+})
+
+describe('a file that the owner’s commands trust', () => {
+  it.each([
+    ['keys/owner.token', `hb_${'A'.repeat(43)}\n`],
+    ['gateway.json', '{"url":"http://127.0.0.1:9","pid":1,"version":"0"}'],
+  ])('has it on record for ever if another program replaces it for a time: %s', async (name, content) => {
+    const first = await start()
+    if (!first.ok) throw new Error(first.fault.message)
+    const { ledger } = first.value
+    const [path, size] = [join(data, name), ledger.size()]
+    const before = readFileSync(path)
+    writeFileSync(path, content)
+    const recorded = (): readonly unknown[] =>
+      ledger.entries(size, 100).flatMap(({ entry }) => (entry.kind === 'file.replaced' ? [entry['file']] : []))
+    await expect.poll(recorded, { timeout: 10_000 }).toEqual([name])
+    writeFileSync(path, before)
+    expect(await first.value.stop()).toEqual([])
+    const second = await start()
+    if (!second.ok) throw new Error(second.fault.message)
+    const { findings } = await second.value.ledger.verify()
+    await second.value.stop()
+    expect(findings).toMatchObject([
+      { kind: 'entry-unlawful', why: `another program replaced ${name} while the node ran` },
+    ])
   })
 })
 

@@ -35,6 +35,7 @@ import { configSchema } from '../src/config/schema.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import { silentLogger } from '../src/core/logger.ts'
+import { BODY_SALT_BYTES, locateBodyRecords } from '../src/ledger/entry-group.ts'
 import { loadExistingNodeKey } from '../src/ledger/key-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import type { LedgerFinding } from '../src/ledger/ledger-finding.ts'
@@ -426,6 +427,26 @@ describe('verification of a log, its copy and its export', { timeout: 300_000 },
         const [former, latter] = [readFileSync(join(folder, first)), readFileSync(join(folder, second))]
         writeFileSync(join(folder, first), latter)
         writeFileSync(join(folder, second), former)
+      })
+      expect(verdict).toBe('found')
+    }
+  })
+
+  it('finds bodies that were swapped within a file', async () => {
+    for (const file of ['ledger/bodies/000', 'ledger/bodies/002']) {
+      const verdict = await verdictOn([file], (folder, [name = '']) => {
+        const bytes = readFileSync(join(folder, name))
+        const records = locateBodyRecords(bytes, 0, bytes.length) ?? []
+        const [one, other] = records.flatMap((record, at) => {
+          const same = records.slice(at + 1).find(({ length }) => length === record.length)
+          return same === undefined ? [] : [[record, same] as const]
+        })[0] ?? [undefined, undefined]
+        if (one === undefined || other === undefined) throw new Error('no bodies of one length')
+        const size = BODY_SALT_BYTES + one.length
+        const first = Buffer.from(bytes.subarray(one.offset, one.offset + size))
+        bytes.copyWithin(one.offset, other.offset, other.offset + size)
+        first.copy(bytes, other.offset)
+        writeFileSync(join(folder, name), bytes)
       })
       expect(verdict).toBe('found')
     }

@@ -240,9 +240,15 @@ function erasureAnswer(view: ErasureResultView): CommandAnswer {
     ...(view.also.length === 0 ? [] : [`The same words are still in: ${view.also.join(' ')}.`]),
     ...(view.stays.length === 0 ? [] : [`The log itself has them, for good, in: ${view.stays.join(' ')}.`]),
     ...(view.tables.length === 0 ? [] : [`They are also in the tables: ${view.tables.join(', ')}.`]),
+    ...(view.altered.length === 0
+      ? []
+      : [
+          `What was stored beside these entries is not what they commit to, so their words may be elsewhere: ${view.altered.join(' ')}. Run hearthbus ledger verify.`,
+        ]),
   ]
   const json = JSON.parse(JSON.stringify({ ok: view.refused === null, ...view })) as Json
-  if (view.refused === null) return { json, text: [...lines, ...also].join('\n') }
+  const exit = view.altered.length === 0 ? {} : { exit: EXIT_CODES.integrity }
+  if (view.refused === null) return { json, text: [...lines, ...also].join('\n'), ...exit }
   return { json, text: [...lines, ...also, view.refused].join('\n'), exit: EXIT_CODES.failed }
 }
 

@@ -4,13 +4,13 @@
  */
 import { existsSync, renameSync } from 'node:fs'
 import { buildDataDirectoryPaths } from '../config/data-directory.ts'
-import type { DataDirectory } from '../config/data-directory.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { isLogPresent } from '../ledger/log-store.ts'
 import { recordLeftCommunity } from '../main/membership-log.ts'
 import { locateMeshFiles } from '../main/mesh-files.ts'
 import { takeGatewayLock } from '../main/gateway-lock-client.ts'
+import { locateOutsideLocks } from '../main/ledger-pin-location-store.ts'
 import type { Community } from '../mesh/identity/community.ts'
 import { stripNodeIdPrefix } from '../mesh/identity/node-key.ts'
 import { NO_COMMUNITY_MESSAGE, formatMeshRefusal, withMeshStore } from './mesh-client.ts'
@@ -31,11 +31,14 @@ export async function leaveCommunity(
   // A command that only reads creates neither a key nor a database.
   if (!existsSync(locateMeshFiles(data).database)) return leaveLostCommunity(command)
   // A running gateway has peers, sessions and subscriptions of the community that it started in.
-  return withoutGateway(data, () => withMeshStore(command, (opened) => leave(command, opened, options)))
+  return withoutGateway(command, () => withMeshStore(command, (opened) => leave(command, opened, options)))
 }
 
-async function withoutGateway(data: DataDirectory, work: () => Promise<CommandAnswer>): Promise<CommandAnswer> {
-  const lock = await takeGatewayLock(data)
+async function withoutGateway(
+  { config, dataRoot }: MeshCommandContext,
+  work: () => Promise<CommandAnswer>,
+): Promise<CommandAnswer> {
+  const lock = await takeGatewayLock(buildDataDirectoryPaths(dataRoot), locateOutsideLocks(config, dataRoot))
   if (!lock.ok)
     return formatMeshRefusal('The gateway of this node runs. Stop it first, then leave, then start it again.')
   // The ledger takes it once more to record the leaving.

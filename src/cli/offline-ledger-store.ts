@@ -18,7 +18,7 @@ import { createLogSigner } from '../ledger/note-key.ts'
 import type { NoteVerifier } from '../ledger/note-key.ts'
 import { continueTruncatedLogUnderNewName, formatSuccessorOrigin } from '../ledger/log-succession-store.ts'
 import { createNodeLedgerOptions } from '../main/node-ledger-options.ts'
-import { openLedgerPin } from '../main/ledger-pin-location-store.ts'
+import { locateOutsideLocks, openLedgerPin } from '../main/ledger-pin-location-store.ts'
 import { takeGatewayLock } from '../main/gateway-lock-client.ts'
 import { explainMissingLedger, isLedgerPresent, reportTrouble } from './ledger-location-store.ts'
 
@@ -89,7 +89,7 @@ async function workIn<Value>(
 ): Promise<Result<Value, string>> {
   const data = buildDataDirectoryPaths(dataRoot)
   if (!isLedgerPresent(data)) return fail(explainMissingLedger(dataRoot))
-  const lock = await takeGatewayLock(data)
+  const lock = await takeGatewayLock(data, locateOutsideLocks(config, dataRoot))
   if (!lock.ok) return lock
   try {
     const key = await loadExistingNodeKey(data.nodeKey)

@@ -74,11 +74,22 @@ export function addStartCommands(program: Command): void {
     .option('--port <n>', 'port; 0 takes a free one', createWholeNumberParser(0, 65_535), 7422)
     .option('--name <name>', 'what it signs as', 'hearthbus.local/witness')
     .option('--log <vkey...>', 'public key of a log to watch over', [])
-    .action(async (options: { host: string; port: number; name: string; log: string[] }, command: Command) => {
+    .option('--restored', 'you put an older copy of its directory back', false)
+    .action(async (options: WitnessFlags, command: Command) => {
+      const config = readCommandConfig(command)
+      if (config === undefined) return
       const { runWitness } = await import('./witness-command-server.ts')
       const { log: logs, ...rest } = options
-      process.exitCode = await runWitness({ ...rest, logs, folder: join(readDataRoot(command), 'witness') })
+      process.exitCode = await runWitness({ ...rest, logs, config, folder: join(readDataRoot(command), 'witness') })
     })
+}
+
+interface WitnessFlags {
+  readonly host: string
+  readonly port: number
+  readonly name: string
+  readonly log: string[]
+  readonly restored: boolean
 }
 
 /**

@@ -1,5 +1,6 @@
 /**
- * Witness text: what a witness prints when it has started, for the person who configures the gateway.
+ * Witness text: what a witness prints when it has started, for the person who configures the gateway, and when its
+ * memory was set back.
  */
 
 export interface StartedWitnessFacts {
@@ -30,4 +31,16 @@ export function formatStartedWitness({ host, url, vkey, logs }: StartedWitnessFa
     ...hint,
     '',
   ].join('\n')
+}
+
+export const WITNESS_RESTORED_HINT =
+  'Restore the newest copy. If it was you who put an older copy back, start it once with --restored: it then continues with the trees that the pin has.'
+
+/** `path` is that of the pin. */
+export function formatWitnessRollback({ folder, path, log }: Record<'folder' | 'path' | 'log', string>): string {
+  return `${folder} holds an older tree of ${log} than this witness cosigned (as ${path} says, outside of that directory), or none: an older copy was put back, or somebody wrote there.`
+}
+
+export function formatWitnessWithoutPin(path: string, trouble: string): string {
+  return `Nothing outside of this witness's directory remembers what it cosigned: ${path} cannot be written (${trouble}). Who can write into the directory while it is stopped can make it forget.`
 }

@@ -100,6 +100,43 @@ describe('database', () => {
     database.close()
   })
 
+  it('runs what the journal prepared when the group is durable, before its callers are answered', async () => {
+    const database = new Database({ path, migrations })
+    const order: string[] = []
+    let fails = false
+    let groups = 0
+    database.useJournal({
+      workBegins: () => undefined,
+      workUndone: () => undefined,
+      writeGroup: () => {
+        if (fails) throw new Error('full')
+        return undefined
+      },
+      groupEnds: (committed) => order.push(`ends ${committed}`),
+      prepareAnswer: () => {
+        const group = ++groups
+        return () => order.push(`prepared ${group}`)
+      },
+      close: () => undefined,
+    })
+    const insert = "INSERT INTO item (name) VALUES ('a')"
+    await database.commit((sql) => sql.exec(insert)).then(() => order.push('answered 1'))
+    await database.commit(() => undefined, { tables: false }).then(() => order.push('answered 2'))
+    fails = true
+    await database.commit((sql) => sql.exec(insert)).catch(() => order.push('refused'))
+    expect(order).toEqual([
+      'ends true',
+      'prepared 1',
+      'answered 1',
+      'ends true',
+      'prepared 2',
+      'answered 2',
+      'ends false',
+      'refused',
+    ])
+    database.close()
+  })
+
   it('rejects all transactions of the group when the disk is full, and continues when there is room again', async () => {
     const database = new Database({ path, migrations })
     const pages = Number(database.sql.prepare('PRAGMA page_count').get()?.['page_count'])

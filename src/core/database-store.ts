@@ -92,6 +92,8 @@ export interface PreCommitJournal extends TransactionListener {
    * is open, and its tables differ from what they were before the group.
    */
   readonly writeGroup: (changedRows: boolean) => PendingJournalSync | undefined
+  /** Called when a group has committed. The result runs when the group is durable, before its callers are answered. */
+  readonly prepareAnswer?: () => (() => void) | undefined
   readonly close: () => void
 }
 
@@ -129,6 +131,12 @@ interface Group {
   readonly sync: PendingJournalSync | undefined
 }
 
+/** A committed group whose callers have not been answered. */
+interface UnansweredGroup {
+  readonly settled: readonly Settled[]
+  readonly beforeAnswer: (() => void) | undefined
+}
+
 export class Database {
   readonly sql: DatabaseSync
   /** The migrations that created its tables. */
@@ -147,7 +155,7 @@ export class Database {
   /** The write-ahead log, to be synced; `undefined` for a database in memory. */
   readonly #wal: number | undefined
   /** Committed but not synced yet, or waiting for an earlier group that is not. */
-  #unsynced: Settled[] = []
+  #unsynced: UnansweredGroup[] = []
   #walIsDirty = false
   #syncing = false
   readonly #total: StatementSync
@@ -160,6 +168,8 @@ export class Database {
   #slowSyncsUntilMs = -Infinity
   /** A disk that failed to sync may have lost data: nothing is confirmed after that. */
   #broken: Error | undefined
+  /** SQLite's number of the file's content when this process had opened it. */
+  readonly #openedVersion: number
 
   constructor(options: DatabaseOpenOptions) {
     this.path = options.path
@@ -168,6 +178,7 @@ export class Database {
     this.sql.exec('PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000')
     this.#total = this.sql.prepare('SELECT total_changes() AS total')
     if (options.readOnly === true) {
+      this.#openedVersion = readDataVersion(this.sql)
       this.#wal = undefined
       refuseNewer(this.sql, options)
       return
@@ -181,6 +192,7 @@ export class Database {
     // With FULL, so that a migration is on the disk before the first work.
     this.sql.exec('PRAGMA synchronous = FULL')
     migrate(this.sql, options)
+    this.#openedVersion = readDataVersion(this.sql)
     this.sql.exec('PRAGMA synchronous = NORMAL')
     this.#wal = mode === 'wal' ? openSync(`${options.path}-wal`, 'r') : undefined
     this.#changes = this.#countChanges()
@@ -197,9 +209,12 @@ export class Database {
     })
   }
 
-  /** A number that changes when another program writes into the file. Only the process that holds the lock should. */
+  /**
+   * 0 until another program writes into the file after it was opened, then a number that changes with each such write.
+   * Only the process that holds the lock should write.
+   */
   foreignWrites(): number {
-    return Number(this.sql.prepare('PRAGMA data_version').get()?.['data_version'])
+    return readDataVersion(this.sql) - this.#openedVersion
   }
 
   /** Runs between two groups, when journal and tables agree and no transaction is open. */
@@ -336,10 +351,11 @@ export class Database {
     for (const follower of this.#followers) follower.groupEnds(true)
     if (group.changedRows) this.#changes = this.#countChanges()
     this.#walIsDirty ||= group.changedRows
+    const unanswered = { settled: group.settled, beforeAnswer: this.#journal?.prepareAnswer?.() }
     if (this.#walIsDirty || this.#syncing) {
-      this.#unsynced.push(...group.settled)
+      this.#unsynced.push(unanswered)
       this.#sync()
-    } else answer(group.settled)
+    } else answer([unanswered])
     this.#next()
   }
 
@@ -387,9 +403,10 @@ export class Database {
     })
   }
 
-  #breakWith(broken: Error, covered: readonly Settled[]): void {
+  #breakWith(broken: Error, covered: readonly UnansweredGroup[]): void {
     this.#broken = broken
-    for (const { pending } of [...covered, ...this.#unsynced.splice(0)]) pending.reject(broken)
+    for (const { settled } of [...covered, ...this.#unsynced.splice(0)])
+      for (const { pending } of settled) pending.reject(broken)
   }
 
   #lookedFor(): Error | undefined {
@@ -425,6 +442,11 @@ export class Database {
   }
 }
 
+/** Changes when another connection commits to the file (https://sqlite.org/pragma.html#pragma_data_version). */
+function readDataVersion(sql: DatabaseSync): number {
+  return Number(sql.prepare('PRAGMA data_version').get()?.['data_version'])
+}
+
 function tryNow(sync: PendingJournalSync): Error | null {
   try {
     sync.now()
@@ -438,10 +460,13 @@ function unkept(error: Error): Error {
   return new Error(`the disk failed to store what was written (${error.message}); repair it, then restart`)
 }
 
-function answer(settled: readonly Settled[]): void {
-  for (const { pending, failed, value } of settled) {
-    if (failed) pending.reject(value)
-    else pending.resolve(value as never)
+function answer(groups: readonly UnansweredGroup[]): void {
+  for (const { settled, beforeAnswer } of groups) {
+    beforeAnswer?.()
+    for (const { pending, failed, value } of settled) {
+      if (failed) pending.reject(value)
+      else pending.resolve(value as never)
+    }
   }
 }
 

@@ -50,6 +50,22 @@ describe('access token store', () => {
     expect(house.events('token.revoked')).toHaveLength(1)
   })
 
+  it('refuses a token that was seen expired also after the clock was set back and after a restart', async () => {
+    using house = openHouse({}, undefined, [])
+    const { tokens } = house.guard
+    const short = await tokens.create(ADMIN, { name: 'guest', role: 'observer', ttlMs: 60_000 })
+    if (!short.ok) throw new Error('no token')
+    house.clock.advance(60_000)
+    await house.guard.sweep()
+    await house.guard.sweep()
+    house.clock.set(-30_000)
+    expect(tokens.find(short.value.token)).toBeUndefined()
+    expect(house.afterPowerCut().guard.tokens.find(short.value.token)).toBeUndefined()
+    expect(house.events('token.expired')).toMatchObject([{ name: 'guest' }])
+    expect(tokens.list()).toMatchObject([{ name: 'guest', hasExpired: true, revokedAtMs: undefined }])
+    expect(await tokens.create(ADMIN, { name: 'guest', role: 'observer' })).toMatchObject({ ok: true })
+  })
+
   it('replaces the token that expired first when 1,000 are stored, and never a live one', async () => {
     using house = openHouse({}, undefined, [])
     const { tokens } = house.guard

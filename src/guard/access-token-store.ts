@@ -34,8 +34,8 @@ export interface AccessTokenService {
   readonly find: (token: string) => AccessTokenRecord | undefined
   /** Called with the name of each token that stops being valid: revoked, replaced, or found expired by `sweep`. */
   readonly onEnd: (listener: (name: string) => void) => () => void
-  /** Reports the tokens that expired since the last call. */
-  readonly sweep: () => void
+  /** Records and reports the tokens that have expired, each once: one that was seen expired never lives again. */
+  readonly sweep: () => Promise<void>
   /** Writes down when tokens were last used, at most once a minute however often it is called. */
   readonly flush: () => Promise<void>
 }
@@ -67,7 +67,6 @@ export function createAccessTokenService(options: {
   const unsaved = new Set<string>()
   const listeners = new Set<(name: string) => void>()
   let flushedMs = -Infinity
-  let sweptAtMs = clock.now()
 
   const shown = ({ hash, ...token }: AccessTokenState): AccessTokenRecord => ({
     ...token,
@@ -166,11 +165,16 @@ export function createAccessTokenService(options: {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    sweep: () => {
-      const nowMs = clock.now()
-      for (const { name, expiresAtMs = Infinity } of unrevoked())
-        if (expiresAtMs > sweptAtMs && expiresAtMs <= nowMs) end(name)
-      sweptAtMs = nowMs
+    sweep: async () => {
+      const justExpired = (nowMs: number): readonly AccessTokenState[] =>
+        unrevoked().filter(({ hasExpired, expiresAtMs = Infinity }) => !hasExpired && expiresAtMs <= nowMs)
+      if (justExpired(clock.now()).length === 0) return
+      await transact(({ nowMs, record, afterwards }) => {
+        for (const { name, hash } of justExpired(nowMs)) {
+          record({ kind: 'token.expired', name, token_hash: hash })
+          afterwards(() => end(name))
+        }
+      })
     },
     flush: async () => {
       if (unsaved.size === 0 || clock.monotonic() - flushedMs < FLUSH_EVERY_MS) return

@@ -20,6 +20,8 @@ export interface AccessTokenRecord {
   readonly expiresAtMs: number | undefined
   readonly lastUsedAtMs: number | undefined
   readonly revokedAtMs: number | undefined
+  /** Whether the log says that its time was over; it stays so when the clock is set back. */
+  readonly hasExpired: boolean
 }
 
 export interface AccessTokenRequest {
@@ -104,9 +106,9 @@ function nameFlaw(name: string): string | undefined {
 }
 
 export function isAccessTokenLive(
-  record: Pick<AccessTokenRecord, 'revokedAtMs' | 'expiresAtMs'>,
+  record: Pick<AccessTokenRecord, 'revokedAtMs' | 'expiresAtMs' | 'hasExpired'>,
   nowMs: number,
 ): boolean {
-  if (record.revokedAtMs !== undefined) return false
+  if (record.revokedAtMs !== undefined || record.hasExpired) return false
   return record.expiresAtMs === undefined || nowMs < record.expiresAtMs
 }

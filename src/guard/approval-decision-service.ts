@@ -32,6 +32,7 @@ export function createApprovalDecisionService({
   rounds,
   recorder,
   sweepIn,
+  expireTamperedIn,
 }: {
   readonly state: GuardState
   readonly log: Pick<ProjectionLogWriter, 'body'>
@@ -41,6 +42,7 @@ export function createApprovalDecisionService({
   readonly recorder: ApprovalStateRecorder
   /** Closes requests that have lapsed, before one of them is answered. */
   readonly sweepIn: (transaction: GuardTransaction) => unknown
+  readonly expireTamperedIn: (transaction: GuardTransaction) => void
 }): Pick<ApprovalService, 'approve' | 'deny' | 'withdraw'> {
   const { read, announceIn, approveIn, expireIn, settleIn } = recorder
 
@@ -85,8 +87,10 @@ export function createApprovalDecisionService({
   return {
     approve: (id, by, { grant } = {}) =>
       decide(id, by, (transaction, approval) => {
-        const record = state.approvals.get(id)
-        if (record === undefined || !isApprovalTextPresent(record, log)) return unreadable(id)
+        if (!isApprovalTextPresent(approval)) {
+          expireTamperedIn(transaction)
+          return unreadable(id)
+        }
         if (approval.round !== undefined)
           return grant === undefined
             ? castIn(transaction, approval, { by, decision: 'allow', reason: '' })
@@ -129,7 +133,7 @@ const NO_GRANTS: Fault = { kind: 'not-permitted', message: 'A round is about one
 function unreadable(id: string): Result<never, Fault> {
   return fail({
     kind: 'conflict',
-    message: `What approval ${id} asks for cannot be read any more, so it cannot be approved. Deny it, and let the caller ask again; \`hearthbus ledger verify\` says what is wrong with the record.`,
+    message: `What approval ${id} asks for cannot be read any more, so it cannot be approved. Let the caller ask again; \`hearthbus ledger verify\` says what is wrong with the record.`,
   })
 }
 

@@ -56,11 +56,14 @@ function known(house: GuardHouse, id: string): Approval {
   return approval
 }
 
-/** As who can write into the data directory, but not into the log, can. */
-function alterWords(house: GuardHouse, kind: string): void {
-  house.database.sql
-    .prepare("UPDATE test_event SET body = ? WHERE body IS NOT NULL AND event ->> '$.kind' = ?")
-    .run(ALTERED_BODY, kind)
+/** As who can write into the data directory, but not into the log, can. Returns how to put the only one back. */
+function alterWords(house: GuardHouse, kind: string): () => void {
+  const ofKind = "body IS NOT NULL AND event ->> '$.kind' = ?"
+  const { sql } = house.database
+  const before = sql.prepare(`SELECT body FROM test_event WHERE ${ofKind}`).get(kind)?.['body'] ?? null
+  const write = sql.prepare(`UPDATE test_event SET body = ? WHERE ${ofKind}`)
+  write.run(ALTERED_BODY, kind)
+  return () => void write.run(before, kind)
 }
 
 async function neverCalled(): Promise<Outcome> {
@@ -317,9 +320,30 @@ describe('approval', () => {
     const id = await ask(house, offer, { to: 'open' })
     alterWords(house, 'approval.requested')
     expect(await house.guard.approvals.approve(id, APPROVER)).toMatchObject({ ok: false, fault: { kind: 'conflict' } })
-    const asked = callOf(offer, { to: 'open' })
-    expect(faultOf(await around(house.guard, asked, offer, neverCalled)).kind).toBe('approval-required')
+    expect(known(house, id)).toMatchObject({ state: 'expired', reason: 'what it asks for was changed on the disk' })
+    expect(await ask(house, offer, { to: 'open' })).not.toBe(id)
+  })
+
+  it('cannot be given after the stored request was altered for a time and put back', async () => {
+    using house = openHouse()
+    const offer = lockOffer()
+    const id = await ask(house, offer, { to: 'open' })
+    const putBack = alterWords(house, 'approval.requested')
+    expect(known(house, id).shown.title).toBe('[erased]')
+    await house.guard.sweep()
+    putBack()
+    expect(await house.guard.approvals.approve(id, APPROVER)).toMatchObject({ ok: false, fault: { kind: 'conflict' } })
+    expect(house.events('approval.expired')).toMatchObject([{ approval: id, was: 'requested' }])
+  })
+
+  it('can be denied while the stored request is altered, and the denial holds', async () => {
+    using house = openHouse()
+    const offer = lockOffer()
+    const id = await ask(house, offer, { to: 'open' })
+    alterWords(house, 'approval.requested')
     expect(await house.guard.approvals.deny(id, APPROVER, 'what is this?')).toMatchObject({ ok: true })
+    await house.guard.sweep()
+    expect(known(house, id).state).toBe('denied')
   })
 
   it.each([

@@ -49,9 +49,12 @@ export function readArgumentLeafHashes(
   return isJsonObject(leaves) ? (leaves as ArgumentLeafHashes) : undefined
 }
 
-/** Whether the text of the request is still stored, so that a person can read what they are asked. */
-export function isApprovalTextPresent({ askedSeq }: ApprovalRecord, log: Pick<ProjectionLogWriter, 'body'>): boolean {
-  return readEntryBodyFields(log, askedSeq) !== undefined
+/**
+ * Whether the text of the request was stored when the approval was read, so that a person can read what they are asked.
+ * It is not read a second time: the file may have changed since.
+ */
+export function isApprovalTextPresent({ shown }: Approval): boolean {
+  return shown.traceId !== ERASED_CALL['traceId']
 }
 
 /**
@@ -62,6 +65,7 @@ export function isApprovalTextTampered({ askedSeq }: ApprovalRecord, log: Pick<P
   return log.body(askedSeq).kind === 'altered'
 }
 
+/** Every real call has a trace. */
 const ERASED_CALL: JsonObject = {
   title: ERASED_PLACEHOLDER,
   label: ERASED_PLACEHOLDER,

@@ -17,6 +17,7 @@ import {
 } from './approval.ts'
 import type { Approval, ApprovalStatusWithNotes, ApproverOnlyCallView, StoredCallView } from './approval.ts'
 import { isApprovalClosed } from './approval-state.ts'
+import { isApprovalTextTampered } from './approval-texts.ts'
 import { resolveCallApprovalStatus, listNewestApprovals } from './approval-lookup.ts'
 import type { ApprovalService, ApprovalsConfig } from './approval-service.ts'
 import { computeJsonSha256 } from './call-binding.ts'
@@ -68,6 +69,8 @@ export interface ApprovalStore extends ApprovalService {
   readonly giveBackIn: (transaction: GuardTransaction, id: string, call: { readonly traceId: string }) => void
   /** Closes requests that have lapsed, or that were made under other rules. */
   readonly sweepIn: (transaction: GuardTransaction) => number
+  /** Closes open requests whose stored text is not the recorded one, which people may have been shown. */
+  readonly expireTamperedIn: (transaction: GuardTransaction) => void
   /** Closes every round that is open or was not used yet. */
   readonly abandonRoundsIn: (transaction: GuardTransaction, because: string) => void
   /** Closes all requests of a caller whose credential has ended. */
@@ -120,6 +123,7 @@ export function createApprovalStore(options: {
       rounds,
       recorder,
       sweepIn: (transaction) => store.sweepIn(transaction),
+      expireTamperedIn: (transaction) => store.expireTamperedIn(transaction),
     }),
 
     subscribe: recorder.subscribe,
@@ -205,6 +209,12 @@ export function createApprovalStore(options: {
           explainApprovalLapse(approval, policyVersion, nowMs) ?? 'the clock was set back',
         )
       return lapsed.length
+    },
+
+    expireTamperedIn: (transaction) => {
+      for (const approval of state.approvals.values())
+        if (approval.state === 'requested' && isApprovalTextTampered(approval, log))
+          expireIn(transaction, approval, 'what it asks for was changed on the disk')
     },
 
     abandonRoundsIn: (transaction, because) => {

@@ -20,6 +20,7 @@ const record: AccessTokenRecord = {
   expiresAtMs: undefined,
   lastUsedAtMs: undefined,
   revokedAtMs: undefined,
+  hasExpired: false,
 }
 
 const sources: CredentialSources = {

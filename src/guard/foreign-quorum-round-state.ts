@@ -4,6 +4,7 @@
  *   consensus.heard ─▶ consensus.voted-elsewhere, once        consensus.conflict: two statements that cannot both hold
  */
 import { readEntryNumberField, readEntryTextField, readEntryTime, readEntryTimeField } from '../ledger/entry.ts'
+import type { LedgerEntry } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { NODE_VOTER_PREFIX, toPublicKeyHexFromNodeId, raiseVoteHead, readSignedVote } from './quorum-round-state.ts'
@@ -71,9 +72,34 @@ export const foreignRoundEntryHandlers: Readonly<Record<string, EntryHandler<Gua
   'consensus.conflict': (state, entry) => {
     const about = readEntryTextField(entry, 'about')
     if (about === undefined) return INCOMPLETE
-    state.conflicts.set(about, readEntryTime(entry))
+    const atMs = readEntryTime(entry)
+    state.conflicts.set(about, atMs)
+    const signer = readConflictSigner(entry)
+    const times = state.conflictTimes.get(signer) ?? []
+    state.conflictTimes.set(signer, [...times, atMs].slice(-MAX_CONFLICTS_OF_SIGNER))
     return undefined
   },
+}
+
+/** How many contradictions of one node are recorded in `CONFLICT_WINDOW_MS`; the log has enough evidence then. */
+const MAX_CONFLICTS_OF_SIGNER = 32
+const CONFLICT_WINDOW_MS = 30 * 86_400_000
+
+/** Whether a contradiction of this node is recorded: one that contradicts itself endlessly must not fill the log. */
+export function isConflictRecorded(
+  { conflictTimes }: Pick<GuardState, 'conflictTimes'>,
+  signer: string,
+  nowMs: number,
+): boolean {
+  const times = conflictTimes.get(signer) ?? []
+  return times.length < MAX_CONFLICTS_OF_SIGNER || nowMs - (times[0] ?? 0) >= CONFLICT_WINDOW_MS
+}
+
+/** The node that signed both statements, or that vouches for the person who did. */
+function readConflictSigner(entry: LedgerEntry): string {
+  const voter = readEntryTextField(entry, 'voter')
+  if (voter?.startsWith(NODE_VOTER_PREFIX) === true) return voter.slice(NODE_VOTER_PREFIX.length)
+  return readEntryTextField(entry, voter === undefined ? 'node' : 'house') ?? ''
 }
 
 const INCOMPLETE = 'a field that such an entry needs is missing or wrong'

@@ -170,6 +170,14 @@ describe('an unlawful guard entry', () => {
       '4: anna was not an approver at that time',
     ],
     [
+      'a token that is said to have expired before its time',
+      [
+        token('anna', 'approver', { expires_at: at(9) }),
+        { kind: 'token.expired', name: 'anna', token_hash: 'hash of anna' },
+      ],
+      '1: its time was not over',
+    ],
+    [
       'an approval with an expired token',
       [token('anna', 'approver', { expires_at: at(2) }), asked, approved('anna')],
       '2: anna was not an approver at that time',

@@ -37,6 +37,8 @@ export interface GuardState {
   readonly foreignRounds: UndoableStateMap<ForeignQuorumRoundRecord>
   /** Contradictions on record, and when each was found. */
   readonly conflicts: UndoableStateMap<number>
+  /** By the node that contradicted itself: when the newest of them were recorded, oldest first. */
+  readonly conflictTimes: UndoableStateMap<readonly number[]>
   readonly grants: UndoableStateMap<GrantRecord>
   /** Tokens by their hashes. */
   readonly tokens: UndoableStateMap<AccessTokenState>
@@ -92,6 +94,7 @@ export const guardProjection: Projection<GuardState> = {
     revokedNodes: new UndoableStateMap<boolean>(journal),
     foreignRounds: new UndoableStateMap(journal),
     conflicts: new UndoableStateMap<number>(journal),
+    conflictTimes: new UndoableStateMap<readonly number[]>(journal),
     grants: new UndoableStateMap(journal),
     tokens: new UndoableStateMap(journal),
     tokenNames: new UndoableStateMap(journal),

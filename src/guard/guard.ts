@@ -195,10 +195,11 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
     sweep: async () => {
       await transact((transaction) => {
         approvals.sweepIn(transaction)
+        approvals.expireTamperedIn(transaction)
         grants.sweepIn(transaction)
         keys.sweepIn(transaction)
       })
-      tokens.sweep()
+      await tokens.sweep()
       await tokens.flush()
     },
   }

@@ -13,6 +13,7 @@ import type { CacheFinding } from '../ledger/ledger-finding.ts'
 import type { StoredContentCheck } from '../ledger/projection.ts'
 import { hashAccessToken, isAccessToken, mintAccessToken, isSameHash } from './access-token.ts'
 import { guardProjection, readOwnerTokenHash } from './guard-state.ts'
+import type { GuardState } from './guard-state.ts'
 
 export interface OwnerTokenVerifier {
   readonly matches: (token: string) => boolean
@@ -69,6 +70,11 @@ export function createOwnerTokenFileCheck(path: string): StoredContentCheck {
       return readSystemErrorCode(error) === 'ENOENT' ? [] : differs
     }
   }
+}
+
+/** Whether the content of the file is the newest token that this node made, as the log says. */
+export function isNewestOwnerToken(state: GuardState, text: string): boolean {
+  return toHex(hashAccessToken(text.trim())) === readOwnerTokenHash(state)
 }
 
 /** The credential itself, for the CLI. */

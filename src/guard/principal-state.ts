@@ -2,7 +2,7 @@
  * Principal state: who was authenticated, and with which role. Tokens, the console's sessions, and the names that a
  * node gives itself.
  *
- *   token.created ─▶ token.revoked      console.link ─▶ console.signed-in      agent.key
+ *   token.created ─▶ token.revoked, token.expired      console.link ─▶ console.signed-in      agent.key
  */
 import { PRINCIPAL_ROLES } from '../bus/call.ts'
 import type { PrincipalRole } from '../bus/call.ts'
@@ -58,9 +58,17 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
       createdBy: readEntryTextField(entry, 'by') ?? '',
       expiresAtMs: readEntryTimeField(entry, 'expires_at'),
       revokedAtMs: undefined,
+      hasExpired: false,
     })
     state.tokenNames.set(name, hash)
     return undefined
+  },
+
+  'token.expired': (state, entry) => {
+    const token = findTokenByName(state, readEntryTextField(entry, 'name') ?? '')
+    if (token === undefined || token.hash !== entry['token_hash']) return 'there is no such token'
+    state.tokens.set(token.hash, { ...token, hasExpired: true })
+    return readEntryTime(entry) < (token.expiresAtMs ?? Infinity) ? 'its time was not over' : undefined
   },
 
   'token.revoked': (state, entry) => {

@@ -16,7 +16,7 @@ import type { RoomAliasesByName } from './room.ts'
 export interface HomeDependencies {
   readonly bus: Pick<CapabilityBus, 'offer' | 'offers' | 'call' | 'announceResource'>
   readonly guard: Pick<Guard, 'approvals' | 'visible' | 'mayRead' | 'services'>
-  readonly ledger: Pick<Ledger, 'append' | 'areLookupsSound' | 'changes' | 'body' | 'entriesOfTrace' | 'projections'>
+  readonly ledger: Pick<Ledger, 'append' | 'changes' | 'changesInLog' | 'body' | 'entriesOfTrace' | 'projections'>
   readonly clock: Clock
   readonly rooms: RoomAliasesByName
   /** Names that the owner configured for a thing, by its handle. */

@@ -35,6 +35,8 @@ import { addHomeseerGuardArguments, isChangeReadBack } from './change-call-and-r
 const HOUR_MS = 3_600_000
 const LOOKED_AT = 500
 const MAX_NAMED = 8
+/** The cache of lookups lists the newest of a trace. */
+const MAX_OF_TRACE = 200
 
 interface UndoWish {
   readonly id: string
@@ -61,16 +63,23 @@ export function createUndoTools(parts: HomeDependencies): readonly Capability[] 
 }
 
 async function undo(parts: HomeDependencies, wish: UndoWish, context: HandlerContext): Promise<Outcome> {
-  const found = wish.id === 'last' ? lastChange(parts, context) : changeNamed(parts, wish.id, context)
-  if (typeof found === 'string') return createSentenceAnswer(`${found} Nothing was done.`)
-  // What it was to take back, and whether it still holds, depends on what the cache does not list.
-  const first = Math.min(...found.calls.map(({ seq = 0 }) => seq))
-  if (Number.isFinite(first) && !parts.ledger.areLookupsSound(first))
-    return createSentenceAnswer(
-      'What was changed last cannot be told: the list of changes is not what the ledger says (hearthbus ledger verify). Nothing was done.',
-    )
+  const listed = findChange(parts, wish.id, context, recentChanges(parts))
+  if (typeof listed === 'string') return createSentenceAnswer(`${listed} Nothing was done.`)
   const picture = await readHomeSnapshot(parts, context)
-  const stale = found.calls.filter((call) => isChangedSince(call, picture) || isOvertaken(parts, call, found.traceId))
+  // What it was to take back, and whether it still holds, depends on what the cache of lookups may not list: the log
+  // itself is read from the change on.
+  const changes = await parts.ledger.changesInLog(Math.min(...listed.calls.map(({ seq = 0 }) => seq)))
+  const found = findChange(parts, wish.id, context, changes)
+  const traces = wish.id === 'last' ? listOwnTraces(changes, context) : [listed.traceId]
+  const isOther = typeof found !== 'string' && found.traceId !== listed.traceId
+  if (isOther || !areListed(parts, changes, traces) || isUndoneUnknown(parts, changes))
+    return createSentenceAnswer(
+      'What was changed last cannot be told: what is stored of the changes is not what the ledger says (hearthbus ledger verify). Nothing was done.',
+    )
+  if (typeof found === 'string') return createSentenceAnswer(`${found} Nothing was done.`)
+  const { undone, undoing } = collectUndone(parts, changes, found.traceId)
+  const gone = new Set([found.traceId, ...undone, ...undoing])
+  const stale = found.calls.filter((call) => isChangedSince(call, picture) || isOvertaken(call, changes, gone))
   const calls = found.calls.filter((call) => !stale.includes(call))
   const left = stale.map(({ label }) => `${quoteForSentence(label)} was changed again since`)
   if (calls.length === 0)
@@ -122,13 +131,10 @@ function isChangedSince({ handle, leftAt }: UndoCall, { things }: HomeSnapshot):
 
 /**
  * Whether the ledger has a later change of the same thing that is still in effect, whoever made it. A change that was
- * undone, and its undo, have no effect together.
+ * undone, and its undo, have no effect together: `gone` has their traces.
  */
-function isOvertaken(parts: HomeDependencies, { target, seq = 0 }: UndoCall, ownTraceId: string): boolean {
+function isOvertaken({ target, seq = 0 }: UndoCall, changes: RecentChanges, gone: ReadonlySet<string>): boolean {
   if (target === undefined) return false
-  const changes = recentChanges(parts)
-  const { undone, undoing } = collectUndone(parts, changes, ownTraceId)
-  const holdsNoMore = new Set([ownTraceId, ...undone, ...undoing])
   return changes.some(
     ({ entry, end }) =>
       entry?.kind === 'call.enter' &&
@@ -137,7 +143,7 @@ function isOvertaken(parts: HomeDependencies, { target, seq = 0 }: UndoCall, own
       end['dry_run'] !== true &&
       end['replayed'] !== true &&
       (readTextAt(end, 'target') ?? readTextAt(entry, 'target')) === target &&
-      !holdsNoMore.has(readTextAt(entry, 'trace_id') ?? ''),
+      !gone.has(readTextAt(entry, 'trace_id') ?? ''),
   )
 }
 
@@ -161,6 +167,13 @@ function collectUndone(
   return { undone, undoing }
 }
 
+/** Whether what an undo took back cannot be read, because another program changed the stored answer. */
+function isUndoneUnknown({ ledger }: HomeDependencies, changes: RecentChanges): boolean {
+  return changes.some(
+    ({ entry, end }) => entry?.['tool'] === 'undo' && end !== undefined && ledger.body(end.seq).kind === 'altered',
+  )
+}
+
 function recentChanges({ ledger, clock }: HomeDependencies): ReturnType<HomeDependencies['ledger']['changes']> {
   const before = { at: formatIsoTime(clock.now() + HOUR_MS), seq: Number.MAX_SAFE_INTEGER }
   return ledger.changes({ since: '', before, limit: LOOKED_AT })
@@ -173,7 +186,39 @@ interface UndoableChange {
   readonly unknown: readonly string[]
 }
 
-function changeNamed(parts: HomeDependencies, id: string, context: HandlerContext): UndoableChange | string {
+function listOwnTraces(changes: RecentChanges, { caller }: HandlerContext): readonly string[] {
+  const own = changes.filter(({ entry }) => entry?.['principal'] === toCallerKey(caller))
+  return [...new Set(own.flatMap(({ entry }) => readTextAt(entry, 'trace_id') ?? []))]
+}
+
+/** Whether the cache of lookups has the calls of these traces, and their ends, as the log has them. */
+function areListed({ ledger }: HomeDependencies, changes: RecentChanges, traces: readonly string[]): boolean {
+  return traces.every((trace) => {
+    const entries = ledger.entriesOfTrace(trace)
+    const listed = new Set(entries.map(({ seq }) => seq))
+    const isCut = entries.filter((entry) => entry['trace_id'] === trace).length >= MAX_OF_TRACE
+    const from = isCut ? (entries[0]?.seq ?? 0) : 0
+    return changes
+      .filter(({ entry, seq }) => entry?.['trace_id'] === trace && seq >= from)
+      .every(({ seq, end }) => listed.has(seq) && (end === undefined || listed.has(end.seq)))
+  })
+}
+
+/** The change to take back, or why there is none. `changes` has at least those since then. */
+function findChange(
+  parts: HomeDependencies,
+  id: string,
+  context: HandlerContext,
+  changes: RecentChanges,
+): UndoableChange | string {
+  return id === 'last' ? lastChange(parts, context, changes) : changeNamed(parts, { id, changes }, context)
+}
+
+function changeNamed(
+  parts: HomeDependencies,
+  { id, changes }: { readonly id: string; readonly changes: RecentChanges },
+  context: HandlerContext,
+): UndoableChange | string {
   const planned = parts.ledger.projections.state(laterCallsProjection).calls.get(id)
   const isOwnPlan = planned !== undefined && isLaterCallOfCaller(planned, context.caller)
   if (isOwnPlan && planned.traceId === undefined) return 'That is only planned: `later` with `cancel` takes it back.'
@@ -181,13 +226,12 @@ function changeNamed(parts: HomeDependencies, id: string, context: HandlerContex
   const change = changeOf(parts, traceId, context)
   if (change === undefined) return `There is no change ${quoteForSentence(id)} of yours.`
   if (change.calls.length === 0 && change.unknown.length === 0) return 'That call changed nothing.'
-  if (collectUndone(parts, recentChanges(parts)).undone.has(traceId)) return 'That was taken back already.'
+  if (collectUndone(parts, changes).undone.has(traceId)) return 'That was taken back already.'
   return change
 }
 
 /** The newest change, except changes that were undone, and undos. */
-function lastChange(parts: HomeDependencies, context: HandlerContext): UndoableChange | string {
-  const changes = recentChanges(parts)
+function lastChange(parts: HomeDependencies, context: HandlerContext, changes: RecentChanges): UndoableChange | string {
   const { undone, undoing } = collectUndone(parts, changes)
   const seen = new Set([...undone, ...undoing, context.traceId])
   for (const { entry } of changes) {

@@ -18,6 +18,7 @@ import type { AuditPacketEntry } from './audit-packet.ts'
 import { formatSignedCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import type { LedgerEntry } from './entry.ts'
+import { describeAlteredBody } from './ledger-state.ts'
 import type { SigningFault } from './ledger-state.ts'
 import type { Ledger } from './ledger.ts'
 import { formatVerifierKey } from './note-key.ts'
@@ -88,6 +89,7 @@ function packetUnder(
   const shown = all.filter((entry) => entry.seq < size && options.mayRead(entry))
   const entries: AuditPacketEntry[] = []
   for (const entry of shown) {
+    if (options.mayOpen(entry) && ledger.body(entry.seq).kind === 'altered') return fail(describeAlteredBody(entry.seq))
     const inclusion = ledger.inclusion(entry.seq, size)
     if (!inclusion.ok) return inclusion
     const leaf = fromUtf8(ledger.entry(entry.seq)?.bytes ?? new Uint8Array(0)) ?? ''

@@ -29,9 +29,7 @@ export class BundleBodyStore {
   /** Overwrites the body. */
   wipe(seq: number): void {
     const index = Math.floor(seq / TILE_WIDTH)
-    const stored = this.#files.get(index, () => this.#tiles.bodies(index))
-    const record = stored?.records.find((one) => one.index === seq % TILE_WIDTH)
-    if (record !== undefined) this.#tiles.wipeBody(index, record)
+    this.#tiles.wipeBody(index, seq % TILE_WIDTH)
     this.forget(index)
   }
 

@@ -26,6 +26,7 @@
  * Reads and writes through its stores.
  */
 import type { Database } from '../core/database-store.ts'
+import { toBase64 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
@@ -41,12 +42,14 @@ import { CheckpointStore } from './checkpoint-store.ts'
 import type { StoredCheckpointRow } from './checkpoint-store.ts'
 import { findLedgerFork } from './ledger-state.ts'
 import type { LedgerFault, SigningFault, TreeHead } from './ledger-state.ts'
+import { formatNewestTreePrefix } from './ledger-pin-store.ts'
 import type { LedgerPinFile } from './ledger-pin-store.ts'
 import { signNote, verifyNote, addSignaturesToNote } from './signed-note.ts'
 import type { VerifiedSignature } from './signed-note.ts'
 import { formatVerifierKey } from './note-key.ts'
 import type { NoteSigner, NoteVerifier } from './note-key.ts'
 import type { StoredTree } from './stored-tree.ts'
+import { writeInPlace } from './tail-store.ts'
 
 export interface CheckpointSigningOptions {
   readonly database: Database
@@ -63,6 +66,7 @@ export interface CheckpointSigningOptions {
 
 /** More than any policy requires. A community may have more nodes than a note may have signatures. */
 const MAX_COSIGNATURES = 64
+const SIZE_DIGITS = 16
 
 export class CheckpointSigner {
   readonly #options: CheckpointSigningOptions
@@ -71,9 +75,11 @@ export class CheckpointSigner {
   /** The last checkpoint was not stored in all of its places. */
   #isIncomplete = false
   #turn: Promise<unknown> = Promise.resolve()
+  readonly #newestTreePrefix: string
 
   constructor(options: CheckpointSigningOptions) {
     this.#options = options
+    this.#newestTreePrefix = formatNewestTreePrefix(formatVerifierKey(options.signer.key))
     this.#store = new CheckpointStore(options.database.sql)
   }
 
@@ -121,6 +127,24 @@ export class CheckpointSigner {
   /** Writes the present tree to the pin. Call only for a tree that is on the disk. */
   pinTree({ size, root }: TreeHead): void {
     this.#options.pin?.update({ vkey: formatVerifierKey(this.#options.signer.key), size, root })
+  }
+
+  /** How many entries the pin vouches for, as it was read. */
+  pinnedSize(): number {
+    return this.#options.pin?.pin?.size ?? 0
+  }
+
+  /** Writes the tree of a group beside the pin, before the group's callers are answered. The group is on the disk. */
+  pinNewestTree({ size, root }: TreeHead): void {
+    const { pin } = this.#options
+    if (pin === undefined) return
+    // The form of the line is described, and read, in ledger-pin-store.ts.
+    const line = `${this.#newestTreePrefix} ${String(size).padStart(SIZE_DIGITS, '0')} ${toBase64(root)}\n`
+    try {
+      writeInPlace(pin.newestTreeFiles, line)
+    } catch (error) {
+      pin.stopNewestTrees(readErrorMessage(error))
+    }
   }
 
   /** Whether the tree extends a checkpoint of this node that somebody else has saved. */

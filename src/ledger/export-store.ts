@@ -7,8 +7,9 @@
  * reader of the directory finds, at any moment, every file that its checkpoint refers to. A full tile never changes; an
  * export continues from the checkpoint of the last export, and then removes the partial tiles whose full tile exists.
  */
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { areBytesEqual } from '../core/bytes.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
 import { fail, ok } from '../core/result.ts'
@@ -27,23 +28,17 @@ import { findLedgerFork } from './ledger-state.ts'
 import type { NoteVerifier } from './note-key.ts'
 import { ExportedLog } from './exported-log-store.ts'
 import type { UntypedProjection } from './projection.ts'
-import {
-  formatBodiesPath,
-  decodeEntryBundle,
-  encodeEntryBundle,
-  countLevelHashes,
-  TILE_WIDTH,
-  formatTilePath,
-  listTiles,
-} from './tile.ts'
+import { formatBodiesPath, countLevelHashes, TILE_WIDTH, formatTilePath, listTiles } from './tile.ts'
 import type { TileCoordinates } from './tile.ts'
-import { HASH_BYTES } from './tree.ts'
 import { verifyStoredLog } from './log-verification.ts'
 import type { LogVerificationOptions, LogVerificationReport } from './log-verification.ts'
 
 export interface LedgerExportSource {
-  /** The directory of the log itself. */
-  readonly directory: string
+  /**
+   * The content of a tile or bundle, from the log as this node reads it: the files may be links to others, such as keys,
+   * and an export is for strangers. Throws `TreeDamagedError`.
+   */
+  readonly content: (name: TileCoordinates) => Uint8Array
   readonly key: NoteVerifier
   readonly signed: SignedCheckpoint
   readonly rootAt: (size: number) => Uint8Array
@@ -85,7 +80,10 @@ async function write(
   const { size } = source.signed.checkpoint
   const wanted = pathsOf(size, earlier.value)
   const files = new Map<string, Uint8Array>()
-  for (const name of wanted) files.set(formatTilePath(name), await contentOf(source.directory, name))
+  for (const name of wanted) {
+    files.set(formatTilePath(name), source.content(name))
+    await setImmediate()
+  }
   for (const [path, content] of bodyFiles(source)) {
     const before = await readFileIfPresent(join(directory, path), content.length)
     if (before === undefined || !areBytesEqual(before, content)) files.set(path, content)
@@ -147,20 +145,6 @@ function pathsOf(size: number, earlier: number): TileCoordinates[] {
   const done = (level: number) => Math.floor(countLevelHashes(level, earlier) / TILE_WIDTH)
   const tiles = [...listTiles(size, done)]
   return [...tiles.filter(({ level }) => level === 0).map((tile) => ({ ...tile, level: 'entries' as const })), ...tiles]
-}
-
-/**
- * The content of a tile. If a partial tile is gone because its full tile exists, its content is the beginning of the
- * full one.
- */
-async function contentOf(directory: string, name: TileCoordinates): Promise<Uint8Array> {
-  const known = await readFileIfPresent(join(directory, formatTilePath(name)))
-  if (known !== undefined) return known
-  const full = await readFile(join(directory, formatTilePath({ ...name, width: TILE_WIDTH })))
-  if (name.level !== 'entries') return full.subarray(0, name.width * HASH_BYTES)
-  const entries = decodeEntryBundle(full, TILE_WIDTH)
-  if (!entries.ok) throw new Error(`entry bundle ${name.index} cannot be read`)
-  return encodeEntryBundle(entries.value.slice(0, name.width))
 }
 
 /**

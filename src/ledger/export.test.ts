@@ -1,4 +1,14 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -86,6 +96,35 @@ describe('ledger export', () => {
     await exported()
     cpSync(join(fixture.log, 'tail'), join(directory, 'tail'), { recursive: true })
     expect(await verified()).toMatchObject({ size: 300, findings: [], unchecked: expect.arrayContaining(['tail']) })
+  })
+
+  it('has nothing of a file behind a link that was planted in the place of a tile, a bundle or a file of bodies', async () => {
+    const key = join(fixture.directory, 'node.key')
+    writeFileSync(key, 'PRIVATE KEY'.padEnd(8_192, '.'))
+    fixture.segmentEntries = 100
+    await fixture.reopen()
+    await fixture.fill(600)
+    await fixture.ledger.checkpoint()
+    for (const name of [
+      'tile/0/000',
+      'tile/0/002.p/88',
+      'tile/1/000.p/2',
+      'tile/entries/000',
+      'tile/entries/002.p/88',
+    ]) {
+      const path = join(fixture.log, name)
+      const before = readFileSync(path)
+      rmSync(path)
+      symlinkSync(key, path)
+      rmSync(directory, { recursive: true, force: true })
+      await fixture.ledger.exportTo(directory, { withBodies: true })
+      const written = existsSync(directory)
+        ? filesIn(directory).map((file) => readFileSync(join(directory, file), 'latin1'))
+        : []
+      expect([name, written.filter((text) => text.includes('PRIVATE'))]).toEqual([name, []])
+      rmSync(path)
+      writeFileSync(path, before)
+    }
   })
 
   it('refuses a directory with the export of another log and leaves it unchanged', async () => {

@@ -11,7 +11,8 @@ import { readFileIfPresent } from './atomic-file-store.ts'
 import { verifyAndParseCheckpoint } from './checkpoint.ts'
 import type { CheckpointSigner } from './checkpoint-signer.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
-import { finishInterruptedErasures } from './erasure.ts'
+import { wipeErasedBodies } from './erasure.ts'
+import type { ErasureState } from './erasure.ts'
 import type { LedgerOptions } from './ledger-options.ts'
 import type { LedgerFault } from './ledger-state.ts'
 import { readAppliedEntryCount } from './ledger-tables-store.ts'
@@ -50,7 +51,8 @@ export async function findOpeningFault(opened: OpenedLedgerParts): Promise<Ledge
   const fault = await signing.judge()
   // A wrong key explains all other findings.
   if (isAboutLastSigned(fault)) return fault
-  return findLogFault(opened) ?? fault ?? findUnsignedTailFault(log, signing.latest()?.checkpoint.size ?? 0)
+  const signed = signing.latest()?.checkpoint.size ?? 0
+  return findLogFault(opened) ?? fault ?? findUnsignedTailFault(log, signed, signing.pinnedSize())
 }
 
 /**
@@ -88,9 +90,13 @@ export interface LedgerRecovery {
 }
 
 /** Brings the lookups up to the log, and finishes what a crash interrupted. */
-export function recoverOpenedLedger({ log, lookup, signing }: OpenedLedgerParts, isSound: boolean): LedgerRecovery {
+export function recoverOpenedLedger(
+  { log, lookup, signing }: OpenedLedgerParts,
+  erasures: ErasureState,
+  isSound: boolean,
+): LedgerRecovery {
   const unsigned = isSound ? summarizeUnsignedTail(log, signing.latest()?.checkpoint.size ?? 0) : undefined
   const openCalls = recoverLookupAndListOpenCalls(lookup, log)
-  if (isSound) finishInterruptedErasures(log)
+  if (isSound) wipeErasedBodies(log, erasures)
   return { unsigned, openCalls }
 }

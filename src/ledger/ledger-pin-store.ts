@@ -5,8 +5,15 @@
  *   { "data": "/var/lib/hearthbus", "vkey": "hearthbus.local/attic+…", "size": 4711, "root": "…" }
  *
  * It is updated after signatures, at most every few seconds, and at a stop; also after signatures that could not be
- * stored in the data directory. Only a stop waits for it. It is never ahead of the log: a tree is on the disk before it
- * is signed.
+ * stored in the data directory. Only a start and a stop wait for it. It is never ahead of the log: a tree is on the disk
+ * before it is signed.
+ *
+ * Beside it, one line has the tree of the newest group, written in place before the group's callers are answered:
+ *
+ *   <boot id> <hash of the vkey> <size, 16 digits> <root>
+ *
+ * It is not synced. It shows what was cut off after the process was killed. After a restart of the machine it does not
+ * count: a disk that loses what it has confirmed would otherwise leave a log that is behind this line.
  *
  * A data directory that is reached through a link has two of these files: one for the path that its owner names, since
  * a link to another directory can be put there, and one for the path where it is, which every link leads to.
@@ -14,9 +21,10 @@
  * Reads and writes these files.
  */
 import { hash } from 'node:crypto'
-import { realpathSync } from 'node:fs'
+import { closeSync, constants, openSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
 import { fromBase64, toBase64 } from '../core/bytes.ts'
+import { readBoundedFile } from '../core/bounded-file-store.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
 import { isJsonObject, parseStrictJsonBytes } from '../core/json.ts'
 import { readErrorMessage, readSystemErrorCode } from '../core/thrown-error.ts'
@@ -42,7 +50,15 @@ const MODE = 0o600
 const MAX_PIN_BYTES = 65_536
 const WRITE_INTERVAL_MS = 5_000
 const PATIENCE_MS = 5_000
+/** The line of the newest group. Fits into one sector, so that it is never half written. */
+const NEWEST_LINE = /^(\S+) ([0-9a-f]{32}) ([0-9]{16}) (\S{44})\n/
+const MAX_LINE_BYTES = 512
 const IMPOSSIBLE_PLACE: ReadonlySet<string | undefined> = new Set(['ENOTDIR', 'EACCES', 'EPERM'])
+
+/** Whether this user cannot have a file there. */
+export function isImpossiblePinPlace(error: unknown): boolean {
+  return IMPOSSIBLE_PLACE.has(readSystemErrorCode(error))
+}
 
 export class LedgerPinFile {
   /** The file that `pin` was read from, or the first of those that are to be made. */
@@ -56,6 +72,9 @@ export class LedgerPinFile {
   #writtenMs = -Infinity
   #turn: Promise<void> = Promise.resolve()
   #trouble: string | undefined
+  /** The open files that take the line of the newest group; none until the pin is written. */
+  readonly newestTreeFiles: number[] = []
+  #isClosed = false
 
   private constructor(paths: readonly string[], dataRoot: string) {
     this.#paths = paths
@@ -74,7 +93,8 @@ export class LedgerPinFile {
   async #read(path: string): Promise<void> {
     if (this.#unreadable !== undefined) return
     try {
-      const pin = parsePin(await readFileIfPresent(path, MAX_PIN_BYTES))
+      const stored = parsePin(await readFileIfPresent(path, MAX_PIN_BYTES))
+      const pin = stored && withNewestTree(stored, path)
       // The path that the owner names comes first: another directory behind it has another key, or is behind its pin.
       const isNewer = this.#pin === undefined || (pin?.vkey === this.#pin.vkey && pin.size > this.#pin.size)
       if (pin === undefined || !isNewer) return
@@ -83,7 +103,7 @@ export class LedgerPinFile {
     } catch (error) {
       // Where this user cannot have such a file, for example a service without a home folder, there is no pin; the
       // attempt to write one reports that.
-      if (IMPOSSIBLE_PLACE.has(readSystemErrorCode(error))) return
+      if (isImpossiblePinPlace(error)) return
       this.#unreadable = readErrorMessage(error)
       this.path = path
     }
@@ -103,6 +123,32 @@ export class LedgerPinFile {
   get trouble(): string | undefined {
     const isInside = this.path.startsWith(`${this.#dataRoot}${sep}`)
     return this.#trouble ?? (isInside ? 'it is inside of that directory' : undefined)
+  }
+
+  /** Newest trees are written from now on, where the pin is the one of this log. */
+  resume(): void {
+    if (this.#pin === undefined) return
+    try {
+      this.#openNewestTrees(0)
+    } catch {
+      // The next write of the pin reports it.
+      this.#closeNewestTrees()
+    }
+  }
+
+  /** Writes no more newest trees until the pin is written again. */
+  stopNewestTrees(reason: string): void {
+    this.#trouble = reason
+    this.#closeNewestTrees()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#closeNewestTrees()
+  }
+
+  #closeNewestTrees(): void {
+    for (const file of this.newestTreeFiles.splice(0)) closeSync(file)
   }
 
   /**
@@ -164,6 +210,53 @@ export class LedgerPinFile {
         await writeFileAtomically(path, content, MODE)
       }
     }
+    // Where there was no pin, a line that is there is older than what its owner did about that.
+    this.#openNewestTrees(this.#pin === undefined ? constants.O_TRUNC : 0)
+  }
+
+  #openNewestTrees(flag: number): void {
+    if (this.newestTreeFiles.length > 0 || this.#isClosed) return
+    for (const path of this.#paths)
+      this.newestTreeFiles.push(openSync(newestTreePath(path), NEWEST_TREE_FLAGS | flag, MODE))
+  }
+}
+
+const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
+const NEWEST_TREE_FLAGS = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK
+
+function newestTreePath(pinPath: string): string {
+  return pinPath.replace(/json$/, 'newest')
+}
+
+/** What of the line is the same for all trees of a log. */
+export function formatNewestTreePrefix(vkey: string): string {
+  return `${readBootId()} ${hash('sha256', vkey).slice(0, NAME_LENGTH)}`
+}
+
+/** The pin with the tree in its line, where that is of this log, of this run of the machine, and newer. */
+function withNewestTree(pin: LedgerPin, path: string): LedgerPin {
+  const found = NEWEST_LINE.exec(readNewestTreeLine(newestTreePath(path)))
+  const [, boot, name, digits, text = ''] = found ?? []
+  const [size, root] = [Number(digits), fromBase64(text)]
+  if (found === null || `${boot} ${name}` !== formatNewestTreePrefix(pin.vkey)) return pin
+  return size > pin.size && root?.length === HASH_BYTES ? { ...pin, size, root } : pin
+}
+
+/** Empty where there is no such file, or it cannot be read. */
+function readNewestTreeLine(path: string): string {
+  try {
+    return readBoundedFile(path, MAX_LINE_BYTES).toString()
+  } catch {
+    return ''
+  }
+}
+
+/** The same until the machine is started again; a word in its place where the system has none. */
+function readBootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return 'unknown'
   }
 }
 

@@ -2,6 +2,7 @@
  * Ledger reader: what the log says, entry by entry and call by call. It reads the log itself; the cache of lookups only
  * says where to look.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { TaskOrSessionReference } from '../core/fault.ts'
 import type { Json } from '../core/json.ts'
 import { createEntryCacheInput } from './entry-cache-input.ts'
@@ -10,11 +11,9 @@ import type { EntryCacheInput } from './entry-cache-store.ts'
 import { readEndedCallSeq, readLateOutcomeCallSeq } from './call-entry.ts'
 import { decodeEntry, decodeReadableEntries } from './entry.ts'
 import type { LedgerEntry, StoredEntry, StoredEntryBytes } from './entry.ts'
-import { BODY_ERASED_KIND, computeCommitmentHash, decodeEntryBody } from './entry-group.ts'
+import { computeCommitmentHash, decodeEntryBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
-import { LedgerFindings } from './ledger-finding.ts'
 import type { LogStore } from './log-store.ts'
-import { LookupVerification } from './lookup-verification.ts'
 import { formatErasureLookupKey, toLookupRow } from './lookup-store.ts'
 import type { CallWithEnding, LedgerLookupRow, RecordedChangeQuery } from './lookup-reader-store.ts'
 import type { LookupStore } from './lookup-store.ts'
@@ -65,7 +64,7 @@ export interface RecordedCall {
   readonly late?: LedgerEntry
 }
 
-export class LedgerReader {
+export abstract class LedgerReader {
   protected readonly log: LogStore
   protected readonly lookup: LookupStore
 
@@ -73,6 +72,9 @@ export class LedgerReader {
     this.log = log
     this.lookup = lookup
   }
+
+  /** Whether the log says that the body of the entry was erased. */
+  protected abstract isErased(seq: number): boolean
 
   /** The number of entries; inside a work it includes those that are not durable yet. */
   size(): number {
@@ -182,35 +184,42 @@ export class LedgerReader {
   body(seq: number): BodyState {
     const committed = this.entry(seq)?.entry['body_hash']
     if (committed === undefined) return { kind: 'none' }
-    const stored = this.log.body(seq)
+    // Whatever another program has put there since.
+    if (this.isErased(seq)) return { kind: 'erased' }
+    const stored = this.#committedBody(seq, committed)
     // This node erased only what is on record as erased.
-    if (stored === undefined) return { kind: this.#isErased(seq) ? 'erased' : 'altered' }
-    const body =
-      computeCommitmentHash(stored.salt, stored.body) === committed ? decodeEntryBody(stored.body) : undefined
+    const body = stored && decodeEntryBody(stored.body)
     return body === undefined ? { kind: 'altered' } : { kind: 'kept', body }
   }
 
-  #isErased(seq: number): boolean {
-    return this.entriesAbout(seq).some(({ kind }) => kind === BODY_ERASED_KIND)
+  /**
+   * The salt and content that the entry's `body_hash` commits to, for callers that may read it; `undefined` when it was
+   * erased, or the stored one is another.
+   */
+  opening(seq: number): SaltedBody | undefined {
+    const committed = this.entry(seq)?.entry['body_hash']
+    return committed === undefined || this.isErased(seq) ? undefined : this.#committedBody(seq, committed)
   }
 
-  /** The salt and content that the entry's `body_hash` commits to, for callers that may read it. */
-  opening(seq: number): SaltedBody | undefined {
-    return this.log.body(seq)
+  #committedBody(seq: number, committed: Json): SaltedBody | undefined {
+    const stored = this.log.body(seq)
+    return stored !== undefined && computeCommitmentHash(stored.salt, stored.body) === committed ? stored : undefined
   }
 
   /**
-   * Whether the cache of lookups has what the newest entries say, from `from` on, or of the last twenty thousand: for a
-   * caller that acts on what it does not list.
+   * Like `changes`, from an entry on, and from the log alone: for a caller that acts on what the cache of lookups may
+   * not list. Other work has its turn meanwhile; when it resolves, the list has the newest entry.
    */
-  areLookupsSound(from: number): boolean {
-    const { size } = this.log
-    const first = Math.max(0, from, size - AUDITED_LOOKUPS)
-    const findings = new LedgerFindings()
-    const audit = new LookupVerification(this.lookup, findings, first)
-    for (const { entry } of this.entries(first, size - first)) if (entry.seq < size) audit.read(entry, entry.seq)
-    audit.ended(size)
-    return findings.list.length === 0
+  async changesInLog(from: number): Promise<readonly RecordedChange[]> {
+    const found = new Map<number, RecordedChange>()
+    for (let next = Math.max(0, from); ;) {
+      const end = Math.min(next + READ_AT_ONCE, this.log.size)
+      for (const { entry } of this.entries(next, end - next)) addChange(found, entry)
+      next = end
+      if (next >= this.log.size) break
+      await setImmediate()
+    }
+    return [...found.values()].toSorted((one, other) => compareTexts(other.at, one.at) || other.seq - one.seq)
   }
 
   /** Changes when another program has written into the cache of lookups. */
@@ -221,8 +230,20 @@ export class LedgerReader {
 
 /** How many entries are read at once for the tables that copy the log. */
 const CACHED_PIECE = 1_000
-/** Some tens of milliseconds. */
-const AUDITED_LOOKUPS = 20_000
+/** Some milliseconds. */
+const READ_AT_ONCE = 2_048
+
+function addChange(found: Map<number, RecordedChange>, entry: LedgerEntry): void {
+  const { seq, at } = entry
+  if ((toLookupRow(seq, at, entry)?.changed_at ?? null) !== null) found.set(seq, { seq, at, entry })
+  const [ended, told] = [found.get(readEndedCallSeq(entry) ?? -1), found.get(readLateOutcomeCallSeq(entry) ?? -1)]
+  if (ended !== undefined) found.set(ended.seq, { ...ended, end: entry })
+  if (told !== undefined) found.set(told.seq, { ...told, late: entry })
+}
+
+function compareTexts(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
 
 /** `undefined` when there is none, or its bytes are not an entry. */
 export function readLogEntry(log: Pick<LogStore, 'entry'>, seq: number): LedgerEntry | undefined {

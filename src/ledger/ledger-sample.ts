@@ -15,9 +15,9 @@ import type { RandomDrawKey } from './random-draw.ts'
 import { SAMPLE_ENTRY_COUNT } from './random-draw-state.ts'
 import { decodeEntry } from './entry.ts'
 import type { Ledger } from './ledger.ts'
-import { verifyCommitmentOpening } from './body-opening.ts'
+import { encodeCommitmentOpening, verifyCommitmentOpening } from './body-opening.ts'
 import { createLogOnlyPolicy } from './tlog-policy.ts'
-import { parseTlogProof, verifyTlogProof } from './tlog-proof.ts'
+import { verifyTlogProof } from './tlog-proof.ts'
 
 const MAX_RECORDED_FINDINGS = 5
 
@@ -74,13 +74,14 @@ async function findEntryFlaw(ledger: Ledger, seq: number): Promise<string | unde
   if (stored === undefined) return 'it cannot be read'
   const decoded = decodeEntry(stored.bytes)
   if (!decoded.ok || decoded.value.seq !== seq) return 'it is not an entry in its place'
-  const text = await ledger.proofText(seq, { withBody: true })
+  const text = await ledger.proofText(seq)
   if (!text.ok) return 'it cannot be proven from what is stored'
   if (!verifyTlogProof(text.value, stored.bytes, createLogOnlyPolicy(ledger.verifierKey)).ok)
     return 'its bytes are not those that were signed'
   if (decoded.value['body_hash'] === undefined || ledger.body(seq).kind === 'erased') return undefined
-  const parsed = parseTlogProof(text.value)
-  const opening = parsed.ok ? parsed.value.extra : undefined
-  if (opening === undefined) return 'its content is gone, and no erasure accounts for it'
-  return verifyCommitmentOpening(opening, stored.bytes).ok ? undefined : 'its content is not what it commits to'
+  const body = ledger.leaves.body(seq)
+  if (body === undefined) return 'its content is gone, and no erasure accounts for it'
+  return verifyCommitmentOpening(encodeCommitmentOpening(body), stored.bytes).ok
+    ? undefined
+    : 'its content is not what it commits to'
 }

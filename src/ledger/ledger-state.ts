@@ -75,6 +75,11 @@ export function findLedgerFork(tree: TreeRootReader, signed: TreeHead, source: F
   return areBytesEqual(tree.rootAt(signed.size), signed.root) ? undefined : { kind: 'diverged', ...sizes }
 }
 
+/** Why what was asked for is not given out: the entry cannot be shown with a body that it does not commit to. */
+export function describeAlteredBody(seq: number): LedgerFault {
+  return { kind: 'damaged', reason: `the stored body of entry ${seq} is not the one that the entry commits to` }
+}
+
 /** What to do about a tree that does not extend what was signed. */
 export const FORK_REMEDIES_TEXT =
   'Restore the newest copy of the data directory. If it is lost, stop the gateway and go on with this one as a log of ' +

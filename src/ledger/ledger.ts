@@ -8,7 +8,7 @@
  * It stores events and knows nothing of tools, principals or policy. Five kinds of entries have a meaning to it:
  * `call.enter` opens a call, `call.exit` and `call.aborted` (field `call`, the enter's sequence number) end it, once;
  * `call.outcome` tells what became known about a call that has ended; nothing may follow a signed `node.stop` except
- * what a later start appended and signed.
+ * what a later start appended, and signed or pinned.
  *
  * Reads and writes through its stores.
  */
@@ -34,10 +34,10 @@ import { createLedgerEntry, encodeEntry } from './entry.ts'
 import type { AppendReceipt, LedgerEvent } from './entry.ts'
 import { rebuildEntryCache } from './entry-cache-store.ts'
 import type { EntryCacheInput } from './entry-cache-store.ts'
-import { eraseEntryBody } from './erasure.ts'
-import type { ErasureResult, ErasureStatement } from './erasure.ts'
+import { erasureProjection, eraseEntryBody } from './erasure.ts'
+import type { ErasureResult, ErasureState, ErasureStatement } from './erasure.ts'
 import { LedgerRefusalError, doesSigningOutageBlockChanges, SOUND_LEDGER_STATE } from './ledger-state.ts'
-import type { LedgerFault, LedgerSoundness, SigningFault, SigningOutage } from './ledger-state.ts'
+import type { LedgerFault, LedgerSoundness, SigningFault, SigningOutage, TreeHead } from './ledger-state.ts'
 import { readEntriesOfKinds } from './entries-by-kind.ts'
 import { writeAppliedEntryCount } from './ledger-tables-store.ts'
 import {
@@ -48,6 +48,7 @@ import {
   recoverOpenedLedger,
 } from './ledger-opening.ts'
 import type { LedgerOptions } from './ledger-options.ts'
+import type { BodyState } from './ledger-reader.ts'
 import type { UnsignedTailSummary } from './unsigned-tail.ts'
 import { verifyNote } from './signed-note.ts'
 import { reportSigningOutage, verifyOpenLedger } from './open-ledger-verification.ts'
@@ -65,8 +66,11 @@ export class Ledger extends ProvableLedger {
   readonly #openCalls = new OpenCalls()
   readonly #verifications = new VerificationHistory()
   #inWork = false
+  #erasures: ErasureState | undefined
   #isStopped = false
   #isSigningSoon = false
+  /** The size of the newest tree that was given to the pin, or will be before its callers are answered. */
+  #preparedSize = 0
   readonly #formatTime = createCachingIsoTimeFormatter()
   #events: { readonly at: string; readonly event: LedgerEvent }[] = []
   #state: LedgerSoundness = SOUND_LEDGER_STATE
@@ -85,14 +89,17 @@ export class Ledger extends ProvableLedger {
   static async open(options: LedgerOptions): Promise<Ledger> {
     const ledger = new Ledger(options, await readKnownSignedSize(options))
     const found = await findOpeningFault(ledger.opened)
-    ledger.projections.openAll(options.projections ?? [])
+    ledger.projections.openAll([erasureProjection, ...(options.projections ?? [])])
+    const erasures = ledger.projections.state(erasureProjection)
+    ledger.#erasures = erasures
     const fault = found ?? findUnauthenticBundle(ledger.log)
     const unlawful = ledger.projections.unlawful.length
     if (fault !== undefined) ledger.#state = { kind: 'refusing', fault }
     else if (unlawful > 0) ledger.#state = { kind: 'damaged', findings: unlawful }
-    const { unsigned, openCalls } = recoverOpenedLedger(ledger.opened, fault === undefined)
+    const { unsigned, openCalls } = recoverOpenedLedger(ledger.opened, erasures, fault === undefined)
     ledger.#unsigned = unsigned
     ledger.#openCalls.restore(openCalls)
+    if (fault === undefined) options.pin?.resume()
     return ledger
   }
 
@@ -168,6 +175,10 @@ export class Ledger extends ProvableLedger {
     return { seq, at, leafHash: leaf }
   }
 
+  protected override isErased(seq: number): boolean {
+    return this.#erasures?.erased.has(String(seq)) === true
+  }
+
   #hasEnded(call: number): boolean {
     return !this.#openCalls.has(call) && this.entry(call)?.entry.kind === CALL_ENTER_KIND
   }
@@ -224,7 +235,8 @@ export class Ledger extends ProvableLedger {
     if (stored === undefined) return fail({ kind: 'no-such-entry', seq, size: this.size() })
     const { log, projections } = this
     const appendIn = (event: LedgerEvent): AppendReceipt => this.appendIn(event)
-    return eraseEntryBody(stored, told, { ...this.#options, log, projections, appendIn })
+    const body = (of: number): BodyState => this.body(of)
+    return eraseEntryBody(stored, told, { ...this.#options, log, body, projections, appendIn })
   }
 
   async checkpoint(): Promise<Result<SignedCheckpoint, SigningFault>> {
@@ -315,10 +327,26 @@ export class Ledger extends ProvableLedger {
       // periodic checkpoint.
       if (this.log.awaitsCheckpoint(this.signing.latest()?.checkpoint.size ?? 0)) this.#signSoon()
     },
+    prepareAnswer: () => {
+      if (this.#options.pin === undefined || this.log.size === this.#preparedSize) return undefined
+      this.#preparedSize = this.log.size
+      const tree = this.#readTreeHead()
+      return tree && (() => this.signing.pinNewestTree(tree))
+    },
     close: () => {
+      this.#options.pin?.close()
       this.lookup.close()
       this.log.close()
     },
+  }
+
+  /** `undefined` where the stored tree is damaged, which the next checkpoint reports. */
+  #readTreeHead(): TreeHead | undefined {
+    try {
+      return { size: this.tree.size, root: this.tree.root() }
+    } catch {
+      return undefined
+    }
   }
 
   #signSoon(): void {

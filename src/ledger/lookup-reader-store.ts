@@ -46,11 +46,13 @@ export class LookupReader {
   readonly path: string
   protected readonly sql: DatabaseSync
   readonly #reach: number
+  readonly #openedVersion: number
 
   protected constructor(path: string, sql: DatabaseSync, reach: number) {
     this.path = path
     this.sql = sql
     this.#reach = reach
+    this.#openedVersion = this.#dataVersion()
   }
 
   /** Opens the cache beside the process that writes it; throws for a file that is none. */
@@ -62,8 +64,12 @@ export class LookupReader {
     return new LookupReader(path, sql, readCoveredSize(sql))
   }
 
-  /** Changes when another program has written into the file. */
+  /** 0 until another program writes into the file after it was opened, then a number that changes with each write. */
   foreignWrites(): number {
+    return this.#dataVersion() - this.#openedVersion
+  }
+
+  #dataVersion(): number {
     return Number(prepareCachedStatement(this.sql, 'PRAGMA data_version').get()?.['data_version'])
   }
 

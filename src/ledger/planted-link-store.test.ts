@@ -44,7 +44,7 @@ describe('a symbolic link planted in the log folder', () => {
     const name = { level: 0, index: 0, width: 1 }
     plant(formatTilePath(name))
     expect(() => tiles.writeTile(name, new Uint8Array(32))).toThrow(/ELOOP/)
-    expect(() => tiles.wipeBody(0, { index: 0, offset: 0, length: 2 })).toThrow(/ELOOP/)
+    tiles.wipeBody(0, 0)
     expect(readFileSync(outside, 'utf8')).toBe('precious')
     tiles.close()
   })

@@ -24,15 +24,17 @@ import type { OpenedLedgerParts } from './ledger-opening.ts'
 import type { LedgerOptions } from './ledger-options.ts'
 import type { LedgerPinFile } from './ledger-pin-store.ts'
 import { LedgerReader } from './ledger-reader.ts'
+import { describeAlteredBody } from './ledger-state.ts'
 import type { SigningFault } from './ledger-state.ts'
 import { readAppliedEntryCount } from './ledger-tables-store.ts'
 import { LogStore } from './log-store.ts'
 import { LookupStore } from './lookup-store.ts'
 import type { NoteVerifier } from './note-key.ts'
-import { proveConsistency, proveInclusion } from './proof.ts'
+import { proveConsistency, proveInclusion, TreeDamagedError } from './proof.ts'
 import type { ConsistencyProof, InclusionProof, ProofCreationFault } from './proof.ts'
 import type { VerifiedSignature } from './signed-note.ts'
 import { StoredTree } from './stored-tree.ts'
+import type { TileCoordinates } from './tile.ts'
 import { createTlogProof, formatTlogProof } from './tlog-proof.ts'
 
 export abstract class ProvableLedger extends LedgerReader {
@@ -147,6 +149,7 @@ export abstract class ProvableLedger extends LedgerReader {
     seq: number,
     options: { readonly withBody?: boolean; readonly under?: 'existing' | undefined } = {},
   ): Promise<Result<string, ProofCreationFault | SigningFault>> {
+    if (options.withBody === true && this.body(seq).kind === 'altered') return fail(describeAlteredBody(seq))
     const known = this.signing.covering(seq)
     if (known === undefined && options.under === 'existing')
       return fail({ kind: 'no-such-entry', seq, size: this.latestCheckpoint()?.checkpoint.size ?? 0 })
@@ -159,7 +162,7 @@ export abstract class ProvableLedger extends LedgerReader {
     if (!areBytesEqual(inclusion.value.root, checkpoint.root))
       return fail({ kind: 'diverged', size: this.size(), signedSize: checkpoint.size, source: 'database' })
     const proof = createTlogProof(seq, inclusion.value.path, signed.value)
-    const body = options.withBody === true ? this.log.body(seq) : undefined
+    const body = options.withBody === true ? this.opening(seq) : undefined
     return ok(formatTlogProof(body === undefined ? proof : { ...proof, extra: encodeCommitmentOpening(body) }))
   }
 
@@ -173,12 +176,17 @@ export abstract class ProvableLedger extends LedgerReader {
     const signed = await this.checkpoint()
     if (!signed.ok) return signed
     const source = {
-      directory: this.directory,
+      content: (name: TileCoordinates) => this.tree.content(name),
       key: this.verifierKey,
       signed: signed.value,
       rootAt: (size: number) => this.tree.rootAt(size),
-      bodies: options.withBodies === true ? (seq: number) => this.log.body(seq) : undefined,
+      bodies: options.withBodies === true ? (seq: number) => this.opening(seq) : undefined,
     }
-    return writeLedgerExport(source, directory)
+    try {
+      return await writeLedgerExport(source, directory)
+    } catch (error) {
+      if (!(error instanceof TreeDamagedError)) throw error
+      return fail({ kind: 'damaged', reason: error.message })
+    }
   }
 }

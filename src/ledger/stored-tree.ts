@@ -91,10 +91,14 @@ export class StoredTree implements ProvableTree {
     this.#edge = undefined
   }
 
-  /** The content of a tile or bundle of the tree of `size` entries. */
+  /** The content of a tile or bundle. The lowest hashes are those of the entries. Throws `TreeDamagedError`. */
   content({ level, index, width }: TileCoordinates): Uint8Array {
     const first = index * TILE_WIDTH
-    if (level === 'entries') return encodeEntryBundle(this.#log.entries(first, width).map(({ bytes }) => bytes))
+    if (level === 'entries' || level === 0) {
+      const entries = this.#log.entries(first, width).map(({ bytes }) => bytes)
+      if (entries.length < width) throw new TreeDamagedError(`entry bundle ${index} cannot be read`)
+      return level === 'entries' ? encodeEntryBundle(entries) : Buffer.concat(entries.map(computeLeafHash))
+    }
     return Buffer.concat(Array.from({ length: width }, (_, offset) => this.node(level * TILE_HEIGHT, first + offset)))
   }
 

@@ -276,6 +276,11 @@ export class TailStore {
   }
 }
 
+/** Replaces the beginning of open files, without a sync. The process may be killed at any moment: all of it, or nothing. */
+export function writeInPlace(files: readonly number[], line: string): void {
+  for (const file of files) writeSync(file, line, 0)
+}
+
 /** Extends the file with zeros. They become durable with the next sync, and nothing depends on them before. */
 function allocate(segment: Segment, end: number): void {
   if (end <= segment.allocated) return

@@ -19,6 +19,8 @@ import {
   open,
   openSync,
   readdirSync,
+  renameSync,
+  rmSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -164,11 +166,21 @@ export class TileStore {
     if (bodies.length > 0) this.#write(formatBodiesPath(index), encodeBodyRecords(bodies))
   }
 
-  /** Overwrites a body in place; durable when it returns. */
-  wipeBody(index: number, { offset, length }: BodyRecordLocation): void {
-    const file = openSync(join(this.#directory, formatBodiesPath(index)), CHANGE_CONTENT)
+  /** Overwrites a body in place, as the file is now; durable when it returns. */
+  wipeBody(index: number, at: number): void {
+    const stored = this.bodies(index)
+    const record = stored?.records.find((one) => one.index === at)
+    if (stored === undefined || record === undefined) return
+    const { offset, length } = record
+    const path = join(this.#directory, formatBodiesPath(index))
+    const zeros = Buffer.alloc(BODY_SALT_BYTES + length)
+    const file = openUnlessLink(path, CHANGE_CONTENT)
+    if (file === undefined) {
+      stored.bytes.set(zeros, offset)
+      return replaceLink(path, stored.bytes)
+    }
     try {
-      writeSync(file, Buffer.alloc(BODY_SALT_BYTES + length), 0, BODY_SALT_BYTES + length, offset)
+      writeSync(file, zeros, 0, zeros.length, offset)
       fdatasyncSync(file)
     } finally {
       closeSync(file)
@@ -259,6 +271,24 @@ export class TileStore {
     for (let at = folder; at.length >= this.#directory.length; at = dirname(at)) this.#unsyncedFolders.add(at)
     return path
   }
+}
+
+/** `undefined` for a link. */
+function openUnlessLink(path: string, flags: number): number | undefined {
+  try {
+    return openSync(path, flags)
+  } catch (error) {
+    if (readSystemErrorCode(error) === 'ELOOP') return undefined
+    throw error
+  }
+}
+
+/** A link that another program planted is replaced, and the file behind it, which may be anybody's, is left alone. */
+function replaceLink(path: string, content: Uint8Array): void {
+  const draft = `${path}.new`
+  rmSync(draft, { recursive: true, force: true })
+  writeFileSync(draft, content, { mode: 0o600, flag: 'wx', flush: true })
+  renameSync(draft, path)
 }
 
 const NOT_WHOLE = 'it is not whole'

@@ -2,7 +2,7 @@
  * Unsigned tail: the entries after the last signature that a node finds when it starts, and whether they are accepted.
  *
  *   signed ────────────┤ unsigned, each group authenticated │   after a crash: recorded, then signed
- *   signed … node.stop ┤ anything                           │   after a stop: refused
+ *   signed … node.stop ┤ anything                           │   after a stop: refused, unless the pin has it
  */
 import { decodeEntry } from './entry.ts'
 import type { LedgerFinding } from './ledger-finding.ts'
@@ -54,14 +54,21 @@ export function findOverdueUnsignedEntries(log: UnsignedTailReader, signed: numb
   return kinds.includes(SIGNING_FAILED_ENTRY_KIND) ? { ...tail, reason: 'signing fails' } : undefined
 }
 
-/** Why the entries after the signature are not accepted, or `undefined`. */
-export function findUnsignedTailFault(log: UnsignedTailReader, signed: number): LedgerFault | undefined {
+/**
+ * Why the entries after the signature are not accepted, or `undefined`. The pin vouches for the first `pinned` entries: a
+ * node that is killed before its first signature has them there.
+ */
+export function findUnsignedTailFault(
+  log: UnsignedTailReader,
+  signed: number,
+  pinned: number,
+): LedgerFault | undefined {
   if (log.tailFirst > signed)
     return {
       kind: 'damaged',
       reason: `entries ${signed} to ${log.tailFirst - 1} are covered neither by a signature nor by the log's tail`,
     }
-  const [last] = signed > 0 && log.size > signed ? log.entries(signed - 1, 1) : []
+  const [last] = signed > 0 && log.size > Math.max(signed, pinned) ? log.entries(signed - 1, 1) : []
   const decoded = last && decodeEntry(last.bytes)
   if (decoded?.ok === true && decoded.value.kind === NODE_STOP_KIND)
     return { kind: 'behind-stop', size: log.size, signedSize: signed }

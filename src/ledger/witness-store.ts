@@ -1,7 +1,8 @@
 /**
  * Witness store: the last checkpoint cosigned for each log, checked and replaced in one transaction, durable before the
  * cosignature is returned. Who can write into its table must not make it forget a tree: what a memory elsewhere knows
- * counts, too, and a row without this witness's own signature is not believed.
+ * counts, too, and has the tree before the cosignature goes out. A row without this witness's own signature is not
+ * believed.
  */
 import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
@@ -23,7 +24,10 @@ export type CosignedTree = Pick<Checkpoint, 'size' | 'root'>
 /** The newest tree that was cosigned of each log, where nobody else can write. */
 export interface CosignedTreeMemory {
   readonly newest: (log: string) => CosignedTree | undefined
+  /** Called before the tree is durable anywhere. */
   readonly keep: (log: string, tree: CosignedTree) => void
+  /** Called when the row of the tree is durable; the cosignature goes out when this has resolved. */
+  readonly makeDurable: (log: string, tree: CosignedTree) => Promise<void>
 }
 
 export interface WitnessOptions {
@@ -35,6 +39,8 @@ export interface WitnessOptions {
   /** The owner of these logs, where logs of others may have the same names; without spaces. */
   readonly owner?: string
   readonly memory?: CosignedTreeMemory
+  /** The stored row of a log has another, smaller tree than the memory, or there is none. */
+  readonly onRollback?: (origin: string) => void
 }
 
 export class WitnessStore {
@@ -50,7 +56,7 @@ export class WitnessStore {
     const admitted = parseAddCheckpointRequest(body, logs)
     if (!admitted.ok) return admitted
     const { checkpoint, note } = admitted.value.signed
-    return database.commit((sql) => {
+    const answer = await database.commit((sql) => {
       const refusal = checkAgainstKnownCheckpoint(admitted.value, this.#remembered(checkpoint.origin))
       if (refusal !== undefined) return fail(refusal)
       // Signed inside the transaction: at the signed time, this was the largest tree.
@@ -60,6 +66,27 @@ export class WitnessStore {
       this.#options.memory?.keep(this.#log(checkpoint.origin), { size: checkpoint.size, root: checkpoint.root })
       return ok(signatures.map(formatSignature).join(''))
     })
+    const { size, root } = admitted.value.signed.checkpoint
+    if (answer.ok)
+      await this.#options.memory?.makeDurable(this.#log(admitted.value.signed.checkpoint.origin), { size, root })
+    return answer
+  }
+
+  /** The logs whose stored rows are older than what the memory has of them, or are gone. */
+  findRolledBack(): readonly string[] {
+    return this.origins().filter((origin) => {
+      try {
+        return this.#isRolledBack(origin)
+      } catch {
+        // The row is there, and not this witness's.
+        return true
+      }
+    })
+  }
+
+  #isRolledBack(origin: string): boolean {
+    const known = this.#options.memory?.newest(this.#log(origin))
+    return known !== undefined && known.size > (this.#stored(origin)?.size ?? 0)
   }
 
   /** The last checkpoint cosigned for a log, with this witness's signature. */
@@ -101,6 +128,7 @@ export class WitnessStore {
   }
 
   #remembered(origin: string): CosignedTree | undefined {
+    if (this.#isRolledBack(origin)) this.#options.onRollback?.(origin)
     const known = this.#options.memory?.newest(this.#log(origin))
     const stored = this.#stored(origin)
     return known !== undefined && known.size >= (stored?.size ?? 0) ? known : stored

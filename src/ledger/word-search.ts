@@ -10,10 +10,12 @@ import type { Json } from '../core/json.ts'
 import { decodeEntryBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
 
-interface WordPlaces {
+export interface WordPlaces {
   readonly size: number
   readonly body: (seq: number) => SaltedBody | undefined
   readonly entry: (seq: number) => { readonly bytes: Uint8Array } | undefined
+  /** Whether the stored body is not the one that the entry commits to, so that its texts cannot be searched. */
+  readonly isAltered: (seq: number) => boolean
 }
 
 export interface WordSearchResult {
@@ -21,6 +23,7 @@ export interface WordSearchResult {
   readonly bodies: readonly number[]
   /** Entries that contain one of the texts themselves. They can never be erased. */
   readonly entries: readonly number[]
+  readonly altered: readonly number[]
 }
 
 /** How many rows are searched per piece, which takes a few milliseconds. */
@@ -54,13 +57,14 @@ export function* findTextsInLedger(
   places: WordPlaces,
   words: readonly string[],
 ): Generator<undefined, WordSearchResult, void> {
-  const found = { bodies: [] as number[], entries: [] as number[] }
+  const found = { bodies: [] as number[], entries: [] as number[], altered: [] as number[] }
   if (words.length === 0) return found
   const finder = createAnyWordPredicate(words)
   for (let from = 0; from < places.size; from += PIECE) {
     for (let seq = from; seq < Math.min(from + PIECE, places.size); seq++) {
       const [body, entry] = [places.body(seq)?.body, places.entry(seq)?.bytes]
       if (body !== undefined && found.bodies.length < MAX_NAMED && finder(body)) found.bodies.push(seq)
+      if (found.altered.length < MAX_NAMED && places.isAltered(seq)) found.altered.push(seq)
       if (entry !== undefined && found.entries.length < MAX_NAMED && finder(entry)) found.entries.push(seq)
     }
     yield

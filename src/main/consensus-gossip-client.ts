@@ -13,7 +13,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import { areBytesEqual, toHex } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
-import { formatForeignRoundKey } from '../guard/foreign-quorum-round-state.ts'
+import { formatForeignRoundKey, isConflictRecorded } from '../guard/foreign-quorum-round-state.ts'
 import type { ForeignQuorumRoundRecord } from '../guard/foreign-quorum-round-state.ts'
 import type { Guard } from '../guard/guard.ts'
 import { guardProjection } from '../guard/guard-state.ts'
@@ -60,8 +60,6 @@ export interface ConsensusGossip extends ConsensusPeerService, ForeignQuorumRoun
 }
 
 const ASK_MS = 5_000
-/** How many contradictions of one node are recorded per start; the log has enough evidence then. */
-const MAX_CONFLICTS_OF_SIGNER = 32
 /** Without an open round, checkpoints are exchanged only every so many ticks. */
 const QUIET_TICKS = 12
 
@@ -78,7 +76,6 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
   const appending = new Set<string>()
   const ownEvents = createGossipEventSelector({ mesh, ledger, guard, witness: parts.witness, memory })
   const listeners = new Set<(round: WaitingForeignQuorumRound) => void>()
-  const conflictsBySigner = new Map<string, number>()
   /** This node's newest vote as other nodes know it: after a restore, its own log may lack it. */
   let heardHead: VoteChainHead | undefined
   let ticks = 0
@@ -127,16 +124,13 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
   }
 
   /**
-   * Records a contradiction. `signer` is the node that signed it; the number per signer is limited, so that one that
-   * contradicts itself endlessly does not fill this log.
+   * Records a contradiction. `signer` is the node that signed it, or that vouches for the person who did.
    */
   async function conflict(signer: string, about: string, facts: JsonObject): Promise<number> {
     if (state.conflicts.has(about)) return 0
-    const known = (conflictsBySigner.get(signer) ?? 0) + 1
-    if (known > MAX_CONFLICTS_OF_SIGNER) return 0
+    if (!isConflictRecorded(state, signer, clock.now())) return 0
     const isNew = await appendOnce(about, () => ledger.append({ kind: 'consensus.conflict', about, ...facts }))
     if (!isNew) return 0
-    conflictsBySigner.set(signer, known)
     logger.error({ about }, 'two signed statements contradict each other')
     return 1
   }

@@ -5,13 +5,15 @@
  *   witness.remembers ─▶ a larger tree of the same log
  *
  * One entry for each cosignature would make two nodes answer each other for ever: a log's newest tree is recorded once an
- * hour, and before a stop ends. In between a running node knows it itself.
+ * hour, and before a stop ends. In between a running node knows it itself, and its pin has it before the cosignature
+ * goes out, for the case that the node is killed.
  *
  * Pure: the ledger does the writing.
  */
 import type { Clock } from '../core/clock.ts'
 import { fromBase64, toBase64 } from '../core/bytes.ts'
 import { readEntryNumberField, readEntryTextField } from '../ledger/entry.ts'
+import type { CosignedTreePin } from '../ledger/cosigned-tree-pin-store.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Projection } from '../ledger/projection.ts'
 import { UndoableStateMap } from '../ledger/projection.ts'
@@ -48,13 +50,22 @@ export interface CosignedTreeLog extends CosignedTreeMemory {
   readonly record: (which?: 'all') => Promise<void>
 }
 
-export function createCosignedTreeLog(ledger: Pick<Ledger, 'append' | 'projections'>, clock: Clock): CosignedTreeLog {
+/** `pin` is absent where nothing is kept outside of the data directory. */
+export function createCosignedTreeLog(
+  ledger: Pick<Ledger, 'append' | 'projections'>,
+  clock: Clock,
+  pin?: CosignedTreePin,
+): CosignedTreeLog {
   const { trees } = ledger.projections.state(cosignedTreeProjection)
   const cosigned = new Map<string, CosignedTree>()
   const recordedMs = new Map<string, number>()
   return {
-    newest: (log) => cosigned.get(log) ?? trees.get(log),
+    newest: (log) => {
+      const [recorded, pinned] = [trees.get(log), pin?.pinned.get(log)]
+      return cosigned.get(log) ?? ((pinned?.size ?? 0) > (recorded?.size ?? 0) ? pinned : recorded)
+    },
     keep: (log, tree) => void cosigned.set(log, tree),
+    makeDurable: async (log, tree) => pin?.makeDurable(log, tree),
     record: async (which) => {
       for (const [log, { size, root }] of cosigned) {
         if (size <= (trees.get(log)?.size ?? -1)) continue

@@ -1,12 +1,27 @@
-/** Ledger pin location: which files outside of a data directory are its pin. */
+/** Ledger pin location: which files outside of a data directory are its pin, and the lock beside that. */
 import { homedir } from 'node:os'
 import { resolveLedgerPinFolder } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
+import { CosignedTreePin } from '../ledger/cosigned-tree-pin-store.ts'
 import { LedgerPinFile, listPinPaths } from '../ledger/ledger-pin-store.ts'
 
-export function openLedgerPin({ ledger }: Config, dataRoot: string): Promise<LedgerPinFile> {
-  const folder = resolveLedgerPinFolder(ledger.pins, process.env, findHome())
-  return LedgerPinFile.open(listPinPaths(folder, dataRoot), dataRoot)
+export function openLedgerPin(config: Config, dataRoot: string): Promise<LedgerPinFile> {
+  return LedgerPinFile.open(locatePins(config, dataRoot), dataRoot)
+}
+
+/** The locks beside these files, of which one process at a time can hold each. */
+export function locateOutsideLocks(config: Config, dataRoot: string): readonly string[] {
+  return locatePins(config, dataRoot).map((path) => path.replace(/json$/, 'lock'))
+}
+
+/** The trees that a witness with this directory has cosigned. Throws a sentence. */
+export function openCosignedTreePin(config: Config, directory: string): Promise<CosignedTreePin> {
+  const paths = locatePins(config, directory).map((path) => path.replace(/json$/, 'cosigned'))
+  return CosignedTreePin.open(paths, directory)
+}
+
+function locatePins({ ledger }: Config, dataRoot: string): readonly string[] {
+  return listPinPaths(resolveLedgerPinFolder(ledger.pins, process.env, findHome()), dataRoot)
 }
 
 /**

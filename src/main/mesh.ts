@@ -13,9 +13,10 @@ import { systemClock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { readSystemErrorCode } from '../core/thrown-error.ts'
+import { readErrorMessage, readSystemErrorCode } from '../core/thrown-error.ts'
 import { formatKeyFault, loadExistingNodeKey } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
+import type { CosignedTreePin } from '../ledger/cosigned-tree-pin-store.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { SchemaAlteredError } from '../core/database-store.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
@@ -31,6 +32,7 @@ import { Mesh } from '../mesh/mesh-server.ts'
 import { createConsensusGossip } from './consensus-gossip-client.ts'
 import type { ConsensusGossip } from './consensus-gossip-client.ts'
 import { createMembershipLog, deriveMeshDatabaseSealKey } from './membership-log.ts'
+import { openCosignedTreePin } from './ledger-pin-location-store.ts'
 import { locateMeshFiles } from './mesh-files.ts'
 import { createOfferPinLog } from './offer-pin-log.ts'
 import { startPeerCosigning } from './peer-witness-client.ts'
@@ -91,8 +93,10 @@ export async function prepareMesh(parts: MeshDependencies): Promise<Result<Prepa
   return ok({
     forBus: { remote: mesh.remote, communityId: () => mesh.community?.id, nodeName: config.node.name },
     start: async ({ bus, ledger, guard }) => {
+      const pin = await openWitnessPin(parts)
+      if (!pin.ok) return pin
       const witness = config.mesh.witness
-        ? startPeerCosigning({ path: files.witness, identity, ledger, mesh, logger })
+        ? startPeerCosigning({ path: files.witness, identity, ledger, mesh, pin: pin.value, logger })
         : undefined
       if (witness !== undefined) undo.push(() => witness.stop())
       await store.recordHeld()
@@ -133,6 +137,20 @@ export async function prepareMesh(parts: MeshDependencies): Promise<Result<Prepa
       for (const step of undo.splice(0)) await step()
     },
   })
+}
+
+/** `undefined` where nothing is kept outside of the data directory, or this node cosigns nothing. */
+async function openWitnessPin({
+  config,
+  data,
+  ledger,
+}: MeshDependencies): Promise<Result<CosignedTreePin | undefined, StartFault>> {
+  if (ledger.pin() === undefined || !config.mesh.witness) return ok(undefined)
+  try {
+    return ok(await openCosignedTreePin(config, data.root))
+  } catch (error) {
+    return createRefusedStartResult(readErrorMessage(error))
+  }
 }
 
 function openStore(path: string, options: MeshStoreOptions): Result<MeshStore, StartFault> {

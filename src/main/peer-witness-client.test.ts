@@ -5,6 +5,7 @@ import { LedgerFixture } from '../../test/ledger-fixture.ts'
 import { identityOf } from '../../test/mesh-keys.ts'
 import { toUtf8 } from '../core/bytes.ts'
 import { silentLogger } from '../core/logger.ts'
+import { CosignedTreePin } from '../ledger/cosigned-tree-pin-store.ts'
 import { formatCheckpoint } from '../ledger/checkpoint.ts'
 import { createLogSigner } from '../ledger/note-key.ts'
 import { signNote } from '../ledger/signed-note.ts'
@@ -21,21 +22,22 @@ let witness: PeerWitnessExchange
 beforeEach(async () => {
   fixture = await LedgerFixture.open()
   origins = {}
-  witness = openWitness()
+  witness = await openWitness()
 })
 afterEach(async () => {
   await witness.stop()
   return fixture.remove()
 })
 
-function openWitness(): PeerWitnessExchange {
+async function openWitness(): Promise<PeerWitnessExchange> {
   const mesh = {
     get peers() {
       return Object.entries(origins).map(([nodeId, ledgerOrigin]) => ({ nodeId, manifest: { ledgerOrigin } }))
     },
   } as unknown as PeerWitnessDependencies['mesh']
   const path = join(fixture.directory, WITNESS_DATABASE)
-  return startPeerCosigning({ path, identity: identityOf(1), ledger: fixture.ledger, mesh, logger: silentLogger })
+  const pin = await CosignedTreePin.open([join(fixture.directory, 'elsewhere', 'pin.cosigned')], fixture.directory)
+  return startPeerCosigning({ path, identity: identityOf(1), ledger: fixture.ledger, mesh, pin, logger: silentLogger })
 }
 
 const WITNESS_DATABASE = 'mesh-witness.db'
@@ -81,8 +83,18 @@ describe('peer witness', () => {
     // C2SP tlog-witness: a conflict answers with the size that is remembered.
     expect(await addTree('b')).toBe('409 1')
     await witness.stop()
-    witness = openWitness()
+    witness = await openWitness()
     expect(await addTree('b')).toBe('409 1')
+  })
+
+  it('refuses a fork after it was killed and its table was set back', async () => {
+    expect(await addTree('a')).toBe('cosigned')
+    tamper('DELETE FROM witness_checkpoint')
+    const killed = witness
+    witness = await openWitness()
+    expect([...fixture.ledger.records()].map(({ event }) => event.kind)).not.toContain('witness.remembers')
+    expect(await addTree('b')).toBe('409 1')
+    await killed.stop()
   })
 
   it('records once in its own ledger what it cosigned', async () => {

@@ -12,6 +12,7 @@ import type { Logger } from '../core/logger.ts'
 import { verifyAndParseCheckpoint, parseDecimal } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import { formatLedgerFault } from '../ledger/ledger-state.ts'
+import type { CosignedTreePin } from '../ledger/cosigned-tree-pin-store.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import {
   createCosigner,
@@ -36,6 +37,8 @@ export interface PeerWitnessDependencies {
   readonly identity: NodeIdentity
   readonly ledger: Ledger
   readonly mesh: Mesh
+  /** Outside of the data directory; absent where nothing is kept there. */
+  readonly pin?: CosignedTreePin | undefined
   readonly logger: Logger
 }
 
@@ -59,7 +62,13 @@ export function startPeerCosigning(parts: PeerWitnessDependencies): PeerWitnessE
   const { identity, ledger, mesh } = parts
   const database = new Database({ path: parts.path, migrations: [witnessMigrations], isWhole: true })
   const signer = createCosigner(formatNodeWitnessName(identity.id), identity.privateKey, systemClock.now)
-  const memory = createCosignedTreeLog(ledger, systemClock)
+  const memory = createCosignedTreeLog(ledger, systemClock, parts.pin)
+  const rolledBack = new Set<string>()
+  const onRollback = (log: string): void => {
+    if (rolledBack.has(log)) return
+    rolledBack.add(log)
+    parts.logger.error({ log, path: parts.path }, 'what this node stored of a log that it cosigns was set back')
+  }
   const namesOf = new Map<string, Set<string>>()
   // The log of a node, as its manifest describes it, identified by the key that signed the manifest.
   const logOf = (peer: string): { readonly origin: string; readonly store: WitnessStore } | undefined => {
@@ -71,7 +80,8 @@ export function startPeerCosigning(parts: PeerWitnessDependencies): PeerWitnessE
     if (!names.has(origin) && names.size >= MAX_LOGS_PER_NODE) return undefined
     namesOf.set(peer, names.add(origin))
     const logs = new Map([[origin, [createNoteVerifier(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey)]]])
-    return { origin, store: new WitnessStore({ database, signer, logs, owner: stripNodeIdPrefix(peer), memory }) }
+    const owner = stripNodeIdPrefix(peer)
+    return { origin, store: new WitnessStore({ database, signer, logs, owner, memory, onRollback }) }
   }
   // Per node, the size that it cosigned last. This is only an assumption, which the node's 409 answer corrects.
   const remembered = new Map<string, number>()

@@ -116,6 +116,8 @@ export interface ErasureResultView {
   readonly stays: readonly number[]
   /** Tables beside the log that contain one. */
   readonly tables: readonly string[]
+  /** Entries whose stored body was not the one that they commit to, so that it could not be searched. */
+  readonly altered: readonly number[]
   /** Why it ended there. */
   readonly refused: string | null
 }

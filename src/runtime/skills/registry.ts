@@ -42,8 +42,10 @@ export function createSkillRegistry(
         await records.database.commit(() => recordChanges(records, skills, seen))
       const known = skills.flatMap((skill) => {
         const record = seen.get(skill.name)
-        // The record is absent only if another scan found the file missing meanwhile, so the skill is left out.
-        return record === undefined ? [] : [{ ...skill, loaded_at: record.loadedAt, log_index: record.logIndex }]
+        // Another scan may have found the file missing or changed meanwhile, so the skill is left out.
+        return record === undefined || !isSame(skill, record)
+          ? []
+          : [{ ...skill, loaded_at: record.loadedAt, log_index: record.logIndex }]
       })
       return { skills: known, skipped }
     },

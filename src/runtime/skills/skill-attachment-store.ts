@@ -5,7 +5,8 @@
 import { hash } from 'node:crypto'
 import { constants } from 'node:fs'
 import type { BigIntStats } from 'node:fs'
-import { lstat, open, readdir } from 'node:fs/promises'
+import { access, lstat, open, readdir, readlink, realpath } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { canonicalJson } from '../../core/json.ts'
 
@@ -78,17 +79,34 @@ export function formatFileStamp({ ino, size, mtimeNs, ctimeNs }: BigIntStats): s
   return [ino, size, mtimeNs, ctimeNs].join(' ')
 }
 
-/** Returns `undefined` if it is not a regular file any more, or too large. A link in its place is not followed. */
+/**
+ * Returns `undefined` if it is not a regular file of this skill any more, or too large. A folder, or one on the way to the
+ * file, may be exchanged for a link while a scan runs, so what was opened has to be where it was looked for.
+ */
 export async function readSkillAttachment(folder: string, path: string): Promise<Uint8Array | undefined> {
   try {
-    const file = await open(join(folder, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    const skill = await realpath(folder)
+    // A link to any other folder is no skill.
+    await access(join(skill, 'SKILL.md'))
+    const place = join(skill, path)
+    const file = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
       const state = await file.stat()
-      return state.isFile() && state.size <= MAX_FILE_BYTES ? await file.readFile() : undefined
+      const isServed = state.isFile() && state.size <= MAX_FILE_BYTES && (await isOpenedAt(file, place))
+      return isServed ? await file.readFile() : undefined
     } finally {
       await file.close()
     }
   } catch {
     return undefined
   }
+}
+
+/** Whether no link was followed. */
+async function isOpenedAt(file: FileHandle, place: string): Promise<boolean> {
+  const opened = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined)
+  if (opened !== undefined) return opened === place
+  // Where there is no such folder, as on macOS: the path leads through no link, and to the same file.
+  const [{ dev, ino }, found] = [await file.stat({ bigint: true }), await lstat(place, { bigint: true })]
+  return (await realpath(place)) === place && found.dev === dev && found.ino === ino
 }

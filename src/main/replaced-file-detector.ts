@@ -1,0 +1,52 @@
+/**
+ * Replaced file detector: detects that another program puts other content into a file that the owner's commands trust,
+ * while the node runs: the owner's token, and the note that says where the gateway listens. With both, commands would
+ * talk to that program. The gateway itself reads neither again; the fact is recorded, and every verification reports it.
+ *
+ * Reads the files.
+ */
+import { readBoundedFile } from '../core/bounded-file-store.ts'
+import type { Logger } from '../core/logger.ts'
+import { FOREIGN_FILE_WRITE_KIND } from '../ledger/foreign-database-write-projection.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+
+export interface WatchedFile {
+  readonly path: string
+  /** What the log calls it. */
+  readonly name: string
+  readonly isOwn: (content: string) => boolean
+}
+
+const MAX_BYTES = 65_536
+
+/** Returns a function to be called periodically. */
+export function createReplacedFileDetector(options: {
+  readonly files: readonly WatchedFile[]
+  readonly ledger: Ledger
+  readonly logger: Logger
+}): () => Promise<void> {
+  const { files, ledger, logger } = options
+  /** The foreign content that is on record, by file. */
+  const recorded = new Map<string, string>()
+  return async () => {
+    for (const { path, name, isOwn } of files) {
+      const content = readIfUsable(path)
+      if (content === undefined || isOwn(content)) recorded.delete(path)
+      else if (recorded.get(path) !== content) {
+        logger.error({ path }, 'another program replaced a file that the owner’s commands trust')
+        await ledger.append({ kind: FOREIGN_FILE_WRITE_KIND, file: name })
+        recorded.set(path, content)
+        await ledger.verify()
+      }
+    }
+  }
+}
+
+/** A file that is gone, or cannot be read, leads no command anywhere. */
+function readIfUsable(path: string): string | undefined {
+  try {
+    return readBoundedFile(path, MAX_BYTES).toString()
+  } catch {
+    return undefined
+  }
+}

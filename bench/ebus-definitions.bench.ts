@@ -8,10 +8,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { fromHex } from '../src/core/bytes.ts'
 import { decodeMessage } from '../src/ebus/definitions/message-decoder.ts'
-import { DefinitionFolder } from '../src/ebus/definitions/definition-folder-store.ts'
+import { DefinitionFolderReader } from '../src/ebus/definitions/definition-folder-store.ts'
 import { DefinitionSet } from '../src/ebus/definitions/definition-set.ts'
 import type { DefinitionFileReader } from '../src/ebus/definitions/definition-set.ts'
-import { DefinitionIndex } from '../src/ebus/definitions/definition-index.ts'
+import { TelegramDefinitionIndex } from '../src/ebus/definitions/definition-index.ts'
 import type { MessageDefinition } from '../src/ebus/definitions/message-definition.ts'
 
 const ROUNDS = 15
@@ -89,17 +89,19 @@ function samples(messages: readonly MessageDefinition[], hasOfficial: boolean): 
 }
 
 const hasOfficial = existsSync(`${OFFICIAL}definitions/en`)
-const tree = hasOfficial ? new DefinitionFolder(`${OFFICIAL}definitions/en`, 'en') : madeUpTree()
+const tree = hasOfficial ? new DefinitionFolderReader(`${OFFICIAL}definitions/en`, 'en') : madeUpTree()
 
 globalThis.gc?.()
 const before = process.memoryUsage().heapUsed
 const started = process.cpuUsage()
 const messages = loadAll(tree)
 const first = process.cpuUsage(started)
-const index = new DefinitionIndex(messages)
+const index = new TelegramDefinitionIndex(messages)
 globalThis.gc?.()
 const heldMb = (process.memoryUsage().heapUsed - before) / 1_048_576
-const warmMs = best(() => void loadAll(hasOfficial ? new DefinitionFolder(`${OFFICIAL}definitions/en`, 'en') : tree))
+const warmMs = best(
+  () => void loadAll(hasOfficial ? new DefinitionFolderReader(`${OFFICIAL}definitions/en`, 'en') : tree),
+)
 console.table([
   {
     definitions: hasOfficial ? 'official tree' : 'made up',
@@ -112,9 +114,9 @@ console.table([
 
 const heard = samples(messages, hasOfficial)
 const busiest = heard.filter(({ target }) => target === 0x08)
-const ofBusiest = new DefinitionIndex(messages.filter(({ zz }) => zz === 0x08))
+const ofBusiest = new TelegramDefinitionIndex(messages.filter(({ zz }) => zz === 0x08))
 
-function decodeAll(telegrams: readonly Sample[], through: DefinitionIndex): number {
+function decodeAll(telegrams: readonly Sample[], through: TelegramDefinitionIndex): number {
   let fields = 0
   for (const telegram of telegrams) {
     const message = through.find(telegram, telegram.command)
@@ -124,7 +126,7 @@ function decodeAll(telegrams: readonly Sample[], through: DefinitionIndex): numb
   return fields
 }
 
-function findAll(telegrams: readonly Sample[], through: DefinitionIndex): void {
+function findAll(telegrams: readonly Sample[], through: TelegramDefinitionIndex): void {
   for (const telegram of telegrams) through.find(telegram, telegram.command)
 }
 

@@ -18,7 +18,7 @@ import { silentLogger } from '../src/core/logger.ts'
 import type { EbusEvent } from '../src/ebus/adapter/ebus-connection.ts'
 import { BusDefinitions } from '../src/ebus/definitions/bus-definitions.ts'
 import { isMappedMessage } from '../src/ebus/semantic/mapped-message.ts'
-import { DefinitionFolder } from '../src/ebus/definitions/definition-folder-store.ts'
+import { DefinitionFolderReader } from '../src/ebus/definitions/definition-folder-store.ts'
 import { parseDefinitionFileName } from '../src/ebus/definitions/definition-file-name.ts'
 import { createEbusService } from '../src/ebus/ebus.ts'
 import { SEMANTIC_PLANE_NAMES } from '../src/ebus/semantic/planes.ts'
@@ -141,14 +141,14 @@ const WANTED_MESSAGES = 16_000
 const COPIED = ['15.720', '15.ctlv2', '15.basv', '15.700', '15.ctls2', '15.bass', '15.ctlv3', '15.470']
 const COPY_ADDRESSES = [0xa5, 0xb5, 0x75, 0x7b, 0x0b, 0x0d, 0x2b, 0x2d]
 
-class DevicesOfEveryFile extends DefinitionFolder {
+class DevicesOfEveryFile extends DefinitionFolderReader {
   readonly #copies = new Map<string, string>()
 
   copy(file: string, as: string): void {
     this.#copies.set(as, file)
   }
 
-  override list(folder: string): ReturnType<DefinitionFolder['list']> {
+  override list(folder: string): ReturnType<DefinitionFolderReader['list']> {
     const listed = super.list(folder)
     const copies = [...this.#copies.keys()].filter((file) => file.startsWith(`${folder}/`))
     return { ...listed, files: [...listed.files, ...copies] }

@@ -28,7 +28,7 @@ import { guardProjection } from './guard/guard-state.ts'
 import { isNewestOwnerToken, readOwnerToken } from './guard/owner-token-store.ts'
 import {
   LEDGER_SAMPLE_INTERVAL_MS,
-  verifyOwnLedgerSample,
+  verifyAndRecordOwnLedgerSample,
   SELF_VERIFICATION_INTERVAL_MS,
   verifyOwnLedger,
 } from './main/self-verification.ts'
@@ -221,7 +221,7 @@ async function build(
   const looking = { ledger, clock: systemClock, logger, signal: stopping.signal, draws }
   const verify = (): Promise<void> => verifyOwnLedger(looking)
   undo.push(startPeriodicJob(SELF_VERIFICATION_INTERVAL_MS, verify, logger))
-  undo.push(startPeriodicJob(LEDGER_SAMPLE_INTERVAL_MS, () => verifyOwnLedgerSample(looking), logger))
+  undo.push(startPeriodicJob(LEDGER_SAMPLE_INTERVAL_MS, () => verifyAndRecordOwnLedgerSample(looking), logger))
   const firstVerification = setTimeout(() => void verify().catch(() => undefined), FIRST_VERIFY_MS)
   undo.push(() => {
     clearTimeout(firstVerification)

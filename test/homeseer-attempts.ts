@@ -4,7 +4,7 @@
  */
 import type { Caller } from '../src/bus/call.ts'
 import type { JsonObject } from '../src/core/json.ts'
-import { readEntryTextField, readEntryTextListField } from '../src/ledger/entry.ts'
+import { readEntryTextField, readEntryTextListFieldOrEmpty } from '../src/ledger/entry.ts'
 import type { LedgerEntry } from '../src/ledger/entry.ts'
 import type { House, World } from './homeseer-rig.ts'
 
@@ -44,8 +44,8 @@ function reachedIn(entries: readonly LedgerEntry[]): readonly string[] {
     .filter(({ kind }) => kind === 'call.exit')
     .flatMap((end) => [
       readEntryTextField(end, 'target'),
-      ...readEntryTextListField(end, 'touches'),
-      ...readEntryTextListField(end, 'may_touch'),
+      ...readEntryTextListFieldOrEmpty(end, 'touches'),
+      ...readEntryTextListFieldOrEmpty(end, 'may_touch'),
       typeof end['may_touch_count'] === 'number' ? ANYTHING : undefined,
     ])
     .filter((name) => name !== undefined)

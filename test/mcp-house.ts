@@ -13,7 +13,7 @@ import { silentLogger } from '../src/core/logger.ts'
 import { fail, ok } from '../src/core/result.ts'
 import type { FaceBus, FacePrincipal } from '../src/mcp/face-bus.ts'
 import { createMcpHttpHandler } from '../src/mcp/http-server.ts'
-import type { McpHttpHandler, McpHttpOptions } from '../src/mcp/http-server.ts'
+import type { McpHttpHandler, McpHttpHandlerOptions } from '../src/mcp/http-server.ts'
 
 export const plainFamily: FamilyEnvelope = {
   name: 'plain',
@@ -85,7 +85,7 @@ export interface House {
   readonly close: () => Promise<void>
 }
 
-export async function openHouse(bus: FaceBus, options: Partial<McpHttpOptions> = {}): Promise<House> {
+export async function openHouse(bus: FaceBus, options: Partial<McpHttpHandlerOptions> = {}): Promise<House> {
   const handler = createMcpHttpHandler({
     bus,
     authenticate: () => ok(agent),

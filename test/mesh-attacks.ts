@@ -20,7 +20,7 @@ import { formatMeshTime } from '../src/mesh/identity/mesh-time.ts'
 import { isMessageProofValid, createMacProof, createSignatureProof } from '../src/mesh/message-proof.ts'
 import { createSessionProposal, completeSessionFromAnswer } from '../src/mesh/sessions.ts'
 import type { MeshSession } from '../src/mesh/sessions.ts'
-import { encodeTraceparent } from '../src/toolbox/traceparent.ts'
+import { createTraceparentWithNewSpan } from '../src/toolbox/traceparent.ts'
 import { callerIn, ledgered } from './mesh-attack-wire.ts'
 import type { AttackWire } from './mesh-attack-wire.ts'
 import { cli, closeAll, invite, meshHome, startNode, until } from './mesh-house.ts'
@@ -146,7 +146,7 @@ export function meshAttacks(
     it('records the actor behind the member that names it', async () => {
       const asked = async (actor: string | undefined): Promise<string> => {
         const traceId = newUlid()
-        await attack({ actor, traceparent: encodeTraceparent(traceId) })
+        await attack({ actor, traceparent: createTraceparentWithNewSpan(traceId) })
         return callerIn(victim, traceId)
       }
       expect(await asked('claude')).toBe(`peer:${member.id}/claude`)
@@ -180,7 +180,7 @@ export function meshAttacks(
     it('records refusals of member requests, and nothing of unproven ones', async () => {
       const recorded = async (change: Partial<MeshEnvelope>, how: Attack = {}): Promise<readonly unknown[]> => {
         const traceId = newUlid()
-        await attack({ ...change, traceparent: encodeTraceparent(traceId) }, how)
+        await attack({ ...change, traceparent: createTraceparentWithNewSpan(traceId) }, how)
         return ledgered(victim, traceId)
       }
       const write = { capability: 'test.write' }

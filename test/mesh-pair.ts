@@ -16,7 +16,7 @@ import { createControlHandler } from '../src/mesh/control-handler.ts'
 import { MeshHttpClient } from '../src/mesh/http/http-client.ts'
 import { startMeshHttpServer } from '../src/mesh/http/http-server.ts'
 import type { MeshHttpServer } from '../src/mesh/http/http-server.ts'
-import { createTlsIdentity } from '../src/mesh/identity/self-signed-certificate.ts'
+import { createTlsIdentityFromNodeKey } from '../src/mesh/identity/self-signed-certificate.ts'
 import { createCommunity, admitMember } from '../src/mesh/identity/community.ts'
 import type { Community } from '../src/mesh/identity/community.ts'
 import type { MembershipLevel } from '../src/mesh/identity/membership-record.ts'
@@ -86,7 +86,10 @@ export async function httpPair({
   through = async (port) => port,
 }: HttpPairOptions = {}): Promise<MeshPair> {
   const community = pairCommunity(level)
-  const client = new MeshHttpClient({ tls: createTlsIdentity(callerKey), maxAnswerBytes: 4 * MAX_BODY_BYTES })
+  const client = new MeshHttpClient({
+    tls: createTlsIdentityFromNodeKey(callerKey),
+    maxAnswerBytes: 4 * MAX_BODY_BYTES,
+  })
   let address: PeerAddress = { nodeId: providerKey.id, endpoints: [] }
   const outbound = outboundOf(community, { http: client }, signatures)
   const provider = side(providerKey, community, { signatures, rate })
@@ -162,7 +165,7 @@ export async function meshSide(
   const own = side(identity, community, { bus: await openBus(identity.id, undefined), signatures })
   const nats = kind === 'nats' ? natsOf(own, community, url) : undefined
   const server = kind === 'http' && role === 'provider' ? await listenFor(own, community, 0) : undefined
-  const http = new MeshHttpClient({ tls: createTlsIdentity(callerKey), maxAnswerBytes: MAX_BODY_BYTES })
+  const http = new MeshHttpClient({ tls: createTlsIdentityFromNodeKey(callerKey), maxAnswerBytes: MAX_BODY_BYTES })
   if (nats !== undefined) await until('it is connected', () => nats.isConnected)
   const endpoint: PeerEndpoint =
     server === undefined ? { transport: 'nats' } : { transport: 'http', host: '127.0.0.1', port: server.port }
@@ -182,7 +185,7 @@ function listenFor({ identity, inbound, packets }: Side, community: Community, p
   return startMeshHttpServer({
     host: '127.0.0.1',
     port,
-    tls: createTlsIdentity(identity),
+    tls: createTlsIdentityFromNodeKey(identity),
     maxBodyBytes: MAX_BODY_BYTES,
     inbound,
     packets,

@@ -14,7 +14,12 @@ import type { Fault, FaultKind } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
 import { markProviderSlotTaken, releaseProviderSlot, MAX_QUEUE_WAIT_MS, QueuedCall } from './provider-queue.ts'
 import { TriedProviders } from './tried-providers.ts'
-import { AttemptedCall, ProviderAttempt, createNotBegunFault, recordAttemptOutcome } from './provider-attempt.ts'
+import {
+  AttemptedCall,
+  ProviderAttempt,
+  createCallEndedBeforeStartFault,
+  recordAttemptOutcome,
+} from './provider-attempt.ts'
 import type { ProviderOutcomeHandler, OutcomeRecordingDependencies } from './provider-attempt.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call, Outcome } from './call.ts'
@@ -65,7 +70,8 @@ export class CallDispatcher {
     const { router, timer } = this.#options
     const ticket = requireCallTicket(call)
     const nowMs = timer.nowMs()
-    if (ticket.isOver(nowMs)) return Promise.resolve(fail(createNotBegunFault(call, ticket.cause ?? 'deadline')))
+    if (ticket.isOver(nowMs))
+      return Promise.resolve(fail(createCallEndedBeforeStartFault(call, ticket.cause ?? 'deadline')))
     const { contract } = ticket
     if (contract === undefined) return Promise.resolve(fail(router.explain(call, nowMs)))
     this.#budget.deposit()
@@ -94,7 +100,7 @@ export class CallDispatcher {
     const { call, ticket } = round
     const untilMs = sinceMs + MAX_QUEUE_WAIT_MS
     for (let nowMs = sinceMs; ; nowMs = timer.nowMs()) {
-      if (ticket.isOver(nowMs)) return createNotBegunFault(call, ticket.cause ?? 'deadline')
+      if (ticket.isOver(nowMs)) return createCallEndedBeforeStartFault(call, ticket.cause ?? 'deadline')
       const free = nowMs === sinceMs ? undefined : router.route(call, nowMs)
       if (free !== undefined) {
         markProviderSlotTaken(free)
@@ -111,7 +117,7 @@ export class CallDispatcher {
   #unserved({ call, ticket }: AttemptedCall): Fault {
     const nowMs = this.#options.timer.nowMs()
     return ticket.isOver(nowMs)
-      ? createNotBegunFault(call, ticket.cause ?? 'deadline')
+      ? createCallEndedBeforeStartFault(call, ticket.cause ?? 'deadline')
       : this.#options.router.explain(call, nowMs)
   }
 

@@ -95,7 +95,7 @@ export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
   definition: ToolDefinition<Input>,
 ): ToolWithoutHandler<Input> {
   const { assess, effect } = definition
-  const offer: Offer = defineOffer(definition, {
+  const offer: Offer = createOfferFromDefinition(definition, {
     effect,
     plan:
       assess &&
@@ -120,7 +120,7 @@ export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
 }
 
 /** The offer that the bus registers for a definition. */
-export function defineOffer<Input extends z.ZodType<JsonObject, unknown>>(
+export function createOfferFromDefinition<Input extends z.ZodType<JsonObject, unknown>>(
   definition: CapabilityDefinition<Input>,
   { effect, plan }: { readonly effect: Effect; readonly plan: Offer['plan'] },
 ): Offer {
@@ -196,12 +196,12 @@ function toIssue(issue: z.core.$ZodIssue): ArgumentIssue {
 }
 
 export type ChangeDefinition<Input extends z.ZodType<JsonObject, unknown>, Plan> = CapabilityDefinition<Input> &
-  ChangeSteps<z.output<Input>, Plan> & {
+  PlanAndActSteps<z.output<Input>, Plan> & {
     /** The strongest effect that a call can have, for lists; `assess` says the effect of one call. */
     readonly effect: Exclude<Effect, 'reads'>
   }
 
-export type ChangeSteps<Input extends JsonObject, Plan> = PlanSteps<Input, Plan> &
+export type PlanAndActSteps<Input extends JsonObject, Plan> = PlanSteps<Input, Plan> &
   (
     | { readonly act: (plan: Plan, input: Input, context: HandlerContext) => Outcome | Promise<Outcome> }
     | {
@@ -237,7 +237,7 @@ export const DELEGATING_CHANGE_STEPS = {
 export function defineChange<Input extends z.ZodType<JsonObject, unknown>, Plan>(
   definition: ChangeDefinition<Input, Plan>,
 ): Capability {
-  const offer: Offer = defineOffer(definition, {
+  const offer: Offer = createOfferFromDefinition(definition, {
     effect: definition.effect,
     plan: (call) => planned(offer, definition, call),
   })
@@ -247,13 +247,16 @@ export function defineChange<Input extends z.ZodType<JsonObject, unknown>, Plan>
 /** Defines a change for an offer whose schemas are not ours, such as a device's own tool. */
 export function defineChangeForOffer<Plan>(
   unplanned: Omit<Offer, 'plan'>,
-  steps: ChangeSteps<JsonObject, Plan>,
+  steps: PlanAndActSteps<JsonObject, Plan>,
 ): Capability {
   const offer: Offer = { ...unplanned, plan: (call) => planned(offer, steps, call) }
   return changeCapability(offer, steps)
 }
 
-function changeCapability<Input extends JsonObject, Plan>(offer: Offer, steps: ChangeSteps<Input, Plan>): Capability {
+function changeCapability<Input extends JsonObject, Plan>(
+  offer: Offer,
+  steps: PlanAndActSteps<Input, Plan>,
+): Capability {
   // A program in JavaScript has no type checker, so the steps are checked at run time.
   if (typeof steps.plan !== 'function' || typeof steps.assess !== 'function')
     throw new TypeError(`${offer.name} changes something and does not say what: plan or assess is missing`)

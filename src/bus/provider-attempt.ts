@@ -182,7 +182,7 @@ function outOfTime(outcome: Outcome, call: Call): Outcome {
 const CHANGES: ReadonlySet<Effect> = new Set(['writes', 'sensitive', 'admin'])
 
 /** No provider has begun: nothing was done. */
-export function createNotBegunFault({ capability }: Call, cause: EarlyCallEndCause): Fault {
+export function createCallEndedBeforeStartFault({ capability }: Call, cause: EarlyCallEndCause): Fault {
   return cause === 'deadline'
     ? {
         kind: 'timed-out',

@@ -8,7 +8,7 @@ import type { BusConfig } from './bus-config.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 import { estimateProviderCost } from './health.ts'
 
-export interface RoutingStrategyContext {
+export interface ProviderChoiceConditions {
   readonly config: BusConfig
   readonly nowMs: number
   readonly random: () => number
@@ -16,7 +16,7 @@ export interface RoutingStrategyContext {
 
 export function chooseProvider(
   candidates: readonly CapabilityEntry[],
-  draw: RoutingStrategyContext,
+  draw: ProviderChoiceConditions,
 ): CapabilityEntry | undefined {
   if (candidates.length < 2) return candidates[0]
   return draw.config.strategy === 'spec' ? chooseBySpec(candidates, draw) : chooseByPeakEwma(candidates, draw)
@@ -30,7 +30,7 @@ const HEALTHY_RATE = 0.5
 
 function chooseByPeakEwma(
   candidates: readonly CapabilityEntry[],
-  draw: RoutingStrategyContext,
+  draw: ProviderChoiceConditions,
 ): CapabilityEntry | undefined {
   if (!draw.config.preferLocal) return betterOfTwo(candidates, draw)
   const local = candidates.filter((entry) => entry.isLocal)
@@ -42,7 +42,7 @@ function chooseByPeakEwma(
 function isPreferable(
   local: CapabilityEntry,
   candidates: readonly CapabilityEntry[],
-  draw: RoutingStrategyContext,
+  draw: ProviderChoiceConditions,
 ): boolean {
   if (load(local) >= draw.config.localLoadThreshold || local.health.successRate < HEALTHY_RATE) return false
   const localMs = estimateProviderCost(local.latency, local.inFlight, draw.nowMs)
@@ -56,7 +56,7 @@ function isPreferable(
 
 function betterOfTwo(
   candidates: readonly CapabilityEntry[],
-  { nowMs, random }: RoutingStrategyContext,
+  { nowMs, random }: ProviderChoiceConditions,
 ): CapabilityEntry | undefined {
   const count = candidates.length
   const at = Math.floor(random() * count)
@@ -70,7 +70,7 @@ function betterOfTwo(
 
 function chooseBySpec(
   candidates: readonly CapabilityEntry[],
-  { config }: RoutingStrategyContext,
+  { config }: ProviderChoiceConditions,
 ): CapabilityEntry | undefined {
   const local = candidates.find((entry) => entry.isLocal)
   if (config.preferLocal && local !== undefined && load(local) < config.localLoadThreshold) return local

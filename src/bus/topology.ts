@@ -9,7 +9,7 @@ import type { CapabilityEntry } from './capability-entry.ts'
 import type { CapabilityRegistry } from './registry.ts'
 import type { CallTally, TraceBuffer } from './trace.ts'
 
-export interface ProviderView {
+export interface CapabilityProviderView {
   readonly nodeId: string
   readonly name: string
   readonly version: string
@@ -51,14 +51,14 @@ export interface TopologySnapshot {
   readonly ourNodeId: string
   readonly communityId: string | undefined
   readonly peers: readonly PeerView[]
-  readonly capabilitiesLocal: readonly ProviderView[]
-  readonly capabilitiesRemote: readonly ProviderView[]
+  readonly capabilitiesLocal: readonly CapabilityProviderView[]
+  readonly capabilitiesRemote: readonly CapabilityProviderView[]
   readonly inFlightTotal: number
   /** Names whose providers disagree: the strictest of them counts. */
   readonly disagreements: readonly ContractDisagreement[]
 }
 
-export function toProviderView(entry: CapabilityEntry, stickySessions: number, nowMs: number): ProviderView {
+export function toProviderView(entry: CapabilityEntry, stickySessions: number, nowMs: number): CapabilityProviderView {
   const { offer, health } = entry
   return {
     nodeId: entry.nodeId,

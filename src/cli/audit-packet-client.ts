@@ -12,7 +12,7 @@ import { verifyAuditPacket } from '../ledger/audit-packet.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { NoteVerifier } from '../ledger/note-key.ts'
-import { collectAuditPacket, formatAuditPacketFault } from '../ledger/audit-packet-collection.ts'
+import { collectAuditPacket, formatAuditPacketCollectionFault } from '../ledger/audit-packet-collection.ts'
 import { formatLedgerOperationFault } from '../ledger/ledger-operation-fault.ts'
 import { ledgerProjections } from '../main/ledger-projections.ts'
 import { parseSince } from './changes.ts'
@@ -104,7 +104,10 @@ async function packetHere(
   if (done.value.ok) return done.value.value
   const { fault } = done.value
   const isAskedWrongly = fault.kind === 'nothing-found' || fault.kind === 'nothing-signed' || fault.kind === 'too-many'
-  return failed(isAskedWrongly ? formatAuditPacketFault(fault) : formatLedgerOperationFault(fault), EXIT_CODES.failed)
+  return failed(
+    isAskedWrongly ? formatAuditPacketCollectionFault(fault) : formatLedgerOperationFault(fault),
+    EXIT_CODES.failed,
+  )
 }
 
 /** `kept` was verified with the same key before. */

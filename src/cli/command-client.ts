@@ -5,7 +5,7 @@
 import { homedir } from 'node:os'
 import type { Command } from 'commander'
 import { formatConfigProblem } from '../config/config-file.ts'
-import { loadConfig } from '../config/config-store.ts'
+import { loadConfig } from '../config/config-file-store.ts'
 import { resolveDataRoot } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { isJsonObject } from '../core/json.ts'

@@ -149,7 +149,7 @@ function definitionLines(when: string, definition: Definition | null | undefined
   return [`  ${when}  ${toOneLine(definition.description)}`, `       ${JSON.stringify(definition.input_schema)}`]
 }
 
-export function formatEnrolmentSentence(view: JsonObject, done: string): string {
+export function formatEnrolmentChangeSentence(view: JsonObject, done: string): string {
   const { device, id } = view
   const name = typeof device === 'string' && device !== '' ? device : id
   return sanitizeForTerminal(`${typeof name === 'string' ? name : 'It'} ${done}.`)

@@ -11,7 +11,7 @@ import type { CallResultView } from '../web/api-requests.ts'
 import { callToolAsOwner, printAnswer } from './command-client.ts'
 import {
   formatDevicesTable,
-  formatEnrolmentSentence,
+  formatEnrolmentChangeSentence,
   isNameOfDevice,
   explainWhenDeviceConnects,
   formatFailedDeviceCall,
@@ -52,7 +52,7 @@ export function addDevicesCommands(program: Command): void {
     .addOption(new Option('--transport <transport>', 'the transport that it connects over').choices(TRANSPORTS))
     .action((code: string, options: { name?: string; transport?: string }, command: Command) =>
       tell(command, 'devices.enrolment.approve', { code, ...options }, (view) =>
-        formatEnrolmentSentence(view as JsonObject, explainWhenDeviceConnects(view as JsonObject)),
+        formatEnrolmentChangeSentence(view as JsonObject, explainWhenDeviceConnects(view as JsonObject)),
       ),
     )
   addLeaving(devices)
@@ -83,7 +83,7 @@ function addLeaving(devices: Command): void {
       .description(description)
       .action((device: string, _, command: Command) =>
         tell(command, `devices.enrolment.${name}`, { device }, (view) =>
-          formatEnrolmentSentence(view as JsonObject, done),
+          formatEnrolmentChangeSentence(view as JsonObject, done),
         ),
       )
 }

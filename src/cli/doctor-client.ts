@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import type { TopologySnapshot } from '../bus/topology.ts'
 import { formatConfigProblem } from '../config/config-file.ts'
-import { loadConfig } from '../config/config-store.ts'
+import { loadConfig } from '../config/config-file-store.ts'
 import { buildDataDirectoryPaths, resolveDataRoot, resolveDemoDataRoot } from '../config/data-directory.ts'
 import { readFaceListener } from '../config/listeners.ts'
 import type { Config } from '../config/schema.ts'
@@ -129,7 +129,7 @@ async function topologyFacts(
 
 /** Loaded only here, because it imports every module and other commands should not have to. */
 async function servicesBeforeStart(config: Config, dataRoot: string): Promise<readonly DoctorFinding[]> {
-  const { examineConfiguredServices } = await import('../main/service-examination.ts')
+  const { examineConfiguredServices } = await import('../main/doctor-examination.ts')
   return examineConfiguredServices(config, { dataRoot, environment: process.env })
 }
 

@@ -6,10 +6,10 @@ import { statSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { DefinitionFileFault } from '../ebus/definitions/definition-error.ts'
 import { formatDefinitionFileFault } from '../ebus/definitions/definition-error.ts'
-import { DefinitionFolder } from '../ebus/definitions/definition-folder-store.ts'
+import { DefinitionFolderReader } from '../ebus/definitions/definition-folder-store.ts'
 import { toDefinitionExportRow, assignMessageNumbers } from '../ebus/definitions/definition-export-row.ts'
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
-import { TelegramNdjsonCodec } from '../ebus/definitions/telegram-ndjson-codec.ts'
+import { NdjsonTelegramTranslator } from '../ebus/definitions/telegram-ndjson-codec.ts'
 import type { ExitCode } from './command-output.ts'
 import { EXIT_CODES, sanitizeForTerminal, formatTable } from './command-output.ts'
 
@@ -39,7 +39,7 @@ export async function decodeOrEncodeTelegramRows(options: {
 }): Promise<ExitCode> {
   const { folder, language, kind } = options
   if (!isFolder(folder)) return refuseFolder(folder)
-  const rows = new TelegramNdjsonCodec(new DefinitionFolder(folder, language), language)
+  const rows = new NdjsonTelegramTranslator(new DefinitionFolderReader(folder, language), language)
   const writer = new LineWriter()
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY }))
     if (line.trim() !== '') await writer.write(rows.answer(line, kind))
@@ -57,7 +57,7 @@ export async function checkDefinitionFiles(options: {
 }): Promise<ExitCode> {
   const { folder, language, strict, summary, json } = options
   if (!isFolder(folder)) return refuseFolder(folder)
-  const definitions = new DefinitionFolder(folder, language)
+  const definitions = new DefinitionFolderReader(folder, language)
   const writer = new LineWriter()
   const faults: DefinitionFileFault[] = []
   const counts: (readonly [string, string])[] = []

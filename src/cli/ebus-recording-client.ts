@@ -13,10 +13,10 @@ import { parseAdapterEndpoint } from '../ebus/adapter/adapter-endpoint.ts'
 import { BusDefinitions } from '../ebus/definitions/bus-definitions.ts'
 import { decodeMessage, formatDecodedMessage } from '../ebus/definitions/message-decoder.ts'
 import { formatDefinitionErrorCode, formatDefinitionFileFault } from '../ebus/definitions/definition-error.ts'
-import { DefinitionFolder } from '../ebus/definitions/definition-folder-store.ts'
+import { DefinitionFolderReader } from '../ebus/definitions/definition-folder-store.ts'
 import { toDefinitionExportRow } from '../ebus/definitions/definition-export-row.ts'
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
-import { DefinitionIndex } from '../ebus/definitions/definition-index.ts'
+import { TelegramDefinitionIndex } from '../ebus/definitions/definition-index.ts'
 import type { MessageDefinition } from '../ebus/definitions/message-definition.ts'
 import { UnknownTelegramGrouper } from '../ebus/recording/unknown-telegram-grouper.ts'
 import { startBusSymbolCapture } from '../ebus/recording/bus-symbol-capture-client.ts'
@@ -105,8 +105,8 @@ type FindMessage = (exchange: TelegramExchange) => MessageDefinition | undefined
 function messageFinder(folder: string | undefined, recording: BusRecording): FindMessage | string {
   if (folder === undefined) return () => undefined
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return `${folder} is not a folder`
-  const source = new DefinitionFolder(folder, LANGUAGE)
-  const index = new DefinitionIndex()
+  const source = new DefinitionFolderReader(folder, LANGUAGE)
+  const index = new TelegramDefinitionIndex()
   for (const file of source.files()) {
     const set = new DefinitionSet({ source, mode: 'all', language: LANGUAGE })
     set.load(file)
@@ -256,7 +256,7 @@ export function appendDefinitionLine(options: {
   // Template files are beside the file, or in the root of its tree, which is the folder above.
   const maker = dirname(resolve(file))
   const isInTree = existsSync(join(dirname(maker), '_templates.csv'))
-  const folder = new DefinitionFolder(isInTree ? dirname(maker) : maker, LANGUAGE)
+  const folder = new DefinitionFolderReader(isInTree ? dirname(maker) : maker, LANGUAGE)
   const name = isInTree ? `${basename(maker)}/${basename(file)}` : basename(file)
   const source = {
     readText: (path: string) => (path === name ? whole : folder.readText(path)),

@@ -17,7 +17,7 @@ import { encodeCommands, encodeDefinedResponse } from '../ebus/definitions/messa
 import type { DefinedField } from '../ebus/definitions/field.ts'
 import { isIgnoredField, writeField } from '../ebus/definitions/field.ts'
 import { parseDefinitionFileName } from '../ebus/definitions/definition-file-name.ts'
-import { DefinitionIndex } from '../ebus/definitions/definition-index.ts'
+import { TelegramDefinitionIndex } from '../ebus/definitions/definition-index.ts'
 import type { MessageDefinition } from '../ebus/definitions/message-definition.ts'
 import { toCompanionInitiator } from '../ebus/wire/address.ts'
 import type { Telegram } from '../ebus/wire/telegram.ts'
@@ -111,8 +111,8 @@ function bcdWord(number: number): readonly number[] {
 }
 
 class DeviceAnswers {
-  readonly #reads = new DefinitionIndex()
-  readonly #writes = new DefinitionIndex()
+  readonly #reads = new TelegramDefinitionIndex()
+  readonly #writes = new TelegramDefinitionIndex()
   /** Written values, by circuit, name and field. */
   readonly #written = new Map<string, string>()
 

@@ -20,7 +20,7 @@ import { locateMeshFiles } from '../main/mesh-files.ts'
 import { listOwnAddresses } from '../mesh/discovery/own-addresses.ts'
 import { formatHostPort } from '../mesh/discovery/peer-source.ts'
 import { createCommunity, mayAdmitMembers, revokeMember } from '../mesh/identity/community.ts'
-import type { CommunitySigner, Community, CommunityFault } from '../mesh/identity/community.ts'
+import type { CommunitySigningIdentities, Community, CommunityFault } from '../mesh/identity/community.ts'
 import type { MembershipLevel } from '../mesh/identity/membership-record.ts'
 import { decodeSignedInvitation, encodeSignedInvitation } from '../mesh/identity/invitation.ts'
 import type { InvitationFault } from '../mesh/identity/invitation.ts'
@@ -44,7 +44,7 @@ export type MeshCommandResult = Result<CommandAnswer, string>
 
 export interface MeshStoreWithSigner {
   readonly store: MeshStore
-  readonly authority: CommunitySigner
+  readonly authority: CommunitySigningIdentities
 }
 
 const MINUTE_MS = 60_000

@@ -6,7 +6,7 @@
 import { homedir } from 'node:os'
 import { Argument } from 'commander'
 import type { Command } from 'commander'
-import { resolveConfigPath } from '../config/config-store.ts'
+import { resolveConfigPath } from '../config/config-file-store.ts'
 import { formatHttpUrl } from '../core/http-address.ts'
 import { MCP_CLIENT_NAMES, resolveHearthbusCommand, resolveDataAndConfigOptions } from '../web/client-snippet.ts'
 import type { McpClientName } from '../web/client-snippet.ts'

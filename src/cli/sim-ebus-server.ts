@@ -74,9 +74,9 @@ async function definedDevices({
 }: SimOptions): Promise<readonly SimulatedDefinitionDevice[] | string> {
   if (device.length === 0) return []
   if (definitions === undefined) return '--device needs --definitions'
-  const { DefinitionFolder } = await import('../ebus/definitions/definition-folder-store.ts')
+  const { DefinitionFolderReader } = await import('../ebus/definitions/definition-folder-store.ts')
   const { simulateDeviceFromDefinitions } = await import('./generated-ebus-device.ts')
-  const folder = new DefinitionFolder(definitions, 'en')
+  const folder = new DefinitionFolderReader(definitions, 'en')
   const devices: SimulatedDefinitionDevice[] = []
   for (const spec of device) {
     const made = simulateDeviceFromDefinitions(folder, spec)

@@ -24,7 +24,7 @@ import {
 } from '../ledger/note-key.ts'
 import type { NoteVerifier } from '../ledger/note-key.ts'
 import { startWitness } from '../ledger/witness-server.ts'
-import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
+import { CosignedCheckpointStore, witnessMigrations } from '../ledger/cosigned-checkpoint-store.ts'
 import type { LogKeysByOrigin } from '../ledger/witness.ts'
 import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 import { takeLocksOutside } from '../main/gateway-lock-client.ts'
@@ -102,7 +102,7 @@ async function serve(
   const database = new Database({ path: join(folder, 'witness.db'), migrations: [witnessMigrations], isWhole: true })
   const { path } = pin.value
   const told = new Set<string>()
-  const store = new WitnessStore({
+  const store = new CosignedCheckpointStore({
     database,
     signer,
     logs: known,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { formatConfigProblem } from './config-file.ts'
-import { loadConfig } from './config-store.ts'
+import { loadConfig } from './config-file-store.ts'
 import { UNSUPPORTED_VARIABLE_NAMES } from './unsupported-variables.ts'
 import {
   explainIneffectiveVariables,

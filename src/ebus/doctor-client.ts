@@ -23,7 +23,7 @@ import { DefinitionSet } from './definitions/definition-set.ts'
 import type { RegisterDisagreement } from './semantic/register-disagreement.ts'
 import { formatDisagreement, findRegistersContradictingDefinitions } from './semantic/register-disagreement.ts'
 import { parseDefinitionFileName } from './definitions/definition-file-name.ts'
-import { DefinitionIndex } from './definitions/definition-index.ts'
+import { TelegramDefinitionIndex } from './definitions/definition-index.ts'
 import type { MessageDefinition } from './definitions/message-definition.ts'
 import type { TelegramExchange } from './wire/telegram.ts'
 
@@ -129,7 +129,7 @@ async function examineDefinitions(definitions: string, dataRoot: string): Promis
 function fileDisagreements(file: string, messages: readonly MessageDefinition[]): readonly RegisterDisagreement[] {
   const name = parseDefinitionFileName(file.slice(file.lastIndexOf('/') + 1))
   if (name === undefined || !/(?:^|\/)vaillant\/[^/]*$/.test(file)) return []
-  const index = new DefinitionIndex()
+  const index = new TelegramDefinitionIndex()
   for (const message of messages) index.add(message)
   const find = ({
     telegram: { source, target, primary: pb, secondary: sb, data },

@@ -28,7 +28,7 @@ import { HeatingBusClient } from './heating-bus-client.ts'
 import type { ObservationFeatureFlags } from './observe/bus-status.ts'
 import { DEFAULT_WARM_UP_THRESHOLDS } from './observe/passive-warm-up.ts'
 import { createBusTrafficTools, createShadowSummaryTools } from './tools/bus-traffic-tools.ts'
-import { createInstallerSettingTools } from './tools/installer-setting-tools.ts'
+import { createInstallerSettingChangeTools } from './tools/installer-setting-tools.ts'
 import type { DefinitionLoadState, EbusToolContext } from './tools/ebus-tool-context.ts'
 import { createDefinedMessageTools } from './tools/defined-message-tools.ts'
 import { LEGACY_EBUS_TOOLS } from './tools/legacy-tools.ts'
@@ -36,7 +36,7 @@ import { createPlaneTools } from './tools/plane-tools.ts'
 import { createDeviceRegistryTools } from './tools/registry-tools.ts'
 import { listChangedResourceUris, createEbusResources } from './tools/resources.ts'
 import { createRpcTools } from './tools/rpc-tools.ts'
-import { createScheduleTools } from './tools/schedule-tools.ts'
+import { createScheduleChangeTools } from './tools/schedule-tools.ts'
 import { createResidentSettingTools } from './tools/resident-setting-tools.ts'
 import { SNAPSHOT_LIMITS, EbusSnapshots } from './tools/ebus-snapshots.ts'
 import { createSnapshotTools } from './tools/snapshot-tools.ts'
@@ -190,10 +190,10 @@ function allCapabilities(house: EbusToolContext, config: EbusConfig): readonly C
   return [
     ...createPlaneTools(house),
     ...createDeviceRegistryTools(house),
-    ...createScheduleTools(house, pause),
+    ...createScheduleChangeTools(house, pause),
     ...createResidentSettingTools(house, pause),
     ...createVaillantDiagnosticTools(house),
-    ...createInstallerSettingTools(house),
+    ...createInstallerSettingChangeTools(house),
     ...createSnapshotTools(house, pause),
     ...createRpcTools(house),
     ...createDefinedMessageTools(house),

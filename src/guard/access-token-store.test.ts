@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { actuator, ADMIN, AGENT, APPROVER, callOf, offerOf, openHouse, around } from '../../test/guard-house.ts'
 import { loadOrCreateOwnerTokenVerifier, readOwnerToken } from './owner-token-store.ts'
 import type { OwnerTokenHashLog } from './owner-token-store.ts'
-import { isAccessToken, mintAccessToken } from './access-token.ts'
+import { isAccessToken, generateAccessTokenText } from './access-token.ts'
 import type { AccessTokenRequest } from './access-token.ts'
 
 describe('access token store', () => {
@@ -230,7 +230,7 @@ describe('owner token', () => {
       writeFileSync(path, 'password\n')
       await expect(loadOrCreateOwnerTokenVerifier(path, record)).rejects.toThrow(/holds no token/)
       // Another one of the right form, by who can write here.
-      writeFileSync(path, `${mintAccessToken()}\n`)
+      writeFileSync(path, `${generateAccessTokenText()}\n`)
       await expect(loadOrCreateOwnerTokenVerifier(path, record)).rejects.toThrow(/not the token that this node made/)
       rmSync(path)
       const owner = await loadOrCreateOwnerTokenVerifier(path, record)

@@ -18,7 +18,12 @@ import { explainTokenAdministrationRefusal } from './administration-and-record-r
 import type { GuardState } from './guard-state.ts'
 import { findTokenByName } from './principal-state.ts'
 import type { AccessTokenState } from './principal-state.ts'
-import { hashAccessToken, isAccessTokenLive, mintAccessToken, explainAccessTokenRequestFlaw } from './access-token.ts'
+import {
+  hashAccessToken,
+  isAccessTokenLive,
+  generateAccessTokenText,
+  explainAccessTokenRequestFlaw,
+} from './access-token.ts'
 import type { AccessTokenRequest, AccessTokenRecord } from './access-token.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
@@ -110,7 +115,7 @@ export function createAccessTokenService(options: {
       const refusal =
         explainTokenAdministrationRefusal(by, restrictions) ?? flawOf(explainAccessTokenRequestFlaw(request))
       if (refusal !== undefined) return fail(refusal)
-      const token = mintAccessToken()
+      const token = generateAccessTokenText()
       const hash = toHex(hashAccessToken(token))
       return transact((transaction): Result<{ token: string; record: AccessTokenRecord }, Fault> => {
         const { nowMs, record } = transaction

@@ -47,7 +47,7 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
  */
 const RESERVED = /^(?:local|owner|console(?:-\w+)?)$/
 
-export function mintAccessToken(): string {
+export function generateAccessTokenText(): string {
   return `hb_${toBase64url(randomBytes(RANDOM_BYTES))}`
 }
 

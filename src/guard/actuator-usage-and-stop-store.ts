@@ -9,7 +9,7 @@
  * setting the wall clock changes nothing. Only changes of an earlier process are dated by the wall clock; a date in the
  * future counts as now.
  */
-import { readEntryTime, readEntryTextField, readEntryTextListField } from '../ledger/entry.ts'
+import { readEntryTime, readEntryTextField, readEntryTextListFieldOrEmpty } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { explainEntryNotByAdmin } from './principal-state.ts'
@@ -51,7 +51,7 @@ export const actuatorAndStopEntryHandlers: Readonly<Record<string, EntryHandler<
     const target = readEntryTextField(entry, 'target')
     if (target === undefined) return 'it names no device'
     const atMs = readEntryTime(entry)
-    for (const used of [target, ...readEntryTextListField(entry, 'also')]) countUse(state, used, atMs)
+    for (const used of [target, ...readEntryTextListFieldOrEmpty(entry, 'also')]) countUse(state, used, atMs)
     return undefined
   },
 

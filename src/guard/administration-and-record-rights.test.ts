@@ -7,7 +7,7 @@ import {
   hasRestrictedCredential,
   mayViewStatus,
   mayReadRecord,
-  mayAddNodeRecords,
+  mayAddToNodesOwnRecords,
   explainEmergencyStopActivationRefusal,
   explainTokenAdministrationRefusal,
 } from './administration-and-record-rights.ts'
@@ -76,14 +76,14 @@ describe('caller authority', () => {
       true,
     ])
     const signers = (['observer', 'approver', 'agent', 'admin'] as const).map((role) =>
-      mayAddNodeRecords(principal(role)),
+      mayAddToNodesOwnRecords(principal(role)),
     )
     expect(signers).toEqual([false, false, true, true])
-    expect(mayAddNodeRecords(principal('agent', { effects: ['reads'] }))).toBe(false)
+    expect(mayAddToNodesOwnRecords(principal('agent', { effects: ['reads'] }))).toBe(false)
     for (const part of [{ devices: ['device:lamp'] }, { profiles: ['read'] }])
-      expect(mayAddNodeRecords(principal('admin', part))).toBe(false)
-    expect(mayAddNodeRecords({ kind: 'peer', id: 'n', level: 'anchor' })).toBe(false)
-    expect(mayAddNodeRecords({ kind: 'service', id: 's' })).toBe(true)
+      expect(mayAddToNodesOwnRecords(principal('admin', part))).toBe(false)
+    expect(mayAddToNodesOwnRecords({ kind: 'peer', id: 'n', level: 'anchor' })).toBe(false)
+    expect(mayAddToNodesOwnRecords({ kind: 'service', id: 's' })).toBe(true)
   })
 
   const reading = { principal: 'bob', effect: 'reads', target: undefined, inProfile: true } as const

@@ -90,7 +90,7 @@ export function mayViewStatus(caller: Caller): boolean {
 }
 
 /** Whether a caller may add to the node's own records, such as having a checkpoint of the whole ledger signed. */
-export function mayAddNodeRecords(caller: Caller): boolean {
+export function mayAddToNodesOwnRecords(caller: Caller): boolean {
   if (caller.kind !== 'principal') return caller.kind === 'service'
   const mayAct = caller.role === 'agent' || caller.role === 'admin'
   return mayAct && coversEffect(caller, 'records') && !isForPartOfHouse(caller)

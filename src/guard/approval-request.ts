@@ -29,7 +29,7 @@ import {
 } from './call-binding.ts'
 import type { CallBinding, ArgumentLeafHashes } from './call-binding.ts'
 import type { GrantStore } from './grants-store.ts'
-import type { ApprovalStatus } from './policy.ts'
+import type { CallApprovalStatus } from './policy.ts'
 import { hideSecretsInJson, redactArguments, redactJson } from './redaction.ts'
 import { truncateAndRedactText } from './secret-detection.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
@@ -37,7 +37,7 @@ import type { GuardTransaction } from './guard-transaction-store.ts'
 export interface CallApprovalLookupResult {
   readonly binding: CallBinding
   readonly leaves: ArgumentLeafHashes | undefined
-  readonly standing: ApprovalStatus
+  readonly standing: CallApprovalStatus
   /** The voting terms, where a rule asks several people. */
   readonly terms: ProposedVotingTerms | undefined
   /** Why an earlier yes does not count. */

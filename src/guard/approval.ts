@@ -13,7 +13,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { CallBinding } from './call-binding.ts'
 import { createRuleRefusalFault } from './guard-faults.ts'
 import { matchesAnyPattern } from './name-pattern.ts'
-import type { ApprovalStatus } from './policy.ts'
+import type { CallApprovalStatus } from './policy.ts'
 import type { QuorumRoundRecord } from './quorum-round-terms.ts'
 
 export type ApprovalState = 'requested' | 'approved' | 'denied' | 'expired' | 'used'
@@ -95,7 +95,7 @@ function bindingChange(approved: CallBinding, made: CallBinding): string | undef
 }
 
 export interface ApprovalStatusWithNotes {
-  readonly standing: ApprovalStatus
+  readonly standing: CallApprovalStatus
   /** Why an earlier yes does not count. */
   readonly notes: readonly PolicyReason[]
 }

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import type { Caller } from '../bus/call.ts'
 import { createAuthenticator, OWNER_PRINCIPAL } from './authenticator.ts'
 import type { CredentialSources } from './authenticator.ts'
-import { mintAccessToken } from './access-token.ts'
+import { generateAccessTokenText } from './access-token.ts'
 import type { AccessTokenRecord } from './access-token.ts'
 
 const HERE = '127.0.0.1'
 const ELSEWHERE = '192.168.1.20'
-const agentToken = mintAccessToken()
-const narrowToken = mintAccessToken()
-const ownerToken = mintAccessToken()
+const agentToken = generateAccessTokenText()
+const narrowToken = generateAccessTokenText()
+const ownerToken = generateAccessTokenText()
 
 const record: AccessTokenRecord = {
   name: 'claude',
@@ -86,7 +86,7 @@ describe('authenticator', () => {
 
   it('refuses an invalid token even where no token is required', () => {
     for (const authorization of [
-      `Bearer ${mintAccessToken()}`,
+      `Bearer ${generateAccessTokenText()}`,
       `Bearer ${agentToken}x`,
       `Bearer ${agentToken}, Bearer ${agentToken}`,
       `Basic ${agentToken}`,
@@ -112,6 +112,6 @@ describe('authenticator', () => {
     const anna: Caller = { kind: 'principal', id: 'anna', role: 'approver' }
     const signedIn = createAuthenticator({ ...sources, findSession: () => anna })
     expect(signedIn({ cookie: 's=1' }, ELSEWHERE)).toEqual({ ok: true, value: anna })
-    expect(signedIn({ cookie: 's=1', ...bearer(mintAccessToken()) }, HERE)).toMatchObject({ ok: false })
+    expect(signedIn({ cookie: 's=1', ...bearer(generateAccessTokenText()) }, HERE)).toMatchObject({ ok: false })
   })
 })

@@ -29,7 +29,7 @@ import {
   evaluatePolicy,
   resolveEffectiveEffect,
 } from './policy.ts'
-import type { ApprovalStatus, PolicyDecision } from './policy.ts'
+import type { CallApprovalStatus, PolicyDecision } from './policy.ts'
 import type { QuorumRequirement } from './quorum-voters.ts'
 import {
   fillInConfirmationArguments,
@@ -65,8 +65,8 @@ export interface CallDecisionDependencies {
 }
 
 /** What is already on record about a call, as far as it was looked up. */
-export interface CallHistoryFacts {
-  readonly approval: ApprovalStatus
+export interface RecordedCallFacts {
+  readonly approval: CallApprovalStatus
   /** Its idempotency key was used before. */
   readonly repeat: boolean
   /** It is in an open voting round. */
@@ -74,10 +74,10 @@ export interface CallHistoryFacts {
 }
 
 /** The record of a call that was never made: no person was asked about it, and its key is new. */
-export const EMPTY_CALL_HISTORY_FACTS: CallHistoryFacts = { approval: { state: 'none' }, repeat: false }
+export const EMPTY_RECORDED_CALL_FACTS: RecordedCallFacts = { approval: { state: 'none' }, repeat: false }
 
 /** Counts the call. A caller that makes too many calls is refused before its call is planned. */
-export function rateLimitAndAssessCall(
+export function rateLimitPlanAndAssessCall(
   call: Call,
   offer: Offer,
   parts: CallDecisionDependencies,
@@ -145,7 +145,7 @@ function mistakeIn(planned: PlannedCall | undefined): Fault | undefined {
 /** What the policy decides about the call at this moment. */
 export function evaluatePolicyForCall(
   { call, offer, assessment, act }: AssessedCall,
-  { approval, repeat, proposed = false }: CallHistoryFacts,
+  { approval, repeat, proposed = false }: RecordedCallFacts,
   { config, limits, stop }: CallDecisionDependencies,
 ): PolicyDecision {
   return evaluatePolicy({
@@ -223,12 +223,12 @@ export type Authorization =
     }
 
 /** An earlier approval or grant, of which this call takes one use. */
-export type ApprovalInUse = Extract<ApprovalStatus, { readonly state: 'approved' | 'granted' }>
+export type ApprovalInUse = Extract<CallApprovalStatus, { readonly state: 'approved' | 'granted' }>
 
 const REHEARSAL: Authorization = { kind: 'rehearsal' }
 
 export function screenCallAgainstPolicy(assessed: AssessedCall, parts: CallDecisionDependencies): Authorization {
-  const decision = evaluatePolicyForCall(assessed, EMPTY_CALL_HISTORY_FACTS, parts)
+  const decision = evaluatePolicyForCall(assessed, EMPTY_RECORDED_CALL_FACTS, parts)
   // The refusal comes before the mistake: a caller that may not make this call must not learn from its mistakes what is
   // in the house.
   if (isRefusal(decision)) return createPolicyRefusedAuthorization(assessed, decision)
@@ -321,5 +321,5 @@ export async function previewDecision(
   const assessed = await planAndAssessCall(call, offer, parts)
   if (!assessed.ok) return assessed
   const { assessment, mistake } = assessed.value
-  return ok({ decision: evaluatePolicyForCall(assessed.value, EMPTY_CALL_HISTORY_FACTS, parts), assessment, mistake })
+  return ok({ decision: evaluatePolicyForCall(assessed.value, EMPTY_RECORDED_CALL_FACTS, parts), assessment, mistake })
 }

@@ -22,7 +22,7 @@ import {
   screenCallAgainstPolicy,
   evaluatePolicyForCall,
   hasIdempotencyKey,
-  rateLimitAndAssessCall,
+  rateLimitPlanAndAssessCall,
   createPolicyRefusedAuthorization,
   addFamilyDetailsToFault,
 } from './call-decision.ts'
@@ -30,7 +30,7 @@ import type { Authorization, ApprovalInUse, AssessedCall, CallDecisionDependenci
 import { computeArgumentsHash, computeKeyedHash } from './call-binding.ts'
 import type { IdempotencyKeyStore, IdempotencyKeyUse } from './idempotency-key-store.ts'
 import { listDrivenActuators, isOnlyActuatorRestReason } from './limits.ts'
-import type { ApprovalStatus, PolicyDecision } from './policy.ts'
+import type { CallApprovalStatus, PolicyDecision } from './policy.ts'
 import {
   createApprovalRequiredFault,
   createRepeatedKeyOutcome,
@@ -69,7 +69,7 @@ export interface CallDecisionSteps {
 
 export function createCallDecisionSteps(parts: CallReservationDependencies): CallDecisionSteps {
   return {
-    plan: (call, offer) => rateLimitAndAssessCall(call, offer, parts),
+    plan: (call, offer) => rateLimitPlanAndAssessCall(call, offer, parts),
     authorise: (assessed) => screenCallAgainstPolicy(assessed, parts),
     reserve: (assessed, decision) => reserveCall(assessed, decision, parts),
     settle: (outcome, reserved) => settleCall(outcome, reserved, parts),
@@ -206,7 +206,7 @@ function reserveIn(
   return { kind: 'granted', effect: decision.effect, key, yes }
 }
 
-function yesOf(standing: ApprovalStatus): ApprovalInUse | undefined {
+function yesOf(standing: CallApprovalStatus): ApprovalInUse | undefined {
   return standing.state === 'approved' || standing.state === 'granted' ? standing : undefined
 }
 

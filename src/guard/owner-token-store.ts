@@ -11,7 +11,7 @@ import { createPrivateFolder } from '../core/folder-store.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 import type { CacheFinding } from '../ledger/ledger-finding.ts'
 import type { StoredContentCheck } from '../ledger/projection.ts'
-import { hashAccessToken, isAccessToken, mintAccessToken, isSameHash } from './access-token.ts'
+import { hashAccessToken, isAccessToken, generateAccessTokenText, isSameHash } from './access-token.ts'
 import { guardProjection, readOwnerTokenHash } from './guard-state.ts'
 import type { GuardState } from './guard-state.ts'
 
@@ -104,7 +104,7 @@ function readTokenText(path: string): string {
 
 /** The hash is recorded first: after a crash in between there is no file, and the next start makes another token. */
 async function create(path: string, record: OwnerTokenHashLog['record']): Promise<void> {
-  const token = mintAccessToken()
+  const token = generateAccessTokenText()
   await record(toHex(hashAccessToken(token)))
   createPrivateFolder(dirname(path))
   // The temporary name cannot be guessed and never exists yet: through a planted link the token would be written

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Caller } from '../bus/call.ts'
 import type { Effect } from '../bus/capability.ts'
 import type { LimitVerdict } from './limits.ts'
-import type { GuardMode, ApprovalStatus, PolicyDecision, PolicyInput, OwnerRule } from './policy.ts'
+import type { GuardMode, CallApprovalStatus, PolicyDecision, PolicyInput, OwnerRule } from './policy.ts'
 import { evaluatePolicy, resolveEffectiveEffect } from './policy.ts'
 
 const agent: Caller = { kind: 'principal', id: 'claude', role: 'agent' }
@@ -223,7 +223,7 @@ describe('policy', () => {
   })
 
   it('refuses a denied call with the reason of the denial', () => {
-    const approval: ApprovalStatus = { state: 'denied', id: 'a', why: 'not at night' }
+    const approval: CallApprovalStatus = { state: 'denied', id: 'a', why: 'not at night' }
     expect(evaluatePolicy(input('sensitive', { approval }))).toEqual({
       verdict: 'deny',
       reasons: [{ rule: 'approval-denied', message: 'A person said no to this call: not at night' }],
@@ -313,14 +313,14 @@ const strange: fc.Arbitrary<PolicyInput> = fc.record({
     fc.constant<LimitVerdict>({ ok: false, reasons: [{ rule: 'rate', message: 'x' }], retryAfterMs: 1 }),
   ),
   approval: fc.oneof(
-    fc.constantFrom<ApprovalStatus>(
+    fc.constantFrom<CallApprovalStatus>(
       { state: 'none' },
       { state: 'requested', id: 'a' },
       { state: 'approved', id: 'a' },
       { state: 'granted', id: 'a' },
       { state: 'denied', id: 'a', why: 'no' },
     ),
-    garbage.map((state) => ({ state }) as unknown as ApprovalStatus),
+    garbage.map((state) => ({ state }) as unknown as CallApprovalStatus),
   ),
   repeat: fc.boolean(),
 })

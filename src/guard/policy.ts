@@ -42,7 +42,7 @@ export interface PolicyInput {
   readonly ownerRules: readonly OwnerRule[]
   readonly inProfile: boolean
   readonly limits: LimitVerdict
-  readonly approval: ApprovalStatus
+  readonly approval: CallApprovalStatus
   /** The call is in an open voting round, whether or not it would need approval. */
   readonly proposed?: boolean
   /** A person has to approve each of this caller's changes because of its past behaviour. */
@@ -53,7 +53,7 @@ export interface PolicyInput {
 }
 
 /** The status of this exact call with the approvers. */
-export type ApprovalStatus =
+export type CallApprovalStatus =
   | { readonly state: 'none' }
   | { readonly state: 'requested'; readonly id: string }
   | { readonly state: 'approved'; readonly id: string }
@@ -173,7 +173,7 @@ function ownerReasons(word: OwnerRuleDecision | undefined): readonly PolicyReaso
   return word === 'forbid' ? [{ rule: 'owner', message: 'The owner has forbidden this.' }] : []
 }
 
-function approvalReasons(approval: ApprovalStatus): readonly PolicyReason[] {
+function approvalReasons(approval: CallApprovalStatus): readonly PolicyReason[] {
   switch (approval.state) {
     case 'denied':
       return [{ rule: 'approval-denied', message: `A person said no to this call: ${approval.why}` }]
@@ -187,7 +187,7 @@ function approvalReasons(approval: ApprovalStatus): readonly PolicyReason[] {
   }
 }
 
-function isApproved(approval: ApprovalStatus): boolean {
+function isApproved(approval: CallApprovalStatus): boolean {
   return approval.state === 'approved' || approval.state === 'granted'
 }
 

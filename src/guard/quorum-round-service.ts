@@ -13,7 +13,7 @@ import { computeArgumentsHash, hashArgumentLeaves } from './call-binding.ts'
 import type { GuardState } from './guard-state.ts'
 import {
   planAndAssessCall,
-  EMPTY_CALL_HISTORY_FACTS,
+  EMPTY_RECORDED_CALL_FACTS,
   evaluatePolicyForCall,
   findRequiredQuorum,
 } from './call-decision.ts'
@@ -131,7 +131,7 @@ export function createQuorumRoundService(
       const assessed = await planAndAssessCall(call, offer, parts)
       if (!assessed.ok) return assessed
       const { assessment, effect, mistake } = assessed.value
-      const decision = evaluatePolicyForCall(assessed.value, EMPTY_CALL_HISTORY_FACTS, parts)
+      const decision = evaluatePolicyForCall(assessed.value, EMPTY_RECORDED_CALL_FACTS, parts)
       // There is no vote on a call that is refused anyway; one that only has to wait may be proposed.
       if (decision.verdict === 'deny' && decision.retryAfterMs === undefined)
         return fail(createPolicyDenialFault(decision))

@@ -35,7 +35,7 @@ export type AuditPacketFault =
   | { readonly kind: 'too-many'; readonly most: number }
 
 /** The fault as a sentence; faults of the ledger itself are formatted elsewhere. */
-export function formatAuditPacketFault(
+export function formatAuditPacketCollectionFault(
   fault: Extract<AuditPacketFault, { kind: 'nothing-found' | 'nothing-signed' | 'too-many' }>,
 ): string {
   switch (fault.kind) {

@@ -19,7 +19,7 @@ import { readErrorMessage, readSystemErrorCode } from '../core/thrown-error.ts'
 import { readFileIfPresent, writeFileAtomically } from './atomic-file-store.ts'
 import { isImpossiblePinPlace } from './ledger-pin-store.ts'
 import { HASH_BYTES } from './tree.ts'
-import type { CosignedTree, CosignedTreeMemory } from './witness-store.ts'
+import type { CosignedTreeSizeAndRoot, CosignedTreeMemory } from './cosigned-checkpoint-store.ts'
 
 const MODE = 0o600
 const MAX_PIN_BYTES = 16_777_216
@@ -28,8 +28,8 @@ export class CosignedTreePin implements CosignedTreeMemory {
   readonly path: string
   readonly #paths: readonly string[]
   readonly #dataRoot: string
-  readonly #pinned = new Map<string, CosignedTree>()
-  readonly #cosigned = new Map<string, CosignedTree>()
+  readonly #pinned = new Map<string, CosignedTreeSizeAndRoot>()
+  readonly #cosigned = new Map<string, CosignedTreeSizeAndRoot>()
   #isThere = false
   #trouble: string | undefined
   #turn: Promise<void> = Promise.resolve()
@@ -64,7 +64,7 @@ export class CosignedTreePin implements CosignedTreeMemory {
   }
 
   /** The trees that the files have. */
-  get pinned(): ReadonlyMap<string, CosignedTree> {
+  get pinned(): ReadonlyMap<string, CosignedTreeSizeAndRoot> {
     return this.#pinned
   }
 
@@ -73,16 +73,16 @@ export class CosignedTreePin implements CosignedTreeMemory {
     return this.#trouble
   }
 
-  newest(log: string): CosignedTree | undefined {
+  newest(log: string): CosignedTreeSizeAndRoot | undefined {
     return this.#cosigned.get(log) ?? this.#pinned.get(log)
   }
 
-  keep(log: string, tree: CosignedTree): void {
+  keep(log: string, tree: CosignedTreeSizeAndRoot): void {
     this.#cosigned.set(log, tree)
   }
 
   /** Rejects where the file cannot be written any more. A user who never had a place for it has only the rows. */
-  makeDurable(log: string, tree: CosignedTree): Promise<void> {
+  makeDurable(log: string, tree: CosignedTreeSizeAndRoot): Promise<void> {
     setLarger(this.#pinned, log, tree)
     return this.write()
   }
@@ -119,17 +119,19 @@ async function replace(path: string, content: string): Promise<void> {
   }
 }
 
-function setLarger(trees: Map<string, CosignedTree>, log: string, tree: CosignedTree): void {
+function setLarger(trees: Map<string, CosignedTreeSizeAndRoot>, log: string, tree: CosignedTreeSizeAndRoot): void {
   if (tree.size >= (trees.get(log)?.size ?? 0)) trees.set(log, tree)
 }
 
-function formatPinnedTrees(dataRoot: string, pinned: ReadonlyMap<string, CosignedTree>): string {
+function formatPinnedTrees(dataRoot: string, pinned: ReadonlyMap<string, CosignedTreeSizeAndRoot>): string {
   const trees = Object.fromEntries([...pinned].map(([log, { size, root }]) => [log, { size, root: toBase64(root) }]))
   return `${JSON.stringify({ data: dataRoot, trees }, undefined, 2)}\n`
 }
 
 /** Throws on bytes that are not such a file; the message is a clause about "it". */
-function parsePinnedTrees(bytes: Uint8Array | undefined): readonly (readonly [string, CosignedTree])[] | undefined {
+function parsePinnedTrees(
+  bytes: Uint8Array | undefined,
+): readonly (readonly [string, CosignedTreeSizeAndRoot])[] | undefined {
   if (bytes === undefined) return undefined
   const read = parseStrictJsonBytes(bytes)
   const trees = read.ok && isJsonObject(read.value) ? read.value['trees'] : undefined

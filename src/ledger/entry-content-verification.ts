@@ -12,7 +12,7 @@ import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { CALL_ENTER_KIND, readEndedCallSeq } from './call-entry.ts'
 import type { LedgerEntry } from './entry.ts'
-import type { EntryBodyCheck, UntypedProjection } from './projection.ts'
+import type { EntryBodyContradictionCheck, UntypedProjection } from './projection.ts'
 
 /** What stands in a stored result in place of a secret, or of what was too long (guard/redaction.ts). */
 const ABRIDGED = /\[(?:redacted|cut)\b/
@@ -20,7 +20,7 @@ const SALT = /^[0-9a-f]{32}$/
 
 export class EntryContentVerification {
   /** By kind. */
-  readonly #checks = new Map<string, EntryBodyCheck[]>()
+  readonly #checks = new Map<string, EntryBodyContradictionCheck[]>()
   /** The salts of the calls that are open, by entry. */
   readonly #salts = new Map<number, string>()
 

@@ -153,7 +153,7 @@ export function readEntryNumberField(entry: LedgerEntry, field: string): number 
 }
 
 /** Empty where there is no list; items that are not texts are left out. */
-export function readEntryTextListField(entry: LedgerEntry, field: string): readonly string[] {
+export function readEntryTextListFieldOrEmpty(entry: LedgerEntry, field: string): readonly string[] {
   const value: Json | undefined = entry[field]
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
 }

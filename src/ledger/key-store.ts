@@ -14,7 +14,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
 import { syncDirectory } from './atomic-file-store.ts'
-import { exportPublicKey } from './note-key.ts'
+import { exportEd25519PublicKeyBytes } from './note-key.ts'
 
 export interface NodeKey {
   readonly privateKey: KeyObject
@@ -85,7 +85,7 @@ function decodeKey(path: string, pem: string): Result<NodeKey, NodeKeyFault> {
     const privateKey = createPrivateKey(pem)
     if (privateKey.asymmetricKeyType !== 'ed25519')
       return fail({ kind: 'key-invalid', path, reason: `it is a key of type ${privateKey.asymmetricKeyType}` })
-    const publicKey = exportPublicKey(privateKey)
+    const publicKey = exportEd25519PublicKeyBytes(privateKey)
     return ok({ privateKey, publicKey, id: formatNodeId(publicKey) })
   } catch {
     // The library's message may quote the file.

@@ -19,7 +19,7 @@ import { readAppliedEntryCount } from './ledger-tables-store.ts'
 import type { LogStore } from './log-store.ts'
 import { recoverLookupAndListOpenCalls } from './lookup-recovery.ts'
 import type { LookupStore } from './lookup-store.ts'
-import { findUnsignedTailFault, summarizeUnsignedTail } from './unsigned-tail.ts'
+import { findUnsignedTailGapOrStopFault, summarizeUnsignedTail } from './unsigned-tail.ts'
 import type { UnsignedTailSummary } from './unsigned-tail.ts'
 
 /**
@@ -52,7 +52,7 @@ export async function findOpeningFault(opened: OpenedLedgerParts): Promise<Ledge
   // A wrong key explains all other findings.
   if (isAboutLastSigned(fault)) return fault
   const signed = signing.latest()?.checkpoint.size ?? 0
-  return findLogFault(opened) ?? fault ?? findUnsignedTailFault(log, signed, signing.pinnedSize())
+  return findLogFault(opened) ?? fault ?? findUnsignedTailGapOrStopFault(log, signed, signing.pinnedSize())
 }
 
 /**

@@ -97,7 +97,7 @@ export function parseVerifierKey(text: string): Result<NoteVerifier, VerifierKey
 
 /** Signs checkpoints of a log with the origin `name`. */
 export function createLogSigner(name: string, privateKey: KeyObject): LogSigner {
-  const key = createNoteVerifier(name, ED25519_NOTE_SIGNATURE_TYPE, exportPublicKey(privateKey))
+  const key = createNoteVerifier(name, ED25519_NOTE_SIGNATURE_TYPE, exportEd25519PublicKeyBytes(privateKey))
   return {
     key,
     sign: (text) => ({ name, blob: concatBytes(key.id, sign(null, toUtf8(text), privateKey)) }),
@@ -110,7 +110,7 @@ export function createLogSigner(name: string, privateKey: KeyObject): LogSigner 
 
 /** Cosigns as a witness; every signature contains its time. */
 export function createCosigner(name: string, privateKey: KeyObject, nowMs: () => number): NoteSigner {
-  const key = createNoteVerifier(name, COSIGNATURE_NOTE_SIGNATURE_TYPE, exportPublicKey(privateKey))
+  const key = createNoteVerifier(name, COSIGNATURE_NOTE_SIGNATURE_TYPE, exportEd25519PublicKeyBytes(privateKey))
   return {
     key,
     sign: (text) => {
@@ -123,7 +123,7 @@ export function createCosigner(name: string, privateKey: KeyObject, nowMs: () =>
 }
 
 /** The 32 bytes of an Ed25519 key, from its private or its public half. */
-export function exportPublicKey(key: KeyObject): Uint8Array {
+export function exportEd25519PublicKeyBytes(key: KeyObject): Uint8Array {
   const half = key.type === 'private' ? createPublicKey(key) : key
   const bytes = fromBase64UrlField(half.export({ format: 'jwk' }).x)
   if (half.asymmetricKeyType !== 'ed25519' || bytes === undefined) throw new TypeError('not an Ed25519 key')

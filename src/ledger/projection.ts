@@ -27,7 +27,7 @@ export type EntryHandler<State> = (state: State, entry: LedgerEntry) => string |
  * Compares an entry with the body that it commits to. Returns what contradicts, in a few words that follow "Entry 7
  * (kind) contradicts its body".
  */
-export type EntryBodyCheck = (entry: LedgerEntry, body: JsonObject) => string | undefined
+export type EntryBodyContradictionCheck = (entry: LedgerEntry, body: JsonObject) => string | undefined
 
 export interface Projection<State> {
   readonly name: string
@@ -40,7 +40,7 @@ export interface Projection<State> {
    */
   readonly check?: Readonly<Record<string, EntryHandler<State>>>
   /** By kind: compares hashes in an entry with its body. Used only when a log or an audit packet is verified. */
-  readonly bodyChecks?: Readonly<Record<string, EntryBodyCheck>>
+  readonly bodyChecks?: Readonly<Record<string, EntryBodyContradictionCheck>>
   /**
    * Why the body of an entry cannot be erased now, as a sentence: a person still has to read it, or the node still has
    * to use it.
@@ -54,7 +54,7 @@ export interface UntypedProjection {
   readonly initial: (journal: StateUndoJournal) => unknown
   readonly apply: Readonly<Record<string, EntryHandler<never>>>
   readonly check?: Readonly<Record<string, EntryHandler<never>>>
-  readonly bodyChecks?: Readonly<Record<string, EntryBodyCheck>>
+  readonly bodyChecks?: Readonly<Record<string, EntryBodyContradictionCheck>>
   readonly holds?: (state: never, entry: LedgerEntry, nowMs: number) => string | undefined
 }
 

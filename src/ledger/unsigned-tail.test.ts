@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { toUtf8 } from '../core/bytes.ts'
-import { findUnsignedTailFault } from './unsigned-tail.ts'
+import { findUnsignedTailGapOrStopFault } from './unsigned-tail.ts'
 import type { UnsignedTailReader } from './unsigned-tail.ts'
 
 /** Three signed entries of which the last is a stop, and two more. */
@@ -19,6 +19,10 @@ const log: UnsignedTailReader = {
 describe('entries after a signed stop', () => {
   it('are accepted only as far as the pin has them', () => {
     const refused = { kind: 'behind-stop', size: 5, signedSize: 3 }
-    expect([0, 4, 5].map((pinned) => findUnsignedTailFault(log, 3, pinned))).toEqual([refused, refused, undefined])
+    expect([0, 4, 5].map((pinned) => findUnsignedTailGapOrStopFault(log, 3, pinned))).toEqual([
+      refused,
+      refused,
+      undefined,
+    ])
   })
 })

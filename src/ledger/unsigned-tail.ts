@@ -58,7 +58,7 @@ export function findOverdueUnsignedEntries(log: UnsignedTailReader, signed: numb
  * Why the entries after the signature are not accepted, or `undefined`. The pin vouches for the first `pinned` entries: a
  * node that is killed before its first signature has them there.
  */
-export function findUnsignedTailFault(
+export function findUnsignedTailGapOrStopFault(
   log: UnsignedTailReader,
   signed: number,
   pinned: number,

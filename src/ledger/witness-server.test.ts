@@ -13,7 +13,7 @@ import { verifyTlogProof } from './tlog-proof.ts'
 import { WitnessClient } from './witness-client.ts'
 import { startWitness } from './witness-server.ts'
 import type { WitnessServer } from './witness-server.ts'
-import { witnessMigrations, WitnessStore } from './witness-store.ts'
+import { witnessMigrations, CosignedCheckpointStore } from './cosigned-checkpoint-store.ts'
 import { formatAddCheckpointRequest, formatCosignedCheckpointPath } from './witness.ts'
 
 let fixture: LedgerFixture
@@ -24,7 +24,7 @@ let server: WitnessServer
 async function start(): Promise<void> {
   database = new Database({ path: join(fixture.directory, 'witness.db'), migrations: [witnessMigrations] })
   const logs = new Map([[ORIGIN, [fixture.signer.key]]])
-  server = await startWitness(new WitnessStore({ database, signer, logs }), { host: '127.0.0.1', port: 0 })
+  server = await startWitness(new CosignedCheckpointStore({ database, signer, logs }), { host: '127.0.0.1', port: 0 })
 }
 
 async function stop(): Promise<void> {

@@ -13,7 +13,7 @@ import { fromUtf8 } from '../core/bytes.ts'
 import { formatHttpUrl } from '../core/http-address.ts'
 import type { WitnessRefusal } from './witness.ts'
 import { formatCosignedCheckpointPath, TREE_SIZE_CONTENT_TYPE } from './witness.ts'
-import type { WitnessStore } from './witness-store.ts'
+import type { CosignedCheckpointStore } from './cosigned-checkpoint-store.ts'
 
 /** Several times 63 proof lines and a checkpoint with dozens of signatures. */
 const MAX_BODY_BYTES = 65_536
@@ -34,7 +34,7 @@ interface Answer {
 }
 
 export async function startWitness(
-  store: WitnessStore,
+  store: CosignedCheckpointStore,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<WitnessServer> {
   const monitored = new Map(store.origins().map((origin) => [formatCosignedCheckpointPath(origin), origin]))
@@ -63,7 +63,7 @@ export async function startWitness(
 }
 
 async function answer(
-  store: WitnessStore,
+  store: CosignedCheckpointStore,
   monitored: ReadonlyMap<string, string>,
   request: IncomingMessage,
 ): Promise<Answer> {

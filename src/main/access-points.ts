@@ -92,7 +92,7 @@ interface AccessPointContext {
  * Examines access points before a start. Voice backends are not connected to: one that accepts a single connection per
  * access point would drop the connection that works.
  */
-export function examineAccessPoints(config: Config, context: AccessPointContext): readonly DoctorFinding[] {
+export function examineVoiceBackendAccessPoints(config: Config, context: AccessPointContext): readonly DoctorFinding[] {
   return config.accessPoints.flatMap((point): readonly DoctorFinding[] => {
     const url = resolveAccessPointUrl(point, { config, ...context })
     return url.ok ? [] : [{ level: 'fail', about: 'access-points', sentence: url.fault, refusesStart: true }]

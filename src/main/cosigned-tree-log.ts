@@ -18,11 +18,11 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Projection } from '../ledger/projection.ts'
 import { UndoableStateMap } from '../ledger/projection.ts'
 import { HASH_BYTES } from '../ledger/tree.ts'
-import type { CosignedTree, CosignedTreeMemory } from '../ledger/witness-store.ts'
+import type { CosignedTreeSizeAndRoot, CosignedTreeMemory } from '../ledger/cosigned-checkpoint-store.ts'
 
 /** By log. */
 interface WitnessState {
-  readonly trees: UndoableStateMap<CosignedTree>
+  readonly trees: UndoableStateMap<CosignedTreeSizeAndRoot>
 }
 
 const RECORD_INTERVAL_MS = 3_600_000
@@ -30,7 +30,7 @@ const WITNESS_REMEMBERS_KIND = 'witness.remembers'
 
 export const cosignedTreeProjection: Projection<WitnessState> = {
   name: 'witness',
-  initial: (journal) => ({ trees: new UndoableStateMap<CosignedTree>(journal) }),
+  initial: (journal) => ({ trees: new UndoableStateMap<CosignedTreeSizeAndRoot>(journal) }),
   apply: {
     [WITNESS_REMEMBERS_KIND]: ({ trees }, entry) => {
       const [log, size] = [readEntryTextField(entry, 'log'), readEntryNumberField(entry, 'size')]
@@ -57,7 +57,7 @@ export function createCosignedTreeLog(
   pin?: CosignedTreePin,
 ): CosignedTreeLog {
   const { trees } = ledger.projections.state(cosignedTreeProjection)
-  const cosigned = new Map<string, CosignedTree>()
+  const cosigned = new Map<string, CosignedTreeSizeAndRoot>()
   const recordedMs = new Map<string, number>()
   return {
     newest: (log) => {

@@ -7,7 +7,7 @@ import { Database } from '../core/database-store.ts'
 import { silentLogger } from '../core/logger.ts'
 import { createCosigner, formatVerifierKey } from '../ledger/note-key.ts'
 import { startWitness } from '../ledger/witness-server.ts'
-import { witnessMigrations, WitnessStore } from '../ledger/witness-store.ts'
+import { witnessMigrations, CosignedCheckpointStore } from '../ledger/cosigned-checkpoint-store.ts'
 import { createWitnessCosigningJob } from './cosigning-client.ts'
 
 let fixture: LedgerFixture
@@ -26,7 +26,10 @@ describe('witness cosigning job', () => {
     })
     const database = new Database({ path: join(fixture.directory, 'witness.db'), migrations: [witnessMigrations] })
     const logs = new Map([[ORIGIN, [fixture.signer.key]]])
-    const witness = await startWitness(new WitnessStore({ database, signer, logs }), { host: '127.0.0.1', port: 0 })
+    const witness = await startWitness(new CosignedCheckpointStore({ database, signer, logs }), {
+      host: '127.0.0.1',
+      port: 0,
+    })
     const witnesses = [{ vkey: formatVerifierKey(signer.key), url: witness.url }]
     const cosign = createWitnessCosigningJob(configSchema.parse({ ledger: { witnesses } }), ledger, silentLogger)
     if (!cosign.ok) throw new Error(cosign.fault.message)

@@ -36,7 +36,7 @@ import { RequestRefusalCounter } from '../web/request-refusal-counter.ts'
 import { createFailingServicesProbe } from './service-probe.ts'
 import { computeGatewayProof, GATEWAY_CHALLENGE_HEADER, GATEWAY_PROOF_HEADER } from './running-gateway-note.ts'
 import { toGuardConfig } from './guard-config.ts'
-import { createWebFace } from './web-face-server.ts'
+import { createWebFaceHandlers } from './web-face-server.ts'
 import { createMisconfiguredStartResult } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
@@ -98,7 +98,7 @@ export async function startFaces(parts: FacesDependencies): Promise<Result<Start
   let url = ''
   const status = statusView(parts, () => url)
   const probe = createFailingServicesProbe(parts.reporters, systemClock)
-  const people = createWebFace(parts, { authenticate, status, probe, tooMany })
+  const people = createWebFaceHandlers(parts, { authenticate, status, probe, tooMany })
   const monitor = createHealthEndpointHandler({
     status,
     probe,

@@ -10,11 +10,11 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
-import { mintAccessToken } from '../guard/access-token.ts'
+import { generateAccessTokenText } from '../guard/access-token.ts'
 import { takeGatewayLock } from './gateway-lock-client.ts'
 import { encodeRunningGatewayNote } from './running-gateway-note.ts'
 
-const owner = mintAccessToken()
+const owner = generateAccessTokenText()
 let data: DataDirectory
 let server: Server
 let url: string
@@ -62,7 +62,7 @@ describe('data directory lock whose file was moved away', () => {
   it('is taken when the gateway in the note has ended or the note is not authentic', async () => {
     write({ pid: process.pid })
     expect(await isTaken()).toBe(true)
-    write({}, mintAccessToken())
+    write({}, generateAccessTokenText())
     expect(await isTaken()).toBe(true)
     write({ url: 'http://127.0.0.1:1' })
     expect(await isTaken()).toBe(true)

@@ -14,7 +14,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { WitnessService } from '../mesh/control-handler.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
 import { formatIsoTime } from '../toolbox/iso-time.ts'
-import { limitGossipEvents } from './gossip-event.ts'
+import { takeGossipEventsThatFit } from './gossip-event.ts'
 import type { GossipMessage } from './gossip-event.ts'
 import type { GossipMemory } from './gossip-memory.ts'
 
@@ -98,7 +98,7 @@ export function createGossipEventSelector(
     })
     const own: GossipMessage[] =
       signed === undefined ? [] : [{ kind: 'checkpoint', node: house, note: formatSignedCheckpoint(signed) }]
-    return limitGossipEvents([
+    return takeGossipEventsThatFit([
       ...own,
       ...roundEvents(peer, since, signed?.checkpoint.size ?? 0),
       ...ownVoteEvents(peer),

@@ -40,7 +40,7 @@ export type QuorumVoteGossipEvent = GossipMessage & { readonly kind: 'vote' }
 export type CheckpointGossipEvent = GossipMessage & { readonly kind: 'checkpoint' }
 
 /** As many events as fit into one exchange, in their order; one that is too large by itself is skipped. */
-export function limitGossipEvents(events: readonly GossipMessage[]): readonly GossipMessage[] {
+export function takeGossipEventsThatFit(events: readonly GossipMessage[]): readonly GossipMessage[] {
   let left = MAX_GOSSIP_BYTES
   return events
     .filter((event) => {

@@ -5,7 +5,7 @@ import type { Result } from '../core/result.ts'
 import { parseHostPort } from '../mesh/discovery/peer-source.ts'
 import { JOIN_REQUEST_NAME } from '../mesh/message-gate.ts'
 import { MeshHttpClient } from '../mesh/http/http-client.ts'
-import { createTlsIdentity } from '../mesh/identity/self-signed-certificate.ts'
+import { createTlsIdentityFromNodeKey } from '../mesh/identity/self-signed-certificate.ts'
 import { parseCommunityDocument, findMemberStanding } from '../mesh/identity/community.ts'
 import type { Community } from '../mesh/identity/community.ts'
 import { createJoinRequest } from '../mesh/identity/invitation.ts'
@@ -31,7 +31,7 @@ const TIMEOUT_MS = 15_000
 /** The fault is a sentence for a person. */
 export async function joinByInvitation(joining: JoiningNodeOptions): Promise<Result<Community, string>> {
   const { invitation, identity, name } = joining
-  const http = new MeshHttpClient({ tls: createTlsIdentity(identity), maxAnswerBytes: MAX_ANSWER_BYTES })
+  const http = new MeshHttpClient({ tls: createTlsIdentityFromNodeKey(identity), maxAnswerBytes: MAX_ANSWER_BYTES })
   const nats = joining.natsServers.length === 0 ? undefined : await openNats(joining)
   try {
     const outbound = new OutboundCallClient({

@@ -11,7 +11,7 @@
  * Pure, but for the state that it is given.
  */
 import { hash } from 'node:crypto'
-import { readEntryTextField, readEntryTextListField } from '../ledger/entry.ts'
+import { readEntryTextField, readEntryTextListFieldOrEmpty } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Projection } from '../ledger/projection.ts'
@@ -54,7 +54,7 @@ export const offerPinProjection: Projection<OfferState> = {
       return undefined
     },
     'prefix.reserved': ({ prefixes }, entry) => {
-      for (const prefix of readEntryTextListField(entry, 'prefixes')) prefixes.set(prefix, true)
+      for (const prefix of readEntryTextListFieldOrEmpty(entry, 'prefixes')) prefixes.set(prefix, true)
       return undefined
     },
   },
@@ -100,7 +100,7 @@ function readPins(
   entry: LedgerEntry,
 ): { readonly nodeId: string; readonly pins: readonly (readonly [string, string])[] } | undefined {
   const nodeId = readEntryTextField(entry, 'node_id')
-  const pins = readEntryTextListField(entry, 'pins').flatMap((text): [string, string][] => {
+  const pins = readEntryTextListFieldOrEmpty(entry, 'pins').flatMap((text): [string, string][] => {
     const { capability, definition } = PIN.exec(text)?.groups ?? {}
     return capability === undefined || definition === undefined ? [] : [[capability, definition]]
   })

@@ -23,7 +23,7 @@ import {
 } from '../ledger/note-key.ts'
 import { parseSignatures, verifyNote } from '../ledger/signed-note.ts'
 import type { VerifiedSignature } from '../ledger/signed-note.ts'
-import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
+import { CosignedCheckpointStore, witnessMigrations } from '../ledger/cosigned-checkpoint-store.ts'
 import { formatAddCheckpointRequest } from '../ledger/witness.ts'
 import type { WitnessService } from '../mesh/control-handler.ts'
 import { stripNodeIdPrefix, decodeNodeId } from '../mesh/identity/node-key.ts'
@@ -71,7 +71,7 @@ export function startPeerCosigning(parts: PeerWitnessDependencies): PeerWitnessE
   }
   const namesOf = new Map<string, Set<string>>()
   // The log of a node, as its manifest describes it, identified by the key that signed the manifest.
-  const logOf = (peer: string): { readonly origin: string; readonly store: WitnessStore } | undefined => {
+  const logOf = (peer: string): { readonly origin: string; readonly store: CosignedCheckpointStore } | undefined => {
     const origin = mesh.peers.find(({ nodeId }) => nodeId === peer)?.manifest.ledgerOrigin
     const publicKey = decodeNodeId(peer)
     // A plus sign or a blank in a name would break the line of the key in a signed note.
@@ -81,7 +81,7 @@ export function startPeerCosigning(parts: PeerWitnessDependencies): PeerWitnessE
     namesOf.set(peer, names.add(origin))
     const logs = new Map([[origin, [createNoteVerifier(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey)]]])
     const owner = stripNodeIdPrefix(peer)
-    return { origin, store: new WitnessStore({ database, signer, logs, owner, memory, onRollback }) }
+    return { origin, store: new CosignedCheckpointStore({ database, signer, logs, owner, memory, onRollback }) }
   }
   // Per node, the size that it cosigned last. This is only an assumption, which the node's 409 answer corrects.
   const remembered = new Map<string, number>()

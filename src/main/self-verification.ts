@@ -40,7 +40,7 @@ export async function verifyOwnLedger({ ledger, clock, logger, signal }: SelfVer
 }
 
 /** One look at some entries. A finding leads to a look at all of them, which is what changes the state of the ledger. */
-export async function verifyOwnLedgerSample(
+export async function verifyAndRecordOwnLedgerSample(
   parts: SelfVerificationDependencies & { readonly draws: RandomDrawKey },
 ): Promise<void> {
   const { ledger, logger, draws } = parts

@@ -32,7 +32,7 @@ import type { SettingsPageView } from '../web/views.ts'
 import type { FacesDependencies } from './faces-server.ts'
 import { createProfileMembershipTest } from './guard-config.ts'
 import { collectDataDirectoryFacts } from './data-directory-check-store.ts'
-import { examineRunningServices } from './service-examination.ts'
+import { examineRunningServices } from './doctor-examination.ts'
 
 export interface WebFaceHandlers {
   readonly routes: readonly HttpRoute[]
@@ -48,7 +48,7 @@ export interface WebFaceDependencies {
   readonly tooMany: (caller: string) => string | undefined
 }
 
-export function createWebFace(parts: FacesDependencies, face: WebFaceDependencies): WebFaceHandlers {
+export function createWebFaceHandlers(parts: FacesDependencies, face: WebFaceDependencies): WebFaceHandlers {
   const { config, spine, logger } = parts
   const { bus } = spine
   const { status, authenticate, probe, tooMany } = face

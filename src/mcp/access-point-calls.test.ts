@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { McpAnswer } from './mcp-request.ts'
-import { AccessPointCalls, ANSWER_IS_LATE } from './access-point-calls.ts'
+import { AccessPointCalls, LATE_ANSWER_MARKER } from './access-point-calls.ts'
 
 /** A tool that ends when the test says so, a clock, and a patience that the test ends. */
 class Conversation {
@@ -8,7 +8,7 @@ class Conversation {
   runs = 0
   readonly signals: AbortSignal[] = []
   #finish: ((answer: McpAnswer) => void)[] = []
-  #patience = Promise.withResolvers<typeof ANSWER_IS_LATE>()
+  #patience = Promise.withResolvers<typeof LATE_ANSWER_MARKER>()
   readonly calls = new AccessPointCalls({ nowMs: () => this.nowMs, patience: () => this.#patience.promise })
 
   async ask(id: number, fingerprint = 'scene'): Promise<string> {
@@ -25,7 +25,7 @@ class Conversation {
   }
 
   async endPatience(): Promise<void> {
-    this.#patience.resolve(ANSWER_IS_LATE)
+    this.#patience.resolve(LATE_ANSWER_MARKER)
     await this.#patience.promise
     this.#patience = Promise.withResolvers()
   }

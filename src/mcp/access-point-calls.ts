@@ -13,11 +13,11 @@ import type { Json } from '../core/json.ts'
 import type { McpAnswer } from './mcp-request.ts'
 import { createSpokenResult } from './spoken-answer.ts'
 
-export const ANSWER_IS_LATE = Symbol('late')
+export const LATE_ANSWER_MARKER = Symbol('late')
 
 export interface AccessPointCallsOptions {
   /** Resolves when a voice conversation cannot wait any longer for an answer. */
-  readonly patience: () => Promise<typeof ANSWER_IS_LATE>
+  readonly patience: () => Promise<typeof LATE_ANSWER_MARKER>
   readonly nowMs: () => number
 }
 
@@ -56,7 +56,7 @@ export class AccessPointCalls {
     if (late === undefined && this.#calls.size >= MAX_CALLS) return { result: createSpokenResult(BUSY) }
     const call = late ?? this.#start(request)
     const first = await Promise.race([call.answer, this.#options.patience()])
-    if (first === ANSWER_IS_LATE) {
+    if (first === LATE_ANSWER_MARKER) {
       call.isLate = true
       return { result: createSpokenResult(LATE) }
     }

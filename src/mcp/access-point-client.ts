@@ -18,7 +18,7 @@ import type { BackoffSchedule } from '../core/backoff.ts'
 import type { Logger } from '../core/logger.ts'
 import { createFullBucket, takeToken } from '../toolbox/token-bucket.ts'
 import type { TokenRate } from '../toolbox/token-bucket.ts'
-import { ANSWER_IS_LATE } from './access-point-calls.ts'
+import { LATE_ANSWER_MARKER } from './access-point-calls.ts'
 import { openAccessPointSession } from './access-point-session.ts'
 import type { AccessPointSession, AccessPointSessionOptions } from './access-point-session.ts'
 
@@ -148,7 +148,8 @@ class AccessPointClient {
   /** Resolves when the connection has ended, or could not be opened. */
   #connectOnce(): Promise<{ readonly served: boolean; readonly refused: boolean; readonly why: string }> {
     const { promise, resolve } = Promise.withResolvers<{ served: boolean; refused: boolean; why: string }>()
-    const patience = (): Promise<typeof ANSWER_IS_LATE> => rest(this.#pace.answerMs, ANSWER_IS_LATE, { ref: false })
+    const patience = (): Promise<typeof LATE_ANSWER_MARKER> =>
+      rest(this.#pace.answerMs, LATE_ANSWER_MARKER, { ref: false })
     const waiting = { patience, nowMs: () => performance.now() }
     const session = openAccessPointSession({ ...this.point.session, waiting })
     const socket = new WebSocket(this.point.url, {

@@ -18,7 +18,7 @@ import { ulidToTraceId } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { FacePrincipal } from './face-bus.ts'
-import type { McpHttpOptions } from './http-server.ts'
+import type { McpHttpHandlerOptions } from './http-server.ts'
 import { createAcceptedClientMetaCache } from './modern-server.ts'
 
 let house: House | undefined
@@ -27,7 +27,7 @@ afterEach(async () => {
   house = undefined
 })
 
-async function open(capabilities: readonly Capability[], options: Partial<McpHttpOptions> = {}) {
+async function open(capabilities: readonly Capability[], options: Partial<McpHttpHandlerOptions> = {}) {
   const { bus, calls } = recordedBus(...capabilities)
   house = await openHouse(bus, options)
   return { url: house.url, bus, calls }

@@ -50,7 +50,7 @@ type Authenticate = (
   remoteAddress: string | undefined,
 ) => Result<FacePrincipal, AuthenticationRefusal> | Promise<Result<FacePrincipal, AuthenticationRefusal>>
 
-export interface McpHttpOptions {
+export interface McpHttpHandlerOptions {
   readonly bus: FaceBus
   readonly authenticate: Authenticate
   /** Counts one message; returns a sentence for a caller that sends too many, else `undefined`. */
@@ -91,7 +91,7 @@ export interface McpHttpHandler {
   close: () => Promise<void>
 }
 
-export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
+export function createMcpHttpHandler(options: McpHttpHandlerOptions): McpHttpHandler {
   const { bus, authenticate, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
   const { tooMany = () => undefined } = options
   const limits = withShares({ ...DEFAULT_LIMITS, ...options.limits })

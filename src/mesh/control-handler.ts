@@ -23,7 +23,7 @@ import type { JoinFault } from './identity/join-admission.ts'
 import { JOIN_REQUEST_NAME, MEMBERSHIP_MERGE_REQUEST_NAME, SESSION_REQUEST_NAME } from './message-gate.ts'
 import type { ControlHandler } from './inbound-calls.ts'
 import { createMeshRefusal } from './mesh-refusal.ts'
-import type { SignedOwnManifest } from './own-manifest.ts'
+import type { FullAndSlimOwnManifest } from './own-manifest.ts'
 import type { IssuedSessions } from './sessions.ts'
 
 export interface ManifestExchangeMessage {
@@ -45,7 +45,7 @@ export interface ControlHandlerDependencies {
   readonly self: string
   readonly sessions: IssuedSessions
   readonly community: () => Community | undefined
-  readonly own: () => SignedOwnManifest | undefined
+  readonly own: () => FullAndSlimOwnManifest | undefined
   readonly schemas: (hashes: ReadonlySet<string>) => JsonObject
   /** Receives the other side's part of an exchange, and returns ours. */
   readonly exchange: (peer: string, said: ManifestExchangeMessage) => JsonObject

@@ -19,10 +19,10 @@ import type { Result } from '../core/result.ts'
 import { encodeOutcome } from './mesh-answer.ts'
 import type { WireAnswer } from './mesh-answer.ts'
 import { parseMeshBody } from './message-body.ts'
-import { formatAnswerTextToSign, computeBodyHash, StreamFramesHash, parseMeshEnvelope } from './mesh-envelope.ts'
+import { formatAnswerTextToSign, computeBodyHash, StreamFramesHash, parseMeshEnvelopeFields } from './mesh-envelope.ts'
 import type { MeshEnvelope } from './mesh-envelope.ts'
 import { admitMessage } from './message-gate.ts'
-import type { AdmittedMessage, MessageGateDependencies } from './message-gate.ts'
+import type { MessageAdmission, MessageGateDependencies } from './message-gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
 import { decodeBodyWithInteraction } from './interaction-wire.ts'
 import { createMacProof, createSignatureProof } from './message-proof.ts'
@@ -37,7 +37,7 @@ import type { DeliveredAnswer } from './transport.ts'
 export type ControlHandler = (
   question: string,
   body: JsonObject,
-  asker: AdmittedMessage['caller'],
+  asker: MessageAdmission['caller'],
 ) => Promise<Result<Json, Fault>> | undefined
 
 export interface InboundCallDependencies {
@@ -96,7 +96,7 @@ export class InboundCallHandler {
    * repeat a call that ran.
    */
   async receive(arrived: ReceivedMeshMessage, options: MeshReceiveOptions): Promise<DeliveredAnswer> {
-    const envelope = parseMeshEnvelope(arrived.field)
+    const envelope = parseMeshEnvelopeFields(arrived.field)
     if (!envelope.ok) return this.#answer(arrived.field('request_id') ?? '', fail(envelope.fault), undefined)
     const { requestId } = envelope.value
     if (arrived.body === undefined) {
@@ -122,7 +122,7 @@ export class InboundCallHandler {
 
   async #serve(
     envelope: MeshEnvelope,
-    admitted: AdmittedMessage,
+    admitted: MessageAdmission,
     body: JsonObject,
     options: MeshReceiveOptions,
   ): Promise<Outcome> {
@@ -148,7 +148,7 @@ export class InboundCallHandler {
    */
   servePacketCall(
     request: InboundCallFields,
-    caller: AdmittedMessage['caller'],
+    caller: MessageAdmission['caller'],
     nowMs: number,
   ): Result<InboundPeerCallHandle, Fault> {
     const bus = this.#servingBus()
@@ -160,7 +160,7 @@ export class InboundCallHandler {
 
   #serveCall(
     request: InboundCallFields,
-    { caller, isSigned }: AdmittedMessage,
+    { caller, isSigned }: MessageAdmission,
     { signal, emit }: { readonly signal: AbortSignal; readonly emit?: StreamFrameEmitter },
   ): Promise<Outcome> {
     const bus = this.#servingBus()
@@ -203,7 +203,7 @@ export class InboundCallHandler {
   #answer(
     requestId: string,
     outcome: Outcome,
-    admitted: AdmittedMessage | undefined,
+    admitted: MessageAdmission | undefined,
     framesHash?: string,
   ): DeliveredAnswer {
     const { identity } = this.#parts
@@ -228,7 +228,7 @@ const NO_LOCKS: readonly string[] = []
 
 function callOf(
   request: InboundCallFields,
-  caller: AdmittedMessage['caller'],
+  caller: MessageAdmission['caller'],
   {
     stream,
     refusal: refused,

@@ -135,7 +135,7 @@ export function computeBodyHash(body: Uint8Array | string): string {
 }
 
 /** Parses untrusted fields; all of them are bounded. */
-export function parseMeshEnvelope(field: (name: string) => string | undefined): Result<MeshEnvelope, Fault> {
+export function parseMeshEnvelopeFields(field: (name: string) => string | undefined): Result<MeshEnvelope, Fault> {
   const capability = field('capability') ?? ''
   const version = parseCapabilityVersion(field('version') ?? '')
   const [from, to, community] = [field('from') ?? '', field('to') ?? '', field('community') ?? '']

@@ -20,9 +20,9 @@ import { computeMeshHealth } from './health.ts'
 import { MeshHttpClient } from './http/http-client.ts'
 import { startMeshHttpServer } from './http/http-server.ts'
 import type { MeshHttpServer } from './http/http-server.ts'
-import { createTlsIdentity } from './identity/self-signed-certificate.ts'
+import { createTlsIdentityFromNodeKey } from './identity/self-signed-certificate.ts'
 import type { TlsIdentity } from './identity/self-signed-certificate.ts'
-import type { CommunitySigner, Community } from './identity/community.ts'
+import type { CommunitySigningIdentities, Community } from './identity/community.ts'
 import { listOtherMemberNames } from './identity/node-name.ts'
 import type { InboundCallHandler } from './inbound-calls.ts'
 import type { BrokeredMeshTransport, MeshOptions, MeshStartOptions, MeshStatus } from './mesh-options.ts'
@@ -33,8 +33,8 @@ import { createInboundMeshComponents } from './inbound-components.ts'
 import { startPeriodicJob } from '../toolbox/periodic-job.ts'
 import { runOrUndefined } from '../toolbox/time-limit.ts'
 import type { IssuedSessions } from './sessions.ts'
-import type { MeshPeerComponents } from './peer-components.ts'
-import { createMeshPeerComponents } from './peer-components.ts'
+import type { PeerManagementComponents } from './peer-components.ts'
+import { createPeerManagementComponents } from './peer-components.ts'
 
 /** New capabilities come in groups; after this pause they are announced in one manifest. */
 const SETTLE_MS = 20
@@ -63,7 +63,7 @@ export class Mesh {
    */
   readonly #control = { answer: ((): undefined => undefined) as ReturnType<typeof createControlHandler> }
   #bus: CapabilityBus | undefined
-  #peerServices: MeshPeerComponents | undefined
+  #peerServices: PeerManagementComponents | undefined
   #offersRevision = 0
   #server: MeshHttpServer | undefined
   #sources: readonly PeerSource[] = []
@@ -75,7 +75,7 @@ export class Mesh {
   constructor(options: MeshOptions) {
     const { config, identity, clock, store } = options
     this.#options = options
-    this.#tls = createTlsIdentity(identity)
+    this.#tls = createTlsIdentityFromNodeKey(identity)
     this.#http = new MeshHttpClient({ tls: this.#tls, maxAnswerBytes: config.maxBodyBytes })
     const { sessions, inbound, packets } = createInboundMeshComponents(options, {
       bus: () => this.#bus,
@@ -109,7 +109,7 @@ export class Mesh {
     const { bus } = start
     const communityId = (): string | undefined => store.community()?.id
     this.#bus = bus
-    const services = await createMeshPeerComponents(this.#options, {
+    const services = await createPeerManagementComponents(this.#options, {
       start,
       sessions: this.#sessions,
       outbound: this.#outbound,
@@ -201,7 +201,7 @@ export class Mesh {
     this.#options.store.close()
   }
 
-  get #authority(): CommunitySigner {
+  get #authority(): CommunitySigningIdentities {
     return { self: this.#options.identity, root: this.#options.root }
   }
 

@@ -10,7 +10,7 @@ import {
   computeBodyHash,
   formatCallTextToSign,
   toEnvelopeFields,
-  parseMeshEnvelope,
+  parseMeshEnvelopeFields,
 } from './mesh-envelope.ts'
 import type { MeshEnvelope } from './mesh-envelope.ts'
 import { admitMessage } from './message-gate.ts'
@@ -65,7 +65,7 @@ describe('mesh envelope', () => {
   })
 
   it('decodes to the same fields', () => {
-    const read = parseMeshEnvelope((name) => vectors.call.envelope[name])
+    const read = parseMeshEnvelopeFields((name) => vectors.call.envelope[name])
     expect(read.ok && toEnvelopeFields(read.value)).toEqual(vectors.call.envelope)
   })
 
@@ -76,7 +76,7 @@ describe('mesh envelope', () => {
     expect(canonicalJson(JSON.parse(text))).toBe(text)
     expect(createSignatureProof(text, caller)).toBe(signature)
     expect(computeTextMac(createSecretKey(fromHex(vectors.session.key)), text)).toBe(mac)
-    const read = parseMeshEnvelope((name) => fields[name as 'actor'])
+    const read = parseMeshEnvelopeFields((name) => fields[name as 'actor'])
     expect(read.ok && [read.value.actor, toEnvelopeFields(read.value)]).toEqual(['claude', fields])
     const headers = encodeEnvelopeHeaders(fields, 'p')
     expect(headers['x-hearthnet-actor']).toBe('claude')
@@ -85,7 +85,7 @@ describe('mesh envelope', () => {
 
   it('is invalid with a malformed actor', () => {
     for (const actor of ['', 'a b', '/claude', 'claude, gpt', 'x'.repeat(129), '<b>', 'J\u00fcrgen', 'a\n']) {
-      const read = parseMeshEnvelope((name) => (name === 'actor' ? actor : vectors.call.envelope[name]))
+      const read = parseMeshEnvelopeFields((name) => (name === 'actor' ? actor : vectors.call.envelope[name]))
       expect(!read.ok && read.fault.message).toBe('These fields of the envelope are missing or malformed: actor.')
     }
   })

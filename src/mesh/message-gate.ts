@@ -46,7 +46,7 @@ export interface MessageWithProof {
   readonly bodyHash: string
 }
 
-export interface AdmittedMessage {
+export interface MessageAdmission {
   readonly caller: Caller & { readonly kind: 'peer' }
   /** Answers use the same session key, or a signature if the message was signed. */
   readonly session: MeshSession | undefined
@@ -87,7 +87,10 @@ export function createNonMemberRefusal(
     : createMeshRefusal('unauthorized', 'stranger', `${nodeId} is not a member of ${name}.`)
 }
 
-export function admitMessage(sealed: MessageWithProof, parts: MessageGateDependencies): Result<AdmittedMessage, Fault> {
+export function admitMessage(
+  sealed: MessageWithProof,
+  parts: MessageGateDependencies,
+): Result<MessageAdmission, Fault> {
   const { envelope, proof } = sealed
   const { from, capability } = envelope
   const community = parts.community()

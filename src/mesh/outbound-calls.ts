@@ -37,7 +37,7 @@ import { PacketCaller } from './packets/packet-caller.ts'
 import { readMeshRefusalReason } from './mesh-refusal.ts'
 import { verifyAndDecodeAnswer, signRequestDraft } from './request-signing.ts'
 import type { MeshSession, PacketProofMode } from './sessions.ts'
-import { encodeTraceparent } from '../toolbox/traceparent.ts'
+import { createTraceparentWithNewSpan } from '../toolbox/traceparent.ts'
 import { sanitizeStreamFrame, sanitizeOutcome } from './outcome-sanitizer.ts'
 import { readAbortCause, createOwnSideDisconnectedFault } from './transport.ts'
 import type { PacketConnection, PeerAddress } from './transport.ts'
@@ -179,7 +179,7 @@ export class OutboundCallClient implements RemoteProviderClient {
       hops: Math.max(0, call.hopBudget),
       stream: emit !== undefined,
       schemaHash: hashOf(entry),
-      traceparent: encodeTraceparent(call.traceId),
+      traceparent: createTraceparentWithNewSpan(call.traceId),
       actor: formatActorName(call.caller),
       isSigned: offer.effect !== 'reads',
       idempotent: offer.idempotent,

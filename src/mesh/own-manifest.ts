@@ -27,7 +27,7 @@ export interface OwnManifestIssuerDependencies {
   readonly firstSequence: number
 }
 
-export interface SignedOwnManifest {
+export interface FullAndSlimOwnManifest {
   readonly full: SignedDocument
   readonly slim: JsonObject
 }
@@ -44,7 +44,7 @@ export class OwnManifestIssuer {
   readonly #startedMs: number
   #sequence: number
   #endpoints: readonly ManifestEndpoint[] = []
-  #current: SignedOwnManifest | undefined
+  #current: FullAndSlimOwnManifest | undefined
   #issuedMs = -Infinity
   #untold = 0
 
@@ -65,7 +65,7 @@ export class OwnManifestIssuer {
   }
 
   /** The present manifest; `undefined` while the node has no community. */
-  manifest(): SignedOwnManifest | undefined {
+  manifest(): FullAndSlimOwnManifest | undefined {
     const nowMs = this.#parts.clock.monotonic()
     if (this.#current === undefined || nowMs - this.#issuedMs >= MANIFEST_RENEWAL_INTERVAL_MS) {
       this.#current = this.#issue()
@@ -75,7 +75,7 @@ export class OwnManifestIssuer {
   }
 
   /** The manifest that announces that this node stops. */
-  goodbye(): SignedOwnManifest | undefined {
+  goodbye(): FullAndSlimOwnManifest | undefined {
     return this.#issue(0)
   }
 
@@ -119,7 +119,7 @@ export class OwnManifestIssuer {
     return this.#parts.bus.registry.allLocal().filter(({ offer }) => offer.trustRequired !== 'self')
   }
 
-  #issue(lifeMs?: number): SignedOwnManifest | undefined {
+  #issue(lifeMs?: number): FullAndSlimOwnManifest | undefined {
     const { identity, name, ledgerOrigin, clock, bus } = this.#parts
     const communityId = this.#parts.communityId()
     if (communityId === undefined) return undefined

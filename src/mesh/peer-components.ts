@@ -10,7 +10,7 @@
 import { createControlHandler } from './control-handler.ts'
 import { requestNodeId } from './http/identify-client.ts'
 import type { TlsIdentity } from './identity/self-signed-certificate.ts'
-import type { CommunitySigner, Community } from './identity/community.ts'
+import type { CommunitySigningIdentities, Community } from './identity/community.ts'
 import type { MeshStartOptions, MeshOptions } from './mesh-options.ts'
 import type { OutboundCallClient } from './outbound-calls.ts'
 import { OwnManifestIssuer } from './own-manifest.ts'
@@ -19,7 +19,7 @@ import { PeerOfferScreener } from './peer-offer-screener.ts'
 import { PeerSync } from './peer-sync-client.ts'
 import type { IssuedSessions } from './sessions.ts'
 
-export interface MeshPeerComponents {
+export interface PeerManagementComponents {
   readonly self: OwnManifestIssuer
   readonly offers: PeerOfferScreener
   readonly directory: PeerDirectory
@@ -33,14 +33,14 @@ interface MeshPeerServiceDependencies {
   readonly sessions: IssuedSessions
   readonly outbound: OutboundCallClient
   readonly tls: TlsIdentity
-  readonly authority: CommunitySigner
+  readonly authority: CommunitySigningIdentities
   readonly onCommunity: (community: Community) => Promise<void>
 }
 
-export async function createMeshPeerComponents(
+export async function createPeerManagementComponents(
   { config, identity, name, store, clock, logger }: MeshOptions,
   { start, sessions, outbound, tls, authority, onCommunity }: MeshPeerServiceDependencies,
-): Promise<MeshPeerComponents> {
+): Promise<PeerManagementComponents> {
   const { bus } = start
   const communityId = (): string | undefined => store.community()?.id
   const self = new OwnManifestIssuer({

@@ -22,7 +22,7 @@ import type { PeerDiscoveryHint } from './discovery/peer-source.ts'
 import type { Community } from './identity/community.ts'
 import { parseAnnouncedCapabilities } from './identity/node-manifest.ts'
 import type { PeerManifestUpdateResult, KnownPeer, PeerDirectory } from './peer-directory.ts'
-import type { SignedOwnManifest } from './own-manifest.ts'
+import type { FullAndSlimOwnManifest } from './own-manifest.ts'
 import type { PeerAddress, PeerEndpoint } from './transport.ts'
 import { RefusedManifestLog } from './refused-manifest-log.ts'
 import { MembershipSync } from './membership-sync-client.ts'
@@ -40,7 +40,7 @@ export interface PeerSyncDependencies {
   readonly clock: Clock
   readonly logger: Logger
   readonly community: () => Community | undefined
-  readonly own: () => SignedOwnManifest | undefined
+  readonly own: () => FullAndSlimOwnManifest | undefined
   readonly ask: ControlRequestSender
   /** Sends a signed request to a node that may not know us. */
   readonly askUnknown: ControlRequestSender

@@ -17,6 +17,6 @@ export async function runGeneratorYielding<Value>(
 }
 
 /** Runs a generator without interruption, inside of a transaction; the caller makes sure that the work is short. */
-export function runGeneratorToEnd<Value>(work: Generator<undefined, Value, void>): Value {
+export function runGeneratorWithoutYielding<Value>(work: Generator<undefined, Value, void>): Value {
   for (let step = work.next(); ; step = work.next()) if (step.done === true) return step.value
 }

@@ -42,7 +42,7 @@ const CODES: Readonly<Record<FaultKind, string>> = {
 }
 
 /** Which of § 6.2's patterns a tool's own failures use; refusals by the chain are pattern A for every tool. */
-export function selectToolFailurePattern(tool: string): 'A' | 'B' {
+export function selectErrorEnvelopePattern(tool: string): 'A' | 'B' {
   return RETURNS_ERRORS.has(tool) ? 'B' : 'A'
 }
 

@@ -8,7 +8,7 @@ import { defineTool } from '../bus/capability-definition.ts'
 import type { ToolWithoutHandler, ToolDefinition } from '../bus/capability-definition.ts'
 import type { JsonObject } from '../core/json.ts'
 import { RUNTIME_LOCK_KEY } from './runtime-dependencies.ts'
-import { selectToolFailurePattern, runtimeFamilyEnvelope } from './runtime-envelope.ts'
+import { selectErrorEnvelopePattern, runtimeFamilyEnvelope } from './runtime-envelope.ts'
 
 const PATTERN_SENTENCES = {
   A: 'Failures: pattern A, `{ok: false, error}` with `isError`.',
@@ -20,7 +20,7 @@ const PATTERN_SENTENCES = {
  * uses.
  */
 export function addFailurePatternToDescription(name: string, description: string): string {
-  return `${description} ${PATTERN_SENTENCES[selectToolFailurePattern(name)]}`
+  return `${description} ${PATTERN_SENTENCES[selectErrorEnvelopePattern(name)]}`
 }
 
 export function defineRuntimeTool<Input extends z.ZodType<JsonObject, unknown>>(

@@ -15,7 +15,7 @@ export interface TraceParent {
 /** Later versions are read as far as they are known; `ff` is invalid (§ 3.2.2.1). */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:$|-)/
 
-export function encodeTraceparent(traceId: string): string {
+export function createTraceparentWithNewSpan(traceId: string): string {
   return `00-${ulidToTraceId(isUlid(traceId) ? traceId : newUlid())}-${toHex(randomBytes(8))}-01`
 }
 

@@ -2,7 +2,7 @@
 import { explainTokenAdministrationRefusal } from '../guard/administration-and-record-rights.ts'
 import { explainUnknownTokenProfile } from '../guard/access-token.ts'
 import { toAccessTokenRequest, emergencyStopRequestSchema, tokenRequestSchema } from './api-requests.ts'
-import { createApiResponse, readRequestBody, isAdminCaller, createRefusalResponse } from './api-context.ts'
+import { createApiResponse, readRequestBodyBySchema, isAdminCaller, createRefusalResponse } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 
 export function addAdministrationRoutes(api: HonoApi, { guard, profiles }: ApiOptions): void {
@@ -16,7 +16,7 @@ export function addAdministrationRoutes(api: HonoApi, { guard, profiles }: ApiOp
     )
   })
   api.post('/tokens', async (context) => {
-    const wish = toAccessTokenRequest(await readRequestBody(context, tokenRequestSchema))
+    const wish = toAccessTokenRequest(await readRequestBodyBySchema(context, tokenRequestSchema))
     const flaw = isAdminCaller(context.var.caller)
       ? explainUnknownTokenProfile(wish, [...profiles().keys()])
       : undefined
@@ -28,7 +28,10 @@ export function addAdministrationRoutes(api: HonoApi, { guard, profiles }: ApiOp
   )
   api.post('/stop', async (context) =>
     createApiResponse(
-      await guard.stop.engage(context.var.caller, (await readRequestBody(context, emergencyStopRequestSchema)).reason),
+      await guard.stop.engage(
+        context.var.caller,
+        (await readRequestBodyBySchema(context, emergencyStopRequestSchema)).reason,
+      ),
     ),
   )
   api.delete('/stop', async (context) => createApiResponse(await guard.stop.release(context.var.caller)))

@@ -80,7 +80,7 @@ export function createRefusalResponse(status: number, message: string): Response
 }
 
 /** The body as its schema describes it; what does not fit is refused with a sentence for each mistake. */
-export async function readRequestBody<Schema extends z.ZodType>(
+export async function readRequestBodyBySchema<Schema extends z.ZodType>(
   { req }: Context<HonoApiEnvironment>,
   schema: Schema,
 ): Promise<z.output<Schema>> {

@@ -19,7 +19,7 @@ import { addApprovalRoutes } from './approvals-api.ts'
 import { addCallRoutes } from './calls-api.ts'
 import { addLedgerRoutes } from './ledger-api.ts'
 import { recordRefusedAdministration } from './refused-administration-log.ts'
-import { addSessionRoutes, addSignInRoutes } from './sessions-api.ts'
+import { addConsoleSessionRoutes, addSignInRoutes } from './sessions-api.ts'
 import { isCrossSiteRequest } from './api-authenticator.ts'
 import { addStatusAndToolRoutes } from './status-and-tool-api.ts'
 
@@ -81,7 +81,7 @@ function apiApp(options: ApiOptions): HonoApi {
   addApprovalRoutes(api, options)
   addLedgerRoutes(api, options)
   addAdministrationRoutes(api, options)
-  addSessionRoutes(api, options)
+  addConsoleSessionRoutes(api, options)
   // Generated from the routes, so that none is forgotten.
   api.get('/', (context) => {
     const { node, version } = options.status()

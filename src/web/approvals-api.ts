@@ -8,7 +8,12 @@ import type { Result } from '../core/result.ts'
 import type { Approval } from '../guard/approval.ts'
 import type { Grant } from '../guard/grant.ts'
 import { approveRequestSchema, denyRequestSchema } from './api-requests.ts'
-import { createApiResponse, readRequestBody, parseCountOrDefault, createRefusalResponse } from './api-context.ts'
+import {
+  createApiResponse,
+  readRequestBodyBySchema,
+  parseCountOrDefault,
+  createRefusalResponse,
+} from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import { toApprovalView, mayReadApproval } from './approval-view.ts'
 import type { ApprovalView } from './views.ts'
@@ -33,13 +38,13 @@ export function addApprovalRoutes(api: HonoApi, { guard, bus }: ApiOptions): voi
     return context.json(view(guard.approvals.shownTo(approval, context.var.caller)))
   })
   api.post('/approvals/:id/approve', async (context) => {
-    const { grant } = await readRequestBody(context, approveRequestSchema)
+    const { grant } = await readRequestBodyBySchema(context, approveRequestSchema)
     return decided(
       await guard.approvals.approve(context.req.param('id'), context.var.caller, grant === undefined ? {} : { grant }),
     )
   })
   api.post('/approvals/:id/deny', async (context) => {
-    const { reason } = await readRequestBody(context, denyRequestSchema)
+    const { reason } = await readRequestBodyBySchema(context, denyRequestSchema)
     return decided(await guard.approvals.deny(context.req.param('id'), context.var.caller, reason))
   })
   api.get('/grants', (context) => {

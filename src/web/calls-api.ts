@@ -8,7 +8,12 @@ import { newUlid } from '../core/ids.ts'
 import { callRequestBodySchema } from './api-requests.ts'
 import type { CallResultView } from './api-requests.ts'
 import { toApprovalView, mayReadApproval } from './approval-view.ts'
-import { readRequestBody, createFaultResponse, parseCountOrDefault, createRefusalResponse } from './api-context.ts'
+import {
+  readRequestBodyBySchema,
+  createFaultResponse,
+  parseCountOrDefault,
+  createRefusalResponse,
+} from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import { readTraceCallsAndEntries } from './trace-entries.ts'
 import { extractMeasurements } from './measurements.ts'
@@ -33,7 +38,7 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
       session_id: sessionId,
       node,
       timeoutMs,
-    } = await readRequestBody(context, callRequestBodySchema)
+    } = await readRequestBodyBySchema(context, callRequestBodySchema)
     const traceId = newUlid()
     const outcome = await bus.call(tool, undefined, body, {
       caller: context.var.caller,

@@ -3,13 +3,13 @@ import { toCallerKey } from '../bus/caller.ts'
 import {
   explainAdministrationRefusal,
   hasRestrictedCredential,
-  mayAddNodeRecords,
+  mayAddToNodesOwnRecords,
 } from '../guard/administration-and-record-rights.ts'
 import { formatSignedCheckpoint } from '../ledger/checkpoint.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
 import { formatLedgerOperationFault } from '../ledger/ledger-operation-fault.ts'
 import { bodyErasureRequestSchema, ledgerExportRequestSchema } from './api-requests.ts'
-import { readRequestBody, parseCountOrDefault, createRefusalResponse } from './api-context.ts'
+import { readRequestBodyBySchema, parseCountOrDefault, createRefusalResponse } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import { toLedgerEntryView } from './trace-entries.ts'
 import { eraseLedgerEntryBodies } from './ledger-erasure.ts'
@@ -42,7 +42,7 @@ export function addLedgerRoutes(api: HonoApi, { ledger, feed }: ApiOptions): voi
   })
   api.get('/ledger/proof/:seq', async (context) => {
     if (hasRestrictedCredential(context.var.caller)) return createRefusalResponse(403, NARROWED)
-    const under = mayAddNodeRecords(context.var.caller) ? undefined : 'existing'
+    const under = mayAddToNodesOwnRecords(context.var.caller) ? undefined : 'existing'
     const withBody = context.req.query('with_body') === 'true'
     // A body may contain another caller's words.
     const flaw = withBody ? explainAdministrationRefusal(context.var.caller) : undefined
@@ -54,7 +54,7 @@ export function addLedgerRoutes(api: HonoApi, { ledger, feed }: ApiOptions): voi
   api.post('/ledger/export', async (context) => {
     const flaw = explainAdministrationRefusal(context.var.caller)
     if (flaw !== undefined) return createRefusalResponse(403, `Only an admin may have files written. ${flaw.message}`)
-    const { folder, with_bodies: withBodies } = await readRequestBody(context, ledgerExportRequestSchema)
+    const { folder, with_bodies: withBodies } = await readRequestBodyBySchema(context, ledgerExportRequestSchema)
     const exported = await ledger.exportTo(folder, { withBodies })
     if (!exported.ok) return createRefusalResponse(409, formatLedgerOperationFault(exported.fault))
     return context.json({ ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) })
@@ -63,13 +63,13 @@ export function addLedgerRoutes(api: HonoApi, { ledger, feed }: ApiOptions): voi
     const { caller } = context.var
     const flaw = explainAdministrationRefusal(caller)
     if (flaw !== undefined) return createRefusalResponse(403, `Only an admin may have words erased. ${flaw.message}`)
-    const { entries, reason } = await readRequestBody(context, bodyErasureRequestSchema)
+    const { entries, reason } = await readRequestBodyBySchema(context, bodyErasureRequestSchema)
     const view = await eraseLedgerEntryBodies(ledger, entries, { reason, by: toCallerKey(caller) })
     if (view.erased.length === 0 && view.refused !== null) return createRefusalResponse(409, view.refused)
     return context.json(view)
   })
   api.post('/ledger/checkpoint', async (context) => {
-    if (!mayAddNodeRecords(context.var.caller))
+    if (!mayAddToNodesOwnRecords(context.var.caller))
       return createRefusalResponse(403, 'This credential may not have the ledger signed.')
     const signed = await ledger.checkpoint()
     return signed.ok

@@ -7,7 +7,7 @@
 import type { Caller } from '../bus/call.ts'
 import { explainAdministrationRefusal, explainConsoleLinkRefusal } from '../guard/administration-and-record-rights.ts'
 import { signInLinkCreationSchema, signInRequestSchema } from './api-requests.ts'
-import { readRequestBody, createRefusalResponse } from './api-context.ts'
+import { readRequestBodyBySchema, createRefusalResponse } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import type { NewConsoleSession } from './console-sessions.ts'
 import { isSameOriginRequest, formatSetCookie } from './api-authenticator.ts'
@@ -19,7 +19,7 @@ export function addSignInRoutes(api: HonoApi, { authenticator, ledger, tooMany }
   api.post('/session', async (context) => {
     const { headers } = context.env.incoming
     if (!isSameOriginRequest(headers)) return createRefusalResponse(403, 'Sign in at the console’s own page.')
-    const { code, token } = await readRequestBody(context, signInRequestSchema)
+    const { code, token } = await readRequestBodyBySchema(context, signInRequestSchema)
     const browser = headers['user-agent'] ?? 'unknown'
     let session: NewConsoleSession | undefined
     if (code !== undefined) session = sessions.redeem(code, browser)
@@ -54,7 +54,7 @@ export function addSignInRoutes(api: HonoApi, { authenticator, ledger, tooMany }
   })
 }
 
-export function addSessionRoutes(api: HonoApi, { authenticator, ledger }: ApiOptions): void {
+export function addConsoleSessionRoutes(api: HonoApi, { authenticator, ledger }: ApiOptions): void {
   const { sessions, cookieName } = authenticator
   api.get('/session', (context) => {
     const { caller, session } = context.var
@@ -90,7 +90,7 @@ export function addSessionRoutes(api: HonoApi, { authenticator, ledger }: ApiOpt
     const { caller } = context.var
     const flaw = explainConsoleLinkRefusal(caller)
     if (flaw !== undefined) return createRefusalResponse(403, `Only an admin may let others in. ${flaw.message}`)
-    const { role } = await readRequestBody(context, signInLinkCreationSchema)
+    const { role } = await readRequestBodyBySchema(context, signInLinkCreationSchema)
     const { code, expiresAtMs } = sessions.issueCode(role)
     await ledger.append({ kind: 'console.link', role, by: caller.id })
     // The code comes after the #, so that it is in no request line, no log and no Referer.

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { simulateDeviceFromDefinitions } from '../../src/cli/generated-ebus-device.ts'
-import { DefinitionFolder } from '../../src/ebus/definitions/definition-folder-store.ts'
+import { DefinitionFolderReader } from '../../src/ebus/definitions/definition-folder-store.ts'
 import { runCommand } from '../gateway-process.ts'
 import type { Envelope, HeatingHouse } from '../heating-house.ts'
 import { NO_REST, call, eventually, heatingHouse } from '../heating-house.ts'
@@ -374,7 +374,7 @@ function writtenFiles(files: Readonly<Record<string, readonly string[]>>): strin
 }
 
 async function startHouse(folder: string, specs: readonly string[]): Promise<HeatingHouse> {
-  const source = new DefinitionFolder(folder, 'en')
+  const source = new DefinitionFolderReader(folder, 'en')
   const devices = specs.map((spec) => {
     const made = simulateDeviceFromDefinitions(source, spec)
     if (!made.ok) throw new Error(made.fault)

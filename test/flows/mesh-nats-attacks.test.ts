@@ -1,7 +1,7 @@
 import { connect } from '@nats-io/transport-node'
 import { afterAll, describe } from 'vitest'
 import { fromUtf8 } from '../../src/core/bytes.ts'
-import { decodeNatsAnswerMessage, encodeNatsMessage } from '../../src/mesh/nats/nats-message.ts'
+import { decodeNatsAnswerMessage, encodeNatsMessage } from '../../src/mesh/nats/nats-payload.ts'
 import { formatCallSubject } from '../../src/mesh/nats/subject.ts'
 import { meshAttacks } from '../mesh-attacks.ts'
 import { NATS_SERVER, startNats, warnWithoutNats } from '../nats-process.ts'

@@ -3,7 +3,7 @@ import { connect } from '@nats-io/transport-node'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { silentLogger } from '../../src/core/logger.ts'
-import type { SignedOwnManifest } from '../../src/mesh/own-manifest.ts'
+import type { FullAndSlimOwnManifest } from '../../src/mesh/own-manifest.ts'
 import { stripNodeIdPrefix } from '../../src/mesh/identity/node-key.ts'
 import { NatsRegistry } from '../../src/mesh/nats/registry-client.ts'
 import type { NatsRegistryOptions } from '../../src/mesh/nats/registry-client.ts'
@@ -31,7 +31,7 @@ describe.skipIf(NATS_SERVER === '')('a member list in NATS', () => {
     await registry.start((hint) => void heard.push(hint))
     registry.linkUp(connection)
     const own = { slim: { sequence: 1 }, full: { capabilities: [], capabilities_hash: 'h' } }
-    registry.publish(own as unknown as SignedOwnManifest, { revision: 3 })
+    registry.publish(own as unknown as FullAndSlimOwnManifest, { revision: 3 })
     const bucket = await new Kvm(connection).create(formatBucketName(community), { history: 1, ttl: 60_000 })
     const held = async (): Promise<unknown> => (await bucket.get('community'))?.json()
     await until('it is there', async () => JSON.stringify(await held()) === '{"revision":3}')
@@ -68,7 +68,7 @@ describe.skipIf(NATS_SERVER === '')('the manifest of a node in NATS', () => {
     const own = {
       slim: { sequence: 1 },
       full: { capabilities: [], capabilities_hash: 'h' },
-    } as unknown as SignedOwnManifest
+    } as unknown as FullAndSlimOwnManifest
     registry.publish(own, { revision: 3 })
     const bucket = await new Kvm(connection).create(formatBucketName(community), { history: 1, ttl: 60_000 })
     const revision = async (): Promise<number> => (await bucket.get(`caps.${stripNodeIdPrefix(self)}`))?.revision ?? 0
@@ -109,7 +109,7 @@ describe.skipIf(NATS_SERVER === '')('a NATS registry that cannot be opened', () 
     const own = {
       slim: { sequence: 1 },
       full: { capabilities: [], capabilities_hash: 'h' },
-    } as unknown as SignedOwnManifest
+    } as unknown as FullAndSlimOwnManifest
     const before = tries
     registry.publish(own, { revision: 3 })
     expect(tries).toBe(before)

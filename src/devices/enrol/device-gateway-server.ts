@@ -9,7 +9,7 @@ import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Database } from '../../core/database-store.ts'
 import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
-import type { DeviceIdentity, DeviceFleet, DeviceAcceptor } from '../session/fleet.ts'
+import type { DeviceIdentity, DeviceFleet, DeviceLinkAttacher } from '../session/fleet.ts'
 import type { FleetOptions } from '../session/fleet-runner.ts'
 import { createDeviceFleet } from '../session/fleet-runner.ts'
 import type { DeviceAdmissionRefusalListener } from '../session/device-admission-refusal.ts'
@@ -81,7 +81,7 @@ export interface VoiceOptions {
 export interface DeviceGateway {
   /** The relay of each device's voice; `undefined` without a backend. */
   readonly voice: (VoiceRelayService & { readonly codeOf: (deviceId: string) => string | undefined }) | undefined
-  readonly fleet: DeviceFleet & DeviceAcceptor
+  readonly fleet: DeviceFleet & DeviceLinkAttacher
   readonly registrar: DeviceEnrolmentService
   readonly httpPort: number
   readonly mqttPort: number | undefined

@@ -11,7 +11,7 @@ import { startListening } from '../../core/listen-server.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import { admitUnpipelinedRequest, ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
-import type { DeviceAcceptor } from '../session/fleet.ts'
+import type { DeviceLinkAttacher } from '../session/fleet.ts'
 import { MAX_UNAUTHENTICATED_CONNECTIONS } from '../session/session-limits.ts'
 import type { WebSocketDeviceServer } from '../session/websocket-server.ts'
 import { createWebSocketDeviceServer, joinRepeatedHeaders } from '../session/websocket-server.ts'
@@ -30,7 +30,7 @@ import { createVisionHandler } from './vision-endpoint.ts'
 export interface DevicesServerOptions {
   readonly registrar: DeviceEnrolmentService
   readonly photoUploads: PhotoUploadService
-  readonly acceptor: DeviceAcceptor
+  readonly acceptor: DeviceLinkAttacher
   /** Ends with a slash; activation is below it. */
   readonly otaPath?: string
   readonly allowedOrigins?: readonly string[]

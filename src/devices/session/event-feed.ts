@@ -64,7 +64,7 @@ class Reader implements AsyncIterableIterator<FleetEvent> {
   }
 }
 
-export class DeviceEventFeed {
+export class DeviceEventBroadcaster {
   readonly #readers = new Set<Reader>()
 
   publish(event: FleetEvent): void {

@@ -11,12 +11,12 @@ import type { Json } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { ToolResult } from '../wire/tool-result.ts'
-import type { PersonAnnouncement } from '../wire/device-frame.ts'
+import type { AnnouncementToPerson } from '../wire/device-frame.ts'
 import { SessionRunner } from './session-runner.ts'
 import type { SessionRunnerOptions } from './session-runner.ts'
 import { createDeviceAsleepFault } from './device-call-queue.ts'
 import type { DeviceFault } from './device-fault.ts'
-import { DeviceEventFeed } from './event-feed.ts'
+import { DeviceEventBroadcaster } from './event-feed.ts'
 import type {
   DeviceCallOptions,
   DeviceIdentity,
@@ -25,7 +25,7 @@ import type {
   DeviceFleet,
   RememberedDeviceStore,
   FleetStats,
-  DeviceAcceptor,
+  DeviceLinkAttacher,
   DeviceLinkHandlers,
   PhotoUploads,
   VoiceService,
@@ -62,11 +62,11 @@ interface Pending {
   readonly settle: (result: CallResult) => void
 }
 
-export function createDeviceFleet(options: FleetOptions = {}): DeviceFleet & DeviceAcceptor {
+export function createDeviceFleet(options: FleetOptions = {}): DeviceFleet & DeviceLinkAttacher {
   return new FleetServer(options)
 }
 
-class FleetServer implements DeviceFleet, DeviceAcceptor {
+class FleetServer implements DeviceFleet, DeviceLinkAttacher {
   readonly #settings: SessionSettings
   readonly #toolTimes: ToolTimeouts
   readonly #clock: Clock
@@ -74,7 +74,7 @@ class FleetServer implements DeviceFleet, DeviceAcceptor {
   readonly #runnerOptions: SessionRunnerOptions
   readonly #runners = new Map<string, SessionRunner>()
   readonly #pending = new Map<number, Pending>()
-  readonly #feed = new DeviceEventFeed()
+  readonly #feed = new DeviceEventBroadcaster()
   readonly #ignored = new Map<string, number>()
   #nextCall = 1
   #closed = false
@@ -135,7 +135,7 @@ class FleetServer implements DeviceFleet, DeviceAcceptor {
     })
   }
 
-  readonly announce = (id: string, announcement: PersonAnnouncement): Result<'sent', DeviceFault> => {
+  readonly announce = (id: string, announcement: AnnouncementToPerson): Result<'sent', DeviceFault> => {
     const runner = this.#runners.get(id)
     if (runner === undefined) return fail({ kind: 'unknown-device', device: id })
     if (!isSessionOnline(runner.session)) return fail(createDeviceAsleepFault(runner.session))

@@ -11,7 +11,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import type { ToolResult } from '../wire/tool-result.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
-import type { PersonAnnouncement } from '../wire/device-frame.ts'
+import type { AnnouncementToPerson } from '../wire/device-frame.ts'
 import type { MqttCredentials } from '../wire/mqtt-identity.ts'
 import type { DeviceTool, DeviceServerInfo } from '../wire/tool-list.ts'
 import type { UdpAudioKeys } from '../wire/udp-audio.ts'
@@ -21,8 +21,8 @@ import type {
   RememberedDevice,
   DeviceTransport,
   VisionEndpoint,
-  VoiceToSessionMessage,
-  SessionToVoiceMessage,
+  VoiceRelayToSessionMessage,
+  SessionToVoiceRelayMessage,
 } from './session.ts'
 
 export interface DeviceFleet {
@@ -36,7 +36,7 @@ export interface DeviceFleet {
     options?: DeviceCallOptions,
   ) => Promise<Result<ToolResult, DeviceFault>>
   /** Sends an announcement. A device does not answer it, so the result only says that it was sent. */
-  readonly announce: (id: string, announcement: PersonAnnouncement) => Result<'sent', DeviceFault>
+  readonly announce: (id: string, announcement: AnnouncementToPerson) => Result<'sent', DeviceFault>
   /** Requests the list of tools again; the result is an event. */
   readonly relist: (id: string) => void
   /** The stream ends when the signal aborts, the consumer returns, or the fleet closes. */
@@ -132,7 +132,7 @@ export interface DeviceLinkHandlers {
 }
 
 /** What a transport needs of a fleet. The newest connection of a device replaces the older one, which is closed. */
-export interface DeviceAcceptor {
+export interface DeviceLinkAttacher {
   readonly attach: (identity: DeviceIdentity, link: DeviceLink) => DeviceLinkHandlers
 }
 
@@ -143,14 +143,14 @@ export interface VoiceService {
 }
 
 export interface VoiceChannel {
-  readonly output: (output: SessionToVoiceMessage) => void
+  readonly output: (output: SessionToVoiceRelayMessage) => void
   /** Returns whether the audio is used; unused audio is not decoded. */
   readonly audio: (read: () => AudioFrame | undefined) => boolean
   readonly close: () => void
 }
 
 export interface VoiceChannelHandlers {
-  readonly input: (input: VoiceToSessionMessage) => void
+  readonly input: (input: VoiceRelayToSessionMessage) => void
   readonly audio: (frame: AudioFrame) => void
 }
 

@@ -8,8 +8,8 @@
  *     realtime  listen start ▸ alert ▸ close                its microphone stays open while it speaks
  *   audio nevertheless ▸ told again over MQTT, closed over WebSocket
  */
-import type { PersonAnnouncement, DeviceFrame, ListenMode } from '../wire/device-frame.ts'
-import { encodeAnnouncementMessage, encodeGoodbyeMessage, encodeTtsStateMessage } from '../wire/device-frame.ts'
+import type { AnnouncementToPerson, DeviceFrame, ListenMode } from '../wire/device-frame.ts'
+import { encodeAnnouncementMessage, encodeGoodbyeMessage, encodeTtsStartOrStopMessage } from '../wire/device-frame.ts'
 import type { SessionLink, MicrophoneStopState } from './session.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
 import { addCloseLinkEffect, addSessionEffect, addSendTextEffect, updateDraftLink } from './session-step-draft.ts'
@@ -40,7 +40,7 @@ export const NO_VOICE_BACKEND_ALERT = {
 interface ListeningEnd {
   readonly mode: ListenMode
   /** The alert for the person at the device. */
-  readonly notice: PersonAnnouncement | undefined
+  readonly notice: AnnouncementToPerson | undefined
 }
 
 export function stopMicrophoneListening(
@@ -60,9 +60,9 @@ export function stopMicrophoneListening(
     return
   }
   const closeAtMs = mode === 'realtime' ? turn.atMs + CLOSE_AFTER_MS : undefined
-  if (mode !== 'realtime') addSendTextEffect(turn, encodeTtsStateMessage(sessionId, 'start'))
+  if (mode !== 'realtime') addSendTextEffect(turn, encodeTtsStartOrStopMessage(sessionId, 'start'))
   // In manual mode the device becomes idle after the speech, with the socket open.
-  if (mode === 'manual') addSendTextEffect(turn, encodeTtsStateMessage(sessionId, 'stop'))
+  if (mode === 'manual') addSendTextEffect(turn, encodeTtsStartOrStopMessage(sessionId, 'stop'))
   watch(turn, { quietFromMs: closeAtMs ?? quietFromMs, notice: undefined, alertAtMs: undefined, closeAtMs })
   if (notice !== undefined) addSendTextEffect(turn, encodeAnnouncementMessage(sessionId, notice))
 }
@@ -79,7 +79,7 @@ export function handleSpeechAbort(
   const { link, flight, queue, sessionId } = turn.session
   if (byWakeWord || link?.transport !== 'websocket') return
   if (flight === undefined && queue.length === 0) addCloseLinkEffect(turn, 'a person ended it')
-  else addSendTextEffect(turn, encodeTtsStateMessage(sessionId, 'stop'))
+  else addSendTextEffect(turn, encodeTtsStartOrStopMessage(sessionId, 'stop'))
 }
 
 /** This input only says that audio arrived, and comes at most once a second. */
@@ -109,7 +109,7 @@ export function clearMicrophoneStopState(turn: SessionStepDraft, link: SessionLi
   updateDraftLink(turn, { microphone: microphone === undefined ? undefined : { ...microphone, quietFromMs: NEVER } })
 }
 
-function dueNotice({ microphone }: SessionLink): PersonAnnouncement | undefined {
+function dueNotice({ microphone }: SessionLink): AnnouncementToPerson | undefined {
   return microphone?.alertAtMs === undefined ? undefined : microphone.notice
 }
 

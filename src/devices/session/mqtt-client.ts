@@ -23,7 +23,7 @@ import {
 import { takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { TEXT_FRAME_RATE_LIMIT } from './session-limits.ts'
-import type { DeviceIdentity, DeviceLink, DeviceAcceptor, DeviceLinkHandlers } from './fleet.ts'
+import type { DeviceIdentity, DeviceLink, DeviceLinkAttacher, DeviceLinkHandlers } from './fleet.ts'
 
 export interface MqttBrokerOptions {
   /** `mqtt://host:1883` or `mqtts://…` */
@@ -33,7 +33,7 @@ export interface MqttBrokerOptions {
   /** Topic templates, see wire/mqtt-topics.ts. */
   readonly uplink: string
   readonly downlink: string
-  readonly acceptor: DeviceAcceptor
+  readonly acceptor: DeviceLinkAttacher
   /** Returns the approved device with this id, if there is one; others are ignored. */
   readonly recognise: (deviceId: string) => DeviceIdentity | undefined
   /** All devices that may be reachable. */

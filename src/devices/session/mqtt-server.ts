@@ -32,7 +32,7 @@ import {
 import { formatDownlinkTopic } from '../wire/mqtt-identity.ts'
 import { encodeMqttPublish } from '../wire/mqtt-broker-packet.ts'
 import type { UdpAudioKeys } from '../wire/udp-audio.ts'
-import type { DeviceAuthenticator, DeviceAcceptor, DeviceLink, DeviceLinkHandlers } from './fleet.ts'
+import type { DeviceAuthenticator, DeviceLinkAttacher, DeviceLink, DeviceLinkHandlers } from './fleet.ts'
 import type { DeviceAdmissionRefusalListener } from './device-admission-refusal.ts'
 import { parseDeviceIdFromMqttClientId } from './device-admission-refusal.ts'
 import { NON_TEXT_FRAME_RATE_LIMIT, MAX_UNAUTHENTICATED_CONNECTIONS } from './session-limits.ts'
@@ -41,7 +41,7 @@ import type { UdpAudioServer, UdpAudioSession } from './udp-audio-server.ts'
 export interface MqttServerOptions {
   readonly host: string
   readonly port: number
-  readonly acceptor: DeviceAcceptor
+  readonly acceptor: DeviceLinkAttacher
   readonly admit: DeviceAuthenticator
   /** Where devices send audio. Without a host, it is the address at which the device reached us. */
   readonly udp: { readonly host: string | undefined; readonly server: UdpAudioServer } | undefined

@@ -14,7 +14,7 @@ import {
   stopMicrophoneListening,
   clearMicrophoneStopState,
 } from './microphone-stop.ts'
-import type { VoiceToSessionMessage, RequestFromVoiceBackend } from './session.ts'
+import type { VoiceRelayToSessionMessage, RequestFromVoiceBackend } from './session.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
 import {
   startRpcRequest,
@@ -28,7 +28,7 @@ import {
 const MAX_REQUESTS = 16
 const FAILED = -32_000
 
-export function handleVoiceRelayMessage(turn: SessionStepDraft, input: VoiceToSessionMessage): void {
+export function handleVoiceRelayMessage(turn: SessionStepDraft, input: VoiceRelayToSessionMessage): void {
   const { link, sessionId } = turn.session
   if (link === undefined) return
   switch (input.kind) {
@@ -76,7 +76,7 @@ export function forwardToVoiceBackend(turn: SessionStepDraft, frame: DeviceFrame
   }
 }
 
-function enqueueRequest(turn: SessionStepDraft, given: Extract<VoiceToSessionMessage, { kind: 'request' }>): void {
+function enqueueRequest(turn: SessionStepDraft, given: Extract<VoiceRelayToSessionMessage, { kind: 'request' }>): void {
   const { requests } = turn.session
   const { key, method, params, timeoutMs } = given
   if (requests.length >= MAX_REQUESTS) {

@@ -10,7 +10,7 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import type { ToolResult } from '../wire/tool-result.ts'
-import type { PersonAnnouncement, ListenMode } from '../wire/device-frame.ts'
+import type { AnnouncementToPerson, ListenMode } from '../wire/device-frame.ts'
 import type { DeviceHello } from '../wire/hello.ts'
 import type { DeviceTool, DeviceServerInfo } from '../wire/tool-list.ts'
 import type { UdpAudioKeys } from '../wire/udp-audio.ts'
@@ -65,7 +65,7 @@ export interface SessionLink {
 export interface MicrophoneStopState {
   /** Audio after this moment means that the device did not stop when it was told to. */
   readonly quietFromMs: number
-  readonly notice: PersonAnnouncement | undefined
+  readonly notice: AnnouncementToPerson | undefined
   readonly alertAtMs: number | undefined
   readonly closeAtMs: number | undefined
 }
@@ -133,7 +133,7 @@ export function isSessionOnline({ phase }: DeviceSession): boolean {
 }
 
 /** Messages from a voice relay to a session. */
-export type VoiceToSessionMessage =
+export type VoiceRelayToSessionMessage =
   /** The backend's hello, for the device. */
   | { readonly kind: 'hello'; readonly text: string }
   /** The backend cannot be reached, so the gateway answers the hello. */
@@ -148,7 +148,7 @@ export type VoiceToSessionMessage =
   | ({ readonly kind: 'request' } & Omit<RequestFromVoiceBackend, 'sinceMs' | 'expiresAtMs'>)
 
 /** Messages from a session to its voice relay. */
-export type SessionToVoiceMessage =
+export type SessionToVoiceRelayMessage =
   | { readonly kind: 'hello' | 'text'; readonly text: string }
   | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject }
   | {
@@ -226,8 +226,8 @@ export type SessionInput = { readonly atMs: number } & (
   | { readonly kind: 'cancel'; readonly call: number; readonly late?: boolean }
   /** The old token is used up or outdated; this is the next one. */
   | { readonly kind: 'vision'; readonly vision: VisionEndpoint | undefined }
-  | { readonly kind: 'announce'; readonly announcement: PersonAnnouncement }
-  | { readonly kind: 'voice'; readonly input: VoiceToSessionMessage }
+  | { readonly kind: 'announce'; readonly announcement: AnnouncementToPerson }
+  | { readonly kind: 'voice'; readonly input: VoiceRelayToSessionMessage }
   /** The microphone is open: audio arrived, and was not decoded. */
   | { readonly kind: 'audio' }
   | { readonly kind: 'relist' }
@@ -251,7 +251,7 @@ export type SessionEffect =
   | { readonly kind: 'send'; readonly text: string }
   | { readonly kind: 'close'; readonly reason: string }
   | { readonly kind: 'answer'; readonly call: number; readonly result: Result<ToolResult, DeviceFault> }
-  | { readonly kind: 'voice'; readonly output: SessionToVoiceMessage }
+  | { readonly kind: 'voice'; readonly output: SessionToVoiceRelayMessage }
   /** The keys of this session's audio from now on. */
   | { readonly kind: 'audio-keys'; readonly keys: UdpAudioKeys }
   /** The request of a call is about to be sent: its time starts now. */

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { listenLocally } from '../../../test/local-port.ts'
-import type { DeviceLink, DeviceAcceptor } from './fleet.ts'
+import type { DeviceLink, DeviceLinkAttacher } from './fleet.ts'
 import type { LivenessSettings } from './liveness.ts'
 import type { WebSocketDeviceServer } from './websocket-server.ts'
 import { createWebSocketDeviceServer } from './websocket-server.ts'
@@ -11,12 +11,12 @@ const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-
 const HEADERS = { 'device-id': IDENTITY.deviceId, 'client-id': IDENTITY.clientId, authorization: 'Bearer T' }
 
 /** A acceptor that keeps what it hears, so that only the server is under test. */
-class Quay implements DeviceAcceptor {
+class Quay implements DeviceLinkAttacher {
   readonly texts: string[] = []
   readonly closed: string[] = []
   stirred = 0
   links: DeviceLink[] = []
-  readonly attach: DeviceAcceptor['attach'] = (_identity, link) => {
+  readonly attach: DeviceLinkAttacher['attach'] = (_identity, link) => {
     this.links.push(link)
     return {
       text: (text) => void this.texts.push(text),

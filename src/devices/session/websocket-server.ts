@@ -21,7 +21,13 @@ import type { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { takeToken, omitFullBucket } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { NON_TEXT_FRAME_RATE_LIMIT } from './session-limits.ts'
-import type { DeviceAuthenticator, DeviceIdentity, DeviceLink, DeviceAcceptor, DeviceLinkHandlers } from './fleet.ts'
+import type {
+  DeviceAuthenticator,
+  DeviceIdentity,
+  DeviceLink,
+  DeviceLinkAttacher,
+  DeviceLinkHandlers,
+} from './fleet.ts'
 import type { UpgradeEndpoint, UpgradeRequestFault } from './upgrade-request.ts'
 import { parseUpgradeRequest } from './upgrade-request.ts'
 import type { LivenessSettings } from './liveness.ts'
@@ -31,7 +37,7 @@ import type { DeviceAdmissionRefusalListener, DeviceAdmissionRefusalReason } fro
 export interface WebSocketDeviceServerOptions {
   /** A server that others use as well: only upgrade requests for our path are handled. */
   readonly server: Server
-  readonly acceptor: DeviceAcceptor
+  readonly acceptor: DeviceLinkAttacher
   readonly admit: DeviceAuthenticator
   readonly door?: Partial<UpgradeEndpoint>
   /** The firmware sends at most 65,535 bytes in one message; other devices a little more. */

@@ -16,13 +16,13 @@ import type { HandlerContext } from '../../bus/call-factory.ts'
 import type { Fault, PolicyReason } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { PersonAnnouncement } from '../wire/device-frame.ts'
+import type { AnnouncementToPerson } from '../wire/device-frame.ts'
 import { mapDeviceFaultToCallFault } from './device-outcome.ts'
 import { mapConcurrently } from './call-tools.ts'
 import { listForbiddenUrlReasons } from './device-capability.ts'
 import { devicesFamilyEnvelope, toDeviceErrorJson } from './devices-envelope.ts'
 import { deviceArgumentSchema } from './list-tools.ts'
-import type { DeviceToolDependencies } from './running-devices-service.ts'
+import type { RunningDevicesAccess } from './running-devices-service.ts'
 import {
   DEVICES_CLOSED_FAULT,
   removeRepeatedDevices,
@@ -55,7 +55,7 @@ const input = z.strictObject({
 type Input = z.output<typeof input>
 
 export function createDeviceAnnounceTools(
-  parts: DeviceToolDependencies,
+  parts: RunningDevicesAccess,
   urls: readonly UrlRule[],
 ): readonly Capability[] {
   const announce = defineChange({
@@ -86,7 +86,7 @@ interface AnnouncePlan {
   readonly device?: RosterDevice
 }
 
-function plan({ devices }: Input, { caller }: Call, { house }: DeviceToolDependencies): Result<AnnouncePlan, Fault> {
+function plan({ devices }: Input, { caller }: Call, { house }: RunningDevicesAccess): Result<AnnouncePlan, Fault> {
   const [only] = devices
   if (devices.length > 1 || only === undefined) return ok({})
   const open = house()
@@ -108,7 +108,7 @@ function reasonsAgainst({ audio_url: url }: Input, urls: readonly UrlRule[]): re
   return url === undefined ? [] : listForbiddenUrlReasons({ audio_url: url }, urls)
 }
 
-function announceToEach(wanted: Input, context: HandlerContext, parts: DeviceToolDependencies): Promise<Outcome> {
+function announceToEach(wanted: Input, context: HandlerContext, parts: RunningDevicesAccess): Promise<Outcome> {
   return withRunningDevicesService(parts, async (house) => {
     const results = await mapConcurrently(
       removeRepeatedDevices(house, wanted.devices, context.caller),
@@ -124,7 +124,7 @@ function announceToEach(wanted: Input, context: HandlerContext, parts: DeviceToo
   })
 }
 
-function announceTo({ enrolled, slug }: RosterDevice, wanted: Input, parts: DeviceToolDependencies): Promise<Outcome> {
+function announceTo({ enrolled, slug }: RosterDevice, wanted: Input, parts: RunningDevicesAccess): Promise<Outcome> {
   return withRunningDevicesService(parts, (house) => {
     const sent = house.gateway.fleet.announce(enrolled.deviceId, announcementOf(wanted))
     // Nothing was sent: the device was absent, or its firmware is too old.
@@ -137,7 +137,7 @@ function named<Named extends { readonly kind: string }>(fault: Named, slug: stri
   return 'device' in fault ? { ...fault, device: slug } : fault
 }
 
-function announcementOf({ message, title, emotion, audio_url: audioUrl }: Input): PersonAnnouncement {
+function announcementOf({ message, title, emotion, audio_url: audioUrl }: Input): AnnouncementToPerson {
   const text = sanitizeLine(message, 500)
   if (audioUrl === undefined) return { kind: 'alert', status: sanitizeLine(title, 64), message: text, emotion }
   return { kind: 'notify', audioUrl, subtitles: [{ startMs: 0, text }] }

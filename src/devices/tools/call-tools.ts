@@ -21,7 +21,7 @@ import { mapDeviceFaultToCallFault } from './device-outcome.ts'
 import { createToolWithheldFault } from './device-tool-caller.ts'
 import { devicesFamilyEnvelope, toDeviceErrorJson } from './devices-envelope.ts'
 import { deviceArgumentSchema } from './list-tools.ts'
-import type { RunningDevicesService, DeviceToolDependencies } from './running-devices-service.ts'
+import type { RunningDevicesService, RunningDevicesAccess } from './running-devices-service.ts'
 import {
   removeRepeatedDevices,
   findVisibleDevice,
@@ -87,7 +87,7 @@ const devicesCallMany = {
 
 type CallInput = z.output<typeof callInput>
 
-export function createDeviceCallTools(parts: DeviceToolDependencies): readonly Capability[] {
+export function createDeviceCallTools(parts: RunningDevicesAccess): readonly Capability[] {
   const one = (input: CallInput, context: HandlerContext): Promise<Outcome> =>
     withRunningDevicesService(parts, (house) => callOne({ house, context }, input))
   return [

@@ -21,7 +21,7 @@ import type { EnrolmentFault, EnrolledDevice } from '../enrol/enrolment.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
 import { devicesFamilyEnvelope } from './devices-envelope.ts'
 import { deviceArgumentSchema } from './list-tools.ts'
-import type { RunningDevicesService, DeviceToolDependencies } from './running-devices-service.ts'
+import type { RunningDevicesService, RunningDevicesAccess } from './running-devices-service.ts'
 import { withRunningDevicesService, createUnknownDeviceFault } from './running-devices-service.ts'
 import { toRefusedDevicesJson, refusedDeviceSchema } from './refused-devices-resource.ts'
 import { listAdminOnlyRefusalReasons } from './visibility.ts'
@@ -29,7 +29,7 @@ import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { toPendingDeviceJson, pendingDeviceSchema } from './pending-devices-resource.ts'
 
-export interface EnrolmentToolDependencies extends DeviceToolDependencies {
+export interface EnrolmentToolDependencies extends RunningDevicesAccess {
   readonly transports: readonly string[]
 }
 

@@ -17,7 +17,7 @@ import {
   toDeviceToolsJson,
 } from './device-view.ts'
 import { devicesFamilyEnvelope } from './devices-envelope.ts'
-import type { DeviceToolDependencies } from './running-devices-service.ts'
+import type { RunningDevicesAccess } from './running-devices-service.ts'
 import {
   findVisibleDevice,
   withRunningDevicesService,
@@ -152,7 +152,7 @@ const eventsList = defineTool({
   }),
 })
 
-export function createDeviceListTools(parts: DeviceToolDependencies): readonly Capability[] {
+export function createDeviceListTools(parts: RunningDevicesAccess): readonly Capability[] {
   return [
     devicesList.handledBy(({ online, limit, after = '' }, { caller }) =>
       withRunningDevicesService(parts, (house) => {

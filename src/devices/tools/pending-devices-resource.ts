@@ -14,7 +14,7 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import type { PendingDevice } from '../enrol/enrolment.ts'
-import type { DeviceToolDependencies } from './running-devices-service.ts'
+import type { RunningDevicesAccess } from './running-devices-service.ts'
 import { withRunningDevicesService } from './running-devices-service.ts'
 import { ADMIN_RESOURCE_OFFER_DEFAULTS } from './visibility.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
@@ -44,7 +44,7 @@ const waiting = defineTool({
   output: z.object({ waiting: z.array(pendingDeviceSchema), ota: z.string().describe('What to type into a device.') }),
 })
 
-export function createPendingDevicesResource(parts: DeviceToolDependencies): Capability {
+export function createPendingDevicesResource(parts: RunningDevicesAccess): Capability {
   return waiting.handledBy(() =>
     withRunningDevicesService(parts, ({ gateway, otaUrl }) =>
       ok({ data: { waiting: gateway.registrar.pending().map(toPendingDeviceJson), ota: otaUrl } }),

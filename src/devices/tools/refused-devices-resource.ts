@@ -15,7 +15,7 @@ import { ok } from '../../core/result.ts'
 import { formatIsoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { DeviceAdmissionRefusalReason } from '../session/device-admission-refusal.ts'
 import type { CountedDeviceAdmissionRefusal } from './device-admission-refusal-log.ts'
-import type { RunningDevicesService, DeviceToolDependencies } from './running-devices-service.ts'
+import type { RunningDevicesService, RunningDevicesAccess } from './running-devices-service.ts'
 import { withRunningDevicesService } from './running-devices-service.ts'
 import { ADMIN_RESOURCE_OFFER_DEFAULTS } from './visibility.ts'
 
@@ -43,7 +43,7 @@ const refused = defineTool({
   output: z.object({ refused: z.array(refusedDeviceSchema) }),
 })
 
-export function createRefusedDevicesResource(parts: DeviceToolDependencies): Capability {
+export function createRefusedDevicesResource(parts: RunningDevicesAccess): Capability {
   return refused.handledBy(() =>
     withRunningDevicesService(parts, (house) => ok({ data: { refused: toRefusedDevicesJson(house) } })),
   )

@@ -28,14 +28,14 @@ export interface RunningDevicesService {
   readonly publicUrl: boolean
 }
 
-export interface DeviceToolDependencies {
+export interface RunningDevicesAccess {
   /** Returns `undefined` while the listeners are closed. */
   readonly house: () => RunningDevicesService | undefined
 }
 
 /** Runs `work` with the service, or fails while the listeners are closed. */
 export async function withRunningDevicesService(
-  { house }: Pick<DeviceToolDependencies, 'house'>,
+  { house }: Pick<RunningDevicesAccess, 'house'>,
   work: (house: RunningDevicesService) => Outcome | Promise<Outcome>,
 ): Promise<Outcome> {
   const open = house()
@@ -61,7 +61,7 @@ export function findVisibleDevice(
 
 /** Runs `work` on one device that this caller may know of. */
 export function withVisibleDevice(
-  parts: DeviceToolDependencies,
+  parts: RunningDevicesAccess,
   { name, caller }: { readonly name: string; readonly caller: Caller },
   work: (house: RunningDevicesService, device: RosterDevice) => Outcome,
 ): Promise<Outcome> {

@@ -15,7 +15,7 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { cutToJsonBytes } from '../../core/untrusted-text.ts'
 import type { BackendRpcAnswer } from '../voice/voice-relay-client.ts'
-import type { DeviceToolDependencies } from './running-devices-service.ts'
+import type { RunningDevicesAccess } from './running-devices-service.ts'
 
 /** Backends wait for 30 s for an answer. */
 const BACKEND_PATIENCE_MS = 28_000
@@ -31,7 +31,7 @@ export function isVoiceBackend(caller: Caller): boolean {
 export function createToolCallerForVoiceBackend({
   house,
   bus,
-}: DeviceToolDependencies & { readonly bus: Pick<CapabilityBus, 'call'> }) {
+}: RunningDevicesAccess & { readonly bus: Pick<CapabilityBus, 'call'> }) {
   return async (deviceId: string, name: string, args: JsonObject): Promise<BackendRpcAnswer> => {
     const device = house()?.roster.find(deviceId)
     const tool = device?.tools.find((each) => each.tool.name === name)

@@ -6,7 +6,7 @@ import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
 import { systemClock } from '../../core/clock.ts'
 import type { VoiceChannel } from '../session/fleet.ts'
-import type { VoiceToSessionMessage } from '../session/session.ts'
+import type { VoiceRelayToSessionMessage } from '../session/session.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import { createVoiceRelayService } from './voice-relay-client.ts'
 
@@ -16,7 +16,7 @@ const LISTEN = (mode: string) => `{"session_id":"s","type":"listen","state":"sta
 let server: WebSocketServer
 let far: WebSocket
 let channel: VoiceChannel
-let inputs: VoiceToSessionMessage[]
+let inputs: VoiceRelayToSessionMessage[]
 let audio: AudioFrame[]
 beforeEach(async () => {
   // Answers no pings, like a machine that has gone without a word.

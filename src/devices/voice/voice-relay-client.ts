@@ -13,7 +13,7 @@ import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import type { DeviceIdentity, VoiceChannelHandlers, VoiceChannel, VoiceService } from '../session/fleet.ts'
-import type { SessionToVoiceMessage } from '../session/session.ts'
+import type { SessionToVoiceRelayMessage } from '../session/session.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import { encodeMcpMessage } from '../wire/device-frame.ts'
 import { parseBoundedJsonObject } from '../wire/bounded-json.ts'
@@ -105,7 +105,7 @@ class RelayChannel implements VoiceChannel {
     return this.#relay.phase
   }
 
-  readonly output = (output: SessionToVoiceMessage): void => {
+  readonly output = (output: SessionToVoiceRelayMessage): void => {
     switch (output.kind) {
       case 'hello':
         this.#input({ kind: 'device-hello', text: output.text })

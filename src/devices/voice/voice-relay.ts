@@ -12,7 +12,7 @@ import { isJsonObject, parseStrictJsonText } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { ListenMode } from '../wire/device-frame.ts'
 import { parseBoundedJsonObject } from '../wire/bounded-json.ts'
-import type { VoiceToSessionMessage } from '../session/session.ts'
+import type { VoiceRelayToSessionMessage } from '../session/session.ts'
 
 export interface VoiceRelayState {
   readonly phase: 'idle' | 'dialling' | 'open' | 'absent'
@@ -47,7 +47,7 @@ export type VoiceRelayEffect =
   | { readonly kind: 'close' }
   /** The conversation is over: a WebSocket is closed, an MQTT connection stays. */
   | { readonly kind: 'finish' }
-  | { readonly kind: 'device'; readonly input: VoiceToSessionMessage }
+  | { readonly kind: 'device'; readonly input: VoiceRelayToSessionMessage }
   /** A JSON-RPC message of the backend. */
   | { readonly kind: 'mcp'; readonly payload: JsonObject }
   /** Emitted once for each time that the backend is lost or reached again. */
@@ -200,7 +200,7 @@ function lose(relay: VoiceRelayState, atMs: number): VoiceRelayStep {
 /** The alert is shown once per absence; listening is ended every time. */
 function unheard(relay: VoiceRelayState, mode: ListenMode): VoiceRelayStep {
   const told = absence(relay)
-  const input: VoiceToSessionMessage = { kind: 'unheard', mode, isAlerted: relay.isAlerted }
+  const input: VoiceRelayToSessionMessage = { kind: 'unheard', mode, isAlerted: relay.isAlerted }
   return { relay: { ...told.relay, isAlerted: true }, effects: [toDevice(input), ...told.effects] }
 }
 
@@ -213,7 +213,7 @@ function rest(relay: VoiceRelayState, phase: 'idle' | 'absent'): VoiceRelayState
   return { ...relay, phase, deadlineMs: undefined, held: [], isResuming: false }
 }
 
-function toDevice(input: VoiceToSessionMessage): VoiceRelayEffect {
+function toDevice(input: VoiceRelayToSessionMessage): VoiceRelayEffect {
   return { kind: 'device', input }
 }
 

@@ -84,7 +84,7 @@ export function encodeGoodbyeMessage(sessionId: string): string {
 }
 
 /** Between `start` and `stop` a device speaks, and its microphone is shut unless it listens in mode `realtime`. */
-export function encodeTtsStateMessage(sessionId: string, state: 'start' | 'stop'): string {
+export function encodeTtsStartOrStopMessage(sessionId: string, state: 'start' | 'stop'): string {
   return JSON.stringify({ session_id: sessionId, type: 'tts', state })
 }
 
@@ -116,9 +116,9 @@ interface Notify {
   readonly subtitles: readonly { readonly startMs: number; readonly text: string }[]
 }
 
-export type PersonAnnouncement = Alert | Notify
+export type AnnouncementToPerson = Alert | Notify
 
-export function encodeAnnouncementMessage(sessionId: string, announcement: PersonAnnouncement): string {
+export function encodeAnnouncementMessage(sessionId: string, announcement: AnnouncementToPerson): string {
   if (announcement.kind === 'alert') {
     const { status, message, emotion } = announcement
     return JSON.stringify({ session_id: sessionId, type: 'alert', status, message, emotion })

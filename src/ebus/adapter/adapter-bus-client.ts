@@ -16,7 +16,7 @@ import type { BusAccessState, BusAccessEffect, BusClientId, ExpectedFromTarget }
 import {
   cancelBusRequest,
   resetBusAccess,
-  listInitiators,
+  listRecentlyHeardInitiators,
   removeBusClient,
   newBusAccessState,
   handleArbitrationLost,
@@ -44,7 +44,7 @@ import type { AdapterInfo } from './adapter-info.ts'
 import { AdapterPortClient } from './adapter-port-client.ts'
 import type { AdapterPortEvent, AdapterPortProtocol } from './adapter-port.ts'
 import { TelegramSendClient } from './telegram-send-client.ts'
-import type { SharedPortClientAcceptor, SharedPortClientNotification, SharedPortClient } from './shared-port-access.ts'
+import type { SharedPortClientAcceptor, SharedPortClientNotification, SharedPortAccess } from './shared-port-access.ts'
 import type { ByteConnector } from './transport.ts'
 
 export interface AdapterBusOptions {
@@ -158,12 +158,12 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
       queued: this.#sender.queued,
       symbols: this.#line.symbols,
       reconnects: this.#port.reconnects,
-      initiators: listInitiators(this.#access).filter((heard) => heard !== address),
+      initiators: listRecentlyHeardInitiators(this.#access).filter((heard) => heard !== address),
     }
   }
 
   /** Adds a client that speaks the enhanced protocol to us. */
-  share(listen: (news: SharedPortClientNotification) => void): SharedPortClient {
+  share(listen: (news: SharedPortClientNotification) => void): SharedPortAccess {
     const client = this.#nextClient++
     addBusClient(this.#access, client)
     this.#clients.set(client, listen)

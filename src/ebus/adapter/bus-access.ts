@@ -123,7 +123,7 @@ export function noteInitiator(access: BusAccessState, source: number): void {
   if (isInitiatorAddress(source)) access.initiatorsHeard.set(source, access.syns)
 }
 
-export function listInitiators({ initiatorsHeard, syns }: BusAccessState): readonly number[] {
+export function listRecentlyHeardInitiators({ initiatorsHeard, syns }: BusAccessState): readonly number[] {
   return [...initiatorsHeard].filter(([, heardAt]) => syns - heardAt <= FORGOTTEN_SYNS).map(([address]) => address)
 }
 
@@ -171,7 +171,7 @@ export function handleArbitrationLost(access: BusAccessState, winner: number): B
   endTurn(access, asked.client)
   const client = access.clients.get(asked.client)
   if (client !== undefined)
-    client.lock = computeLockSynCountAfterLoss(asked.address, winner, listInitiators(access).length)
+    client.lock = computeLockSynCountAfterLoss(asked.address, winner, listRecentlyHeardInitiators(access).length)
   const effects = tellAll(
     access,
     { kind: 'symbol', symbol: winner },

@@ -41,7 +41,7 @@ import {
   isEbusdSignalAcquired,
 } from './ebusd-text.ts'
 import { createTcpTransport } from './tcp-transport.ts'
-import { EbusdTextClient } from './ebusd-text-client.ts'
+import { EbusdLineConnection } from './ebusd-text-client.ts'
 
 export interface EbusdBusOptions {
   readonly id: string
@@ -79,8 +79,8 @@ export class EbusdBus implements EbusConnection {
   readonly #options: EbusdBusOptions
   readonly #events: BusEventFanOut
   readonly #queue
-  readonly #commands: EbusdTextClient
-  readonly #watch: EbusdTextClient
+  readonly #commands: EbusdLineConnection
+  readonly #watch: EbusdLineConnection
   readonly #timers: NodeJS.Timeout[]
   readonly #initiators = new Set<number>()
   /** The last result of the grab, by telegram; `undefined` until there is one to compare with. */
@@ -104,13 +104,13 @@ export class EbusdBus implements EbusConnection {
     this.#events = new BusEventFanOut(options.clock)
     this.#queue = createFairQueue<Command>(options.queueCapacity)
     const shared = { ...options, transport: createTcpTransport(options) }
-    this.#commands = new EbusdTextClient({
+    this.#commands = new EbusdLineConnection({
       ...shared,
       onUp: () => this.#onUp(),
       onDown: (reason) => this.#onDown(reason),
       onLine: (line) => this.#onAnswerLine(line),
     })
-    this.#watch = new EbusdTextClient({
+    this.#watch = new EbusdLineConnection({
       ...shared,
       onUp: () => this.#onWatchUp(),
       onDown: () => undefined,

@@ -8,7 +8,7 @@ import type { ReconnectingConnectionOptions } from './reconnecting-connection-cl
 import { ReconnectingConnection } from './reconnecting-connection-client.ts'
 import type { ByteConnection } from './transport.ts'
 
-export interface EbusdTextClientOptions extends Omit<ReconnectingConnectionOptions, 'serve'> {
+export interface EbusdLineConnectionOptions extends Omit<ReconnectingConnectionOptions, 'serve'> {
   readonly clock: Clock
   readonly onUp: () => void
   readonly onLine: (line: string) => void
@@ -16,8 +16,8 @@ export interface EbusdTextClientOptions extends Omit<ReconnectingConnectionOptio
 
 const MAX_LINE = 65_536
 
-export class EbusdTextClient extends ReconnectingConnection {
-  constructor(options: EbusdTextClientOptions) {
+export class EbusdLineConnection extends ReconnectingConnection {
+  constructor(options: EbusdLineConnectionOptions) {
     super({ ...options, serve: (connection) => serveLines(connection, options) })
   }
 
@@ -28,7 +28,7 @@ export class EbusdTextClient extends ReconnectingConnection {
 
 async function serveLines(
   connection: ByteConnection,
-  { clock, onUp, onLine }: EbusdTextClientOptions,
+  { clock, onUp, onLine }: EbusdLineConnectionOptions,
 ): Promise<boolean> {
   let unread = ''
   let heard = false

@@ -13,7 +13,7 @@ export type SharedPortClientNotification =
   /** The adapter is gone. */
   | { readonly kind: 'down' }
 
-export interface SharedPortClient {
+export interface SharedPortAccess {
   readonly want: (address: number) => void
   readonly cancel: () => void
   readonly say: (symbol: number) => void
@@ -24,5 +24,5 @@ export interface SharedPortClient {
 
 /** Accepts clients of the shared port. */
 export interface SharedPortClientAcceptor {
-  share(listen: (news: SharedPortClientNotification) => void): SharedPortClient
+  share(listen: (news: SharedPortClientNotification) => void): SharedPortAccess
 }

@@ -23,7 +23,7 @@ import {
   parseHostBytes,
 } from '../wire/enhanced-protocol.ts'
 import type { AdapterInfoId } from './adapter-info.ts'
-import type { SharedPortClientAcceptor, SharedPortClientNotification, SharedPortClient } from './shared-port-access.ts'
+import type { SharedPortClientAcceptor, SharedPortClientNotification, SharedPortAccess } from './shared-port-access.ts'
 
 export interface SharedPortOptions {
   readonly host: string
@@ -119,7 +119,7 @@ function pass(news: SharedPortClientNotification, tell: (message: AdapterMessage
   }
 }
 
-function obey({ command, data }: HostMessage, client: SharedPortClient, tell: (message: AdapterMessage) => void): void {
+function obey({ command, data }: HostMessage, client: SharedPortAccess, tell: (message: AdapterMessage) => void): void {
   switch (command) {
     case 'init':
       tell({ event: 'resetted', data: client.features() })

@@ -11,8 +11,8 @@ import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import type { MessageReadFailure } from './message-read-retry-tracker.ts'
 import { BusDefinitions } from './bus-definitions.ts'
-import { downloadDefinitions, loadVerifiedDefinitionPin } from './definition-download-client.ts'
-import { DefinitionFolder } from './definition-folder-store.ts'
+import { downloadAndPinDefinitions, loadPinOfUnchangedDefinitions } from './definition-download-client.ts'
+import { DefinitionFolderReader } from './definition-folder-store.ts'
 import { PollMessageSelector } from './poll-message-selector.ts'
 import { selectBestDefinitionFile } from './definition-file-selection.ts'
 
@@ -63,7 +63,7 @@ function definitionsOf(files: Readonly<Record<string, string>>): BusDefinitions 
     mkdirSync(dirname(join(folder, file)), { recursive: true })
     writeFileSync(join(folder, file), text)
   }
-  return new BusDefinitions(new DefinitionFolder(folder, 'en'), 'en')
+  return new BusDefinitions(new DefinitionFolderReader(folder, 'en'), 'en')
 }
 
 /** `QQ ZZ PB SB data / answer` */
@@ -258,7 +258,7 @@ describe('definition download', () => {
 
   it('stores the files that the index names and those that they load, and nothing else', async () => {
     const folder = join(emptyFolder(), 'kept')
-    const pin = await downloadDefinitions({ url, folder, now: () => 0, fetch: fetchPage })
+    const pin = await downloadAndPinDefinitions({ url, folder, now: () => 0, fetch: fetchPage })
     expect(pin.ok ? Object.keys(pin.value.files) : pin.fault).toEqual([
       'broadcast.csv',
       'vaillant/08.bai.csv',
@@ -271,11 +271,11 @@ describe('definition download', () => {
 
   it('detects a file that was changed after the download', async () => {
     const folder = join(emptyFolder(), 'kept')
-    expect(loadVerifiedDefinitionPin(folder, url)).toEqual({ ok: false, fault: { kind: 'absent' } })
-    await downloadDefinitions({ url, folder, now: () => 0, fetch: fetchPage })
-    expect(loadVerifiedDefinitionPin(folder, url).ok).toBe(true)
+    expect(loadPinOfUnchangedDefinitions(folder, url)).toEqual({ ok: false, fault: { kind: 'absent' } })
+    await downloadAndPinDefinitions({ url, folder, now: () => 0, fetch: fetchPage })
+    expect(loadPinOfUnchangedDefinitions(folder, url).ok).toBe(true)
     writeFileSync(join(folder, 'broadcast.csv'), 'something else')
-    expect(loadVerifiedDefinitionPin(folder, url)).toEqual({
+    expect(loadPinOfUnchangedDefinitions(folder, url)).toEqual({
       ok: false,
       fault: { kind: 'changed', file: 'broadcast.csv' },
     })

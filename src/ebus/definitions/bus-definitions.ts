@@ -18,7 +18,7 @@ import { ConditionEvaluator } from './condition-evaluator.ts'
 import type { DecodedTelegram } from './decoded-telegram.ts'
 import { decodeDefinedTelegram } from './decoded-telegram.ts'
 import type { DefinitionFileFault } from './definition-error.ts'
-import { DefinitionIndex } from './definition-index.ts'
+import { TelegramDefinitionIndex } from './definition-index.ts'
 import { PollMessageSelector } from './poll-message-selector.ts'
 import type { DefinitionFileReader } from './definition-set.ts'
 import { DefinitionSet } from './definition-set.ts'
@@ -30,7 +30,7 @@ import type { MessageDefinition } from './message-definition.ts'
 import type { DefinitionFolderLister } from './definition-file-selection.ts'
 import { ROOT_FOLDER, findDeviceDefinitionFile } from './definition-file-selection.ts'
 
-export interface DefinitionCatalog extends DefinitionFileReader, DefinitionFolderLister {
+export interface DefinitionFileSource extends DefinitionFileReader, DefinitionFolderLister {
   readonly templateFaults: readonly DefinitionFileFault[]
 }
 
@@ -51,9 +51,9 @@ export interface DeviceDefinitionMatch {
 }
 
 export class BusDefinitions {
-  readonly #catalog: DefinitionCatalog
+  readonly #catalog: DefinitionFileSource
   readonly #set: DefinitionSet
-  readonly #index = new DefinitionIndex()
+  readonly #index = new TelegramDefinitionIndex()
   readonly #poll = new PollMessageSelector()
   #indexed = 0
   readonly #identities = new Map<number, BusDeviceIdentity>()
@@ -80,7 +80,7 @@ export class BusDefinitions {
   })
 
   constructor(
-    catalog: DefinitionCatalog,
+    catalog: DefinitionFileSource,
     language: string,
     isWanted: (message: MessageDefinition) => boolean = () => false,
   ) {

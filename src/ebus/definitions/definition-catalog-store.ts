@@ -5,8 +5,8 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { downloadDefinitions, loadVerifiedDefinitionPin } from './definition-download-client.ts'
-import { DefinitionFolder } from './definition-folder-store.ts'
+import { downloadAndPinDefinitions, loadPinOfUnchangedDefinitions } from './definition-download-client.ts'
+import { DefinitionFolderReader } from './definition-folder-store.ts'
 
 const FETCH_MS = 20_000
 /** The folder for downloads, inside of the data directory. */
@@ -14,7 +14,7 @@ const FETCHED = 'ebus-definitions'
 export const DEFINITION_LANGUAGE = 'en'
 
 export interface OpenedDefinitionCatalog {
-  readonly folder: DefinitionFolder
+  readonly folder: DefinitionFolderReader
   /** The hash of downloaded files; `undefined` for a folder of the owner's. */
   readonly sha256: string | undefined
 }
@@ -27,18 +27,18 @@ export async function openDefinitionCatalog(
   if (!/^https:/i.test(definitions)) {
     const isFolder = statSync(definitions, { throwIfNoEntry: false })?.isDirectory() === true
     if (!isFolder) return fail(`ebus.definitions: ${definitions} is not a folder.`)
-    return ok({ folder: new DefinitionFolder(definitions, DEFINITION_LANGUAGE), sha256: undefined })
+    return ok({ folder: new DefinitionFolderReader(definitions, DEFINITION_LANGUAGE), sha256: undefined })
   }
   const folder = join(dataRoot, FETCHED)
-  const pinned = loadVerifiedDefinitionPin(folder, definitions)
+  const pinned = loadPinOfUnchangedDefinitions(folder, definitions)
   // Not downloaded again: files that change by themselves would change the behaviour of the house.
   if (!pinned.ok && pinned.fault.kind === 'changed')
     return fail(
       `ebus.definitions: ${join(folder, pinned.fault.file)} is not as it was fetched. Remove ${folder} to fetch everything again.`,
     )
-  const pin = pinned.ok ? pinned : await downloadDefinitions({ url: definitions, folder, now, fetch: fetchText })
+  const pin = pinned.ok ? pinned : await downloadAndPinDefinitions({ url: definitions, folder, now, fetch: fetchText })
   return pin.ok
-    ? ok({ folder: new DefinitionFolder(folder, DEFINITION_LANGUAGE), sha256: pin.value.sha256 })
+    ? ok({ folder: new DefinitionFolderReader(folder, DEFINITION_LANGUAGE), sha256: pin.value.sha256 })
     : fail(`ebus.definitions: ${definitions} could not be fetched (${pin.fault}).`)
 }
 

@@ -43,7 +43,7 @@ const NAME = /^[\w$-][\w.$-]*$/
 const INSTRUCTION = /(?:^|\])!(?:load|include),\s*"?([^,"\s]+)/gm
 
 /** The pin of an earlier download from that URL, if all of its files are unchanged. */
-export function loadVerifiedDefinitionPin(folder: string, url: string): Result<DefinitionPin, DefinitionPinFault> {
+export function loadPinOfUnchangedDefinitions(folder: string, url: string): Result<DefinitionPin, DefinitionPinFault> {
   const text = readOrNothing(join(folder, PIN))
   if (text === undefined) return fail({ kind: 'absent' })
   let pin: DefinitionPin
@@ -61,7 +61,9 @@ export function loadVerifiedDefinitionPin(folder: string, url: string): Result<D
 }
 
 /** All or nothing: the earlier files stay until everything is downloaded. */
-export async function downloadDefinitions(options: DefinitionDownloadOptions): Promise<Result<DefinitionPin, string>> {
+export async function downloadAndPinDefinitions(
+  options: DefinitionDownloadOptions,
+): Promise<Result<DefinitionPin, string>> {
   const { folder, now } = options
   const url = options.url.endsWith('/') ? options.url : `${options.url}/`
   const waiting = `${folder}.new`

@@ -11,7 +11,7 @@ import { createCondition, narrowCondition } from './message-condition.ts'
 import { parseCsvLines, trimCell } from './csv-lines.ts'
 import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
 import type { CellsByColumn } from './field-rows.ts'
-import { splitList } from './field-rows.ts'
+import { splitSemicolonList } from './field-rows.ts'
 import type { DefinitionFileDefaults } from './definition-file-name.ts'
 import type { MessageDefinition, MessageRowDefaults } from './message-definition.ts'
 import { createMessageDefinitions } from './message-definition.ts'
@@ -135,7 +135,7 @@ class DefinitionReader {
     if (types.includes(']')) return { code: 'invalid-argument', detail: `invalid type ${types}` }
     const { source, templates, accept } = this.#context
     const context = { source, line, conditions, templates, defaults: this.#defaults }
-    for (const type of types === '' ? ['r'] : splitList(types)) {
+    for (const type of types === '' ? ['r'] : splitSemicolonList(types)) {
       const messages = createMessageDefinitions(trimCell(type), { main, groups }, context)
       if (!messages.ok) return messages.fault
       for (const message of messages.value) {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DefinitionFolder } from './definition-folder-store.ts'
+import { DefinitionFolderReader } from './definition-folder-store.ts'
 
 const LINE = '# built-in columns\nr,oven,Temp,,,08,b509,0d01,v,,UCH\n'
 
@@ -24,7 +24,7 @@ describe('definition folder', () => {
     symlinkSync('.', join(root, 'self'))
     symlinkSync('nowhere', join(root, '08.dangling.csv'))
     symlinkSync('vaillant', join(root, 'saunier'))
-    expect(new DefinitionFolder(root, 'en').files()).toEqual([
+    expect(new DefinitionFolderReader(root, 'en').files()).toEqual([
       'broadcast.csv',
       'saunier/08.oven.csv',
       'saunier/old.csv/15.oven.csv',
@@ -34,12 +34,12 @@ describe('definition folder', () => {
   })
 
   it('is empty where there is no folder', () => {
-    expect(new DefinitionFolder('/nowhere/at/all', 'en').files()).toEqual([])
+    expect(new DefinitionFolderReader('/nowhere/at/all', 'en').files()).toEqual([])
   })
 
   it('does not read paths outside of it, directories or devices', () => {
     mkdirSync(join(root, 'x.csv'))
-    const folder = new DefinitionFolder(root, 'en')
+    const folder = new DefinitionFolderReader(root, 'en')
     expect(['x.csv', '../x', '/etc/hostname', '/dev/zero'].map((path) => folder.readText(path))).toEqual([
       undefined,
       undefined,

@@ -17,7 +17,7 @@ const TEMPLATES = '_templates.csv'
 /** A definition file has a few hundred kilobytes at most; a larger file is something else. */
 const MAX_FILE_BYTES = 8_000_000
 
-export class DefinitionFolder implements DefinitionFileReader {
+export class DefinitionFolderReader implements DefinitionFileReader {
   readonly folder: string
   readonly language: string
   /** Why templates files could not be read completely. */

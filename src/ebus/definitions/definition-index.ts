@@ -31,7 +31,7 @@ export interface TelegramHeader {
 
 const LENGTH_WEIGHT = 2 ** 32
 
-export class DefinitionIndex {
+export class TelegramDefinitionIndex {
   readonly #services = new Map<number, Service>()
 
   constructor(messages: Iterable<MessageDefinition> = []) {

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { listDataTypeNames } from './field-data-type.ts'
 import { formatDefinitionFileFault } from './definition-error.ts'
 import { DefinitionSet } from './definition-set.ts'
-import { TelegramNdjsonCodec } from './telegram-ndjson-codec.ts'
+import { NdjsonTelegramTranslator } from './telegram-ndjson-codec.ts'
 import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
 import { vectorRows } from '../../../test/shared-data.ts'
 import { toHex } from '../../core/bytes.ts'
@@ -43,7 +43,7 @@ describe('message definitions', () => {
     expect(source.templateFaults.map(formatDefinitionFileFault)).toEqual(
       templateError === undefined ? [] : [templateError],
     )
-    const telegrams = new TelegramNdjsonCodec(source, 'en')
+    const telegrams = new NdjsonTelegramTranslator(source, 'en')
     for (const [who = '', first = '', ...rest] of rows) {
       const [circuit, name, type] = who.split(' ')
       const isEncode = rest.length === 1
@@ -73,7 +73,7 @@ describe('message definitions', () => {
         '',
       ].join('\n'),
     }
-    const rows = new TelegramNdjsonCodec(new MemoryDefinitions(files, 'en'), 'en')
+    const rows = new NdjsonTelegramTranslator(new MemoryDefinitions(files, 'en'), 'en')
     const ask = (row: Readonly<Record<string, unknown>>): unknown =>
       JSON.parse(rows.answer(JSON.stringify({ file: '08.oven.csv', circuit: 'oven', ...row }), 'encode'))
 
@@ -133,7 +133,7 @@ describe('data types against a real ebusd', () => {
     if (message === undefined) throw new Error(spec)
     return message
   }
-  const telegrams = new TelegramNdjsonCodec(source, 'en')
+  const telegrams = new NdjsonTelegramTranslator(source, 'en')
 
   it('have 1,933 recorded rows', () => {
     expect(rows).toHaveLength(1_933)

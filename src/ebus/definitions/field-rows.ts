@@ -66,7 +66,7 @@ function addRowFields(row: CellsByColumn, context: RowContext): DefinitionLineFa
   const scale = readScale(row)
   if (!scale.ok) return { code: scale.fault.code, detail: `${scale.fault.detail}${at}` }
 
-  const tokens = splitList(types)
+  const tokens = splitSemicolonList(types)
   for (const [position, untrimmed] of tokens.entries()) {
     const token = trimCell(untrimmed)
     const isFirst = position === 0
@@ -120,7 +120,7 @@ function readScale(row: CellsByColumn): Result<RowScale, DefinitionLineFault> {
   }
   if (valuesText !== '') {
     if (!valuesText.includes('=')) return fail({ code: 'invalid-list', detail: `values ${valuesText}` })
-    for (const entry of splitList(valuesText)) {
+    for (const entry of splitSemicolonList(valuesText)) {
       const token = trimCell(entry)
       const { value, end } = scanListKey(token)
       const text = token.slice(end).replace(/^ +/, '')
@@ -290,7 +290,7 @@ export function takeColumnValue(row: CellsByColumn, column: string): string {
 }
 
 /** Splits as ebusd reads a stream up to each `;`: nothing follows a last one. */
-export function splitList(text: string): readonly string[] {
+export function splitSemicolonList(text: string): readonly string[] {
   const parts = text.split(';')
   if (parts.at(-1) === '') parts.pop()
   return parts

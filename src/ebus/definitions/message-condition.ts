@@ -10,7 +10,7 @@ import { classifyAddress } from '../wire/address.ts'
 import { trimCell } from './csv-lines.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
 import type { CellsByColumn } from './field-rows.ts'
-import { splitList } from './field-rows.ts'
+import { splitSemicolonList } from './field-rows.ts'
 import { parseBoundedNumber } from './scan-number.ts'
 
 /** `numbers` are pairs of raw patterns, from and to, both included. */
@@ -78,11 +78,11 @@ function splitLevel(circuit: string): readonly string[] {
 function parseValues(list: string): Result<ConditionValues, DefinitionErrorCode> {
   if (list === '') return ok({ kind: 'seen' })
   if (list.startsWith("'")) {
-    const texts = splitList(list).map((text) => (/^'.*'$/s.test(text) ? text.slice(1, -1) : text))
+    const texts = splitSemicolonList(list).map((text) => (/^'.*'$/s.test(text) ? text.slice(1, -1) : text))
     return ok({ kind: 'texts', texts })
   }
   const ranges: (readonly [number, number])[] = []
-  for (const entry of splitList(list)) {
+  for (const entry of splitSemicolonList(list)) {
     const range = parseRange(trimCell(entry))
     if (typeof range === 'string') return fail(range)
     ranges.push(range)

@@ -13,7 +13,7 @@ import { MAX_DEFINED_DATA_BYTES } from './field-data-type.ts'
 import type { DefinitionErrorCode, DefinitionLineFault } from './definition-error.ts'
 import type { FieldAttributes, DefinedField, FieldPart } from './field.ts'
 import type { CellsByColumn } from './field-rows.ts'
-import { createFields, splitList, collectAttributes, takeColumnValue } from './field-rows.ts'
+import { createFields, splitSemicolonList, collectAttributes, takeColumnValue } from './field-rows.ts'
 import { computeFieldsLength } from './field-layout.ts'
 import { isCircuitName, isIdentifier } from './identifier.ts'
 import { parseBoundedNumber } from './scan-number.ts'
@@ -193,7 +193,7 @@ function takeAddresses(
   if (qq !== undefined && !isInitiatorAddress(qq)) return fail({ code: 'invalid-address', detail: `qq ${qqText}` })
   const zzText = takeColumnValue(row, 'zz') || (defaults?.get('zz') ?? '')
   const targets: number[] = []
-  for (const entry of splitList(zzText)) {
+  for (const entry of splitSemicolonList(zzText)) {
     const token = trimCell(entry)
     const zz = parseBoundedNumber(token, BYTE)
     if (typeof zz === 'string') return fail({ code: zz, detail: `zz ${token}` })
@@ -231,7 +231,7 @@ function takeIds(
   let maxLength = 0
   let length = DEFAULT_CHAIN_LENGTH
   let hasLength = false
-  const entries = splitList(takeColumnValue(row, 'id'))
+  const entries = splitSemicolonList(takeColumnValue(row, 'id'))
   for (const entry of entries.length === 0 ? [''] : entries) {
     const text = prefix + trimCell(entry)
     const [idText = '', lengthText] = text.split(/:(.*)/s)

@@ -14,10 +14,10 @@ import type { RecordedTelegram } from '../../../test/shared-data.ts'
 import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
 import { decodeMessage, formatDecodedMessage } from './message-decoder.ts'
 import { formatDefinitionFileFault } from './definition-error.ts'
-import { DefinitionFolder } from './definition-folder-store.ts'
+import { DefinitionFolderReader } from './definition-folder-store.ts'
 import { toDefinitionExportRow, assignMessageNumbers } from './definition-export-row.ts'
 import { DefinitionSet } from './definition-set.ts'
-import { TelegramNdjsonCodec } from './telegram-ndjson-codec.ts'
+import { NdjsonTelegramTranslator } from './telegram-ndjson-codec.ts'
 
 /** The bytes of a row, and what ebusd called and read them as. */
 const CAPTURE =
@@ -87,7 +87,7 @@ class Departures {
 
 describe.skipIf(!isHere)('definitions compared with recorded ebusd results', () => {
   it('parse every message of every file as ebusd does', () => {
-    const folder = new DefinitionFolder(FOLDER, 'en')
+    const folder = new DefinitionFolderReader(FOLDER, 'en')
     const ours = new Map<string, unknown>()
     for (const file of folder.files()) {
       const set = new DefinitionSet({ source: folder, mode: 'all', language: 'en' })
@@ -105,7 +105,7 @@ describe.skipIf(!isHere)('definitions compared with recorded ebusd results', () 
   })
 
   it('load the files that a running ebusd loads', () => {
-    const folder = new DefinitionFolder(FOLDER, 'en')
+    const folder = new DefinitionFolderReader(FOLDER, 'en')
     const rows = rowsOf('live-load.jsonl') as readonly {
       readonly file: string
       readonly messages: number
@@ -122,7 +122,7 @@ describe.skipIf(!isHere)('definitions compared with recorded ebusd results', () 
   })
 
   it('decode and encode every telegram as ebusd does', () => {
-    const telegrams = new TelegramNdjsonCodec(new DefinitionFolder(FOLDER, 'en'), 'en')
+    const telegrams = new NdjsonTelegramTranslator(new DefinitionFolderReader(FOLDER, 'en'), 'en')
     const departures = new Departures()
     for (const row of rowsOf('messages.jsonl') as readonly Row[])
       if (row['quirk'] === undefined)
@@ -146,7 +146,7 @@ describe.skipIf(!isHere)('definitions compared with recorded ebusd results', () 
       })
       expect(ours.length).toBe(messages.length)
       expect(ours).toEqual(expect.arrayContaining([...messages]))
-      const telegrams = new TelegramNdjsonCodec(source, lang)
+      const telegrams = new NdjsonTelegramTranslator(source, lang)
       for (const vector of vectors) {
         if (vector['quirk'] !== undefined) continue
         // Rows are answered as in check mode, in which more files are loaded than in a daemon.
@@ -160,7 +160,7 @@ describe.skipIf(!isHere)('definitions compared with recorded ebusd results', () 
   })
 
   it('decode public captures as ebusd does', () => {
-    const folder = new DefinitionFolder(`${FOLDER}/en`, 'en')
+    const folder = new DefinitionFolderReader(`${FOLDER}/en`, 'en')
     const messages = folder.files().flatMap((file) => {
       const set = new DefinitionSet({ source: folder, mode: 'all', language: 'en' })
       set.load(file)

@@ -4,13 +4,13 @@
  */
 import { describe, expect, it } from 'vitest'
 import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
-import { TelegramNdjsonCodec } from './telegram-ndjson-codec.ts'
+import { NdjsonTelegramTranslator } from './telegram-ndjson-codec.ts'
 
 const FILES = {
   '08.oven.csv':
     '# built-in columns\nr,oven,Temp,,,08,b509,0d01,v,,D2C,,,\nw,oven,Temp,,,08,b509,0e01,v,,D2C,,,\nw,any,Temp,,,,b509,0e02,v,,UCH,,,\n',
 }
-const rows = new TelegramNdjsonCodec(new MemoryDefinitions(FILES, 'en'), 'en')
+const rows = new NdjsonTelegramTranslator(new MemoryDefinitions(FILES, 'en'), 'en')
 const decode = (line: string): unknown => JSON.parse(rows.answer(line, 'decode'))
 const encode = (row: Readonly<Record<string, unknown>>): unknown =>
   JSON.parse(

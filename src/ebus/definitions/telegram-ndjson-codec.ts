@@ -16,7 +16,7 @@ import type { DefinitionFileReader } from './definition-set.ts'
 import { DefinitionSet } from './definition-set.ts'
 import { encodeCommands } from './message-encoder.ts'
 import type { TelegramHeader } from './definition-index.ts'
-import { DefinitionIndex } from './definition-index.ts'
+import { TelegramDefinitionIndex } from './definition-index.ts'
 import type { MessageDefinition } from './message-definition.ts'
 import { joinChainParts } from './message-chain.ts'
 
@@ -34,15 +34,15 @@ type Row = Readonly<Record<string, unknown>>
 interface LoadedFile {
   /** By source, circuit, name and type. */
   readonly byName: ReadonlyMap<string, readonly MessageDefinition[]>
-  readonly index: DefinitionIndex
+  readonly index: TelegramDefinitionIndex
 }
 
-export class TelegramNdjsonCodec {
+export class NdjsonTelegramTranslator {
   readonly #source: EnumerableDefinitionSource
   readonly #language: string
   readonly #loaded = new Map<string, LoadedFile>()
   readonly #paths = new Map<string, string>()
-  #everything: DefinitionIndex | undefined
+  #everything: TelegramDefinitionIndex | undefined
   readonly #files = new Map<MessageDefinition, string>()
 
   constructor(source: EnumerableDefinitionSource, language: string) {
@@ -142,18 +142,18 @@ export class TelegramNdjsonCodec {
         else byName.get(key)?.push(message)
         this.#files.set(message, path)
       }
-      loaded = { byName, index: new DefinitionIndex(set.messages) }
+      loaded = { byName, index: new TelegramDefinitionIndex(set.messages) }
       this.#loaded.set(path, loaded)
     }
     return loaded
   }
 
   /** The index of the file that a row names, otherwise of all files; the first definition is used. */
-  #indexOf(row: Row): DefinitionIndex {
+  #indexOf(row: Row): TelegramDefinitionIndex {
     const path = typeof row['file'] === 'string' ? this.#path(row['file']) : undefined
     if (path !== undefined) return this.#load(path).index
     if (this.#everything === undefined) {
-      this.#everything = new DefinitionIndex()
+      this.#everything = new TelegramDefinitionIndex()
       for (const file of this.#source.files())
         for (const messages of this.#load(file).byName.values())
           for (const message of messages) this.#everything.add(message)

@@ -15,7 +15,7 @@ import { fail, ok } from '../../core/result.ts'
 import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
 
 /** `system` and `timer` can be called; the others are the contract's class planes, listed only. */
-export type MethodPlaneName = 'system' | 'timer' | 'heating' | 'dhw' | 'solar'
+export type BuiltInMethodPlaneName = 'system' | 'timer' | 'heating' | 'dhw' | 'solar'
 
 /** A named value of an answer. An invalid one is `null`: the device returned no value. */
 export interface MethodAnswerValue extends JsonObject {
@@ -27,7 +27,7 @@ export type MethodAnswerValues = Readonly<Record<string, MethodAnswerValue>>
 /** The values of an answer by name; bytes are shown as hex, and a missing value is `undefined`. */
 export type MethodAnswer = Readonly<Record<string, Json | Uint8Array | undefined>>
 
-export interface MethodTelegram<Answer = MethodAnswer> {
+export interface MethodTelegramWithDecoder<Answer = MethodAnswer> {
   readonly data: Uint8Array
   readonly effect: Effect
   /** The register that would be changed, for limits and approvals: `b524/02.03.00.0022`. */
@@ -41,7 +41,7 @@ export interface MethodTelegram<Answer = MethodAnswer> {
   }
 }
 
-export type PreparedMethodCall = MethodTelegram<MethodAnswerValues>
+export type PreparedMethodCall = MethodTelegramWithDecoder<MethodAnswerValues>
 
 /** The listed facts about a method of the built-in tables or of a definition file. */
 export interface MethodSummary {
@@ -63,7 +63,7 @@ export interface MethodSummary {
 }
 
 export interface DeviceMethod extends MethodSummary {
-  readonly plane: MethodPlaneName
+  readonly plane: BuiltInMethodPlaneName
   /** How old a cached answer may be; `undefined` if it is never cached. */
   readonly maxAgeMs: number | undefined
   readonly prepare: (params: JsonObject) => Result<PreparedMethodCall, readonly ArgumentIssue[]>
@@ -78,7 +78,7 @@ type MethodName = Pick<DeviceMethod, 'plane' | 'name' | 'secondary' | 'readOnly'
 interface Definition<Params> extends MethodName {
   readonly maxAgeMs?: number
   readonly params: z.ZodType<Params>
-  readonly prepare: (params: Params) => MethodTelegram | readonly ArgumentIssue[]
+  readonly prepare: (params: Params) => MethodTelegramWithDecoder | readonly ArgumentIssue[]
 }
 
 export function defineMethod<Params>(definition: Definition<Params>): DeviceMethod {
@@ -175,7 +175,7 @@ export function createMethodAnswerValue(value: Json | undefined): MethodAnswerVa
   return value === undefined ? { value: null, valid: false } : { value, valid: true }
 }
 
-function toEncodedCall({ decode, confirm, ...telegram }: MethodTelegram): PreparedMethodCall {
+function toEncodedCall({ decode, confirm, ...telegram }: MethodTelegramWithDecoder): PreparedMethodCall {
   return {
     ...telegram,
     decode: (response) => toMethodValues(decode(response)),

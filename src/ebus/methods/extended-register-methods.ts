@@ -15,10 +15,10 @@ import {
   encodeRegisterTelegramData,
   formatRegisterActuator,
 } from '../semantic/register.ts'
-import type { RegisterId, RegulatorRegister } from '../semantic/register.ts'
+import type { RegulatorRegisterId, RegulatorRegister } from '../semantic/register.ts'
 import { findRegulatorRegister } from '../semantic/regulator-register-map.ts'
 import { findRegisterNameAndType } from '../semantic/register-name.ts'
-import type { DeviceMethod, MethodAnswer, MethodTelegram } from './device-method.ts'
+import type { DeviceMethod, MethodAnswer, MethodTelegramWithDecoder } from './device-method.ts'
 import {
   CONFIG_VALUE_MAX_AGE_MS,
   byteSchema,
@@ -71,12 +71,12 @@ function extendedResult(params: Extended, write: boolean, response: Uint8Array):
   }
 }
 
-function placeOf({ group, addr, opcode, op }: Extended): RegisterId {
+function placeOf({ group, addr, opcode, op }: Extended): RegulatorRegisterId {
   return { opcode: opcode ?? op ?? 2, group, number: addr }
 }
 
 /** Limits and approvals are for one register of one instance, not for the device. */
-function readCall(params: Extended): MethodTelegram {
+function readCall(params: Extended): MethodTelegramWithDecoder {
   return {
     data: encodeRegisterTelegramData(placeOf(params), params.instance),
     effect: 'reads',
@@ -106,7 +106,7 @@ const setExtRegister = defineMethod({
     payload: createByteListSchema(1, 249).optional().describe('The older name of data.'),
     value: z.number().optional().describe('Instead of data: the number itself, where the register is known.'),
   }),
-  prepare: ({ data, payload, value, ...params }): MethodTelegram | readonly ArgumentIssue[] => {
+  prepare: ({ data, payload, value, ...params }): MethodTelegramWithDecoder | readonly ArgumentIssue[] => {
     const given = data ?? payload
     // If both are given, it is unknown which one is meant.
     if (value !== undefined && given !== undefined) return [valueIssue('not together with data')]

@@ -3,10 +3,10 @@
  */
 import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
-import type { DeviceMethod, MethodSummary, MethodPlaneName } from './device-method.ts'
+import type { DeviceMethod, MethodSummary, BuiltInMethodPlaneName } from './device-method.ts'
 import { defineUncallableMethod } from './device-method.ts'
 import { findHeatingProduct } from '../registry/heating-product.ts'
-import { COMMON_DEVICE_METHODS } from './system-methods.ts'
+import { VAILLANT_SYSTEM_METHODS } from './system-methods.ts'
 import { TIMER_METHODS } from './timer-methods.ts'
 
 export interface MethodPlane {
@@ -19,7 +19,7 @@ export interface MethodPlane {
 }
 
 export interface BuiltInMethodPlane extends MethodPlane {
-  readonly name: MethodPlaneName
+  readonly name: BuiltInMethodPlaneName
   readonly methods: readonly DeviceMethod[]
 }
 
@@ -61,7 +61,7 @@ export function listBuiltInMethodPlanes(identity: BusDeviceIdentity | undefined)
   return [
     ...(heats ? [listed('dhw'), listed('heating')] : []),
     ...(product.kind === 'solar' || product.kind === 'module' ? [listed('solar')] : []),
-    { name: 'system', routable: true, methods: sorted(COMMON_DEVICE_METHODS) },
+    { name: 'system', routable: true, methods: sorted(VAILLANT_SYSTEM_METHODS) },
     ...(product.timers === 'b555' ? [{ name: 'timer', routable: true, methods: sorted(TIMER_METHODS) } as const] : []),
   ]
 }
@@ -71,14 +71,14 @@ export function listBuiltInMethodPlanes(identity: BusDeviceIdentity | undefined)
  * "unknown".
  */
 const CALLABLE: ReadonlyMap<string, DeviceMethod> = new Map(
-  [...COMMON_DEVICE_METHODS, ...TIMER_METHODS, ...Object.values(CLASS_METHODS).flat()].map((method) => [
+  [...VAILLANT_SYSTEM_METHODS, ...TIMER_METHODS, ...Object.values(CLASS_METHODS).flat()].map((method) => [
     `${method.plane}/${method.name}`,
     method,
   ]),
 )
 
 /** By name alone, independent of the devices on the bus. */
-export function findCallableMethod(plane: string, name: string): DeviceMethod | undefined {
+export function findBuiltInMethod(plane: string, name: string): DeviceMethod | undefined {
   return CALLABLE.get(`${plane}/${name}`)
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../core/bytes.ts'
-import { findCallableMethod, listBuiltInMethodPlanes } from './method-plane.ts'
+import { findBuiltInMethod, listBuiltInMethodPlanes } from './method-plane.ts'
 
 describe('eBUS methods', () => {
   const identity = (deviceId: string, hardware = '1704') =>
@@ -23,7 +23,7 @@ describe('eBUS methods', () => {
   })
 
   const prepared = (plane: string, name: string, params: object) => {
-    const result = findCallableMethod(plane, name)?.prepare(params as never)
+    const result = findBuiltInMethod(plane, name)?.prepare(params as never)
     if (result?.ok !== true) throw new Error(JSON.stringify(result))
     return result.value
   }
@@ -89,7 +89,7 @@ describe('eBUS methods', () => {
       'params.opcode: Invalid option: expected one of 2|6',
     ],
   ])('%s %j is refused with: %s', (name, params, sentence) => {
-    const made = findCallableMethod('system', name)?.prepare(params)
+    const made = findBuiltInMethod('system', name)?.prepare(params)
     expect(made?.ok === false && made.fault.map(({ path, message }) => `${path.join('.')}: ${message}`)).toEqual([
       sentence,
     ])
@@ -108,7 +108,7 @@ describe('eBUS methods', () => {
 
   it('refuse data that is longer or shorter than a register with limits', () => {
     const effect = (group: number, addr: number, data: string): unknown => {
-      const made = findCallableMethod('system', 'set_ext_register')?.prepare({ group, instance: 0, addr, data })
+      const made = findBuiltInMethod('system', 'set_ext_register')?.prepare({ group, instance: 0, addr, data })
       return made?.ok === true ? made.value.effect : made?.fault.map(({ path }) => path.join('.'))
     }
     const refused = ['params.data']
@@ -127,7 +127,7 @@ describe('eBUS methods', () => {
 
   it('refuse values out of the register’s range, and invalid parameters', () => {
     const refused = (name: string, params: object): unknown =>
-      findCallableMethod('system', name)?.prepare(params as never).ok
+      findBuiltInMethod('system', name)?.prepare(params as never).ok
     expect(refused('set_ext_register', { group: 3, instance: 0, addr: 0x22, data: '00000842' })).toBe(false)
     expect(refused('set_ext_register', { group: 1, instance: 0, addr: 0x04, data: '0000c07f' })).toBe(false)
     expect(refused('set_ext_register', { group: 3, instance: 0, addr: 0x22 })).toBe(false)
@@ -139,7 +139,7 @@ describe('eBUS methods', () => {
 
   it('accept a number instead of bytes where the encoding of the register is known', () => {
     const sent = (group: number, addr: number, params: object): unknown => {
-      const made = findCallableMethod('system', 'set_ext_register')?.prepare({ group, instance: 0, addr, ...params })
+      const made = findBuiltInMethod('system', 'set_ext_register')?.prepare({ group, instance: 0, addr, ...params })
       return made?.ok === true
         ? `${toHex(made.value.data)} ${made.value.effect}`
         : made?.fault.map(({ path }) => path.join('.'))
@@ -156,7 +156,7 @@ describe('eBUS methods', () => {
   })
 
   it('describe their parameters with name, type and range', () => {
-    expect(findCallableMethod('system', 'set_ext_register')?.paramsSchema()).toMatchObject({
+    expect(findBuiltInMethod('system', 'set_ext_register')?.paramsSchema()).toMatchObject({
       type: 'object',
       required: ['group', 'instance', 'addr'],
       properties: {
@@ -166,10 +166,10 @@ describe('eBUS methods', () => {
         value: { type: 'number' },
       },
     })
-    expect(findCallableMethod('timer', 'read_timer')?.paramsSchema()).toMatchObject({
+    expect(findBuiltInMethod('timer', 'read_timer')?.paramsSchema()).toMatchObject({
       properties: { weekday: { type: 'integer', minimum: 0, maximum: 6 } },
     })
-    expect(findCallableMethod('heating', 'set_target_temp')?.paramsSchema()).toBeUndefined()
+    expect(findBuiltInMethod('heating', 'set_target_temp')?.paramsSchema()).toBeUndefined()
   })
 
   it.each([

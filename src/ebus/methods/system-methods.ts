@@ -3,9 +3,9 @@
  */
 import { z } from 'zod'
 import { areBytesEqual, toHex } from '../../core/bytes.ts'
-import { decodeErrorCodes, decodeErrorHistoryEntry } from '../semantic/error-code-decoder.ts'
+import { decodeCurrentErrorCodes, decodeErrorHistoryEntry } from '../semantic/error-code-decoder.ts'
 import { PAST_ERRORS_SELECTOR, CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS } from '../semantic/read-key.ts'
-import { parseNumberDatatype } from '../wire/datatype-parser.ts'
+import { requireNumberDatatype } from '../wire/datatype-parser.ts'
 import { fromBcd } from '../wire/bcd.ts'
 import { EXTENDED_REGISTER_METHODS } from './extended-register-methods.ts'
 import type { DeviceMethod, MethodAnswer } from './device-method.ts'
@@ -20,7 +20,7 @@ import {
 import { formatRegisterNumber, formatBoilerRegisterActuatorId } from '../semantic/register.ts'
 
 /** Sixteen bits in 1/256 °C. */
-const OUTSIDE = parseNumberDatatype('D2B')
+const OUTSIDE = requireNumberDatatype('D2B')
 
 const operational = z.strictObject({ ...commonMethodParams, op: byteSchema })
 
@@ -152,7 +152,7 @@ const getErrors = defineMethod({
     effect: 'reads',
     actuator: `b503/${kind}`,
     decode: (response) => {
-      const codes = decodeErrorCodes(response)
+      const codes = decodeCurrentErrorCodes(response)
       return {
         kind,
         payload: response,
@@ -187,7 +187,7 @@ const getErrorHistory = defineMethod({
   }),
 })
 
-export const COMMON_DEVICE_METHODS: readonly DeviceMethod[] = [
+export const VAILLANT_SYSTEM_METHODS: readonly DeviceMethod[] = [
   getErrors,
   getErrorHistory,
   getOperationalData,

@@ -9,8 +9,8 @@ import type { TelegramExchange } from '../wire/telegram.ts'
 import type { BusObservation } from './observation.ts'
 import { TELEGRAM_PHASE_BY_ERROR_CLASS, formatBusAddress, toObservationHex } from './observation.ts'
 import type { BusObserver } from './bus-observer.ts'
-import type { PeriodicMessage } from './periodicity.ts'
-import { MIN_PERIODICITY_SAMPLES, computeIntervalStatistics } from './periodicity.ts'
+import type { MessageIntervalRecord } from './periodicity.ts'
+import { MIN_PERIODICITY_SAMPLES, computeMedianIntervalAndJitter } from './periodicity.ts'
 import type { UnknownTelegramSpecimen } from './unknown-telegram-specimen.ts'
 
 /** Enough to see who sends; the others are counted. */
@@ -144,9 +144,9 @@ export function toPeriodicityJson({ periodicity, warmUp }: BusObserver): readonl
   return periodicity.tuples().map((tuple) => tupleJson(tuple, warmUp.state === 'available'))
 }
 
-function tupleJson(tuple: PeriodicMessage, pathAvailable: boolean): JsonObject {
+function tupleJson(tuple: MessageIntervalRecord, pathAvailable: boolean): JsonObject {
   const { samples, lastMs, minMs, maxMs, sumMs } = tuple
-  const regular = computeIntervalStatistics(tuple)
+  const regular = computeMedianIntervalAndJitter(tuple)
   const intervals: Record<string, Json> =
     lastMs === undefined || regular === undefined
       ? {}

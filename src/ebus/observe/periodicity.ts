@@ -10,7 +10,7 @@
  */
 import type { BusObservation, CommandFamily } from './observation.ts'
 
-export interface PeriodicMessage {
+export interface MessageIntervalRecord {
   readonly source: number
   readonly target: number
   readonly primary: number
@@ -39,7 +39,7 @@ const CLOCK_SLACK_MS = 60_000
 /** Updated with telegrams of others only; our own requests say nothing about the bus. */
 export class PeriodicityTable {
   readonly capacity: number
-  readonly #tuples = new Map<number, PeriodicMessage>()
+  readonly #tuples = new Map<number, MessageIntervalRecord>()
   #evictions = 0
 
   constructor(capacity = PERIODICITY_CAPACITY) {
@@ -80,7 +80,7 @@ export class PeriodicityTable {
   }
 
   /** The least recently seen tuple first. */
-  tuples(): readonly PeriodicMessage[] {
+  tuples(): readonly MessageIntervalRecord[] {
     return [...this.#tuples.values()].toSorted(
       (left, right) => left.lastSeenMs - right.lastSeenMs || orderOf(left) - orderOf(right),
     )
@@ -99,15 +99,15 @@ export class PeriodicityTable {
 }
 
 function firstSeen(
-  tuple: Pick<PeriodicMessage, 'source' | 'target' | 'primary' | 'secondary' | 'family'>,
+  tuple: Pick<MessageIntervalRecord, 'source' | 'target' | 'primary' | 'secondary' | 'family'>,
   lastSeenMs: number,
   epoch: number,
-): PeriodicMessage {
+): MessageIntervalRecord {
   const recentMs = new Float64Array(RECENT)
   return { ...tuple, lastSeenMs, epoch, samples: 0, lastMs: undefined, minMs: Infinity, maxMs: 0, sumMs: 0, recentMs }
 }
 
-function addInterval(tuple: PeriodicMessage, intervalMs: number): void {
+function addInterval(tuple: MessageIntervalRecord, intervalMs: number): void {
   tuple.recentMs[tuple.samples % RECENT] = intervalMs
   tuple.samples++
   tuple.lastMs = intervalMs
@@ -120,10 +120,10 @@ function addInterval(tuple: PeriodicMessage, intervalMs: number): void {
  * The median of the newest intervals, and their mean deviation from it: the present regularity, where a mean over all
  * time would still contain every old disturbance. `undefined` before the first interval.
  */
-export function computeIntervalStatistics({
+export function computeMedianIntervalAndJitter({
   samples,
   recentMs,
-}: PeriodicMessage): { readonly medianMs: number; readonly jitterMs: number } | undefined {
+}: MessageIntervalRecord): { readonly medianMs: number; readonly jitterMs: number } | undefined {
   const sorted = recentMs.slice(0, Math.min(samples, RECENT)).toSorted()
   const upper = sorted[sorted.length >> 1]
   const lower = sorted[(sorted.length - 1) >> 1]
@@ -133,6 +133,6 @@ export function computeIntervalStatistics({
   return { medianMs, jitterMs }
 }
 
-function orderOf({ source, target, primary, secondary }: PeriodicMessage): number {
+function orderOf({ source, target, primary, secondary }: MessageIntervalRecord): number {
   return ((source << 24) | (target << 16) | (primary << 8) | secondary) >>> 0
 }

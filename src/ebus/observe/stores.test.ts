@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { BusLoadMeter } from './bus-load.ts'
 import { formatDuration } from './duration.ts'
 import type { BusObservation } from './observation.ts'
-import { PeriodicityTable, computeIntervalStatistics } from './periodicity.ts'
+import { PeriodicityTable, computeMedianIntervalAndJitter } from './periodicity.ts'
 import { RingBuffer } from '../../toolbox/ring-buffer.ts'
 import { BoundedCounters } from './bounded-counters.ts'
 import { SPECIMEN_COLLECTION_LIMITS, SpecimenCollection } from './unknown-telegram-specimen.ts'
@@ -69,16 +69,19 @@ describe('periodicity table', () => {
   it('computes median and jitter from recent intervals only', () => {
     const table = new PeriodicityTable()
     const [tuple] = [0, 1].map((second) => (table.see(seen(START + second * 1_000), 1), table.tuples()[0]))
-    expect(tuple === undefined ? undefined : computeIntervalStatistics(tuple)).toEqual({ medianMs: 1_000, jitterMs: 0 })
+    expect(tuple === undefined ? undefined : computeMedianIntervalAndJitter(tuple)).toEqual({
+      medianMs: 1_000,
+      jitterMs: 0,
+    })
     let atMs = START + 1_000
     for (const intervalMs of [600_000, ...Array.from({ length: 14 }, (_, index) => (index % 2 === 0 ? 9_000 : 11_000))])
       table.see(seen((atMs += intervalMs)), 1)
     const [steady] = table.tuples()
     // One of the fifteen is ten minutes long, and does not move the middle; it is gone with the next.
-    expect(steady === undefined ? undefined : computeIntervalStatistics(steady)?.medianMs).toBe(11_000)
+    expect(steady === undefined ? undefined : computeMedianIntervalAndJitter(steady)?.medianMs).toBe(11_000)
     table.see(seen((atMs += 10_000)), 1)
     const [settled] = table.tuples()
-    expect(settled === undefined ? undefined : computeIntervalStatistics(settled)).toEqual({
+    expect(settled === undefined ? undefined : computeMedianIntervalAndJitter(settled)).toEqual({
       medianMs: 10_000,
       jitterMs: expect.closeTo(933.33, 1),
     })

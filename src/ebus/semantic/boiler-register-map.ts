@@ -4,7 +4,7 @@
  * or as F0 and 0F.
  */
 import type { Datatype } from '../wire/datatype.ts'
-import { parseNumberDatatype } from '../wire/datatype-parser.ts'
+import { requireNumberDatatype } from '../wire/datatype-parser.ts'
 import type { FreshnessClass, DecodedRegisterValue } from './register.ts'
 
 export interface BoilerRegister {
@@ -33,15 +33,15 @@ function plain(type: Datatype<number>, factor = 1): Coding {
   return { length: type.length, tail: 'none', read }
 }
 
-const TEMPERATURE = plain(parseNumberDatatype('D2C'))
+const TEMPERATURE = plain(requireNumberDatatype('D2C'))
 const SENSED_TEMPERATURE: Coding = { ...TEMPERATURE, tail: 'sensor' }
 const MIRRORED_TEMPERATURE: Coding = { ...TEMPERATURE, tail: 'mirror-sensor' }
-const PRESSURE: Coding = { ...plain(parseNumberDatatype('FLT')), tail: 'sensor' }
-const BYTE = plain(parseNumberDatatype('UCH'))
-const WORD = plain(parseNumberDatatype('UIN'))
-const HUNDREDTHS = plain(parseNumberDatatype('UIN,100'))
-const TENTHS = plain(parseNumberDatatype('SIN,10'))
-const HUNDREDS = plain(parseNumberDatatype('UIN'), 100)
+const PRESSURE: Coding = { ...plain(requireNumberDatatype('FLT')), tail: 'sensor' }
+const BYTE = plain(requireNumberDatatype('UCH'))
+const WORD = plain(requireNumberDatatype('UIN'))
+const HUNDREDTHS = plain(requireNumberDatatype('UIN,100'))
+const TENTHS = plain(requireNumberDatatype('SIN,10'))
+const HUNDREDS = plain(requireNumberDatatype('UIN'), 100)
 const SWITCH: Coding = { length: 1, tail: 'none', read: readSwitch }
 
 function readSwitch([value]: Uint8Array): boolean | undefined {

@@ -4,23 +4,23 @@
  */
 import { omitUndefined } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { parseNumberDatatype } from '../wire/datatype-parser.ts'
+import { requireNumberDatatype } from '../wire/datatype-parser.ts'
 import type { BoilerRegister } from './boiler-register-map.ts'
 import { BOILER_CONFIG_REGISTERS, BOILER_DIAGNOSTIC_REGISTERS, BOILER_STATE_REGISTERS } from './boiler-register-map.ts'
-import { decodeErrorCodes } from './error-code-decoder.ts'
+import { decodeCurrentErrorCodes } from './error-code-decoder.ts'
 import { formatDhwMode } from './hot-water-plane.ts'
-import { PlaneReader, pickNewestReading } from './plane-reader.ts'
-import type { SemanticPlane, PlaneSources, PlaneValueWithFreshness } from './plane-reader.ts'
+import { PlaneFieldReader, pickNewestReading } from './plane-reader.ts'
+import type { SemanticPlane, PlaneSources, FieldValueWithFreshness } from './plane-reader.ts'
 import { CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS, toErrorsReadKey, toStatusReadKey } from './read-key.ts'
 import type { DecodedRegisterValue } from './register.ts'
 import { CIRCUIT_REGISTERS, HOT_WATER_REGISTERS } from './regulator-register-map.ts'
 
-const HALF_DEGREES = parseNumberDatatype('D1C')
+const HALF_DEGREES = requireNumberDatatype('D1C')
 /** The block of B511 with temperatures: flow and return come first. */
 const TEMPERATURES = 0x01
 
 export function buildBoilerStatusPlane(parts: PlaneSources): SemanticPlane {
-  const reader = new PlaneReader(parts)
+  const reader = new PlaneFieldReader(parts)
   if (parts.topology.boiler === undefined) return reader.plane(null)
   const mode = reader.number('config.dhw_operating_mode', HOT_WATER_REGISTERS.operatingMode)
   return reader.plane({
@@ -47,7 +47,7 @@ export function buildBoilerStatusPlane(parts: PlaneSources): SemanticPlane {
   })
 }
 
-function part(reader: PlaneReader, name: string, registers: Readonly<Record<string, BoilerRegister>>): JsonObject {
+function part(reader: PlaneFieldReader, name: string, registers: Readonly<Record<string, BoilerRegister>>): JsonObject {
   const fields: Record<string, Json> = {}
   for (const [field, register] of Object.entries(registers)) {
     const value = reader.take(`${name}.${field}`, reader.boilerReading(register))
@@ -57,11 +57,11 @@ function part(reader: PlaneReader, name: string, registers: Readonly<Record<stri
 }
 
 /** An empty list is a valid answer: the boiler was asked and has no errors. */
-function complaints(reader: PlaneReader): JsonObject {
+function complaints(reader: PlaneFieldReader): JsonObject {
   const address = reader.topology.boiler?.address ?? 0
   const codes = (field: string, kind: number): Json | undefined => {
     const key = toErrorsReadKey(address, [CURRENT_ERRORS_SELECTOR, kind])
-    return reader.take(`diagnostics.${field}`, reader.readingOf(key, 'state_slow', decodeErrorCodes))?.slice()
+    return reader.take(`diagnostics.${field}`, reader.readingOf(key, 'state_slow', decodeCurrentErrorCodes))?.slice()
   }
   return omitUndefined({
     current_errors: codes('current_errors', ERROR_KIND_SELECTORS.errors),
@@ -70,9 +70,9 @@ function complaints(reader: PlaneReader): JsonObject {
 }
 
 /** The regulator reads them every few seconds, so its answer is used if it is newer than ours. */
-function temperatures(reader: PlaneReader): JsonObject {
+function temperatures(reader: PlaneFieldReader): JsonObject {
   const address = reader.topology.boiler?.address ?? 0
-  const overheard = (index: number): PlaneValueWithFreshness<DecodedRegisterValue> | undefined =>
+  const overheard = (index: number): FieldValueWithFreshness<DecodedRegisterValue> | undefined =>
     reader.readingOf(toStatusReadKey(address, TEMPERATURES), 'state_fast', (payload) => {
       const decoded = HALF_DEGREES.decode(payload.subarray(index, index + 1))
       return decoded.ok ? decoded.value : undefined

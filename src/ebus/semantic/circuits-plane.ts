@@ -4,7 +4,7 @@
 import { omitUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { resolveFm5Mode } from './fm5-module.ts'
-import { PlaneReader } from './plane-reader.ts'
+import { PlaneFieldReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import { CIRCUIT_REGISTERS, SYSTEM_REGISTERS } from './regulator-register-map.ts'
 import { DHW_CIRCUIT_INSTANCE } from './topology.ts'
@@ -23,14 +23,14 @@ export function formatCircuitType(type: number): string {
 }
 
 export function buildCircuitsPlane(parts: PlaneSources): SemanticPlane {
-  const reader = new PlaneReader(parts)
+  const reader = new PlaneFieldReader(parts)
   if (!parts.topology.circuitsKnown) return reader.plane(null)
   const instances = parts.topology.circuits().filter((instance) => isThere(reader, instance))
   return reader.plane(instances.map((instance) => circuit(reader, instance)))
 }
 
 /** Circuit 9 has no type even if it is the one for hot water; a plausible temperature shows that it exists. */
-function isThere(reader: PlaneReader, instance: number): boolean {
+function isThere(reader: PlaneFieldReader, instance: number): boolean {
   if (instance !== DHW_CIRCUIT_INSTANCE || (reader.peek(CIRCUIT_REGISTERS.type, instance) ?? 0) !== 0) return true
   const [min, max] = PLAUSIBLE_CELSIUS
   return [CIRCUIT_REGISTERS.flowTemperature, CIRCUIT_REGISTERS.calculatedFlow].some((register) => {
@@ -39,7 +39,7 @@ function isThere(reader: PlaneReader, instance: number): boolean {
   })
 }
 
-function circuit(reader: PlaneReader, instance: number): JsonObject {
+function circuit(reader: PlaneFieldReader, instance: number): JsonObject {
   const state = (field: string): string => `${instance}.state.${field}`
   const config = (field: string): string => `${instance}.config.${field}`
   const type = reader.number(`${instance}.circuit_type`, CIRCUIT_REGISTERS.type, instance)
@@ -76,7 +76,7 @@ function circuit(reader: PlaneReader, instance: number): JsonObject {
 }
 
 /** Named only if the topology is unambiguous; a guess would be worse than nothing. */
-function managingDevice(reader: PlaneReader): JsonObject {
+function managingDevice(reader: PlaneFieldReader): JsonObject {
   const { topology, shadow } = reader
   const mode = resolveFm5Mode(topology, shadow)
   const { regulator, module } = topology

@@ -7,11 +7,11 @@
  */
 import { readBusTime, formatBusDate } from './bus-clock.ts'
 import type { BusDateTime } from './bus-clock.ts'
-import type { PlaneReader } from './plane-reader.ts'
+import type { PlaneFieldReader } from './plane-reader.ts'
 import { ZONE_REGISTERS } from './regulator-register-map.ts'
 import type { TimerSlot } from './timer-program.ts'
 import { formatMinuteOfDay } from './timer-program.ts'
-import { readKnownTimerProgram } from './schedule-reads.ts'
+import { readPartlyKnownTimerProgram } from './schedule-reads.ts'
 
 export const SETPOINT_REASONS = [
   'system_off',
@@ -30,7 +30,7 @@ export const SETPOINT_REASONS = [
 export type SetpointReason = (typeof SETPOINT_REASONS)[number]
 
 /** The values of a zone that decide; modes and special functions by their own names. */
-export interface ZoneSetpointInputs {
+export interface ZoneOperatingState {
   readonly systemOff: boolean
   readonly mode: 'off' | 'auto' | 'manual' | 'night'
   readonly special: 'none' | 'quick_veto' | 'day_away' | 'day_at_home' | 'party'
@@ -46,8 +46,8 @@ export interface CurrentSetpoint {
 }
 
 export function computeCurrentSetpoint(
-  reader: PlaneReader,
-  orders: ZoneSetpointInputs,
+  reader: PlaneFieldReader,
+  orders: ZoneOperatingState,
   {
     instance,
     dayCelsius,
@@ -74,7 +74,7 @@ export function computeCurrentSetpoint(
 }
 
 /** Whether today is within a holiday, including its first and last day. */
-export function isHolidayActive(reader: PlaneReader, instance: number, nowMs: number): boolean {
+export function isHolidayActive(reader: PlaneFieldReader, instance: number, nowMs: number): boolean {
   const [start, end] = [ZONE_REGISTERS.holidayStart, ZONE_REGISTERS.holidayEnd].map(
     (register) => reader.reading(register, instance)?.value,
   )
@@ -84,10 +84,10 @@ export function isHolidayActive(reader: PlaneReader, instance: number, nowMs: nu
   return start <= today && today <= end
 }
 
-function daySlots(reader: PlaneReader, zone: number, { weekday }: BusDateTime): readonly TimerSlot[] | undefined {
+function daySlots(reader: PlaneFieldReader, zone: number, { weekday }: BusDateTime): readonly TimerSlot[] | undefined {
   const { regulator } = reader.topology
   if (regulator === undefined || regulator.timers === undefined || regulator.timers === 'none') return undefined
-  return readKnownTimerProgram(regulator, { zone, channel: 'heating' }, reader.shadow)?.days[weekday]
+  return readPartlyKnownTimerProgram(regulator, { zone, channel: 'heating' }, reader.shadow)?.days[weekday]
 }
 
 function slotText({ startMinute, endMinute }: TimerSlot): string {

@@ -7,17 +7,17 @@
  * Each figure has one source, so nothing is counted twice and nothing unknown becomes zero.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { parseNumberDatatype } from '../wire/datatype-parser.ts'
+import { requireNumberDatatype } from '../wire/datatype-parser.ts'
 import { readBusTime } from './bus-clock.ts'
 import { ENERGY_METER_CODES, ENERGY_USE_CODES, encodeDaySelector, encodeYearSelector } from './energy-selector.ts'
-import { PlaneReader, isReadingStale } from './plane-reader.ts'
-import type { FieldFreshness, SemanticPlane, PlaneSources, PlaneValueWithFreshness } from './plane-reader.ts'
+import { PlaneFieldReader, isReadingStale } from './plane-reader.ts'
+import type { FieldFreshness, SemanticPlane, PlaneSources, FieldValueWithFreshness } from './plane-reader.ts'
 import { toEnergyReadKey } from './read-key.ts'
 import type { RegulatorRegister } from './register.ts'
 import { SYSTEM_REGISTERS } from './regulator-register-map.ts'
 import { formatIsoTime } from '../../toolbox/iso-time.ts'
 
-const WH = parseNumberDatatype('EXP')
+const WH = requireNumberDatatype('EXP')
 const WH_PER_KWH = 1_000
 
 interface SeriesRegisters {
@@ -50,7 +50,7 @@ const REGISTERS: Readonly<Record<string, SeriesRegisters>> = {
 }
 
 export function buildEnergyPlane(parts: PlaneSources, nowMs: number): SemanticPlane {
-  const reader = new PlaneReader(parts)
+  const reader = new PlaneFieldReader(parts)
   const meter = (name: Meter): JsonObject => ({
     dhw: series(reader, { meter: name, use: 'dhw' }, nowMs),
     climate: series(reader, { meter: name, use: 'climate' }, nowMs),
@@ -63,7 +63,7 @@ export function buildEnergyPlane(parts: PlaneSources, nowMs: number): SemanticPl
 type Meter = keyof typeof ENERGY_METER_CODES
 
 function series(
-  reader: PlaneReader,
+  reader: PlaneFieldReader,
   { meter, use }: { readonly meter: Meter; readonly use: 'dhw' | 'climate' },
   nowMs: number,
 ): JsonObject {
@@ -73,16 +73,16 @@ function series(
     use === 'dhw' ? ENERGY_USE_CODES.dhw : ENERGY_USE_CODES.heating,
   ] as const
   const date = readBusTime(reader.shadow, nowMs)
-  const told = (selector: readonly number[]): PlaneValueWithFreshness<number> | undefined =>
+  const told = (selector: readonly number[]): FieldValueWithFreshness<number> | undefined =>
     reader.readingOf(toEnergyReadKey(selector), 'config', wattHours)
   const registers = REGISTERS[path]
-  const asked = (register: RegulatorRegister | undefined): PlaneValueWithFreshness<number> | undefined => {
+  const asked = (register: RegulatorRegister | undefined): FieldValueWithFreshness<number> | undefined => {
     const reading = register === undefined ? undefined : reader.reading(register)
     return reading !== undefined && typeof reading.value === 'number' ? { ...reading, value: reading.value } : undefined
   }
   const take = (
     name: string,
-    reading: PlaneValueWithFreshness<number> | undefined,
+    reading: FieldValueWithFreshness<number> | undefined,
   ): { value: Json; meta: JsonObject } => ({
     value: reader.take(`${path}.${name}`, reading) ?? null,
     meta: metaOf(reading, nowMs),

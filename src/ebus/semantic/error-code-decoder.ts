@@ -7,14 +7,14 @@
  * Numbers without texts, because the text depends on the product and is not documented. Time and date of an entry are
  * BCD on every device that was recorded with one; ebusd's definitions still read them as binary.
  */
-import { parseNumberDatatype } from '../wire/datatype-parser.ts'
+import { requireNumberDatatype } from '../wire/datatype-parser.ts'
 import { fromBcd } from '../wire/bcd.ts'
 
-const CODE = parseNumberDatatype('UIN')
+const CODE = requireNumberDatatype('UIN')
 const PLACES = 5
 
 /** In the order of the device; empty when it has no errors. `undefined`: the payload is not such a list. */
-export function decodeErrorCodes(payload: Uint8Array): readonly number[] | undefined {
+export function decodeCurrentErrorCodes(payload: Uint8Array): readonly number[] | undefined {
   if (payload.length < PLACES * CODE.length) return undefined
   return Array.from({ length: PLACES }, (_, place) => CODE.decode(payload.subarray(place * CODE.length)))
     .map((decoded) => (decoded.ok ? decoded.value : undefined))

@@ -5,7 +5,7 @@ import { omitUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { HEAT_PUMP_REGISTERS, HEAT_PUMP_STATE_BLOCK_NUMBER } from './heat-pump-register-map.ts'
 import type { HeatPumpRegister } from './heat-pump-register-map.ts'
-import { PlaneReader } from './plane-reader.ts'
+import { PlaneFieldReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import { toHeatPumpReadKey, toStatusReadKey } from './read-key.ts'
 import { HEAT_PUMP_STATE_NAMES } from './fixed-layout-blocks.ts'
@@ -14,7 +14,7 @@ import { HEAT_PUMP_STATE_NAMES } from './fixed-layout-blocks.ts'
 const STATE_AT = 4
 
 export function buildHeatPumpPlane(parts: PlaneSources): SemanticPlane {
-  const reader = new PlaneReader(parts)
+  const reader = new PlaneFieldReader(parts)
   const pump = parts.topology.heatPump
   if (pump === undefined) return reader.plane(null)
   const number = (path: string, register: HeatPumpRegister): number | undefined =>
@@ -90,7 +90,7 @@ export function buildHeatPumpPlane(parts: PlaneSources): SemanticPlane {
   return shown.fields.size === 0 ? reader.plane(null) : shown
 }
 
-function activityOf(reader: PlaneReader, address: number): string | undefined {
+function activityOf(reader: PlaneFieldReader, address: number): string | undefined {
   const reading = reader.readingOf(
     toStatusReadKey(address, HEAT_PUMP_STATE_BLOCK_NUMBER),
     'state_fast',

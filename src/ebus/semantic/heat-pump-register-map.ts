@@ -5,7 +5,7 @@
  *
  * Numbers and codings are those of ebusd's definitions for this product (08.hmu.csv).
  */
-import { parseNumberDatatype } from '../wire/datatype-parser.ts'
+import { requireNumberDatatype } from '../wire/datatype-parser.ts'
 import type { FreshnessClass } from './register.ts'
 
 export interface HeatPumpRegister {
@@ -26,7 +26,7 @@ function register(
   question: readonly number[],
   [, type, freshness]: Row,
 ): HeatPumpRegister {
-  const coding = parseNumberDatatype(type)
+  const coding = requireNumberDatatype(type)
   const skipped = SKIPPED[secondary]
   return {
     secondary,

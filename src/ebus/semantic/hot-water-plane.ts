@@ -2,7 +2,7 @@
  * Hot water plane: the cylinder's temperature and setpoint.
  */
 import { omitUndefined } from '../../core/json.ts'
-import { PlaneReader } from './plane-reader.ts'
+import { PlaneFieldReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import { HOT_WATER_REGISTERS } from './regulator-register-map.ts'
 
@@ -13,7 +13,7 @@ const ONE_LOAD = 6
 const FORGET_MS = 900_000
 
 export function buildDhwPlane(parts: PlaneSources, nowMs: number): SemanticPlane {
-  const reader = new PlaneReader(parts)
+  const reader = new PlaneFieldReader(parts)
   const current = reader.reading(HOT_WATER_REGISTERS.current)
   const target = reader.reading(HOT_WATER_REGISTERS.target)
   const seen = [current, target].filter((reading) => reading !== undefined)

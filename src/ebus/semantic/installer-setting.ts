@@ -4,7 +4,7 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { parseNumberDatatype } from '../wire/datatype-parser.ts'
+import { requireNumberDatatype } from '../wire/datatype-parser.ts'
 import { BOILER_CONFIG_REGISTERS, decodeBoilerValue } from './boiler-register-map.ts'
 import type { BoilerRegister } from './boiler-register-map.ts'
 import type { RegisterReadKey } from './read-key.ts'
@@ -56,7 +56,7 @@ function regulatorField(
   }
 }
 
-const SIXTEENTHS = parseNumberDatatype('D2C')
+const SIXTEENTHS = requireNumberDatatype('D2C')
 
 function boilerField(register: BoilerRegister, limits: readonly [number, number], unit: string): InstallerSetting {
   const { number, coding } = register

@@ -16,7 +16,7 @@ export type MappedValueLookup = (field: MappedPlaneField) => MappedMessageValue 
 /** Messages are polled within ebusd's limit, one in five seconds, so a round takes minutes. */
 const STALE_AFTER_MS = 600_000
 
-export const MAPPED_FIELDS_BY_PLANE: ReadonlyMap<HeatingPlaneName, readonly MappedPlaneField[]> = Map.groupBy(
+export const MESSAGE_MAPPED_FIELDS_BY_PLANE: ReadonlyMap<HeatingPlaneName, readonly MappedPlaneField[]> = Map.groupBy(
   MAPPED_PLANE_FIELDS,
   ({ plane }) => plane,
 )
@@ -31,7 +31,7 @@ export function addMappedValuesToPlane(
   find: MappedValueLookup,
   nowMs: number,
 ): SemanticPlane {
-  const found = (MAPPED_FIELDS_BY_PLANE.get(name) ?? []).flatMap((field): FoundValue[] => {
+  const found = (MESSAGE_MAPPED_FIELDS_BY_PLANE.get(name) ?? []).flatMap((field): FoundValue[] => {
     const value = find(field)
     return value === undefined ? [] : [{ ...value, field }]
   })

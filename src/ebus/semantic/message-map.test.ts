@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { DefinitionFolder } from '../definitions/definition-folder-store.ts'
+import { DefinitionFolderReader } from '../definitions/definition-folder-store.ts'
 import { DefinitionSet } from '../definitions/definition-set.ts'
 import { DEFAULT_PLANE_ITEM_TITLES, MAPPED_PLANE_FIELDS } from './message-map.ts'
 
@@ -21,7 +21,7 @@ describe('message map', () => {
   })
 
   it.skipIf(!existsSync(OFFICIAL))('names only messages and fields that exist in the official files', () => {
-    const folder = new DefinitionFolder(OFFICIAL, 'en')
+    const folder = new DefinitionFolderReader(OFFICIAL, 'en')
     const fields = new Set<string>()
     for (const file of folder.files()) {
       const set = new DefinitionSet({ source: folder, mode: 'all', language: 'en' })

@@ -28,7 +28,7 @@ export function isReadingStale({ invalidated, source, atMs, staleAfterMs }: Fiel
   return invalidated || source === 'cache' || nowMs - atMs > staleAfterMs
 }
 
-export interface PlaneValueWithFreshness<Value = DecodedRegisterValue> extends FieldFreshness {
+export interface FieldValueWithFreshness<Value = DecodedRegisterValue> extends FieldFreshness {
   readonly value: Value
 }
 
@@ -47,7 +47,7 @@ export interface PlaneSources {
 }
 
 /** One per build of one plane: it collects the sources of that plane's fields. */
-export class PlaneReader {
+export class PlaneFieldReader {
   readonly shadow: RegisterShadow
   readonly topology: HeatingTopology
   readonly #parts: PlaneSources
@@ -67,7 +67,7 @@ export class PlaneReader {
   }
 
   /** Notes the source of a field's value, and returns the value. */
-  take<Value>(path: string, reading: PlaneValueWithFreshness<Value> | undefined): Value | undefined {
+  take<Value>(path: string, reading: FieldValueWithFreshness<Value> | undefined): Value | undefined {
     if (reading === undefined) return undefined
     const { value, ...freshness } = reading
     this.#fields.set(path, freshness)
@@ -75,7 +75,7 @@ export class PlaneReader {
   }
 
   /** A register's value; notes nothing. */
-  reading(register: RegulatorRegister, instance = 0): PlaneValueWithFreshness | undefined {
+  reading(register: RegulatorRegister, instance = 0): FieldValueWithFreshness | undefined {
     const address = this.topology.regulator?.address
     if (address === undefined) return undefined
     return this.readingOf(toRegisterReadKey(address, register, instance), register.freshness, (payload) =>
@@ -83,10 +83,10 @@ export class PlaneReader {
     )
   }
 
-  boilerReading(register: BoilerRegister): PlaneValueWithFreshness | undefined {
+  boilerReading(register: BoilerRegister): FieldValueWithFreshness | undefined {
     const boiler = this.topology.boiler
     if (boiler?.registers !== 'bai') return undefined
-    const read = (number: number): PlaneValueWithFreshness | undefined =>
+    const read = (number: number): FieldValueWithFreshness | undefined =>
       this.readingOf(toBoilerReadKey(boiler.address, number), register.freshness, (payload) =>
         decodeBoilerValue(register, payload),
       )
@@ -97,7 +97,7 @@ export class PlaneReader {
     key: RegisterReadKey,
     freshness: FreshnessClass,
     decode: (payload: Uint8Array) => Value | undefined,
-  ): PlaneValueWithFreshness<Value> | undefined {
+  ): FieldValueWithFreshness<Value> | undefined {
     const entry = this.shadow.get(key)
     if (entry === undefined || entry.state === 'tombstone') return undefined
     const ours = decode(entry.payload)
@@ -142,8 +142,8 @@ export class PlaneReader {
 
 /** The reading that was seen last. */
 export function pickNewestReading<Value>(
-  ...readings: readonly (PlaneValueWithFreshness<Value> | undefined)[]
-): PlaneValueWithFreshness<Value> | undefined {
+  ...readings: readonly (FieldValueWithFreshness<Value> | undefined)[]
+): FieldValueWithFreshness<Value> | undefined {
   return readings
     .filter((reading) => reading !== undefined)
     .toSorted((left, right) => right.atMs - left.atMs)

@@ -3,7 +3,7 @@
  */
 import { omitUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { PlaneReader } from './plane-reader.ts'
+import { PlaneFieldReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import {
   MAX_INSTANCE_COUNT,
@@ -21,7 +21,7 @@ const MODELS: ReadonlyMap<number, string> = new Map([
 
 /** Null until the first slots of every group were read, because an empty list means that there is nothing. */
 export function buildRadioDevicesPlane(parts: PlaneSources): SemanticPlane {
-  const reader = new PlaneReader(parts)
+  const reader = new PlaneFieldReader(parts)
   if (parts.topology.regulator === undefined || !parts.topology.slotsKnown) return reader.plane(null)
   const devices = REMOTE_REGISTER_GROUP_NUMBERS.flatMap((group) =>
     Array.from({ length: MAX_INSTANCE_COUNT }, (_, instance) => slot(reader, group, instance)).filter(
@@ -32,7 +32,7 @@ export function buildRadioDevicesPlane(parts: PlaneSources): SemanticPlane {
 }
 
 /** Connected ones, and disconnected modules whose name is still stored. */
-function slot(reader: PlaneReader, group: number, instance: number): JsonObject | undefined {
+function slot(reader: PlaneFieldReader, group: number, instance: number): JsonObject | undefined {
   const connected = reader.topology.slotConnected(group, instance)
   if (connected === undefined) return undefined
   const registers = requireRemoteDeviceRegisters(group)

@@ -7,7 +7,7 @@
  */
 import { VAILLANT_MANUFACTURER_CODE as VAILLANT } from '../wire/device-identity.ts'
 import type { EbusRequest } from '../adapter/ebus-connection.ts'
-import type { RegisterId } from './register.ts'
+import type { RegulatorRegisterId } from './register.ts'
 
 export type RegisterReadKey = number
 
@@ -54,7 +54,7 @@ function placed(kind: Kind, address: number, first: number): number {
 /** The most frequent kind of key, computed without an intermediate list. */
 export function toRegisterReadKey(
   address: number,
-  { opcode, group, number }: RegisterId,
+  { opcode, group, number }: RegulatorRegisterId,
   instance = 0,
 ): RegisterReadKey {
   return placed(READ_KEY_KINDS.register, address, opcode) + group * 2 ** 24 + instance * 2 ** 16 + number

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import { BusDefinitions } from '../definitions/bus-definitions.ts'
-import { DefinitionFolder } from '../definitions/definition-folder-store.ts'
+import { DefinitionFolderReader } from '../definitions/definition-folder-store.ts'
 import { formatDisagreement, findRegistersContradictingDefinitions } from './register-disagreement.ts'
 
 const OFFICIAL = fileURLToPath(new URL('../../../../shared/data/ebusd/definitions/en', import.meta.url))
@@ -38,7 +38,7 @@ function regulatorWith(...lines: readonly string[]): BusDefinitions {
 
 describe('disagreements between definition files and the built-in map', () => {
   it.skipIf(!existsSync(OFFICIAL))('do not exist in the official files', () => {
-    const folder = new DefinitionFolder(OFFICIAL, 'en')
+    const folder = new DefinitionFolderReader(OFFICIAL, 'en')
     for (const regulator of ['BASV2', 'CTLV2', 'CTLV3', '70000', '72000', 'B7V00']) {
       const definitions = new BusDefinitions(folder, 'en')
       definitions.identify(0x15, vaillant(regulator))

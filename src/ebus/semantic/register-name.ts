@@ -16,7 +16,7 @@ import {
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
   requireRemoteDeviceRegisters,
-  packRegisterId,
+  packRegisterIdForAnyInstance,
 } from './regulator-register-map.ts'
 
 export interface RegisterNameAndType {
@@ -160,7 +160,7 @@ function named(
   if (first === undefined) return []
   const { opcode, group } = first
   return [...rows, ...(ALSO_KNOWN[prefix] ?? [])].map(([number, name, type, secret = false]) => [
-    packRegisterId(opcode, group, number),
+    packRegisterIdForAnyInstance(opcode, group, number),
     { name: `${prefix}.${name}`, type, unit: unitOf(name, type), secret },
   ])
 }
@@ -170,7 +170,7 @@ export function findRegisterNameAndType(
   group: number,
   number: number,
 ): RegisterNameAndType | undefined {
-  return NAMES.get(packRegisterId(opcode, group, number))
+  return NAMES.get(packRegisterIdForAnyInstance(opcode, group, number))
 }
 
 function unitOf(name: string, type: RegisterType): string | undefined {

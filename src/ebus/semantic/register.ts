@@ -3,7 +3,7 @@
  */
 import { areBytesEqual } from '../../core/bytes.ts'
 import type { CalendarDate, TimeOfDay } from '../wire/datatype.ts'
-import { parseDatatype, parseNumberDatatype } from '../wire/datatype-parser.ts'
+import { parseDatatype, requireNumberDatatype } from '../wire/datatype-parser.ts'
 
 export type RegisterType = 'f32' | 'u8' | 'u16' | 'u32' | 'flag' | 'date' | 'time' | 'text' | 'version'
 
@@ -27,7 +27,7 @@ export interface RegulatorRegister {
 }
 
 /** Which register, apart from how its value is written. */
-export type RegisterId = Pick<RegulatorRegister, 'opcode' | 'group' | 'number'>
+export type RegulatorRegisterId = Pick<RegulatorRegister, 'opcode' | 'group' | 'number'>
 
 /** Kind, group and the two bytes of the register stand in front of the value; a shorter answer holds none. */
 export const REGISTER_HEADER_BYTES = 4
@@ -38,7 +38,7 @@ export function extractRegisterBytes(answer: Uint8Array): Uint8Array {
 
 /** The data of a B524 telegram: `op 00 GG II lo hi` reads, `op 01 GG II lo hi value` writes. */
 export function encodeRegisterTelegramData(
-  { opcode, group, number }: RegisterId,
+  { opcode, group, number }: RegulatorRegisterId,
   instance: number,
   written?: Uint8Array,
 ): Uint8Array {
@@ -47,7 +47,7 @@ export function encodeRegisterTelegramData(
 }
 
 /** One register of one instance, as limits and approvals name it: `b524/02.03.00.0022`. */
-export function formatRegisterActuator({ opcode, group, number }: RegisterId, instance: number): string {
+export function formatRegisterActuator({ opcode, group, number }: RegulatorRegisterId, instance: number): string {
   const place = [opcode, group, instance].map((part) => part.toString(16).padStart(2, '0'))
   return `b524/${place.join('.')}.${formatRegisterNumber(number)}`
 }
@@ -79,10 +79,10 @@ export function isWrittenValueReadBack(
 /** Dates and times as people write them: `2026-01-31`, `07:30`. */
 export type DecodedRegisterValue = number | boolean | string
 
-const F32 = parseNumberDatatype('EXP')
-const U8 = parseNumberDatatype('UCH')
-const U16 = parseNumberDatatype('UIN')
-const U32 = parseNumberDatatype('ULG')
+const F32 = requireNumberDatatype('EXP')
+const U8 = requireNumberDatatype('UCH')
+const U16 = requireNumberDatatype('UIN')
+const U32 = requireNumberDatatype('ULG')
 /** Of values that have one length; flags have two, texts any. */
 const LENGTHS: Readonly<Partial<Record<RegisterType, number>>> = {
   f32: F32.length,
@@ -167,7 +167,7 @@ export function fitsRegisterType(type: RegisterType, bytes: Uint8Array): boolean
   return bytes.length === LENGTHS[type]
 }
 
-function numberOf(type: ReturnType<typeof parseNumberDatatype>, bytes: Uint8Array): number | undefined {
+function numberOf(type: ReturnType<typeof requireNumberDatatype>, bytes: Uint8Array): number | undefined {
   const decoded = type.decode(bytes)
   return decoded.ok ? decoded.value : undefined
 }

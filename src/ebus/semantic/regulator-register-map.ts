@@ -197,7 +197,7 @@ const ALL: ReadonlyMap<number, RegulatorRegister> = new Map(
     ...REMOTES.values(),
   ]
     .flatMap((registers) => Object.values<RegulatorRegister>(registers))
-    .map((register) => [packRegisterId(register.opcode, register.group, register.number), register]),
+    .map((register) => [packRegisterIdForAnyInstance(register.opcode, register.group, register.number), register]),
 )
 
 export const REGULATOR_REGISTER_COUNT = ALL.size
@@ -207,10 +207,10 @@ export function findRegulatorRegister(
   groupNumber: number,
   number: number,
 ): RegulatorRegister | undefined {
-  return ALL.get(packRegisterId(opcode, groupNumber, number))
+  return ALL.get(packRegisterIdForAnyInstance(opcode, groupNumber, number))
 }
 
 /** One number for each register, whatever the instance. */
-export function packRegisterId(opcode: number, groupNumber: number, number: number): number {
+export function packRegisterIdForAnyInstance(opcode: number, groupNumber: number, number: number): number {
   return opcode * 2 ** 24 + groupNumber * 2 ** 16 + number
 }

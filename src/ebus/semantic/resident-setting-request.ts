@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { readBusTime, formatBusDate } from './bus-clock.ts'
-import type { PlaneReader } from './plane-reader.ts'
+import type { PlaneFieldReader } from './plane-reader.ts'
 import type { RegulatorRegister, DecodedRegisterValue } from './register.ts'
 import { encodeDateRegisterValue } from './register.ts'
 import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './regulator-register-map.ts'
@@ -83,7 +83,7 @@ export const ZONE_SETTING_NAMES: ReadonlySet<ResidentSettingName> = new Set<Resi
 ])
 
 export function planResidentSetting(
-  reader: PlaneReader,
+  reader: PlaneFieldReader,
   request: ResidentSettingRequest,
   nowMs: number,
 ): Result<ResidentSettingPlan, readonly ArgumentIssue[]> {
@@ -168,7 +168,7 @@ function checkTimes({ setting, hours, until }: ResidentSettingRequest): Argument
 
 /** A quick veto that is ended goes on, where it is known what it was. */
 function planVetoEnd(
-  reader: PlaneReader,
+  reader: PlaneFieldReader,
   plan: Result<ResidentSettingPlan, readonly ArgumentIssue[]>,
   { zone, named }: { readonly zone: number; readonly named: string },
 ): Result<ResidentSettingPlan, readonly ArgumentIssue[]> {
@@ -197,7 +197,7 @@ function resumeVeto(
 
 /** Another setpoint for some hours. A 700 controller has no register for them, and runs one for as long as it likes. */
 function planVeto(
-  reader: PlaneReader,
+  reader: PlaneFieldReader,
   { value, hours, until }: ResidentSettingRequest,
   { zone, named, nowMs }: { readonly zone: number; readonly named: string; readonly nowMs: number },
 ): Result<ResidentSettingPlan, readonly ArgumentIssue[]> {
@@ -234,7 +234,7 @@ function planVeto(
 }
 
 /** `22:30`, or `2026-11-17T22:30`, by the regulator's own clock. */
-function hoursUntil(reader: PlaneReader, until: string, nowMs: number): number | undefined {
+function hoursUntil(reader: PlaneFieldReader, until: string, nowMs: number): number | undefined {
   const parts = /^(?:(\d{4})-(\d\d)-(\d\d)T)?(\d{1,2}):(\d\d)$/.exec(until.trim())
   const now = readBusTime(reader.shadow, nowMs)
   if (parts === null || now === undefined) return undefined
@@ -249,7 +249,7 @@ function hoursUntil(reader: PlaneReader, until: string, nowMs: number): number |
 }
 
 /** By the regulator's own clock, or by ours while nobody has heard that one. */
-function readToday(reader: PlaneReader, nowMs: number): string {
+function readToday(reader: PlaneFieldReader, nowMs: number): string {
   const now = readBusTime(reader.shadow, nowMs)
   return now === undefined ? formatIsoTime(nowMs).slice(0, 10) : formatBusDate(now)
 }

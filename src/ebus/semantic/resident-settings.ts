@@ -5,7 +5,7 @@
  *
  * Only what is there: a zone that nobody has, or a register that this regulator does not know, is not offered.
  */
-import { PlaneReader } from './plane-reader.ts'
+import { PlaneFieldReader } from './plane-reader.ts'
 import type { PlaneSources } from './plane-reader.ts'
 import { toRegisterReadKey } from './read-key.ts'
 import type { RegulatorRegister, DecodedRegisterValue } from './register.ts'
@@ -40,7 +40,7 @@ type Words = Readonly<Record<string, string>>
 interface Row {
   readonly register: RegulatorRegister
   /** Where this regulator keeps it, if that is not the same for all. */
-  readonly place?: (reader: PlaneReader, instance: number) => RegulatorRegister
+  readonly place?: (reader: PlaneFieldReader, instance: number) => RegulatorRegister
   readonly meaning: string
   readonly path?: string
   readonly words?: Words
@@ -105,7 +105,7 @@ export function listResidentSettings(parts: PlaneSources): readonly ResidentSett
   const { topology } = parts
   const address = topology.regulator?.address
   if (address === undefined) return []
-  const reader = new PlaneReader(parts)
+  const reader = new PlaneFieldReader(parts)
   const hasWater = reader.isKnown(HOT_WATER_REGISTERS.target)
   return [
     ...topology.zones().flatMap((instance) => {
@@ -124,7 +124,7 @@ export function listResidentSettings(parts: PlaneSources): readonly ResidentSett
 }
 
 interface Place extends Pick<ResidentSetting, 'address' | 'of' | 'instance'> {
-  readonly reader: PlaneReader
+  readonly reader: PlaneFieldReader
   readonly plane: 'zones' | 'dhw' | 'system'
   readonly inPlane?: string
   readonly zone?: string

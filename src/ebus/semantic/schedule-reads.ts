@@ -76,7 +76,7 @@ export function listTimerSlotReadKeys(
 }
 
 /** What is known of a program; `undefined` when the regulator does not have it, or nobody asked yet. */
-export function readKnownTimerProgram(
+export function readPartlyKnownTimerProgram(
   regulator: KnownRegulator,
   id: TimerProgramId,
   shadow: RegisterShadow,

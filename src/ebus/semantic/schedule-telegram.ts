@@ -16,7 +16,7 @@ import {
   decodeB524Day,
   decodeTimerSlot,
   decodeTimerSlotCounts,
-  findB524ProgramChannel,
+  decodeB524ProgramChannel,
   formatMinuteOfDay,
 } from './timer-program.ts'
 
@@ -60,7 +60,7 @@ const SELECTOR_LENGTH = 5
 /** B524 03 and 04: the pairs of a day, in the answer or behind the selector. */
 export function decodeB524ProgramDayTelegram(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
   const [opcode, first = 0, zone = 0, last = 0, day = 0] = data
-  const program = findB524ProgramChannel([first, zone, last])
+  const program = decodeB524ProgramChannel([first, zone, last])
   const writes = opcode === 0x04
   if (program === undefined || (writes ? data.length <= SELECTOR_LENGTH : data.length !== SELECTOR_LENGTH))
     return undefined

@@ -3,19 +3,19 @@
  */
 import { omitUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { PlaneReader } from './plane-reader.ts'
+import { PlaneFieldReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import type { TimerSlot, TimerProgramLimits } from './timer-program.ts'
 import { WEEKDAYS } from './timer-program.ts'
 import type { PartlyReadTimerProgram } from './schedule-reads.ts'
-import { readKnownTimerProgram, listTimerProgramIds } from './schedule-reads.ts'
+import { readPartlyKnownTimerProgram, listTimerProgramIds } from './schedule-reads.ts'
 
 export function buildSchedulesPlane(parts: PlaneSources): SemanticPlane {
-  const reader = new PlaneReader(parts)
+  const reader = new PlaneFieldReader(parts)
   const { regulator, zonesKnown } = parts.topology
   if (regulator?.timers === undefined || regulator.timers === 'none' || !zonesKnown) return reader.plane(null)
   const programs = listTimerProgramIds(parts.topology)
-    .map((id) => readKnownTimerProgram(regulator, id, parts.shadow))
+    .map((id) => readPartlyKnownTimerProgram(regulator, id, parts.shadow))
     .filter((program) => program !== undefined)
   if (programs.length === 0) return reader.plane(null)
   for (const program of programs) noteFreshness(reader, program)
@@ -23,7 +23,7 @@ export function buildSchedulesPlane(parts: PlaneSources): SemanticPlane {
 }
 
 /** A program is as fresh as the oldest of the telegrams it was put together from. */
-function noteFreshness(reader: PlaneReader, { zone, channel, keys }: PartlyReadTimerProgram): void {
+function noteFreshness(reader: PlaneFieldReader, { zone, channel, keys }: PartlyReadTimerProgram): void {
   const oldest = keys
     .map((key) => reader.readingOf(key, 'discovery', (payload) => payload))
     .filter((reading) => reading !== undefined)

@@ -3,18 +3,18 @@
  */
 import { omitUndefined } from '../../core/json.ts'
 import { resolveFm5Mode } from './fm5-module.ts'
-import { PlaneReader } from './plane-reader.ts'
+import { PlaneFieldReader } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import { CYLINDER_REGISTERS, SOLAR_REGISTERS } from './regulator-register-map.ts'
 
 const CYLINDERS = 2
 
 export function buildFm5ModePlane(parts: PlaneSources): SemanticPlane {
-  return new PlaneReader(parts).plane(resolveFm5Mode(parts.topology, parts.shadow) ?? 'ABSENT')
+  return new PlaneFieldReader(parts).plane(resolveFm5Mode(parts.topology, parts.shadow) ?? 'ABSENT')
 }
 
 export function buildSolarPlane(parts: PlaneSources): SemanticPlane {
-  const reader = new PlaneReader(parts)
+  const reader = new PlaneFieldReader(parts)
   const mode = resolveFm5Mode(parts.topology, parts.shadow)
   if (mode !== 'INTERPRETED') return reader.plane(mode === undefined ? null : {})
   const data = omitUndefined({
@@ -31,7 +31,7 @@ export function buildSolarPlane(parts: PlaneSources): SemanticPlane {
 
 /** A cylinder without a temperature that can be read is a setting, not a cylinder. */
 export function buildCylindersPlane(parts: PlaneSources): SemanticPlane {
-  const reader = new PlaneReader(parts)
+  const reader = new PlaneFieldReader(parts)
   const mode = resolveFm5Mode(parts.topology, parts.shadow)
   if (mode === undefined || (mode === 'INTERPRETED' && !reader.isKnown(CYLINDER_REGISTERS.temperature)))
     return reader.plane(null)

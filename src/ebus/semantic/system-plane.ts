@@ -2,16 +2,16 @@
  * System: what belongs to the whole installation and to no room.
  */
 import { omitUndefined } from '../../core/json.ts'
-import { parseNumberDatatype } from '../wire/datatype-parser.ts'
-import { PlaneReader, pickNewestReading } from './plane-reader.ts'
-import type { SemanticPlane, PlaneSources, PlaneValueWithFreshness } from './plane-reader.ts'
+import { requireNumberDatatype } from '../wire/datatype-parser.ts'
+import { PlaneFieldReader, pickNewestReading } from './plane-reader.ts'
+import type { SemanticPlane, PlaneSources, FieldValueWithFreshness } from './plane-reader.ts'
 import { CLOCK_READ_KEY } from './read-key.ts'
 import { SYSTEM_REGISTERS } from './regulator-register-map.ts'
 
-const OUTSIDE = parseNumberDatatype('D2B')
+const OUTSIDE = requireNumberDatatype('D2B')
 
 export function buildSystemPlane(parts: PlaneSources): SemanticPlane {
-  const reader = new PlaneReader(parts)
+  const reader = new PlaneFieldReader(parts)
   if (parts.topology.regulator === undefined) return reader.plane(null)
   const state = (field: string): string => `state.${field}`
   const config = (field: string): string => `config.${field}`
@@ -60,13 +60,13 @@ export function buildSystemPlane(parts: PlaneSources): SemanticPlane {
 }
 
 /** From the register, or from what the regulator tells everybody each minute, whichever is newer. */
-function outdoor(reader: PlaneReader, path: string): number | undefined {
+function outdoor(reader: PlaneFieldReader, path: string): number | undefined {
   const told = reader.readingOf(CLOCK_READ_KEY, 'state_fast', (payload) => {
     const decoded = OUTSIDE.decode(payload)
     return decoded.ok && decoded.value !== undefined ? Number(decoded.value.toFixed(3)) : undefined
   })
   const asked = reader.reading(SYSTEM_REGISTERS.outdoorTemperature)
-  const number: PlaneValueWithFreshness<number> | undefined =
+  const number: FieldValueWithFreshness<number> | undefined =
     asked !== undefined && typeof asked.value === 'number' ? { ...asked, value: asked.value } : undefined
   return reader.take(path, pickNewestReading(number, told))
 }

@@ -128,7 +128,7 @@ export function encodeB524ProgramSelector({ zone, channel }: TimerProgramId): re
 }
 
 /** Whose program a selector of the 700 family names; `undefined` for ventilation, tariffs and what nobody knows. */
-export function findB524ProgramChannel(selector: readonly number[]): TimerProgramChannel | undefined {
+export function decodeB524ProgramChannel(selector: readonly number[]): TimerProgramChannel | undefined {
   const [, zone = 0] = selector
   return TIMER_PROGRAM_CHANNELS.find((channel) =>
     encodeB524ProgramSelector({ zone, channel }).every((byte, at) => byte === selector[at]),

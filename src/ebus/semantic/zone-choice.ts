@@ -5,11 +5,11 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { PlaneReader } from './plane-reader.ts'
+import type { PlaneFieldReader } from './plane-reader.ts'
 import { formatZoneId, readZoneName } from './zones-plane.ts'
 
 /** From 0. The fault says which zones there are. */
-export function resolveZoneNumber(reader: PlaneReader, said: string | number | undefined): Result<number, string> {
+export function resolveZoneNumber(reader: PlaneFieldReader, said: string | number | undefined): Result<number, string> {
   const zones = reader.topology.zones().map((instance) => ({ instance, name: readZoneName(reader, instance) }))
   const [only, ...others] = zones
   if (said === undefined)

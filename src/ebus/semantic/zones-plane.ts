@@ -4,8 +4,8 @@
 import { omitUndefined } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { formatCircuitType } from './circuits-plane.ts'
-import { PlaneReader } from './plane-reader.ts'
-import type { SemanticPlane, PlaneSources, PlaneValueWithFreshness } from './plane-reader.ts'
+import { PlaneFieldReader } from './plane-reader.ts'
+import type { SemanticPlane, PlaneSources, FieldValueWithFreshness } from './plane-reader.ts'
 import type { RegulatorRegister } from './register.ts'
 import {
   CIRCUIT_REGISTERS,
@@ -16,7 +16,7 @@ import {
   ZONE_REGISTERS,
   requireRemoteDeviceRegisters,
 } from './regulator-register-map.ts'
-import type { ZoneSetpointInputs } from './current-setpoint.ts'
+import type { ZoneOperatingState } from './current-setpoint.ts'
 import { isHolidayActive, computeCurrentSetpoint } from './current-setpoint.ts'
 
 /** Values of 03/0006; 700 controllers call 2 day and have a 3, night. */
@@ -31,7 +31,7 @@ const VALVE_OPEN = 1
 const HIGHEST_MAPPING = 0x20
 
 export function buildZonesPlane(parts: PlaneSources, nowMs: number): SemanticPlane {
-  const reader = new PlaneReader(parts)
+  const reader = new PlaneFieldReader(parts)
   if (!parts.topology.zonesKnown) return reader.plane(null)
   const zones = parts.topology.zones().map((instance) => zone(reader, instance, nowMs))
   return reader.plane(zones)
@@ -42,7 +42,7 @@ export function formatZoneId(instance: number): string {
 }
 
 /** In one register, or in two with six letters each: whichever holds more of it. */
-export function readZoneName(reader: PlaneReader, instance: number): string {
+export function readZoneName(reader: PlaneFieldReader, instance: number): string {
   const part = (register: RegulatorRegister): string =>
     reader.text(`${formatZoneId(instance)}.name`, register, instance) ?? ''
   const short = part(ZONE_REGISTERS.name).trim()
@@ -51,7 +51,7 @@ export function readZoneName(reader: PlaneReader, instance: number): string {
   return name === '' ? `Zone ${instance + 1}` : name
 }
 
-function zone(reader: PlaneReader, instance: number, nowMs: number): JsonObject {
+function zone(reader: PlaneFieldReader, instance: number, nowMs: number): JsonObject {
   const id = formatZoneId(instance)
   const state = (field: string): string => `${id}.state.${field}`
   const config = (field: string): string => `${id}.config.${field}`
@@ -106,7 +106,7 @@ function zone(reader: PlaneReader, instance: number, nowMs: number): JsonObject 
  * Zones and circuits are paired by the mapping where it is a number that can be one, else by place. The mapping is the
  * number of a thermostat as well, so one that names no circuit of this house is nothing but that.
  */
-function associatedCircuit(reader: PlaneReader, mapping: number | undefined, instance: number): number {
+function associatedCircuit(reader: PlaneFieldReader, mapping: number | undefined, instance: number): number {
   if (mapping === undefined || mapping < 1 || mapping > HIGHEST_MAPPING) return instance
   const mapped = mapping - 1
   const isActive = (circuit: number): boolean => (reader.peek(CIRCUIT_REGISTERS.type, circuit) ?? 0) !== 0
@@ -124,8 +124,8 @@ interface ZoneNumbers {
 
 const MODE_WORDS = ['off', 'auto', 'manual', 'night'] as const
 
-function ordersOf(reader: PlaneReader, { mode, special, quickVeto, onHoliday }: ZoneNumbers): ZoneSetpointInputs {
-  const words = new Map<number, ZoneSetpointInputs['special']>([
+function ordersOf(reader: PlaneFieldReader, { mode, special, quickVeto, onHoliday }: ZoneNumbers): ZoneOperatingState {
+  const words = new Map<number, ZoneOperatingState['special']>([
     [SPECIAL.party, 'party'],
     [SPECIAL.dayAway, 'day_away'],
     [SPECIAL.dayAtHome, 'day_at_home'],
@@ -140,8 +140,8 @@ function ordersOf(reader: PlaneReader, { mode, special, quickVeto, onHoliday }: 
 
 /** The regulator's own figure where it gives one: it also knows what nobody has read. */
 function wantedFields(
-  reader: PlaneReader,
-  orders: ZoneSetpointInputs,
+  reader: PlaneFieldReader,
+  orders: ZoneOperatingState,
   { instance, nowMs }: { readonly instance: number; readonly nowMs: number },
 ): Readonly<Record<string, Json | undefined>> {
   const dayCelsius = reader.peek(findDaySetpointRegister(reader, instance), instance)
@@ -170,13 +170,13 @@ function allowedModes(type: number, canCool: boolean): readonly string[] {
 }
 
 /** What the room shall be by day, or, where that is not known, what it shall be now. */
-function targetOf(reader: PlaneReader, path: string, instance: number): number | undefined {
+function targetOf(reader: PlaneFieldReader, path: string, instance: number): number | undefined {
   const day = reader.number(path, findDaySetpointRegister(reader, instance), instance)
   return day ?? reader.number(path, ZONE_REGISTERS.currentSetpoint, instance)
 }
 
 /** Where this regulator keeps the setpoint by day; one of an unknown family shows it by which of the two it answers. */
-export function findDaySetpointRegister(reader: PlaneReader, instance: number): RegulatorRegister {
+export function findDaySetpointRegister(reader: PlaneFieldReader, instance: number): RegulatorRegister {
   if (reader.topology.regulator?.timers === 'b524') return ZONE_REGISTERS.earlierDaySetpoint
   const answers = (register: RegulatorRegister): boolean => reader.reading(register, instance) !== undefined
   return !answers(ZONE_REGISTERS.daySetpoint) && answers(ZONE_REGISTERS.earlierDaySetpoint)
@@ -184,11 +184,11 @@ export function findDaySetpointRegister(reader: PlaneReader, instance: number): 
     : ZONE_REGISTERS.daySetpoint
 }
 
-function isQuickVeto(reader: PlaneReader, special: number | undefined): boolean {
+function isQuickVeto(reader: PlaneFieldReader, special: number | undefined): boolean {
   return special === SPECIAL.quickVeto || (special === SPECIAL.party && reader.topology.regulator?.timers !== 'b524')
 }
 
-function vetoExpiry(reader: PlaneReader, path: string, instance: number): string | undefined {
+function vetoExpiry(reader: PlaneFieldReader, path: string, instance: number): string | undefined {
   const date = reader.text(path, ZONE_REGISTERS.quickVetoEndDate, instance)
   const time = reader.text(path, ZONE_REGISTERS.quickVetoEndTime, instance)
   return date === undefined || time === undefined ? undefined : `${date}T${time}`
@@ -196,7 +196,7 @@ function vetoExpiry(reader: PlaneReader, path: string, instance: number): string
 
 /** The zone's own value, else that of the thermostat it listens to; nothing is read for that alone. */
 function roomValue(
-  reader: PlaneReader,
+  reader: PlaneFieldReader,
   field: 'roomTemperature' | 'humidity',
   {
     path,
@@ -206,7 +206,7 @@ function roomValue(
 ): number | undefined {
   const own = reader.number(path, ZONE_REGISTERS[field], instance)
   if (own !== undefined || mapping === undefined || mapping < 1 || mapping > MAX_INSTANCE_COUNT) return own
-  const thermostat: PlaneValueWithFreshness | undefined =
+  const thermostat: FieldValueWithFreshness | undefined =
     mapping === 1
       ? reader.reading(requireRemoteDeviceRegisters(PAIRED_REGULATOR_REGISTER_GROUP)[field])
       : reader.reading(requireRemoteDeviceRegisters(THERMOSTAT_REGISTER_GROUP)[field], mapping - 1)

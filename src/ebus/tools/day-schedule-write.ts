@@ -7,7 +7,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
-import { PlaneReader } from '../semantic/plane-reader.ts'
+import { PlaneFieldReader } from '../semantic/plane-reader.ts'
 import type { RegisterReadKey } from '../semantic/read-key.ts'
 import { HOT_WATER_REGISTERS } from '../semantic/regulator-register-map.ts'
 import type { TimerSlot, TimerProgramLimits, TimerProgramId } from '../semantic/timer-program.ts'
@@ -17,7 +17,7 @@ import {
   decodeTimerProgramLimits,
   formatTimerWriteRefusal,
 } from '../semantic/timer-program.ts'
-import { toTimerProgramLimitsReadKey, readKnownTimerProgram } from '../semantic/schedule-reads.ts'
+import { toTimerProgramLimitsReadKey, readPartlyKnownTimerProgram } from '../semantic/schedule-reads.ts'
 import { toTimerSlotJson } from '../semantic/schedules-plane.ts'
 import type {
   DayWriteOutcome,
@@ -59,7 +59,7 @@ export const DHW_PROGRAM_ID: TimerProgramId = { zone: NO_ZONE_NUMBER, channel: '
 /** What the day is and would be, for whoever has to approve it; from memory, the bus is not asked for that. */
 export function assessDayScheduleWrite({ heating, regulator, id, wish }: DayWritePlan): CallAssessment {
   const busId = heating.id
-  const program = readKnownTimerProgram(regulator, id, heating.installation.shadow)
+  const program = readPartlyKnownTimerProgram(regulator, id, heating.installation.shadow)
   const what = id.channel === 'dhw' ? 'dhw' : `zone-${id.zone + 1}`
   return {
     effect: 'writes',
@@ -164,7 +164,7 @@ export async function planDayScheduleWrite(
   if (id.channel === 'heating' && topology.zonesKnown && !topology.zones().includes(id.zone))
     return fail(createEbusNotFoundFault(`There is no zone ${id.zone}; there are ${topology.zones().join(', ')}.`))
   const config =
-    readKnownTimerProgram(regulator, id, shadow)?.config ?? (await askConfig(talkOf(heating, job), regulator, id))
+    readPartlyKnownTimerProgram(regulator, id, shadow)?.config ?? (await askConfig(talkOf(heating, job), regulator, id))
   if (config === undefined) return fail(createEbusNotFoundFault('The regulator has no such program.'))
   const checked = parseTimerSlots(wish.slots, { id, config, setpoint: setpointOf(heating, id) })
   return checked.ok
@@ -195,7 +195,7 @@ async function askConfig(
 
 /** What slots without a temperature of their own heat to. */
 function setpointOf(heating: HeatingBusClient, { zone, channel }: TimerProgramId): number | undefined {
-  const reader = new PlaneReader(heating.installation)
+  const reader = new PlaneFieldReader(heating.installation)
   return channel === 'dhw'
     ? reader.peek(HOT_WATER_REGISTERS.target)
     : reader.peek(findDaySetpointRegister(reader, zone), zone)

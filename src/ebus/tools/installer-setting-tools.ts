@@ -101,7 +101,7 @@ interface PlannedConfig {
   readonly bytes: Uint8Array
 }
 
-export function createInstallerSettingTools(house: EbusToolContext): readonly Capability[] {
+export function createInstallerSettingChangeTools(house: EbusToolContext): readonly Capability[] {
   return TOOLS.map((tool) =>
     defineChange({
       name: tool.name,

@@ -16,7 +16,7 @@ import type { MessageDefinition } from '../definitions/message-definition.ts'
 import { computeFieldLimits } from '../definitions/number-codec.ts'
 import { SECRET_VALUE_PLACEHOLDER, isSecretField } from '../definitions/secret-field.ts'
 import type { PreparedMethodCall } from '../methods/device-method.ts'
-import { findCallableMethod } from '../methods/method-plane.ts'
+import { findBuiltInMethod } from '../methods/method-plane.ts'
 import type { RegulatorRegister } from '../semantic/register.ts'
 import { findRegulatorRegister } from '../semantic/regulator-register-map.ts'
 import { classifyAddress } from '../wire/address.ts'
@@ -65,7 +65,7 @@ export function findBuiltInWrite(message: MessageDefinition, data: Uint8Array): 
   if (builtInRegister(message, data) === undefined) return undefined
   const [opcode = 0, , group = 0, instance = 0, low = 0, high = 0, ...bytes] = data
   const params = { group, instance, addr: high * 256 + low, opcode, data: toHex(Uint8Array.from(bytes)) }
-  const prepared = findCallableMethod('system', 'set_ext_register')?.prepare(params)
+  const prepared = findBuiltInMethod('system', 'set_ext_register')?.prepare(params)
   return prepared?.ok === true ? prepared.value : undefined
 }
 

@@ -14,7 +14,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { formatBusAddress } from '../observe/observation.ts'
 import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
-import { PlaneReader } from '../semantic/plane-reader.ts'
+import { PlaneFieldReader } from '../semantic/plane-reader.ts'
 import { toRegisterReadKey } from '../semantic/read-key.ts'
 import type { DecodedRegisterValue } from '../semantic/register.ts'
 import {
@@ -73,7 +73,7 @@ export function resolveRegisterSetting(
   const address = topology.regulator?.address
   if (address === undefined)
     return fail({ kind: 'offline', code: 'BUS_UNAVAILABLE', message: 'No regulator has answered on this bus yet.' })
-  const reader = new PlaneReader(heating.installation)
+  const reader = new PlaneFieldReader(heating.installation)
   const { setting, value } = wish
   if (!isRegisterBackedSetting(setting) || (typeof value === 'object' && 'weekdays' in value))
     return fail(createEbusArgumentFault('value', `not for ${setting}`))
@@ -110,7 +110,7 @@ export function assessRegisterSetting(
   const targets = plan.steps.map(
     (step) => `ebus:${busId}:${formatBusAddress(address)}/${formatRegisterActuator(step.register, step.instance)}`,
   )
-  const reader = new PlaneReader(heating.installation)
+  const reader = new PlaneFieldReader(heating.installation)
   const named = (value: (step: SettingRegisterWrite) => Json): JsonObject =>
     Object.fromEntries(plan.steps.map((step) => [step.name, value(step)]))
   return {

@@ -12,7 +12,7 @@ import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { PlaneReader } from '../semantic/plane-reader.ts'
+import { PlaneFieldReader } from '../semantic/plane-reader.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { ZONE_SETTING_NAMES } from '../semantic/resident-setting-request.ts'
 import { resolveZoneNumber } from '../semantic/zone-choice.ts'
@@ -116,7 +116,7 @@ function scheduleOf(
   if (setting === 'hot_water_schedule') return ok({ ...asked, id: DHW_PROGRAM_ID })
   const heating = findHeatingBus(house, wish.bus)
   if (!heating.ok) return heating
-  const zone = resolveZoneNumber(new PlaneReader(heating.value.installation), wish.zone)
+  const zone = resolveZoneNumber(new PlaneFieldReader(heating.value.installation), wish.zone)
   return zone.ok
     ? ok({ ...asked, id: { zone: zone.value, channel: 'heating' } })
     : fail(createEbusArgumentFault('zone', zone.fault))
@@ -129,7 +129,7 @@ async function setSchedule(
 ): Promise<Outcome> {
   const [first] = days
   const ofZone = wish.setting === 'schedule' && first !== undefined
-  const zone = ofZone ? readZoneName(new PlaneReader(first.heating.installation), schedule.id.zone) : undefined
+  const zone = ofZone ? readZoneName(new PlaneFieldReader(first.heating.installation), schedule.id.zone) : undefined
   const named = { setting: wish.setting, ...(zone === undefined ? {} : { zone }) }
   const undoCall = (value: JsonObject): JsonObject => ({
     tool: SET_RESIDENT_SETTING_TOOL_NAME,

@@ -49,7 +49,7 @@ export function toResidentSettingJson(setting: ResidentSetting, bus: string | un
 }
 
 /** Settings with dates or times instead of a number: a holiday and the weekly program, for each room. */
-export function listHolidayAndScheduleSettings(
+export function describeHolidayAndScheduleSettings(
   settings: readonly ResidentSetting[],
   bus: string | undefined,
 ): readonly JsonObject[] {

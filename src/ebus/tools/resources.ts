@@ -20,7 +20,7 @@ import type { EbusToolContext } from './ebus-tool-context.ts'
 import { toPlaneFreshnessJson, createLiveHeatingBusView, createLiveAnswerFields } from './ebus-tool-context.ts'
 import { readMissingPlaneValues } from './missing-plane-values.ts'
 import { SEMANTIC_PLANE_TOOL_DEFINITIONS } from './plane-tools.ts'
-import { listHolidayAndScheduleSettings, toResidentSettingJson } from './resident-setting-view.ts'
+import { describeHolidayAndScheduleSettings, toResidentSettingJson } from './resident-setting-view.ts'
 import type { EbusView } from './ebus-view.ts'
 
 type Topic = (typeof SEMANTIC_PLANE_NAMES)[number] | 'settings' | 'devices' | 'bus' | 'messages'
@@ -91,7 +91,7 @@ function show(
     return {
       data: [
         ...settings.map((each) => toResidentSettingJson(each, bus)),
-        ...listHolidayAndScheduleSettings(settings, bus),
+        ...describeHolidayAndScheduleSettings(settings, bus),
       ],
       beside: {},
     }

@@ -14,7 +14,7 @@ import { toHex } from '../../core/bytes.ts'
 import type { PolicyReason } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import { findCallableMethod } from '../methods/method-plane.ts'
+import { findBuiltInMethod } from '../methods/method-plane.ts'
 import { addressArgument, busArgument } from './arguments.ts'
 import {
   suggestMissingConfirmationArguments,
@@ -102,7 +102,7 @@ function isKnownToChange(
   house: EbusToolContext,
   { plane, method, address, bus }: z.output<typeof methodName>,
 ): boolean {
-  const builtIn = findCallableMethod(plane, method)
+  const builtIn = findBuiltInMethod(plane, method)
   if (builtIn !== undefined) return !builtIn.readOnly
   const heating = findHeatingBus(house, bus)
   const device = heating.ok ? heating.value.installation.registry.find(address) : undefined

@@ -7,7 +7,7 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { PlaneReader } from '../semantic/plane-reader.ts'
+import { PlaneFieldReader } from '../semantic/plane-reader.ts'
 import { resolveZoneNumber } from '../semantic/zone-choice.ts'
 import { busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
 import { createEbusOutputSchema, ebusFamilyEnvelope } from './ebus-envelope.ts'
@@ -64,7 +64,7 @@ const output = createEbusOutputSchema(
   }),
 )
 
-export function createScheduleTools(
+export function createScheduleChangeTools(
   house: EbusToolContext,
   pause: (ms: number) => Promise<void>,
 ): readonly Capability[] {
@@ -134,6 +134,6 @@ function zoneOf(house: EbusToolContext, zone: number | string, bus: string | und
   if (typeof zone === 'number') return ok(zone)
   const heating = findHeatingBus(house, bus)
   if (!heating.ok) return heating
-  const chosen = resolveZoneNumber(new PlaneReader(heating.value.installation), zone)
+  const chosen = resolveZoneNumber(new PlaneFieldReader(heating.value.installation), zone)
   return chosen.ok ? chosen : fail(createEbusArgumentFault('zone', chosen.fault))
 }

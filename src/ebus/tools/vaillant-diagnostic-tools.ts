@@ -16,7 +16,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { formatBusAddress } from '../observe/observation.ts'
 import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
-import { decodeErrorCodes, decodeErrorHistoryEntry } from '../semantic/error-code-decoder.ts'
+import { decodeCurrentErrorCodes, decodeErrorHistoryEntry } from '../semantic/error-code-decoder.ts'
 import {
   PAST_ERRORS_SELECTOR,
   CURRENT_ERRORS_SELECTOR,
@@ -173,7 +173,7 @@ async function readCurrent(house: EbusToolContext, { wish, kind }: MemoryRequest
   const { heating, address, deviceId } = device.value
   const read = await readMemory(device.value, [CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS[kind]], call)
   if (!read.ok) return read
-  const codes = read.value === undefined ? undefined : decodeErrorCodes(read.value)
+  const codes = read.value === undefined ? undefined : decodeCurrentErrorCodes(read.value)
   return createLiveOutcome(house, heating, { address, device_id: deviceId, codes: codes ?? null })
 }
 

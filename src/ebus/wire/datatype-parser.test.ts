@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { vectorRows } from '../../../test/shared-data.ts'
 import { fromHex, toHex } from '../../core/bytes.ts'
 import type { CalendarDate, DatatypeValue, TimeOfDay } from './datatype.ts'
-import { parseDatatype, parseNumberDatatype } from './datatype-parser.ts'
+import { parseDatatype, requireNumberDatatype } from './datatype-parser.ts'
 import { layOutFields } from './field-positions.ts'
 
 /** `decoded` as ebusd prints it: that is how the vectors were written down. */
@@ -128,25 +128,25 @@ describe('data types against a real ebusd', () => {
 
 describe('eBUS data types', () => {
   it('distinguish a replacement value from invalid and from missing bytes', () => {
-    expect(parseNumberDatatype('D2C').decode(fromHex('0080'))).toEqual({ ok: true, value: undefined })
-    expect(parseNumberDatatype('D1C').decode(fromHex('c9'))).toEqual({
+    expect(requireNumberDatatype('D2C').decode(fromHex('0080'))).toEqual({ ok: true, value: undefined })
+    expect(requireNumberDatatype('D1C').decode(fromHex('c9'))).toEqual({
       ok: false,
       fault: { kind: 'out-of-range', type: 'D1C', bytes: 'c9' },
     })
-    expect(parseNumberDatatype('D2C').decode(fromHex('80'))).toEqual({
+    expect(requireNumberDatatype('D2C').decode(fromHex('80'))).toEqual({
       ok: false,
       fault: { kind: 'too-short', type: 'D2C', needed: 2, got: 1 },
     })
   })
 
   it('read bytes at an offset of a larger buffer', () => {
-    expect(parseNumberDatatype('EXP').decode(fromHex('ffff 0000ac41').subarray(2))).toEqual({ ok: true, value: 21.5 })
+    expect(requireNumberDatatype('EXP').decode(fromHex('ffff 0000ac41').subarray(2))).toEqual({ ok: true, value: 21.5 })
   })
 
   it('are unknown under any other name or length', () => {
     for (const spec of ['', 'XYZ', 'UCH:2', 'BI7:2', 'BI8', 'STR:0', 'UIN,0', 'BDA:5', 'BTI,10', 'STR:5,10'])
       expect({ spec, known: parseDatatype(spec) !== undefined }).toEqual({ spec, known: false })
-    expect(() => parseNumberDatatype('STR')).toThrow(RangeError)
+    expect(() => requireNumberDatatype('STR')).toThrow(RangeError)
   })
 
   it('of kind IGN decode to nothing and encode to zeros', () => {

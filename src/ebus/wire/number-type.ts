@@ -32,7 +32,7 @@ const WHOLE: Readonly<Record<string, Whole>> = {
 }
 
 /** `divisor` is multiplied with the divisor of the type itself; a negative one multiplies the value instead. */
-export function createNumberDatatype(name: string, divisor: number): Datatype<number> | undefined {
+export function createNumberDatatypeByName(name: string, divisor: number): Datatype<number> | undefined {
   if (name === 'EXP') return floatType(divisor)
   const whole = WHOLE[name]
   return whole === undefined ? undefined : wholeType(name, whole, divisor)

@@ -7,7 +7,7 @@ import { DEVICE_MISC_FLAGS, type HomeseerDeviceRecord } from '../wire/device.ts'
 import type { DeviceCapability } from './device-capabilities.ts'
 import { BLIND_WORDS, HEATER_WORDS, LIGHT_WORDS, VALVE_WORDS } from './device-name-tables.ts'
 import {
-  foldAccents,
+  foldAccentsAndCase,
   hasWordInTable,
   splitDeviceNameWords,
   type NameWordSpellings,
@@ -49,7 +49,7 @@ export function extractDeviceKindFeatures(
 /** Also contains the name unsplit: `MyQ` and `UltraM1G3` are one word each. */
 function readPlugInWords(name: string): NameWordSpellings {
   const { plain, marked } = splitDeviceNameWords(name)
-  return { plain: new Set([...plain, ...foldAccents(name).split(/[^\p{L}\p{N}]+/u)]), marked }
+  return { plain: new Set([...plain, ...foldAccentsAndCase(name).split(/[^\p{L}\p{N}]+/u)]), marked }
 }
 
 export function isLight({ record, capabilities, name }: DeviceKindFeatures): boolean {

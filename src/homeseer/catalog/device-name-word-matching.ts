@@ -22,7 +22,7 @@ export function splitDeviceNameWords(...texts: readonly string[]): NameWordSpell
     // Splits `FrontDoorLock`, `garageDoor` and `Gate2` into words as a person would read them.
     .replaceAll(/(?<=\p{Ll})(?=\p{Lu})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu, ' ')
     .toLowerCase()
-  return { plain: split(foldAccents(spaced)), marked: split(spaced.normalize('NFC')) }
+  return { plain: split(foldAccentsAndCase(spaced)), marked: split(spaced.normalize('NFC')) }
 }
 
 function split(text: string): ReadonlySet<string> {
@@ -32,7 +32,7 @@ function split(text: string): ReadonlySet<string> {
 /** Letters with a stroke through them have no accent that could be taken off. */
 const STROKES: Readonly<Record<string, string>> = { ø: 'o', ł: 'l', đ: 'd', ß: 'ss', æ: 'ae', œ: 'oe', ı: 'i' }
 
-export function foldAccents(text: string): string {
+export function foldAccentsAndCase(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/[øłđßæœı]/g, (letter) => STROKES[letter] ?? letter)
@@ -57,7 +57,7 @@ export function createWordTable(...lines: readonly string[]): WordTable {
   const entries = lines.flatMap((line) => line.split(' ')).filter((entry) => entry !== '')
   const isMarked = (entry: string): boolean => entry.includes('=')
   return {
-    plain: createMatcher(entries.filter((entry) => !isMarked(entry)).map(foldAccents)),
+    plain: createMatcher(entries.filter((entry) => !isMarked(entry)).map(foldAccentsAndCase)),
     marked: createMatcher(
       entries.filter(isMarked).map((entry) => entry.replace('=', '').toLowerCase().normalize('NFC')),
     ),

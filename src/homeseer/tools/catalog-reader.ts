@@ -69,7 +69,7 @@ export async function readCatalogWithFreshDevices(
 }
 
 /** The house, with known controls for some devices. */
-export async function readCatalogWithControls(
+export async function readCatalogWithControlsOfDevices(
   { catalog, exposes }: HomeseerToolContext,
   refs: readonly number[],
 ): Promise<Result<HomeseerDeviceCatalog, Fault>> {
@@ -136,7 +136,7 @@ export async function findHomeseerDevice(
   if (!house.ok) return house
   // One request before reporting that it does not exist, because it may be newer than the last list.
   const asked = house.value.byRef.has(ref) ? ok(undefined) : await ensureFreshHomeseerDevices(homeseer, [ref])
-  const weighed = asked.ok ? await readCatalogWithControls(homeseer, [ref]) : asked
+  const weighed = asked.ok ? await readCatalogWithControlsOfDevices(homeseer, [ref]) : asked
   if (!weighed.ok) return weighed
   const device = weighed.value.byRef.get(ref)
   return device === undefined ? fail(createNoDeviceFault(ref)) : ok(device)

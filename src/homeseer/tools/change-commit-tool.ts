@@ -27,7 +27,7 @@ import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { extendHs4Fault } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, createTolerantInputSchema } from './homeseer-change.ts'
 import { createHomeseerOutcome, homeseerFamilyEnvelope } from './homeseer-envelope.ts'
-import { createMissingConfirmationFiller, isDryRunCall, type ChangeJustificationArguments } from './change-policy.ts'
+import { createDefaultConfirmationCompleter, isDryRunCall, type ChangeJustificationArguments } from './change-policy.ts'
 import {
   findPreparableTool,
   previewPreparableCall,
@@ -148,7 +148,7 @@ function asPrepared(
   { token, claims, change }: Pick<Committing, 'token' | 'claims'> & { readonly change: PreparedChange },
 ): Fault {
   if (isMissingOnlyConfirmationArguments(fault)) {
-    const missing = createMissingConfirmationFiller(`Commit ${change.tool}`)(change.args, { traceId: '' })
+    const missing = createDefaultConfirmationCompleter(`Commit ${change.tool}`)(change.args, { traceId: '' })
     const next = { tool: 'hs4.change.commit', arguments: { token, ...claims, ...missing } }
     return extendHs4Fault(fault, { details: { next } })
   }

@@ -145,7 +145,7 @@ function claimReasons(
 }
 
 /** Fills in missing claims of the base guard. The texts are true for a caller that gave none. */
-export function createMissingConfirmationFiller(title: string): ConfirmationArgumentCompleter {
+export function createDefaultConfirmationCompleter(title: string): ConfirmationArgumentCompleter {
   return ({ confirm, intent, reason, dryRun }) => ({
     ...(confirm !== undefined || dryRun === true ? {} : { confirm: true }),
     ...(isClaim(intent) || (intent === undefined && dryRun === true) ? {} : { intent: title }),

@@ -186,7 +186,7 @@ export function toTouchedTargets({ consequences: { refs, eventIds, doubts } }: A
 
 /** The devices and events that a chain is known to reach, as the owner's rules and limits name them. */
 export function listReachedTargets({ consequences: { refs, eventIds } }: AssessedConsequences): readonly string[] {
-  return [...refs.map(toHomeseerDeviceTarget), ...eventIds.map(formatEventTarget)]
+  return [...refs.map(toHomeseerDeviceTarget), ...eventIds.map(toHomeseerEventTarget)]
 }
 
 /** All other devices of the house, if it is not certain that the chain ends with the known ones. */
@@ -220,7 +220,7 @@ export function listDeviceTargetsExcept(house: HomeseerDeviceCatalog, refs: read
   return house.devices.filter(({ ref }) => !known.has(ref)).map(({ ref }) => toHomeseerDeviceTarget(ref))
 }
 
-export function formatEventTarget(id: number | string): string {
+export function toHomeseerEventTarget(id: number | string): string {
   return `homeseer:event:${id}`
 }
 

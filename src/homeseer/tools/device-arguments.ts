@@ -7,7 +7,7 @@ import { z } from 'zod'
 export const refArgument = z.int().min(0).max(999_999_999)
 export const refsArgument = z.array(refArgument).min(1).max(1_000)
 export const nameFilterArgument = z.string().max(200).exactOptional()
-export const deviceItemsOutputSchema = z.array(z.looseObject({ ref: z.int(), name: z.string() }))
+export const deviceItemListSchema = z.array(z.looseObject({ ref: z.int(), name: z.string() }))
 export const maxItemsArgument = z.int().min(1).exactOptional().describe('At most this many devices in the answer.')
 export const includeControlsArgument = z.boolean().default(false).describe('With what each device can be told.')
 export const includeRawArgument = z.boolean().default(false).describe('With HomeSeer’s own fields.')

@@ -19,7 +19,7 @@ import {
   maxItemsArgument,
   includeControlsArgument,
   includeRawArgument,
-  deviceItemsOutputSchema,
+  deviceItemListSchema,
   nameFilterArgument,
   refsArgument,
 } from './device-arguments.ts'
@@ -28,7 +28,7 @@ import { createHomeseerReadFault, extendHs4Fault } from './faults.ts'
 import {
   toUnknownControlsCountJson,
   ensureFreshHomeseerDevices,
-  readCatalogWithControls,
+  readCatalogWithControlsOfDevices,
   readHomeseerDeviceCatalog,
   readCatalogWithFreshDevices,
   createDeviceViewWithLastCommand,
@@ -70,7 +70,7 @@ function list(homeseer: HomeseerToolContext): Capability {
       truncated: z.boolean(),
       nextCursor: z.string().nullable(),
       controlsUnknown: z.int().exactOptional().describe('Devices of which it is not known yet what they can do.'),
-      items: deviceItemsOutputSchema,
+      items: deviceItemListSchema,
     }),
   }).handledBy(async (input) => {
     const house = await readHomeseerDeviceCatalog(homeseer)
@@ -131,7 +131,7 @@ function get(homeseer: HomeseerToolContext): Capability {
       totalResolvedDevices: z.int(),
       returnedDevices: z.int(),
       truncated: z.boolean(),
-      items: deviceItemsOutputSchema,
+      items: deviceItemListSchema,
     }),
   }).handledBy(
     async ({ refs: asked, resolveChildren, includeControls: pairs, includeRaw: raw, maxDevices: wanted }) => {
@@ -175,7 +175,7 @@ async function withControls(
   homeseer: HomeseerToolContext,
   devices: readonly HomeseerDevice[],
 ): Promise<Result<readonly HomeseerDevice[], Fault>> {
-  const house = await readCatalogWithControls(homeseer, refsOf(devices))
+  const house = await readCatalogWithControlsOfDevices(homeseer, refsOf(devices))
   return house.ok ? ok(devices.map((device) => house.value.byRef.get(device.ref) ?? device)) : house
 }
 

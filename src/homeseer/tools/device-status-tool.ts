@@ -20,7 +20,7 @@ import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import {
   maxItemsArgument,
   includeRawArgument,
-  deviceItemsOutputSchema,
+  deviceItemListSchema,
   nameFilterArgument,
   refsArgument,
 } from './device-arguments.ts'
@@ -75,7 +75,7 @@ export function createDeviceStatusTool(homeseer: HomeseerToolContext): Capabilit
       truncated: z.boolean(),
       maxDevices: z.int(),
       missing: z.array(z.int()).exactOptional().describe('Refs that no device has.'),
-      snapshot: z.looseObject({ devices: deviceItemsOutputSchema }),
+      snapshot: z.looseObject({ devices: deviceItemListSchema }),
     }),
   }).handledBy(async (input) => toHomeseerAnswerOrFault(await readDeviceStatusData(homeseer, input)))
 }

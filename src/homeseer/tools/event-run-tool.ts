@@ -20,7 +20,7 @@ import {
   assessEventRunConsequences,
   toConsequencesJson,
   listPossiblyReachedTargets,
-  formatEventTarget,
+  toHomeseerEventTarget,
   addConsequencesToLabel,
   listReachedTargets,
   listDeviceTargetsExcept,
@@ -86,7 +86,7 @@ async function planRun(homeseer: HomeseerToolContext, wanted: EventSelector): Pr
 function assessRun({ event, assessed }: Plan, rules: HomeseerChangePolicy): HomeseerAssessment {
   const { id, group, name } = event
   const { reasons } = assessed
-  const target = formatEventTarget(id ?? `${group}/${name}`)
+  const target = toHomeseerEventTarget(id ?? `${group}/${name}`)
   return {
     effect: reasons.length > 0 ? 'sensitive' : 'writes',
     target,

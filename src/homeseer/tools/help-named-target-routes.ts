@@ -21,8 +21,8 @@ import { explainEmptyArea, findAreaInText, listDevicesInArea, type AreaQuery } f
 import { formatDeviceLabel } from './catalog-reader.ts'
 import { isGoalAboutSeveralDevices, isQuestionText, chooseControlArgumentsForGoal } from './help-goal-parsing.ts'
 import { countGoalWordsOfKind, rateNamedTarget, roundScore } from './help-score.ts'
-import { planChangeSteps } from './help-suggestion.ts'
-import type { HelpRouteInput, HelpRouteSuggestion, HelpStep } from './help-suggestion.ts'
+import { planChangeSteps } from './help-route-steps.ts'
+import type { HelpRouteInput, HelpRouteSuggestion, HelpStep } from './help-route-steps.ts'
 import { truncateText } from './json-text.ts'
 
 /** Words for many devices together, and the capability or kind by which they are listed. */

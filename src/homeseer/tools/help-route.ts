@@ -11,8 +11,8 @@ import { suggestToolArguments } from './help-arguments.ts'
 import { isQuestionText } from './help-goal-parsing.ts'
 import { listNamedTargetRoutes } from './help-named-target-routes.ts'
 import { countGoalWordsOfKind, rateTool, roundScore } from './help-score.ts'
-import { planChangeSteps } from './help-suggestion.ts'
-import type { HelpRouteInput, HelpRouteSuggestion, HelpStep } from './help-suggestion.ts'
+import { planChangeSteps } from './help-route-steps.ts'
+import type { HelpRouteInput, HelpRouteSuggestion, HelpStep } from './help-route-steps.ts'
 
 /** Routes with less are left out; `generic_diagnostics` starts above it, so there is always one. */
 const LEAST = 0.2

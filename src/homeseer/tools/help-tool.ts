@@ -7,7 +7,7 @@ import { buildNameResolver } from '../resolve/name-resolver.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHomeseerOutcome, homeseerFamilyEnvelope, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { rankHelpRoutes } from './help-route.ts'
-import { HELP_STEP_MODES } from './help-suggestion.ts'
+import { HELP_STEP_MODES } from './help-route-steps.ts'
 import { readCurrentResolver } from './resolve-tools.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 

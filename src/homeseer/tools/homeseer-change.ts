@@ -12,7 +12,7 @@ import type { Fault } from '../../core/fault.ts'
 import type { Result } from '../../core/result.ts'
 import { createHomeseerOutcome, homeseerFamilyEnvelope } from './homeseer-envelope.ts'
 import {
-  createMissingConfirmationFiller,
+  createDefaultConfirmationCompleter,
   isDryRunCall,
   listHomeseerPolicyRefusals,
   MIN_INTENT_OR_REASON_LENGTH,
@@ -90,7 +90,7 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Change
     ...definition,
     ...unlessDry(rules, definition),
     family: homeseerFamilyEnvelope,
-    completeClaims: createMissingConfirmationFiller(definition.title),
+    completeClaims: createDefaultConfirmationCompleter(definition.title),
     assess: (plan, input, context) => {
       const { effect, target, label, touched, reaches = [], mayReach = [], preview } = assess(plan, input)
       return {

@@ -28,7 +28,7 @@ import {
   createDeviceIntent,
   createEventIntent,
   toChangeToStage,
-  type NamedTargetIntent,
+  type IntentWithTargetCandidates,
 } from './named-target-intent.ts'
 import { isResolutionUnambiguous, queryArgument, readCurrentResolver, resolveNameWithRefresh } from './resolve-tools.ts'
 import { chooseScenePath, SCENE_PATH_PREFERENCES } from './scene-path.ts'
@@ -141,7 +141,7 @@ function activateScene(homeseer: HomeseerToolContext): Capability {
       // If an event and a device, or two events, have the name, only a person can say which is meant.
       if (preferPath === 'auto' && isNamed(events.found) && isNamed(devices.found))
         return createHomeseerOutcome({ ...sceneChoices(query, events, devices), path, selection })
-      const carryOut = <One extends ResolutionCandidate<unknown>>(intent: NamedTargetIntent<One>) =>
+      const carryOut = <One extends ResolutionCandidate<unknown>>(intent: IntentWithTargetCandidates<One>) =>
         carryOutIntent(homeseer, call, { ...intent, describe: (one) => ({ path, ...intent.describe(one), selection }) })
       return path === 'event' ? carryOut(events) : carryOut(devices)
     },
@@ -156,12 +156,12 @@ function isNamed({ verdict }: NameResolution<unknown>): boolean {
 /** Everything with exactly this name, events first; `preferPath` tells them apart. */
 function sceneChoices(
   query: string,
-  events: NamedTargetIntent<ResolutionCandidate<ReceivedEventRecord>>,
-  devices: NamedTargetIntent<DeviceCandidate>,
+  events: IntentWithTargetCandidates<ResolutionCandidate<ReceivedEventRecord>>,
+  devices: IntentWithTargetCandidates<DeviceCandidate>,
 ): JsonObject {
   const option = <One extends ResolutionCandidate<unknown>>(
     noun: string,
-    intent: NamedTargetIntent<One>,
+    intent: IntentWithTargetCandidates<One>,
     one: One,
   ): ElicitationOption => {
     const label = `${noun} ${intent.labelOf(one)}`

@@ -41,7 +41,7 @@ interface NamedTarget<One> {
   readonly preferPath?: string
 }
 
-export interface NamedTargetIntent<One extends ResolutionCandidate<unknown>> extends NamedTarget<One> {
+export interface IntentWithTargetCandidates<One extends ResolutionCandidate<unknown>> extends NamedTarget<One> {
   readonly kind: AliasTargetKind
   readonly idOf: (one: One) => number
   readonly labelOf: (one: One) => string
@@ -58,7 +58,7 @@ const TOP = 5
 export function createDeviceIntent(
   named: NamedTarget<DeviceCandidate>,
   argumentsFor: (device: DeviceCandidate['target']) => JsonObject,
-): NamedTargetIntent<DeviceCandidate> {
+): IntentWithTargetCandidates<DeviceCandidate> {
   const { query, found } = named
   const candidates = found.candidates
     .slice(0, TOP)
@@ -93,7 +93,7 @@ export function createDeviceIntent(
 /** Runs the named event. */
 export function createEventIntent(
   named: NamedTarget<ResolutionCandidate<ReceivedEventRecord>>,
-): NamedTargetIntent<ResolutionCandidate<ReceivedEventRecord>> {
+): IntentWithTargetCandidates<ResolutionCandidate<ReceivedEventRecord>> {
   const { query, found } = named
   const candidates = found.candidates
     .slice(0, TOP)
@@ -124,7 +124,7 @@ export function createEventIntent(
 
 /** The change as it is prepared, or shown for a choice. */
 export function toChangeToStage<One extends ResolutionCandidate<unknown>>(
-  { query, claims, callFor, labelOf }: NamedTargetIntent<One>,
+  { query, claims, callFor, labelOf }: IntentWithTargetCandidates<One>,
   one: One,
 ): HomeseerChangeToStage {
   const { name: toolName, args } = callFor(one)
@@ -134,7 +134,7 @@ export function toChangeToStage<One extends ResolutionCandidate<unknown>>(
 export async function carryOutIntent<One extends ResolutionCandidate<unknown>>(
   homeseer: HomeseerToolContext,
   call: HandlerContext,
-  intent: NamedTargetIntent<One>,
+  intent: IntentWithTargetCandidates<One>,
 ): Promise<Outcome> {
   const { found, query, kind, idOf, labelOf, describe } = intent
   const [top] = found.candidates
@@ -171,7 +171,7 @@ export async function carryOutIntent<One extends ResolutionCandidate<unknown>>(
 async function prepareLikely<One extends ResolutionCandidate<unknown>>(
   homeseer: HomeseerToolContext,
   call: HandlerContext,
-  { intent, one }: { readonly intent: NamedTargetIntent<One>; readonly one: One },
+  { intent, one }: { readonly intent: IntentWithTargetCandidates<One>; readonly one: One },
 ): Promise<JsonObject | null> {
   const { verdict } = intent.found
   if (verdict.kind !== 'ask' || verdict.reason !== 'fuzzy' || one.confidence === 'low') return null
@@ -183,7 +183,7 @@ async function prepareLikely<One extends ResolutionCandidate<unknown>>(
 async function prepareAndCommit<One extends ResolutionCandidate<unknown>>(
   homeseer: HomeseerToolContext,
   call: HandlerContext,
-  { intent, one }: { readonly intent: NamedTargetIntent<One>; readonly one: One },
+  { intent, one }: { readonly intent: IntentWithTargetCandidates<One>; readonly one: One },
 ): Promise<Outcome> {
   const details = intent.describe(one)
   const staged = await prepareAndMaybeCommitChange(homeseer, call, toChangeToStage(intent, one))
@@ -216,7 +216,7 @@ function createNothingNamedFault({
   kind,
   query,
   preferPath,
-}: Pick<NamedTargetIntent<never>, 'kind' | 'query' | 'preferPath'>): Fault {
+}: Pick<IntentWithTargetCandidates<never>, 'kind' | 'query' | 'preferPath'>): Fault {
   const list = kind === 'event' ? 'hs4.events.list' : 'hs4.devices.list'
   return createHs4Fault('NOT_FOUND', `No ${kind} in this house is called anything like ${JSON.stringify(query)}.`, {
     details: { query, ...omitUndefined({ preferPath }) },

@@ -7,7 +7,7 @@ import type { Capability, PromptArgument } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import { AGENT_CONTRACT_DOCUMENT } from './agent-contract.ts'
 import { createHomeseerOutcome, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
-import { HELP_STEP_MODES } from './help-suggestion.ts'
+import { HELP_STEP_MODES } from './help-route-steps.ts'
 import { ADMIN_DOMAINS, ADMIN_DECLARED_RISK_LEVELS } from './change-policy.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 

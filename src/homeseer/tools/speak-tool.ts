@@ -9,7 +9,7 @@ import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHomeseerWriteFault } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, defineHomeseerChange, createTolerantInputSchema } from './homeseer-change.ts'
 import { truncateText } from './json-text.ts'
-import { mightTriggerVoiceAssistant } from './voice-assistant-trigger-detection.ts'
+import { mightTriggerVoiceAssistant } from './spoken-phrase-command-detection.ts'
 
 export function createSpeakTool(homeseer: HomeseerToolContext): Capability {
   return defineHomeseerChange(homeseer.rules, {

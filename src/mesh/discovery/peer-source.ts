@@ -3,7 +3,7 @@
  * a registry. A source only gives hints, which are verified with the node itself.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { SignedOwnManifest } from '../own-manifest.ts'
+import type { FullAndSlimOwnManifest } from '../own-manifest.ts'
 import type { PeerEndpoint } from '../transport.ts'
 
 export type PeerDiscoveryHint =
@@ -18,10 +18,10 @@ export interface PeerSource {
   readonly name: string
   readonly start: (hear: (hint: PeerDiscoveryHint) => void) => Promise<void>
   /** Publishes our own newest manifest, in sources that publish manifests. */
-  readonly publish: (own: SignedOwnManifest, community: JsonObject) => void
+  readonly publish: (own: FullAndSlimOwnManifest, community: JsonObject) => void
   /** Called when this machine has new addresses, because others may have new ones, too. */
   readonly moved?: () => void
-  readonly stop: (goodbye: SignedOwnManifest | undefined) => Promise<void>
+  readonly stop: (goodbye: FullAndSlimOwnManifest | undefined) => Promise<void>
 }
 
 /** Parses `host:port` or `[v6]:port`. */

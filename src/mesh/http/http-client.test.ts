@@ -8,11 +8,11 @@ import { identityOf } from '../../../test/mesh-keys.ts'
 import { httpPair } from '../../../test/mesh-pair.ts'
 import type { HttpPairOptions, MeshPair } from '../../../test/mesh-pair.ts'
 import type { Outcome } from '../../bus/call.ts'
-import { createTlsIdentity } from '../identity/self-signed-certificate.ts'
+import { createTlsIdentityFromNodeKey } from '../identity/self-signed-certificate.ts'
 import { MeshHttpClient } from './http-client.ts'
 
 const [here, there] = [identityOf(21), identityOf(22)]
-const client = new MeshHttpClient({ tls: createTlsIdentity(here), maxAnswerBytes: 1_024 })
+const client = new MeshHttpClient({ tls: createTlsIdentityFromNodeKey(here), maxAnswerBytes: 1_024 })
 afterEach(() => client.close())
 
 describe('mesh HTTP client', () => {
@@ -20,8 +20,8 @@ describe('mesh HTTP client', () => {
     let heard = 0
     const server = createServer(
       {
-        cert: createTlsIdentity(there).certificate,
-        key: createTlsIdentity(there).key,
+        cert: createTlsIdentityFromNodeKey(there).certificate,
+        key: createTlsIdentityFromNodeKey(there).key,
         requestCert: true,
         rejectUnauthorized: false,
       },
@@ -52,8 +52,8 @@ describe('an invalid HTTP answer', () => {
   it('ends the call with an unknown outcome when the server switches protocols', async () => {
     const server = createServer(
       {
-        cert: createTlsIdentity(there).certificate,
-        key: createTlsIdentity(there).key,
+        cert: createTlsIdentityFromNodeKey(there).certificate,
+        key: createTlsIdentityFromNodeKey(there).key,
         requestCert: true,
         rejectUnauthorized: false,
       },

@@ -94,13 +94,13 @@ export function createCommunity(facts: {
 }
 
 /** The root or an anchor, which may sign records. */
-export interface CommunitySigner {
+export interface CommunitySigningIdentities {
   readonly self: NodeIdentity
   readonly root: NodeIdentity | undefined
 }
 
 interface SigningContext {
-  readonly authority: CommunitySigner
+  readonly authority: CommunitySigningIdentities
   readonly nowMs: number
 }
 
@@ -204,7 +204,7 @@ export function findMemberStanding(community: Community, nodeId: string): Member
   return member === undefined ? { kind: 'stranger' } : { kind: 'member', level: member.level }
 }
 
-export function mayAdmitMembers(community: Community, { self, root }: CommunitySigner): boolean {
+export function mayAdmitMembers(community: Community, { self, root }: CommunitySigningIdentities): boolean {
   return root?.id === community.id || community.members.get(self.id)?.level === 'anchor'
 }
 
@@ -221,7 +221,7 @@ type NewRecord =
 
 function withRecord(
   community: Community,
-  authority: CommunitySigner,
+  authority: CommunitySigningIdentities,
   fresh: NewRecord,
 ): Result<Community, CommunityFault> {
   if (!mayAdmitMembers(community, authority)) return fail({ kind: 'no-authority', nodeId: authority.self.id })

@@ -20,7 +20,7 @@ import type { ModuleMigrations } from '../../core/database-store.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { revokeMembersByReusedInvitation, admitMember } from './community.ts'
-import type { CommunitySigner, Community, CommunityFault } from './community.ts'
+import type { CommunitySigningIdentities, Community, CommunityFault } from './community.ts'
 import type { JoinRequest } from './invitation.ts'
 import { InvitationStore } from './invitation-store.ts'
 import type { OfferPinLog } from './offer-pin-log.ts'
@@ -138,7 +138,7 @@ export class MeshStore {
    */
   async merge(
     next: Community,
-    context: { readonly authority: CommunitySigner; readonly nowMs: number },
+    context: { readonly authority: CommunitySigningIdentities; readonly nowMs: number },
   ): Promise<Result<Community, CommunityFault>> {
     const merged = await this.#database.commit((sql) => {
       const accepted = this.#accept(sql, next)
@@ -181,7 +181,7 @@ export class MeshStore {
    */
   async admitJoiner(
     request: JoinRequest,
-    { authority, nowMs }: { readonly authority: CommunitySigner; readonly nowMs: number },
+    { authority, nowMs }: { readonly authority: CommunitySigningIdentities; readonly nowMs: number },
   ): Promise<Result<Community, JoinFault>> {
     const context = { authority, nowMs }
     // The use is recorded before the node is admitted, so an invitation that somebody restores in the database cannot

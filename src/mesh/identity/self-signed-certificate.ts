@@ -41,7 +41,7 @@ export interface TlsIdentity {
   readonly key: string
 }
 
-export function createTlsIdentity(identity: NodeIdentity): TlsIdentity {
+export function createTlsIdentityFromNodeKey(identity: NodeIdentity): TlsIdentity {
   return {
     certificate: createSelfSignedNodeCertificate(identity),
     key: identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { identityOf } from '../../../test/mesh-keys.ts'
 import { signTextWithNodeKey } from '../identity/node-key.ts'
 import type { NatsLink } from './nats-link-client.ts'
-import { decodeNatsMessageToProvider, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
-import type { NatsMessageToProvider } from './nats-message.ts'
+import { decodeNatsMessageToProvider, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-payload.ts'
+import type { NatsMessageToProvider } from './nats-payload.ts'
 import { NatsCallClient } from './nats-call-client.ts'
 
 const provider = identityOf(2)

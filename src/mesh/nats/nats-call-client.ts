@@ -39,8 +39,8 @@ import type {
 import { hasPacketMarker } from '../packets/packet.ts'
 import { FRAMES_PER_ACK, STREAM_KEEP_ALIVE_INTERVAL_MS, STREAM_WINDOW_FRAMES } from './stream-credit.ts'
 import type { NatsLink } from './nats-link-client.ts'
-import { decodeNatsAnswerMessage, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
-import type { NatsAnswerMessage } from './nats-message.ts'
+import { decodeNatsAnswerMessage, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-payload.ts'
+import type { NatsAnswerMessage } from './nats-payload.ts'
 import { formatCallSubject, readLastSubjectToken, formatReplyPrefix } from './subject.ts'
 
 type Answered = Result<DeliveredStreamEnd, Fault>

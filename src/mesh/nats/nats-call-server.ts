@@ -21,8 +21,8 @@ import { createMeshRefusal } from '../mesh-refusal.ts'
 import type { DeliveredAnswer } from '../transport.ts'
 import { STREAM_ACK_TIMEOUT_MS, StreamFrameCredit, STREAM_WINDOW_FRAMES } from './stream-credit.ts'
 import type { NatsLink } from './nats-link-client.ts'
-import { decodeNatsMessageToProvider, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
-import type { NatsMessageToProvider } from './nats-message.ts'
+import { decodeNatsMessageToProvider, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-payload.ts'
+import type { NatsMessageToProvider } from './nats-payload.ts'
 import { formatCallSubject } from './subject.ts'
 
 export interface NatsCallServerOptions {

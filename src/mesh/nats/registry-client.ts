@@ -21,7 +21,7 @@ import { runOrUndefined } from '../../toolbox/time-limit.ts'
 import { MAX_MESH_BODY_DEPTH } from '../message-body.ts'
 import type { PeerDiscoveryHint, PeerSource } from '../discovery/peer-source.ts'
 import { stripNodeIdPrefix, isNodeId } from '../identity/node-key.ts'
-import type { SignedOwnManifest } from '../own-manifest.ts'
+import type { FullAndSlimOwnManifest } from '../own-manifest.ts'
 import type { NatsLink } from './nats-link-client.ts'
 import { formatBucketName } from './subject.ts'
 
@@ -49,7 +49,7 @@ export class NatsRegistry implements PeerSource {
   #hear: (hint: PeerDiscoveryHint) => void = () => undefined
   #bucket: KV | undefined
   #connection: NatsConnection | undefined
-  #own: SignedOwnManifest | undefined
+  #own: FullAndSlimOwnManifest | undefined
   #community: JsonObject | undefined
   /** The values that were last put into the present bucket. */
   #put = nothingPut()
@@ -77,7 +77,7 @@ export class NatsRegistry implements PeerSource {
     if (this.#connection !== undefined) this.linkUp(this.#connection)
   }
 
-  publish(own: SignedOwnManifest, community: JsonObject): void {
+  publish(own: FullAndSlimOwnManifest, community: JsonObject): void {
     this.#own = own
     this.#community = community
     if (this.#bucket !== undefined) void this.#putAll()
@@ -91,7 +91,7 @@ export class NatsRegistry implements PeerSource {
     void this.#open()
   }
 
-  async stop(goodbye: SignedOwnManifest | undefined): Promise<void> {
+  async stop(goodbye: FullAndSlimOwnManifest | undefined): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#retry)
     const bucket = this.#bucket

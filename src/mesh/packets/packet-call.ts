@@ -87,7 +87,7 @@ export function encodePacketCall(
 }
 
 /** The list of calls in a packet, each after a comma. */
-export function encodePacketCallList(texts: readonly PacketCallText[]): string {
+export function joinPacketCallTexts(texts: readonly PacketCallText[]): string {
   let list = ''
   let before = ''
   for (const { contract, rest } of texts) {
@@ -101,7 +101,7 @@ export function encodePacketCallList(texts: readonly PacketCallText[]): string {
  * Returns `undefined` for anything else: a member sent it, but members may be hostile. `before` is the previous call in
  * its packet.
  */
-export function decodePacketCall(value: unknown, before: PacketCall | undefined): PacketCall | undefined {
+export function decodePacketCallArray(value: unknown, before: PacketCall | undefined): PacketCall | undefined {
   if (!Array.isArray(value) || (value.length !== 7 && value.length !== 8)) return undefined
   const [named, deadlineMs, hops, traceId, parentSpan, session, body, actor] = value as readonly unknown[]
   const contract = named === null ? before : decodeContract(named)

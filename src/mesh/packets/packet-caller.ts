@@ -31,7 +31,7 @@ import {
   MAX_BATCHED_BYTES,
 } from './packet.ts'
 import type { Packet, PacketHeader } from './packet.ts'
-import { encodePacketCallList, countPacketCallBytes } from './packet-call.ts'
+import { joinPacketCallTexts, countPacketCallBytes } from './packet-call.ts'
 import { matchesExpectedPacketProof, computeSessionPacketProof } from './packet-proof.ts'
 import type { RunningSessionCalls, PacketCallRequest } from './pending-packet-call.ts'
 import { PendingPacketCall } from './pending-packet-call.ts'
@@ -159,7 +159,7 @@ export class PacketCaller implements PacketConnectionListener {
       waiting.sentMs = sentMs
       calls.waiting.set(waiting.number, waiting)
     }
-    const payload = `[${this.#clock.now()}${encodePacketCallList(gathered.map(({ request }) => request.text))}]`
+    const payload = `[${this.#clock.now()}${joinPacketCallTexts(gathered.map(({ request }) => request.text))}]`
     const covered = formatPacketHeaderToSign({ kind: 'call', keyId: session.id, first, count: gathered.length })
     const packet = encodePacket(covered, computeSessionPacketProof('call', covered, payload, session), payload)
     if (wire.send(packet, session.id, first)) return

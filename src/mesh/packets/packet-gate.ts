@@ -13,7 +13,7 @@ import { parseJsonOrUndefined } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { createNonMemberRefusal, NO_COMMUNITY_REFUSAL, UNKNOWN_SESSION_REFUSAL } from '../message-gate.ts'
-import type { AdmittedMessage, MessageGateDependencies } from '../message-gate.ts'
+import type { MessageAdmission, MessageGateDependencies } from '../message-gate.ts'
 import { findMemberStanding } from '../identity/community.ts'
 import { MAX_CLOCK_SKEW_MS } from '../identity/mesh-time.ts'
 import { createMeshRefusal } from '../mesh-refusal.ts'
@@ -23,7 +23,7 @@ import { matchesExpectedPacketProof } from './packet-proof.ts'
 
 export interface AdmittedPacket {
   readonly session: MeshSession
-  readonly caller: AdmittedMessage['caller']
+  readonly caller: MessageAdmission['caller']
   /** The calls as they were received, not validated yet. */
   readonly calls: readonly unknown[]
 }

@@ -15,7 +15,7 @@ import { fail } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { encodeOutcome } from '../mesh-answer.ts'
 import { checkPeerRateLimit } from '../message-gate.ts'
-import type { AdmittedMessage, MessageGateDependencies } from '../message-gate.ts'
+import type { MessageAdmission, MessageGateDependencies } from '../message-gate.ts'
 import { signTextWithNodeKey } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import type { InboundCallHandler } from '../inbound-calls.ts'
@@ -32,7 +32,7 @@ import {
   MAX_BATCHED_BYTES,
 } from './packet.ts'
 import type { Packet, PacketHeader } from './packet.ts'
-import { decodePacketCall } from './packet-call.ts'
+import { decodePacketCallArray } from './packet-call.ts'
 import type { PacketCall } from './packet-call.ts'
 import { admitPacket } from './packet-gate.ts'
 import { matchesExpectedPacketProof, computeSessionPacketProof } from './packet-proof.ts'
@@ -66,7 +66,7 @@ interface Running {
 /** One call of an accepted packet, and where its answer is sent. */
 interface PacketCallArrival {
   readonly number: number
-  readonly caller: AdmittedMessage['caller']
+  readonly caller: MessageAdmission['caller']
   readonly source: InboundPacketConnection
   readonly startedMs: number
 }
@@ -164,7 +164,7 @@ export class PacketCallServer {
     let request: PacketCall | undefined
     served.isReading = true
     for (let index = 0; index < calls.length; index++) {
-      request = decodePacketCall(calls[index], request)
+      request = decodePacketCallArray(calls[index], request)
       const arrival = { number: head.first + index, caller, source, startedMs: this.#parts.gate.clock.monotonic() }
       this.#serve(served, arrival, { request, mayBeTooLarge })
     }

@@ -6,7 +6,7 @@ import { toUtf8 } from '../../core/bytes.ts'
 import { PacketFrameReader, encodePacketFrame } from '../http/packet-frames.ts'
 import { AnswerPacketResendBuffer } from './answer-packet-resend-buffer.ts'
 import { formatPacketHeaderToSign, decodePacket, encodePacket, hasPacketMarker } from './packet.ts'
-import { decodePacketCall, encodePacketCallList } from './packet-call.ts'
+import { decodePacketCallArray, joinPacketCallTexts } from './packet-call.ts'
 import { matchesExpectedPacketProof, computeSessionPacketProof } from './packet-proof.ts'
 import { SequenceWindow } from './sequence-window.ts'
 
@@ -75,44 +75,47 @@ describe('packet call', () => {
   }
 
   it('is a list of seven members', () => {
-    expect(decodePacketCall(right, undefined)).toEqual(decoded)
+    expect(decodePacketCallArray(right, undefined)).toEqual(decoded)
   })
 
   it('has an eighth member that names the actor, which the next call does not inherit', () => {
-    expect(decodePacketCall([...right, 'claude'], undefined)).toEqual({ ...decoded, actor: 'claude' })
+    expect(decodePacketCallArray([...right, 'claude'], undefined)).toEqual({ ...decoded, actor: 'claude' })
     for (const actor of [null, '', 7, {}, 'a b', 'x'.repeat(129)])
-      expect(decodePacketCall([...right, actor], undefined)).toBeUndefined()
-    expect(decodePacketCall([...right, 'claude', 'gpt'], undefined)).toBeUndefined()
+      expect(decodePacketCallArray([...right, actor], undefined)).toBeUndefined()
+    expect(decodePacketCallArray([...right, 'claude', 'gpt'], undefined)).toBeUndefined()
     // It is not the one before's.
-    const before = decodePacketCall([...right, 'claude'], undefined)
-    expect(decodePacketCall([null, ...right.slice(1)], before)?.actor).toBeUndefined()
+    const before = decodePacketCallArray([...right, 'claude'], undefined)
+    expect(decodePacketCallArray([null, ...right.slice(1)], before)?.actor).toBeUndefined()
   })
 
   it('inherits the contract of the preceding call when its own is null', () => {
-    const before = decodePacketCall(right, undefined)
-    expect(decodePacketCall([null, ...right.slice(1, 6), { x: 2 }], before)).toEqual({ ...decoded, body: { x: 2 } })
-    expect(decodePacketCall([null, ...right.slice(1)], undefined)).toBeUndefined()
+    const before = decodePacketCallArray(right, undefined)
+    expect(decodePacketCallArray([null, ...right.slice(1, 6), { x: 2 }], before)).toEqual({
+      ...decoded,
+      body: { x: 2 },
+    })
+    expect(decodePacketCallArray([null, ...right.slice(1)], undefined)).toBeUndefined()
   })
 
   it('is encoded with null for a contract that equals the preceding one', () => {
     const texts = ['["a"]', '["a"]', '["b"]', '["a"]'].map((text, rest) => ({ contract: text, rest: `${rest}` }))
-    expect(encodePacketCallList(texts)).toBe(',[["a"],0],[null,1],[["b"],2],[["a"],3]')
+    expect(joinPacketCallTexts(texts)).toBe(',[["a"],0],[null,1],[["b"],2],[["a"],3]')
   })
 
   it('is refused when any member is invalid', () => {
     const wrong: readonly unknown[] = [null, 1e12, 99, 'x', 'x', 7, [1]]
     for (const [index, value] of wrong.entries())
-      expect(decodePacketCall(right.with(index, value as never), undefined)).toBeUndefined()
+      expect(decodePacketCallArray(right.with(index, value as never), undefined)).toBeUndefined()
     for (const [index, value] of ['../etc', -1, 0.5, null].entries())
-      expect(decodePacketCall(right.with(0, contract.with(index, value as never)), undefined)).toBeUndefined()
-    expect(decodePacketCall(right.with(0, contract.slice(0, 3)), undefined)).toBeUndefined()
-    expect(decodePacketCall(right.slice(0, 6), undefined)).toBeUndefined()
-    expect(decodePacketCall({}, undefined)).toBeUndefined()
+      expect(decodePacketCallArray(right.with(0, contract.with(index, value as never)), undefined)).toBeUndefined()
+    expect(decodePacketCallArray(right.with(0, contract.slice(0, 3)), undefined)).toBeUndefined()
+    expect(decodePacketCallArray(right.slice(0, 6), undefined)).toBeUndefined()
+    expect(decodePacketCallArray({}, undefined)).toBeUndefined()
   })
 
   it('is refused when its body is nested deeper than 128 levels', () => {
     const nested = (levels: number): unknown => JSON.parse(`${'{"x":'.repeat(levels)}1${'}'.repeat(levels)}`)
-    const deep = (levels: number): unknown => decodePacketCall(right.with(6, nested(levels) as never), undefined)
+    const deep = (levels: number): unknown => decodePacketCallArray(right.with(6, nested(levels) as never), undefined)
     expect(deep(128)).toBeDefined()
     expect([deep(129), deep(5_000)]).toEqual([undefined, undefined])
   })

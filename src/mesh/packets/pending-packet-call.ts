@@ -18,14 +18,14 @@ import type { PendingCallTable } from './pending-call-table.ts'
  * `unsent`: no byte of it was sent. `stale`: the peer no longer accepts calls under this session. In both cases nothing
  * was tried, or the call is idempotent.
  */
-export type UnsentReason = 'unsent' | 'stale'
+export type UntriedReason = 'unsent' | 'stale'
 
 export interface PacketCallRequest {
   readonly text: PacketCallText
   readonly idempotent: boolean
   readonly call: Call
   /** What to do with a call that was not sent. */
-  readonly otherwise: (why: UnsentReason) => Promise<Outcome>
+  readonly otherwise: (why: UntriedReason) => Promise<Outcome>
 }
 
 export class PendingPacketCall implements CallEndListener {
@@ -85,7 +85,7 @@ export class PendingPacketCall implements CallEndListener {
     this.#resolve(outcome)
   }
 
-  untried(why: UnsentReason): void {
+  untried(why: UntriedReason): void {
     if (!this.isSettled) this.settle(this.request.otherwise(why))
   }
 

@@ -14,7 +14,7 @@ import type { Result } from '../../core/result.ts'
 import { createRuntimeOutcome, toRuntimeOutcome, readCallOrigin } from '../runtime-dependencies.ts'
 import type { RuntimeRecordDependencies } from '../runtime-dependencies.ts'
 import { createRuntimeFault } from '../faults.ts'
-import { runGeneratorToEnd, runGeneratorYielding } from '../generator-runner.ts'
+import { runGeneratorWithoutYielding, runGeneratorYielding } from '../generator-runner.ts'
 import { createUnknownSessionFault } from '../trail/audit-session-id.ts'
 import { createUnknownTaskFault } from '../trail/thought-recording.ts'
 import type { ThoughtTrailStores } from '../trail/thought-recording.ts'
@@ -208,7 +208,9 @@ function seal(
   // Checked again: two concurrent calls may both have verified, and only one may seal.
   const session = openSession(stores, sessionId)
   if (!session.ok) return session
-  const rest = runGeneratorToEnd(verifyThoughtTrail(stores, { from: checkedTo, to: records.ledger.size(), sessionId }))
+  const rest = runGeneratorWithoutYielding(
+    verifyThoughtTrail(stores, { from: checkedTo, to: records.ledger.size(), sessionId }),
+  )
   const broken = brokenChain(sessionId, rest)
   if (broken !== undefined) return fail(broken)
   const thoughts = stores.thoughts.ofSession(sessionId)

@@ -6,9 +6,9 @@ import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
-import { mayAddNodeRecords } from '../../guard/administration-and-record-rights.ts'
+import { mayAddToNodesOwnRecords } from '../../guard/administration-and-record-rights.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import { collectAuditPacket, formatAuditPacketFault } from '../../ledger/audit-packet-collection.ts'
+import { collectAuditPacket, formatAuditPacketCollectionFault } from '../../ledger/audit-packet-collection.ts'
 import type { AuditPacketFault } from '../../ledger/audit-packet-collection.ts'
 import { createRuntimeOutcome } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
@@ -67,7 +67,7 @@ export function createAuditExportTool(ledger: Ledger): readonly Capability[] {
         fromSize,
         mayRead: (entry) => mayReadEntry(ledger, entry, caller),
         mayOpen: (entry) => mayReadEntryBody(ledger, entry.seq, caller),
-        under: mayAddNodeRecords(caller) ? undefined : 'existing',
+        under: mayAddToNodesOwnRecords(caller) ? undefined : 'existing',
       })
       return packet.ok ? createRuntimeOutcome(packet.value) : fail(packetFault(packet.fault))
     }),
@@ -77,10 +77,10 @@ export function createAuditExportTool(ledger: Ledger): readonly Capability[] {
 function packetFault(reason: AuditPacketFault): Fault {
   switch (reason.kind) {
     case 'nothing-found':
-      return createRuntimeFault('ERR_NOT_FOUND', formatAuditPacketFault(reason))
+      return createRuntimeFault('ERR_NOT_FOUND', formatAuditPacketCollectionFault(reason))
     case 'nothing-signed':
     case 'too-many':
-      return createRuntimeFault('ERR_OUT_OF_RANGE', formatAuditPacketFault(reason))
+      return createRuntimeFault('ERR_OUT_OF_RANGE', formatAuditPacketCollectionFault(reason))
     default:
       return toLedgerToolFault(reason)
   }

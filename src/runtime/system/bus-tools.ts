@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Capability } from '../../bus/capability.ts'
-import type { ProviderView } from '../../bus/topology.ts'
+import type { CapabilityProviderView } from '../../bus/topology.ts'
 import { TRACE_BUFFER_CAPACITY } from '../../bus/trace.ts'
 import type { CallTraceRecord } from '../../bus/trace.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -87,7 +87,7 @@ export function createBusInspectionTools(
     busTopology.handledBy(async ({ prefix = '', after = '', limit }) => {
       const { communityId, peers, capabilitiesLocal, capabilitiesRemote, disagreements, ...rest } =
         bus.topologySnapshot()
-      const wanted = ({ name }: ProviderView): boolean =>
+      const wanted = ({ name }: CapabilityProviderView): boolean =>
         name.startsWith(prefix) || toUnderscoreName(name).startsWith(prefix)
       const shown = prefix === '' ? inBrief : snakeCase
       const all = [...capabilitiesLocal, ...capabilitiesRemote].filter(wanted)
@@ -133,9 +133,9 @@ export function createBusInspectionTools(
 
 /** All capabilities of one name are on one page, so that a name alone is a valid cursor. */
 function pageByName(
-  found: readonly ProviderView[],
+  found: readonly CapabilityProviderView[],
   limit: number,
-): { readonly entries: readonly ProviderView[]; readonly next_after?: string } {
+): { readonly entries: readonly CapabilityProviderView[]; readonly next_after?: string } {
   const entries = found.toSorted((left, right) => (left.name < right.name ? -1 : left.name > right.name ? 1 : 0))
   const last = entries[limit - 1]?.name ?? ''
   const more = last === '' ? -1 : entries.findIndex(({ name }) => name > last)
@@ -165,7 +165,7 @@ function inBrief({
   p99Ms,
   successRate,
   ...entry
-}: ProviderView): JsonObject {
+}: CapabilityProviderView): JsonObject {
   const told = Object.entries(entry).filter(([, value]) => value !== 0)
   return snakeCase({
     ...(isLocal ? {} : { nodeId }),

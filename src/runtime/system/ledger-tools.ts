@@ -14,7 +14,7 @@ import type { Result } from '../../core/result.ts'
 import {
   hasRestrictedCredential,
   mayReadRecord,
-  mayAddNodeRecords,
+  mayAddToNodesOwnRecords,
 } from '../../guard/administration-and-record-rights.ts'
 import { formatSignedCheckpoint } from '../../ledger/checkpoint.ts'
 import type { RandomDrawKey } from '../../ledger/random-draw.ts'
@@ -50,7 +50,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
   return [
     ledgerCheckpointTool.handledBy(async (_, { caller }) => {
       // A caller that may add no records is shown the last checkpoint.
-      const signed = mayAddNodeRecords(caller) ? await ledger.checkpoint() : ok(ledger.latestCheckpoint())
+      const signed = mayAddToNodesOwnRecords(caller) ? await ledger.checkpoint() : ok(ledger.latestCheckpoint())
       if (!signed.ok) return fail(toLedgerToolFault(signed.fault))
       if (signed.value === undefined) return fail(NOTHING_SIGNED)
       const { origin, size, root } = signed.value.checkpoint
@@ -66,7 +66,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
     }),
 
     ledgerProofTool.handledBy(async ({ log_index: index, with_body: withBody }, { caller }) => {
-      const under = mayAddNodeRecords(caller) ? undefined : 'existing'
+      const under = mayAddToNodesOwnRecords(caller) ? undefined : 'existing'
       const proof = await ledger.proofText(index, {
         withBody: withBody && mayReadEntryBody(ledger, index, caller),
         under,
@@ -118,7 +118,7 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
     }),
 
     ledgerVerifyTool.handledBy(async ({ full, sample }, { signal, caller }) => {
-      if (sample === true) return sampleNow(ledger, draws, mayAddNodeRecords(caller))
+      if (sample === true) return sampleNow(ledger, draws, mayAddToNodesOwnRecords(caller))
       const report = await verify(ledger, !full, signal)
       if (!report.ok) return report
       const { from, size, root, findings, more, erased, compared } = report.value

@@ -6,7 +6,7 @@ import { assessRecordCall, defineRuntimeTool, idempotencyKeyArgument } from '../
 import { cursorArgument, limitArgument } from '../paging.ts'
 import { createIdArgument } from '../text-arguments.ts'
 import { changeOutputSchema } from '../system/ledger-change-view.ts'
-import { attachedReflectionArgument } from '../trail/thought-definitions.ts'
+import { reflectionToRecordArgument } from '../trail/thought-definitions.ts'
 import { thoughtOutputSchema } from '../trail/thought.ts'
 import { TASK_STATUSES } from './task-machine.ts'
 import {
@@ -96,7 +96,7 @@ const updateInput = z
     patch: taskPatchSchema.exactOptional().describe('The fields to change; they may also stand beside `id`.'),
     ...taskPatchArgumentSchemas,
     transitions: transitionsArgument.exactOptional(),
-    reflection: attachedReflectionArgument
+    reflection: reflectionToRecordArgument
       .exactOptional()
       .describe('The reflection that DONE needs, recorded just before it, as thought_record would.'),
     expected_version: z

@@ -16,7 +16,7 @@ const authorArguments = {
 }
 
 /** A reflection that another tool records in the same call. */
-export const attachedReflectionArgument = z.strictObject(authorArguments)
+export const reflectionToRecordArgument = z.strictObject(authorArguments)
 
 export const thoughtRecordTool = defineRuntimeTool({
   name: 'thought_record',

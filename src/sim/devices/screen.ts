@@ -11,7 +11,7 @@ import type { FirmwareTool } from './firmware-tool.ts'
 import { FirmwareToolError } from './firmware-tool.ts'
 
 /** Sends to and loads from the given URL, whatever it is. */
-export interface ScreenImageClient {
+export interface ScreenImageTransferClient {
   /** Resolves to whether the upload was accepted. */
   readonly upload: (url: string, jpeg: Uint8Array) => Promise<boolean>
   /** Resolves to the number of bytes; `undefined` if the download failed. */
@@ -26,7 +26,7 @@ const DARK: RgbColour = [20, 20, 30]
 
 export function createSimulatedScreenTools(
   theme: () => string,
-  { upload, download }: ScreenImageClient,
+  { upload, download }: ScreenImageTransferClient,
 ): { readonly tools: readonly FirmwareTool[]; readonly state: () => JsonObject } {
   let previewBytes = 0
   const tools: readonly FirmwareTool[] = [

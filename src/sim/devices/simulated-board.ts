@@ -8,14 +8,14 @@ import { createSimulatedCameraTools } from './camera.ts'
 import { createSimulatedLampTools } from './lamp.ts'
 import { createSimulatedRobotTools } from './robot.ts'
 import { createSimulatedAssetsTool, createSimulatedScreenTools } from './screen.ts'
-import type { ScreenImageClient } from './screen.ts'
+import type { ScreenImageTransferClient } from './screen.ts'
 import type { FirmwareTool } from './firmware-tool.ts'
 import { FirmwareToolError } from './firmware-tool.ts'
 
 export type SimulatedBoardKind = 'speaker' | 'lamp' | 'camera' | 'robot'
 
 /** What a board uses outside of itself. */
-export interface SimulatedBoardDependencies extends ScreenImageClient {
+export interface SimulatedBoardDependencies extends ScreenImageTransferClient {
   readonly firmware: string
   /** Whether it has the tool that sets the URL of its pictures and sounds. */
   readonly hasAssets: boolean

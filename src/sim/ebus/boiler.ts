@@ -3,7 +3,7 @@
  *
  * Registers are coded as ebusd's definitions for this boiler read them.
  */
-import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
+import { requireNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import { encodeDateTimeBlock } from './clock-bytes.ts'
@@ -29,15 +29,15 @@ const ON_OFF = [0xf0, 0x0f] as const
 /** One byte 00 means no value. */
 const NO_VALUE = Uint8Array.of(0x00)
 
-const d2c = parseNumberDatatype('D2C')
-const d2b = parseNumberDatatype('D2B')
-const d1c = parseNumberDatatype('D1C')
-const thousandths = parseNumberDatatype('FLT')
-const uin = parseNumberDatatype('UIN')
+const d2c = requireNumberDatatype('D2C')
+const d2b = requireNumberDatatype('D2B')
+const d1c = requireNumberDatatype('D1C')
+const thousandths = requireNumberDatatype('FLT')
+const uin = requireNumberDatatype('UIN')
 /** Real counters have two bytes as well, and wrap around. */
 const counter = (value: number): Uint8Array => uin.encode(Math.floor(value) % 65_000)
-const hundredths = parseNumberDatatype('UIN,100')
-const tenths = parseNumberDatatype('SIN,10')
+const hundredths = requireNumberDatatype('UIN,100')
+const tenths = requireNumberDatatype('SIN,10')
 const byte = (value: number): Uint8Array => Uint8Array.of(Math.round(value) & 0xff)
 const flag = (value: boolean): Uint8Array => Uint8Array.of(Number(value))
 const lamp = (value: boolean): Uint8Array => Uint8Array.of(ON_OFF[Number(value)] ?? 0)

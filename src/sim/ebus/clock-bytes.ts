@@ -3,12 +3,12 @@
  *
  *   ss mm hh dd MM ww yy     in BCD, but for the weekday: Monday is 0
  */
-import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
+import { requireNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import { toBcd } from '../../ebus/wire/bcd.ts'
 import { computeWeekday } from '../house-control.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 
-const d2b = parseNumberDatatype('D2B')
+const d2b = requireNumberDatatype('D2B')
 
 export function encodeClockBytes({ timeMs }: SimulatedHouse): readonly number[] {
   const date = new Date(timeMs)

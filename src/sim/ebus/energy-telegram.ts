@@ -7,11 +7,11 @@
  * HHLL is a date, yyyyyyy mmmm ddddd with years since 2000: a month is named by its first day, a year by month and day
  * 0, all time by 0. An answer about all time has the date of today.
  */
-import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
+import { requireNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { SimulatedEnergyMeter, SimulatedHouse } from '../house-state.ts'
 
 const SELECTOR_LENGTH = 8
-const WH = parseNumberDatatype('EXP')
+const WH = requireNumberDatatype('EXP')
 
 /** Every series that the regulator broadcasts, in its order. */
 export function listBroadcastEnergySelectors(timeMs: number): readonly Uint8Array[] {

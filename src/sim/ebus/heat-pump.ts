@@ -3,7 +3,7 @@
  *
  * Answers are as long, and values coded, as ebusd's definitions for these products read them (08.hmu.csv, 76.vwz.csv).
  */
-import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
+import { requireNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import { encodeDateTimeBlock } from './clock-bytes.ts'
@@ -26,14 +26,14 @@ const MODULE: SimulatedBusDeviceIdentity = {
 }
 
 const EMPTY = new Uint8Array()
-const d2c = parseNumberDatatype('D2C')
-const d2b = parseNumberDatatype('D2B')
-const d1c = parseNumberDatatype('D1C')
-const uin = parseNumberDatatype('UIN')
-const ulg = parseNumberDatatype('ULG')
-const tenthsOfKw = parseNumberDatatype('SCH,10')
-const tenths = parseNumberDatatype('UIN,10')
-const signed = parseNumberDatatype('SCH')
+const d2c = requireNumberDatatype('D2C')
+const d2b = requireNumberDatatype('D2B')
+const d1c = requireNumberDatatype('D1C')
+const uin = requireNumberDatatype('UIN')
+const ulg = requireNumberDatatype('ULG')
+const tenthsOfKw = requireNumberDatatype('SCH,10')
+const tenths = requireNumberDatatype('UIN,10')
+const signed = requireNumberDatatype('SCH')
 /** A word has room for 65,534. */
 const word = (value: number): Uint8Array => uin.encode(Math.floor(Math.max(0, value)) % 65_000)
 const kwhTenths = (wattHours: number): Uint8Array => tenths.encode(Math.min(6_500, Math.floor(wattHours / 100) / 10))
@@ -65,15 +65,15 @@ const VALUES = new Map<number, (house: SimulatedHouse) => Uint8Array>([
   [0x321c, ({ boiler }) => d2c.encode(boiler.flowSetCelsius)],
   [0x321f, ({ boiler }) => d2c.encode(boiler.flowSetCelsius)],
   [0x3220, ({ boiler }) => d2c.encode(boiler.flowCelsius)],
-  [0x3221, ({ boiler }) => parseNumberDatatype('SIN').encode(boiler.flame ? -60 : 0)],
+  [0x3221, ({ boiler }) => requireNumberDatatype('SIN').encode(boiler.flame ? -60 : 0)],
   [0x3223, (house) => tenthsOfKw.encode(Math.min(12, heatKw(house) - electricKw(house)))],
   [0x3224, (house) => tenthsOfKw.encode(Math.min(12, electricKw(house)))],
   [0x3225, ({ boiler }) => signed.encode(boiler.flame ? Math.round(boiler.modulationPct) : 0)],
   [0x3226, ({ weather }) => d2c.encode(weather.outsideCelsius)],
   [0x3227, ({ weather, boiler }) => d2c.encode(weather.outsideCelsius - (boiler.flame ? 4 : 0))],
   [0x323c, ({ boiler }) => word(boiler.pumpOn ? 1_100 : 0)],
-  [0x323d, ({ boiler }) => parseNumberDatatype('D2C,4').encode(boiler.pressureBar)],
-  [0x323e, () => parseNumberDatatype('D2C,4').encode(1.5)],
+  [0x323d, ({ boiler }) => requireNumberDatatype('D2C,4').encode(boiler.pressureBar)],
+  [0x323e, () => requireNumberDatatype('D2C,4').encode(1.5)],
   [0x3240, ({ boiler }) => ulg.encode(Math.floor(boiler.heatingHours + boiler.dhwHours))],
   [0x3241, ({ boiler }) => ulg.encode(Math.floor(boiler.heatingHours))],
   [0x3243, () => ulg.encode(0)],

@@ -35,11 +35,11 @@ export interface HeatingSystemOptions {
   readonly chatter: boolean
   readonly outsidePatienceMs: number
   /** Other devices instead of the built-in heating; they only answer. */
-  readonly devices?: readonly SimulatedBusTarget[]
+  readonly devices?: readonly CustomSimulatedBusDevice[]
 }
 
 /** A device that the caller describes. */
-export interface SimulatedBusTarget {
+export interface CustomSimulatedBusDevice {
   readonly address: number
   /** Its initiator address, if it accepts commands from other initiators. */
   readonly initiator?: number | undefined
@@ -116,7 +116,7 @@ export class HeatingSystem {
 
   /** Devices that only answer, and one that sends the telegrams that such devices receive. */
   #joinTargets(
-    devices: readonly SimulatedBusTarget[],
+    devices: readonly CustomSimulatedBusDevice[],
     {
       plant,
       delayMs,

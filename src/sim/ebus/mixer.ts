@@ -1,7 +1,7 @@
 /**
  * Mixer: the function module at 26 with the sensors of mixed circuit, cylinder and collector.
  */
-import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
+import { requireNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedBusDeviceIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
@@ -14,7 +14,7 @@ const IDENTITY: SimulatedBusDeviceIdentity = {
   hardware: 0x5904,
   serial: '21172300201848460938006271N9',
 }
-const d2c = parseNumberDatatype('D2C')
+const d2c = requireNumberDatatype('D2C')
 
 export function answerMixer({ house }: SimulatedPlant, telegram: Telegram): BusStationAnswer {
   const { primary, secondary, data } = telegram

@@ -4,7 +4,7 @@
  *
  * Pure, but for the plant it is given.
  */
-import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
+import { requireNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import { computeWeekday } from '../house-control.ts'
@@ -39,8 +39,8 @@ const EARLIER_DAY_SETPOINT = 0x07
 const DAY_SETPOINT = 0x22
 /** Five places without a number. */
 const NO_ERRORS = new Uint8Array(10).fill(0xff)
-const OUTSIDE = parseNumberDatatype('D2B')
-const HALF_DEGREES = parseNumberDatatype('D1C')
+const OUTSIDE = requireNumberDatatype('D2B')
+const HALF_DEGREES = requireNumberDatatype('D1C')
 
 export function answerRegulator(
   plant: SimulatedPlant,
@@ -105,7 +105,7 @@ function unusedTimer(opcode: number): BusStationAnswer {
 
 /** The groups that exist; NaN ends the table. */
 function directory(group: number): Uint8Array {
-  return parseNumberDatatype('EXP').encode(group <= 0x0c ? (group < 0x06 ? group + 1 : 0) : undefined)
+  return requireNumberDatatype('EXP').encode(group <= 0x0c ? (group < 0x06 ? group + 1 : 0) : undefined)
 }
 
 function outsideBytes({ weather }: SimulatedHouse): Uint8Array {

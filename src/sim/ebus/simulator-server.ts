@@ -9,7 +9,7 @@ import { omitUndefined } from '../../core/json.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import { AdapterServer } from './adapter-server.ts'
 import { EbusdServer } from './ebusd-server.ts'
-import type { SimulatedHeatSource, SimulatedBusTarget } from './heating-system.ts'
+import type { SimulatedHeatSource, CustomSimulatedBusDevice } from './heating-system.ts'
 import { HeatingSystem } from './heating-system.ts'
 import { PlainUdpServer } from './plain-udp-server.ts'
 import type { SimulatedRegulatorFamily } from './regulator-registers.ts'
@@ -37,7 +37,7 @@ export interface EbusSimulatorOptions {
   /** Whether the devices exchange telegrams; true by default. */
   readonly chatter?: boolean
   /** Devices instead of the built-in heating. */
-  readonly devices?: readonly SimulatedBusTarget[]
+  readonly devices?: readonly CustomSimulatedBusDevice[]
 }
 
 interface SimulatorFaults {

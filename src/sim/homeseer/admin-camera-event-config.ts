@@ -10,7 +10,7 @@ import {
   readRecordTexts,
 } from '../../homeseer/wire/record-field.ts'
 import {
-  createChangedResult,
+  createBeforeAfterResult,
   createRefusedResult,
   replaceOrRemoveItem,
   type SimulatedAdminResult,
@@ -73,7 +73,7 @@ export const SIMULATED_CAMERA_EVENT_CONFIG_OPERATIONS: SimulatedAdminOperations 
       location2: record?.location2 ?? '',
       userNote: record?.userNote ?? '',
     })
-    return createChangedResult(shown(before), shown(after))
+    return createBeforeAfterResult(shown(before), shown(after))
   },
   'config.categories.list': ({ system }) => ok({ categories: system.categories.map((one) => ({ ...one })) }),
   'config.category.upsert': ({ system }, args) => {
@@ -82,13 +82,13 @@ export const SIMULATED_CAMERA_EVENT_CONFIG_OPERATIONS: SimulatedAdminOperations 
     const before = system.categories.find((one) => one.category === category)
     const after = { category, rooms: readRecordTexts(args, 'rooms') }
     system.categories = [...system.categories.filter((one) => one !== before), after]
-    return createChangedResult(before, after)
+    return createBeforeAfterResult(before, after)
   },
   'config.category.delete': ({ system }, args) => {
     const before = system.categories.find((one) => one.category === readRecordText(args, 'category'))
     if (before === undefined) return createRefusedResult('not-found', 'no such category')
     system.categories = system.categories.filter((one) => one !== before)
-    return createChangedResult(before, undefined)
+    return createBeforeAfterResult(before, undefined)
   },
 }
 
@@ -108,7 +108,7 @@ function createCamera({ system }: SimulatedWorld, args: JsonObject): SimulatedAd
     pan: { x: 0, y: 0 },
   }
   system.cameras = [...system.cameras, camera]
-  return createChangedResult(undefined, camera)
+  return createBeforeAfterResult(undefined, camera)
 }
 
 function changeCamera(
@@ -120,7 +120,7 @@ function changeCamera(
   if (before === undefined) return createRefusedResult('not-found', 'no such camera')
   const after = change(before)
   system.cameras = replaceOrRemoveItem(system.cameras, before, after)
-  return createChangedResult(before, after)
+  return createBeforeAfterResult(before, after)
 }
 
 function createEvent({ system }: SimulatedWorld, args: JsonObject): SimulatedAdminResult {
@@ -133,7 +133,7 @@ function createEvent({ system }: SimulatedWorld, args: JsonObject): SimulatedAdm
   const event = withDefinition(createSimulatedEvent({ id, group, name }), readRecordObject(args, 'definition'))
   if (!system.groupRefs.has(group)) system.groupRefs.set(group, 880_011_223 + system.groupRefs.size)
   system.events = [...system.events, event]
-  return createChangedResult(undefined, shownEvent(event))
+  return createBeforeAfterResult(undefined, shownEvent(event))
 }
 
 /** A definition holds `enabled` and `actions: [{ref, value, label}]`; what it leaves out stays as it was. */
@@ -165,7 +165,7 @@ function changeEvent(
   if (before === undefined) return createRefusedResult('not-found', 'no such event')
   const after = change(before)
   system.events = replaceOrRemoveItem(system.events, before, after)
-  return createChangedResult(shownEvent(before), after && shownEvent(after))
+  return createBeforeAfterResult(shownEvent(before), after && shownEvent(after))
 }
 
 function findWanted(events: readonly SimulatedEvent[], args: JsonObject): SimulatedEvent | undefined {

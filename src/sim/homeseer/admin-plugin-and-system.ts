@@ -3,7 +3,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import { readRecordBoolean, readRecordField, readRecordText } from '../../homeseer/wire/record-field.ts'
 import {
-  createChangedResult,
+  createBeforeAfterResult,
   createRefusedResult,
   replaceOrRemoveItem,
   type SimulatedAdminResult,
@@ -53,22 +53,25 @@ export const SIMULATED_PLUGIN_AND_SYSTEM_OPERATIONS: SimulatedAdminOperations = 
       madeMs: nowMs,
     }
     system.backups = [...system.backups, backup]
-    return createChangedResult(undefined, backup)
+    return createBeforeAfterResult(undefined, backup)
   },
   'system.restore.start': ({ system }, args) => {
     const backup = system.backups.find((one) => one.id === readRecordText(args, 'backupId'))
     if (backup === undefined) return createRefusedResult('not-found', 'no such backup')
     // Tests read `running`; nothing here really stops.
     if (readRecordBoolean(args, 'verifyOnly') !== true) system.running = 'restarting'
-    return createChangedResult(undefined, { ...backup, restored: readRecordBoolean(args, 'verifyOnly') !== true })
+    return createBeforeAfterResult(undefined, { ...backup, restored: readRecordBoolean(args, 'verifyOnly') !== true })
   },
   'system.service.restart': ({ system }, args) => {
     system.running = 'restarting'
-    return createChangedResult(undefined, { service: readRecordText(args, 'service') ?? 'hs4', state: 'restarting' })
+    return createBeforeAfterResult(undefined, {
+      service: readRecordText(args, 'service') ?? 'hs4',
+      state: 'restarting',
+    })
   },
   'system.shutdown': ({ system }) => {
     system.running = 'shut down'
-    return createChangedResult(undefined, { state: 'shut down' })
+    return createBeforeAfterResult(undefined, { state: 'shut down' })
   },
   'system.config.get': ({ system }) => ok({ settings: Object.fromEntries(system.settings) }),
   'system.config.set': ({ system }, args) => {
@@ -78,7 +81,7 @@ export const SIMULATED_PLUGIN_AND_SYSTEM_OPERATIONS: SimulatedAdminOperations = 
       return createRefusedResult('invalid', 'key and a plain value are needed')
     const before = system.settings.get(key)
     system.settings.set(key, value)
-    return createChangedResult(before === undefined ? undefined : { key, value: before }, { key, value })
+    return createBeforeAfterResult(before === undefined ? undefined : { key, value: before }, { key, value })
   },
 }
 
@@ -89,7 +92,7 @@ function installPlugin({ system }: SimulatedWorld, args: JsonObject): SimulatedA
   const version = readRecordText(args, 'version') ?? '1.0.0.0'
   const plugin = { id, name: id, version, updateAvailable: false, instance: '', enabled: true, restarts: 0 }
   system.plugins = [...system.plugins, plugin]
-  return createChangedResult(undefined, plugin)
+  return createBeforeAfterResult(undefined, plugin)
 }
 
 /** Without an instance all instances are meant. */
@@ -105,7 +108,7 @@ function changePlugin(
   if (before.length === 0) return createRefusedResult('not-found', 'no such plug-in')
   const after = before.map(change).filter((one) => one !== undefined)
   system.plugins = [...system.plugins.filter((one) => !meant(one)), ...after]
-  return createChangedResult({ instances: before }, after.length === 0 ? undefined : { instances: after })
+  return createBeforeAfterResult({ instances: before }, after.length === 0 ? undefined : { instances: after })
 }
 
 function addInterface({ system }: SimulatedWorld, args: JsonObject): SimulatedAdminResult {
@@ -115,7 +118,7 @@ function addInterface({ system }: SimulatedWorld, args: JsonObject): SimulatedAd
   const id = `${type.toLowerCase()}-${system.interfaces.length + 1}`
   const after = { id, type, name, settings: readRecordField(args, 'settings') ?? {}, restarts: 0 }
   system.interfaces = [...system.interfaces, after]
-  return createChangedResult(undefined, after)
+  return createBeforeAfterResult(undefined, after)
 }
 
 function changeInterface(
@@ -127,5 +130,5 @@ function changeInterface(
   if (before === undefined) return createRefusedResult('not-found', 'no such interface')
   const after = change(before)
   system.interfaces = replaceOrRemoveItem(system.interfaces, before, after)
-  return createChangedResult(before, after)
+  return createBeforeAfterResult(before, after)
 }

@@ -17,7 +17,7 @@ type Operation = (world: SimulatedWorld, args: JsonObject, nowMs: number) => Sim
 export type SimulatedAdminOperations = Readonly<Record<string, Operation>>
 
 /** Every write returns the state before and after; `null` where there is none. */
-export function createChangedResult(before: object | undefined, after: object | undefined): SimulatedAdminResult {
+export function createBeforeAfterResult(before: object | undefined, after: object | undefined): SimulatedAdminResult {
   // Spread, because an interface of plain members is JSON only to a reader.
   return ok({ before: before === undefined ? null : { ...before }, after: after === undefined ? null : { ...after } })
 }

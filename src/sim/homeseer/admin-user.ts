@@ -7,7 +7,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import { readRecordBoolean, readRecordText } from '../../homeseer/wire/record-field.ts'
 import {
-  createChangedResult,
+  createBeforeAfterResult,
   createRefusedResult,
   replaceOrRemoveItem,
   type SimulatedAdminResult,
@@ -40,7 +40,7 @@ function createUser({ system }: SimulatedWorld, args: JsonObject): SimulatedAdmi
   const blank = { id: username, username, password: '', displayName: '', email: '', rights: 8, enabled: true }
   const user = withUserArgs(blank, args)
   system.users = [...system.users, user]
-  return createChangedResult(undefined, shownUser(user))
+  return createBeforeAfterResult(undefined, shownUser(user))
 }
 
 /** Members that are not given stay; an unknown role leaves the rights unchanged. */
@@ -68,7 +68,7 @@ function changeUser(
   if (!rest.some((user) => user.enabled && (user.rights & 2) !== 0))
     return createRefusedResult('conflict', 'the last administrator stays')
   system.users = rest
-  return createChangedResult(shownUser(before), after && shownUser(after))
+  return createBeforeAfterResult(shownUser(before), after && shownUser(after))
 }
 
 function shownUser({ id, username, displayName, email, enabled, rights }: SimulatedUser): JsonObject {

@@ -4,7 +4,7 @@
 import { DEVICE_MISC_FLAGS } from '../../homeseer/wire/device.ts'
 import {
   createSimulatedHomeseerDevice,
-  createTextDisplay,
+  createDisplayWithValueTexts,
   type SimulatedHomeseerDevice,
   type SimulatedHomeseerDeviceOptions,
 } from './simulated-homeseer-device.ts'
@@ -35,7 +35,7 @@ const SENSOR_KINDS: readonly [SensorKind, ...SensorKind[]] = [
   ['Temperature', { suffix: ' C', decimals: 1 }, 20.5],
   ['Humidity', { suffix: ' %' }, 45],
   ['Luminance', { suffix: ' Lux' }, 120],
-  ['Motion', createTextDisplay([0, 'No Motion'], [255, 'Motion']), 0],
+  ['Motion', createDisplayWithValueTexts([0, 'No Motion'], [255, 'Motion']), 0],
   ['Battery', { suffix: '%' }, 90],
 ]
 type SensorKind = readonly [kind: string, display: SimulatedHomeseerDeviceOptions['display'] & object, value: number]

@@ -197,7 +197,7 @@ export const COLOUR_PICKER_CONTROLS: readonly ControlPairOptions[] = [
 ]
 
 /** A text for each of these values. */
-export function createTextDisplay(
+export function createDisplayWithValueTexts(
   ...texts: readonly (readonly [value: number, text: string])[]
 ): Partial<DeviceValueDisplay> {
   return { texts: new Map(texts) }

@@ -6,7 +6,12 @@
  */
 import { runSimulatedEvent } from './simulated-events.ts'
 import type { SimulatedEvent } from './simulated-system.ts'
-import { isTriggerConditionMet, isTriggeredByWrite, type SimulatedTrigger, type DeviceValueWrite } from './trigger.ts'
+import {
+  isTriggerConditionMetByValue,
+  isTriggeredByWrite,
+  type SimulatedTrigger,
+  type DeviceValueWrite,
+} from './trigger.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 
 interface Waiting {
@@ -31,7 +36,7 @@ export class SimulatedTriggerScheduler {
     const { system } = this.#world
     // A value that had to last for a while has not, if it was overwritten by another one.
     this.#waiting = this.#waiting.filter(
-      ({ group: [first] }) => first?.ref !== write.ref || isTriggerConditionMet(first, write.value),
+      ({ group: [first] }) => first?.ref !== write.ref || isTriggerConditionMetByValue(first, write.value),
     )
     for (const event of system.events)
       for (const group of event.triggers) {
@@ -60,14 +65,16 @@ export class SimulatedTriggerScheduler {
   }): void {
     const { event, group, write, nowMs } = start
     const [first] = group
-    if (first === undefined || first.ref !== write.ref || !isTriggerConditionMet(first, write.value)) return
+    if (first === undefined || first.ref !== write.ref || !isTriggerConditionMetByValue(first, write.value)) return
     if (this.#waiting.some((waiting) => waiting.group === group)) return
     this.#waiting = [...this.#waiting, { event, group, dueMs: nowMs + (first.forMs ?? 0) }]
   }
 
   #allHold(conditions: readonly SimulatedTrigger[]): boolean {
     const { house } = this.#world
-    return conditions.every((one) => one.ref === undefined || isTriggerConditionMet(one, house.stored(one.ref)?.value))
+    return conditions.every(
+      (one) => one.ref === undefined || isTriggerConditionMetByValue(one, house.stored(one.ref)?.value),
+    )
   }
 
   #run(event: SimulatedEvent, nowMs: number): void {

@@ -28,11 +28,11 @@ export function isTriggeredByWrite(trigger: SimulatedTrigger, { ref, value, prev
   if (trigger.ref !== undefined && trigger.ref !== ref) return false
   if (trigger.kind === 'set') return trigger.value === undefined || trigger.value === value
   if (trigger.kind === 'has-been' || value === previous) return false
-  return trigger.kind === 'any-change' || isTriggerConditionMet(trigger, value)
+  return trigger.kind === 'any-change' || isTriggerConditionMetByValue(trigger, value)
 }
 
 /** Whether it is true now, for the conditions of a group, and for states that have to last. */
-export function isTriggerConditionMet(trigger: SimulatedTrigger, value: number | undefined): boolean {
+export function isTriggerConditionMetByValue(trigger: SimulatedTrigger, value: number | undefined): boolean {
   const { value: wanted = 0, end = wanted } = trigger
   if (value === undefined) return false
   switch (trigger.kind) {

@@ -12,7 +12,7 @@ import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { runOrUndefined } from '../toolbox/time-limit.ts'
 import { examineNoticeDestinations } from '../web/notice-destination.ts'
 import { locateMeshFiles } from './mesh-files.ts'
-import { examineAccessPoints } from './access-points.ts'
+import { examineVoiceBackendAccessPoints } from './access-points.ts'
 import { listConfiguredFamilies } from './families.ts'
 
 /** A person waits for the answer, so the examination is limited to this time. */
@@ -51,7 +51,7 @@ export async function examineConfiguredServices(
   return [
     ...found.flat(),
     ...examineNoticeDestinations(notify, environment),
-    ...examineAccessPoints(config, { environment, families: listConfiguredFamilies(config) }),
+    ...examineVoiceBackendAccessPoints(config, { environment, families: listConfiguredFamilies(config) }),
   ]
 }
 

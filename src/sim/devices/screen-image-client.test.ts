@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { RequestListener } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { listenLocally } from '../../../test/local-port.ts'
-import { downloadImageAndCountBytes, uploadSnapshot } from './screen-client.ts'
+import { downloadImageAndCountBytes, uploadSnapshot } from './screen-image-client.ts'
 
 async function at<Value>(answer: RequestListener, use: (url: string) => Promise<Value>): Promise<Value> {
   const server = createServer(answer)

@@ -19,15 +19,15 @@ export const witnessMigrations: ModuleMigrations = {
   steps: ['CREATE TABLE witness_checkpoint (origin TEXT PRIMARY KEY, note TEXT NOT NULL) STRICT, WITHOUT ROWID'],
 }
 
-export type CosignedTree = Pick<Checkpoint, 'size' | 'root'>
+export type CosignedTreeSizeAndRoot = Pick<Checkpoint, 'size' | 'root'>
 
 /** The newest tree that was cosigned of each log, where nobody else can write. */
 export interface CosignedTreeMemory {
-  readonly newest: (log: string) => CosignedTree | undefined
+  readonly newest: (log: string) => CosignedTreeSizeAndRoot | undefined
   /** Called before the tree is durable anywhere. */
-  readonly keep: (log: string, tree: CosignedTree) => void
+  readonly keep: (log: string, tree: CosignedTreeSizeAndRoot) => void
   /** Called when the row of the tree is durable; the cosignature goes out when this has resolved. */
-  readonly makeDurable: (log: string, tree: CosignedTree) => Promise<void>
+  readonly makeDurable: (log: string, tree: CosignedTreeSizeAndRoot) => Promise<void>
 }
 
 export interface WitnessOptions {
@@ -43,7 +43,7 @@ export interface WitnessOptions {
   readonly onRollback?: (origin: string) => void
 }
 
-export class WitnessStore {
+export class CosignedCheckpointStore {
   readonly #options: WitnessOptions
 
   constructor(options: WitnessOptions) {
@@ -127,14 +127,14 @@ export class WitnessStore {
     return owner === undefined ? origin : `${origin} ${owner}`
   }
 
-  #remembered(origin: string): CosignedTree | undefined {
+  #remembered(origin: string): CosignedTreeSizeAndRoot | undefined {
     if (this.#isRolledBack(origin)) this.#options.onRollback?.(origin)
     const known = this.#options.memory?.newest(this.#log(origin))
     const stored = this.#stored(origin)
     return known !== undefined && known.size >= (stored?.size ?? 0) ? known : stored
   }
 
-  #stored(origin: string): CosignedTree | undefined {
+  #stored(origin: string): CosignedTreeSizeAndRoot | undefined {
     const text = this.latest(origin)
     if (text === undefined) return undefined
     const note = parseNote(text)

@@ -21,7 +21,7 @@ import {
   LOCK_WORDS,
 } from '../catalog/device-name-tables.ts'
 import { toLatinLookAlikes } from '../resolve/name-normalisation.ts'
-import { foldAccents, hasWordInTable, splitDeviceNameWords } from '../catalog/device-name-word-matching.ts'
+import { foldAccentsAndCase, hasWordInTable, splitDeviceNameWords } from '../catalog/device-name-word-matching.ts'
 
 /** Marks that HomeSeer replaces before it speaks. */
 const REPLACED = /\$\$|\$script|&n?hs\b/iu
@@ -51,7 +51,7 @@ const STATEMENT =
   /\b(?:is|are|was|were|has|have|been|someone|somebody|who|did|ist|sind|war|waren|wurde|wurden|hat|haben|steht|stehen|jemand|wer|est|sont|reste|staat|zijn|esta|estan|sta|stanno|er|ar|jest|sa|je|jsou|on)\b/u
 
 export function mightTriggerVoiceAssistant(phrase: string): boolean {
-  const plain = foldAccents(phrase.normalize('NFKC').replaceAll(/\p{Cf}/gu, ''))
+  const plain = foldAccentsAndCase(phrase.normalize('NFKC').replaceAll(/\p{Cf}/gu, ''))
   if (REPLACED.test(phrase) || ASSISTANTS.test(toLatinLookAlikes(plain)) || CALLED.test(plain)) return true
   const words = splitDeviceNameWords(phrase)
   const namesThing = THINGS.some((table) => hasWordInTable(words, table))

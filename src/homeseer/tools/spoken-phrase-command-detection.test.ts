@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { mightTriggerVoiceAssistant } from './voice-assistant-trigger-detection.ts'
+import { mightTriggerVoiceAssistant } from './spoken-phrase-command-detection.ts'
 
 describe('spoken phrase', () => {
   // Wake words as their makers list them: Amazon (Alexa, Echo, Computer, Amazon, Ziggy), Google, Apple, Home Assistant.

@@ -10,7 +10,7 @@ import { signNote } from './signed-note.ts'
 import { createCosigner, createLogSigner } from './note-key.ts'
 import type { LogSigner, NoteSigner } from './note-key.ts'
 import { computeLeafHash } from './tree.ts'
-import { witnessMigrations, WitnessStore } from './witness-store.ts'
+import { witnessMigrations, CosignedCheckpointStore } from './cosigned-checkpoint-store.ts'
 import { formatAddCheckpointRequest } from './witness.ts'
 
 const ORIGIN = 'hearthbus.local/home'
@@ -32,8 +32,8 @@ afterEach(() => {
 })
 
 /** What is remembered for the node `owner`, whose log has this key. */
-function storeOf(owner: string, { key }: NoteSigner): WitnessStore {
-  return new WitnessStore({ database, signer: witness, logs: new Map([[ORIGIN, [key]]]), owner })
+function storeOf(owner: string, { key }: NoteSigner): CosignedCheckpointStore {
+  return new CosignedCheckpointStore({ database, signer: witness, logs: new Map([[ORIGIN, [key]]]), owner })
 }
 
 /** A log of one entry, which is all that its checkpoint depends on. */

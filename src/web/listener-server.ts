@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isIP } from 'node:net'
-import type { Socket } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { formatHttpUrl } from '../core/http-address.ts'
 import { startListening, stopListening } from '../core/listen-server.ts'
 import type { Logger } from '../core/logger.ts'
@@ -88,7 +88,9 @@ export async function startHttpListener(options: ListenerOptions): Promise<HttpL
   server.on('connection', (socket: Socket) => limiter.accept(socket))
   server.on('clientError', (error, socket) => hangUp(error, socket, responses.get(socket)))
   const port = await startListening(server, options)
-  return { url: formatHttpUrl(options.host, port), port, stop: () => stopListening(server, STOP_PATIENCE_MS) }
+  // A name may lead to more addresses than this one, at which another program may listen.
+  const { address: bound } = server.address() as AddressInfo
+  return { url: formatHttpUrl(bound, port), port, stop: () => stopListening(server, STOP_PATIENCE_MS) }
 }
 
 async function dispatch(

@@ -273,7 +273,16 @@ async function build(
     reporters.push(accessPoints.value.reporter)
   }
   if (!options.listen) return ok({ ...gateway, url: undefined })
-  const faces = await startFaces({ config, version, logger, data, spine: answered, families: familyNames, reporters })
+  const faces = await startFaces({
+    config,
+    version,
+    logger,
+    data,
+    key,
+    spine: answered,
+    families: familyNames,
+    reporters,
+  })
   if (!faces.ok) return faces
   undo.push(faces.value.stop)
   const { url } = faces.value

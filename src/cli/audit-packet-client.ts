@@ -62,7 +62,7 @@ async function writeBundle(command: Command, file: string, options: BundleOption
     ...(session === undefined ? {} : { session_id: session }),
     ...(since === undefined ? {} : { since }),
   }
-  const packet = findRunningGateway(readGlobalOptions(command).data).ok
+  const packet = findRunningGateway(readGlobalOptions(command)).ok
     ? await readToolDataAsOwner(command, 'audit_export', {
         ...scope,
         ...(fromSize === undefined ? {} : { from_size: fromSize }),

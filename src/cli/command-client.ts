@@ -67,10 +67,10 @@ export async function fetchAndPrintGatewayAnswer(
  * For commands that send several requests. Returns `undefined` after it has printed the fault; then the command ends.
  */
 export async function fetchFromGatewayOrExplain(command: Command, question: ApiRequest): Promise<Json | undefined> {
-  const gateway = findRunningGateway(readGlobalOptions(command).data)
+  const gateway = findRunningGateway(readGlobalOptions(command))
   const answer = gateway.ok ? await requestGateway(gateway.value, question) : gateway
   if (answer.ok) return answer.value
-  complain(command, answer.fault)
+  printGatewayFault(command, answer.fault)
   return undefined
 }
 
@@ -105,7 +105,7 @@ export async function readToolDataAsOwner(
 }
 
 /** The same facts on stdout for a program, a sentence on stderr for a person. */
-function complain(command: Command, fault: GatewayClientFault): void {
+export function printGatewayFault(command: Command, fault: GatewayClientFault): void {
   if (readGlobalOptions(command).json === true)
     process.stdout.write(`${formatTerminalSafeJson({ ok: false, error: fault })}\n`)
   else process.stderr.write(`${sanitizeForTerminal(fault.message)}\n`)

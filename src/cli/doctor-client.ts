@@ -10,7 +10,9 @@ import { buildDataDirectoryPaths, resolveDataRoot, resolveDemoDataRoot } from '.
 import { readFaceListener } from '../config/listeners.ts'
 import type { Config } from '../config/schema.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
+import type { Json } from '../core/json.ts'
 import { isLoopback } from '../core/loopback.ts'
+import type { Result } from '../core/result.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { formatLedgerFinding } from '../ledger/ledger-finding.ts'
 import { FORK_REMEDIES_TEXT, formatMissingPin } from '../ledger/ledger-state.ts'
@@ -24,7 +26,7 @@ import { formatContractDisagreements } from '../web/contract-disagreement-text.t
 import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
 import type { LedgerView } from '../web/views.ts'
 import { findRunningGateway, requestGateway } from './gateway-client.ts'
-import type { LocatedGateway } from './gateway-client.ts'
+import type { GatewayClientFault, LocatedGateway } from './gateway-client.ts'
 import { readProjectedState } from './read-only-ledger-store.ts'
 import { verifyDataDirectoryLedger } from './ledger-verification-store.ts'
 import { listStartRefusals } from './start-check-client.ts'
@@ -35,7 +37,7 @@ export async function gatherDoctorFacts(given: {
 }): Promise<NodeExaminationFacts> {
   const loaded = loadConfig(given.config, process.env, homedir())
   const config = loaded.ok ? loaded.value.config : undefined
-  const running = findRunningGateway(given.data)
+  const running = findRunningGateway(given)
   // The data directory of the running gateway, which may be the demo's.
   const root = running.ok ? running.value.dataRoot : resolveDataRoot(given.data, process.env, homedir())
   // Whether a start would succeed is examined only while no gateway runs, because a running one has taken its ports.
@@ -47,7 +49,7 @@ export async function gatherDoctorFacts(given: {
     ...collectDataDirectoryFacts(root),
     configProblems: loaded.ok ? [] : loaded.fault.map(formatConfigProblem),
     configFile: loaded.ok ? loaded.value.path : undefined,
-    gateway: running.ok ? { url: running.value.note.url, answers: status?.ok === true } : undefined,
+    gateway: running.ok ? gatewayFacts(running.value, status) : undefined,
     listenerFaults,
     // An address that is not this machine's own cannot be reached by others either.
     openWithoutToken: alone === undefined || listenerFaults.length > 0 ? undefined : openWithoutToken(root, alone),
@@ -99,6 +101,15 @@ async function ledgerFacts(root: string, config: Config, given?: string): Promis
   // The demo's data is thrown away, so it never has a pin.
   const isDemo = root === resolveDemoDataRoot(resolveDataRoot(given, process.env, homedir()))
   return { entries, findings: sentences, note: isDemo || pinPath === undefined ? undefined : formatMissingPin(pinPath) }
+}
+
+function gatewayFacts(
+  { note: { url } }: LocatedGateway,
+  status: Result<Json, GatewayClientFault> | undefined,
+): NodeExaminationFacts['gateway'] {
+  if (status?.ok !== false) return { url, answers: status?.ok === true }
+  const { fault } = status
+  return { url, answers: false, ...(fault.kind === 'unproven' ? { unproven: fault.message } : {}) }
 }
 
 async function cosigningFacts(

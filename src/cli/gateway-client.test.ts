@@ -58,7 +58,7 @@ afterEach(async () => {
 
 /** What the program at the note's address was shown by a command that acts like an agent. */
 async function shownBy(): Promise<readonly (string | undefined)[] | string> {
-  const gateway = findRunningGateway(root)
+  const gateway = findRunningGateway({ data: root })
   if (!gateway.ok) return gateway.fault.message
   const answer = await requestGateway(gateway.value, { path: '/api/status' })
   return answer.ok ? credentials : answer.fault.message

@@ -1,11 +1,14 @@
 /**
  * Gateway client: sends a command's requests to the gateway that runs on this machine.
  *
- * It finds the gateway by the lock that the gateway holds and the note that it leaves in its data directory. A command
- * that acts like an agent sends the token in HEARTHBUS_TOKEN, or none. One that decides or administers sends the
+ * It finds the gateway by the lock that the gateway holds and the note that it leaves in its data directory. Where there
+ * is a pin outside of that directory, it talks only to a program that signs with the pinned key. A command that acts like an agent sends the token in HEARTHBUS_TOKEN, or none. One that decides or administers sends the
  * owner's token from the owner's file; so does one that only reads, where the node requires a token of everybody.
  */
+import { get } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { homedir } from 'node:os'
+import { readLedgerPinsKey } from '../config/config-file-store.ts'
 import { buildDataDirectoryPaths, resolveDataRoot, resolveDemoDataRoot } from '../config/data-directory.ts'
 import { readBoundedFile } from '../core/bounded-file-store.ts'
 import { toHex } from '../core/bytes.ts'
@@ -16,11 +19,16 @@ import { isProcessAlive, isProcessLockHeld } from '../core/process-lock-store.ts
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { unwrapErrorCause, readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
+import { readPinnedKey } from '../ledger/ledger-pin-store.ts'
+import type { PinnedKey } from '../ledger/ledger-pin-store.ts'
 import { explainInaccessibleDataRoot } from '../main/data-directory-check-store.ts'
+import { locatePins, toLockPaths } from '../main/ledger-pin-location-store.ts'
 import {
   computeGatewayProof,
   GATEWAY_CHALLENGE_HEADER,
   GATEWAY_PROOF_HEADER,
+  GATEWAY_SIGNATURE_HEADER,
+  isGatewaySignatureValid,
   parseRunningGatewayNote,
 } from '../main/running-gateway-note.ts'
 import type { RunningGatewayNote } from '../main/running-gateway-note.ts'
@@ -33,11 +41,23 @@ export interface LocatedGateway {
    * Whether the note was authenticated, or the user named the same address. A credential is sent to no other gateway.
    */
   readonly isAuthentic: boolean
+  /** The key that the gateway has to sign with; `undefined` where there is no pin that this user may read. */
+  readonly pin: PinnedKey | undefined
+  /** The data directory with a pin that the user named, where a gateway was found in the demo's, which has none. */
+  readonly isInsteadOf?: string | undefined
+}
+
+/** The options that select a gateway; each may come from the environment, too. */
+export interface GatewaySelection {
+  readonly data?: string | undefined
+  readonly config?: string | undefined
 }
 
 export type GatewayClientFault =
   | { readonly kind: 'not-running'; readonly message: string }
   | { readonly kind: 'unreachable'; readonly message: string }
+  /** Something listens there, and nothing proves that it is the gateway. */
+  | { readonly kind: 'unproven'; readonly message: string }
   | { readonly kind: 'refused'; readonly status: number; readonly message: string; readonly body: Json }
 
 export interface ApiRequest {
@@ -58,18 +78,30 @@ export interface ApiRequest {
 const ANSWER_MS = 7_000
 
 /** Finds a running gateway in the named data directory, else in the default one, else in the demo's inside of it. */
-export function findRunningGateway(given: string | undefined): Result<LocatedGateway, GatewayClientFault> {
-  const root = resolveDataRoot(given, process.env, homedir())
+export function findRunningGateway(given: GatewaySelection): Result<LocatedGateway, GatewayClientFault> {
+  const root = resolveDataRoot(given.data, process.env, homedir())
+  const pinFolder = readLedgerPinsKey(given.config, process.env, homedir())
+  const pinPaths = locatePins(pinFolder, root)
   for (const candidate of [root, resolveDemoDataRoot(root)]) {
     const data = buildDataDirectoryPaths(candidate)
     // A gateway that was killed leaves its note behind, and the program that has its port now must not get our
     // credential.
-    if (!isProcessLockHeld(data.lock)) continue
+    if (!isProcessLockHeld(data.lock)) {
+      const held = candidate === root ? toLockPaths(pinPaths).find(isProcessLockHeld) : undefined
+      if (held === undefined) continue
+      // The demo's directory is inside of this one: a program that can write there could have commands led to it.
+      return fail({
+        kind: 'unreachable',
+        message: `A gateway uses ${root} (it holds ${held}), but ${data.lock} is no longer the file that it holds: another program moved or replaced it. If the gateway was not just started or stopped, stop it and start it again.`,
+      })
+    }
     const owner = readText(data.ownerToken)?.trim()
     const note = parseRunningGatewayNote(readText(data.gateway) ?? '', owner)
     if (note !== undefined && isProcessAlive(note.pid)) {
       const isAuthentic = owner !== undefined || note.url === process.env['HEARTHBUS_URL']
-      return ok({ note, dataRoot: candidate, isAuthentic })
+      const pin = readPinnedKey(candidate === root ? pinPaths : locatePins(pinFolder, candidate))
+      const isInsteadOf = candidate !== root && readPinnedKey(pinPaths) !== undefined ? root : undefined
+      return ok({ note, dataRoot: candidate, isAuthentic, pin, isInsteadOf })
     }
     return fail({
       kind: 'unreachable',
@@ -114,8 +146,9 @@ async function requestWith(
 ): Promise<Result<Json, GatewayClientFault>> {
   const refusal = await checkGatewayAuthenticity(gateway, token)
   if (refusal !== undefined) return fail(refusal)
-  // A request that may take long is sent only after the gateway has answered another one.
-  const awake = mayTakeLong ? await requestWith(gateway, { path: '/health' }, undefined) : ok(null)
+  // A request that may take long is sent only after the gateway has answered another one, such as the challenge.
+  const awake =
+    mayTakeLong && gateway.pin === undefined ? await requestWith(gateway, { path: '/health' }, undefined) : ok(null)
   if (!awake.ok) return awake
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (token !== undefined) headers['authorization'] = `Bearer ${token}`
@@ -155,40 +188,90 @@ function toSilenceFault({ note }: LocatedGateway, error: unknown, mayHappen = ''
 /**
  * A program that can write into the data directory can move the owner's token away and write a note with an address of
  * its own, or wait until the gateway is killed and take its lock, its address and its process number. A listener that is
- * not proven to be the gateway is therefore asked without a credential, or not at all.
+ * not proven to be the gateway is therefore asked without a credential, or not at all. Such a program can also put a
+ * token of its own in place, which proves nothing then: where there is a pin, only the pinned key counts, and without it
+ * not even a request without a credential is sent.
  */
 export async function checkGatewayAuthenticity(
   gateway: LocatedGateway,
   token: string | undefined,
 ): Promise<GatewayClientFault | undefined> {
-  const { note, dataRoot, isAuthentic } = gateway
+  const { note, dataRoot, isAuthentic, pin, isInsteadOf } = gateway
+  if (pin !== undefined) return explainMissingSignature(gateway, pin)
   if (token === undefined) return undefined
   const owner = readText(buildDataDirectoryPaths(dataRoot).ownerToken)?.trim()
+  if (isInsteadOf !== undefined && token !== owner)
+    return {
+      kind: 'unproven',
+      message: `No gateway runs for ${isInsteadOf}, and what runs in ${dataRoot} is not shown the token in the environment: it is in a directory of its own, and there is no pin for it. To show the token to it: --data ${dataRoot}`,
+    }
   if (isAuthentic) return owner === undefined ? undefined : explainMissingProof(gateway, owner)
   return {
-    kind: 'unreachable',
+    kind: 'unproven',
     message: `Nothing proves that ${note.url} is the gateway of ${dataRoot}, so no credential is shown to it: the owner's token in ${dataRoot}/keys cannot be read. Run this as the user who runs the gateway, or set HEARTHBUS_URL to the address that its owner gave you.`,
   }
 }
 
 /** Only a program with the owner's token, at this very address, can answer. */
-async function explainMissingProof(gateway: LocatedGateway, owner: string): Promise<GatewayClientFault | undefined> {
+function explainMissingProof(gateway: LocatedGateway, owner: string): Promise<GatewayClientFault | undefined> {
   const { url } = gateway.note
+  return challengeGateway(gateway, {
+    isProven: (headers, challenge) => headers[GATEWAY_PROOF_HEADER] === computeGatewayProof({ url, challenge }, owner),
+    refusal: `What answers at ${url} is not the gateway of ${gateway.dataRoot}, so no credential is shown to it: it does not have the owner's token. If the gateway was just started or stopped, try again; otherwise find out which program listens there.`,
+  })
+}
+
+/** Only a program with the private half of the pinned key, at this very address, can answer. */
+async function explainMissingSignature(
+  gateway: LocatedGateway,
+  { path, key }: PinnedKey,
+): Promise<GatewayClientFault | undefined> {
+  const { url } = gateway.note
+  if (key === undefined)
+    return {
+      kind: 'unproven',
+      message: `Nothing proves that ${url} is the gateway of ${gateway.dataRoot}, so nothing is sent to it: what is in the place of its pin, ${path}, does not hold a key. Look at that file before you remove it.`,
+    }
+  return challengeGateway(gateway, {
+    isProven: (headers, challenge) =>
+      isGatewaySignatureValid(headers[GATEWAY_SIGNATURE_HEADER], { url, challenge }, key),
+    refusal: `What answers at ${url} is not the gateway of ${gateway.dataRoot}, so nothing is sent to it: it did not sign with the key in ${path}. If the gateway was just started or stopped, try again. If Hearthbus was updated while it ran, start the gateway again: an older version does not sign. Otherwise another program put its own address into that directory; find out which one listens there.`,
+  })
+}
+
+async function challengeGateway(
+  gateway: LocatedGateway,
+  rules: {
+    readonly isProven: (headers: IncomingHttpHeaders, challenge: string) => boolean
+    readonly refusal: string
+  },
+): Promise<GatewayClientFault | undefined> {
   const challenge = toHex(randomBytes(CHALLENGE_BYTES))
   try {
-    const answer = await fetch(`${url}/health`, {
-      headers: { [GATEWAY_CHALLENGE_HEADER]: challenge },
-      signal: AbortSignal.timeout(ANSWER_MS),
-    })
-    await answer.arrayBuffer()
-    if (answer.headers.get(GATEWAY_PROOF_HEADER) === computeGatewayProof({ url, challenge }, owner)) return undefined
+    const headers = await sendChallenge(gateway.note.url, challenge)
+    return rules.isProven(headers, challenge) ? undefined : { kind: 'unproven', message: rules.refusal }
   } catch (error) {
     return toSilenceFault(gateway, error)
   }
-  return {
-    kind: 'unreachable',
-    message: `What answers at ${url} is not the gateway of ${gateway.dataRoot}, so no credential is shown to it: it does not have the owner's token. If the gateway was just started or stopped, try again; otherwise find out which program listens there.`,
-  }
+}
+
+/**
+ * Without `fetch`: the second one in a process costs 45 ms, in which V8 compiles its WebAssembly parser once more, and
+ * most commands send one request after this.
+ */
+function sendChallenge(url: string, challenge: string): Promise<IncomingHttpHeaders> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      headers: { [GATEWAY_CHALLENGE_HEADER]: challenge },
+      agent: false,
+      signal: AbortSignal.timeout(ANSWER_MS),
+    }
+    get(`${url}/health`, options, (response) => {
+      // The answer is in the headers; a body may have no end.
+      response.destroy()
+      resolve(response.headers)
+    }).on('error', reject)
+  })
 }
 
 const CHALLENGE_BYTES = 16

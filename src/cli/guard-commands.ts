@@ -178,7 +178,7 @@ function addTokens(program: Command): void {
         ...listOption('devices', options.devices),
       }
       // Where others can reach the node, the first token has to be created before the first start.
-      if (!findRunningGateway(readGlobalOptions(command).data).ok) return createTokenOffline(command, body)
+      if (!findRunningGateway(readGlobalOptions(command)).ok) return createTokenOffline(command, body)
       return fetchAndPrintGatewayAnswer(command, asOwner({ method: 'POST', path: '/api/tokens', body }), (value) =>
         createCommandAnswer(value, tokenSentence(value)),
       )

@@ -22,7 +22,7 @@ import { withOfflineLedger } from './offline-ledger-store.ts'
 import { EXIT_CODES, createFailureAnswer, sanitizeForTerminal } from './command-output.ts'
 
 export async function runLedgerSampleCommand(command: Command): Promise<void> {
-  const data = findRunningGateway(readGlobalOptions(command).data).ok
+  const data = findRunningGateway(readGlobalOptions(command)).ok
     ? await readToolDataAsOwner(command, 'ledger_verify', { sample: true })
     : await sampleHere(command)
   if (data === undefined) return

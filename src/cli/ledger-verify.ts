@@ -73,7 +73,7 @@ export function addVerifyCommand(ledger: Command): void {
 async function verifyHere(command: Command, { checkpoint }: VerifyOptions): Promise<void> {
   const config = readCommandConfig(command)
   if (config === undefined) return
-  const running = findRunningGateway(readGlobalOptions(command).data)
+  const running = findRunningGateway(readGlobalOptions(command))
   const root = running.ok ? running.value.dataRoot : readDataRoot(command)
   const key = checkpoint === undefined ? undefined : await readVerifierKey(root, config)
   const kept = await keptCheckpoints(checkpoint, key?.ok === true ? key.value : undefined)

@@ -142,14 +142,14 @@ function seqArgument(): Argument {
 }
 
 async function showEntry(command: Command, seq: number): Promise<void> {
-  const running = findRunningGateway(readGlobalOptions(command).data)
+  const running = findRunningGateway(readGlobalOptions(command))
   const entry = await readEntryBytes(running.ok ? running.value.dataRoot : readDataRoot(command), seq)
   if (!entry.ok) return printAnswer(command, createFailureAnswer(entry.fault, EXIT_CODES.failed))
   printAnswer(command, textAnswer(new TextDecoder().decode(entry.value)))
 }
 
 async function signNow(command: Command): Promise<void> {
-  if (findRunningGateway(readGlobalOptions(command).data).ok)
+  if (findRunningGateway(readGlobalOptions(command)).ok)
     return fetchAndPrintGatewayAnswer(
       command,
       { method: 'POST', path: '/api/ledger/checkpoint', asOwner: true },
@@ -162,7 +162,7 @@ async function signNow(command: Command): Promise<void> {
 }
 
 async function prove(command: Command, seq: number, withBody: boolean): Promise<void> {
-  if (findRunningGateway(readGlobalOptions(command).data).ok)
+  if (findRunningGateway(readGlobalOptions(command)).ok)
     return fetchAndPrintGatewayAnswer(
       command,
       // Only an admin is shown what entries commit to.
@@ -180,7 +180,7 @@ async function prove(command: Command, seq: number, withBody: boolean): Promise<
 async function showKey(command: Command): Promise<void> {
   const config = readCommandConfig(command)
   if (config === undefined) return
-  const running = findRunningGateway(readGlobalOptions(command).data)
+  const running = findRunningGateway(readGlobalOptions(command))
   const root = running.ok ? running.value.dataRoot : readDataRoot(command)
   const key = await readVerifierKey(root, config)
   if (!key.ok) return printAnswer(command, createFailureAnswer(key.fault, EXIT_CODES.integrity))
@@ -189,7 +189,7 @@ async function showKey(command: Command): Promise<void> {
 }
 
 async function exportTo(command: Command, folder: string, withBodies: boolean): Promise<void> {
-  if (findRunningGateway(readGlobalOptions(command).data).ok)
+  if (findRunningGateway(readGlobalOptions(command)).ok)
     return fetchAndPrintGatewayAnswer(
       command,
       {
@@ -215,7 +215,7 @@ async function erase(command: Command, entries: readonly number[], reason: strin
     return command.error(wish.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '), {
       exitCode: EXIT_CODES.usage,
     })
-  if (findRunningGateway(readGlobalOptions(command).data).ok)
+  if (findRunningGateway(readGlobalOptions(command)).ok)
     return fetchAndPrintGatewayAnswer(
       command,
       { method: 'POST', path: '/api/ledger/erase', body: wish.data, asOwner: true, mayTakeLong: true },

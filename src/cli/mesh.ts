@@ -82,7 +82,7 @@ async function run(
   if (config === undefined) return
   const work = await import('./mesh-client.ts')
   // The demo has a directory of its own; while it runs, commands are about the demo.
-  const running = findRunningGateway(readGlobalOptions(command).data)
+  const running = findRunningGateway(readGlobalOptions(command))
   const dataRoot = running.ok ? running.value.dataRoot : readDataRoot(command)
   const closed = explainInaccessibleDataRoot(dataRoot)
   if (closed !== undefined)

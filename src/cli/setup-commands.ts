@@ -11,11 +11,17 @@ import { formatHttpUrl } from '../core/http-address.ts'
 import { MCP_CLIENT_NAMES, resolveHearthbusCommand, resolveDataAndConfigOptions } from '../web/client-snippet.ts'
 import type { McpClientName } from '../web/client-snippet.ts'
 import { diagnoseDoctorFacts } from '../web/doctor.ts'
-import { readCommandConfig, readGlobalOptions, fetchFromGatewayOrExplain, printAnswer } from './command-client.ts'
+import {
+  readCommandConfig,
+  readGlobalOptions,
+  fetchFromGatewayOrExplain,
+  printAnswer,
+  printGatewayFault,
+} from './command-client.ts'
 import { formatConnectSnippet } from './connect.ts'
 import { formatDoctorFindings } from './doctor.ts'
 import { gatherDoctorFacts } from './doctor-client.ts'
-import { findRunningGateway } from './gateway-client.ts'
+import { checkGatewayAuthenticity, findRunningGateway } from './gateway-client.ts'
 import { writeInitialConfig } from './init-store.ts'
 
 const ALWAYS_SERVED: ReadonlySet<string> = new Set(['all', 'home'])
@@ -47,7 +53,10 @@ export function addSetupCommands(program: Command): void {
     .action(async (client: McpClientName, { profile }: { profile: string }, command: Command) => {
       const config = readCommandConfig(command)
       if (config === undefined) return
-      const running = findRunningGateway(readGlobalOptions(command).data)
+      const running = findRunningGateway(readGlobalOptions(command))
+      // The snippet sends a client's token to that address for good.
+      const refusal = running.ok ? await checkGatewayAuthenticity(running.value, undefined) : undefined
+      if (refusal !== undefined) return printGatewayFault(command, refusal)
       // An unknown profile is reported here; a client would only show an empty list.
       const tools = { path: `/api/tools?profile=${encodeURIComponent(profile)}` }
       if (running.ok && !ALWAYS_SERVED.has(profile) && (await fetchFromGatewayOrExplain(command, tools)) === undefined)

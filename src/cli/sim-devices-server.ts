@@ -122,7 +122,7 @@ function transportOf({ transport }: SimOptions, index: number): string {
 }
 
 async function approve(command: Command, code: string, transport: string): Promise<void> {
-  const gateway = findRunningGateway(readGlobalOptions(command).data)
+  const gateway = findRunningGateway(readGlobalOptions(command))
   const body = { tool: 'devices.enrolment.approve', arguments: { code, transport } }
   const answer = gateway.ok
     ? await requestGateway(gateway.value, { method: 'POST', path: '/api/call', body, asOwner: true })

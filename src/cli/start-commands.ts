@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { resolveDemoDataRoot } from '../config/data-directory.ts'
-import { readCommandConfig, readDataRoot } from './command-client.ts'
+import { readCommandConfig, readDataRoot, readGlobalOptions } from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { ExitCode } from './command-output.ts'
@@ -27,7 +27,11 @@ export function addStartCommands(program: Command): void {
       const config = readCommandConfig(command)
       if (config === undefined) return
       const root = readDataRoot(command)
-      const neighbour = neighbourAt(config.listen.port, options.demo === true ? resolveDemoDataRoot(root) : root, root)
+      const neighbour = neighbourAt(
+        config.listen.port,
+        options.demo === true ? resolveDemoDataRoot(root) : root,
+        command,
+      )
       if (neighbour !== undefined) return command.error(neighbour, { exitCode: EXIT_CODES.usage })
       // Loaded only by this command: `hearthbus status` should not have to load a gateway.
       const { runUpCommand } = await import('./up-server.ts')
@@ -64,7 +68,10 @@ export function addStartCommands(program: Command): void {
       const { runStdioCommand } = await import('./stdio-server.ts')
       const token = process.env['HEARTHBUS_TOKEN']
       const dataRoot = readDataRoot(command)
-      endWith(await runStdioCommand({ profile, style, node, token, config, dataRoot, version: PACKAGE_VERSION }))
+      const { config: configFile } = readGlobalOptions(command)
+      endWith(
+        await runStdioCommand({ profile, style, node, token, config, configFile, dataRoot, version: PACKAGE_VERSION }),
+      )
     })
   program
     .command('witness')
@@ -102,8 +109,9 @@ function endWith(code: ExitCode): void {
 }
 
 /** The demo and the real house use the same port, so the message names the other gateway instead of a taken port. */
-function neighbourAt(port: number, wanted: string, root: string): string | undefined {
-  const running = findRunningGateway(root)
+function neighbourAt(port: number, wanted: string, command: Command): string | undefined {
+  const root = readDataRoot(command)
+  const running = findRunningGateway(readGlobalOptions(command))
   if (!running.ok || running.value.dataRoot === wanted) return undefined
   const { note, dataRoot } = running.value
   if (Number(new URL(note.url).port) !== port) return undefined

@@ -19,6 +19,8 @@ import { selectStartFaultExitCode, tryStartGateway } from './gateway-start-serve
 
 export interface StdioCommandOptions {
   readonly config: Config
+  /** The option that named its file, if one did. */
+  readonly configFile: string | undefined
   readonly dataRoot: string
   readonly version: string
   readonly profile: string
@@ -38,7 +40,7 @@ export async function runStdioCommand(options: StdioCommandOptions): Promise<Exi
   // One time limit for all attempts together, because a client waits for its server only that long.
   const patience = AbortSignal.timeout(PATIENCE_MS)
   for (;;) {
-    const running = findRunningGateway(options.dataRoot)
+    const running = findRunningGateway({ data: options.dataRoot, config: options.configFile })
     if (running.ok) {
       const refusal = await checkGatewayAuthenticity(running.value, options.token)
       return refusal === undefined ? bridge(options, logger) : refuse(refusal.message, EXIT_CODES.unreachable)
@@ -111,9 +113,12 @@ function principalOf({ guard }: Gateway, config: Config, token: string | undefin
   return known.ok && known.value.kind === 'principal' ? known.value : undefined
 }
 
-async function bridge({ dataRoot, token, ...scope }: StdioCommandOptions, logger: Logger): Promise<ExitCode> {
+async function bridge(
+  { dataRoot, configFile, token, ...scope }: StdioCommandOptions,
+  logger: Logger,
+): Promise<ExitCode> {
   const locate = async (): Promise<URL | undefined> => {
-    const running = findRunningGateway(dataRoot)
+    const running = findRunningGateway({ data: dataRoot, config: configFile })
     if (!running.ok || (await checkGatewayAuthenticity(running.value, token)) !== undefined) return undefined
     return endpoint(running.value, scope)
   }

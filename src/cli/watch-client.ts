@@ -24,7 +24,7 @@ export function addWatchCommands(program: Command): void {
 }
 
 async function watch(command: Command, after: string | undefined): Promise<void> {
-  const gateway = findRunningGateway(readGlobalOptions(command).data)
+  const gateway = findRunningGateway(readGlobalOptions(command))
   if (!gateway.ok) return complain(gateway.fault.message)
   const { note, dataRoot } = gateway.value
   const token = process.env['HEARTHBUS_TOKEN'] ?? ownerToken(dataRoot)

@@ -6,7 +6,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { ok, fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { explainUnreadableFile, readSystemErrorCode } from '../core/thrown-error.ts'
-import { parseConfig } from './config-file.ts'
+import { parseConfig, parseLedgerPinsKey } from './config-file.ts'
 import type { ConfigProblem } from './config-file.ts'
 import { explainIneffectiveVariables, applyHomeseerEnvironment } from './homeseer-environment.ts'
 import { listIneffectiveSettings } from './ineffective-settings.ts'
@@ -78,6 +78,25 @@ export function loadConfig(
     notes: explainIneffectiveVariables(environment),
     idle: listIneffectiveSettings(config.value, isFolder),
   })
+}
+
+/**
+ * What `ledger.pins` says, for commands that need no other key: to validate the whole file takes longer than what they
+ * do. A file that cannot be read has no such key.
+ */
+export function readLedgerPinsKey(
+  given: string | undefined,
+  environment: Environment,
+  home: string,
+): string | undefined {
+  let text: string
+  try {
+    text = readFileSync(resolveConfigPath(given, environment, home).path, 'utf8')
+  } catch {
+    return undefined
+  }
+  // Most files have no such key, and need not be parsed.
+  return text.includes('pins') ? parseLedgerPinsKey(text) : undefined
 }
 
 function explainUnreadableConfig(error: unknown): string {

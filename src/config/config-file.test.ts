@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatConfigProblem, parseConfig } from './config-file.ts'
+import { formatConfigProblem, parseConfig, parseLedgerPinsKey } from './config-file.ts'
 
 function problems(text: string): readonly string[] {
   const read = parseConfig('hearthbus.yaml', text)
@@ -108,5 +108,21 @@ describe('config file', () => {
     // UDP and TCP do not disturb each other.
     const mqtt = 'devices: { enabled: true, port: 7501, mqtt: { enabled: true, port: 7502, udpPort: 7500 } }'
     expect(problems(`listen: { port: 7500 }\n${mqtt}\n`)).toEqual([])
+  })
+})
+
+describe('the folder of the pins alone', () => {
+  it.each([
+    ['ledger:\n  pins: /srv/pins\n', '/srv/pins'],
+    ['{"ledger": {"pins": "/srv/pins"}}', '/srv/pins'],
+    ['where: &here /srv/pins\nledger: { pins: *here }\n', '/srv/pins'],
+    ['ledger: { pins: /srv/pins }\nlisten: { port: many }\nno-such-key: 1\n', '/srv/pins'],
+    ['ledger: { pins: "" }', undefined],
+    ['ledger: { pins: [a] }', undefined],
+    ['ledger: { pins: *nowhere }', undefined],
+    ['# pins', undefined],
+    ['pins: /srv/pins', undefined],
+  ])('of %j is %j', (text, folder) => {
+    expect(parseLedgerPinsKey(text)).toBe(folder)
   })
 })

@@ -6,6 +6,7 @@ import type { Document } from 'yaml'
 import type { z } from 'zod'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { isJsonObject } from '../core/json.ts'
 import { findListenPortConflicts } from './listeners.ts'
 import { configSchema } from './schema.ts'
 import type { Config } from './schema.ts'
@@ -45,6 +46,19 @@ export function parseConfig(name: string, text: string): Result<Config, readonly
     )
   }
   return fail(parsed.error.issues.flatMap((issue) => toProblems(name, issue, where)))
+}
+
+/** The value of `ledger.pins`, also in a file with mistakes elsewhere. */
+export function parseLedgerPinsKey(text: string): string | undefined {
+  try {
+    const value: unknown = parseDocument(text).toJS({ maxAliasCount: 100 })
+    const ledger = isJsonObject(value) ? value['ledger'] : undefined
+    const pins = isJsonObject(ledger) ? ledger['pins'] : undefined
+    return typeof pins === 'string' && pins !== '' ? pins : undefined
+  } catch {
+    // An alias that leads nowhere, or to too much: no gateway starts with that file either.
+    return undefined
+  }
 }
 
 export function formatConfigProblem(problem: ConfigProblem): string {

@@ -29,6 +29,8 @@ import { createPrivateFolder } from '../core/folder-store.ts'
 import { isJsonObject, parseStrictJsonBytes } from '../core/json.ts'
 import { readErrorMessage, readSystemErrorCode } from '../core/thrown-error.ts'
 import { readFileIfPresent, writeFileAtomically } from './atomic-file-store.ts'
+import { parseVerifierKey } from './note-key.ts'
+import type { NoteVerifier } from './note-key.ts'
 import { HASH_BYTES } from './tree.ts'
 
 export interface LedgerPin {
@@ -58,6 +60,28 @@ const IMPOSSIBLE_PLACE: ReadonlySet<string | undefined> = new Set(['ENOTDIR', 'E
 /** Whether this user cannot have a file there. */
 export function isImpossiblePinPlace(error: unknown): boolean {
   return IMPOSSIBLE_PLACE.has(readSystemErrorCode(error))
+}
+
+export interface PinnedKey {
+  readonly path: string
+  /** `undefined` where the file contains no key; no signature is valid then. */
+  readonly key: NoteVerifier | undefined
+}
+
+/**
+ * The key in the first of these files, which is the one that a start compares with. `undefined` where there is none, or
+ * where this user may not look.
+ */
+export function readPinnedKey(paths: readonly string[]): PinnedKey | undefined {
+  for (const path of paths) {
+    try {
+      const key = parseVerifierKey(parsePin(readBoundedFile(path, MAX_PIN_BYTES)).vkey)
+      return { path, key: key.ok ? key.value : undefined }
+    } catch (error) {
+      if (readSystemErrorCode(error) !== 'ENOENT' && !isImpossiblePinPlace(error)) return { path, key: undefined }
+    }
+  }
+  return undefined
 }
 
 export class LedgerPinFile {
@@ -93,7 +117,8 @@ export class LedgerPinFile {
   async #read(path: string): Promise<void> {
     if (this.#unreadable !== undefined) return
     try {
-      const stored = parsePin(await readFileIfPresent(path, MAX_PIN_BYTES))
+      const bytes = await readFileIfPresent(path, MAX_PIN_BYTES)
+      const stored = bytes && parsePin(bytes)
       const pin = stored && withNewestTree(stored, path)
       // The path that the owner names comes first: another directory behind it has another key, or is behind its pin.
       const isNewer = this.#pin === undefined || (pin?.vkey === this.#pin.vkey && pin.size > this.#pin.size)
@@ -265,8 +290,7 @@ function formatPin({ vkey, size, root }: LedgerPin, dataRoot: string): string {
 }
 
 /** Throws on bytes that are not a pin; the message is a clause about "it". */
-function parsePin(bytes: Uint8Array | undefined): LedgerPin | undefined {
-  if (bytes === undefined) return undefined
+function parsePin(bytes: Uint8Array): LedgerPin {
   const read = parseStrictJsonBytes(bytes)
   const { vkey, size, root: text } = read.ok && isJsonObject(read.value) ? read.value : {}
   const root = typeof text === 'string' ? fromBase64(text) : undefined

@@ -34,7 +34,14 @@ import { createHealthEndpointHandler } from '../web/health-endpoint-server.ts'
 import type { HealthEndpointOptions } from '../web/health-endpoint-server.ts'
 import { RequestRefusalCounter } from '../web/request-refusal-counter.ts'
 import { createFailingServicesProbe } from './service-probe.ts'
-import { computeGatewayProof, GATEWAY_CHALLENGE_HEADER, GATEWAY_PROOF_HEADER } from './running-gateway-note.ts'
+import type { NodeKey } from '../ledger/key-store.ts'
+import {
+  computeGatewayProof,
+  GATEWAY_CHALLENGE_HEADER,
+  GATEWAY_PROOF_HEADER,
+  GATEWAY_SIGNATURE_HEADER,
+  signGatewayChallenge,
+} from './running-gateway-note.ts'
 import { toGuardConfig } from './guard-config.ts'
 import { createWebFaceHandlers } from './web-face-server.ts'
 import { createMisconfiguredStartResult } from './start-fault.ts'
@@ -45,6 +52,8 @@ export interface FacesDependencies {
   readonly version: string
   readonly logger: Logger
   readonly data: DataDirectory
+  /** Signs the answers to the challenges of the owner's commands. */
+  readonly key: Pick<NodeKey, 'privateKey'>
   readonly spine: GuardedBus
   readonly families: readonly string[]
   /** Everything that reports its health: the services, and parts that offer no capability. */
@@ -104,7 +113,7 @@ export async function startFaces(parts: FacesDependencies): Promise<Result<Start
     probe,
     authenticate,
     metrics: createMetrics(spine, refused, status),
-    prove: (headers) => proveGateway(headers, { url, token: owner.token }),
+    prove: (headers) => proveGateway(headers, { url, token: owner.token, key: parts.key }),
   })
   const listener = await openListener(parts, [
     { prefix: '/mcp', handle: mcp },
@@ -147,10 +156,13 @@ const CHALLENGE = /^[0-9a-f]{32}$/
 
 function proveGateway(
   { [GATEWAY_CHALLENGE_HEADER]: challenge }: IncomingHttpHeaders,
-  { url, token }: { readonly url: string; readonly token: string },
+  { url, token, key }: { readonly url: string; readonly token: string } & Pick<FacesDependencies, 'key'>,
 ): ReadonlyMap<string, string> {
   if (typeof challenge !== 'string' || !CHALLENGE.test(challenge)) return new Map()
-  return new Map([[GATEWAY_PROOF_HEADER, computeGatewayProof({ url, challenge }, token)]])
+  return new Map([
+    [GATEWAY_PROOF_HEADER, computeGatewayProof({ url, challenge }, token)],
+    [GATEWAY_SIGNATURE_HEADER, signGatewayChallenge({ url, challenge }, key.privateKey)],
+  ])
 }
 
 /** Computed on request: the console, `/health` and the CLI show the same. */

@@ -6,22 +6,27 @@ import { CosignedTreePin } from '../ledger/cosigned-tree-pin-store.ts'
 import { LedgerPinFile, listPinPaths } from '../ledger/ledger-pin-store.ts'
 
 export function openLedgerPin(config: Config, dataRoot: string): Promise<LedgerPinFile> {
-  return LedgerPinFile.open(locatePins(config, dataRoot), dataRoot)
+  return LedgerPinFile.open(locatePins(config.ledger.pins, dataRoot), dataRoot)
 }
 
 /** The locks beside these files, of which one process at a time can hold each. */
 export function locateOutsideLocks(config: Config, dataRoot: string): readonly string[] {
-  return locatePins(config, dataRoot).map((path) => path.replace(/json$/, 'lock'))
+  return toLockPaths(locatePins(config.ledger.pins, dataRoot))
 }
 
 /** The trees that a witness with this directory has cosigned. Throws a sentence. */
 export function openCosignedTreePin(config: Config, directory: string): Promise<CosignedTreePin> {
-  const paths = locatePins(config, directory).map((path) => path.replace(/json$/, 'cosigned'))
+  const paths = locatePins(config.ledger.pins, directory).map((path) => path.replace(/json$/, 'cosigned'))
   return CosignedTreePin.open(paths, directory)
 }
 
-function locatePins({ ledger }: Config, dataRoot: string): readonly string[] {
-  return listPinPaths(resolveLedgerPinFolder(ledger.pins, process.env, findHome()), dataRoot)
+/** `folder`: what `ledger.pins` says. */
+export function locatePins(folder: string | undefined, dataRoot: string): readonly string[] {
+  return listPinPaths(resolveLedgerPinFolder(folder, process.env, findHome()), dataRoot)
+}
+
+export function toLockPaths(pinPaths: readonly string[]): readonly string[] {
+  return pinPaths.map((path) => path.replace(/json$/, 'lock'))
 }
 
 /**

@@ -24,7 +24,8 @@ export interface NodeExaminationFacts {
   readonly freeBytes: number
   /** Files that others could read although they must not, with their modes. */
   readonly looseKeys: readonly { readonly path: string; readonly mode: string }[]
-  readonly gateway: { readonly url: string; readonly answers: boolean } | undefined
+  /** `unproven`: why nothing is sent to the program at that address. */
+  readonly gateway: { readonly url: string; readonly answers: boolean; readonly unproven?: string } | undefined
   /** Why a start could not open the listener for agents and people, when no gateway is running. */
   readonly listenerFaults: readonly string[]
   /** The address that would be open to others without any token; known while no gateway runs. */
@@ -138,6 +139,7 @@ function gatewayFinding(
 ): DoctorFinding {
   const about = 'gateway'
   if (gateway?.answers === true) return toFinding('ok', about, `answers at ${gateway.url}.`)
+  if (gateway?.unproven !== undefined) return toFinding('fail', about, gateway.unproven)
   if (gateway !== undefined)
     return toFinding(
       'fail',

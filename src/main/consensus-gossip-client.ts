@@ -59,7 +59,7 @@ export interface ConsensusGossip extends ConsensusPeerService, ForeignQuorumRoun
   readonly tick: () => Promise<void>
 }
 
-const ASK_MS = 5_000
+const REQUEST_MS = 5_000
 /** Without an open round, checkpoints are exchanged only every so many ticks. */
 const QUIET_TICKS = 12
 
@@ -230,7 +230,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
 
   async function exchange(peer: string, since: number): Promise<{ sent: number; received: number; conflicts: number }> {
     const events = ownEvents(peer, since)
-    const answer = await mesh.ask(peer, GOSSIP_CONTROL_REQUEST_NAME, { events }, ASK_MS)
+    const answer = await mesh.request(peer, GOSSIP_CONTROL_REQUEST_NAME, { events }, REQUEST_MS)
     const parsed = answer.ok ? gossipExchangeSchema.safeParse(answer.value) : undefined
     if (parsed?.success !== true) return { sent: 0, received: 0, conflicts: 0 }
     const conflicts = await receive(peer, parsed.data.events)

@@ -50,7 +50,7 @@ export interface PeerWitnessExchange {
 }
 
 /** The time-out for one request to one node. A second request corrects the assumed size; a third is for a race. */
-const ASK_MS = 10_000
+const REQUEST_MS = 10_000
 const TRIES = 3
 /**
  * A log is continued under another name now and then (ADR 95); names are chosen by the member, so their number is
@@ -147,7 +147,7 @@ async function requestCosignature(
     const proof = from <= size ? ledger.consistency(from, size) : undefined
     if (proof?.ok !== true) break
     const body = formatAddCheckpointRequest({ oldSize: from, proof: proof.value.path, signed })
-    const answer = await mesh.ask(nodeId, 'mesh.witness', { body }, ASK_MS)
+    const answer = await mesh.request(nodeId, 'mesh.witness', { body }, REQUEST_MS)
     if (!answer.ok) return undefined
     const { status, text } = answer.value
     if (status === 200 && typeof text === 'string') {
@@ -177,7 +177,7 @@ async function requestCosignature(
  * from now on.
  */
 async function checkForFork({ ledger, mesh }: PeerWitnessDependencies, nodeId: string): Promise<boolean> {
-  const answer = await mesh.ask(nodeId, 'mesh.checkpoint', {}, ASK_MS)
+  const answer = await mesh.request(nodeId, 'mesh.checkpoint', {}, REQUEST_MS)
   const text = answer.ok ? answer.value['text'] : undefined
   const evidence = typeof text === 'string' ? verifyAndParseCheckpoint(text, ledger.verifierKey) : undefined
   return evidence?.ok === true && (await ledger.confront(evidence.value)) !== undefined

@@ -48,7 +48,7 @@ export interface ControlHandlerDependencies {
   readonly own: () => FullAndSlimOwnManifest | undefined
   readonly schemas: (hashes: ReadonlySet<string>) => JsonObject
   /** Receives the other side's part of an exchange, and returns ours. */
-  readonly exchange: (peer: string, said: ManifestExchangeMessage) => JsonObject
+  readonly exchange: (peer: string, message: ManifestExchangeMessage) => JsonObject
   readonly join: (request: JoinRequest) => Promise<Result<Community, JoinFault>>
   /** Adds records whose signatures were verified. */
   readonly merge: (community: Community) => Promise<void>
@@ -72,27 +72,27 @@ const witnessBody = z.object({ body: z.string().max(65_536) })
 type Answer = Result<Json, Fault>
 
 export function createControlHandler(parts: ControlHandlerDependencies): ControlHandler {
-  const questions: Readonly<Record<string, (body: JsonObject, asker: string) => Promise<Answer> | Answer>> = {
-    [SESSION_REQUEST_NAME]: (body, asker) => {
+  const questions: Readonly<Record<string, (body: JsonObject, sender: string) => Promise<Answer> | Answer>> = {
+    [SESSION_REQUEST_NAME]: (body, sender) => {
       const { ephemeral, signatures } = sessionBody.parse(body)
-      const given = parts.sessions.give(asker, ephemeral, signatures)
+      const given = parts.sessions.give(sender, ephemeral, signatures)
       return given === undefined ? fail(misread('no key')) : ok(given)
     },
-    [JOIN_REQUEST_NAME]: async (body, asker) => {
+    [JOIN_REQUEST_NAME]: async (body, sender) => {
       const request = parseJoinRequest(body)
       if (!request.ok)
         return fail(createMeshRefusal('invalid_signature', 'invitation', 'The join request is not its sender’s.'))
-      if (request.value.nodeId !== asker || request.value.to !== parts.self)
+      if (request.value.nodeId !== sender || request.value.to !== parts.self)
         return fail(
           createMeshRefusal('invalid_signature', 'invitation', 'The join request is not its sender’s, or not for us.'),
         )
       const joined = await parts.join(request.value)
       return joined.ok ? ok({ community: joined.value.document }) : fail(joinFault(joined.fault))
     },
-    [MEMBERSHIP_MERGE_REQUEST_NAME]: async (body, asker) => {
+    [MEMBERSHIP_MERGE_REQUEST_NAME]: async (body, sender) => {
       const held = parts.community()
       const shown = held === undefined ? undefined : parseCommunityDocument(body['community'], held.id)
-      if (shown?.ok !== true || !shown.value.members.has(asker))
+      if (shown?.ok !== true || !shown.value.members.has(sender))
         return fail(
           createMeshRefusal('unauthorized', 'stranger', 'The records do not show that their sender is a member.'),
         )

@@ -99,20 +99,20 @@ export function createControlHandler(parts: ControlHandlerDependencies): Control
       await parts.merge(shown.value)
       return ok({ community: parts.community()?.document ?? {} })
     },
-    'mesh.exchange': (body, asker) => {
+    'mesh.exchange': (body, sender) => {
       const { manifest, community } = exchangeBody.parse(body)
-      return ok(parts.exchange(asker, { manifest, ...community }))
+      return ok(parts.exchange(sender, { manifest, ...community }))
     },
     'mesh.manifest': () => ok(parts.own()?.full ?? {}),
     'mesh.community': () => ok(parts.community()?.document ?? {}),
     'mesh.schemas': (body) => ok(parts.schemas(new Set(schemasBody.parse(body).hashes))),
-    'mesh.witness': async (body, asker) => {
+    'mesh.witness': async (body, sender) => {
       if (parts.witness === undefined) return fail(notHere('witness'))
-      return ok({ ...(await parts.witness.addCheckpoint(asker, witnessBody.parse(body).body)) })
+      return ok({ ...(await parts.witness.addCheckpoint(sender, witnessBody.parse(body).body)) })
     },
-    'mesh.gossip': async (body, asker) =>
-      parts.gossip === undefined ? fail(notHere('gossip')) : ok(await parts.gossip(asker, body)),
-    'mesh.checkpoint': (_, asker) => ok({ text: parts.witness?.latest(asker) ?? null }),
+    'mesh.gossip': async (body, sender) =>
+      parts.gossip === undefined ? fail(notHere('gossip')) : ok(await parts.gossip(sender, body)),
+    'mesh.checkpoint': (_, sender) => ok({ text: parts.witness?.latest(sender) ?? null }),
   }
   return (question, body, { id }) => {
     if (!question.startsWith('mesh.')) return undefined

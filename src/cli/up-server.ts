@@ -62,8 +62,8 @@ export async function runUpCommand({
 /** The link is requested as `hearthbus console` does, with the owner's credential: there is no other way to get one. */
 async function signInLink({ url = '' }: Gateway, dataRoot: string): Promise<string> {
   const gateway = { note: { url, pid: process.pid, version: '' }, dataRoot, isAuthentic: true }
-  const asked = await requestGateway(gateway, { method: 'POST', path: '/api/console/link', body: {}, asOwner: true })
-  return asked.ok ? (asked.value as unknown as SignInLinkView).url : url
+  const link = await requestGateway(gateway, { method: 'POST', path: '/api/console/link', body: {}, asOwner: true })
+  return link.ok ? (link.value as unknown as SignInLinkView).url : url
 }
 
 /** What to print about the console, and how a person signs in. */

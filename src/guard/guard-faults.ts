@@ -92,7 +92,7 @@ export function createRepeatedKeyOutcome(
 ): Outcome {
   switch (standing.state) {
     case 'replay':
-      return standing.outcome === undefined ? fail(answerNotKept()) : asReplay(standing.outcome)
+      return standing.outcome === undefined ? fail(createAnswerTooLongFault()) : asReplay(standing.outcome)
     case 'in-flight':
       return fail(keyFault('busy', 'key-in-flight', 'The call with this idempotency key is still under way.'))
     case 'mismatch':
@@ -121,7 +121,7 @@ function asReplay(outcome: Outcome): Outcome {
   return outcome.ok ? ok({ ...outcome.value, replayed: true }) : fail({ ...outcome.fault, replayed: true })
 }
 
-function answerNotKept(): Fault {
+function createAnswerTooLongFault(): Fault {
   return keyFault('conflict', 'key-done', 'This call was carried out before; its answer was too long to keep.')
 }
 

@@ -78,7 +78,7 @@ async function verifyHere(command: Command, { checkpoint }: VerifyOptions): Prom
   const key = checkpoint === undefined ? undefined : await readVerifierKey(root, config)
   const kept = await keptCheckpoints(checkpoint, key?.ok === true ? key.value : undefined)
   if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT_CODES.usage })
-  const report = await verifyDataDirectoryLedger(root, config, { kept: kept.value })
+  const report = await verifyDataDirectoryLedger(root, config, { known: kept.value })
   if (!report.ok) return printAnswer(command, createFailureAnswer(report.fault, EXIT_CODES.integrity))
   const { root: hash, pinPath } = report.value
   // The demo's data is thrown away, so it never has a pin.
@@ -106,7 +106,7 @@ async function verifyCopy(command: Command, folder: string, { vkey, checkpoint }
   }
   const kept = await keptCheckpoints(checkpoint, key.value)
   if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT_CODES.usage })
-  const report = await verifyExport(folder, key.value, { kept: kept.value })
+  const report = await verifyExport(folder, key.value, { known: kept.value })
   printAnswer(command, reportAnswer(report, { about: `, signed by ${key.value.name}` }))
 }
 

@@ -180,7 +180,7 @@ async function confront({ ledger, mesh }: PeerWitnessDependencies, nodeId: strin
   const shown = await mesh.ask(nodeId, 'mesh.checkpoint', {}, ASK_MS)
   const text = shown.ok ? shown.value['text'] : undefined
   const evidence = typeof text === 'string' ? verifyAndParseCheckpoint(text, ledger.verifierKey) : undefined
-  return evidence?.ok === true && (await ledger.confront(evidence.value)) !== undefined
+  return evidence?.ok === true && (await ledger.compareWithCheckpoint(evidence.value)) !== undefined
 }
 
 function tell({ ledger, logger }: PeerWitnessDependencies, nodeId: string, isFork: boolean): void {

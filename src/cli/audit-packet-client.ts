@@ -120,7 +120,7 @@ export async function verifyAuditPacketFile(
   const packet = await readPacket(file)
   if (!packet.ok) return command.error(packet.fault, { exitCode: EXIT_CODES.usage })
   const { size, entries, opened, findings } = verifyAuditPacket(packet.value, key, {
-    kept,
+    known: kept,
     projections: ledgerProjections,
   })
   const isSound = findings.length === 0

@@ -78,7 +78,7 @@ async function verifyHere(command: Command, { checkpoint }: VerifyOptions): Prom
   const key = checkpoint === undefined ? undefined : await readVerifierKey(root, config)
   const saved = await readSavedCheckpoints(checkpoint, key?.ok === true ? key.value : undefined)
   if (!saved.ok) return command.error(saved.fault, { exitCode: EXIT_CODES.usage })
-  const report = await verifyDataDirectoryLedger(root, config, { kept: saved.value })
+  const report = await verifyDataDirectoryLedger(root, config, { known: saved.value })
   if (!report.ok) return printAnswer(command, createFailureAnswer(report.fault, EXIT_CODES.integrity))
   const { root: hash, pinPath } = report.value
   // The demo's data is thrown away, so it never has a pin.
@@ -106,7 +106,7 @@ async function verifyCopy(command: Command, folder: string, { vkey, checkpoint }
   }
   const saved = await readSavedCheckpoints(checkpoint, key.value)
   if (!saved.ok) return command.error(saved.fault, { exitCode: EXIT_CODES.usage })
-  const report = await verifyExport(folder, key.value, { kept: saved.value })
+  const report = await verifyExport(folder, key.value, { known: saved.value })
   printAnswer(command, reportAnswer(report, { about: `, signed by ${key.value.name}` }))
 }
 

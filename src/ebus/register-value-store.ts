@@ -7,7 +7,7 @@ import type { StoredMessageData } from './definitions/bus-definitions.ts'
 import type { ShadowEntry } from './semantic/register-shadow.ts'
 
 export const ebusMigrations: ModuleMigrations = {
-  room: 'ebus',
+  module: 'ebus',
   steps: [
     `-- The last known answer to what was read on a bus; a key is ebus/semantic/read-key.ts's number.
     CREATE TABLE ebus_value (

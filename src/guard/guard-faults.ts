@@ -92,7 +92,7 @@ export function createRepeatedKeyOutcome(
 ): Outcome {
   switch (standing.state) {
     case 'replay':
-      return standing.outcome === undefined ? fail(answerNotKept()) : asReplay(standing.outcome)
+      return standing.outcome === undefined ? fail(createAnswerTooLongFault()) : asReplay(standing.outcome)
     case 'answer-lost':
       // Not even whether the call succeeded is known: the answer may have been a fault.
       return fail(
@@ -130,7 +130,7 @@ function asReplay(outcome: Outcome): Outcome {
   return outcome.ok ? ok({ ...outcome.value, replayed: true }) : fail({ ...outcome.fault, replayed: true })
 }
 
-function answerNotKept(): Fault {
+function createAnswerTooLongFault(): Fault {
   return keyFault('conflict', 'key-done', 'This call was carried out before; its answer was too long to keep.')
 }
 

@@ -168,7 +168,7 @@ export function createIdempotencyKeyStore(options: {
         const expires = { expires_at: formatIsoTime(nowMs + config.ttlMs) }
         if (fate === 'free') record({ kind: 'key.freed', key, because: 'nothing was tried' })
         else if (fate === 'unknown') record({ kind: 'key.unknown', key, ...expires })
-        else record({ kind: 'key.done', key, ...expires }, keptOutcome(outcome, config.maxOutcomeBytes))
+        else record({ kind: 'key.done', key, ...expires }, toStoredOutcome(outcome, config.maxOutcomeBytes))
       }),
 
     release: (use) =>
@@ -191,7 +191,7 @@ export function createIdempotencyKeyStore(options: {
 }
 
 /** Secrets in an answer are returned once, to the caller that caused it, and not stored for a replay. */
-function keptOutcome(outcome: Outcome, maxBytes: number): JsonObject | undefined {
+function toStoredOutcome(outcome: Outcome, maxBytes: number): JsonObject | undefined {
   const whole = JSON.stringify(outcome)
   if (Buffer.byteLength(whole) > maxBytes) return undefined
   return { outcome: hideSecretsInJson(JSON.parse(whole) as Json) }

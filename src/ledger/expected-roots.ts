@@ -92,8 +92,10 @@ function rowFault(row: StoredCheckpointRow, { checkpoint, note }: SignedCheckpoi
 }
 
 function signatureFault(note: SignedNote, keys: readonly NoteVerifier[]): string | undefined {
-  const stranger = note.signatures.find((signature) => !keys.some((key) => isSignatureAttributedToKey(signature, key)))
-  if (stranger !== undefined) return `no witness called ${stranger.name} is known`
+  const unknownSignature = note.signatures.find(
+    (signature) => !keys.some((key) => isSignatureAttributedToKey(signature, key)),
+  )
+  if (unknownSignature !== undefined) return `no witness called ${unknownSignature.name} is known`
   const verified = verifyNote(note, keys)
   return verified.ok ? undefined : formatCheckpointFault(verified.fault)
 }

@@ -127,7 +127,7 @@ describe('ledger verification', () => {
     expect(findings).toEqual([])
     const given = [{ kind: 'root-differs', where: 'given', signed: 300 }]
     expect((await fixture.ledger.verify({ since: kept })).findings).toEqual(given)
-    expect((await fixture.ledger.verify({ kept: kept && [kept] })).findings).toEqual(given)
+    expect((await fixture.ledger.verify({ known: kept && [kept] })).findings).toEqual(given)
   })
 
   const put = (entries: EntryToAppend[], seq: number, body: EntryToAppend['body']) =>

@@ -187,7 +187,7 @@ export class TailStore {
     this.#before = undefined
   }
 
-  kept(): void {
+  commit(): void {
     this.#before = undefined
   }
 

@@ -100,7 +100,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
           all.filter(({ id }) => id === round.id).length > 1 || approvals.get(round.id) !== undefined
             ? formatForeignRoundKey(round)
             : round.id,
-        shown: readEntryBodyFields(ledger, round.heardSeq)?.['shown'],
+        shown: readEntryBodyFields(ledger, round.receivedSeq)?.['shown'],
       }))
   }
 
@@ -293,7 +293,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
         )
       const nowMs = clock.now()
       if (nowMs >= round.expiresAtMs) return fail(createVoteFault('ROUND_CLOSED', 'The round has lapsed.'))
-      const vote = quorums.signElsewhere(round, { decision, heardHead, nowMs })
+      const vote = quorums.signForeignVote(round, { decision, remoteHead: heardHead, nowMs })
       await ledger.append({
         kind: 'consensus.voted-elsewhere',
         round: round.id,

@@ -21,7 +21,7 @@ import type { ConsensusPeerService } from '../runtime/consensus/tools.ts'
 export interface WaitingForeignQuorumRound extends Pick<ForeignQuorumRoundRecord, 'house' | 'digest' | 'expiresAtMs'> {
   /** The reference by which a vote may name it. */
   readonly reference: string
-  readonly heardAtMs: number
+  readonly receivedAtMs: number
   readonly shown: Json | undefined
 }
 
@@ -98,7 +98,14 @@ export function addForeignQuorumRounds(approvals: ApprovalService, rounds: Forei
 }
 
 /** The round as an approval, as far as this node knows it: the other node made the hashes of the call. */
-function toApproval({ reference, house, digest, expiresAtMs, heardAtMs, shown }: WaitingForeignQuorumRound): Approval {
+function toApproval({
+  reference,
+  house,
+  digest,
+  expiresAtMs,
+  receivedAtMs,
+  shown,
+}: WaitingForeignQuorumRound): Approval {
   const parsed = shownCall.safeParse(shown)
   const call = parsed.success ? parsed.data : undefined
   const { label, preview } = call ?? {}
@@ -124,7 +131,7 @@ function toApproval({ reference, house, digest, expiresAtMs, heardAtMs, shown }:
       promiseHash: '',
     },
     shown: view,
-    requestedAtMs: heardAtMs,
+    requestedAtMs: receivedAtMs,
     expiresAtMs,
     decidedAtMs: undefined,
     decidedBy: undefined,

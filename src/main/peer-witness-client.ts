@@ -180,7 +180,7 @@ async function checkForFork({ ledger, mesh }: PeerWitnessDependencies, nodeId: s
   const answer = await mesh.request(nodeId, 'mesh.checkpoint', {}, REQUEST_MS)
   const text = answer.ok ? answer.value['text'] : undefined
   const evidence = typeof text === 'string' ? verifyAndParseCheckpoint(text, ledger.verifierKey) : undefined
-  return evidence?.ok === true && (await ledger.confront(evidence.value)) !== undefined
+  return evidence?.ok === true && (await ledger.compareWithCheckpoint(evidence.value)) !== undefined
 }
 
 function logDisagreement({ ledger, logger }: PeerWitnessDependencies, nodeId: string, isFork: boolean): void {

@@ -21,7 +21,7 @@ import { computeToolDefinitionHash, computeWithheldToolsDigest } from './tool-pi
 import { createUniqueSlug } from './device-slug.ts'
 
 export const deviceToolsMigrations: ModuleMigrations = {
-  room: 'device-tools',
+  module: 'device-tools',
   steps: [
     `CREATE TABLE device_pin (
        device_id TEXT NOT NULL,

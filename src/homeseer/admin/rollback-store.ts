@@ -17,7 +17,7 @@ import { homeseerProjection } from '../homeseer-state.ts'
 import type { RecordedRollback } from '../homeseer-state.ts'
 
 export const rollbackMigrations: ModuleMigrations = {
-  room: 'homeseer-rollback',
+  module: 'homeseer-rollback',
   steps: ['CREATE TABLE homeseer_rollback (id TEXT PRIMARY KEY, salt BLOB NOT NULL, args TEXT NOT NULL) STRICT'],
 }
 

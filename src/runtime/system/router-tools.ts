@@ -33,7 +33,7 @@ import { routerCallDefinition, routerFallbackTool, routerScoreTool, routerStatsT
 
 export type RouterToolsBus = Pick<
   CapabilityBus,
-  'offer' | 'recentTraces' | 'stats' | 'registry' | 'router' | 'health' | 'strangeNode'
+  'offer' | 'recentTraces' | 'stats' | 'registry' | 'router' | 'health' | 'unknownNodeMessage'
 >
 
 /** A model reads no longer list; `omitted` says how many more there were. */
@@ -101,7 +101,7 @@ export function createBusRouterTools(
 
     routerFallbackTool.handledBy(async ({ capability, node: wanted, reset }, call) => {
       const nowMs = clock.monotonic()
-      const refusal = wanted === undefined ? undefined : bus.strangeNode(wanted)
+      const refusal = wanted === undefined ? undefined : bus.unknownNodeMessage(wanted)
       if (refusal !== undefined) return fail(createRuntimeArgumentFault('node', refusal))
       const node = wanted === undefined ? undefined : bus.router.nodeId(wanted)
       const entries = bus.registry

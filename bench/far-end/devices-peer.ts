@@ -103,7 +103,7 @@ async function gateway(): Promise<Commands> {
     mqtt: { port: 0, udpPort: 0 },
     server: { maxConnections: places },
     ...(url === undefined ? {} : { voice: { backend } }),
-    registrar: { waitingRoom: { places, placesPerAddress: places, stayMs: 3_600_000 } },
+    registrar: { pendingDevices: { places, placesPerAddress: places, stayMs: 3_600_000 } },
   })
   const { fleet, registrar } = opened
   return {

@@ -36,7 +36,7 @@ export async function runDeviceOtaDoctorCommand(
   }
   const otaUrl = ota ?? (enrolment.local_only || enrolment.public_url ? enrolment.ota : toLanUrl(enrolment.ota))
   const identity = known === undefined ? strangerIdentity() : { deviceId: known.id, clientId: known.client_id }
-  const { told, findings, healthy } = await examineOta({ otaUrl, identity })
+  const { answer: told, findings, healthy } = await examineOta({ otaUrl, identity })
   const lines = [
     `${known === undefined ? 'A stranger' : known.device} asks at ${otaUrl}`,
     ...formatFindingLines(findings),

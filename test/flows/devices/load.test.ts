@@ -21,7 +21,7 @@ describe('a hundred devices, half WebSocket, half MQTT', () => {
   let fleet: SimulatedFleet
   beforeAll(async () => {
     const waitingRoom = { places: COUNT, placesPerAddress: COUNT, stayMs: 60_000 }
-    house = await openHouse({ registrar: { waitingRoom } })
+    house = await openHouse({ registrar: { pendingDevices: waitingRoom } })
     let approved = 0
     fleet = await startSimulatedFleet({
       count: COUNT,

@@ -45,7 +45,7 @@ function refusal(text: string, exit: ExitCode = EXIT_CODES.usage): CommandAnswer
 }
 
 function classesAnswer(devices: readonly ClassifiedDevice[]): CommandAnswer {
-  const rows = devices.map(({ ref, name, kind, asks, because }) => [
+  const rows = devices.map(({ ref, name, kind, needsApproval: asks, because }) => [
     String(ref),
     name,
     kind,

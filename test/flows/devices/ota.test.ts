@@ -78,7 +78,7 @@ describe('the OTA endpoint', () => {
       },
     })
     expect(new Set(codes).size).toBe(1)
-    expect(device.told()).toHaveProperty('websocket.token')
+    expect(device.otaAnswer()).toHaveProperty('websocket.token')
     device.stop()
   })
 })

@@ -8,7 +8,7 @@ import { ProjectionRuleVerification } from '../ledger/projection.ts'
 import { createAdminRollbackStore, rollbackMigrations } from './admin/rollback-store.ts'
 import { homeseerProjection } from './homeseer-state.ts'
 
-const event: LedgerEvent = {
+const keptEvent: LedgerEvent = {
   kind: 'rollback.kept',
   rollback: 'R',
   domain: 'users',
@@ -28,11 +28,11 @@ function unlawful(...events: readonly LedgerEvent[]): readonly string[] {
 
 describe('events recorded by the HomeSeer family', () => {
   it('allow a rollback to be used once, and again only after it was given back', () => {
-    expect(unlawful(event, used, { kind: 'rollback.given-back', rollback: 'R' }, used)).toEqual([])
-    expect(unlawful(event, used, used)).toEqual(['no such rollback was available'])
+    expect(unlawful(keptEvent, used, { kind: 'rollback.given-back', rollback: 'R' }, used)).toEqual([])
+    expect(unlawful(keptEvent, used, used)).toEqual(['no such rollback was available'])
     expect(unlawful(used)).toEqual(['no such rollback was available'])
-    expect(unlawful(event, { kind: 'rollback.given-back', rollback: 'R' })).toEqual(['no such rollback was used'])
-    expect(unlawful(event, event)).toEqual(['rollback R was kept before'])
+    expect(unlawful(keptEvent, { kind: 'rollback.given-back', rollback: 'R' })).toEqual(['no such rollback was used'])
+    expect(unlawful(keptEvent, keptEvent)).toEqual(['rollback R was kept before'])
   })
 
   it('allow aliases to be learned, replaced and forgotten only if they exist', () => {

@@ -91,8 +91,8 @@ function* exchangesOf({
   const line = newBusLineDecoder()
   for (const { atMs, symbols } of pieces)
     for (const symbol of symbols) {
-      const heard = stepBusLineDecoder(line, symbol)
-      if (heard?.kind === 'exchange') yield { exchange: heard.exchange, atMs }
+      const received = stepBusLineDecoder(line, symbol)
+      if (received?.kind === 'exchange') yield { exchange: received.exchange, atMs }
     }
 }
 

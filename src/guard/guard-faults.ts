@@ -93,6 +93,15 @@ export function createRepeatedKeyOutcome(
   switch (standing.state) {
     case 'replay':
       return standing.outcome === undefined ? fail(answerNotKept()) : asReplay(standing.outcome)
+    case 'answer-lost':
+      // Not even whether the call succeeded is known: the answer may have been a fault.
+      return fail(
+        keyFault(
+          'conflict',
+          'key-answer-lost',
+          'The call with this idempotency key was answered before, and its answer was erased or altered in the records. Nothing was done now. Check the state before using another key.',
+        ),
+      )
     case 'in-flight':
       return fail(keyFault('busy', 'key-in-flight', 'The call with this idempotency key is still under way.'))
     case 'mismatch':

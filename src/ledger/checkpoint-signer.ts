@@ -26,7 +26,6 @@
  * Reads and writes through its stores.
  */
 import type { Database } from '../core/database-store.ts'
-import { toBase64 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
@@ -42,7 +41,7 @@ import { CheckpointStore } from './checkpoint-store.ts'
 import type { StoredCheckpointRow } from './checkpoint-store.ts'
 import { findLedgerFork } from './ledger-state.ts'
 import type { LedgerFault, SigningFault, TreeHead } from './ledger-state.ts'
-import { formatNewestTreePrefix } from './ledger-pin-store.ts'
+import { formatNewestSizePrefix, leastLogSize } from './ledger-pin-store.ts'
 import type { LedgerPinFile } from './ledger-pin-store.ts'
 import { signNote, verifyNote, addSignaturesToNote } from './signed-note.ts'
 import type { VerifiedSignature } from './signed-note.ts'
@@ -75,11 +74,11 @@ export class CheckpointSigner {
   /** The last checkpoint was not stored in all of its places. */
   #isIncomplete = false
   #turn: Promise<unknown> = Promise.resolve()
-  readonly #newestTreePrefix: string
+  readonly #newestSizePrefix: string
 
   constructor(options: CheckpointSigningOptions) {
     this.#options = options
-    this.#newestTreePrefix = formatNewestTreePrefix(formatVerifierKey(options.signer.key))
+    this.#newestSizePrefix = formatNewestSizePrefix(formatVerifierKey(options.signer.key))
     this.#store = new CheckpointStore(options.database.sql)
   }
 
@@ -131,19 +130,20 @@ export class CheckpointSigner {
 
   /** How many entries the pin vouches for, as it was read. */
   pinnedSize(): number {
-    return this.#options.pin?.pin?.size ?? 0
+    const pin = this.#options.pin?.pin
+    return pin === undefined ? 0 : leastLogSize(pin)
   }
 
-  /** Writes the tree of a group beside the pin, before the group's callers are answered. The group is on the disk. */
-  pinNewestTree({ size, root }: TreeHead): void {
+  /** Writes the log's size beside the pin, before the group's callers are answered. The group is on the disk. */
+  pinNewestSize(size: number): void {
     const { pin } = this.#options
     if (pin === undefined) return
     // The form of the line is described, and read, in ledger-pin-store.ts.
-    const line = `${this.#newestTreePrefix} ${String(size).padStart(SIZE_DIGITS, '0')} ${toBase64(root)}\n`
+    const line = `${this.#newestSizePrefix} ${String(size).padStart(SIZE_DIGITS, '0')}\n`
     try {
-      writeInPlace(pin.newestTreeFiles, line)
+      writeInPlace(pin.newestSizeFiles, line)
     } catch (error) {
-      pin.stopNewestTrees(readErrorMessage(error))
+      pin.stopNewestSizes(readErrorMessage(error))
     }
   }
 
@@ -258,8 +258,13 @@ export class CheckpointSigner {
   #judgePin(): LedgerFault | undefined {
     const { pin: file, signer, tree } = this.#options
     if (file === undefined) return undefined
-    const fork = (): LedgerFault | undefined => file.pin && findLedgerFork(tree, file.pin, `pin ${file.path}`)
-    return findPinKeyFault(file, signer.key) ?? fork()
+    const { pin } = file
+    const source = `pin ${file.path}` as const
+    const cut = (): LedgerFault | undefined =>
+      pin !== undefined && leastLogSize(pin) > tree.size
+        ? { kind: 'truncated', size: tree.size, signedSize: leastLogSize(pin), source }
+        : undefined
+    return findPinKeyFault(file, signer.key) ?? cut() ?? (pin && findLedgerFork(tree, pin, source))
   }
 
   #judgeFile(text: Uint8Array | undefined): LedgerFault | undefined {

@@ -37,7 +37,7 @@ import type { EntryCacheInput } from './entry-cache-store.ts'
 import { erasureProjection, eraseEntryBody } from './erasure.ts'
 import type { ErasureResult, ErasureState, ErasureStatement } from './erasure.ts'
 import { LedgerRefusalError, doesSigningOutageBlockChanges, SOUND_LEDGER_STATE } from './ledger-state.ts'
-import type { LedgerFault, LedgerSoundness, SigningFault, SigningOutage, TreeHead } from './ledger-state.ts'
+import type { LedgerFault, LedgerSoundness, SigningFault, SigningOutage } from './ledger-state.ts'
 import { readEntriesOfKinds } from './entries-by-kind.ts'
 import { writeAppliedEntryCount } from './ledger-tables-store.ts'
 import {
@@ -329,24 +329,15 @@ export class Ledger extends ProvableLedger {
     },
     prepareAnswer: () => {
       if (this.#options.pin === undefined || this.log.size === this.#preparedSize) return undefined
-      this.#preparedSize = this.log.size
-      const tree = this.#readTreeHead()
-      return tree && (() => this.signing.pinNewestTree(tree))
+      const { size } = this.log
+      this.#preparedSize = size
+      return () => this.signing.pinNewestSize(size)
     },
     close: () => {
       this.#options.pin?.close()
       this.lookup.close()
       this.log.close()
     },
-  }
-
-  /** `undefined` where the stored tree is damaged, which the next checkpoint reports. */
-  #readTreeHead(): TreeHead | undefined {
-    try {
-      return { size: this.tree.size, root: this.tree.root() }
-    } catch {
-      return undefined
-    }
   }
 
   #signSoon(): void {

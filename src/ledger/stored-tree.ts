@@ -95,8 +95,11 @@ export class StoredTree implements ProvableTree {
   content({ level, index, width }: TileCoordinates): Uint8Array {
     const first = index * TILE_WIDTH
     if (level === 'entries' || level === 0) {
-      const entries = this.#log.entries(first, width).map(({ bytes }) => bytes)
-      if (entries.length < width) throw new TreeDamagedError(`entry bundle ${index} cannot be read`)
+      const stored = this.#log.entries(first, width)
+      // Entries that cannot be read are left out, and later ones come in their place.
+      if (stored.length < width || stored.at(-1)?.seq !== first + width - 1)
+        throw new TreeDamagedError(`entry bundle ${index} cannot be read`)
+      const entries = stored.map(({ bytes }) => bytes)
       return level === 'entries' ? encodeEntryBundle(entries) : Buffer.concat(entries.map(computeLeafHash))
     }
     return Buffer.concat(Array.from({ length: width }, (_, offset) => this.node(level * TILE_HEIGHT, first + offset)))

@@ -36,7 +36,7 @@ export async function runDeviceOtaDoctorCommand(
   }
   const otaUrl = ota ?? (enrolment.local_only || enrolment.public_url ? enrolment.ota : toLanUrl(enrolment.ota))
   const identity = known === undefined ? createUnknownIdentity() : { deviceId: known.id, clientId: known.client_id }
-  const { told, findings, healthy } = await examineOta({ otaUrl, identity })
+  const { answer, findings, healthy } = await examineOta({ otaUrl, identity })
   const lines = [
     `${known === undefined ? 'A stranger' : known.device} asks at ${otaUrl}`,
     ...formatFindingLines(findings),
@@ -44,7 +44,7 @@ export async function runDeviceOtaDoctorCommand(
     healthy ? 'A device would get there.' : 'A device would not get there.',
   ]
   printAnswer(command, {
-    json: { ota: otaUrl, told: told ?? null, findings: findings.map((finding) => ({ ...finding })), healthy },
+    json: { ota: otaUrl, told: answer ?? null, findings: findings.map((finding) => ({ ...finding })), healthy },
     text: sanitizeForTerminal(lines.join('\n')),
     exit: healthy ? EXIT_CODES.ok : EXIT_CODES.failed,
   })

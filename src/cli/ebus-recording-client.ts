@@ -119,7 +119,7 @@ function messageFinder(folder: string | undefined, recording: BusRecording): Fin
       const identity = decodeIdentity(exchange.response)
       if (identity.ok) known.identify(target, identity.value)
     }
-    known.hear(exchange, atMs)
+    known.handleExchange(exchange, atMs)
   }
   return (exchange) => {
     const { source: qq, target, primary: pb, secondary: sb, data } = exchange.telegram

@@ -20,8 +20,8 @@ describe('a hundred devices, half WebSocket, half MQTT', () => {
   let house: House
   let fleet: SimulatedFleet
   beforeAll(async () => {
-    const waitingRoom = { places: COUNT, placesPerAddress: COUNT, stayMs: 60_000 }
-    house = await openHouse({ registrar: { waitingRoom } })
+    const pendingDevices = { places: COUNT, placesPerAddress: COUNT, stayMs: 60_000 }
+    house = await openHouse({ registrar: { pendingDevices } })
     // A device that got no answer in time asks again, with another code.
     const transports = new Map<string, 'websocket' | 'mqtt'>()
     fleet = await startSimulatedFleet({

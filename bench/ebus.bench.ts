@@ -120,13 +120,13 @@ function everything(symbols: Uint8Array, times: number, definitions?: BusDefinit
   const line = newBusLineDecoder()
   const heating = listeningInstallation()
   if (definitions !== undefined) heating.define(definitions)
-  heating.hear({ kind: 'connected', atMs: 0 }, situationAt(0))
+  heating.handleEvent({ kind: 'connected', atMs: 0 }, situationAt(0))
   for (let round = 0; round < times; round++)
     for (const symbol of symbols) {
       const heard = stepBusLineDecoder(line, symbol)
       if (heard === undefined) continue
       const nowMs = line.symbols * SYMBOL_DURATION_MS
-      heating.hear(eventOf(heard, nowMs), situationAt(nowMs, line.symbols))
+      heating.handleEvent(eventOf(heard, nowMs), situationAt(nowMs, line.symbols))
     }
   for (const name of SEMANTIC_PLANE_NAMES)
     if (name !== 'runtime_status' && name !== 'adapter_info') heating.plane(name, line.symbols * SYMBOL_DURATION_MS)
@@ -256,7 +256,7 @@ function memory(): void {
   globalThis.gc?.()
   const before = process.memoryUsage().heapUsed
   const heating = listeningInstallation()
-  heating.hear({ kind: 'connected', atMs: 0 }, situationAt(0))
+  heating.handleEvent({ kind: 'connected', atMs: 0 }, situationAt(0))
   const sources = [0x00, 0x10, 0x30, 0x70, 0xf0, 0x03, 0xf1]
   for (let turn = 0; turn < 40_000; turn++) {
     const register = turn % 6_000
@@ -267,7 +267,7 @@ function memory(): void {
       secondary: 0x09,
       data: Uint8Array.of(0x0d, register >> 8, register & 0xff),
     }
-    heating.hear(
+    heating.handleEvent(
       {
         kind: 'exchange',
         own: false,

@@ -148,7 +148,7 @@ function currentResolver({ simulator }: World) {
   )
   if (!status.ok) throw new Error(status.fault.detail)
   const built = buildHomeseerDeviceCatalog(status.value.devices, new Map())
-  return buildNameResolver({ house: built, events: [], cameras: [], aliases: [] })
+  return buildNameResolver({ devices: built, events: [], cameras: [], aliases: [] })
 }
 
 /** A hand on the wall switch to the announcement; one at a time, so that none is gathered with another. */

@@ -23,7 +23,7 @@ const SEED = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'
 const origin = 'hearthbus.local/writer'
 const der = Buffer.from(`302e020100300506032b657004220420${SEED}`, 'hex')
 const signer = createLogSigner(origin, createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))
-const rows = { room: 'bench', steps: ['CREATE TABLE written (id TEXT PRIMARY KEY) STRICT'] }
+const rows = { module: 'bench', steps: ['CREATE TABLE written (id TEXT PRIMARY KEY) STRICT'] }
 const database = new Database({ path: join(folder, 'node.db'), migrations: [ledgerMigrations, rows], isWhole: true })
 const ledger = await Ledger.open({
   database,
@@ -38,7 +38,7 @@ const aborted = await ledger.abortOpenCalls()
 await ledger.checkpoint()
 const findings = (await ledger.verify()).findings.map((finding) => JSON.stringify(finding))
 const checkpoint = verifyAndParseCheckpoint(Buffer.from(kept, 'base64'), signer.key)
-const fork = checkpoint.ok ? await ledger.confront(checkpoint.value) : undefined
+const fork = checkpoint.ok ? await ledger.compareWithCheckpoint(checkpoint.value) : undefined
 const ids = [...ledger.records()].filter(({ event }) => event.kind === 'call.enter').map(({ event }) => event['id'])
 const written = database.sql.prepare('SELECT id FROM written').all()
 const state = ledger.state()

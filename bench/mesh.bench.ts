@@ -118,12 +118,12 @@ function registry(): void {
   const before = process.memoryUsage().heapUsed
   const bus = node(us.id)
   const directory = new PeerDirectory(us.id, bus)
-  for (const capability of capabilities) if (capability.schemas) directory.schemas.keep(capability, capability.schemas)
+  for (const capability of capabilities) if (capability.schemas) directory.schemas.store(capability, capability.schemas)
   const take = (documents: readonly object[]): number => {
     const startedMs = performance.now()
     for (const document of documents) {
-      const heard = directory.hear(document, { community, nowMs, monotonicMs: 0, source: 'bench' })
-      if (heard.kind === 'heard') directory.publish(heard.peer)
+      const update = directory.receive(document, { community, nowMs, monotonicMs: 0, source: 'bench' })
+      if (update.kind === 'heard') directory.publish(update.peer)
     }
     return performance.now() - startedMs
   }

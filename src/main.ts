@@ -297,7 +297,9 @@ async function build(
     { path: data.ownerToken, name: 'keys/owner.token', isOwn: (text: string) => isNewestOwnerToken(guardState, text) },
     { path: data.gateway, name: 'gateway.json', isOwn: (text: string) => text === note },
   ]
-  undo.push(startPeriodicJob(SWEEP_MS, createReplacedFileDetector({ files, ledger, logger }), logger))
+  const detectReplacedFiles = createReplacedFileDetector({ files, ledger, logger })
+  undo.push(() => detectReplacedFiles('before-stop').catch(() => undefined))
+  undo.push(startPeriodicJob(SWEEP_MS, detectReplacedFiles, logger))
   return ok({ ...gateway, url })
 }
 

@@ -168,7 +168,7 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
       ])
       writeFileSync(join(folder, 'packet'), JSON.stringify({ ok: true, data: packet }))
       expect(audit('packet', '--checkpoint', kept)).toMatchObject({ status: 0 })
-      expect(verifyAuditPacket(packet, rig.ledger.verifierKey, { projections, kept: opened.value }).findings).toEqual(
+      expect(verifyAuditPacket(packet, rig.ledger.verifierKey, { projections, known: opened.value }).findings).toEqual(
         [],
       )
     }
@@ -176,7 +176,7 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
     const bare = (await rig.data('audit_export', { task_id: 'T-1' })) as JsonObject
     writeFileSync(join(folder, 'packet'), JSON.stringify(bare))
     expect([audit('packet').status, audit('packet', '--checkpoint', kept).status]).toEqual([0, 5])
-    expect(verifyAuditPacket(bare, rig.ledger.verifierKey, { projections, kept: opened.value }).findings).toHaveLength(
+    expect(verifyAuditPacket(bare, rig.ledger.verifierKey, { projections, known: opened.value }).findings).toHaveLength(
       1,
     )
   })

@@ -65,7 +65,7 @@ const NOWHERE: NestedCallRunner = {
 export function callOf(name: string, facts: Partial<Call> = {}): Call {
   const clock = manualClock()
   const ticket = openCallTicket(undefined, clock.monotonic())
-  const parts = { options: ME, refusal: undefined, onward: NOWHERE, traceIds: new TraceIdSource(clock) }
+  const parts = { options: ME, refusal: undefined, nestedCalls: NOWHERE, traceIds: new TraceIdSource(clock) }
   const made: Call = new LocallyStartedCall({ name, versionReq: [1, 0], body: {}, isStream: false }, ticket, parts)
   return { ...made, ...facts }
 }

@@ -53,7 +53,7 @@ export class LedgerFixture {
   async open(): Promise<Ledger> {
     this.database = new Database({
       path: this.path,
-      migrations: [ledgerMigrations, { room: 'test', steps: ['CREATE TABLE domain (name TEXT UNIQUE) STRICT'] }],
+      migrations: [ledgerMigrations, { module: 'test', steps: ['CREATE TABLE domain (name TEXT UNIQUE) STRICT'] }],
     })
     const { database, signer, lastSignedPath, clock } = this
     const { segmentEntries, projections } = this

@@ -235,7 +235,7 @@ function side(
     community: () => community,
     sessions,
     replay: new ReplayCache(systemClock.monotonic()),
-    strangersReplay: new ReplayCache(systemClock.monotonic()),
+    nonMemberReplay: new ReplayCache(systemClock.monotonic()),
     rate: new PeerRateLimiter(rate),
     clock: systemClock,
   }

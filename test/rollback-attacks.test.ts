@@ -324,6 +324,30 @@ describe('guard rules that were changed and restored', () => {
   })
 })
 
+describe('a profile, a limit or an access point that was changed and restored', () => {
+  it.each<[string, object]>([
+    ['profile', { profiles: { kitchen: { include: ['*'] } } }],
+    ['limit', { guard: { actuatorWritesPerDay: 9 } }],
+    [
+      'access point',
+      { accessPoints: [{ name: 'voice', url: 'ws://127.0.0.1:9/?token=hunter2-hunter2', profile: 'kitchen' }] },
+    ],
+  ])('appears as another configuration in the entries of every start: %s', async (_, change) => {
+    const asWanted = { listen: { port: 0 }, ledger: { pins }, profiles: { kitchen: { include: ['task_list'] } } }
+    for (const each of [asWanted, { ...asWanted, ...change }, asWanted]) {
+      config = configSchema.parse(each)
+      expect(await (await up()).stop()).toEqual([])
+    }
+    const gateway = await up()
+    const starts = [...gateway.ledger.records()].filter(({ event }) => event.kind === 'node.start')
+    const [first, other, again] = starts.map(({ event }) => event['config_hash'])
+    expect(first).toMatch(/^[0-9a-f]{64}$/)
+    expect([other === first, again === first]).toEqual([false, true])
+    expect(new Set(starts.map(({ event }) => event['policy_version'])).size).toBe(1)
+    await gateway.stop()
+  })
+})
+
 describe('a symbolic link in place of the data directory', () => {
   it('to an older copy prevents the start', async () => {
     const first = await up()

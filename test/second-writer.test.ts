@@ -132,6 +132,28 @@ describe('a file that the owner’s commands trust', () => {
   })
 })
 
+describe('a file that the owner’s commands trust, replaced right before a stop', () => {
+  it.each([
+    ['keys/owner.token', `hb_${'A'.repeat(43)}\n`],
+    ['gateway.json', '{"url":"http://127.0.0.1:9","pid":1,"version":"0"}'],
+  ])('is on record, too: %s', async (name, content) => {
+    const first = await start()
+    if (!first.ok) throw new Error(first.fault.message)
+    const path = join(data, name)
+    const before = readFileSync(path)
+    writeFileSync(path, content)
+    expect(await first.value.stop()).toEqual([])
+    writeFileSync(path, before)
+    const second = await start()
+    if (!second.ok) throw new Error(second.fault.message)
+    const { findings } = await second.value.ledger.verify()
+    await second.value.stop()
+    expect(findings).toMatchObject([
+      { kind: 'entry-unlawful', why: `another program replaced ${name} while the node ran` },
+    ])
+  })
+})
+
 describe('a start whose port is taken', () => {
   it('leaves the records unchanged', async () => {
     const first = await start()

@@ -11,7 +11,7 @@ import { ProjectionSet } from '../src/ledger/projection.ts'
 import type { ProjectionLogWriter } from '../src/ledger/projection-log.ts'
 
 export const LOG_TABLE = {
-  room: 'test-log',
+  module: 'test-log',
   steps: ['CREATE TABLE test_event (seq INTEGER PRIMARY KEY, at TEXT NOT NULL, event TEXT NOT NULL, body TEXT) STRICT'],
 }
 

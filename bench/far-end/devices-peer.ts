@@ -103,7 +103,7 @@ async function gateway(): Promise<Commands> {
     mqtt: { port: 0, udpPort: 0 },
     server: { maxConnections: places },
     ...(url === undefined ? {} : { voice: { backend } }),
-    registrar: { waitingRoom: { places, placesPerAddress: places, stayMs: 3_600_000 } },
+    registrar: { pendingDevices: { places, placesPerAddress: places, stayMs: 3_600_000 } },
   })
   const { fleet, registrar } = opened
   return {
@@ -218,7 +218,7 @@ function devices(): Commands {
       inTurns(
         bareUrl === undefined ? all().slice(0, count) : Array.from({ length: count }, () => undefined),
         async (device) => {
-          const told = device?.told()?.['websocket'] as { url: string; token: string } | undefined
+          const told = device?.otaAnswer()?.['websocket'] as { url: string; token: string } | undefined
           const { deviceId = '02:00:00:00:00:00', clientId = 'bare' } = device?.identity ?? {}
           const headers = { 'Device-Id': deviceId, 'Client-Id': clientId, Authorization: `Bearer ${told?.token}` }
           const socket = new WebSocket(bareUrl ?? told?.url ?? '', { headers, perMessageDeflate: false })

@@ -124,8 +124,8 @@ const APPLICATORS: Readonly<Record<string, BoundedRuleFactory>> = {
   },
   not: (argument) => (value, run) =>
     !quietly(argument, value, run) || addIssue(run, 'not', 'matches what it must not match'),
-  if: (argument, { then: yes = true, else: no = true }) => {
-    return (value, run) => holds(quietly(argument, value, run) ? yes : no, value, run)
+  if: (argument, { then: thenSchema = true, else: elseSchema = true }) => {
+    return (value, run) => holds(quietly(argument, value, run) ? thenSchema : elseSchema, value, run)
   },
   prefixItems: (argument) => (value, run) =>
     !Array.isArray(value) ||

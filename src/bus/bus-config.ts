@@ -8,7 +8,7 @@ export interface BusConfig {
   readonly preferLocal: boolean
   /** The share of its concurrency limit from which the local provider is no longer preferred. */
   readonly localLoadThreshold: number
-  /** A peer that was not heard of for longer than this gets no calls. */
+  /** A peer that was not seen for longer than this gets no calls. */
   readonly freshnessSeconds: number
   /**
    * `spec` is the formula of spec 2 § 5.4, which sends all callers to the same provider; `peak-ewma` chooses the better
@@ -17,7 +17,7 @@ export interface BusConfig {
   readonly strategy: 'peak-ewma' | 'spec'
   /** Ask a second provider when an idempotent call takes unusually long, and use whichever answers first. */
   readonly hedge?: boolean
-  /** How many more providers one call may try where that is safe; 2 unless told. */
+  /** How many more providers one call may try where that is safe; 2 by default. */
   readonly retries?: number
 }
 

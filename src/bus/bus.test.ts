@@ -77,12 +77,12 @@ describe('bus', () => {
 
   it('passes on resource changes until the listener unsubscribes', () => {
     const bus = node('a')
-    const heard: string[] = []
-    const stop = bus.onResource((uri) => heard.push(uri))
+    const uris: string[] = []
+    const stop = bus.onResource((uri) => uris.push(uri))
     bus.announceResource('ebus://zones/1')
     stop()
     bus.announceResource('ebus://zones/2')
-    expect(heard).toEqual(['ebus://zones/1'])
+    expect(uris).toEqual(['ebus://zones/1'])
   })
 
   it('routes a call to the requested node', async () => {

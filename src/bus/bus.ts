@@ -83,7 +83,7 @@ export class CapabilityBus {
   readonly #sweeper: StickySessionSweeper
   readonly #dispatcher: CallDispatcher
   readonly #proceed: NextHandler
-  readonly #onward: NestedCallRunner
+  readonly #nestedCalls: NestedCallRunner
   readonly #nodes: NodeDirectory
   #metrics: { readonly metrics: () => Promise<string>; readonly contentType: string } | undefined
   readonly #resourceListeners = new Set<(uri: string) => void>()
@@ -114,7 +114,7 @@ export class CapabilityBus {
     this.#sweeper = new StickySessionSweeper(this.router.sticky, (sweeper, dueMs) => this.#timer.set(sweeper, dueMs))
     this.#sweeper.ring(clock.monotonic())
     this.#proceed = (call) => this.#dispatcher.dispatch(call)
-    this.#onward = {
+    this.#nestedCalls = {
       call: async (parent, name, body, given = {}) => {
         const options = deriveNestedCallOptions(parent, given, clock.monotonic())
         const outcome = await this.call(name, given.version, body, options)
@@ -226,8 +226,8 @@ export class CapabilityBus {
   }
 
   /** Why no node of that id or name can be called; `undefined` where one is connected. */
-  strangeNode(idOrName: string): string | undefined {
-    return this.#nodes.strange(idOrName)
+  unknownNodeMessage(idOrName: string): string | undefined {
+    return this.#nodes.unknownNodeMessage(idOrName)
   }
 
   /** The name that people gave a node, where it is known. */
@@ -338,26 +338,31 @@ export class CapabilityBus {
     const options = given.node === undefined ? given : { ...given, node: this.#nodes.idOf(given.node) }
     const nowMs = this.#clock.monotonic()
     const sole = this.router.soleContract(wanted.name)
-    const asked = sole === undefined ? toRouteRequest(wanted, options) : undefined
-    const contract = sole ?? (asked && this.router.resolve(asked, nowMs))
+    const routeRequest = sole === undefined ? toRouteRequest(wanted, options) : undefined
+    const contract = sole ?? (routeRequest && this.router.resolve(routeRequest, nowMs))
     const ticket = openCallTicket(contract, nowMs, options.timeoutMs)
     const refusal =
       checkRequestedCallTimeout(wanted.name, options.timeoutMs) ??
-      (asked && contract && this.router.ambiguity(asked, contract, nowMs))
-    return new LocallyStartedCall(wanted, ticket, { options, refusal, traceIds: this.#traceIds, onward: this.#onward })
+      (routeRequest && contract && this.router.ambiguity(routeRequest, contract, nowMs))
+    return new LocallyStartedCall(wanted, ticket, {
+      options,
+      refusal,
+      traceIds: this.#traceIds,
+      nestedCalls: this.#nestedCalls,
+    })
   }
 
   #receive(inbound: Omit<Call, 'signal'>, isStream: boolean): Call {
     const nowMs = this.#clock.monotonic()
     const leftMs = inbound.deadlineMs - nowMs
-    const asked: RouteRequest = { ...inbound, hopBudget: limitHopBudget(inbound.hopBudget) }
-    const contract = this.router.resolve(asked, nowMs)
+    const routeRequest: RouteRequest = { ...inbound, hopBudget: limitHopBudget(inbound.hopBudget) }
+    const contract = this.router.resolve(routeRequest, nowMs)
     const ticket = openCallTicket(contract, nowMs, leftMs)
     const refusal =
       inbound.refusal ??
       checkRequestedCallTimeout(inbound.capability, leftMs) ??
-      (contract && this.router.ambiguity(asked, contract, nowMs))
-    return createPeerCallHandlerContext(inbound, ticket, { isStream, refusal, onward: this.#onward })
+      (contract && this.router.ambiguity(routeRequest, contract, nowMs))
+    return createPeerCallHandlerContext(inbound, ticket, { isStream, refusal, nestedCalls: this.#nestedCalls })
   }
 
   async #throughStreaming(call: Call, parent: AbortSignal | undefined, emit: StreamFrameEmitter): Promise<Outcome> {
@@ -390,7 +395,7 @@ export class CapabilityBus {
     const { entry, hasBegun } = ticket
     if (!outcome.ok) {
       const fault = outcome.fault.begun === hasBegun ? outcome.fault : { ...outcome.fault, begun: hasBegun }
-      return fail(entry?.isLocal === false ? this.#fromElsewhere(fault, entry.nodeId) : fault)
+      return fail(entry?.isLocal === false ? this.#addNodeToFault(fault, entry.nodeId) : fault)
     }
     if (entry === undefined) return outcome
     const tokens = outcome.value.usage?.tokensOut
@@ -398,7 +403,7 @@ export class CapabilityBus {
     return entry.isLocal ? outcome : ok(setReplyOrigin(outcome.value, entry.nodeId))
   }
 
-  #fromElsewhere(fault: Fault, id: string): Fault {
+  #addNodeToFault(fault: Fault, id: string): Fault {
     return addNodeToFault(fault, { id, name: this.#nodes.nameOf(id) ?? id })
   }
 }

@@ -90,9 +90,9 @@ describe('a handler that throws', () => {
 
   it('counts as a failure of the provider, as a returned fault does', async () => {
     const { bus, entry, worker } = world()
-    const asked = ask(bus)
+    const outcome = ask(bus)
     worker.finish({ ok: false, fault: { kind: 'failed', message: 'the device said no' } })
-    await asked
+    await outcome
     expect(entry.health.successRate).toBe(0)
     expect(bus.recentTraces()[0]?.result).toBe('failed')
   })
@@ -110,9 +110,9 @@ describe('a fault caused by the caller', () => {
     '%s is not counted against the provider',
     async (kind) => {
       const { bus, entry, worker } = world()
-      const asked = ask(bus)
+      const outcome = ask(bus)
       worker.finish({ ok: false, fault: { kind, message: 'your fault' } })
-      expect(await asked).toMatchObject({ fault: { kind } })
+      expect(await outcome).toMatchObject({ fault: { kind } })
       expect(entry.health.samples).toBe(0)
     },
   )
@@ -130,23 +130,23 @@ describe('deadline of a call', () => {
 
   it('aborts the signal of the handler, whose own answer is then returned', async () => {
     const { bus, worker, pass } = world({ timeoutSeconds: 2 })
-    const asked = ask(bus)
+    const outcome = ask(bus)
     await pass(2_000)
     expect(worker.calls[0]?.signal.aborted).toBe(true)
     expect(worker.calls[0]?.signal.reason).toMatchObject({ name: 'TimeoutError' })
     worker.finish({ ok: false, fault: { kind: 'timed-out', message: 'no answer on the bus for 2 s' } })
-    expect(await asked).toMatchObject({ fault: { message: 'no answer on the bus for 2 s' } })
+    expect(await outcome).toMatchObject({ fault: { message: 'no answer on the bus for 2 s' } })
   })
 
   it('is reported as timed-out, even if the handler reports its aborted signal as cancelled', async () => {
     const { bus, worker, pass, entry } = world({ timeoutSeconds: 2 })
-    const asked = ask(bus)
+    const outcome = ask(bus)
     await pass(2_000)
     worker.finish({
       ok: false,
       fault: { kind: 'cancelled', code: 'CANCELLED', message: 'The caller went away.', details: { layer: 'bus' } },
     })
-    expect(await asked).toMatchObject({
+    expect(await outcome).toMatchObject({
       ok: false,
       fault: { kind: 'timed-out', code: 'timeout', message: 'x.y did not answer in time.', details: { layer: 'bus' } },
     })
@@ -155,10 +155,10 @@ describe('deadline of a call', () => {
 
   it('ends the call even if the handler ignores its signal', async () => {
     const { bus, worker, pass, entry } = world({ timeoutSeconds: 2 })
-    const asked = ask(bus)
+    const outcome = ask(bus)
     await pass(2_000)
     await pass(100)
-    expect(await asked).toMatchObject({ fault: { kind: 'timed-out', code: 'timeout' } })
+    expect(await outcome).toMatchObject({ fault: { kind: 'timed-out', code: 'timeout' } })
     expect(entry.health.successRate).toBe(0)
     expect(bus.stats().cutOff).toBe(1)
     worker.finish(reply('too late'))
@@ -166,18 +166,18 @@ describe('deadline of a call', () => {
 
   it('leaves the outcome of a change unknown if the handler did not answer', async () => {
     const { bus, pass } = world({ timeoutSeconds: 2, effect: 'writes' })
-    const asked = ask(bus)
+    const outcome = ask(bus)
     await pass(2_000)
     await pass(100)
-    expect(await asked).toMatchObject({ fault: { kind: 'unknown-outcome', code: 'timeout' } })
+    expect(await outcome).toMatchObject({ fault: { kind: 'unknown-outcome', code: 'timeout' } })
   })
 
   it("that the caller set shorter than the capability's does not count against the provider", async () => {
     const { bus, pass, entry } = world({ timeoutSeconds: 30 })
-    const asked = ask(bus, { timeoutMs: 200 })
+    const outcome = ask(bus, { timeoutMs: 200 })
     await pass(200)
     await pass(100)
-    expect(await asked).toMatchObject({ fault: { kind: 'timed-out' } })
+    expect(await outcome).toMatchObject({ fault: { kind: 'timed-out' } })
     expect(entry.health.samples).toBe(0)
   })
 
@@ -201,10 +201,10 @@ describe('deadline of a call', () => {
 describe('slot of a provider', () => {
   it('stays taken while a timed-out handler is still running', async () => {
     const { bus, worker, pass, entry } = world({ timeoutSeconds: 2, maxConcurrent: 1 })
-    const asked = ask(bus)
+    const outcome = ask(bus)
     await pass(2_000)
     await pass(100)
-    await asked
+    await outcome
     expect(entry.inFlight).toBe(1)
     const over = worker.calls[0]?.ticket?.stillWorking
     expect(over).toBeInstanceOf(Promise)
@@ -216,10 +216,10 @@ describe('slot of a provider', () => {
 
   it('is freed after five seconds even if the handler never ends', async () => {
     const { bus, worker, pass, entry } = world({ timeoutSeconds: 2, maxConcurrent: 1 })
-    const asked = ask(bus)
+    const outcome = ask(bus)
     await pass(2_000)
     await pass(100)
-    await asked
+    await outcome
     await pass(5_000)
     expect(entry.inFlight).toBe(0)
     worker.finish(reply('years later'))
@@ -245,14 +245,14 @@ describe('slot of a provider', () => {
 
   it('has a queue of at most 128 calls', async () => {
     const { bus, worker, entry } = world({ maxConcurrent: 1 })
-    const asked = Array.from({ length: 130 }, () => ask(bus))
-    expect(await asked.at(-1)).toMatchObject({ fault: { kind: 'busy', begun: false } })
+    const outcomes = Array.from({ length: 130 }, () => ask(bus))
+    expect(await outcomes.at(-1)).toMatchObject({ fault: { kind: 'busy', begun: false } })
     expect(entry.waiting.size).toBe(128)
     for (let turn = 0; turn < 129; turn++) {
       worker.finish(reply(turn))
       await settled()
     }
-    expect(await Promise.all(asked.slice(0, 129))).toEqual(Array.from({ length: 129 }, (_, turn) => reply(turn)))
+    expect(await Promise.all(outcomes.slice(0, 129))).toEqual(Array.from({ length: 129 }, (_, turn) => reply(turn)))
   })
 
   it('is not taken by a caller that left the queue', async () => {
@@ -274,12 +274,12 @@ describe('cancelling a call', () => {
   it("aborts the signal of the handler with the caller's reason", async () => {
     const { bus, worker, pass, entry } = world()
     const controller = new AbortController()
-    const asked = ask(bus, { signal: controller.signal })
+    const outcome = ask(bus, { signal: controller.signal })
     await settled()
     controller.abort('the client hung up')
     expect(worker.calls[0]?.signal.reason).toBe('the client hung up')
     await pass(100)
-    expect(await asked).toMatchObject({ fault: { kind: 'cancelled' } })
+    expect(await outcome).toMatchObject({ fault: { kind: 'cancelled' } })
     expect(entry.health.samples).toBe(0)
     worker.finish(reply(null))
     await settled()
@@ -295,11 +295,11 @@ describe('cancelling a call', () => {
   it('returns the answer of a handler that finished all the same', async () => {
     const { bus, worker } = world({ effect: 'writes' })
     const controller = new AbortController()
-    const asked = ask(bus, { signal: controller.signal })
+    const outcome = ask(bus, { signal: controller.signal })
     await settled()
     controller.abort()
     worker.finish(reply('done before I heard'))
-    expect(await asked).toEqual(reply('done before I heard'))
+    expect(await outcome).toEqual(reply('done before I heard'))
   })
 
   it('leaves no unknown outcome for a timed-out rehearsal', async () => {
@@ -307,12 +307,12 @@ describe('cancelling a call', () => {
     const worker = held()
     const bus = node('a', { clock, admit: (call, _, proceed) => proceed({ ...call, rehearsal: true }) })
     bus.registerCapability(answering({ name: 'x.y', effect: 'writes' }, worker.handle))
-    const asked = ask(bus)
+    const outcome = ask(bus)
     for (const ms of [30_000, 100]) {
       clock.advance(ms)
       bus.tick()
     }
-    expect(await asked).toMatchObject({ fault: { kind: 'timed-out' } })
+    expect(await outcome).toMatchObject({ fault: { kind: 'timed-out' } })
   })
 
   it('on close of the bus ends every call and every stream', async () => {
@@ -324,14 +324,14 @@ describe('cancelling a call', () => {
         return reply(null)
       }),
     )
-    const asked = ask(bus)
+    const outcome = ask(bus)
     const stream = bus.stream('x.stream', [1, 0], {}, ME)
     const frames = collect(stream)
     await settled()
     bus.close()
     worker.finish({ ok: false, fault: { kind: 'cancelled', message: 'stopping' } })
     await pass(100)
-    expect(await asked).toMatchObject({ fault: { kind: 'cancelled' } })
+    expect(await outcome).toMatchObject({ fault: { kind: 'cancelled' } })
     expect(await frames).toHaveLength(1)
     expect(bus.stats().inFlight).toBe(0)
   })
@@ -391,10 +391,10 @@ describe('a unary call of a streaming capability', () => {
         return reply(null)
       }),
     )
-    const told: unknown[][] = []
-    const interaction = { progress: (...words: unknown[]) => void told.push(words) }
+    const reported: unknown[][] = []
+    const interaction = { progress: (...words: unknown[]) => void reported.push(words) }
     expect(await bus.call('x.y', [1, 0], {}, { ...ME, interaction })).toMatchObject({ ok: true })
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [1, undefined, undefined],
       [2, 3, 'half'],
       [1, undefined, 'a word'],

@@ -60,7 +60,7 @@ export class CallDispatcher {
       const { round, entry } = attempt
       const outcome = recordAttemptOutcome(attempt, given, options)
       if (outcome.ok || !mayRetry(round, outcome.fault)) return outcome
-      return this.#retry(round, { entry, outcome, asked: new TriedProviders(entry) })
+      return this.#retry(round, { entry, outcome, tried: new TriedProviders(entry) })
     }
   }
 
@@ -153,7 +153,7 @@ export class CallDispatcher {
     return attempt
   }
 
-  async #retry(round: AttemptedCall, { entry: first, outcome, asked }: Failed): Promise<Outcome> {
+  async #retry(round: AttemptedCall, { entry: first, outcome, tried }: Failed): Promise<Outcome> {
     const { config, timer, tally } = this.#options
     let [entry, last] = [first, outcome]
     let [again, refusals] = [0, 0]
@@ -161,13 +161,13 @@ export class CallDispatcher {
       // A refusal costs no work and says nothing about load: it needs no retry budget, only an upper limit.
       const isRefused = isRefusedBeforeStart(last.fault)
       if (isRefused ? refusals++ >= MAX_REFUSALS : again >= (config.retries ?? DEFAULT_RETRIES)) return last
-      asked.failed(entry, last.fault)
-      const next = await this.#nextProvider(round, { entry, fault: last.fault, asked, again })
+      tried.failed(entry, last.fault)
+      const next = await this.#nextProvider(round, { entry, fault: last.fault, tried, again })
       if (next === undefined || (!isRefused && !this.#budget.withdraw(timer.nowMs()))) return last
       if (!isRefused) again++
       tally.retries++
       markProviderSlotTaken(next)
-      asked.add(next)
+      tried.add(next)
       entry = next
       last = await this.#start(round, next, { startedMs: timer.nowMs(), onAnswer: this.#record }).answered
     }
@@ -180,9 +180,9 @@ export class CallDispatcher {
    */
   async #nextProvider({ call, ticket, contract }: AttemptedCall, search: Search): Promise<CapabilityEntry | undefined> {
     const { router, timer, random } = this.#options
-    const { entry, fault, asked, again } = search
+    const { entry, fault, tried, again } = search
     if (ticket.isOver(timer.nowMs())) return undefined
-    const other = contract.isBoundToNode ? undefined : asked.nextProvider(call, router, timer.nowMs())
+    const other = contract.isBoundToNode ? undefined : tried.nextProvider(call, router, timer.nowMs())
     if (other !== undefined || entry.isLocal || fault.begun !== false || isRefusedBeforeStart(fault)) return other
     const pauseMs = Math.max(computeBackoffMs(RETRY_PAUSE, again, random), fault.retryAfterMs ?? 0)
     // Where the remote queue was full, the call has already waited there: it does not wait again, and never beyond its
@@ -194,14 +194,14 @@ export class CallDispatcher {
   }
 
   async #hedge(round: AttemptedCall, first: CapabilityEntry): Promise<Outcome> {
-    const asked = new TriedProviders(first)
-    const outcome = await runHedgedCall(round, first, this.#race(round, asked))
+    const tried = new TriedProviders(first)
+    const outcome = await runHedgedCall(round, first, this.#race(round, tried))
     // The ticket names the provider whose answer was taken.
     const { entry = first } = round.ticket
-    return outcome.ok ? outcome : this.#retry(round, { entry, outcome, asked })
+    return outcome.ok ? outcome : this.#retry(round, { entry, outcome, tried })
   }
 
-  #race({ call, ticket }: AttemptedCall, asked: TriedProviders): HedgedCallDependencies {
+  #race({ call, ticket }: AttemptedCall, tried: TriedProviders): HedgedCallDependencies {
     const { router, timer, tally } = this.#options
     return {
       start: (round, entry) => this.#start(round, entry, { startedMs: timer.nowMs(), onAnswer: this.#record }),
@@ -212,7 +212,7 @@ export class CallDispatcher {
         if (other === undefined || !this.#budget.withdraw(timer.nowMs())) return undefined
         tally.hedges++
         markProviderSlotTaken(other)
-        asked.add(other)
+        tried.add(other)
         return other
       },
     }
@@ -228,13 +228,13 @@ function mayRetry({ ticket, contract }: AttemptedCall, fault: Fault): boolean {
 interface Failed {
   readonly entry: CapabilityEntry
   readonly outcome: Outcome
-  readonly asked: TriedProviders
+  readonly tried: TriedProviders
 }
 
 interface Search {
   readonly entry: CapabilityEntry
   readonly fault: Fault
-  readonly asked: TriedProviders
+  readonly tried: TriedProviders
   /** How many tries there were after the first. */
   readonly again: number
 }

@@ -109,7 +109,7 @@ interface NewCallParts {
   readonly options: CallOptions
   readonly refusal: Fault | undefined
   readonly traceIds: TraceIdSource
-  readonly onward: NestedCallRunner
+  readonly nestedCalls: NestedCallRunner
 }
 
 /**
@@ -137,11 +137,15 @@ export class LocallyStartedCall implements HandlerContext {
   readonly work: TaskOrSessionReference | undefined
   readonly refusal: Fault | undefined
   readonly ticket: RunningCallTicket
-  readonly onward: NestedCallRunner
+  readonly nestedCalls: NestedCallRunner
   readonly call: HandlerContext['call']
   readonly stream: HandlerContext['stream']
 
-  constructor(wanted: CallRequest, ticket: RunningCallTicket, { options, refusal, traceIds, onward }: NewCallParts) {
+  constructor(
+    wanted: CallRequest,
+    ticket: RunningCallTicket,
+    { options, refusal, traceIds, nestedCalls }: NewCallParts,
+  ) {
     this.capability = wanted.name
     this.versionReq = wanted.versionReq ?? ticket.contract?.offer.version ?? ANY_VERSION
     this.body = wanted.body
@@ -161,10 +165,10 @@ export class LocallyStartedCall implements HandlerContext {
     this.work = options.work
     this.refusal = refusal
     this.ticket = ticket
-    this.onward = onward
+    this.nestedCalls = nestedCalls
     // An own property, so that a stage's copy of the call has it, too.
-    this.call = callOnward
-    this.stream = streamOnward
+    this.call = callNested
+    this.stream = streamNested
   }
 }
 
@@ -213,8 +217,8 @@ export function createPeerCallHandlerContext(
   {
     isStream,
     refusal,
-    onward,
-  }: { readonly isStream: boolean; readonly refusal: Fault | undefined; readonly onward: NestedCallRunner },
+    nestedCalls,
+  }: { readonly isStream: boolean; readonly refusal: Fault | undefined; readonly nestedCalls: NestedCallRunner },
 ): HandlerContext {
   return {
     ...inbound,
@@ -224,7 +228,7 @@ export function createPeerCallHandlerContext(
     hopBudget: limitHopBudget(inbound.hopBudget),
     ticket,
     refusal,
-    onward,
+    nestedCalls,
     call: NESTED_CALL_FUNCTIONS.call,
     stream: NESTED_CALL_FUNCTIONS.stream,
   }
@@ -244,25 +248,25 @@ export interface HandlerContext extends Call {
  * The bus adds both functions to every call. They use the call that they are called on (`this`), so a stage that copies
  * a call with a lock or a parsed body needs to add nothing.
  */
-export const NESTED_CALL_FUNCTIONS: Pick<HandlerContext, 'call' | 'stream'> = { call: callOnward, stream: streamOnward }
+export const NESTED_CALL_FUNCTIONS: Pick<HandlerContext, 'call' | 'stream'> = { call: callNested, stream: streamNested }
 
 export function createHandlerContext(call: Call | HandlerContext): HandlerContext {
   return 'call' in call ? call : { ...call, ...NESTED_CALL_FUNCTIONS }
 }
 
-function callOnward(this: Call, name: CapabilityName, body: JsonObject, options?: NestedCallOptions): Promise<Outcome> {
-  return onwardOf(this).call(this, name, body, options)
+function callNested(this: Call, name: CapabilityName, body: JsonObject, options?: NestedCallOptions): Promise<Outcome> {
+  return nestedCallsOf(this).call(this, name, body, options)
 }
 
-function streamOnward(this: Call, name: CapabilityName, body: JsonObject, options?: NestedCallOptions): CallStream {
-  return onwardOf(this).stream(this, name, body, options)
+function streamNested(this: Call, name: CapabilityName, body: JsonObject, options?: NestedCallOptions): CallStream {
+  return nestedCallsOf(this).stream(this, name, body, options)
 }
 
 /**
  * Returns the function that a call's context makes further calls with. A call object that was not made by the bus lacks
  * it.
  */
-function onwardOf({ onward, capability }: Call): NestedCallRunner {
-  if (onward === undefined) throw new TypeError(`a call of ${capability} that no bus carries cannot call on`)
-  return onward
+function nestedCallsOf({ nestedCalls, capability }: Call): NestedCallRunner {
+  if (nestedCalls === undefined) throw new TypeError(`a call of ${capability} that no bus carries cannot call on`)
+  return nestedCalls
 }

@@ -62,37 +62,37 @@ describe('end of a call', () => {
   /** A call, and a listener that writes down with which cause it was told. */
   function opened() {
     const ticket = openCallTicket(undefined, 0)
-    const told: unknown[] = []
-    const listener = { callEnded: ({ cause }: RunningCallTicket): void => void told.push(cause) }
-    return { ticket, told, listener }
+    const causes: unknown[] = []
+    const listener = { callEnded: ({ cause }: RunningCallTicket): void => void causes.push(cause) }
+    return { ticket, causes, listener }
   }
 
   it('is reported once, with the first cause', () => {
-    const { ticket, told, listener } = opened()
+    const { ticket, causes, listener } = opened()
     ticket.employ(listener)
     ticket.end('deadline')
     ticket.end('cancelled', new Error('the caller left'))
-    expect([ticket.cause, told]).toEqual(['deadline', ['deadline']])
+    expect([ticket.cause, causes]).toEqual(['deadline', ['deadline']])
     expect(ticket.signal.reason).toMatchObject({ name: 'TimeoutError' })
   })
 
   it('is reported at once to a listener that is added afterwards', () => {
-    const { ticket, told, listener } = opened()
+    const { ticket, causes, listener } = opened()
     ticket.end('cancelled')
     ticket.employ(listener)
-    expect(told).toEqual(['cancelled'])
+    expect(causes).toEqual(['cancelled'])
     expect(ticket.signal.reason).toMatchObject({ name: 'AbortError' })
   })
 
   it('is not reported to a listener that was removed', () => {
-    const { ticket, told, listener } = opened()
-    const another = (name: string) => ({ callEnded: (): void => void told.push(name) })
+    const { ticket, causes, listener } = opened()
+    const another = (name: string) => ({ callEnded: (): void => void causes.push(name) })
     const [second, third] = [another('second'), another('third')]
     for (const each of [listener, second, third]) ticket.employ(each)
     ticket.dismiss(second)
     ticket.dismiss(listener)
     ticket.end('deadline')
-    expect(told).toEqual(['third'])
+    expect(causes).toEqual(['third'])
   })
 
   it('by cancellation does not count against a provider that ignored the signal', async () => {

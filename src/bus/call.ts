@@ -78,7 +78,7 @@ export interface Call {
   /** The bus's own record of this call. It stays with the call through copies such as `{ ...call, body }`. */
   readonly ticket?: CallTraceRecorder | undefined
   /** The bus, for a handler that makes calls of its own while it works on this one. */
-  readonly onward?: NestedCallRunner | undefined
+  readonly nestedCalls?: NestedCallRunner | undefined
   /** The contract that a caller on another node means, where the name has several. */
   readonly schemaHash?: string | undefined
   /** Only recorded. */

@@ -12,15 +12,15 @@ import { defineTool } from './capability-definition.ts'
 
 /** A node that asks peers whose announcements the test decides; who was asked, and as what a call was judged. */
 function caller(options: { readonly remote?: RemoteProviderClient } = {}) {
-  const asked: string[] = []
-  const judged: Offer[] = []
+  const calledNodes: string[] = []
+  const assessedOffers: Offer[] = []
   const admit: CallPipeline = (call, offer, proceed) => {
-    if (offer !== undefined) judged.push(offer)
+    if (offer !== undefined) assessedOffers.push(offer)
     return validating(call, offer, proceed)
   }
   const remote: RemoteProviderClient = {
     call: (entry) => {
-      asked.push(entry.nodeId)
+      calledNodes.push(entry.nodeId)
       return Promise.resolve(reply(entry.nodeId))
     },
     stream: () => Promise.reject(new Error('not here')),
@@ -30,7 +30,7 @@ function caller(options: { readonly remote?: RemoteProviderClient } = {}) {
     const capabilities = facts.map((each) => describeOwnCapability(offered(each)))
     bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
   }
-  return { bus, asked, judged, meet }
+  return { bus, calledNodes, assessedOffers, meet }
 }
 
 function effectOf(bus: CapabilityBus, name: string): string | undefined {
@@ -39,14 +39,14 @@ function effectOf(bus: CapabilityBus, name: string): string | undefined {
 
 describe('capability contract', () => {
   it('is chosen before the call is validated, and only its providers are asked', async () => {
-    const { bus, asked, judged, meet } = caller()
+    const { bus, calledNodes, assessedOffers, meet } = caller()
     const text = { type: 'object', properties: { value: { type: 'string' } } }
     const number = { type: 'object', properties: { value: { type: 'number' } } }
     for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'x.y', requestSchema: text })
     meet('m', { name: 'x.y', requestSchema: number })
     for (let call = 0; call < 30; call++) await bus.call('x.y', [1, 0], { value: 'v' }, ME)
-    expect(new Set(asked)).toEqual(new Set(['b', 'c']))
-    expect(new Set(judged.map(({ requestSchema }) => requestSchema))).toEqual(new Set([text]))
+    expect(new Set(calledNodes)).toEqual(new Set(['b', 'c']))
+    expect(new Set(assessedOffers.map(({ requestSchema }) => requestSchema))).toEqual(new Set([text]))
     expect(await bus.call('x.y', [1, 0], { value: 1 }, ME)).toMatchObject({ fault: { kind: 'invalid-arguments' } })
   })
 
@@ -71,11 +71,11 @@ describe('capability contract', () => {
   })
 
   it('is never mixed with another in retries', async () => {
-    const asked: string[] = []
+    const calledNodes: string[] = []
     const { bus, meet } = caller({
       remote: {
         call: (entry) => {
-          asked.push(entry.nodeId)
+          calledNodes.push(entry.nodeId)
           return Promise.resolve({ ok: false, fault: { kind: 'offline', message: 'away', begun: false } })
         },
         stream: () => Promise.reject(new Error('not here')),
@@ -84,26 +84,26 @@ describe('capability contract', () => {
     for (const nodeId of ['b', 'c', 'd']) meet(nodeId, { name: 'x.y' })
     meet('m', { name: 'x.y', effect: 'writes' })
     expect(await bus.call('x.y', [1, 0], {}, { ...ME, timeoutMs: 40 })).toMatchObject({ fault: { kind: 'offline' } })
-    expect(asked.includes('m')).toBe(false)
-    expect(asked.length).toBeGreaterThan(1)
+    expect(calledNodes.includes('m')).toBe(false)
+    expect(calledNodes.length).toBeGreaterThan(1)
   })
 
   it('of a session stays in use although another contract is listed first', async () => {
-    const { bus, asked, meet } = caller()
+    const { bus, calledNodes, meet } = caller()
     meet('b', { name: 'x.y', effect: 'writes' })
     await bus.call('x.y', [1, 0], {}, { ...ME, sessionId: 's' })
     for (const nodeId of ['c', 'd']) meet(nodeId, { name: 'x.y' })
     await bus.call('x.y', [1, 0], {}, { ...ME, sessionId: 's' })
-    expect(asked).toEqual(['b', 'b'])
+    expect(calledNodes).toEqual(['b', 'b'])
   })
 
   it('with an available provider is preferred to one without', async () => {
-    const { bus, asked, meet } = caller()
+    const { bus, calledNodes, meet } = caller()
     for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'x.y' })
     meet('d', { name: 'x.y', timeoutSeconds: 1 })
     for (const entry of bus.registry.named('x.y')) if (entry.nodeId !== 'd') entry.lastSeenMs = -60_001
     await bus.call('x.y', [1, 0], {}, ME)
-    expect(asked).toEqual(['d'])
+    expect(calledNodes).toEqual(['d'])
   })
 
   it('meant by a caller on another node is found by its schema hash', async () => {
@@ -162,7 +162,7 @@ describe('capability contract', () => {
   })
 
   it('of another node that changed during a call is not called under the old assessment', async () => {
-    const asked: string[] = []
+    const calledNodes: string[] = []
     const bus = node('a', {
       admit: (call, _, proceed) => {
         meet('b', { effect: 'writes' })
@@ -170,7 +170,7 @@ describe('capability contract', () => {
       },
       remote: {
         call: (entry) => {
-          asked.push(entry.nodeId)
+          calledNodes.push(entry.nodeId)
           return Promise.resolve(reply(1))
         },
         stream: () => Promise.reject(new Error('not here')),
@@ -182,7 +182,7 @@ describe('capability contract', () => {
     }
     meet('b', {})
     expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { details: { reason: 'changed' } } })
-    expect(asked).toEqual([])
+    expect(calledNodes).toEqual([])
   })
 
   it('is split in two when its instances get different locks', () => {
@@ -229,7 +229,7 @@ describe('providers of a contract', () => {
   })
 
   it('share the schemas of the first provider that announced them', async () => {
-    const { bus, asked } = caller()
+    const { bus, calledNodes } = caller()
     const requestSchema = { type: 'object', required: ['value'] }
     const { schemas, ...facts } = describeOwnCapability(offered({ name: 'x.y', requestSchema }))
     for (const [nodeId, capability] of [
@@ -245,7 +245,7 @@ describe('providers of a contract', () => {
       expect(await bus.call('x.y', [1, 0], {}, { ...ME, node: nodeId })).toMatchObject({
         fault: { kind: 'invalid-arguments' },
       })
-    expect(asked).toEqual([])
+    expect(calledNodes).toEqual([])
   })
 })
 
@@ -289,7 +289,7 @@ describe('an answer of a node that has not announced its schemas', () => {
 
 describe('providers of one name with different contracts', () => {
   it('get the strictest effect and all secrets that any of them requires', async () => {
-    const { bus, judged, meet } = caller()
+    const { bus, assessedOffers, meet } = caller()
     meet('b', { name: 'lock.open', effect: 'writes', secrets: ['pin'] })
     meet('m', { name: 'lock.open', effect: 'reads' })
     expect(effectOf(bus, 'lock.open')).toBe('writes')
@@ -297,8 +297,10 @@ describe('providers of one name with different contracts', () => {
     expect(bus.offers('m').map(({ effect, secrets }) => [effect, secrets])).toEqual([['writes', ['pin']]])
     for (const nodeId of ['b', 'm']) await bus.call('lock.open', [1, 0], {}, { ...ME, node: nodeId })
     await bus.call('lock.open', [1, 0], {}, ME)
-    expect(judged.map(({ effect, secrets }) => [effect, secrets])).toEqual(judged.map(() => ['writes', ['pin']]))
-    expect(judged).toHaveLength(3)
+    expect(assessedOffers.map(({ effect, secrets }) => [effect, secrets])).toEqual(
+      assessedOffers.map(() => ['writes', ['pin']]),
+    )
+    expect(assessedOffers).toHaveLength(3)
   })
 
   it('lower a requirement neither by fewer secrets, nor by a weaker effect, nor by duplicate names', () => {
@@ -339,14 +341,14 @@ describe('providers of one name with different contracts', () => {
   })
 
   it('are still validated in bounded steps when their contract became stricter', async () => {
-    const { bus, judged, meet } = caller()
+    const { bus, assessedOffers, meet } = caller()
     const list = { type: 'object', properties: { v: { type: 'array', items: { $ref: '#/$defs/a' } } } }
     const a = { anyOf: Array.from({ length: 300 }, (_, at) => ({ const: `${'x'.repeat(9)}${at}` })) }
     meet('m', { name: 'x.y', effect: 'reads', requestSchema: { ...list, $defs: { a } } })
     meet('h', { name: 'x.y', effect: 'writes' })
     const v = Array.from({ length: 2_000 }, () => 'xxxxxxxxx299')
     const outcome = await bus.call('x.y', [1, 0], { v }, { ...ME, node: 'm' })
-    expect(judged.at(-1)).toMatchObject({ effect: 'writes', isFromPeer: true })
+    expect(assessedOffers.at(-1)).toMatchObject({ effect: 'writes', isFromPeer: true })
     // Ajv would say that it fits: 600,000 comparisons later.
     expect(outcome).toMatchObject({ fault: { kind: 'invalid-arguments', details: { issues: [{ code: 'cost' }] } } })
   })
@@ -411,17 +413,17 @@ describe('providers of one name with different contracts', () => {
   })
 
   it('on this node get the strictest effect of its instances', async () => {
-    const judged: string[] = []
+    const assessedOffers: string[] = []
     const bus = node('a', {
       admit: (call, offer, proceed) => {
-        judged.push(offer?.effect ?? '')
+        assessedOffers.push(offer?.effect ?? '')
         return proceed(call)
       },
     })
     bus.registerCapability(answering({ name: 'x.y', effect: 'reads', params: { n: 1 } }, echo))
     bus.registerCapability(answering({ name: 'x.y', effect: 'sensitive', params: { n: 2 } }, echo))
     for (let call = 0; call < 10; call++) await bus.call('x.y', [1, 0], {}, ME)
-    expect(new Set(judged)).toEqual(new Set(['sensitive']))
+    expect(new Set(assessedOffers)).toEqual(new Set(['sensitive']))
   })
 
   it("on other nodes do not raise the effect of this node's own handlers", () => {
@@ -469,24 +471,24 @@ describe('providers of one name with different contracts', () => {
 
 describe('node of a call', () => {
   it('must be named when several other nodes offer a capability that is bound to its node', async () => {
-    const { bus, asked, judged, meet } = caller()
+    const { bus, calledNodes, assessedOffers, meet } = caller()
     for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'heat.get', anywhere: false })
     expect(await bus.call('heat.get', undefined, {}, ME)).toMatchObject({
       fault: { kind: 'conflict', code: 'ambiguous_node', details: { alt_nodes: ['b', 'c'] }, begun: false },
     })
     expect(await bus.call('heat.get', undefined, {}, { ...ME, node: 'c' })).toMatchObject(reply('c'))
-    expect(asked).toEqual(['c'])
+    expect(calledNodes).toEqual(['c'])
     // The one that was refused is on record as what it was.
-    expect(judged).toHaveLength(2)
+    expect(assessedOffers).toHaveLength(2)
   })
 
   it('must be named even if the contracts differ or only one is bound to its node', async () => {
     for (const other of [{ timeoutSeconds: 5 }, { anywhere: true }]) {
-      const { bus, asked, meet } = caller()
+      const { bus, calledNodes, meet } = caller()
       meet('b', { name: 'heat.get', anywhere: false })
       meet('c', { name: 'heat.get', anywhere: false, ...other })
       expect(await bus.call('heat.get', undefined, {}, ME)).toMatchObject({ fault: { code: 'ambiguous_node' } })
-      expect(asked).toEqual([])
+      expect(calledNodes).toEqual([])
     }
   })
 
@@ -495,11 +497,11 @@ describe('node of a call', () => {
       [{ version: [2, 0] }, {}],
       [{ params: { zone: 2 }, matches: { zone: 'equals' } }, { params: { zone: 1 } }],
     ] as const) {
-      const { bus, asked, meet } = caller()
+      const { bus, calledNodes, meet } = caller()
       meet('b', { name: 'heat.get', anywhere: false, params: { zone: 1 }, matches: { zone: 'equals' } })
       meet('c', { name: 'heat.get', anywhere: false, ...other })
       expect(await bus.call('heat.get', [1, 0], body, ME)).toMatchObject(reply('b'))
-      expect(asked).toEqual(['b'])
+      expect(calledNodes).toEqual(['b'])
     }
   })
 
@@ -511,17 +513,17 @@ describe('node of a call', () => {
   })
 
   it('is that of the session once a call of the session has named it', async () => {
-    const { bus, asked, meet } = caller()
+    const { bus, calledNodes, meet } = caller()
     for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'heat.get', anywhere: false })
     const session = { ...ME, sessionId: 's' }
     expect(await bus.call('heat.get', undefined, {}, session)).toMatchObject({ ok: false })
     await bus.call('heat.get', undefined, {}, { ...session, node: 'c' })
     await bus.call('heat.get', undefined, {}, session)
-    expect(asked).toEqual(['c', 'c'])
+    expect(calledNodes).toEqual(['c', 'c'])
   })
 
   it('is this node if it serves the call, and must be named if none of its instances does', async () => {
-    const { bus, asked, meet } = caller()
+    const { bus, calledNodes, meet } = caller()
     const facts = { name: 'heat.get', anywhere: false, params: { zone: 1 }, matches: { zone: 'equals' } } as const
     bus.registerCapability(answering(facts, async () => reply('own')))
     for (const nodeId of ['b', 'c']) meet(nodeId, { ...facts, params: { zone: 2 } })
@@ -529,7 +531,7 @@ describe('node of a call', () => {
     expect(await bus.call('heat.get', undefined, { params: { zone: 2 } }, ME)).toMatchObject({
       fault: { code: 'ambiguous_node' },
     })
-    expect(asked).toEqual([])
+    expect(calledNodes).toEqual([])
   })
 
   it('is named in every answer of another node, with the device if that is known', async () => {

@@ -33,7 +33,7 @@ export interface RoutingCandidates {
   readonly ambiguous: readonly string[]
   readonly isStale: (entry: CapabilityEntry) => boolean
   /** The directory of nodes, for the names that people gave them. */
-  readonly nodes: Pick<NodeDirectory, 'strange' | 'nameOf' | 'namesOf' | 'isAway'>
+  readonly nodes: Pick<NodeDirectory, 'unknownNodeMessage' | 'nameOf' | 'namesOf' | 'isAway'>
   readonly nowMs: number
 }
 
@@ -67,10 +67,10 @@ function nobodyEligible(
   const versions = named.filter(({ offer }) => versionReq === undefined || satisfiesVersion(offer.version, versionReq))
   if (versions.length === 0) {
     const offered = distinct(named.map(({ offer }) => `${name}@${formatCapabilityVersion(offer.version)}`))
-    const asked = versionReq === undefined ? 'any version' : formatCapabilityVersion(versionReq)
+    const wantedVersion = versionReq === undefined ? 'any version' : formatCapabilityVersion(versionReq)
     return notFound(
       'version',
-      `${name} is not offered in version ${asked} or a compatible one; available: ${offered.join(', ')}.`,
+      `${name} is not offered in version ${wantedVersion} or a compatible one; available: ${offered.join(', ')}.`,
       {
         alt_capabilities: offered,
       },
@@ -99,8 +99,8 @@ function misplaced(call: RouteRequest, offering: readonly CapabilityEntry[], nod
     return notFound('node', `${name} is not offered on this node, and the call may not be forwarded.`, details)
   if (hopBudget === 0) return notFound('node', `${name} is not offered on the requested node.`)
   const where = `offered on ${nodes.namesOf(new Set(ids)).join(', ')}`
-  const elsewhere = `${name} is not offered on ${nodes.nameOf(node) ?? node}; it is ${where}.`
-  return notFound('node', nodes.strange(node, `${name} is ${where}`) ?? elsewhere, details)
+  const onOtherNode = `${name} is not offered on ${nodes.nameOf(node) ?? node}; it is ${where}.`
+  return notFound('node', nodes.unknownNodeMessage(node, `${name} is ${where}`) ?? onOtherNode, details)
 }
 
 function nodeIds(entries: readonly CapabilityEntry[]): readonly string[] {

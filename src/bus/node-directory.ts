@@ -72,7 +72,7 @@ export class NodeDirectory {
   }
 
   /** Why a node cannot be called; `undefined` where it is connected. The name is quoted because a caller wrote it. */
-  strange(idOrName: string, instead = `there is ${this.#names().join(', ')}`): string | undefined {
+  unknownNodeMessage(idOrName: string, instead = `there is ${this.#names().join(', ')}`): string | undefined {
     const id = this.idOf(idOrName)
     if (id === this.#selfId || this.#peers.has(id)) return undefined
     if (this.isAway(id)) return `The node ${this.nameOf(id) ?? id} cannot be reached now.`

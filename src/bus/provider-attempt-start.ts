@@ -82,11 +82,11 @@ function invoke(entry: CapabilityEntry, round: AttemptedCall, around: ProviderAt
     return pumpFrames(capability.handleStream(call), createFrameEmitter(round, around.timer), around.timer)
   }
   if (around.remote === undefined) return Promise.resolve(fail(noWay(entry)))
-  const onward: Call = { ...call, hopBudget: call.hopBudget - 1 }
+  const nextHopCall: Call = { ...call, hopBudget: call.hopBudget - 1 }
   // A caller that wants only the final answer may still want progress notifications.
   const wantsFrames = round.emit !== undefined || call.interaction?.progress !== undefined
-  if (!wantsFrames || entry.offer.streamSchema === undefined) return around.remote.call(entry, onward)
-  return around.remote.stream(entry, onward, createFrameEmitter(round, around.timer))
+  if (!wantsFrames || entry.offer.streamSchema === undefined) return around.remote.call(entry, nextHopCall)
+  return around.remote.stream(entry, nextHopCall, createFrameEmitter(round, around.timer))
 }
 
 function crash(

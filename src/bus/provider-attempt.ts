@@ -104,13 +104,13 @@ export class ProviderAttempt extends TimerWheelEntry implements CallEndListener 
   /** Ends the attempt with the provider's own answer. */
   settle(outcome: Outcome): void {
     this.#end()
-    this.#say(this.round.ticket.cause === 'deadline' ? outOfTime(outcome, this.round.call) : outcome)
+    this.#deliver(this.round.ticket.cause === 'deadline' ? outOfTime(outcome, this.round.call) : outcome)
   }
 
   /** The provider threw. Once the call is over this is how most providers stop, and not a bug. */
   crash(fault: Fault): void {
     this.#end()
-    this.#say(fail(this.round.ticket.cause === undefined ? fault : this.#cutOff()))
+    this.#deliver(fail(this.round.ticket.cause === undefined ? fault : this.#cutOff()))
   }
 
   /** Another provider has answered: this one's answer is ignored and does not count for its health. */
@@ -132,7 +132,7 @@ export class ProviderAttempt extends TimerWheelEntry implements CallEndListener 
     this.isCutOff = true
     this.round.ticket.linger(new Promise((resolve) => (this.#endedAfterCut = resolve)))
     this.#timer.set(this, nowMs + LINGER_MS)
-    this.#say(fail(this.#cutOff()))
+    this.#deliver(fail(this.#cutOff()))
   }
 
   #cutOff(): Fault {
@@ -140,16 +140,16 @@ export class ProviderAttempt extends TimerWheelEntry implements CallEndListener 
     return createTimeoutOrCancelFault(call, this.round.contract.offer.effect, ticket.cause ?? 'cancelled')
   }
 
-  #say(outcome: Outcome): void {
+  #deliver(outcome: Outcome): void {
     const answer = this.#answer
     if (answer === undefined) return
     this.#answer = undefined
     this.round.ticket.dismiss(this)
-    answer(this.isAbandoned ? outcome : this.#heard(outcome))
+    answer(this.isAbandoned ? outcome : this.#handleAnswer(outcome))
   }
 
   /** An error while an answer is handled goes to the chain, which reports it: the call is over in any case. */
-  #heard(outcome: Outcome): Outcome | Promise<Outcome> {
+  #handleAnswer(outcome: Outcome): Outcome | Promise<Outcome> {
     try {
       return this.#onAnswer(this, outcome)
     } catch (error) {
@@ -238,7 +238,7 @@ export function recordAttemptOutcome(
   // The time that the consumer took for frames does not count as the provider's.
   const latencyMs = Math.max(0, nowMs - startedMs - ticket.consumerMs)
   const change = health.record(entry, { outcome, latencyMs, nowMs, isProbe, isCallersDoing: isCallersDoing(ticket) })
-  if (change !== undefined) tell(change, entry, parts)
+  if (change !== undefined) reportHealthChange(change, entry, parts)
   return outcome
 }
 
@@ -255,7 +255,7 @@ function isCallersDoing({ cause, isHurried, isWithConsumer }: RunningCallTicket)
   return cause === 'cancelled' || (cause === 'deadline' && (isHurried || isWithConsumer))
 }
 
-function tell(
+function reportHealthChange(
   change: 'quarantined' | 'recovered',
   entry: CapabilityEntry,
   { log, tally }: OutcomeRecordingDependencies,

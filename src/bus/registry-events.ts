@@ -33,7 +33,7 @@ class Watcher implements AsyncIterableIterator<RegistryEvent, undefined> {
     this.#leave = leave
   }
 
-  tell(kind: RegistryChangeKind, entry: CapabilityEntry): void {
+  announce(kind: RegistryChangeKind, entry: CapabilityEntry): void {
     const eater = this.#hungry.shift()
     if (eater !== undefined) {
       eater({ done: false, value: { kind, entry } })
@@ -86,8 +86,8 @@ export class RegistryEvents {
     return watcher
   }
 
-  tell(kind: RegistryChangeKind, entry: CapabilityEntry): void {
-    for (const watcher of this.#watchers) watcher.tell(kind, entry)
+  announce(kind: RegistryChangeKind, entry: CapabilityEntry): void {
+    for (const watcher of this.#watchers) watcher.announce(kind, entry)
   }
 
   /** Ends every subscription. */

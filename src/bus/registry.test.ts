@@ -80,11 +80,15 @@ describe('registration', () => {
 
   it('by a peer counts as a change only if its facts differ', () => {
     const { registry } = node('a')
-    const said = (facts: object): PeerCapability => describeOwnCapability(offered({ name: 'x.y', ...facts }))
-    expect(registry.updateFromPeer(peer('b', [said({})]), 0).added).toHaveLength(1)
-    expect(registry.updateFromPeer(peer('b', [said({})]), 5)).toMatchObject({ added: [], updated: [], removed: [] })
+    const capability = (facts: object): PeerCapability => describeOwnCapability(offered({ name: 'x.y', ...facts }))
+    expect(registry.updateFromPeer(peer('b', [capability({})]), 0).added).toHaveLength(1)
+    expect(registry.updateFromPeer(peer('b', [capability({})]), 5)).toMatchObject({
+      added: [],
+      updated: [],
+      removed: [],
+    })
     expect(registry.named('x.y')[0]?.lastSeenMs).toBe(5)
-    const { updated } = registry.updateFromPeer(peer('b', [said({ maxConcurrent: 3 })]), 6)
+    const { updated } = registry.updateFromPeer(peer('b', [capability({ maxConcurrent: 3 })]), 6)
     expect(updated.map(({ offer }) => offer.maxConcurrent)).toEqual([3])
     expect(registry.named('x.y')).toHaveLength(1)
   })
@@ -154,10 +158,10 @@ describe('registration', () => {
     [[1, 2], [1, 3], false],
     [[2, 0], [1, 0], false],
     [[1, 0], [2, 0], false],
-  ])('of version %j serves a request for version %j: %s', (version, asked, serves) => {
+  ])('of version %j serves a request for version %j: %s', (version, requested, serves) => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y', version }, echo))
-    expect(bus.registry.find('x.y', asked)).toHaveLength(serves ? 1 : 0)
+    expect(bus.registry.find('x.y', requested)).toHaveLength(serves ? 1 : 0)
   })
 
   it('on this node is listed before a newer version on another', () => {
@@ -256,9 +260,11 @@ describe('peer capabilities in the registry', () => {
 
   it('are accepted before their schemas arrive', () => {
     const { registry } = node('a')
-    const { schemas: _, ...bare } = describeOwnCapability(offered({ name: 'x.y', requestSchema: { maxProperties: 0 } }))
-    expect(registry.updateFromPeer(peer('b', [bare]), 0).added).toHaveLength(1)
-    expect(registry.updateFromPeer(peer('b', [bare]), 0).updated).toHaveLength(0)
+    const { schemas: _, ...withoutSchemas } = describeOwnCapability(
+      offered({ name: 'x.y', requestSchema: { maxProperties: 0 } }),
+    )
+    expect(registry.updateFromPeer(peer('b', [withoutSchemas]), 0).added).toHaveLength(1)
+    expect(registry.updateFromPeer(peer('b', [withoutSchemas]), 0).updated).toHaveLength(0)
     const full = describeOwnCapability(offered({ name: 'x.y', requestSchema: { maxProperties: 0 } }))
     expect(registry.updateFromPeer(peer('b', [full]), 0).updated).toHaveLength(1)
     expect(registry.offer('x.y')?.requestSchema).toEqual({ maxProperties: 0 })
@@ -267,8 +273,8 @@ describe('peer capabilities in the registry', () => {
   it('are limited to 2,000 per peer', () => {
     const { registry } = node('a')
     const many = Array.from({ length: 2_100 }, (_, index) => {
-      const { schemas: _schemas, ...bare } = chat
-      return { ...bare, name: `x.n${index}` }
+      const { schemas: _schemas, ...withoutSchemas } = chat
+      return { ...withoutSchemas, name: `x.n${index}` }
     })
     expect(registry.updateFromPeer(peer('b', many), 0).added).toHaveLength(2_000)
   })
@@ -293,8 +299,8 @@ describe('registry subscription', () => {
     bus.registerCapability(answering({ name: 'comes.late', title: 'changed' }, echo))
     bus.deregister('stays.put', [1, 0])
     bus.registerCapability(answering({ name: 'stays.put' }, echo))
-    const told = [await events.next(), await events.next()]
-    expect(told).toMatchObject([
+    const changes = [await events.next(), await events.next()]
+    expect(changes).toMatchObject([
       { value: { kind: 'added', entry: { offer: { name: 'comes.late' } } } },
       { value: { kind: 'updated', entry: { offer: { name: 'stays.put' } } } },
     ])
@@ -303,12 +309,12 @@ describe('registry subscription', () => {
   it('tells a subscriber that has fallen far behind to resynchronise', async () => {
     const { registry } = node('a')
     const events = registry.events.subscribe()
-    const { schemas: _schemas, ...bare } = describeOwnCapability(offered({ name: 'x.y' }))
+    const { schemas: _schemas, ...withoutSchemas } = describeOwnCapability(offered({ name: 'x.y' }))
     for (const nodeId of ['b', 'c', 'd'])
       registry.updateFromPeer(
         peer(
           nodeId,
-          Array.from({ length: 2_000 }, (__, index) => ({ ...bare, name: `x.n${index}` })),
+          Array.from({ length: 2_000 }, (__, index) => ({ ...withoutSchemas, name: `x.n${index}` })),
         ),
         0,
       )

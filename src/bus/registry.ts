@@ -106,7 +106,7 @@ export class CapabilityRegistry {
     known.lastSeenMs = nowMs
     this.#offers = undefined
     assignFreeSlots(known)
-    if (changed) this.#tell('updated', known)
+    if (changed) this.#announce('updated', known)
     return ok(undefined)
   }
 
@@ -276,7 +276,7 @@ export class CapabilityRegistry {
     entry.endpoint = peer.endpoint
     entry.lastSeenMs = nowMs
     if (known === undefined) this.#add(entry)
-    else this.#tell('updated', entry)
+    else this.#announce('updated', entry)
     return ok({ entry, change: known === undefined ? 'added' : 'updated' })
   }
 
@@ -285,7 +285,7 @@ export class CapabilityRegistry {
     this.#byName.set(entry.offer.name, [...this.named(entry.offer.name), entry])
     const ofNode = this.#byNode.get(entry.nodeId) ?? new Set()
     this.#byNode.set(entry.nodeId, ofNode.add(entry))
-    this.#tell('added', entry)
+    this.#announce('added', entry)
   }
 
   #remove(entry: CapabilityEntry): void {
@@ -297,13 +297,13 @@ export class CapabilityRegistry {
     const ofNode = this.#byNode.get(entry.nodeId)
     ofNode?.delete(entry)
     if (ofNode?.size === 0) this.#byNode.delete(entry.nodeId)
-    this.#tell('removed', entry)
+    this.#announce('removed', entry)
   }
 
-  #tell(kind: RegistryChangeKind, entry: CapabilityEntry): void {
+  #announce(kind: RegistryChangeKind, entry: CapabilityEntry): void {
     this.#offers = undefined
     this.#regroup.add(entry.offer.name)
-    this.events.tell(kind, entry)
+    this.events.announce(kind, entry)
   }
 }
 

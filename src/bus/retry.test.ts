@@ -19,15 +19,15 @@ function fault(kind: FaultKind, facts = {}): Outcome {
 /** A caller and peers whose answers the test decides, in the order of the attempts. */
 function scripted(answers: readonly Outcome[], facts: Partial<Offer> = {}, options: NodeOptions = {}) {
   const clock = manualClock()
-  const asked: string[] = []
+  const called: string[] = []
   const script = [...answers]
   const remote: RemoteProviderClient = {
     call: (entry) => {
-      asked.push(entry.nodeId)
+      called.push(entry.nodeId)
       return Promise.resolve(script.shift() ?? reply('at last'))
     },
     stream: async (entry, _, emit) => {
-      asked.push(entry.nodeId)
+      called.push(entry.nodeId)
       const answer = script.shift() ?? reply('at last')
       if (!answer.ok && answer.fault.details?.['after'] === 'a frame') await emit({ event: 'token', data: 1 })
       return answer
@@ -46,7 +46,7 @@ function scripted(answers: readonly Outcome[], facts: Partial<Offer> = {}, optio
     bus.tick()
     await settled()
   }
-  return { bus, asked, meet, pass, clock }
+  return { bus, called, meet, pass, clock }
 }
 
 function ask(bus: CapabilityBus): Promise<Outcome> {
@@ -98,34 +98,34 @@ describe('retry of a call', () => {
   })
 
   it('goes to another provider, at most twice', async () => {
-    const { bus, asked, meet } = scripted([fault('offline'), fault('internal'), fault('offline')])
+    const { bus, called, meet } = scripted([fault('offline'), fault('internal'), fault('offline')])
     meet('b', 'c', 'd', 'e')
     // The second one may have begun.
     expect(await ask(bus)).toMatchObject(fault('offline', { begun: true }))
-    expect(new Set(asked).size).toBe(3)
+    expect(new Set(called).size).toBe(3)
     expect(bus.stats().retries).toBe(2)
     expect(bus.recentTraces()).toMatchObject([{ attempts: 3, result: 'offline' }])
   })
 
   it('that is not idempotent happens only if nothing was begun', async () => {
-    const { bus, asked, meet } = scripted([fault('offline'), fault('timed-out')], {
+    const { bus, called, meet } = scripted([fault('offline'), fault('timed-out')], {
       idempotent: false,
       effect: 'writes',
     })
     meet('b', 'c', 'd')
     expect(await ask(bus)).toMatchObject(fault('timed-out'))
-    expect(asked).toHaveLength(2)
+    expect(called).toHaveLength(2)
   })
 
   it('at the same node happens after a pause, if there is no other provider and nothing was begun', async () => {
-    const { bus, asked, meet, pass } = scripted([fault('offline')], { anywhere: false })
+    const { bus, called, meet, pass } = scripted([fault('offline')], { anywhere: false })
     meet('b')
     const answer = ask(bus)
     await settled()
-    expect(asked).toEqual(['b'])
+    expect(called).toEqual(['b'])
     await pass(60)
     expect(await answer).toMatchObject(reply('at last'))
-    expect(asked).toEqual(['b', 'b'])
+    expect(called).toEqual(['b', 'b'])
   })
 
   describe('after an unreachable node', () => {
@@ -143,46 +143,46 @@ describe('retry of a call', () => {
     }
 
     it('goes to another node, even if the first node has more instances', async () => {
-      const { bus, asked } = unevenVillage([fault('offline')], ['c', 'b'])
+      const { bus, called } = unevenVillage([fault('offline')], ['c', 'b'])
       expect(await ask(bus)).toMatchObject(reply('at last'))
-      expect(asked).toEqual(['b', 'c'])
+      expect(called).toEqual(['b', 'c'])
     })
 
     it('goes to the other providers of the node when there is no other node', async () => {
-      const { bus, asked } = unevenVillage([fault('offline'), fault('offline')], ['b'])
+      const { bus, called } = unevenVillage([fault('offline'), fault('offline')], ['b'])
       expect(await ask(bus)).toMatchObject(reply('at last'))
-      expect([asked, bus.recentTraces(1)[0]?.attempts]).toEqual([['b', 'b', 'b'], 3])
+      expect([called, bus.recentTraces(1)[0]?.attempts]).toEqual([['b', 'b', 'b'], 3])
     })
 
     it('may go to another provider of a node that was reached and failed', async () => {
-      const { bus, asked } = unevenVillage([fault('internal')], ['c', 'b'])
+      const { bus, called } = unevenVillage([fault('internal')], ['c', 'b'])
       expect(await ask(bus)).toMatchObject(reply('at last'))
-      expect(asked).toEqual(['b', 'b'])
+      expect(called).toEqual(['b', 'b'])
     })
   })
 
   it('waits as long as the provider requested', async () => {
-    const { bus, asked, meet, pass } = scripted([fault('busy', { retryAfterMs: 800 })])
+    const { bus, called, meet, pass } = scripted([fault('busy', { retryAfterMs: 800 })])
     meet('b')
     const answer = ask(bus)
     await pass(799)
-    expect(asked).toEqual(['b'])
+    expect(called).toEqual(['b'])
     await pass(20)
     expect(await answer).toMatchObject(reply('at last'))
   })
 
   it('does not happen if the wait would exceed the deadline', async () => {
-    const { bus, asked, meet } = scripted([fault('busy', { retryAfterMs: 20_000 })], { timeoutSeconds: 5 })
+    const { bus, called, meet } = scripted([fault('busy', { retryAfterMs: 20_000 })], { timeoutSeconds: 5 })
     meet('b')
     expect(await ask(bus)).toMatchObject(fault('busy'))
-    expect(asked).toEqual(['b'])
+    expect(called).toEqual(['b'])
   })
 
   it('of a capability bound to its node never goes to another node', async () => {
-    const { bus, asked, meet } = scripted([fault('internal')], { anywhere: false })
+    const { bus, called, meet } = scripted([fault('internal')], { anywhere: false })
     meet('b', 'c')
     expect(await bus.call('x.y', [1, 0], {}, { ...ME, node: 'b' })).toMatchObject(fault('internal'))
-    expect(asked).toHaveLength(1)
+    expect(called).toHaveLength(1)
   })
 
   it('of a stream happens only before its first frame', async () => {
@@ -195,7 +195,7 @@ describe('retry of a call', () => {
     const frames = late.bus.stream('x.y', [1, 0], {}, ME)
     expect(await frames.next()).toMatchObject({ value: { data: 1 } })
     expect(await frames.outcome).toMatchObject({ fault: { kind: 'offline' } })
-    expect(late.asked).toHaveLength(1)
+    expect(late.called).toHaveLength(1)
   })
 
   it('does not happen when the retry budget is used up', async () => {
@@ -233,25 +233,25 @@ describe('retry budget', () => {
 
 describe('pause before a retry', () => {
   it('ends when the caller leaves, and no provider is asked again', async () => {
-    const { bus, asked, meet } = scripted([fault('busy', { retryAfterMs: 5_000 })])
+    const { bus, called, meet } = scripted([fault('busy', { retryAfterMs: 5_000 })])
     meet('b')
     const controller = new AbortController()
     const answer = bus.call('x.y', [1, 0], {}, { ...ME, signal: controller.signal })
     await settled()
-    expect(asked).toEqual(['b'])
+    expect(called).toEqual(['b'])
     controller.abort()
     // No time passes: the pause does not have to end by itself.
     expect(await answer).toMatchObject({ ok: false, fault: { begun: false } })
-    expect(asked).toEqual(['b'])
+    expect(called).toEqual(['b'])
   })
 
   it('leaves no running call behind', async () => {
-    const { bus, asked, meet, pass } = scripted([fault('busy', { retryAfterMs: 100 })])
+    const { bus, called, meet, pass } = scripted([fault('busy', { retryAfterMs: 100 })])
     meet('b')
     const answer = ask(bus)
     await pass(2_000)
     expect(await answer).toMatchObject(reply('at last'))
-    expect(asked).toEqual(['b', 'b'])
+    expect(called).toEqual(['b', 'b'])
     expect(bus.runningTraces()).toEqual([])
   })
 })
@@ -260,31 +260,31 @@ describe('a node that is offline', () => {
   const away = { offline: fault('offline'), busy: fault('busy') }
 
   it('is not tried at another of its instances while another node is available', async () => {
-    const asked: string[] = []
+    const called: string[] = []
     const remote: RemoteProviderClient = {
       call: (entry) => {
-        asked.push(entry.nodeId)
+        called.push(entry.nodeId)
         return Promise.resolve(entry.nodeId === 'b' ? away.offline : reply('here'))
       },
       stream: () => Promise.reject(new Error('not here')),
     }
     const bus = node('a', { remote, random: () => 0 })
     const model = (name: string): Offer => offered({ name: 'x.y', params: { model: name } })
-    const tell = (nodeId: string, models: readonly string[]): void => {
+    const announceModels = (nodeId: string, models: readonly string[]): void => {
       const capabilities = models.map((name) => describeOwnCapability(model(name)))
       bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
     }
-    tell('b', ['one', 'two', 'three'])
-    tell('c', ['one'])
+    announceModels('b', ['one', 'two', 'three'])
+    announceModels('c', ['one'])
     expect(await ask(bus)).toMatchObject(reply('here'))
-    expect(asked.filter((each) => each === 'b').length).toBeLessThanOrEqual(1)
+    expect(called.filter((each) => each === 'b').length).toBeLessThanOrEqual(1)
   })
 
   it('is tried once at each of its instances when there is no other node', async () => {
-    const asked: string[] = []
+    const called: string[] = []
     const remote: RemoteProviderClient = {
       call: (entry) => {
-        asked.push(entry.instanceId)
+        called.push(entry.instanceId)
         return Promise.resolve(away.offline)
       },
       stream: () => Promise.reject(new Error('not here')),
@@ -295,14 +295,14 @@ describe('a node that is offline', () => {
     )
     bus.onPeerUpdated({ nodeId: 'b', endpoint: undefined, manifest: { nodeId: 'b', capabilities } })
     expect(await ask(bus)).toMatchObject({ ok: false, fault: { kind: 'offline' } })
-    expect([asked.length, new Set(asked).size]).toEqual([2, 2])
+    expect([called.length, new Set(called).size]).toEqual([2, 2])
   })
 
   it('is not tried again at an instance where the call may have begun', async () => {
-    const asked: string[] = []
+    const called: string[] = []
     const remote: RemoteProviderClient = {
       call: (entry) => {
-        asked.push(entry.instanceId)
+        called.push(entry.instanceId)
         return Promise.resolve(fault('offline', { begun: true }))
       },
       stream: () => Promise.reject(new Error('not here')),
@@ -313,14 +313,14 @@ describe('a node that is offline', () => {
     )
     bus.onPeerUpdated({ nodeId: 'b', endpoint: undefined, manifest: { nodeId: 'b', capabilities } })
     expect(await ask(bus)).toMatchObject({ ok: false, fault: { kind: 'offline' } })
-    expect([asked.length, new Set(asked).size]).toEqual([2, 2])
+    expect([called.length, new Set(called).size]).toEqual([2, 2])
   })
 
   it('does not include other instances of this node when one reports an offline device', async () => {
-    const asked: string[] = []
+    const called: string[] = []
     const remote: RemoteProviderClient = {
       call: (entry) => {
-        asked.push(entry.nodeId)
+        called.push(entry.nodeId)
         return Promise.resolve(reply('elsewhere'))
       },
       stream: () => Promise.reject(new Error('not here')),
@@ -329,8 +329,8 @@ describe('a node that is offline', () => {
     for (const model of ['one', 'two'])
       bus.registerCapability(
         answering({ name: 'x.y', params: { model } }, async () => {
-          asked.push('a')
-          return asked.length === 1 ? away.offline : reply('here')
+          called.push('a')
+          return called.length === 1 ? away.offline : reply('here')
         }),
       )
     const capabilities = [describeOwnCapability(offered({ name: 'x.y', params: { model: 'three' } }))]
@@ -338,7 +338,7 @@ describe('a node that is offline', () => {
     for (const { nodeId, latency } of bus.registry.named('x.y'))
       Object.assign(latency, { latencyMs: nodeId === 'a' ? 1 : 1_000, atMs: 0, answers: 100 })
     expect(await ask(bus)).toMatchObject(reply('here'))
-    expect(asked).toEqual(['a', 'a'])
+    expect(called).toEqual(['a', 'a'])
   })
 })
 
@@ -463,12 +463,12 @@ describe('hedging', () => {
   })
 
   it('calls no other instance of the node if the capability is bound to its node', async () => {
-    const asked: string[] = []
+    const called: string[] = []
     let isSlow = false
     const remote: RemoteProviderClient = {
       call: (entry) => {
         if (!isSlow) return Promise.resolve(reply('quick'))
-        asked.push(entry.instanceId)
+        called.push(entry.instanceId)
         return new Promise(() => undefined)
       },
       stream: () => Promise.reject(new Error('not here')),
@@ -478,7 +478,7 @@ describe('hedging', () => {
       [false, 1],
     ] as const) {
       isSlow = false
-      asked.length = 0
+      called.length = 0
       const { bus, pass } = scripted([], {}, { remote, config: { hedge: true } })
       const capabilities = ['one', 'two'].map((model) =>
         describeOwnCapability(offered({ name: 'x.y', anywhere, params: { model } })),
@@ -488,7 +488,7 @@ describe('hedging', () => {
       isSlow = true
       const answer = ask(bus)
       await pass(10)
-      expect([anywhere, asked.length, bus.stats().hedges]).toEqual([anywhere, expected, expected - 1])
+      expect([anywhere, called.length, bus.stats().hedges]).toEqual([anywhere, expected, expected - 1])
       bus.close()
       await pass(200)
       expect((await answer).ok).toBe(false)

@@ -34,8 +34,8 @@ export function matchesRouteRequest(entry: CapabilityEntry, request: RouteReques
 }
 
 /** CONTRACT § 2.1: the same major, and at least the minor asked for. */
-export function satisfiesVersion(offered: CapabilityVersion, asked: CapabilityVersion): boolean {
-  return offered[0] === asked[0] && offered[1] >= asked[1]
+export function satisfiesVersion(offered: CapabilityVersion, requested: CapabilityVersion): boolean {
+  return offered[0] === requested[0] && offered[1] >= requested[1]
 }
 
 /**

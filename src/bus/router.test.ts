@@ -375,18 +375,18 @@ describe('refusal by the router', () => {
       message: 'The node attic cannot be reached now. Nothing was sent.',
       details: { reason: 'away' },
     })
-    expect(bus.strangeNode('attic')).toBe('The node attic cannot be reached now.')
+    expect(bus.unknownNodeMessage('attic')).toBe('The node attic cannot be reached now.')
     bus.onPeerUpdated(called)
-    expect(bus.strangeNode('attic')).toBeUndefined()
+    expect(bus.unknownNodeMessage('attic')).toBeUndefined()
   })
 
   it('states that the requested node is a member that was never connected', () => {
     const { bus } = village({ here: true, there: ['b'] })
     bus.expectPeers(new Map([['z', 'attic']]))
-    expect(bus.strangeNode('attic')).toBe('The node attic cannot be reached now.')
+    expect(bus.unknownNodeMessage('attic')).toBe('The node attic cannot be reached now.')
     expect(bus.router.nodeId('attic')).toBe('z')
     bus.expectPeers(new Map())
-    expect(bus.strangeNode('attic')).toBe('No node is called "attic" here; there is a, b.')
+    expect(bus.unknownNodeMessage('attic')).toBe('No node is called "attic" here; there is a, b.')
   })
 
   it('does not confuse a present node with an absent one of the same name', () => {
@@ -401,7 +401,7 @@ describe('refusal by the router', () => {
       ]),
     )
     expect(bus.router.nodeId('attic')).toBe('attic')
-    expect(bus.strangeNode('attic')).toBe('Several nodes are called "attic". Name one by its id: b, z.')
+    expect(bus.unknownNodeMessage('attic')).toBe('Several nodes are called "attic". Name one by its id: b, z.')
     expect(bus.router.nodeId('b')).toBe('b')
   })
 

@@ -92,8 +92,9 @@ export class CapabilityRouter {
     const { sessionId } = call
     if (sessionId === undefined) return this.#choose(call, contract, { nowMs, isLeftOut })
     const bound = this.sticky.bound(sessionId, call.capability, nowMs)
-    const keep = bound?.contract === contract && isLeftOut?.(bound) !== true && this.#isViable(bound, call, nowMs)
-    const entry = keep ? bound : this.#choose(call, contract, { nowMs, isLeftOut })
+    const isStillBound =
+      bound?.contract === contract && isLeftOut?.(bound) !== true && this.#isViable(bound, call, nowMs)
+    const entry = isStillBound ? bound : this.#choose(call, contract, { nowMs, isLeftOut })
     if (entry !== undefined) this.sticky.bind(sessionId, entry, nowMs)
     return entry
   }

@@ -70,7 +70,7 @@ export function checkOfferSchemas(offer: Offer): Result<void, Fault> {
  */
 export function validateRequest(offer: Offer, body: JsonObject): Result<JsonObject, Fault> {
   if (offer.isFromPeer === true) {
-    const accepted = validateWithoutNullArguments((given) => fittingStrangers(offer, given), body)
+    const accepted = validateWithoutNullArguments((given) => validateBySentSchema(offer, given), body)
     return accepted.ok ? accepted : fail(mismatch(offer, accepted.fault))
   }
   const check = offer.accept === undefined ? checkOf(offer, 'requestSchema') : undefined
@@ -90,7 +90,7 @@ function fitting(
   return check === undefined || passes(check, body) ? ok(body) : fail(explain(offer, body, check))
 }
 
-function fittingStrangers(offer: Offer, body: JsonObject): Result<JsonObject, readonly ArgumentIssue[]> {
+function validateBySentSchema(offer: Offer, body: JsonObject): Result<JsonObject, readonly ArgumentIssue[]> {
   const verdict = compileBoundedValidator(offer.requestSchema)(body)
   if (verdict.kind === 'valid') return ok(body)
   if (verdict.kind === 'invalid') return fail(verdict.issues)
@@ -108,7 +108,7 @@ export function checkFrameSchema(offer: Offer, frame: StreamFrame): Fault | unde
   return wrongAnswer(offer, 'streamSchema', frame)
 }
 
-function wrongStrangersAnswer(offer: Offer, part: Part, value: unknown): Fault | undefined {
+function wrongAnswerBySentSchema(offer: Offer, part: Part, value: unknown): Fault | undefined {
   const schema = offer[part]
   const verdict = schema === undefined ? undefined : compileBoundedValidator(schema)(value)
   if (verdict === undefined || verdict.kind === 'valid') return undefined
@@ -118,7 +118,7 @@ function wrongStrangersAnswer(offer: Offer, part: Part, value: unknown): Fault |
 }
 
 function wrongAnswer(offer: Offer, part: Part, value: unknown): Fault | undefined {
-  if (offer.isFromPeer === true) return wrongStrangersAnswer(offer, part, value)
+  if (offer.isFromPeer === true) return wrongAnswerBySentSchema(offer, part, value)
   const check = checkOf(offer, part)
   if (check === undefined || (!(check instanceof Error) && passes(check, value))) return undefined
   if (check instanceof SchemaCompilerMissingError)

@@ -27,12 +27,12 @@ export class TriedProviders {
 
   /** Prefers a provider on a node that was reached, as long as there is one. */
   nextProvider(call: Call, router: CapabilityRouter, nowMs: number): CapabilityEntry | undefined {
-    const elsewhere = router.route(
+    const onReachedNode = router.route(
       call,
       nowMs,
       (entry) => this.#entries.has(entry) || this.#unreached.has(entry.nodeId),
     )
-    if (elsewhere !== undefined || this.#unreached.size === 0) return elsewhere
+    if (onReachedNode !== undefined || this.#unreached.size === 0) return onReachedNode
     return router.route(call, nowMs, (entry) => this.#entries.has(entry))
   }
 }

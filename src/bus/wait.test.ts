@@ -17,13 +17,13 @@ function entryAt(bus: CapabilityBus, nodeId: string): CapabilityEntry {
 /** A node and peers whose every answer the test decides. */
 function village(peers: Readonly<Record<string, (call: number) => Outcome>>, facts: Partial<Offer> = {}) {
   const clock = manualClock()
-  const asked: string[] = []
+  const calledNodes: string[] = []
   const bus = node('a', {
     clock,
     remote: {
       call: (entry) => {
-        asked.push(entry.nodeId)
-        return Promise.resolve(peers[entry.nodeId]?.(asked.length) ?? reply(null))
+        calledNodes.push(entry.nodeId)
+        return Promise.resolve(peers[entry.nodeId]?.(calledNodes.length) ?? reply(null))
       },
       stream: () => Promise.reject(new Error('not here')),
     },
@@ -38,7 +38,7 @@ function village(peers: Readonly<Record<string, (call: number) => Outcome>>, fac
     bus.tick()
     await settled()
   }
-  return { bus, asked, clock, pass }
+  return { bus, calledNodes, clock, pass }
 }
 
 function refused(kind: Fault['kind'], facts: Partial<Fault> = {}): Outcome {
@@ -64,11 +64,11 @@ describe('a busy provider on another node', () => {
   })
 
   it('that requested a pause is waited for, but not beyond the deadline', async () => {
-    const { bus, asked, pass } = village({ b: () => reply('served') })
+    const { bus, calledNodes, pass } = village({ b: () => reply('served') })
     entryAt(bus, 'b').busyUntilMs = 500
     const answer = bus.call('x.y', [1, 0], {}, ME)
     await pass(499)
-    expect(asked).toEqual([])
+    expect(calledNodes).toEqual([])
     await pass(20)
     expect(await answer).toMatchObject(reply('served'))
     entryAt(bus, 'b').busyUntilMs = 5_000
@@ -77,11 +77,11 @@ describe('a busy provider on another node', () => {
     })
     entryAt(bus, 'b').busyUntilMs = 30_000
     expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'busy' } })
-    expect(asked).toHaveLength(1)
+    expect(calledNodes).toHaveLength(1)
   })
 
   it('that requested a pause is not waited for after the caller has cancelled', async () => {
-    const { bus, asked, pass } = village({ b: () => reply('served') })
+    const { bus, calledNodes, pass } = village({ b: () => reply('served') })
     entryAt(bus, 'b').busyUntilMs = 500
     const leaving = new AbortController()
     const answer = bus.call('x.y', [1, 0], {}, { ...ME, signal: leaving.signal })
@@ -89,18 +89,18 @@ describe('a busy provider on another node', () => {
     leaving.abort()
     await pass(1_000)
     expect(await answer).toMatchObject({ fault: { kind: 'cancelled', begun: false } })
-    expect(asked).toEqual([])
+    expect(calledNodes).toEqual([])
   })
 
   it('that already let the call wait is not waited for again', async () => {
-    const { bus, asked, clock } = village({
+    const { bus, calledNodes, clock } = village({
       b: () => {
         clock.advance(10_000)
         return refused('busy', { retryAfterMs: 100 })
       },
     })
     expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'busy' } })
-    expect(asked).toHaveLength(1)
+    expect(calledNodes).toHaveLength(1)
   })
 
   it('is waited for where the queue is shortest', async () => {
@@ -193,44 +193,44 @@ describe('a node that refuses a call', () => {
   it.each(['not-found', 'not-permitted', 'unsupported'] as const)(
     'with %s is tried once, and then other nodes are used',
     async (kind) => {
-      const { bus, asked } = village({ b: () => refused(kind), c: () => reply('served') }, { idempotent: false })
+      const { bus, calledNodes } = village({ b: () => refused(kind), c: () => reply('served') }, { idempotent: false })
       const outcomes = []
       for (let call = 0; call < 30; call++) outcomes.push(await bus.call('x.y', [1, 0], {}, ME))
       expect(outcomes.every(({ ok }) => ok)).toBe(true)
-      expect(asked.filter((nodeId) => nodeId === 'b').length).toBeLessThan(3)
+      expect(calledNodes.filter((nodeId) => nodeId === 'b').length).toBeLessThan(3)
       expect(entryAt(bus, 'b').health.samples).toBe(0)
     },
   )
 
   it('for certain params is still called for others', async () => {
-    const { bus, asked } = village({
+    const { bus, calledNodes } = village({
       b: () => refused('not-found', { details: { reason: 'params' } }),
       c: () => reply('served'),
     })
     const ask = (model: string): Promise<Outcome> => bus.call('x.y', [1, 0], { params: { model } }, ME)
     entryAt(bus, 'c').busyUntilMs = 0
     for (let call = 0; call < 40; call++) expect(await ask('one')).toMatchObject(reply('served'))
-    expect(asked.filter((nodeId) => nodeId === 'b')).toHaveLength(1)
+    expect(calledNodes.filter((nodeId) => nodeId === 'b')).toHaveLength(1)
     for (let call = 0; call < 40; call++) await ask('two')
-    expect(asked.filter((nodeId) => nodeId === 'b')).toHaveLength(2)
+    expect(calledNodes.filter((nodeId) => nodeId === 'b')).toHaveLength(2)
   })
 
   it('for certain params is called again after a minute, or at once if there is no other node', async () => {
-    const { bus, asked, clock } = village({ b: () => refused('not-found', { details: { reason: 'params' } }) })
+    const { bus, calledNodes, clock } = village({ b: () => refused('not-found', { details: { reason: 'params' } }) })
     await bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)
     await bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)
-    expect(asked).toHaveLength(2)
+    expect(calledNodes).toHaveLength(2)
     const again = village({ b: () => refused('not-found', { details: { reason: 'params' } }), c: () => reply(1) })
     for (let call = 0; call < 20; call++) await again.bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)
     again.clock.advance(61_000)
     for (const nodeId of ['b', 'c']) entryAt(again.bus, nodeId).lastSeenMs = again.clock.monotonic()
     for (let call = 0; call < 20; call++) await again.bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)
-    expect(again.asked.filter((nodeId) => nodeId === 'b')).toHaveLength(2)
+    expect(again.calledNodes.filter((nodeId) => nodeId === 'b')).toHaveLength(2)
     clock.advance(0)
   })
 
   it('uses up no retry budget', async () => {
-    const { bus, asked } = village({ b: () => refused('not-permitted'), c: () => reply('served') })
+    const { bus, calledNodes } = village({ b: () => refused('not-permitted'), c: () => reply('served') })
     const record = (): void => {
       const capabilities = [describeOwnCapability(offered({ name: 'x.y' }))]
       bus.onPeerRemoved('b')
@@ -242,15 +242,15 @@ describe('a node that refuses a call', () => {
       Object.assign(entryAt(bus, 'c').latency, { latencyMs: 50, answers: 100 })
       expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject(reply('served'))
     }
-    expect(asked.filter((nodeId) => nodeId === 'b').length).toBeGreaterThan(60)
+    expect(calledNodes.filter((nodeId) => nodeId === 'b').length).toBeGreaterThan(60)
   })
 
   it('for certain params is still called if all nodes refuse them', async () => {
     const nobody = refused('not-found', { details: { reason: 'params' } })
-    const { bus, asked } = village({ b: () => nobody, c: () => nobody })
+    const { bus, calledNodes } = village({ b: () => nobody, c: () => nobody })
     for (let call = 0; call < 3; call++)
       expect(await bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)).toMatchObject({ fault: { kind: 'not-found' } })
-    expect(asked).toHaveLength(6)
+    expect(calledNodes).toHaveLength(6)
   })
 
   it('has at most 64 refused params remembered', async () => {
@@ -276,21 +276,21 @@ describe('a node that refuses a call', () => {
         ok: false,
         fault: { kind: 'not-found', message: 'no such page', ...(begun === undefined ? {} : { begun }) },
       }
-      const { bus, asked } = village({ b: () => answer, c: () => answer })
+      const { bus, calledNodes } = village({ b: () => answer, c: () => answer })
       expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'not-found' } })
-      expect(asked).toHaveLength(1)
+      expect(calledNodes).toHaveLength(1)
     }
   })
 
   it('like all others ends the call after nine attempts, without using retry budget', async () => {
     const nodes = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`n${n}`, () => refused('not-permitted')]))
-    const { bus, asked } = village(nodes)
+    const { bus, calledNodes } = village(nodes)
     expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'not-permitted', begun: false } })
-    expect(asked).toHaveLength(9)
-    expect(new Set(asked).size).toBe(9)
+    expect(calledNodes).toHaveLength(9)
+    expect(new Set(calledNodes).size).toBe(9)
     const waiting = bus.call('x.y', [1, 0], {}, { ...ME, node: 'n3' })
     expect(await waiting).toMatchObject({ fault: { kind: 'not-permitted' } })
-    expect(asked).toHaveLength(10)
+    expect(calledNodes).toHaveLength(10)
   })
 })
 
@@ -371,12 +371,12 @@ describe('quarantine of a provider', () => {
   })
 
   it('does not end while another provider is available', async () => {
-    const { bus, asked } = ejected()
+    const { bus, calledNodes } = ejected()
     expect(await bus.call('x.y', [1, 0], {}, { ...ME, node: 'b' })).toMatchObject({
       fault: { code: 'quarantined', begun: false },
     })
     for (let call = 0; call < 20; call++) await bus.call('x.y', [1, 0], {}, ME)
-    expect(new Set(asked)).toEqual(new Set(['c']))
+    expect(new Set(calledNodes)).toEqual(new Set(['c']))
     entryAt(bus, 'c').inFlight = 8
     const waits = bus.call('x.y', [1, 0], {}, ME)
     await settled()
@@ -412,7 +412,7 @@ describe('quarantine of a provider', () => {
   })
 
   it('is ended by one probe, which is released even if its call is cancelled', async () => {
-    const { bus, clock, asked } = ejected()
+    const { bus, clock, calledNodes } = ejected()
     clock.advance(60_000)
     for (const nodeId of ['b', 'c']) entryAt(bus, nodeId).lastSeenMs = clock.monotonic()
     const { health } = entryAt(bus, 'b')
@@ -421,7 +421,7 @@ describe('quarantine of a provider', () => {
     await bus.call('x.y', [1, 0], {}, { ...ME, signal: controller.signal })
     expect([health.isEjected(), health.isProbing]).toEqual([true, false])
     expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject(reply('b'))
-    expect([health.isEjected(), health.isProbing, asked.at(-1)]).toEqual([false, false, 'b'])
+    expect([health.isEjected(), health.isProbing, calledNodes.at(-1)]).toEqual([false, false, 'b'])
   })
 })
 
@@ -447,14 +447,14 @@ describe('answer of a provider', () => {
   })
 
   it('that is a failure is followed by a retry at another provider, also within a session', async () => {
-    const { bus, asked } = village({
+    const { bus, calledNodes } = village({
       b: () => ({ ok: false, fault: { kind: 'internal', message: 'no' } }),
       c: () => reply('c'),
     })
     const session = { ...ME, sessionId: 's' }
     bus.router.sticky.bind('s', entryAt(bus, 'b'), 0)
     expect(await bus.call('x.y', [1, 0], {}, session)).toMatchObject(reply('c'))
-    expect(asked).toEqual(['b', 'c'])
+    expect(calledNodes).toEqual(['b', 'c'])
   })
 })
 

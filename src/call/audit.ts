@@ -205,7 +205,7 @@ function recordReference(
 ): CallRecordReference | undefined {
   const { sequenceNo, endSequenceNo } = entered
   if (sequenceNo === undefined || typeof endSequenceNo !== 'number') return undefined
-  const own = assessed && authorization && createCallClassification(assessed, authorization).yes
+  const own = assessed && authorization && createCallClassification(assessed, authorization).approvalReference
   const decision = { ...call.ticket?.nestedDecision, ...own }
   return { traceId: call.traceId, logIndex: sequenceNo, endLogIndex: endSequenceNo, ...decision, work: call.work }
 }
@@ -306,7 +306,10 @@ function classified(ended: AuditEvent, context: CallContext): AuditEvent {
   // A read has no classification; neither has a call that never reached the guard.
   if (offer?.effect === 'reads' || assessed === undefined || authorization === undefined) return ended
   const { event, body } = ended
-  const { effect, target, label, touches, mayTouch, dryRun, yes } = createCallClassification(assessed, authorization)
+  const { effect, target, label, touches, mayTouch, dryRun, approvalReference } = createCallClassification(
+    assessed,
+    authorization,
+  )
   const replayed = outcome?.ok === true ? outcome.value.replayed : outcome?.fault.replayed
   const fields = {
     ...(effect === offer?.effect ? {} : { effect }),
@@ -314,7 +317,7 @@ function classified(ended: AuditEvent, context: CallContext): AuditEvent {
     ...reachedFields(touches, mayTouch),
     ...(dryRun ? { dry_run: true } : {}),
     ...(replayed === true ? { replayed } : {}),
-    ...yes,
+    ...approvalReference,
   }
   // Names that people give their devices must be erasable, so they are stored in the body.
   const words = { ...body, ...(label === undefined ? {} : { label: truncateAndRedactText(label, MAX_RECORDED_TEXT) }) }
@@ -328,8 +331,8 @@ function reachedFields(touches: readonly string[], mayTouch: readonly string[]):
 
 function listed(field: string, names: readonly string[], most: number): JsonObject {
   if (names.length === 0) return {}
-  const told = { [field]: names.slice(0, most).map(recordable) }
-  return names.length > most ? { ...told, [`${field}_count`]: names.length } : told
+  const fields = { [field]: names.slice(0, most).map(recordable) }
+  return names.length > most ? { ...fields, [`${field}_count`]: names.length } : fields
 }
 
 function saltedHash(salt: Uint8Array, text: string): string {

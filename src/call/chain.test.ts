@@ -45,7 +45,7 @@ function chainWithDiary(options: { readonly logFails?: (kind: string) => boolean
     decision: deciding((effect) => {
       diary.push('guard')
       return options.denial === undefined
-        ? { kind: 'granted', effect, key: undefined, yes: undefined }
+        ? { kind: 'granted', effect, key: undefined, approvalInUse: undefined }
         : { kind: 'answered', outcome: fail(options.denial) }
     }),
     monotonic: () => 0,
@@ -261,7 +261,10 @@ describe('call chain', () => {
       reasons: [],
     }
     const yes = { state: 'approved', id: '01K' } as const
-    const decision = deciding(() => ({ kind: 'granted', effect: 'sensitive', key: undefined, yes }), assessment)
+    const decision = deciding(
+      () => ({ kind: 'granted', effect: 'sensitive', key: undefined, approvalInUse: yes }),
+      assessment,
+    )
     const chain = createCallChain({ ...parts, decision, audit: { ...parts.audit, log } })
     for (const effect of ['writes', 'sensitive', 'reads'] as const)
       await chain(callWith({}), offerOf(effect), async () => ok({ data: 1 }))

@@ -16,12 +16,12 @@ export function addAgentSigningKeyCommands(program: Command): void {
   agents
     .command('list', { isDefault: true })
     .description('agents whose records are signed, and with which key')
-    .action((_, command: Command) => tell(command, 'agent_key_list', {}, agentsTable))
+    .action((_, command: Command) => callAndPrint(command, 'agent_key_list', {}, agentsTable))
   agents
     .command('rotate <agent> <public-key> <reason...>')
     .description('give an agent another key (Ed25519, base64): only what it signs is recorded under its name')
     .action((agent: string, key: string, reason: string[], _, command: Command) =>
-      tell(
+      callAndPrint(
         command,
         'agent_key_set',
         { agent_id: agent, public_key: key, reason: reason.join(' ') },
@@ -32,7 +32,7 @@ export function addAgentSigningKeyCommands(program: Command): void {
     .command('revoke <agent> <reason...>')
     .description('take the key of an agent away: its records are unsigned until you give it another')
     .action((agent: string, reason: string[], _, command: Command) =>
-      tell(
+      callAndPrint(
         command,
         'agent_key_set',
         { agent_id: agent, public_key: null, reason: reason.join(' ') },
@@ -41,7 +41,12 @@ export function addAgentSigningKeyCommands(program: Command): void {
     )
 }
 
-async function tell(command: Command, tool: string, body: JsonObject, text: (data: Json) => string): Promise<void> {
+async function callAndPrint(
+  command: Command,
+  tool: string,
+  body: JsonObject,
+  text: (data: Json) => string,
+): Promise<void> {
   const view = await callToolAsOwner(command, tool, body, formatFailedDeviceCall)
   if (view === undefined) return
   const { structured } = view

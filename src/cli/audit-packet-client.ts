@@ -103,9 +103,10 @@ async function packetHere(
   if (!done.ok) return failed(done.fault, EXIT_CODES.integrity)
   if (done.value.ok) return done.value.value
   const { fault } = done.value
-  const isAskedWrongly = fault.kind === 'nothing-found' || fault.kind === 'nothing-signed' || fault.kind === 'too-many'
+  const isCallersMistake =
+    fault.kind === 'nothing-found' || fault.kind === 'nothing-signed' || fault.kind === 'too-many'
   return failed(
-    isAskedWrongly ? formatAuditPacketCollectionFault(fault) : formatLedgerOperationFault(fault),
+    isCallersMistake ? formatAuditPacketCollectionFault(fault) : formatLedgerOperationFault(fault),
     EXIT_CODES.failed,
   )
 }
@@ -119,13 +120,13 @@ export async function verifyAuditPacketFile(
   const packet = await readPacket(file)
   if (!packet.ok) return command.error(packet.fault, { exitCode: EXIT_CODES.usage })
   const { size, entries, opened, findings } = verifyAuditPacket(packet.value, key, {
-    kept,
+    known: kept,
     projections: ledgerProjections,
   })
   const isSound = findings.length === 0
   const from = kept === undefined ? '' : `, which extends the ${kept.checkpoint.size} that were kept`
-  const said = `${entries} entries, ${opened} with their content, of ${key.name} as it was signed at ${size}${from}`
-  const text = isSound ? `Sound: ${said}.` : [...findings, `Not sound: ${said}.`].join('\n')
+  const summary = `${entries} entries, ${opened} with their content, of ${key.name} as it was signed at ${size}${from}`
+  const text = isSound ? `Sound: ${summary}.` : [...findings, `Not sound: ${summary}.`].join('\n')
   printAnswer(command, {
     json: { ok: isSound, size, entries, opened, findings: [...findings] },
     text: sanitizeForTerminal(text),

@@ -72,15 +72,15 @@ describe('hearthbus changes', () => {
 
   it('fetches page after page until the limit is reached, including pages without a change', async () => {
     const pages = [page([], { next_cursor: 'a' }), page(['one'], { next_cursor: 'b' }), page(['two', 'three'])]
-    const asked: JsonObject[] = []
+    const requested: JsonObject[] = []
     const answering = async (wanted: JsonObject): Promise<CallResultView | undefined> => {
-      asked.push(wanted)
-      return pages[asked.length - 1]
+      requested.push(wanted)
+      return pages[requested.length - 1]
     }
     expect(await collectChanges(answering, { since: AT, limit: 5 })).toMatchObject({
       structured: { ok: true, data: { changes: ['one', 'two', 'three'] } },
     })
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       { since: AT, limit: 5 },
       { since: AT, limit: 5, cursor: 'a' },
       { since: AT, limit: 4, cursor: 'b' },

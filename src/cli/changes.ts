@@ -20,7 +20,7 @@ export function addChangesCommand(program: Command): void {
     .option('--since <time>', 'from then on: 90m, 12h, 7d, or a date and time', (text) => parseSince(text, Date.now()))
     .option('--limit <n>', 'how many', createWholeNumberParser(1, 200), 20)
     .action(async (options: Wanted, command: Command) => {
-      const asked = async (page: JsonObject): Promise<CallResultView | undefined> => {
+      const requestPage = async (page: JsonObject): Promise<CallResultView | undefined> => {
         const body = { tool: 'ledger_changes', arguments: page }
         const value = await fetchFromGatewayOrExplain(command, {
           method: 'POST',
@@ -30,7 +30,7 @@ export function addChangesCommand(program: Command): void {
         })
         return value as CallResultView | undefined
       }
-      const view = await collectChanges(asked, options)
+      const view = await collectChanges(requestPage, options)
       if (view !== undefined) printAnswer(command, formatChanges(view, options.limit))
     })
 }
@@ -44,19 +44,19 @@ interface Wanted {
  * How many pages are requested. One request searches at most 2,000 calls, and an agent that reads registers all night
  * makes that many calls without changing anything.
  */
-const MAX_QUESTIONS = 20
+const MAX_REQUESTS = 20
 
 /** Requests pages until there are enough changes: a short page does not mean that there are no more. */
 export async function collectChanges(
-  asked: (page: JsonObject) => Promise<CallResultView | undefined>,
+  requestPage: (page: JsonObject) => Promise<CallResultView | undefined>,
   wanted: Wanted,
 ): Promise<CallResultView | undefined> {
-  let view = await asked({ ...wanted })
-  for (let questions = 1; questions < MAX_QUESTIONS && view?.outcome === 'ok'; questions++) {
+  let view = await requestPage({ ...wanted })
+  for (let requests = 1; requests < MAX_REQUESTS && view?.outcome === 'ok'; requests++) {
     const { changes, next_cursor: cursor } = dataOf(view)
     const missing = wanted.limit - changes.length
     if (cursor === undefined || missing <= 0) return view
-    const next = await asked({ ...wanted, limit: missing, cursor })
+    const next = await requestPage({ ...wanted, limit: missing, cursor })
     if (next?.outcome !== 'ok') return next
     const data = dataOf(next)
     view = { ...next, structured: { ok: true, data: { ...data, changes: [...changes, ...data.changes] } } }

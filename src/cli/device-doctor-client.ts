@@ -35,8 +35,8 @@ export async function runDeviceOtaDoctorCommand(
     })
   }
   const otaUrl = ota ?? (enrolment.local_only || enrolment.public_url ? enrolment.ota : toLanUrl(enrolment.ota))
-  const identity = known === undefined ? strangerIdentity() : { deviceId: known.id, clientId: known.client_id }
-  const { told, findings, healthy } = await examineOta({ otaUrl, identity })
+  const identity = known === undefined ? createUnknownIdentity() : { deviceId: known.id, clientId: known.client_id }
+  const { answer, findings, healthy } = await examineOta({ otaUrl, identity })
   const lines = [
     `${known === undefined ? 'A stranger' : known.device} asks at ${otaUrl}`,
     ...formatFindingLines(findings),
@@ -44,7 +44,7 @@ export async function runDeviceOtaDoctorCommand(
     healthy ? 'A device would get there.' : 'A device would not get there.',
   ]
   printAnswer(command, {
-    json: { ota: otaUrl, told: told ?? null, findings: findings.map((finding) => ({ ...finding })), healthy },
+    json: { ota: otaUrl, told: answer ?? null, findings: findings.map((finding) => ({ ...finding })), healthy },
     text: sanitizeForTerminal(lines.join('\n')),
     exit: healthy ? EXIT_CODES.ok : EXIT_CODES.failed,
   })
@@ -69,7 +69,7 @@ export function toLanUrl(ota: string): string {
 }
 
 /** A MAC address of the locally administered range, which no real device has. */
-function strangerIdentity(): { readonly deviceId: string; readonly clientId: string } {
+function createUnknownIdentity(): { readonly deviceId: string; readonly clientId: string } {
   const clientId = randomUUID()
   const digits = clientId.replaceAll('-', '').slice(0, 10)
   return { deviceId: `02:${digits.replaceAll(/(..)(?=.)/g, '$1:')}`, clientId }

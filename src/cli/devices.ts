@@ -29,7 +29,7 @@ export function addDevicesCommands(program: Command): void {
     .description('devices, and those that wait with a code')
     .action(async (_, command: Command) => {
       const { toLanUrl } = await import('./device-doctor-client.ts')
-      await tell(command, 'devices.enrolment.list', {}, (view) =>
+      await callAndPrint(command, 'devices.enrolment.list', {}, (view) =>
         formatDevicesTable(view as EnrolmentListView, toLanUrl),
       )
     })
@@ -43,7 +43,10 @@ export function addDevicesCommands(program: Command): void {
       const revoked = known.find((each) => each.state === 'revoked' && isNameOfDevice(each, device))
       if (revoked !== undefined)
         printAnswer(command, { json: { ...revoked }, text: formatRevokedSentence(revoked.device) })
-      else await tell(command, 'devices.tools.list', { device }, (view) => formatDeviceTools(view as DeviceToolsView))
+      else
+        await callAndPrint(command, 'devices.tools.list', { device }, (view) =>
+          formatDeviceTools(view as DeviceToolsView),
+        )
     })
   devices
     .command('approve <code>')
@@ -51,7 +54,7 @@ export function addDevicesCommands(program: Command): void {
     .option('--name <name>', 'what people call it')
     .addOption(new Option('--transport <transport>', 'the transport that it connects over').choices(TRANSPORTS))
     .action((code: string, options: { name?: string; transport?: string }, command: Command) =>
-      tell(command, 'devices.enrolment.approve', { code, ...options }, (view) =>
+      callAndPrint(command, 'devices.enrolment.approve', { code, ...options }, (view) =>
         formatEnrolmentChangeSentence(view as JsonObject, explainWhenDeviceConnects(view as JsonObject)),
       ),
     )
@@ -82,7 +85,7 @@ function addLeaving(devices: Command): void {
       .command(`${name} <device>`)
       .description(description)
       .action((device: string, _, command: Command) =>
-        tell(command, `devices.enrolment.${name}`, { device }, (view) =>
+        callAndPrint(command, `devices.enrolment.${name}`, { device }, (view) =>
           formatEnrolmentChangeSentence(view as JsonObject, done),
         ),
       )
@@ -99,7 +102,7 @@ function addToolApproval(devices: Command): void {
       const shown = view.structured as unknown as DeviceToolsView
       // The owner approves the tools that were shown: a device that changes its tools meanwhile is refused.
       const digest = options.digest ?? shown.digest ?? ''
-      await tell(command, 'devices.enrolment.approve_tools', { device, digest }, (answer) => {
+      await callAndPrint(command, 'devices.enrolment.approve_tools', { device, digest }, (answer) => {
         const { approved } = answer as { readonly approved: readonly string[] }
         return `${formatDeviceTools(shown)}\n\nApproved: ${approved.join(', ')}.`
       })
@@ -111,7 +114,7 @@ function called(command: Command, tool: string, body: JsonObject): Promise<CallR
   return callToolAsOwner(command, tool, body, formatFailedDeviceCall)
 }
 
-async function tell(
+async function callAndPrint(
   command: Command,
   tool: string,
   body: JsonObject,

@@ -35,7 +35,7 @@ describe('doctor without a running gateway', () => {
     writeFileSync(token, '', { mode: 0o600 })
     expect(await broken()).toEqual([`start: ${token} holds no token. Remove the file; the next start makes a new one.`])
     rmSync(token)
-    new Database({ path, migrations: [{ room: 'guard', steps: Array.from({ length: 99 }, () => '') }] }).close()
+    new Database({ path, migrations: [{ module: 'guard', steps: Array.from({ length: 99 }, () => '') }] }).close()
     expect((await broken())[0]).toMatch(/^start: .* was written by a newer Hearthbus \(guard is at step 99;/)
   })
 

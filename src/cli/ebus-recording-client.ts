@@ -91,8 +91,8 @@ function* exchangesOf({
   const line = newBusLineDecoder()
   for (const { atMs, symbols } of pieces)
     for (const symbol of symbols) {
-      const heard = stepBusLineDecoder(line, symbol)
-      if (heard?.kind === 'exchange') yield { exchange: heard.exchange, atMs }
+      const received = stepBusLineDecoder(line, symbol)
+      if (received?.kind === 'exchange') yield { exchange: received.exchange, atMs }
     }
 }
 
@@ -119,7 +119,7 @@ function messageFinder(folder: string | undefined, recording: BusRecording): Fin
       const identity = decodeIdentity(exchange.response)
       if (identity.ok) known.identify(target, identity.value)
     }
-    known.hear(exchange, atMs)
+    known.handleExchange(exchange, atMs)
   }
   return (exchange) => {
     const { source: qq, target, primary: pb, secondary: sb, data } = exchange.telegram

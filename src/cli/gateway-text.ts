@@ -64,7 +64,7 @@ export function formatApprovals(approvals: readonly JsonObject[], nowMs: number)
     const left = Number(approval['expiresAtMs']) - nowMs
     return [
       `${text(approval['id'])}  ${text(approval['state'])}  ${text(binding['tool'])}${shown['label'] === undefined ? '' : `: ${text(shown['label'])}`}`,
-      `  asked by  ${asker(approval, text(binding['principal']))}${shown['client'] === undefined ? '' : ` (calls itself ${JSON.stringify(text(shown['client']))})`}`,
+      `  asked by  ${formatRequester(approval, text(binding['principal']))}${shown['client'] === undefined ? '' : ` (calls itself ${JSON.stringify(text(shown['client']))})`}`,
       ...(binding['target'] === undefined ? [] : [`  target    ${text(binding['target'])}`]),
       ...votesLine(objectOf(approval['round'])),
       ...changeLine(objectOf(shown['preview'])),
@@ -80,10 +80,10 @@ export function formatApprovals(approvals: readonly JsonObject[], nowMs: number)
 /** For a voting round: how each voter has voted, and how many yes votes are needed. */
 function votesLine({ need, voters, votes }: JsonObject): readonly string[] {
   if (!Array.isArray(voters) || !Array.isArray(votes)) return []
-  const said = new Map(votes.map((vote) => [text(objectOf(vote)['voter']), objectOf(vote)['decision']]))
+  const decisions = new Map(votes.map((vote) => [text(objectOf(vote)['voter']), objectOf(vote)['decision']]))
   const each = voters.map((voter) => {
     const name = text(objectOf(voter)['voter'])
-    const decision = said.get(name)
+    const decision = decisions.get(name)
     return `${name} ${decision === undefined ? '–' : decision === 'allow' ? 'yes' : 'no'}`
   })
   return [`  votes     ${each.join(', ')}; ${text(need)} yeses needed (answer with HEARTHBUS_VOTER_TOKEN)`]
@@ -147,7 +147,7 @@ function firstSentence(description: string): string {
  * The credential or node that asked, never a name alone: a node may have the name of a caller, and so may the callers
  * that it speaks for.
  */
-function asker({ askedBy, askedFor }: JsonObject, principal: string): string {
+function formatRequester({ askedBy, askedFor }: JsonObject, principal: string): string {
   if (askedBy === undefined) return principal
   const node = `the node ${text(askedBy)} (${principal})`
   return askedFor === undefined ? node : `${text(askedFor)}, says ${node}`

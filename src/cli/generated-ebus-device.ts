@@ -87,7 +87,7 @@ export function simulateDeviceFromDefinitions(
   const own = set.messages.map((message) => (message.zz === undefined ? { ...message, zz: name.address } : message))
   const answers = new DeviceAnswers(own, set.conditions())
   const initiator = toCompanionInitiator(name.address)
-  const heard = own.filter(
+  const passive = own.filter(
     ({ isPassive, zz, qq, chain, source: from }) =>
       isPassive && qq === undefined && chain.length === 0 && from === file && zz === name.address,
   )
@@ -97,7 +97,8 @@ export function simulateDeviceFromDefinitions(
     deviceId,
     messages: set.messages.length,
     initiator: initiator !== undefined && own.some(({ zz }) => zz === initiator) ? initiator : undefined,
-    overheard: heard.length === 0 ? undefined : (turn, nowMs) => answers.command(heard[turn % heard.length], nowMs),
+    overheard:
+      passive.length === 0 ? undefined : (turn, nowMs) => answers.command(passive[turn % passive.length], nowMs),
     answer: (telegram, nowMs) =>
       telegram.primary === 0x07 && telegram.secondary === 0x04 && telegram.data.length === 0
         ? identification
@@ -138,7 +139,7 @@ class DeviceAnswers {
       write !== undefined &&
       (read === undefined || write.id.length > read.id.length || data.length > read.id.length)
     ) {
-      this.#keep(write, data)
+      this.#store(write, data)
       return encodedValues(write, 's', (field, key) => this.#text(write, field, key, nowMs)) ?? new Uint8Array()
     }
     if (read === undefined) return 'refuse'
@@ -152,17 +153,17 @@ class DeviceAnswers {
   /** Encodes a message with values in its command, as another device would send it. */
   command(message: MessageDefinition | undefined, nowMs: number): Omit<Telegram, 'source'> {
     if (message === undefined) throw new Error('no message to be said')
-    const asked = { ...message, isPassive: false }
+    const active = { ...message, isPassive: false }
     const keys = listFieldKeys(message.fields)
     const texts = message.fields.flatMap((field, index) =>
       field.part === 'm' && !isIgnoredField(field) ? [this.#text(message, field, keys[index] ?? '', nowMs)] : [],
     )
-    const encoded = encodeCommands(asked, texts.join(';'))
+    const encoded = encodeCommands(active, texts.join(';'))
     const data = encoded.ok ? encoded.value[0]?.data : undefined
     return { target: message.zz ?? 0, primary: message.pb, secondary: message.sb, data: data ?? message.id }
   }
 
-  #keep(message: MessageDefinition, data: Uint8Array): void {
+  #store(message: MessageDefinition, data: Uint8Array): void {
     const own = { ...message, fields: message.fields.filter(({ part }) => part === 'm') }
     const decoded = decodeMessage(own, { command: data, response: new Uint8Array() })
     if (!decoded.ok) return

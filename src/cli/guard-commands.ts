@@ -207,13 +207,13 @@ function addTokens(program: Command): void {
 async function createTokenOffline(command: Command, body: JsonObject): Promise<void> {
   const config = readCommandConfig(command)
   if (config === undefined) return
-  const wish = tokenRequestSchema.safeParse(body)
-  if (!wish.success)
-    command.error(wish.error.issues.map((issue) => issue.message).join('; '), { exitCode: EXIT_CODES.usage })
+  const request = tokenRequestSchema.safeParse(body)
+  if (!request.success)
+    command.error(request.error.issues.map((issue) => issue.message).join('; '), { exitCode: EXIT_CODES.usage })
   const { withNonListeningGateway } = await import('./offline-gateway-store.ts')
   const { selectStartFaultExitCode } = await import('./gateway-start-server.ts')
   const { familyEnvelopes } = await import('../main/families.ts')
-  const token = toAccessTokenRequest(wish.data)
+  const token = toAccessTokenRequest(request.data)
   const made = await withNonListeningGateway(config, readDataRoot(command), async ({ guard, families }) => {
     // The temporary gateway starts no family, but the names of the families' profiles are known all the same.
     const known = listProfileNames(config.profiles, [...familyEnvelopes.map(({ name }) => name), ...families])

@@ -45,11 +45,11 @@ function refusal(text: string, exit: ExitCode = EXIT_CODES.usage): CommandAnswer
 }
 
 function classesAnswer(devices: readonly ClassifiedDevice[]): CommandAnswer {
-  const rows = devices.map(({ ref, name, kind, asks, because }) => [
+  const rows = devices.map(({ ref, name, kind, needsApproval, because }) => [
     String(ref),
     name,
     kind,
-    asks ? 'asks' : '',
+    needsApproval ? 'asks' : '',
     because,
   ])
   return {

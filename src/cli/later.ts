@@ -13,14 +13,14 @@ export function addLaterCallCommands(program: Command): void {
   later
     .command('list', { isDefault: true })
     .description('what is planned, and what became of the latest')
-    .action((_, command: Command) => tell(command, {}))
+    .action((_, command: Command) => callAndPrint(command, {}))
   later
     .command('cancel <id>')
     .description('cancel one before it is made')
-    .action((id: string, _, command: Command) => tell(command, { cancel: id }))
+    .action((id: string, _, command: Command) => callAndPrint(command, { cancel: id }))
 }
 
-async function tell(command: Command, body: JsonObject): Promise<void> {
+async function callAndPrint(command: Command, body: JsonObject): Promise<void> {
   const view = await callToolAsOwner(command, 'later', body)
   if (view !== undefined) printAnswer(command, laterAnswer(view))
 }

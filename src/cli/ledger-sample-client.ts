@@ -30,11 +30,11 @@ export async function runLedgerSampleCommand(command: Command): Promise<void> {
   const sentences = Array.isArray(findings) ? findings.map(String) : []
   const entries = isJsonObject(draw) && Array.isArray(draw['entries']) ? draw['entries'] : []
   const isSound = sentences.length === 0
-  const said = `${entries.length} of ${Number(size)} entries, drawn by nobody: ${entries.join(', ')}`
+  const summary = `${entries.length} of ${Number(size)} entries, drawn by nobody: ${entries.join(', ')}`
   const check = ['Check the draw with vrf_verify, or an export with examples/auditor.py --draws:', ...drawLines(draw)]
   const lines = isSound
-    ? [`${said}. All as they were signed.`, ...check]
-    : [...sentences, `${said}. Not sound.`, ...check]
+    ? [`${summary}. All as they were signed.`, ...check]
+    : [...sentences, `${summary}. Not sound.`, ...check]
   printAnswer(command, {
     json: { ok: isSound, size: size ?? 0, findings: sentences, draw: draw ?? null },
     text: sanitizeForTerminal(lines.join('\n')),

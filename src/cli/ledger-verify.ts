@@ -76,9 +76,9 @@ async function verifyHere(command: Command, { checkpoint }: VerifyOptions): Prom
   const running = findRunningGateway(readGlobalOptions(command))
   const root = running.ok ? running.value.dataRoot : readDataRoot(command)
   const key = checkpoint === undefined ? undefined : await readVerifierKey(root, config)
-  const kept = await keptCheckpoints(checkpoint, key?.ok === true ? key.value : undefined)
-  if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT_CODES.usage })
-  const report = await verifyDataDirectoryLedger(root, config, { kept: kept.value })
+  const saved = await readSavedCheckpoints(checkpoint, key?.ok === true ? key.value : undefined)
+  if (!saved.ok) return command.error(saved.fault, { exitCode: EXIT_CODES.usage })
+  const report = await verifyDataDirectoryLedger(root, config, { known: saved.value })
   if (!report.ok) return printAnswer(command, createFailureAnswer(report.fault, EXIT_CODES.integrity))
   const { root: hash, pinPath } = report.value
   // The demo's data is thrown away, so it never has a pin.
@@ -93,9 +93,9 @@ async function verifyPacket(command: Command, file: string, { vkey, checkpoint }
     return command.error(`--vkey is needed to check a bundle: the log’s public key. (${key.fault.reason})`, {
       exitCode: EXIT_CODES.usage,
     })
-  const kept = await keptCheckpoints(checkpoint, key.value)
-  if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT_CODES.usage })
-  return verifyAuditPacketFile(command, file, { key: key.value, kept: kept.value[0] })
+  const saved = await readSavedCheckpoints(checkpoint, key.value)
+  if (!saved.ok) return command.error(saved.fault, { exitCode: EXIT_CODES.usage })
+  return verifyAuditPacketFile(command, file, { key: key.value, kept: saved.value[0] })
 }
 
 async function verifyCopy(command: Command, folder: string, { vkey, checkpoint }: VerifyOptions): Promise<void> {
@@ -104,14 +104,14 @@ async function verifyCopy(command: Command, folder: string, { vkey, checkpoint }
     const text = `--vkey is needed to check a copy: the line that \`hearthbus ledger export\` printed. (${key.fault.reason})`
     return printAnswer(command, createFailureAnswer(text, EXIT_CODES.usage))
   }
-  const kept = await keptCheckpoints(checkpoint, key.value)
-  if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT_CODES.usage })
-  const report = await verifyExport(folder, key.value, { kept: kept.value })
+  const saved = await readSavedCheckpoints(checkpoint, key.value)
+  if (!saved.ok) return command.error(saved.fault, { exitCode: EXIT_CODES.usage })
+  const report = await verifyExport(folder, key.value, { known: saved.value })
   printAnswer(command, reportAnswer(report, { about: `, signed by ${key.value.name}` }))
 }
 
 /** Checkpoints that were saved elsewhere, each with the log's signature. The fault is a sentence. */
-async function keptCheckpoints(
+async function readSavedCheckpoints(
   path: string | undefined,
   key: NoteVerifier | undefined,
 ): Promise<Result<readonly SignedCheckpoint[], string>> {
@@ -139,14 +139,14 @@ async function verifyProof(command: Command, { proof = '', entry, vkey, policy }
   const { origin, size } = verified.value.checkpoint.checkpoint
   const parsed = parseTlogProof(read.value.text)
   const extra = parsed.ok ? parsed.value.extra : undefined
-  const said = `The entry is in ${origin}, as it was signed at ${size} entries.`
-  if (extra === undefined) return printAnswer(command, { json: { ok: true, origin, size }, text: said })
+  const sentence = `The entry is in ${origin}, as it was signed at ${size} entries.`
+  if (extra === undefined) return printAnswer(command, { json: { ok: true, origin, size }, text: sentence })
   const body = verifyCommitmentOpening(extra, read.value.bytes)
   if (!body.ok) {
-    const text = `${said} But the content that came with the proof is not what the entry commits to.`
+    const text = `${sentence} But the content that came with the proof is not what the entry commits to.`
     return printAnswer(command, { json: { ok: false, fault: body.fault }, text, exit: EXIT_CODES.integrity })
   }
-  const text = `${said} It commits to:\n${JSON.stringify(body.value, undefined, 2)}`
+  const text = `${sentence} It commits to:\n${JSON.stringify(body.value, undefined, 2)}`
   printAnswer(command, { json: { ok: true, origin, size, body: body.value }, text })
 }
 

@@ -210,22 +210,25 @@ async function exportTo(command: Command, folder: string, withBodies: boolean): 
 }
 
 async function erase(command: Command, entries: readonly number[], reason: string): Promise<void> {
-  const wish = bodyErasureRequestSchema.safeParse({ entries, reason })
-  if (!wish.success)
-    return command.error(wish.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '), {
+  const request = bodyErasureRequestSchema.safeParse({ entries, reason })
+  if (!request.success)
+    return command.error(request.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '), {
       exitCode: EXIT_CODES.usage,
     })
   if (findRunningGateway(readGlobalOptions(command)).ok)
     return fetchAndPrintGatewayAnswer(
       command,
-      { method: 'POST', path: '/api/ledger/erase', body: wish.data, asOwner: true, mayTakeLong: true },
+      { method: 'POST', path: '/api/ledger/erase', body: request.data, asOwner: true, mayTakeLong: true },
       (value) => erasureAnswer(value as unknown as ErasureResultView),
     )
   await offline(
     command,
     async (log) =>
       erasureAnswer(
-        await eraseLedgerEntryBodies(log, wish.data.entries, { reason: wish.data.reason, by: OWNER_PRINCIPAL.id }),
+        await eraseLedgerEntryBodies(log, request.data.entries, {
+          reason: request.data.reason,
+          by: OWNER_PRINCIPAL.id,
+        }),
       ),
     { rooms: 'all' },
   )

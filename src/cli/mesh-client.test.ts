@@ -28,12 +28,12 @@ function community(names: Readonly<Record<string, string>>): Pick<Community, 'me
 
 describe('mesh members looked up by name', () => {
   it('are found by node id or by name, and an unknown name finds none', () => {
-    const house = community({ [ATTIC]: 'attic', [CELLAR]: 'cellar' })
-    expect([findMemberIds(house, CELLAR), findMemberIds(house, 'attic'), findMemberIds(house, 'shed')]).toEqual([
-      [CELLAR],
-      [ATTIC],
-      [],
-    ])
+    const documents = community({ [ATTIC]: 'attic', [CELLAR]: 'cellar' })
+    expect([
+      findMemberIds(documents, CELLAR),
+      findMemberIds(documents, 'attic'),
+      findMemberIds(documents, 'shed'),
+    ]).toEqual([[CELLAR], [ATTIC], []])
   })
 
   it('are all returned when several share the name', () => {
@@ -51,14 +51,14 @@ describe('hearthbus mesh init and invite', () => {
   it.each([
     ['', true],
     ['mesh: { enabled: true }', false],
-  ])('with the configuration %j warn that mesh.enabled is not set: %s', async (written, isSaid) => {
+  ])('with the configuration %j warn that mesh.enabled is not set: %s', async (written, isWarned) => {
     const config = parseConfig('inline', written)
     if (!config.ok) throw new Error('the configuration is wrong')
     const dataRoot = mkdtempSync(join(tmpdir(), 'hearthbus-mesh-client-'))
     const command = { config: config.value, dataRoot, name: 'attic' }
     const founded = await createOwnCommunity(command, 'family')
     const invited = await inviteNode(command, { level: 'member', minutes: 60 })
-    expect([founded.text.includes(HINT), invited.text.includes(HINT)]).toEqual([isSaid, isSaid])
+    expect([founded.text.includes(HINT), invited.text.includes(HINT)]).toEqual([isWarned, isWarned])
   })
 })
 

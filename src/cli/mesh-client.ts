@@ -60,7 +60,7 @@ export function createOwnCommunity(command: MeshCommandContext, name: string): P
     const founder = { nodeId: authority.self.id, name: command.name }
     const founded = await store.accept(createCommunity({ name, root, founder, nowMs: systemClock.now() }))
     if (!founded.ok) return fail(communitySentence(founded.fault))
-    return said(
+    return createResult(
       { community: root.id, name },
       `${name} is founded, and this node is its first anchor.\nIts root key is ${locateMeshFiles(buildDataDirectoryPaths(command.dataRoot)).rootKey}: keep a copy of it in a safe place.\nNext: hearthbus mesh invite${enabledHint(command)}`,
     )
@@ -92,7 +92,7 @@ export function inviteNode(
     }
     await store.invitations.add(invitation, nowMs)
     const text = encodeSignedInvitation(invitation, authority.self)
-    return said(
+    return createResult(
       { invitation: text, level: options.level, expires_at: new Date(invitation.expiresAtMs).toISOString() },
       `${text}\n\nGood for one node, as ${options.level}, for ${options.minutes} minutes, while this node's gateway runs.\nOn the other node: hearthbus mesh join <that line>${enabledHint(command)}`,
     )
@@ -120,7 +120,7 @@ export function joinCommunity(command: MeshCommandContext, text: string): Promis
     const accepted = await store.accept(joined.value)
     if (!accepted.ok && accepted.fault.kind !== 'not-newer') return fail(communitySentence(accepted.fault))
     const { name, id, members } = joined.value
-    return said(
+    return createResult(
       { community: id, name, members: members.size },
       `Joined ${name}, ${members.size} nodes.${enabledHint(command)}`,
     )
@@ -148,7 +148,7 @@ export async function listMembers(command: MeshCommandContext): Promise<CommandA
       nodeId,
     ])
     const revoked = [...community.revoked].map(([nodeId, at]) => ['–', 'revoked', formatShortId(nodeId), at, nodeId])
-    return said(
+    return createResult(
       {
         community: community.id,
         name: community.name,
@@ -180,7 +180,7 @@ export function revokeNode(command: MeshCommandContext, which: string): Promise<
     const decided = await store.decide((current) => revokeMember(current, nodeId, context))
     if (!decided.ok)
       return fail(decided.fault.kind === 'no-community' ? NO_COMMUNITY_MESSAGE : communitySentence(decided.fault))
-    return said(
+    return createResult(
       { revoked: nodeId, revision: decided.value.revision },
       `${which} is revoked. This node refuses it from now on; the others hear of it as soon as they are reached.`,
     )
@@ -191,7 +191,7 @@ export function revokeNode(command: MeshCommandContext, which: string): Promise<
 export function showNatsKey(command: MeshCommandContext): Promise<CommandAnswer> {
   return withMeshStore(command, async ({ authority }) => {
     const nkey = encodeUserNkey(authority.self.publicKey)
-    return said({ nkey, node_id: authority.self.id }, nkey)
+    return createResult({ nkey, node_id: authority.self.id }, nkey)
   })
 }
 
@@ -253,7 +253,7 @@ async function rootAt(path: string): Promise<NodeIdentity | undefined> {
 export const NO_COMMUNITY_MESSAGE =
   'This node belongs to no community: hearthbus mesh init founds one, hearthbus mesh join enters one.'
 
-function said(json: Json, text: string): MeshCommandResult {
+function createResult(json: Json, text: string): MeshCommandResult {
   return ok({ json, text })
 }
 

@@ -83,18 +83,18 @@ async function leave(
   if (!recorded.ok) return recorded
   // The root key is renamed first: a node without a community that still had this key would use it for the next
   // community that it founds.
-  const keptAs = `${rootKey}.${stripNodeIdPrefix(community.id).slice(0, 8)}`
-  if (isFounder) renameSync(rootKey, keptAs)
+  const renamedTo = `${rootKey}.${stripNodeIdPrefix(community.id).slice(0, 8)}`
+  if (isFounder) renameSync(rootKey, renamedTo)
   await store.leave()
   return ok({
-    json: { left: community.id, name: community.name, ...(isFounder ? { root_key: keptAs } : {}) },
-    text: farewell(community, { others, keptAs: isFounder ? keptAs : undefined }),
+    json: { left: community.id, name: community.name, ...(isFounder ? { root_key: renamedTo } : {}) },
+    text: farewell(community, { others, renamedTo: isFounder ? renamedTo : undefined }),
   })
 }
 
 function farewell(
   { name }: Community,
-  { others, keptAs }: { readonly others: number; readonly keptAs: string | undefined },
+  { others, renamedTo }: { readonly others: number; readonly renamedTo: string | undefined },
 ): string {
   return [
     `This node has left ${name}.`,
@@ -105,9 +105,11 @@ function farewell(
       : [
           `The others have not been told: an anchor there can revoke this node (hearthbus mesh revoke NAME). Revoked, it comes back only with a new key; otherwise a new invitation will do.`,
         ]),
-    ...(keptAs === undefined
+    ...(renamedTo === undefined
       ? []
-      : [`The root key of ${name} is now ${keptAs}; keep it: without it nobody can make or revoke an anchor there.`]),
+      : [
+          `The root key of ${name} is now ${renamedTo}; keep it: without it nobody can make or revoke an anchor there.`,
+        ]),
     'Next: hearthbus mesh join LINE, or hearthbus mesh init.',
   ].join('\n')
 }

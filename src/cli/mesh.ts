@@ -76,7 +76,7 @@ export function addMeshCommands(program: Command): void {
 
 async function run(
   command: Command,
-  ask: (work: MeshWork, given: meshClient.MeshCommandContext) => Promise<CommandAnswer>,
+  request: (work: MeshWork, given: meshClient.MeshCommandContext) => Promise<CommandAnswer>,
 ): Promise<void> {
   const config = readCommandConfig(command)
   if (config === undefined) return
@@ -90,5 +90,5 @@ async function run(
   // It may have been started with another configuration than this command was given.
   const status = running.ok ? await requestGateway(running.value, { path: '/api/status' }) : undefined
   const name = status?.ok === true ? (status.value as unknown as StatusView).node : config.node.name
-  printAnswer(command, await ask(work, { config, dataRoot, name }))
+  printAnswer(command, await request(work, { config, dataRoot, name }))
 }

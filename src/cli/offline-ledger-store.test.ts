@@ -24,7 +24,7 @@ describe('offline ledger files', () => {
     const { database: path, nodeKey, ledger } = buildDataDirectoryPaths(root)
     mkdirSync(join(ledger, 'tail'), { recursive: true })
     await loadOrCreateNodeKey(nodeKey)
-    new Database({ path, migrations: [{ room, steps: Array.from({ length: 99 }, () => '') }] }).close()
+    new Database({ path, migrations: [{ module: room, steps: Array.from({ length: 99 }, () => '') }] }).close()
     const sentence = expect.stringContaining(`was written by a newer Hearthbus (${room} is at step 99; this program`)
     expect(await verifyDataDirectoryLedger(root, config.value)).toEqual({ ok: false, fault: sentence })
     const place = { dataRoot: root, config: config.value, state: 'sound', rooms: 'all' } as const

@@ -27,12 +27,12 @@ export function addStartCommands(program: Command): void {
       const config = readCommandConfig(command)
       if (config === undefined) return
       const root = readDataRoot(command)
-      const neighbour = neighbourAt(
+      const otherGateway = explainOtherGateway(
         config.listen.port,
         options.demo === true ? resolveDemoDataRoot(root) : root,
         command,
       )
-      if (neighbour !== undefined) return command.error(neighbour, { exitCode: EXIT_CODES.usage })
+      if (otherGateway !== undefined) return command.error(otherGateway, { exitCode: EXIT_CODES.usage })
       // Loaded only by this command: `hearthbus status` should not have to load a gateway.
       const { runUpCommand } = await import('./up-server.ts')
       const shared = {
@@ -44,15 +44,15 @@ export function addStartCommands(program: Command): void {
         return
       }
       const { startDemoSimulators } = await import('./demo-server.ts')
-      const house = await startDemoSimulators(config)
+      const simulators = await startDemoSimulators(config)
       const code = await runUpCommand({
         ...shared,
-        config: house.config,
+        config: simulators.config,
         dataRoot: resolveDemoDataRoot(root),
         pinned: false,
-        afterwards: house.wake,
+        afterwards: simulators.wake,
       })
-      await house.stop()
+      await simulators.stop()
       endWith(code)
     })
   program
@@ -109,7 +109,7 @@ function endWith(code: ExitCode): void {
 }
 
 /** The demo and the real house use the same port, so the message names the other gateway instead of a taken port. */
-function neighbourAt(port: number, wanted: string, command: Command): string | undefined {
+function explainOtherGateway(port: number, wanted: string, command: Command): string | undefined {
   const root = readDataRoot(command)
   const running = findRunningGateway(readGlobalOptions(command))
   if (!running.ok || running.value.dataRoot === wanted) return undefined

@@ -5,6 +5,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { buildDataDirectoryPaths } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { createLogger } from '../core/logger.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
 import type { Gateway } from '../main.ts'
 import type { SignInLinkView } from '../web/views.ts'
 import { requestGateway } from './gateway-client.ts'
@@ -48,7 +49,7 @@ export async function runUpCommand({
   process.stdout.write(welcome(started.value, dataRoot, { command, place }))
   afterwards?.(started.value)
   await stopWanted
-  rmSync(buildDataDirectoryPaths(dataRoot).consoleLink, { force: true })
+  removeConsoleLink(dataRoot)
   process.stdout.write('\nStopping …\n')
   const troubles = await started.value.stop()
   if (troubles.length === 0) {
@@ -63,8 +64,8 @@ export async function runUpCommand({
 async function signInLink({ url = '' }: Gateway, dataRoot: string): Promise<string> {
   // This process itself listens at that address.
   const gateway = { note: { url, pid: process.pid, version: '' }, dataRoot, isAuthentic: true, pin: undefined }
-  const asked = await requestGateway(gateway, { method: 'POST', path: '/api/console/link', body: {}, asOwner: true })
-  return asked.ok ? (asked.value as unknown as SignInLinkView).url : url
+  const link = await requestGateway(gateway, { method: 'POST', path: '/api/console/link', body: {}, asOwner: true })
+  return link.ok ? (link.value as unknown as SignInLinkView).url : url
 }
 
 /** What to print about the console, and how a person signs in. */
@@ -80,10 +81,23 @@ interface LinkPlace {
 function linkPlace(link: string, url: string, dataRoot: string): LinkPlace {
   if (process.stdout.isTTY) return { console: link, signIn: 'signs in once' }
   const { consoleLink } = buildDataDirectoryPaths(dataRoot)
-  // An existing file would keep its mode, so it is removed first.
-  rmSync(consoleLink, { force: true })
-  writeFileSync(consoleLink, `${link}\n`, { mode: 0o600, flag: 'wx' })
-  return { console: url, signIn: `a link that signs in once is in ${consoleLink}` }
+  try {
+    // An existing file would keep its mode, so it is removed first.
+    rmSync(consoleLink, { force: true })
+    writeFileSync(consoleLink, `${link}\n`, { mode: 0o600, flag: 'wx' })
+    return { console: url, signIn: `a link that signs in once is in ${consoleLink}` }
+  } catch (error) {
+    // A full disk, or a folder in its place: there is another way to get a link, and everything else runs.
+    return { console: url, signIn: `no link could be written: ${readErrorMessage(error)}` }
+  }
+}
+
+function removeConsoleLink(dataRoot: string): void {
+  try {
+    rmSync(buildDataDirectoryPaths(dataRoot).consoleLink, { force: true })
+  } catch {
+    // A folder that another program put there, for example. The link signs nobody in once the gateway has stopped.
+  }
 }
 
 function welcome(

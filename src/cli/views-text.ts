@@ -72,12 +72,12 @@ function peerTable(peers: TopologySnapshot['peers']): string {
 /** The present value of each requested series, with its lowest and highest; of all series, if none is named. */
 export function formatMeasurementSummary(
   all: readonly MeasurementSeriesView[],
-  asked: readonly string[],
+  requested: readonly string[],
   nowMs: number,
 ): CommandAnswer {
   if (all.length === 0) return { json: [], text: 'Nothing was measured yet; the house is asked every three minutes.' }
   const ids = all.map(({ id }) => id)
-  const unknown = asked.find((id) => !ids.includes(id))
+  const unknown = requested.find((id) => !ids.includes(id))
   if (unknown !== undefined) {
     const near = formatNameSuggestion(findClosestNames(unknown, ids))
     return createFailureAnswer(
@@ -85,7 +85,7 @@ export function formatMeasurementSummary(
       EXIT_CODES.failed,
     )
   }
-  const series = asked.length === 0 ? all : all.filter(({ id }) => asked.includes(id))
+  const series = requested.length === 0 ? all : all.filter(({ id }) => requested.includes(id))
   const rows = series.map(({ id, atMs, values }) => {
     const unit = unitOf(id)
     const known = values.filter((value) => value !== null)

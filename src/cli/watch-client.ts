@@ -64,11 +64,11 @@ async function watch(command: Command, after: string | undefined): Promise<void>
 /** Our own gateway writes the three fields in this order, each on one line. */
 const EVENT = /^id: (.*)\nevent: (.*)\ndata: (.*)$/
 
-async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void): AsyncGenerator<WatchedFeedEvent> {
+async function* eventsOf(body: ReadableStream<Uint8Array>, onReceived: () => void): AsyncGenerator<WatchedFeedEvent> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of body) {
-    heard()
+    onReceived()
     const frames = (rest + decoder.decode(chunk, { stream: true })).split('\n\n')
     rest = frames.pop() ?? ''
     for (const frame of frames) {

@@ -27,10 +27,10 @@ const SUMMARIES: Readonly<Record<keyof ConsoleStreamEvents, (data: JsonObject) =
   hello: ({ node, resumed }) => `${word(node)}${resumed === true ? ', going on where it was left' : ''}`,
   calls: ({ calls, skipped }) => {
     // Calls arrive newest first, and are printed oldest first.
-    const told = list(calls)
+    const lines = list(calls)
       .toReversed()
       .map((call) => `${field(call, 'capability')} ${field(call, 'result')}`)
-    return [...(Number(skipped) > 0 ? [`${word(skipped)} others`] : []), ...told].join(', ')
+    return [...(Number(skipped) > 0 ? [`${word(skipped)} others`] : []), ...lines].join(', ')
   },
   approval: ({ state, shown, binding }) =>
     `${word(state)}: ${field(shown, 'label') || field(shown, 'title')}, by ${field(binding, 'principal')}`,
@@ -53,8 +53,8 @@ const SUMMARIES: Readonly<Record<keyof ConsoleStreamEvents, (data: JsonObject) =
   },
   state: ({ mode, stopped, inFlight, services }) => {
     const busy = Number(inFlight) > 0 ? [`${word(inFlight)} calls under way`] : []
-    const told = list(services).map((service) => `${field(service, 'name')} ${field(service, 'status')}`)
-    return [word(mode), ...(stopped === true ? ['STOPPED'] : []), ...told, ...busy].join(', ')
+    const states = list(services).map((service) => `${field(service, 'name')} ${field(service, 'status')}`)
+    return [word(mode), ...(stopped === true ? ['STOPPED'] : []), ...states, ...busy].join(', ')
   },
   // Only that the resource changed is known, not how, so nothing is printed.
   resource: () => undefined,

@@ -101,15 +101,15 @@ async function serve(
   const signer = createCosigner(name, key.value.privateKey, systemClock.now)
   const database = new Database({ path: join(folder, 'witness.db'), migrations: [witnessMigrations], isWhole: true })
   const { path } = pin.value
-  const told = new Set<string>()
+  const reported = new Set<string>()
   const store = new CosignedCheckpointStore({
     database,
     signer,
     logs: known,
     memory: pin.value,
     onRollback: (log) => {
-      if (!restored && !told.has(log)) process.stderr.write(`${formatWitnessRollback({ folder, path, log })}\n`)
-      told.add(log)
+      if (!restored && !reported.has(log)) process.stderr.write(`${formatWitnessRollback({ folder, path, log })}\n`)
+      reported.add(log)
     },
   })
   try {

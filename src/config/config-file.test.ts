@@ -100,9 +100,9 @@ describe('config file', () => {
     expect(problems('listen: { port: 7421 }\ndevices: { enabled: true }\n').join()).toContain(
       'devices.port: listen.port is 7421 as well',
     )
-    const elsewhere = 'mesh: { enabled: true, host: 192.168.1.2, port: 7500 }'
-    expect(problems(`listen: { host: 127.0.0.1, port: 7500 }\n${elsewhere}\n`)).toEqual([])
-    expect(problems(`listen: { host: 0.0.0.0, port: 7500 }\n${elsewhere}\n`)).toHaveLength(1)
+    const meshOnOtherHost = 'mesh: { enabled: true, host: 192.168.1.2, port: 7500 }'
+    expect(problems(`listen: { host: 127.0.0.1, port: 7500 }\n${meshOnOtherHost}\n`)).toEqual([])
+    expect(problems(`listen: { host: 0.0.0.0, port: 7500 }\n${meshOnOtherHost}\n`)).toHaveLength(1)
     expect(problems('listen: { port: 7500 }\nmesh: { enabled: false, port: 7500 }\n')).toEqual([])
     expect(problems('listen: { port: 0 }\nmesh: { enabled: true, port: 0 }\n')).toEqual([])
     // UDP and TCP do not disturb each other.

@@ -105,9 +105,9 @@ export function applyHomeseerEnvironment(
   for (const { name, message } of explainUnsupportedVariables(environment, KNOWN).wrong)
     problems.push(problem(name, message))
   for (const [name, { key, read }] of Object.entries(VARIABLES)) {
-    const said = environment[name]
-    if (!given(said)) continue
-    const found = read(said.trim())
+    const text = environment[name]
+    if (!given(text)) continue
+    const found = read(text.trim())
     if ('wrong' in found) problems.push(problem(name, found.wrong))
     else raw = replaced(raw, key, found.value)
     sources.set(key.join('.'), name)
@@ -123,8 +123,8 @@ export function applyHomeseerEnvironment(
 
 /** Checked last, when `listen.host` has its final value. */
 function onlyHere(config: Config, environment: Environment): Result<Config, readonly ConfigProblem[]> {
-  const said = environment[LOOPBACK_ONLY]
-  const allowed = given(said) ? boolean(said.trim()) : { value: true }
+  const raw = environment[LOOPBACK_ONLY]
+  const allowed = given(raw) ? boolean(raw.trim()) : { value: true }
   if ('wrong' in allowed) return fail([problem(LOOPBACK_ONLY, allowed.wrong)])
   const { host } = config.listen
   if (allowed.value === true || isLoopback(host)) return ok(config)
@@ -175,8 +175,8 @@ function number(value: string): Read {
 function list(value: string): Read {
   if (value === '*') return { value: undefined }
   const items = value.split(',').map((item) => item.trim())
-  const kept = items.filter((item) => item !== '')
-  return kept.length === 0 ? { wrong: 'holds nothing but commas; use * for no restriction' } : { value: kept }
+  const nonEmpty = items.filter((item) => item !== '')
+  return nonEmpty.length === 0 ? { wrong: 'holds nothing but commas; use * for no restriction' } : { value: nonEmpty }
 }
 
 /** Credentials do not belong in a URL, because it is shown, logged and compared. */

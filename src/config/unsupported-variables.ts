@@ -9,7 +9,7 @@
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** The reaction to one variable: `note` is a warning, `wrong` refuses the start. */
-type Word = { readonly note: string } | { readonly wrong: string } | undefined
+type Reaction = { readonly note: string } | { readonly wrong: string } | undefined
 
 interface Remark {
   readonly name: string
@@ -18,7 +18,7 @@ interface Remark {
 
 const NO_EFFECT = 'has no effect here'
 
-const ELSEWHERE: Readonly<Record<string, (value: string) => Word>> = {
+const UNSUPPORTED: Readonly<Record<string, (value: string) => Reaction>> = {
   MCP_TRANSPORT: (value) =>
     /^(stdio|http)$/i.test(value)
       ? { note: `${NO_EFFECT}: \`hearthbus up\` serves HTTP, \`hearthbus mcp\` speaks stdio` }
@@ -52,7 +52,7 @@ const ACCEPT = {
 } as const
 
 /** For `hearthbus doctor`, the start, and the documentation. */
-export const UNSUPPORTED_VARIABLE_NAMES = Object.keys(ELSEWHERE)
+export const UNSUPPORTED_VARIABLE_NAMES = Object.keys(UNSUPPORTED)
 
 /** `known` are the variables that are supported. */
 export function explainUnsupportedVariables(
@@ -64,10 +64,10 @@ export function explainUnsupportedVariables(
   for (const [name, raw = ''] of Object.entries(environment)) {
     const value = raw.trim()
     if (value === '') continue
-    const word = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name]?.(value) : strangerWord(name, known)
-    if (word === undefined) continue
-    if ('note' in word) notes.push({ name, message: word.note })
-    else wrong.push({ name, message: word.wrong })
+    const reaction = Object.hasOwn(UNSUPPORTED, name) ? UNSUPPORTED[name]?.(value) : explainUnknownName(name, known)
+    if (reaction === undefined) continue
+    if ('note' in reaction) notes.push({ name, message: reaction.note })
+    else wrong.push({ name, message: reaction.wrong })
   }
   return { notes, wrong }
 }
@@ -76,20 +76,22 @@ export function explainUnsupportedVariables(
  * A safety switch whose name is misspelt would have no effect, so it is reported. Names that begin with `MCP_` may
  * belong to other programs.
  */
-function strangerWord(name: string, known: ReadonlySet<string>): Word {
+function explainUnknownName(name: string, known: ReadonlySet<string>): Reaction {
   if (!name.startsWith('HS4_') || known.has(name)) return undefined
-  const near = [...known, ...UNSUPPORTED_VARIABLE_NAMES].find((other) => bare(other) === bare(name))
+  const near = [...known, ...UNSUPPORTED_VARIABLE_NAMES].find(
+    (other) => toComparableName(other) === toComparableName(name),
+  )
   const hint = near === undefined ? '' : `; is ${near} meant?`
   return { wrong: `is not a variable of the contract${hint}` }
 }
 
 /** A name without the letters that are most often forgotten, doubled or swapped. */
-function bare(name: string): string {
+function toComparableName(name: string): string {
   return [...new Set(name.replaceAll(/[^A-Z0-9]/g, ''))].toSorted().join('')
 }
 
 /** The reaction to a flag that is on or off; a value that is neither refuses the start. */
-function flag({ on, off }: { readonly on?: Word; readonly off?: Word }): (value: string) => Word {
+function flag({ on, off }: { readonly on?: Reaction; readonly off?: Reaction }): (value: string) => Reaction {
   return (value) => {
     if (/^(1|true|yes|on)$/i.test(value)) return on
     if (/^(0|false|no|off)$/i.test(value)) return off

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const migrations = [
-  { room: 'one', steps: ['CREATE TABLE a (x TEXT) STRICT', 'CREATE INDEX a_x ON a (x)'] },
-  { room: 'two', steps: ['CREATE TABLE b (y INTEGER PRIMARY KEY AUTOINCREMENT) STRICT'] },
+  { module: 'one', steps: ['CREATE TABLE a (x TEXT) STRICT', 'CREATE INDEX a_x ON a (x)'] },
+  { module: 'two', steps: ['CREATE TABLE b (y INTEGER PRIMARY KEY AUTOINCREMENT) STRICT'] },
 ]
 
 function isRefused(path: string): boolean {

@@ -31,13 +31,16 @@ export function findAlteredSchema(sql: DatabaseSync, migrations: readonly Module
   const made = new DatabaseSync(':memory:')
   try {
     made.exec(MODULE_VERSION_TABLE_SQL)
-    for (const { room, steps } of migrations) for (const step of steps.slice(0, taken.get(room) ?? 0)) made.exec(step)
+    for (const { module, steps } of migrations)
+      for (const step of steps.slice(0, taken.get(module) ?? 0)) made.exec(step)
     const expected = schemaOf(made)
-    const modules = new Set(migrations.map(({ room }) => room))
-    const strangers = [...taken.keys()].filter((room) => !modules.has(room)).map((room) => `room_version ${room}`)
+    const modules = new Set(migrations.map(({ module }) => module))
+    const unknownRows = [...taken.keys()]
+      .filter((module) => !modules.has(module))
+      .map((module) => `room_version ${module}`)
     return [...new Set([...expected.keys(), ...found.keys()])]
       .filter((name) => expected.get(name)?.toString() !== found.get(name)?.toString())
-      .concat(strangers)
+      .concat(unknownRows)
       .toSorted()
   } finally {
     made.close()

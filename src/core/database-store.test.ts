@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Database, DatabaseTooNewError } from './database-store.ts'
 import type { PreCommitJournal } from './database-store.ts'
 
-const migrations = [{ room: 'test', steps: ['CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT UNIQUE) STRICT'] }]
+const migrations = [{ module: 'test', steps: ['CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT UNIQUE) STRICT'] }]
 let folder: string
 let path: string
 
@@ -181,14 +181,17 @@ describe('database', () => {
   )
 
   it('refuses a file written by a newer program', () => {
-    new Database({ path, migrations: [{ room: 'test', steps: ['CREATE TABLE a (x)', 'CREATE TABLE b (x)'] }] }).close()
-    expect(() => new Database({ path, migrations: [{ room: 'test', steps: ['CREATE TABLE a (x)'] }] })).toThrow(
+    new Database({
+      path,
+      migrations: [{ module: 'test', steps: ['CREATE TABLE a (x)', 'CREATE TABLE b (x)'] }],
+    }).close()
+    expect(() => new Database({ path, migrations: [{ module: 'test', steps: ['CREATE TABLE a (x)'] }] })).toThrow(
       DatabaseTooNewError,
     )
   })
 
   it('rolls back completely when a migration fails', () => {
-    const broken = [{ room: 'test', steps: ['CREATE TABLE a (x)', 'CREATE TABLE'] }]
+    const broken = [{ module: 'test', steps: ['CREATE TABLE a (x)', 'CREATE TABLE'] }]
     expect(() => new Database({ path, migrations: broken })).toThrow('incomplete input')
     const database = new Database({ path, migrations })
     expect(database.sql.prepare("SELECT count(*) AS n FROM sqlite_master WHERE name = 'a'").get()).toEqual({ n: 0 })

@@ -8,7 +8,7 @@
  * The journal (the ledger's log) is durable before the tables commit, so that the tables never hold what the log lacks.
  * A group whose works changed rows syncs the write-ahead log too, before its callers are answered; a group that only
  * appended to the journal opens no transaction at all; a group that wrote nothing syncs nothing. Answers keep the order
- * of the groups: a caller who read what another one wrote hears of it only when that is on the disk.
+ * of the groups: a caller who read what another one wrote learns of it only when that is on the disk.
  *
  * Each work runs in its own savepoint: one that throws undoes only itself. Works run in the order they were given, so
  * what a later one reads is what an earlier one wrote.
@@ -28,7 +28,7 @@ import { findAlteredSchema, MODULE_VERSION_TABLE_SQL } from './database-schema-c
  * Each module brings its own tables; its migrations are numbered from 1 without gaps and never edited once released.
  */
 export interface ModuleMigrations {
-  readonly room: string
+  readonly module: string
   readonly steps: readonly string[]
 }
 
@@ -479,11 +479,11 @@ function refuseNewer(sql: DatabaseSync, { path, migrations }: DatabaseOpenOption
       `${path} was written by a newer Hearthbus (format ${format}; this program knows ${FORMAT}). Use that version, or another data directory.`,
     )
   const begun = sql.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'room_version'").get() !== undefined
-  for (const { room, steps } of begun ? migrations : []) {
-    const have = stepsTaken(sql, room)
+  for (const { module, steps } of begun ? migrations : []) {
+    const have = stepsTaken(sql, module)
     if (have > steps.length)
       throw new DatabaseTooNewError(
-        `${path} was written by a newer Hearthbus (${room} is at step ${have}; this program knows ${steps.length}). Use that version, or another data directory.`,
+        `${path} was written by a newer Hearthbus (${module} is at step ${have}; this program knows ${steps.length}). Use that version, or another data directory.`,
       )
   }
 }
@@ -503,7 +503,7 @@ function migrate(sql: DatabaseSync, options: DatabaseOpenOptions): void {
   sql.exec('BEGIN IMMEDIATE')
   try {
     sql.exec(MODULE_VERSION_TABLE_SQL)
-    for (const migrations of options.migrations) migrateRoom(sql, migrations)
+    for (const migrations of options.migrations) migrateModule(sql, migrations)
     sql.exec(`PRAGMA user_version = ${FORMAT}`)
     sql.exec('COMMIT')
   } catch (error) {
@@ -512,13 +512,13 @@ function migrate(sql: DatabaseSync, options: DatabaseOpenOptions): void {
   }
 }
 
-function migrateRoom(sql: DatabaseSync, { room, steps }: ModuleMigrations): void {
-  for (const step of steps.slice(stepsTaken(sql, room))) sql.exec(step)
+function migrateModule(sql: DatabaseSync, { module, steps }: ModuleMigrations): void {
+  for (const step of steps.slice(stepsTaken(sql, module))) sql.exec(step)
   sql
     .prepare('INSERT INTO room_version VALUES (?, ?) ON CONFLICT (room) DO UPDATE SET version = excluded.version')
-    .run(room, steps.length)
+    .run(module, steps.length)
 }
 
-function stepsTaken(sql: DatabaseSync, room: string): number {
-  return Number(sql.prepare('SELECT version FROM room_version WHERE room = ?').get(room)?.['version'] ?? 0)
+function stepsTaken(sql: DatabaseSync, module: string): number {
+  return Number(sql.prepare('SELECT version FROM room_version WHERE room = ?').get(module)?.['version'] ?? 0)
 }

@@ -116,13 +116,13 @@ export function isFaultBeforeAttempt(fault: Fault): boolean {
  */
 export function omitCliInstructions(text: string): string {
   if (!TERMINAL_COMMAND.test(text)) return text
-  const kept = text.split(/(?<=[.!?])\s+/).flatMap((sentence) => {
+  const sentences = text.split(/(?<=[.!?])\s+/).flatMap((sentence) => {
     const at = sentence.search(TERMINAL_COMMAND)
     if (at === -1) return [sentence]
     const head = sentence.slice(0, Math.max(0, ...[':', ';', '('].map((mark) => sentence.lastIndexOf(mark, at))))
     return head.trim().split(' ').length > 3 ? [`${head.trim()}.`] : []
   })
-  return [...kept, 'The owner has to fix this.'].join(' ')
+  return [...sentences, 'The owner has to fix this.'].join(' ')
 }
 
 const TERMINAL_COMMAND = /\bhearthbus [a-z]/

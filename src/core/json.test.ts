@@ -57,13 +57,13 @@ describe('canonical JSON', () => {
         maxLength: 12,
       },
     )
-    const judged = (text: string): boolean => isCanonicalJsonText(text, JSON.parse(text) as Json)
+    const isCanonical = (text: string): boolean => isCanonicalJsonText(text, JSON.parse(text) as Json)
     const written = (text: string): boolean => writtenByReference(JSON.parse(text)) === text
     fc.assert(
       fc.property(fc.json(), fc.nat(), spelling, (json, at, pieces) => {
         const spaced = `${json.slice(0, at % json.length)} ${json.slice(at % json.length)}`
         const texts = [json, JSON.stringify(JSON.parse(json)), spaced, pieces.join('')].filter(isJson)
-        expect(texts.map(judged)).toEqual(texts.map(written))
+        expect(texts.map(isCanonical)).toEqual(texts.map(written))
       }),
       { numRuns: 2_000 },
     )

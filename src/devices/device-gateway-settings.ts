@@ -33,7 +33,7 @@ export function readDeviceGatewaySettings(config: DevicesConfig): GatewaySetting
       },
     },
     registrar: {
-      waitingRoom: {
+      pendingDevices: {
         places: Math.max(256, config.waitingPerAddress),
         placesPerAddress: config.waitingPerAddress,
         stayMs: 3_600_000,

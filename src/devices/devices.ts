@@ -71,7 +71,7 @@ const REOPEN = { firstMs: 5_000, maxMs: 60_000, factor: 2 }
 export function createDevicesService(options: DevicesServiceOptions): Service {
   const { config } = options
   const runtime = new DevicesRuntime(options)
-  const parts = { house: () => runtime.house }
+  const parts = { service: () => runtime.service }
   const transports = [
     'websocket',
     ...(config.mqtt.enabled ? ['mqtt'] : []),
@@ -86,12 +86,12 @@ export function createDevicesService(options: DevicesServiceOptions): Service {
     ...createEnrolmentTools({ ...parts, transports }),
   ]
   const health = (): ServiceHealth =>
-    reportDevicesHealth(runtime.house, {
+    reportDevicesHealth(runtime.service, {
       host: config.host,
       port: config.port,
       trouble: runtime.trouble,
       transports,
-      unheard: runtime.unheard,
+      unansweredCount: runtime.unansweredCount,
     })
   return {
     name: 'devices',
@@ -109,7 +109,7 @@ export function createDevicesService(options: DevicesServiceOptions): Service {
 
 /** Everything that exists while devices can connect. */
 class DevicesRuntime {
-  house: RunningDevicesService | undefined
+  service: RunningDevicesService | undefined
   trouble: string | undefined
   readonly #options: DevicesServiceOptions
   readonly #closing = new AbortController()
@@ -117,7 +117,7 @@ class DevicesRuntime {
   readonly #refusals: Throttle
   readonly #refusalLog: DeviceAdmissionRefusalLog
   /** Devices that a person spoke to while no voice backend could hear them. */
-  readonly #unheard = new Set<string>()
+  readonly #unanswered = new Set<string>()
   #gateway: DeviceGateway | undefined
   #retry: NodeJS.Timeout | undefined
   #attempts = 0
@@ -135,8 +135,8 @@ class DevicesRuntime {
   }
 
   /** How many devices a person spoke to while no voice backend could hear them. */
-  get unheard(): number {
-    return this.#unheard.size
+  get unansweredCount(): number {
+    return this.#unanswered.size
   }
 
   async open(): Promise<void> {
@@ -171,9 +171,9 @@ class DevicesRuntime {
       return
     }
     this.trouble = undefined
-    this.house = this.#build(this.#gateway)
-    void this.#follow(this.house)
-    await this.house.roster.syncAll()
+    this.service = this.#build(this.#gateway)
+    void this.#follow(this.service)
+    await this.service.roster.syncAll()
     logger.info(
       { host: config.host, port: this.#gateway.httpPort, mqtt: this.#gateway.mqttPort },
       'devices can connect',
@@ -185,10 +185,10 @@ class DevicesRuntime {
     clearTimeout(this.#retry)
     this.#waiting.close()
     this.#refusals.close()
-    const { house } = this
-    this.house = undefined
-    house?.calls.close()
-    house?.roster.close()
+    const { service } = this
+    this.service = undefined
+    service?.calls.close()
+    service?.roster.close()
     await this.#gateway?.close()
   }
 
@@ -237,7 +237,7 @@ class DevicesRuntime {
     const count = this.#refusalLog.add(refusal, known !== undefined, clock.now())
     this.#refusals.trigger()
     if (known === undefined || count === undefined) return
-    const device = this.house?.store.slug(known.deviceId) ?? ''
+    const device = this.service?.store.slug(known.deviceId) ?? ''
     logger.warn({ device, id: known.deviceId, door, why, address, count }, 'a client was refused as a device')
     const event = { kind: 'device.refused', device, device_id: known.deviceId, door, why, address, count }
     ledger.append(event).catch((error: unknown) => logger.error({ err: error }, 'a refusal could not be recorded'))
@@ -248,11 +248,11 @@ class DevicesRuntime {
     const backend = readVoiceBackendSettings(config.voice, process.env)
     if (backend === undefined) return {}
     const onPresence = (deviceId: string, isThere: boolean): void => {
-      const device = this.house?.store.slug(deviceId) ?? deviceId
+      const device = this.service?.store.slug(deviceId) ?? deviceId
       if (isThere) logger.info({ device }, 'the voice backend answers again')
       else logger.warn({ device }, 'the voice backend does not answer; the device still has its tools here')
     }
-    const callTool = createToolCallerForVoiceBackend({ house: () => this.house, bus })
+    const callTool = createToolCallerForVoiceBackend({ service: () => this.service, bus })
     return { voice: { backend, onPresence, ...(config.voice.backendTools === 'guard' ? { callTool } : {}) } }
   }
 
@@ -260,10 +260,10 @@ class DevicesRuntime {
    * Tells the owner once per device and run. The person at the device has seen the alert, but only the owner can
    * configure a voice backend.
    */
-  #tellOwner(deviceId: string): void {
-    if (this.#unheard.has(deviceId) || this.#options.config.voice.mode !== 'none') return
-    this.#unheard.add(deviceId)
-    const device = this.house?.store.slug(deviceId) ?? deviceId
+  #notifyOwner(deviceId: string): void {
+    if (this.#unanswered.has(deviceId) || this.#options.config.voice.mode !== 'none') return
+    this.#unanswered.add(deviceId)
+    const device = this.service?.store.slug(deviceId) ?? deviceId
     this.#options.logger.warn(
       { device },
       `somebody spoke to ${device}, but no voice service is set up. ${KEEP_DEVICE_ON_VOICE_BACKEND_HINT}`,
@@ -274,7 +274,7 @@ class DevicesRuntime {
   async #follow({ gateway, roster, events }: RunningDevicesService): Promise<void> {
     for await (const event of gateway.fleet.subscribe(this.#closing.signal)) {
       events.add(event)
-      if (event.kind === 'unheard') this.#tellOwner(event.device)
+      if (event.kind === 'unheard') this.#notifyOwner(event.device)
       if (event.kind === 'missed') void roster.syncAll()
       else if (changesTools(event)) void roster.sync(event.device)
     }

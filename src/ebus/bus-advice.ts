@@ -15,8 +15,8 @@ export function adviseOnBusStatus(
   status: EbusStatus,
   { adapter, readOnly, hasRegulator }: BusAdviceContext,
 ): string | undefined {
-  const unheard = adviseOnBusConnection(status, adapter)
-  if (unheard !== undefined) return unheard
+  const connectionAdvice = adviseOnBusConnection(status, adapter)
+  if (connectionAdvice !== undefined) return connectionAdvice
   const about = readOnly ? undefined : sourceAdvice(status.source)
   if (about !== undefined) return about
   return hasRegulator ? undefined : 'No regulator has answered yet. Values appear when one does.'

@@ -49,7 +49,7 @@ export class BusPoller {
   readonly #options: BusPollerOptions
   readonly #discovery: DiscoveryProbeScheduler
   #planned: { readonly plan: readonly PlannedRead[]; readonly revision: number; readonly atMs: number } | undefined
-  #asksDevices = true
+  #probesDevices = true
   /** Planes that callers wait for, with their number. */
   readonly #waitedFor = new Map<HeatingPlaneName, number>()
   #step: PromiseWithResolvers<void> | undefined
@@ -100,7 +100,7 @@ export class BusPoller {
     return connected && signal && source === 'admitted'
   }
 
-  #nextAsked(): PlannedRead | undefined {
+  #nextRequested(): PlannedRead | undefined {
     if (this.#waitedFor.size === 0) return undefined
     const { installation, scheduler } = this.#options
     return findNextRequestedRead(this.plan(), installation.shadow, {
@@ -162,14 +162,14 @@ export class BusPoller {
   async #once(signal: AbortSignal): Promise<boolean> {
     // A value that a caller waits for comes before a device, except for devices without which the plane would be empty.
     const knowsDevices = this.#discovery.isThrough(this.#options.installation.registry)
-    if (knowsDevices && this.#nextAsked() !== undefined) return this.#readDue(signal)
-    this.#asksDevices = !this.#asksDevices
-    return this.#asksDevices
-      ? (await this.#askDevice()) || (await this.#readDue(signal))
-      : (await this.#readDue(signal)) || (await this.#askDevice())
+    if (knowsDevices && this.#nextRequested() !== undefined) return this.#readDue(signal)
+    this.#probesDevices = !this.#probesDevices
+    return this.#probesDevices
+      ? (await this.#probeDevice()) || (await this.#readDue(signal))
+      : (await this.#readDue(signal)) || (await this.#probeDevice())
   }
 
-  async #askDevice(): Promise<boolean> {
+  async #probeDevice(): Promise<boolean> {
     const { installation, clock, status, send } = this.#options
     const probe = this.#discovery.next(installation.registry, status().address, clock.monotonic())
     if (probe === undefined) return false
@@ -190,7 +190,7 @@ export class BusPoller {
     const { installation, scheduler, clock, afterRead } = this.#options
     const { shadow, pollMs } = installation
     const isOpen = (key: number): boolean => scheduler.isResting(key)
-    const due = this.#nextAsked() ?? findNextDueRead(this.plan(), shadow, { pollMs, nowMs: clock.now(), isOpen })
+    const due = this.#nextRequested() ?? findNextDueRead(this.plan(), shadow, { pollMs, nowMs: clock.now(), isOpen })
     if (due === undefined) return false
     // A value of the last run does not count as read, however recent it is.
     const maxAgeMs = shadow.get(due.key)?.source === 'cache' ? 0 : computePollIntervalMs(due.freshness, pollMs)

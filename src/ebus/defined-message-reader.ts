@@ -34,7 +34,10 @@ export interface DefinedMessageReaderOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly status: () => EbusStatus
-  readonly send: (request: EbusRequest, wish: HeatingBusSendOptions) => Promise<Result<Uint8Array, RegisterReadFault>>
+  readonly send: (
+    request: EbusRequest,
+    options: HeatingBusSendOptions,
+  ) => Promise<Result<Uint8Array, RegisterReadFault>>
 }
 
 /** ebusd's default: one message in five seconds. */
@@ -53,14 +56,14 @@ export class DefinedMessageReader {
   async read(
     message: MessageDefinition,
     values: string,
-    wish: HeatingBusSendOptions,
+    options: HeatingBusSendOptions,
   ): Promise<Result<LastMessageData, RegisterReadFault | DefinitionErrorCode>> {
     const commands = encodeCommands(message, values)
     if (!commands.ok) return commands
     const { definitions } = this.#options.installation
     for (const { target, data } of commands.value) {
       const request = { target, primary: message.pb, secondary: message.sb, data }
-      const sent = await this.#options.send(request, wish)
+      const sent = await this.#options.send(request, options)
       if (!sent.ok) return sent
       definitions?.store(message, createTelegramExchange(request, sent.value), this.#options.clock.now())
     }
@@ -81,7 +84,7 @@ export class DefinedMessageReader {
       for (const message of unread) {
         const { connected, signal: hasSignal, source } = this.#options.status()
         if (signal.aborted || !connected || !hasSignal || source !== 'admitted') return
-        await this.#ask(message, signal)
+        await this.#readDue(message, signal)
       }
   }
 
@@ -100,7 +103,7 @@ export class DefinedMessageReader {
     if (message === undefined) return
     this.#isPolling = true
     try {
-      await this.#ask(message)
+      await this.#readDue(message)
     } catch (error) {
       logger.error({ err: error, bus: id }, 'a message could not be polled')
     } finally {
@@ -109,14 +112,14 @@ export class DefinedMessageReader {
   }
 
   /** A cancelled read says nothing about the message. */
-  async #ask(message: MessageDefinition, signal?: AbortSignal): Promise<void> {
-    const wish = {
+  async #readDue(message: MessageDefinition, signal?: AbortSignal): Promise<void> {
+    const options = {
       deadlineMs: DEADLINE_MS,
       caller: 'poll',
       repeatable: true,
       ...(signal === undefined ? {} : { signal }),
     }
-    const read = await this.read(message, '', wish)
+    const read = await this.read(message, '', options)
     const { installation, clock } = this.#options
     if (!read.ok && signal?.aborted !== true)
       installation.definitions?.noteFailedRead(message, classifyReadFailure(read.fault), clock.monotonic())

@@ -45,7 +45,7 @@ export interface BusExaminationResult {
 
 /** The findings that a running gateway passes. */
 export interface RunningEbusFindings {
-  readonly heard: readonly BusExaminationResult[]
+  readonly results: readonly BusExaminationResult[]
   /** Why adapters are not shared although they should be. */
   readonly unshared: readonly string[]
 }
@@ -55,11 +55,11 @@ export async function examineEbus(
   { dataRoot, running }: { readonly dataRoot: string; readonly running?: RunningEbusFindings },
 ): Promise<readonly DoctorFinding[]> {
   if (config.buses.length === 0) return []
-  const { heard, unshared } = running ?? (await examineAdapters(config))
-  const found = heard.map(({ id, adapter, hasSignal, advice }) => {
+  const { results, unshared } = running ?? (await examineAdapters(config))
+  const found = results.map(({ id, adapter, hasSignal, advice }) => {
     const sentence = advice ?? `The adapter at ${adapter} answers, and the bus carries a signal.`
     const level = advice === undefined ? 'ok' : hasSignal ? 'warn' : 'fail'
-    return toFinding(level, heard.length > 1 ? `${id}: ${sentence}` : sentence)
+    return toFinding(level, results.length > 1 ? `${id}: ${sentence}` : sentence)
   })
   const { definitions } = config
   return [
@@ -78,8 +78,8 @@ function toFinding(level: DoctorFinding['level'], sentence: string): DoctorFindi
 async function examineAdapters(config: EbusConfig): Promise<RunningEbusFindings> {
   const { buses } = config
   const listeners = buses.flatMap(({ id }) => readSharedAdapterListener(config, id) ?? [])
-  const [unshared, ...heard] = await Promise.all([findListenFaults(listeners), ...buses.map(listenToBus)])
-  return { heard, unshared }
+  const [unshared, ...results] = await Promise.all([findListenFaults(listeners), ...buses.map(listenToBus)])
+  return { results, unshared }
 }
 
 /** Definitions that are downloaded for an examination must not create a data directory. */
@@ -110,12 +110,12 @@ async function examineDefinitions(definitions: string, dataRoot: string): Promis
     // Yields, because hundreds of files are read, and a running gateway has calls to answer.
     await nextTurn()
   }
-  const told = new Set([...folder.templateFaults, ...faults].map(formatDefinitionFileFault))
+  const faultTexts = new Set([...folder.templateFaults, ...faults].map(formatDefinitionFileFault))
   return [
     messages === 0
       ? toFinding('fail', `${definitions} has no message definitions; it should be in ebusd’s layout.`)
       : toFinding('ok', `${messages} messages are defined in ${definitions}.`),
-    ...[...told].map((text) => toFinding('fail', `A definition file is not read to its end: ${text}.`)),
+    ...[...faultTexts].map((text) => toFinding('fail', `A definition file is not read to its end: ${text}.`)),
     ...[...new Set(disagreements.map(formatDisagreement))].map((text) =>
       toFinding('fail', `Definition and built-in map disagree: ${text}.`),
     ),

@@ -56,7 +56,7 @@ export interface EbusServiceOptions {
 
 const MS_PER_SECOND = 1_000
 const UNUSED_ADDRESS = 0xff
-const FAULTS_TOLD = 3
+const MAX_LISTED_FAULTS = 3
 
 /** Nothing is contacted before `start`, and `start` does not wait for a device. */
 export function createEbusService(options: EbusServiceOptions): Service {
@@ -64,8 +64,8 @@ export function createEbusService(options: EbusServiceOptions): Service {
   const buses = config.buses.map((bus) => heatingBus(bus, options))
   const snapshots = new EbusSnapshots({ ...SNAPSHOT_LIMITS, ttlMs: config.snapshotSeconds * MS_PER_SECOND })
   const definitions = definitionsOrigin(config)
-  const house = { buses, snapshots, clock, version, definitions }
-  const capabilities = [...allCapabilities(house, config), ...LEGACY_EBUS_TOOLS]
+  const context = { buses, snapshots, clock, version, definitions }
+  const capabilities = [...allCapabilities(context, config), ...LEGACY_EBUS_TOOLS]
   const ports: SharedPort[] = []
   /** Why adapters are not shared although they should be. */
   const unshared: string[] = []
@@ -77,10 +77,10 @@ export function createEbusService(options: EbusServiceOptions): Service {
       for (const heating of buses) heating.start()
       // Listening starts before the definitions are read.
       if (definitions !== undefined) void loadDefinitions(definitions, buses, options)
-      for (const { id, seatHost: seats } of buses) {
+      for (const { id, clientAcceptor: acceptor } of buses) {
         const place = readSharedAdapterListener(config, id)
-        if (place === undefined || seats === undefined) continue
-        const opened = await SharedPort.open(seats, place)
+        if (place === undefined || acceptor === undefined) continue
+        const opened = await SharedPort.open(acceptor, place)
         if (opened.ok) {
           ports.push(opened.value)
           continue
@@ -97,12 +97,12 @@ export function createEbusService(options: EbusServiceOptions): Service {
     health: () => healthOf(buses, definitions),
     examine: async () => {
       const { examineEbus } = await import('./doctor-client.ts')
-      const heard = buses.map((heating) => {
+      const results = buses.map((heating) => {
         const { id, adapter } = heating
         const { connected, signal } = heating.status()
         return { id, adapter, hasSignal: connected && signal, advice: busAdvice(heating) }
       })
-      return examineEbus(config, { dataRoot: options.dataRoot, running: { heard, unshared } })
+      return examineEbus(config, { dataRoot: options.dataRoot, running: { results, unshared } })
     },
   }
 }
@@ -185,21 +185,21 @@ function featureFlags({ observe, passiveValues }: EbusConfig): ObservationFeatur
 }
 
 /** Tools for traffic are offered only with listening, and those for watching only if it has an effect. */
-function allCapabilities(house: EbusToolContext, config: EbusConfig): readonly Capability[] {
+function allCapabilities(context: EbusToolContext, config: EbusConfig): readonly Capability[] {
   const pause = async (ms: number): Promise<void> => pauseFor(ms)
   return [
-    ...createPlaneTools(house),
-    ...createDeviceRegistryTools(house),
-    ...createScheduleChangeTools(house, pause),
-    ...createResidentSettingTools(house, pause),
-    ...createVaillantDiagnosticTools(house),
-    ...createInstallerSettingChangeTools(house),
-    ...createSnapshotTools(house, pause),
-    ...createRpcTools(house),
-    ...createDefinedMessageTools(house),
-    ...(config.observe ? createBusTrafficTools(house) : []),
-    ...(config.observe && config.passiveValues !== 'off' ? createShadowSummaryTools(house) : []),
-    ...createEbusResources(house),
+    ...createPlaneTools(context),
+    ...createDeviceRegistryTools(context),
+    ...createScheduleChangeTools(context, pause),
+    ...createResidentSettingTools(context, pause),
+    ...createVaillantDiagnosticTools(context),
+    ...createInstallerSettingChangeTools(context),
+    ...createSnapshotTools(context, pause),
+    ...createRpcTools(context),
+    ...createDefinedMessageTools(context),
+    ...(config.observe ? createBusTrafficTools(context) : []),
+    ...(config.observe && config.passiveValues !== 'off' ? createShadowSummaryTools(context) : []),
+    ...createEbusResources(context),
   ]
 }
 
@@ -216,8 +216,8 @@ function definitionAdvice(
     buses.flatMap(({ installation }) => [...installation.disagreements.values()].map(formatDisagreement)),
   )
   return [
-    ...[...faults].slice(0, FAULTS_TOLD).map((text) => `A definition file was not read to its end: ${text}.`),
-    ...[...disagreements].slice(0, FAULTS_TOLD).map((text) => `Definition and built-in map disagree: ${text}.`),
+    ...[...faults].slice(0, MAX_LISTED_FAULTS).map((text) => `A definition file was not read to its end: ${text}.`),
+    ...[...disagreements].slice(0, MAX_LISTED_FAULTS).map((text) => `Definition and built-in map disagree: ${text}.`),
   ]
 }
 

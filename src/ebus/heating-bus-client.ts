@@ -93,11 +93,11 @@ export class HeatingBusClient {
       ...options,
       installation: this.installation,
       status: () => this.status(),
-      send: (request, wish) => this.send(request, wish),
+      send: (request, options) => this.send(request, options),
     })
     this.#scheduler = new RegisterReader({
       shadow: this.installation.shadow,
-      fetch: (key, wish) => this.#fetch(key, wish),
+      fetch: (key, options) => this.#fetch(key, options),
       learn: (key, payload, how) => this.#learn(key, payload, how),
       pause: (ms) => pause(ms),
       now: clock.now,
@@ -108,7 +108,7 @@ export class HeatingBusClient {
       installation: this.installation,
       scheduler: this.#scheduler,
       status: () => this.status(),
-      send: (request, wish) => this.#bus?.send(request, wish),
+      send: (request, options) => this.#bus?.send(request, options),
       afterRead: () => this.#announce(),
     })
   }
@@ -124,8 +124,8 @@ export class HeatingBusClient {
   }
 
   /** For the shared port; `undefined` if the adapter cannot be shared. */
-  get seatHost(): SharedPortClientAcceptor | undefined {
-    return this.#bus?.seatHost
+  get clientAcceptor(): SharedPortClientAcceptor | undefined {
+    return this.#bus?.clientAcceptor
   }
 
   /** Keys that tools have read lately. */
@@ -194,9 +194,9 @@ export class HeatingBusClient {
   }
 
   /** Sends a telegram. Values that it may change are invalid from then on. */
-  async send(request: EbusRequest, wish: HeatingBusSendOptions): Promise<Result<Uint8Array, RegisterReadFault>> {
+  async send(request: EbusRequest, options: HeatingBusSendOptions): Promise<Result<Uint8Array, RegisterReadFault>> {
     if (this.readOnly) return fail<RegisterReadFault>({ kind: 'listen-only' })
-    const sent = (await this.#bus?.send(request, wish)) ?? fail<EbusSendFault>({ kind: 'closed', phase: 'queued' })
+    const sent = (await this.#bus?.send(request, options)) ?? fail<EbusSendFault>({ kind: 'closed', phase: 'queued' })
     const nowMs = this.#options.clock.now()
     // Also without an answer, because it may have been carried out.
     const meaning = interpretTelegram(createTelegramExchange(request))
@@ -223,12 +223,12 @@ export class HeatingBusClient {
   }
 
   async #listen(bus: EbusConnection): Promise<void> {
-    let heard = 0
+    let received = 0
     for await (const event of bus.events()) {
       // Yields between waiting events, which would otherwise be processed without a pause.
-      if (++heard % EVENTS_A_TURN === 0) await nextTurn()
+      if (++received % EVENTS_A_TURN === 0) await nextTurn()
       try {
-        this.installation.hear(event, this.situation())
+        this.installation.handleEvent(event, this.situation())
         this.#announce()
       } catch (error) {
         // An error in one telegram must not stop the processing of later ones.
@@ -244,7 +244,7 @@ export class HeatingBusClient {
     this.#ticks++
     const nowMs = this.#options.clock.now()
     this.installation.tick(this.situation(), nowMs)
-    this.#tellReach()
+    this.#reportReachability()
     if (this.#ticks % COMPACT_EVERY_TICKS === 0) this.installation.shadow.compact(nowMs)
     // Saved as soon as everything was read once, in case the power is cut soon after; then periodically.
     const isFirstSave = !this.#saved && this.#ticks % COMPACT_EVERY_TICKS === 0 && this.isThrough()
@@ -254,12 +254,12 @@ export class HeatingBusClient {
   }
 
   /** Logged once when adapter or signal are lost or missing at the start, and once when they are back. */
-  #tellReach(): void {
+  #reportReachability(): void {
     const { logger, adapter } = this.#options
     const status = this.status()
-    const told = this.#away >= AWAY_AFTER_TICKS
+    const wasReported = this.#away >= AWAY_AFTER_TICKS
     this.#away = status.connected && status.signal ? 0 : this.#away + 1
-    if (told && this.#away === 0) logger.info({ bus: this.id, adapter }, 'the eBUS can be heard again')
+    if (wasReported && this.#away === 0) logger.info({ bus: this.id, adapter }, 'the eBUS can be heard again')
     if (this.#away === AWAY_AFTER_TICKS)
       logger.warn({ bus: this.id, adapter }, adviseOnBusConnection(status, adapter) ?? 'the eBUS cannot be heard')
   }
@@ -288,14 +288,14 @@ export class HeatingBusClient {
     { deadlineMs, caller = 'tool', signal }: Pick<RegisterReadOptions, 'deadlineMs' | 'caller' | 'signal'>,
   ): Promise<Result<Uint8Array, RegisterReadFault>> {
     const request = encodeReadRequest(key, this.installation.topology.regulator?.address)
-    const wish = { deadlineMs, caller, repeatable: true, ...(signal === undefined ? {} : { signal }) }
-    return this.send(request, wish)
+    const options = { deadlineMs, caller, repeatable: true, ...(signal === undefined ? {} : { signal }) }
+    return this.send(request, options)
   }
 
   #learn(
     key: RegisterReadKey,
     payload: Uint8Array,
-    how: { readonly source: RegisterReadOptions['source']; readonly askedAt: number },
+    how: { readonly source: RegisterReadOptions['source']; readonly requestedAt: number },
   ): boolean {
     const { clock } = this.#options
     return this.installation.learn(key, extractAnswerValue(key, payload), {

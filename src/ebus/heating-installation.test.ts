@@ -36,7 +36,7 @@ const AT = Date.UTC(2026, 0, 5, 12)
 const installation = listeningInstallation
 
 /** Somebody else asks the regulator, and it answers. */
-function overhear(
+function observeAnswer(
   heating: HeatingInstallation,
   register: RegulatorRegister,
   value: string,
@@ -47,10 +47,10 @@ function overhear(
   const place = [number & 0xff, number >> 8]
   const data = Uint8Array.from([opcode, 0x00, group, instance, ...place])
   const response = value === '' ? new Uint8Array() : Uint8Array.from([0x01, group, ...place, ...fromHex(value)])
-  hear(heating, { telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x24, data }, response }, atMs)
+  receive(heating, { telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x24, data }, response }, atMs)
 }
 
-function hear(
+function receive(
   heating: HeatingInstallation,
   exchange: Omit<Extract<EbusEvent, { kind: 'exchange' }>['exchange'], 'commandRepeats' | 'responseRepeats'>,
   atMs = AT,
@@ -61,18 +61,18 @@ function hear(
     atMs,
     exchange: { ...exchange, commandRepeats: 0, responseRepeats: 0 },
   }
-  heating.hear(event, { nowMs: atMs - AT, symbols: 0, address: 0x31, passive: 'symbols' })
+  heating.handleEvent(event, { nowMs: atMs - AT, symbols: 0, address: 0x31, passive: 'symbols' })
 }
 
 function broadcast(heating: HeatingInstallation, secondary: number, data: string, primary = 0xb5): void {
-  hear(heating, {
+  receive(heating, {
     telegram: { source: 0x10, target: 0xfe, primary, secondary, data: fromHex(data) },
     response: undefined,
   })
 }
 
 const identify = (heating: HeatingInstallation, target: number, id: string): void =>
-  hear(heating, {
+  receive(heating, {
     telegram: { source: 0x10, target, primary: 0x07, secondary: 0x04, data: new Uint8Array() },
     response: Uint8Array.from([0xb5, ...Buffer.from(id), 0x05, 0x07, 0x17, 0x04]),
   })
@@ -80,7 +80,7 @@ const identify = (heating: HeatingInstallation, target: number, id: string): voi
 const data = (heating: HeatingInstallation, name: HeatingPlaneName, nowMs = AT): Json => heating.plane(name, nowMs).data
 
 /** A house with one zone and one circuit, and whatever else is said. */
-function house(...more: readonly (readonly [RegulatorRegister, string, number?])[]): HeatingInstallation {
+function oneZoneInstallation(...more: readonly (readonly [RegulatorRegister, string, number?])[]): HeatingInstallation {
   const heating = installation()
   const base: readonly (readonly [RegulatorRegister, string, number?])[] = [
     [SYSTEM_REGISTERS.outdoorTemperature, '00002040'],
@@ -90,32 +90,32 @@ function house(...more: readonly (readonly [RegulatorRegister, string, number?])
     [CIRCUIT_REGISTERS.type, '0100', 0],
     [CIRCUIT_REGISTERS.type, '0000', 1],
   ]
-  for (const [register, value, instance] of [...base, ...more]) overhear(heating, register, value, instance)
+  for (const [register, value, instance] of [...base, ...more]) observeAnswer(heating, register, value, instance)
   return heating
 }
 
 describe('boiler', () => {
   const complaints = (heating: HeatingInstallation): unknown =>
     (data(heating, 'boiler_status') as { diagnostics: JsonObject } | null)?.diagnostics
-  const overheard = (heating: HeatingInstallation, question: string, answer: string): void =>
-    hear(heating, {
+  const observeBoilerAnswer = (heating: HeatingInstallation, question: string, answer: string): void =>
+    receive(heating, {
       telegram: { source: 0xf1, target: 0x08, primary: 0xb5, secondary: 0x03, data: fromHex(question) },
       response: fromHex(answer),
     })
 
   it('lists its current errors, and omits lists that were not read', () => {
-    const heating = house()
+    const heating = oneZoneInstallation()
     identify(heating, 0x08, 'BAI00')
     expect(complaints(heating)).not.toHaveProperty('current_errors')
-    overheard(heating, '0001', '1901ffffffffffffffff')
-    overheard(heating, '0002', 'ffffffffffffffffffff')
+    observeBoilerAnswer(heating, '0001', '1901ffffffffffffffff')
+    observeBoilerAnswer(heating, '0002', 'ffffffffffffffffffff')
     expect(complaints(heating)).toMatchObject({ current_errors: [281], current_service_messages: [] })
-    overheard(heating, '0001', 'ffffffffffffffffffff')
+    observeBoilerAnswer(heating, '0001', 'ffffffffffffffffffff')
     expect(complaints(heating)).toMatchObject({ current_errors: [] })
   })
 
   it('has its errors and service messages in the read plan', () => {
-    const heating = house()
+    const heating = oneZoneInstallation()
     identify(heating, 0x08, 'BAI00')
     const keys = planReads(heating.topology, heating.shadow, AT).map(({ key }) => key)
     expect(keys).toEqual(expect.arrayContaining([toErrorsReadKey(0x08, [0, 1]), toErrorsReadKey(0x08, [0, 2])]))
@@ -126,18 +126,18 @@ describe('boiler', () => {
     ['there is a value', 'b004', false],
     ['the register is not there', '', true],
     ['no value can be read', 'ff', true],
-  ])('has the substitute register read only if the first has no value: %s', (_, answer, asked) => {
-    const heating = house()
+  ])('has the substitute register read only if the first has no value: %s', (_, answer, isRead) => {
+    const heating = oneZoneInstallation()
     identify(heating, 0x08, 'BAI00')
-    const tell = (question: string, response: string): void =>
-      hear(heating, {
+    const respond = (question: string, response: string): void =>
+      receive(heating, {
         telegram: { source: 0xf1, target: 0x08, primary: 0xb5, secondary: 0x09, data: fromHex(question) },
         response: fromHex(response),
       })
-    if (answer !== undefined) tell('0d0e04', answer)
+    if (answer !== undefined) respond('0d0e04', answer)
     const keys = new Set(planReads(heating.topology, heating.shadow, AT).map(({ key }) => key))
-    expect([keys.has(toBoilerReadKey(0x08, 0x0e04)), keys.has(toBoilerReadKey(0x08, 0xa500))]).toEqual([true, asked])
-    tell('0da500', 'b004')
+    expect([keys.has(toBoilerReadKey(0x08, 0x0e04)), keys.has(toBoilerReadKey(0x08, 0xa500))]).toEqual([true, isRead])
+    respond('0da500', 'b004')
     const { config } = data(heating, 'boiler_status') as { config: JsonObject }
     expect(config).toMatchObject({ flowset_hc_max_c: 75 })
   })
@@ -156,8 +156,8 @@ describe('zones', () => {
   it('are null before they are read, and empty if there are none', () => {
     expect(data(installation(), 'zones')).toBeNull()
     const none = installation()
-    overhear(none, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
-    for (const instance of [0, 1, 2]) overhear(none, ZONE_REGISTERS.index, 'ff', instance)
+    observeAnswer(none, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
+    for (const instance of [0, 1, 2]) observeAnswer(none, ZONE_REGISTERS.index, 'ff', instance)
     expect(data(none, 'zones')).toEqual([])
   })
 
@@ -171,7 +171,7 @@ describe('zones', () => {
     ['0300', '00', { operating_mode: 'heat', preset: 'manual' }],
     ['0200', '04', { operating_mode: 'heat', preset: 'away' }],
   ])('mode %s and special function %s mean %j', (mode, special, config) => {
-    const heating = house([ZONE_REGISTERS.operatingMode, mode], [ZONE_REGISTERS.specialFunction, special])
+    const heating = oneZoneInstallation([ZONE_REGISTERS.operatingMode, mode], [ZONE_REGISTERS.specialFunction, special])
     expect(zone(heating).config).toMatchObject(config)
   })
 
@@ -183,13 +183,13 @@ describe('zones', () => {
       [ZONE_REGISTERS.nightSetpoint, '00008041'],
       [ZONE_REGISTERS.currentSetpoint, '00008041'],
     ] as const
-    const heating = house(...settings)
+    const heating = oneZoneInstallation(...settings)
     identify(heating, 0x15, 'CTLV2')
     expect(zone(heating).state).toMatchObject({ wanted_now_c: 16, wanted_because: 'program' })
     // Monday, 5 January 2026, noon; a program with one slot, 06:00 to 10:00.
     broadcast(heating, 0x00, '0000 00 00 12 05 01 01 26', 0x07)
     const timer = (question: string, answer: string): void =>
-      hear(heating, {
+      receive(heating, {
         telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x55, data: fromHex(question) },
         response: fromHex(answer),
       })
@@ -204,16 +204,16 @@ describe('zones', () => {
       [ZONE_REGISTERS.holidayStart, '05011a'],
       [ZONE_REGISTERS.holidayEnd, '06011a'],
     ] as const)
-      overhear(heating, register, value)
+      observeAnswer(heating, register, value)
     expect(zone(heating)).toMatchObject({ state: { wanted_because: 'holiday' }, config: { preset: 'away' } })
   })
 
   it('offer cooling if the circuit allows it, but not on a fixed-value circuit', () => {
-    expect(zone(house([CIRCUIT_REGISTERS.type, '0200'])).config).toMatchObject({
+    expect(zone(oneZoneInstallation([CIRCUIT_REGISTERS.type, '0200'])).config).toMatchObject({
       circuit_type: 'fixed_value',
       allowed_modes: ['off', 'auto', 'heat'],
     })
-    const cooling = house(
+    const cooling = oneZoneInstallation(
       [CIRCUIT_REGISTERS.coolingEnabled, '01'],
       [CIRCUIT_REGISTERS.state, '02'],
       [ZONE_REGISTERS.valve, '01'],
@@ -226,9 +226,9 @@ describe('zones', () => {
   })
 
   it('have the longer of their two names, or a number if they have none', () => {
-    expect(zone(house()).name).toBe('Zone 1')
-    expect(zone(house([ZONE_REGISTERS.name, '426174680000'])).name).toBe('Bath')
-    const long = house(
+    expect(zone(oneZoneInstallation()).name).toBe('Zone 1')
+    expect(zone(oneZoneInstallation([ZONE_REGISTERS.name, '426174680000'])).name).toBe('Bath')
+    const long = oneZoneInstallation(
       [ZONE_REGISTERS.name, '4c6976696e67'],
       [ZONE_REGISTERS.namePart1, '4c6976696e67'],
       [ZONE_REGISTERS.namePart2, '20726f6f6d00'],
@@ -237,7 +237,7 @@ describe('zones', () => {
   })
 
   it('without a sensor show the temperature of the thermostat that they are mapped to', () => {
-    const heating = house(
+    const heating = oneZoneInstallation(
       [ZONE_REGISTERS.roomTemperature, 'ffffff7f'],
       [ZONE_REGISTERS.sensorMapping, '0100'],
       [requireRemoteDeviceRegisters(0x09).roomTemperature, '0000a441'],
@@ -249,7 +249,7 @@ describe('zones', () => {
 
   it('are heated by the mapped circuit, unless the mapping can only mean a thermostat', () => {
     const pairing = (...more: readonly (readonly [RegulatorRegister, string, number?])[]): unknown =>
-      (data(house(...more), 'zones') as unknown as { config: JsonObject }[]).map(({ config }) => [
+      (data(oneZoneInstallation(...more), 'zones') as unknown as { config: JsonObject }[]).map(({ config }) => [
         config['associated_circuit'],
         config['circuit_type'],
         config['allowed_modes'],
@@ -280,26 +280,29 @@ describe('zones', () => {
   })
 
   it('have the day setpoint as target, or the current setpoint while that is unknown', () => {
-    expect(zone(house([ZONE_REGISTERS.currentSetpoint, '00008841'])).config).toMatchObject({ target_temp_c: 17 })
+    expect(zone(oneZoneInstallation([ZONE_REGISTERS.currentSetpoint, '00008841'])).config).toMatchObject({
+      target_temp_c: 17,
+    })
     expect(
-      zone(house([ZONE_REGISTERS.currentSetpoint, '00008841'], [ZONE_REGISTERS.daySetpoint, '0000a841'])).config,
+      zone(oneZoneInstallation([ZONE_REGISTERS.currentSetpoint, '00008841'], [ZONE_REGISTERS.daySetpoint, '0000a841']))
+        .config,
     ).toMatchObject({
       target_temp_c: 21,
     })
   })
 
   it('remain for two reads that do not find them', () => {
-    const heating = house()
-    for (const round of [1, 2]) overhear(heating, ZONE_REGISTERS.index, 'ff', 0, AT + round)
+    const heating = oneZoneInstallation()
+    for (const round of [1, 2]) observeAnswer(heating, ZONE_REGISTERS.index, 'ff', 0, AT + round)
     expect(data(heating, 'zones')).toHaveLength(1)
-    overhear(heating, ZONE_REGISTERS.index, 'ff', 0, AT + 3)
+    observeAnswer(heating, ZONE_REGISTERS.index, 'ff', 0, AT + 3)
     expect(data(heating, 'zones')).toEqual([])
   })
 })
 
 describe('hot water', () => {
   it('is null 15 minutes after it was last read', () => {
-    const heating = house(
+    const heating = oneZoneInstallation(
       [HOT_WATER_REGISTERS.current, '00004842'],
       [HOT_WATER_REGISTERS.target, '00005c42'],
       [HOT_WATER_REGISTERS.specialFunction, '06'],
@@ -323,22 +326,24 @@ describe('circuits', () => {
       [module_.connected, '01'],
       [module_.classAddress, '26'],
     ] as const
-    expect(owner(house(...withModule, [SYSTEM_REGISTERS.moduleConfiguration, '0200']))).toEqual({
+    expect(owner(oneZoneInstallation(...withModule, [SYSTEM_REGISTERS.moduleConfiguration, '0200']))).toEqual({
       role: 'FUNCTION_MODULE',
       device_id: 'VR_71',
       address: 0x26,
     })
-    expect(owner(house(...withModule, [SYSTEM_REGISTERS.moduleConfiguration, '0300']))).toEqual({ role: 'UNKNOWN' })
+    expect(owner(oneZoneInstallation(...withModule, [SYSTEM_REGISTERS.moduleConfiguration, '0300']))).toEqual({
+      role: 'UNKNOWN',
+    })
   })
 
   it('are managed by the regulator without a function module', () => {
-    const heating = house([module_.connected, '00'])
+    const heating = oneZoneInstallation([module_.connected, '00'])
     identify(heating, 0x15, 'BASV2')
     expect(owner(heating)).toEqual({ role: 'REGULATOR', device_id: 'BASV2', address: 0x15 })
   })
 
   it('have an unknown manager until the devices are identified', () => {
-    expect(owner(house())).toEqual({ role: 'UNKNOWN' })
+    expect(owner(oneZoneInstallation())).toEqual({ role: 'UNKNOWN' })
   })
 
   it('count number 9 as hot water only if its flow temperature is plausible', () => {
@@ -346,9 +351,11 @@ describe('circuits', () => {
       (data(heating, 'circuits') as never as readonly { index: number; circuit_type: string }[]).map(
         ({ index, circuit_type }) => [index, circuit_type],
       )
-    expect(types(house([CIRCUIT_REGISTERS.type, '0000', 9]))).toEqual([[0, 'heating']])
+    expect(types(oneZoneInstallation([CIRCUIT_REGISTERS.type, '0000', 9]))).toEqual([[0, 'heating']])
     expect(
-      types(house([CIRCUIT_REGISTERS.type, '0000', 9], [CIRCUIT_REGISTERS.flowTemperature, '00002842', 9])),
+      types(
+        oneZoneInstallation([CIRCUIT_REGISTERS.type, '0000', 9], [CIRCUIT_REGISTERS.flowTemperature, '00002842', 9]),
+      ),
     ).toEqual([
       [0, 'heating'],
       [9, 'dhw'],
@@ -365,7 +372,7 @@ describe('function module', () => {
     ['0300', 'GPIO_ONLY'],
     ['0600', 'GPIO_ONLY'],
   ])('in configuration %s is %s', (configuration, mode) => {
-    const heating = house(
+    const heating = oneZoneInstallation(
       [module_.connected, '01'],
       [module_.classAddress, '26'],
       [SYSTEM_REGISTERS.moduleConfiguration, configuration],
@@ -374,17 +381,17 @@ describe('function module', () => {
   })
 
   it('is absent when its slot is empty, with empty solar data', () => {
-    const heating = house([module_.connected, '00'])
+    const heating = oneZoneInstallation([module_.connected, '00'])
     expect(data(heating, 'fm5_mode')).toBe('ABSENT')
     expect(data(heating, 'solar')).toEqual({})
     expect(data(heating, 'cylinders')).toEqual([])
-    expect(data(house(), 'solar')).toBeNull()
+    expect(data(oneZoneInstallation(), 'solar')).toBeNull()
   })
 })
 
 describe('energy', () => {
   it('uses a broadcast for today once the date is known, and ignores yesterday’s', () => {
-    const heating = house([SYSTEM_REGISTERS.gasHeatingTotal, 'd6010000'])
+    const heating = oneZoneInstallation([SYSTEM_REGISTERS.gasHeatingTotal, 'd6010000'])
     const today = (): unknown =>
       (data(heating, 'energy_totals') as never as { gas: { climate: JsonObject } }).gas.climate
     // 4 kWh of gas for heating on 5 January.
@@ -410,7 +417,7 @@ describe('energy', () => {
     (data(heating, 'energy_totals', nowMs) as never as { gas: { climate: JsonObject } }).gas.climate
 
   it('asks for the new day after midnight by its own clock', () => {
-    const heating = house([SYSTEM_REGISTERS.gasHeatingTotal, 'd6010000'])
+    const heating = oneZoneInstallation([SYSTEM_REGISTERS.gasHeatingTotal, 'd6010000'])
     broadcast(heating, 0x16, '1001ffff04032534 00007a45')
     // Five to midnight.
     broadcast(heating, 0x00, '0000 00 55 23 05 01 01 26', 0x07)
@@ -430,9 +437,9 @@ describe('energy', () => {
   })
 
   it('restores known devices after a restart, so that their values can be shown', () => {
-    const heating = house()
+    const heating = oneZoneInstallation()
     identify(heating, 0x08, 'BAI00')
-    hear(heating, {
+    receive(heating, {
       telegram: { source: 0xf1, target: 0x08, primary: 0xb5, secondary: 0x09, data: fromHex('0d1800') },
       response: fromHex('c80200'),
     })
@@ -460,10 +467,10 @@ describe('energy', () => {
 
 describe('overheard telegrams', () => {
   it('update values as reads do, and writes invalidate them', () => {
-    const heating = house([ZONE_REGISTERS.daySetpoint, '0000a841'])
+    const heating = oneZoneInstallation([ZONE_REGISTERS.daySetpoint, '0000a841'])
     const key = toRegisterReadKey(0x15, ZONE_REGISTERS.daySetpoint)
     expect(heating.shadow.get(key)).toMatchObject({ source: 'passive', state: 'present' })
-    hear(heating, {
+    receive(heating, {
       telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x24, data: fromHex('02010300 2200 0000b041') },
       response: new Uint8Array(),
     })
@@ -472,12 +479,12 @@ describe('overheard telegrams', () => {
   })
 
   it('that write the quick veto duration invalidate the values of that zone', () => {
-    const heating = house(
+    const heating = oneZoneInstallation(
       [ZONE_REGISTERS.specialFunction, '00'],
       [ZONE_REGISTERS.quickVetoHours, '00004040'],
       [ZONE_REGISTERS.daySetpoint, '0000a841'],
     )
-    hear(heating, {
+    receive(heating, {
       telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x24, data: fromHex('02010300 2600 00004040') },
       response: new Uint8Array(),
     })
@@ -488,14 +495,14 @@ describe('overheard telegrams', () => {
   })
 
   it('that write a hot water slot with temperature invalidate the hot water setpoint', () => {
-    const heating = house([HOT_WATER_REGISTERS.target, '00004842'])
-    const hearTimer = (question: string, answer: string): void =>
-      hear(heating, {
+    const heating = oneZoneInstallation([HOT_WATER_REGISTERS.target, '00004842'])
+    const receiveTimer = (question: string, answer: string): void =>
+      receive(heating, {
         telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x55, data: fromHex(question) },
         response: fromHex(answer),
       })
-    hearTimer('a5ff020000', '00050008002602')
-    hearTimer('a60002040001000018002602', '00')
+    receiveTimer('a5ff020000', '00050008002602')
+    receiveTimer('a60002040001000018002602', '00')
     expect(heating.shadow.get(toRegisterReadKey(0x15, HOT_WATER_REGISTERS.target))).toMatchObject({
       state: 'invalidated',
     })
@@ -504,27 +511,27 @@ describe('overheard telegrams', () => {
 
   it('update no values when the configuration disables it', () => {
     const deaf = installation({ observe_first_enabled: false })
-    overhear(deaf, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
+    observeAnswer(deaf, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
     expect(deaf.shadow.size).toBe(0)
     const stateOnly = installation({ passive_config_direct_apply: false })
-    overhear(stateOnly, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
-    overhear(stateOnly, SYSTEM_REGISTERS.installerMenuCode, '1100')
+    observeAnswer(stateOnly, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
+    observeAnswer(stateOnly, SYSTEM_REGISTERS.installerMenuCode, '1100')
     expect([...stateOnly.shadow.entries()].map(({ key }) => key)).toEqual([
       toRegisterReadKey(0x15, SYSTEM_REGISTERS.outdoorTemperature),
     ])
   })
 
   it('mark exactly the planes as changed whose data differ', () => {
-    const heating = house()
+    const heating = oneZoneInstallation()
     heating.takeChanges()
-    overhear(heating, HOT_WATER_REGISTERS.current, '00004842')
+    observeAnswer(heating, HOT_WATER_REGISTERS.current, '00004842')
     expect([...heating.takeChanges()]).toEqual(['dhw', 'boiler_status'])
-    overhear(heating, HOT_WATER_REGISTERS.current, '00004842', 0, AT + 1)
+    observeAnswer(heating, HOT_WATER_REGISTERS.current, '00004842', 0, AT + 1)
     expect([...heating.takeChanges()]).toEqual([])
   })
 
   it('are counted in the watch summary', () => {
-    const heating = house()
+    const heating = oneZoneInstallation()
     const plan = planReads(heating.topology, heating.shadow, AT)
     heating.shadow.pin(plan.map(({ key }) => key))
     const summary = toShadowSummaryJson({ shadow: heating.shadow, plan, tooling: new Set(), flags: heating.flags })
@@ -556,12 +563,12 @@ describe('startup phase', () => {
   it('goes from BOOT_INIT to LIVE_READY when zones and hot water are live', () => {
     const heating = installation()
     expect(heating.startup.phase).toBe('BOOT_INIT')
-    overhear(heating, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
+    observeAnswer(heating, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
     expect(heating.startup.phase).toBe('BOOT_INIT')
-    overhear(heating, ZONE_REGISTERS.index, '00')
+    observeAnswer(heating, ZONE_REGISTERS.index, '00')
     expect(heating.startup.phase).toBe('LIVE_WARMUP')
-    overhear(heating, HOT_WATER_REGISTERS.current, '00004842')
-    overhear(heating, ZONE_REGISTERS.roomTemperature, '0000a441')
+    observeAnswer(heating, HOT_WATER_REGISTERS.current, '00004842')
+    observeAnswer(heating, ZONE_REGISTERS.roomTemperature, '0000a441')
     expect(heating.startup.phase).toBe('LIVE_READY')
   })
 
@@ -569,14 +576,14 @@ describe('startup phase', () => {
     const heating = installation()
     heating.tick({ nowMs: 120_000, symbols: 0, address: undefined, passive: 'symbols' }, AT)
     expect(heating.startup.phase).toBe('DEGRADED')
-    overhear(heating, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
-    overhear(heating, ZONE_REGISTERS.index, '00')
-    overhear(heating, ZONE_REGISTERS.roomTemperature, '0000a441')
+    observeAnswer(heating, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
+    observeAnswer(heating, ZONE_REGISTERS.index, '00')
+    observeAnswer(heating, ZONE_REGISTERS.roomTemperature, '0000a441')
     expect(heating.startup.phase).toBe('LIVE_READY')
   })
 
   it('with restored values is CACHE_LOADED_STALE, and values are marked as cached', () => {
-    const before = house([ZONE_REGISTERS.roomTemperature, '0000a441'])
+    const before = oneZoneInstallation([ZONE_REGISTERS.roomTemperature, '0000a441'])
     const heating = installation()
     heating.remember(before.shadow.entries())
     expect(heating.startup.phase).toBe('CACHE_LOADED_STALE')
@@ -591,18 +598,18 @@ describe('recorded bus traffic', () => {
   it('yields the planes of the house in which it was recorded', () => {
     const heating = installation()
     const line = newBusLineDecoder()
-    let heard = 0
+    let received = 0
     for (const symbol of [SYN, ...wires.flatMap((wire) => [...wire, SYN])]) {
       const event = stepBusLineDecoder(line, symbol)
       if (event === undefined) continue
-      heating.hear(
+      heating.handleEvent(
         { ...event, own: false, atMs: AT },
         { nowMs: 0, symbols: line.symbols, address: 0xff, passive: 'symbols' },
       )
-      heard += Number(event.kind === 'exchange')
+      received += Number(event.kind === 'exchange')
     }
-    expect(heard).toBeGreaterThan(140)
-    expect(heard).toBe(wires.filter((wire) => decodeExchange(wire).ok).length)
+    expect(received).toBeGreaterThan(140)
+    expect(received).toBe(wires.filter((wire) => decodeExchange(wire).ok).length)
     expect(data(heating, 'system')).toMatchObject({
       state: { system_water_pressure: 1.5, outdoor_temperature_avg24h: 5.492188, maintenance_due: false },
       config: { maintenance_date: '2027-02-15' },

@@ -74,9 +74,9 @@ export class HeatingInstallation {
   #definitions: BusDefinitions | undefined
   #remembered: readonly StoredMessageData[] = []
   /** Cached facts about the devices at these addresses; cleared when something new is known about any device. */
-  readonly #asked = new Map<number, TelegramTargetInfo>()
-  #askedRevision = -1
-  #messagesTold = 0
+  readonly #targets = new Map<number, TelegramTargetInfo>()
+  #targetsRevision = -1
+  #messagesReported = 0
   #compared: { readonly stand: string; readonly found: ReadonlyMap<RegisterReadKey, RegisterDisagreement> } | undefined
   #startup: StartupState
   readonly #changes = new Set<ChangedInstallationPart>()
@@ -109,8 +109,8 @@ export class HeatingInstallation {
     this.#changes.add('devices')
   }
 
-  hear(event: EbusEvent, situation: BusEventContext): void {
-    const classified = this.observatory.hear(event, situation)
+  handleEvent(event: EbusEvent, situation: BusEventContext): void {
+    const classified = this.observatory.handleEvent(event, situation)
     if (classified.length > 0) this.#takeIn(classified, situation)
     if (event.kind !== 'exchange' && event.kind !== 'broken') this.#changes.add('bus')
   }
@@ -122,15 +122,15 @@ export class HeatingInstallation {
     if (this.observatory.warmUp.state !== before) this.#changes.add('bus')
     // Once per tick, because telegrams come faster than anybody reads them.
     const { pushed } = this.observatory.messages
-    if (pushed !== this.#messagesTold) this.#changes.add('messages')
-    this.#messagesTold = pushed
+    if (pushed !== this.#messagesReported) this.#changes.add('messages')
+    this.#messagesReported = pushed
   }
 
   /** Takes a value that was read, by us or another initiator; returns whether it is the newest. */
   learn(
     key: RegisterReadKey,
     payload: Uint8Array,
-    how: { readonly atMs: number; readonly nowMs: number; readonly source: ValueSource; readonly askedAt?: number },
+    how: { readonly atMs: number; readonly nowMs: number; readonly source: ValueSource; readonly requestedAt?: number },
   ): boolean {
     const verdict = this.shadow.apply(key, payload, how)
     if (verdict !== 'changed' && verdict !== 'same') return false
@@ -176,7 +176,7 @@ export class HeatingInstallation {
 
   /** A telegram decoded with what is known about its target; `undefined` if it cannot be. */
   decode(exchange: TelegramExchange): DecodedTelegram | undefined {
-    return this.#definitions?.decode(exchange) ?? decodeTelegram(exchange, this.#askedAt(exchange.telegram.target))
+    return this.#definitions?.decode(exchange) ?? decodeTelegram(exchange, this.#targetAt(exchange.telegram.target))
   }
 
   /** Where the owner's definitions and our register map read the same bytes differently. */
@@ -212,14 +212,14 @@ export class HeatingInstallation {
 
   /** Whether the device at this address is a regulator with B524, for which our register tables apply. */
   isRegulator(address: number): boolean {
-    return this.#askedAt(address).extended
+    return this.#targetAt(address).extended
   }
 
   /** The changes since the last call. */
   takeChanges(): ReadonlySet<ChangedInstallationPart> {
-    const heard = this.#definitions?.changedMessages
-    for (const message of heard ?? []) this.#planes.add(listPlanesForMessage(message))
-    heard?.clear()
+    const changedMessages = this.#definitions?.changedMessages
+    for (const message of changedMessages ?? []) this.#planes.add(listPlanesForMessage(message))
+    changedMessages?.clear()
     if (this.#changes.size === 0 && this.#planes.size === 0) return NO_CHANGES
     const changes = new Set([...[...this.#planes].flat(), ...this.#changes])
     this.#changes.clear()
@@ -231,16 +231,16 @@ export class HeatingInstallation {
     for (const { event, disposition } of classified) {
       const own = disposition === 'own'
       const revision = this.registry.revision
-      this.registry.hear(event.exchange, own, event.atMs)
+      this.registry.handleExchange(event.exchange, own, event.atMs)
       if (this.registry.revision !== revision) {
         this.#changes.add('devices')
         this.#identifyDevices()
       }
-      const defined = this.#definitions?.hear(event.exchange, event.atMs)
+      const defined = this.#definitions?.handleExchange(event.exchange, event.atMs)
       // Results of our own requests are handled by the requester, which knows more.
       if (own) continue
       this.#takeOver(event, nowMs)
-      if (defined === undefined && !isKnownTelegram(event.exchange, this.#askedAt(event.exchange.telegram.target)))
+      if (defined === undefined && !isKnownTelegram(event.exchange, this.#targetAt(event.exchange.telegram.target)))
         this.specimens.see(toExchangeObservation(event, address))
     }
   }
@@ -251,17 +251,17 @@ export class HeatingInstallation {
       if (identity !== undefined) this.#definitions.identify(address, identity)
   }
 
-  #askedAt(address: number): TelegramTargetInfo {
-    if (this.#askedRevision !== this.topology.revision) {
-      this.#askedRevision = this.topology.revision
-      this.#asked.clear()
+  #targetAt(address: number): TelegramTargetInfo {
+    if (this.#targetsRevision !== this.topology.revision) {
+      this.#targetsRevision = this.topology.revision
+      this.#targets.clear()
     }
-    const known = this.#asked.get(address)
+    const known = this.#targets.get(address)
     if (known !== undefined) return known
     const { registers, extended } = findHeatingProduct(this.registry.slot(address)?.identity)
-    const asked = { registers, extended: extended || this.topology.regulator?.address === address }
-    this.#asked.set(address, asked)
-    return asked
+    const target = { registers, extended: extended || this.topology.regulator?.address === address }
+    this.#targets.set(address, target)
+    return target
   }
 
   #takeOver({ exchange, atMs }: ClassifiedObservation['event'], nowMs: number): void {

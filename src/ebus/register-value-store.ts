@@ -7,7 +7,7 @@ import type { StoredMessageData } from './definitions/bus-definitions.ts'
 import type { ShadowEntry } from './semantic/register-shadow.ts'
 
 export const ebusMigrations: ModuleMigrations = {
-  room: 'ebus',
+  module: 'ebus',
   steps: [
     `-- The last known answer to what was read on a bus; a key is ebus/semantic/read-key.ts's number.
     CREATE TABLE ebus_value (
@@ -72,13 +72,13 @@ export function createRegisterValueStore(database: Database, bus: string, now: (
     save: async (entries, messages) => {
       const rows = [...entries].filter(({ state, source }) => state === 'present' && source !== 'cache')
       await database.commit((sql) => {
-        const keep = sql.prepare('INSERT OR REPLACE INTO ebus_value (bus, key, payload, at) VALUES (?, ?, ?, ?)')
-        for (const { key, payload, atMs } of rows) keep.run(bus, key, payload, Math.round(atMs))
-        const keepMessage = sql.prepare(
+        const insertValue = sql.prepare('INSERT OR REPLACE INTO ebus_value (bus, key, payload, at) VALUES (?, ?, ?, ?)')
+        for (const { key, payload, atMs } of rows) insertValue.run(bus, key, payload, Math.round(atMs))
+        const insertMessage = sql.prepare(
           'INSERT OR REPLACE INTO ebus_message (bus, message, command, response, at) VALUES (?, ?, ?, ?, ?)',
         )
         for (const { message, command, response, atMs } of messages)
-          keepMessage.run(bus, message, command, response, Math.round(atMs))
+          insertMessage.run(bus, message, command, response, Math.round(atMs))
         sql
           .prepare(`DELETE FROM ebus_message WHERE bus = ? AND (at <= ? OR at > ${MAX_AT})`)
           .run(bus, now() - MAX_AGE_MS)

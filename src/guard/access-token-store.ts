@@ -101,9 +101,9 @@ export function createAccessTokenService(options: {
 
   /** An expired token stays in the list, so that its owner sees why it is refused, until the list is full. */
   function makeRoomIn(transaction: GuardTransaction, author: string): boolean {
-    const kept = unrevoked()
-    if (kept.length < MAX_TOKENS) return true
-    const [over] = kept
+    const active = unrevoked()
+    if (active.length < MAX_TOKENS) return true
+    const [over] = active
       .filter((token) => !isAccessTokenLive(token, transaction.nowMs))
       .toSorted((left, right) => (left.expiresAtMs ?? 0) - (right.expiresAtMs ?? 0))
     return over !== undefined && revokeIn(transaction, over.name, author)

@@ -79,9 +79,9 @@ export function explainAccessTokenRequestFlaw({
   const names = [...(devices ?? []), ...(profiles ?? [])]
   if (names.length > MAX_NARROWINGS || names.some((text) => text === '' || text.length > MAX_NARROWING))
     return `it is narrowed to at most ${MAX_NARROWINGS} devices and profiles, by names of at most ${MAX_NARROWING} characters`
-  const stranger = devices?.find((device) => !DEVICE_TARGET_PATTERN.test(device))
-  if (stranger !== undefined)
-    return `a token is narrowed to ${DEVICE_TARGET_FORMAT_HINT}; ${JSON.stringify(stranger)} is none`
+  const invalidDevice = devices?.find((device) => !DEVICE_TARGET_PATTERN.test(device))
+  if (invalidDevice !== undefined)
+    return `a token is narrowed to ${DEVICE_TARGET_FORMAT_HINT}; ${JSON.stringify(invalidDevice)} is none`
   return nameFlaw(name)
 }
 
@@ -93,9 +93,9 @@ export function explainUnknownTokenProfile(
   { restrictions }: AccessTokenRequest,
   known: readonly string[],
 ): string | undefined {
-  const stranger = restrictions?.profiles?.find((profile) => !known.includes(profile))
-  if (stranger === undefined) return undefined
-  return `There is no profile ${JSON.stringify(stranger)}. There are: ${known.join(', ')}.`
+  const unknownProfile = restrictions?.profiles?.find((profile) => !known.includes(profile))
+  if (unknownProfile === undefined) return undefined
+  return `There is no profile ${JSON.stringify(unknownProfile)}. There are: ${known.join(', ')}.`
 }
 
 /** What is wrong with a name, or `undefined`. */

@@ -54,10 +54,10 @@ export function resolveCallApprovalStatus(
   const { state, log } = records
   const past = listNewestApprovals(
     records,
-    ({ id, binding: asked }) =>
-      asked.principal === principal &&
-      asked.tool === tool &&
-      asked.argsHash === argsHash &&
+    ({ id, binding: requested }) =>
+      requested.principal === principal &&
+      requested.tool === tool &&
+      requested.argsHash === argsHash &&
       (terms === undefined || areTermsAtLeastAsStrict(state.rounds.get(id), terms)),
     MAX_PAST,
   )
@@ -68,16 +68,16 @@ export function resolveCallApprovalStatus(
   const account = toAccountKeyFromCallerKey(principal)
   const reworded = listNewestApprovals(
     records,
-    ({ binding: asked, state: reached, expiresAtMs }) =>
+    ({ binding: requested, state: reached, expiresAtMs }) =>
       expiresAtMs > nowMs &&
-      asked.tool === tool &&
+      requested.tool === tool &&
       (reached === 'denied'
-        ? asked.principal === principal || asked.principal === account
-        : (reached === 'requested' || reached === 'approved') && asked.principal === principal),
+        ? requested.principal === principal || requested.principal === account
+        : (reached === 'requested' || reached === 'approved') && requested.principal === principal),
     MAX_REWORDED,
   ).filter(({ id, state: reached }) => {
-    const said = readArgumentLeafHashes(state, id, log)
-    if (said !== undefined) return differOnlyInAlwaysFreeArguments(said, leaves)
+    const storedLeaves = readArgumentLeafHashes(state, id, log)
+    if (storedLeaves !== undefined) return differOnlyInAlwaysFreeArguments(storedLeaves, leaves)
     // The body of this denial was erased or removed, so the denial may have been about this call, and counts.
     const record = state.approvals.get(id)
     return reached === 'denied' && record !== undefined && isApprovalTextTampered(record, log)

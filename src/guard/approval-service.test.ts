@@ -408,8 +408,8 @@ describe('approval', () => {
 
   it('expires when nobody answers or when it is not used, which is recorded', async () => {
     using house = openHouse()
-    const heard: ApprovalEvent[] = []
-    house.guard.approvals.subscribe((event) => heard.push(event))
+    const events: ApprovalEvent[] = []
+    house.guard.approvals.subscribe((event) => events.push(event))
     const unanswered = await ask(house, lockOffer(), { ref: 1 })
     const unused = await ask(house, lockOffer(), { ref: 2 })
     await house.guard.approvals.approve(unused, APPROVER)
@@ -423,7 +423,7 @@ describe('approval', () => {
     await house.guard.sweep()
     expect(house.guard.approvals.get(unanswered)).toMatchObject({ state: 'expired', reason: 'nobody answered in time' })
     expect(await house.guard.approvals.approve(unanswered, APPROVER)).toMatchObject({ fault: { kind: 'conflict' } })
-    expect(heard.map(({ kind }) => kind)).toEqual([
+    expect(events.map(({ kind }) => kind)).toEqual([
       'approval.requested',
       'approval.requested',
       'approval.approved',
@@ -510,17 +510,17 @@ describe('approval', () => {
 
   it('notifies listeners of durable events only, and ignores one that throws', async () => {
     using house = openHouse()
-    const heard: string[] = []
+    const states: string[] = []
     house.guard.approvals.subscribe(() => {
       throw new Error('a broken page')
     })
     const leave = house.guard.approvals.subscribe(({ approval }) => {
-      heard.push(house.afterPowerCut().guard.approvals.get(approval.id)?.state ?? 'lost')
+      states.push(house.afterPowerCut().guard.approvals.get(approval.id)?.state ?? 'lost')
     })
     const id = await ask(house, lockOffer())
     await house.guard.approvals.approve(id, APPROVER)
     leave()
-    expect(heard).toEqual(['requested', 'approved'])
+    expect(states).toEqual(['requested', 'approved'])
   })
 
   it('is not required where the owner trusts, and is required where the owner wants to be asked', async () => {

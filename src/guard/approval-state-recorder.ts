@@ -77,13 +77,13 @@ export function createApprovalStateRecorder({
     if (approval === undefined) throw new Error(`approval ${id} is gone`)
     transaction.afterwards(() => {
       if (approval.state !== 'requested') openCalls.delete(id)
-      for (const listener of listeners) tell(listener, { kind, approval })
+      for (const listener of listeners) notifyListener(listener, { kind, approval })
     })
     return approval
   }
 
   /** Listeners are called one by one: one that throws must not undo what is durable. */
-  function tell(listener: (event: ApprovalEvent) => void, event: ApprovalEvent): void {
+  function notifyListener(listener: (event: ApprovalEvent) => void, event: ApprovalEvent): void {
     try {
       listener(event)
     } catch (error) {

@@ -26,7 +26,7 @@ import { raiseFinalityLevel } from './quorum-round-terms.ts'
 export interface ApprovalRecord extends Omit<Approval, 'shown' | 'reason'> {
   readonly askedSeq: number
   /** The entry whose body has the reason of a denial. */
-  readonly saidSeq: number | undefined
+  readonly decisionSeq: number | undefined
   /** Why it expired. */
   readonly because: string | undefined
   /** The call that used it. */
@@ -61,7 +61,7 @@ export const approvalEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
       usedAtMs: undefined,
       grantId: undefined,
       askedSeq: entry.seq,
-      saidSeq: undefined,
+      decisionSeq: undefined,
       because: undefined,
       usedTrace: undefined,
     }
@@ -73,7 +73,7 @@ export const approvalEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
 
   'approval.approved': (state, entry) => {
     const approval = known(state, entry)
-    if (approval === undefined) return NOT_ASKED
+    if (approval === undefined) return NO_SUCH_REQUEST
     if (entry['given_back_by'] !== undefined) return giveBack(state, approval, entry)
     if (approval.state !== 'requested') return `approval ${approval.id} is ${approval.state}, not requested`
     const unlawful = refuseDecision(state, approval, entry)
@@ -100,19 +100,19 @@ export const approvalEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
 
   'approval.denied': (state, entry) => {
     const approval = known(state, entry)
-    if (approval === undefined) return NOT_ASKED
+    if (approval === undefined) return NO_SUCH_REQUEST
     if (approval.state !== 'requested' && approval.state !== 'approved')
       return `approval ${approval.id} is ${approval.state} already`
     const unlawful = refuseDecision(state, approval, entry)
     const [decidedAtMs, decidedBy] = [readEntryTime(entry), readEntryTextField(entry, 'by')]
     // A denial takes rights away, so it holds even if the log does not show who made it.
-    state.approvals.set(approval.id, { ...approval, state: 'denied', decidedAtMs, decidedBy, saidSeq: entry.seq })
+    state.approvals.set(approval.id, { ...approval, state: 'denied', decidedAtMs, decidedBy, decisionSeq: entry.seq })
     return unlawful
   },
 
   'approval.expired': (state, entry) => {
     const approval = known(state, entry)
-    if (approval === undefined) return NOT_ASKED
+    if (approval === undefined) return NO_SUCH_REQUEST
     if (isApprovalClosed(approval)) return `approval ${approval.id} is ${approval.state} already`
     state.approvals.set(approval.id, { ...approval, state: 'expired', because: readEntryTextField(entry, 'because') })
     return undefined
@@ -120,7 +120,7 @@ export const approvalEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
 
   'approval.used': (state, entry) => {
     const approval = known(state, entry)
-    if (approval === undefined) return NOT_ASKED
+    if (approval === undefined) return NO_SUCH_REQUEST
     if (approval.state !== 'approved') return `approval ${approval.id} is ${approval.state}, not approved`
     const usedAtMs = readEntryTime(entry)
     if (usedAtMs >= approval.expiresAtMs) return `approval ${approval.id} had lapsed`
@@ -188,4 +188,4 @@ function bindingOf(entry: LedgerEntry): CallBinding | undefined {
 }
 
 const INCOMPLETE = 'a field that such an entry needs is missing or wrong'
-const NOT_ASKED = 'nobody asked for such an approval'
+const NO_SUCH_REQUEST = 'nobody asked for such an approval'

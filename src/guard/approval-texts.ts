@@ -18,15 +18,15 @@ export function addApprovalTexts(
   state: GuardState,
   log: Pick<ProjectionLogWriter, 'body'>,
 ): Approval {
-  const { askedSeq, saidSeq, because, usedTrace: _, ...approval } = record
-  const asked = readEntryBodyFields(log, askedSeq)
-  const { leaves: __, ...shown } = asked ?? ERASED_CALL
+  const { askedSeq, decisionSeq, because, usedTrace: _, ...approval } = record
+  const requestBody = readEntryBodyFields(log, askedSeq)
+  const { leaves: __, ...shown } = requestBody ?? ERASED_CALL
   const reason =
     record.state === 'expired'
       ? because
-      : saidSeq === undefined
+      : decisionSeq === undefined
         ? undefined
-        : readErasableText(readEntryBodyFields(log, saidSeq), 'reason')
+        : readErasableText(readEntryBodyFields(log, decisionSeq), 'reason')
   const round = state.rounds.get(record.id)
   return {
     ...approval,

@@ -131,8 +131,9 @@ export function createApprovalStore(options: {
     standingIn: (transaction, binding, leaves, terms) => {
       const { nowMs } = transaction
       const { principal, tool } = binding
-      for (const { id, binding: asked } of state.approvals.values())
-        if (state.rounds.has(id) && asked.principal === principal && asked.tool === tool) settleIn(transaction, id)
+      for (const { id, binding: requested } of state.approvals.values())
+        if (state.rounds.has(id) && requested.principal === principal && requested.tool === tool)
+          settleIn(transaction, id)
       return resolveCallApprovalStatus({ state, log }, { binding, leaves, terms }, nowMs)
     },
 
@@ -153,7 +154,7 @@ export function createApprovalStore(options: {
       const waiting = [...state.approvals.values()].filter(({ state: reached }) => reached === 'requested')
       if (waiting.length >= config.maxOpen) return fail(queueFull('this node', config))
       const account = toAccountKeyFromCallerKey(binding.principal)
-      const own = waiting.filter(({ binding: asked }) => toAccountKeyFromCallerKey(asked.principal) === account)
+      const own = waiting.filter(({ binding: requested }) => toAccountKeyFromCallerKey(requested.principal) === account)
       if (own.length >= config.maxOpenPerPrincipal) return fail(queueFull('this caller', config))
       const id = newUlid(nowMs)
       // Runs before listeners hear of the request, because they may read it.

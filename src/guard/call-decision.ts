@@ -219,7 +219,7 @@ export type Authorization =
       readonly kind: 'granted'
       readonly effect: Effect
       readonly key: IdempotencyKeyUse | undefined
-      readonly yes: ApprovalInUse | undefined
+      readonly approvalInUse: ApprovalInUse | undefined
     }
 
 /** An earlier approval or grant, of which this call takes one use. */
@@ -280,7 +280,7 @@ export interface CallClassification {
   /** Only a plan was requested. */
   readonly dryRun: boolean
   /** The approval request, or the grant, that the call depends on. */
-  readonly yes: { readonly approval: string } | { readonly grant: string } | undefined
+  readonly approvalReference: { readonly approval: string } | { readonly grant: string } | undefined
 }
 
 /** The classification for the record: the family's assessment of this call, and which person's answer it depends on. */
@@ -289,18 +289,18 @@ export function createCallClassification(
   authorization: Authorization,
 ): CallClassification {
   const { target, label, touches = [], mayTouch = [], dryRun } = assessment
-  const yes = yesTo(authorization)
-  return { effect: act.effect, target, label, touches, mayTouch, dryRun: dryRun === true, yes }
+  const approvalReference = findApprovalReference(authorization)
+  return { effect: act.effect, target, label, touches, mayTouch, dryRun: dryRun === true, approvalReference }
 }
 
-function yesTo(authorization: Authorization): CallClassification['yes'] {
-  if (authorization.kind === 'granted' && authorization.yes !== undefined) {
-    const { state, id } = authorization.yes
+function findApprovalReference(authorization: Authorization): CallClassification['approvalReference'] {
+  if (authorization.kind === 'granted' && authorization.approvalInUse !== undefined) {
+    const { state, id } = authorization.approvalInUse
     return state === 'approved' ? { approval: id } : { grant: id }
   }
   if (authorization.kind !== 'answered' || authorization.outcome.ok) return undefined
-  const asked = authorization.outcome.fault.details?.['approval_id']
-  return typeof asked === 'string' ? { approval: asked } : undefined
+  const approvalId = authorization.outcome.fault.details?.['approval_id']
+  return typeof approvalId === 'string' ? { approval: approvalId } : undefined
 }
 
 /** The decision about a call that is not made. */

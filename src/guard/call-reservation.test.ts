@@ -393,10 +393,10 @@ describe('decision on a call', () => {
     const act = { caller: 'claude', effect: 'sensitive', target: 'door:1' } as const
     const assessed = { call: callOf(offer), offer, assessment, mistake: undefined, effect: 'sensitive', act } as const
     const granted = { kind: 'granted', effect: 'sensitive', key: undefined } as const
-    const yesTo = (authorization: Authorization) => createCallClassification(assessed, authorization).yes
-    expect(yesTo({ ...granted, yes: { state: 'approved', id: 'a' } })).toEqual({ approval: 'a' })
-    expect(yesTo({ ...granted, yes: { state: 'granted', id: 'g' } })).toEqual({ grant: 'g' })
-    expect(yesTo({ ...granted, yes: undefined })).toBeUndefined()
+    const yesTo = (authorization: Authorization) => createCallClassification(assessed, authorization).approvalReference
+    expect(yesTo({ ...granted, approvalInUse: { state: 'approved', id: 'a' } })).toEqual({ approval: 'a' })
+    expect(yesTo({ ...granted, approvalInUse: { state: 'granted', id: 'g' } })).toEqual({ grant: 'g' })
+    expect(yesTo({ ...granted, approvalInUse: undefined })).toBeUndefined()
     const asked = { kind: 'approval-required', message: '', details: { approval_id: 'q' } } as const
     expect(yesTo({ kind: 'answered', outcome: fail(asked) })).toEqual({ approval: 'q' })
     expect(yesTo({ kind: 'answered', outcome: fail({ kind: 'busy', message: '' }) })).toBeUndefined()

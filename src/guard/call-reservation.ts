@@ -57,7 +57,7 @@ export interface CallReservationDependencies extends CallDecisionDependencies, A
 
 const MAX_KEY = 512
 const FRESH = { state: 'fresh' } as const
-const NOT_ASKED = { state: 'none' } as const
+const NO_APPROVAL = { state: 'none' } as const
 
 /** The decision about one call, as the steps that dispatch takes before and after it runs the call. */
 export interface CallDecisionSteps {
@@ -95,7 +95,7 @@ export function reserveCall(
   if (isRecorded) return reserveRecorded(assessed, parts)
   if (decision.verdict !== 'allow') return createPolicyRefusedAuthorization(assessed, decision)
   parts.limits.take(act)
-  return { kind: 'granted', effect: decision.effect, key: undefined, yes: undefined }
+  return { kind: 'granted', effect: decision.effect, key: undefined, approvalInUse: undefined }
 }
 
 async function reserveRecorded(assessed: AssessedCall, parts: CallReservationDependencies): Promise<Authorization> {
@@ -175,16 +175,18 @@ function reserveIn(
   if (call.signal.aborted) return createRefusedAuthorization(createCancelledCallFault(call, parts.monotonic()))
 
   const key = hasIdempotencyKey(assessed) ? keyUse(assessed, argsHash, parts.hashKey) : undefined
-  const keyStanding = key === undefined ? FRESH : keys.standingIn(transaction, key)
-  const isAsked = needsPersonApproval(assessed, parts)
+  const keyStatus = key === undefined ? FRESH : keys.standingIn(transaction, key)
+  const isApprovalRequired = needsPersonApproval(assessed, parts)
   const isProposed = parts.approvals.isProposed(toCallerKey(call.caller), assessed.offer.name)
-  const asked = isAsked || isProposed ? lookUpCallApproval(transaction, { assessed, argsHash }, parts) : undefined
-  if (asked?.ok === false) return createRefusedAuthorization(addFamilyDetailsToFault(asked.fault, assessed))
+  const lookup =
+    isApprovalRequired || isProposed ? lookUpCallApproval(transaction, { assessed, argsHash }, parts) : undefined
+  if (lookup?.ok === false) return createRefusedAuthorization(addFamilyDetailsToFault(lookup.fault, assessed))
   // Then another call of the same tool is in a voting round, not this one.
-  const request = isAsked || (asked !== undefined && asked.value.standing.state !== 'none') ? asked?.value : undefined
-  const approval = request?.standing ?? NOT_ASKED
-  const proposed = !isAsked && request !== undefined
-  const decision = evaluatePolicyForCall(assessed, { approval, proposed, repeat: keyStanding.state !== 'fresh' }, parts)
+  const request =
+    isApprovalRequired || (lookup !== undefined && lookup.value.standing.state !== 'none') ? lookup?.value : undefined
+  const approval = request?.standing ?? NO_APPROVAL
+  const proposed = !isApprovalRequired && request !== undefined
+  const decision = evaluatePolicyForCall(assessed, { approval, proposed, repeat: keyStatus.state !== 'fresh' }, parts)
   if (decision.verdict === 'approval-required' && request !== undefined) {
     const filed = recordApprovalRequest(transaction, { assessed, request }, parts)
     if (!filed.ok) return createRefusedAuthorization(filed.fault)
@@ -196,17 +198,18 @@ function reserveIn(
     )
   }
   if (decision.verdict !== 'allow') return createPolicyRefusedAuthorization(assessed, decision)
-  if (keyStanding.state !== 'fresh') return { kind: 'answered', outcome: createRepeatedKeyOutcome(keyStanding) }
+  if (keyStatus.state !== 'fresh') return { kind: 'answered', outcome: createRepeatedKeyOutcome(keyStatus) }
 
   if (key !== undefined) keys.reserveIn(transaction, key)
-  const yes = decision.needsApproval ? yesOf(approval) : undefined
-  if (yes !== undefined) (yes.state === 'approved' ? approvals : grants).useIn(transaction, yes.id, call)
+  const approvalInUse = decision.needsApproval ? toApprovalInUse(approval) : undefined
+  if (approvalInUse !== undefined)
+    (approvalInUse.state === 'approved' ? approvals : grants).useIn(transaction, approvalInUse.id, call)
   limits.take(act)
   actuators.countIn(transaction, listDrivenActuators(act))
-  return { kind: 'granted', effect: decision.effect, key, yes }
+  return { kind: 'granted', effect: decision.effect, key, approvalInUse }
 }
 
-function yesOf(standing: CallApprovalStatus): ApprovalInUse | undefined {
+function toApprovalInUse(standing: CallApprovalStatus): ApprovalInUse | undefined {
   return standing.state === 'approved' || standing.state === 'granted' ? standing : undefined
 }
 
@@ -246,13 +249,14 @@ type CallSettlementDependencies = Pick<
 /** Closes the reservation according to the outcome. */
 export async function settleCall(
   outcome: Outcome,
-  { call, key, yes, effect, isBegun }: ReservedCall,
+  { call, key, approvalInUse, effect, isBegun }: ReservedCall,
   parts: CallSettlementDependencies,
 ): Promise<Outcome> {
   const settled = isBegun ? markUncertainOutcome(outcome, effect) : outcome
   // Another node, or a nested call, asks a person itself, and nothing was done yet: this approval is kept until the
   // other one is given.
-  if (yes !== undefined && !settled.ok && settled.fault.kind === 'approval-required') await giveBack(yes, call, parts)
+  if (approvalInUse !== undefined && !settled.ok && settled.fault.kind === 'approval-required')
+    await giveBack(approvalInUse, call, parts)
   if (key !== undefined) await closeKey(key, isBegun ? settled : undefined, parts)
   return settled
 }
@@ -261,7 +265,7 @@ export interface ReservedCall {
   readonly call: Call
   readonly effect: Effect
   readonly key: IdempotencyKeyUse | undefined
-  readonly yes: ApprovalInUse | undefined
+  readonly approvalInUse: ApprovalInUse | undefined
   /** False if the caller had gone, or the deadline had passed, before anything was tried. */
   readonly isBegun: boolean
 }
@@ -281,10 +285,10 @@ async function closeKey(
   }
 }
 
-async function giveBack(yes: ApprovalInUse, call: Call, parts: CallSettlementDependencies): Promise<void> {
-  const store = yes.state === 'approved' ? parts.approvals : parts.grants
+async function giveBack(approvalInUse: ApprovalInUse, call: Call, parts: CallSettlementDependencies): Promise<void> {
+  const store = approvalInUse.state === 'approved' ? parts.approvals : parts.grants
   try {
-    await parts.transact((transaction) => store.giveBackIn(transaction, yes.id, call))
+    await parts.transact((transaction) => store.giveBackIn(transaction, approvalInUse.id, call))
   } catch (error) {
     // The worst consequence is that the person is asked once more.
     parts.report(error, `an approval of ${call.capability} could not be given back`)

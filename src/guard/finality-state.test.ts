@@ -34,8 +34,8 @@ function house(): GuardHouse & Disposable {
 }
 
 async function reachQuorum(at: GuardHouse): Promise<QuorumRoundRecord> {
-  const asked = await around(at.guard, callOf(offer, { to: 'open' }), offer, actuator().proceed)
-  const id = asked.ok ? '' : (asked.fault.details?.['approval_id'] as string)
+  const outcome = await around(at.guard, callOf(offer, { to: 'open' }), offer, actuator().proceed)
+  const id = outcome.ok ? '' : (outcome.fault.details?.['approval_id'] as string)
   for (const name of ['anna', 'ben'])
     await at.guard.approvals.approve(id, { kind: 'principal', id: name, role: 'approver' })
   return roundOf(at, id)
@@ -67,8 +67,8 @@ const signerOf = (vkey: string | undefined): NoteSigner =>
 /** By the rule of docs/protocols/consensus.md, with nothing of ours but the verification of the proof. */
 function expectedOrder(at: GuardHouse, { id, epoch }: QuorumRoundRecord): readonly string[] {
   const drawn = at.events('consensus.drawn').find(({ approval }) => approval === id)
-  const asked = at.events('approval.requested').find(({ approval }) => approval === id)
-  const alpha = `{"draw":"hearthbus/vrf/v1","epoch":${epoch},"house":"${TEST_VOTING.house}","number":${asked?.seq},"purpose":"witness"}`
+  const event = at.events('approval.requested').find(({ approval }) => approval === id)
+  const alpha = `{"draw":"hearthbus/vrf/v1","epoch":${epoch},"house":"${TEST_VOTING.house}","number":${event?.seq},"purpose":"witness"}`
   const beta = verifyVrfProof(
     fromHex(TEST_VOTING.draws.publicKey),
     Buffer.from(alpha),

@@ -15,8 +15,8 @@ import type { SignedVote, VoteDecision } from './vote.ts'
 export interface ForeignQuorumRoundRecord extends ForeignQuorumRound {
   readonly need: number
   /** The entry whose body describes the call. */
-  readonly heardSeq: number
-  readonly heardAtMs: number
+  readonly receivedSeq: number
+  readonly receivedAtMs: number
   readonly vote: (SignedVote & { readonly decision: VoteDecision }) | undefined
 }
 
@@ -44,10 +44,10 @@ export const foreignRoundEntryHandlers: Readonly<Record<string, EntryHandler<Gua
     if (expiresAtMs === undefined || epoch === undefined || need === undefined) return INCOMPLETE
     const key = formatForeignRoundKey({ house, id })
     if (state.foreignRounds.has(key)) return 'that round was heard of before'
-    const heardAtMs = readEntryTime(entry)
-    state.foreignRounds.dropOldest(MAX_FOREIGN, (round) => round.expiresAtMs < heardAtMs)
-    const heard = { heardSeq: entry.seq, heardAtMs, vote: undefined }
-    state.foreignRounds.set(key, { id, digest, house, epoch, expiresAtMs, need, ...heard })
+    const receivedAtMs = readEntryTime(entry)
+    state.foreignRounds.dropOldest(MAX_FOREIGN, (round) => round.expiresAtMs < receivedAtMs)
+    const receipt = { receivedSeq: entry.seq, receivedAtMs, vote: undefined }
+    state.foreignRounds.set(key, { id, digest, house, epoch, expiresAtMs, need, ...receipt })
     return undefined
   },
 

@@ -24,7 +24,7 @@ export interface GrantRecord extends Omit<Grant, 'frame'> {
 }
 
 export const GRANT_USED_UP_REASON = 'used up'
-const MAX_GRANTS_KEPT = 1_500
+const MAX_STORED_GRANTS = 1_500
 
 export const grantEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'grant.created': (state, entry) => {
@@ -44,7 +44,7 @@ export const grantEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
     if (grantedBy === binding.principal) return `${grantedBy} gave a grant to itself`
     const role = findRoleOfPrincipalAt(state, grantedBy, readEntryTime(entry))
     if (role !== 'approver' && role !== 'admin') return `${grantedBy} was not an approver at that time`
-    state.grants.dropOldest(MAX_GRANTS_KEPT, ({ endedAtMs }) => endedAtMs !== undefined)
+    state.grants.dropOldest(MAX_STORED_GRANTS, ({ endedAtMs }) => endedAtMs !== undefined)
     state.grants.set(id, grant)
     return undefined
   },

@@ -70,8 +70,8 @@ export function explainGrantRequestFlaw(request: GrantRequest, leaves: ArgumentL
   if (!(durationMs > 0 && durationMs <= MAX_DURATION_MS)) return 'it lasts at most 30 days'
   const names = [...Object.keys(bounds), ...free]
   if (names.length > MAX_NAMES) return `at most ${MAX_NAMES} arguments can be loosened`
-  const strange = names.find((name) => !Object.hasOwn(leaves, toJsonPointer(name)))
-  if (strange !== undefined) return `the approved call has no argument ${strange}`
+  const unknownArgument = names.find((name) => !Object.hasOwn(leaves, toJsonPointer(name)))
+  if (unknownArgument !== undefined) return `the approved call has no argument ${unknownArgument}`
   const endless = Object.entries(bounds).find(([, { min, max }]) => !isSpan(min, max))
   if (endless !== undefined) return `the bounds of ${endless[0]} are no range of numbers`
   return undefined
@@ -103,8 +103,8 @@ export function isCallCoveredByGrant(
 ): boolean {
   if (call.leaves === undefined) return false
   if (grant.target !== undefined && grant.target !== call.target) return false
-  const kept = omitLoosenedArguments(call.leaves, [...Object.keys(grant.bounds), ...grant.free])
-  if (!sameEntries(kept, grant.frame)) return false
+  const fixedLeaves = omitLoosenedArguments(call.leaves, [...Object.keys(grant.bounds), ...grant.free])
+  if (!sameEntries(fixedLeaves, grant.frame)) return false
   const values = new Map<string, Json>(listArgumentLeaves(call.body))
   return Object.entries(grant.bounds).every(([pointer, bounds]) => isWithin(values.get(pointer), bounds))
 }

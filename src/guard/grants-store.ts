@@ -79,8 +79,8 @@ export function createGrantStore(options: {
   const inForce = (): readonly GrantRecord[] =>
     [...state.grants.values()].filter(({ endedAtMs }) => endedAtMs === undefined)
 
-  function endIn({ record }: GuardTransaction, id: string, because: string, said: JsonObject = {}): void {
-    record({ kind: 'grant.ended', grant: id, because, ...said })
+  function endIn({ record }: GuardTransaction, id: string, because: string, details: JsonObject = {}): void {
+    record({ kind: 'grant.ended', grant: id, because, ...details })
   }
 
   function endedByIn(transaction: GuardTransaction, grant: GrantRecord, caller: Caller): void {
@@ -116,8 +116,8 @@ export function createGrantStore(options: {
         effect: approval.shown.effect,
       })
       if (excess !== undefined) return fail(excess)
-      const asker = approval.binding.principal
-      if (grant.caller === 'node' && parsePeerCallerKey(asker) === undefined)
+      const requester = approval.binding.principal
+      if (grant.caller === 'node' && parsePeerCallerKey(requester) === undefined)
         return fail(invalid('no other node asked'))
       const leaves = readArgumentLeafHashes(state, approval.id, log)
       if (leaves === undefined) return fail(invalid('the call has too many arguments for a grant'))
@@ -138,7 +138,7 @@ export function createGrantStore(options: {
           grant: id,
           approval: approval.id,
           by: toCallerKey(approver),
-          principal: grant.caller === 'node' ? toAccountKeyFromCallerKey(asker) : asker,
+          principal: grant.caller === 'node' ? toAccountKeyFromCallerKey(requester) : requester,
           tool,
           target: scope ?? 'any',
           definition_hash: definitionHash,

@@ -92,7 +92,16 @@ export function createRepeatedKeyOutcome(
 ): Outcome {
   switch (standing.state) {
     case 'replay':
-      return standing.outcome === undefined ? fail(answerNotKept()) : asReplay(standing.outcome)
+      return standing.outcome === undefined ? fail(createAnswerTooLongFault()) : asReplay(standing.outcome)
+    case 'answer-lost':
+      // Not even whether the call succeeded is known: the answer may have been a fault.
+      return fail(
+        keyFault(
+          'conflict',
+          'key-answer-lost',
+          'The call with this idempotency key was answered before, and its answer was erased or altered in the records. Nothing was done now. Check the state before using another key.',
+        ),
+      )
     case 'in-flight':
       return fail(keyFault('busy', 'key-in-flight', 'The call with this idempotency key is still under way.'))
     case 'mismatch':
@@ -121,7 +130,7 @@ function asReplay(outcome: Outcome): Outcome {
   return outcome.ok ? ok({ ...outcome.value, replayed: true }) : fail({ ...outcome.fault, replayed: true })
 }
 
-function answerNotKept(): Fault {
+function createAnswerTooLongFault(): Fault {
   return keyFault('conflict', 'key-done', 'This call was carried out before; its answer was too long to keep.')
 }
 

@@ -12,7 +12,7 @@ import { GUARD_SECRET_COMMITMENT_FIELD, guardProjection } from './guard-state.ts
 import type { GuardState } from './guard-state.ts'
 
 export const guardMigrations: ModuleMigrations = {
-  room: 'guard',
+  module: 'guard',
   steps: [
     `
     -- Keys the hashes of arguments: a four-digit code behind a plain hash would be guessed in a blink.

@@ -131,9 +131,9 @@ export const guardProjection: Projection<GuardState> = {
     ]
     switch (entry.kind) {
       case 'approval.requested': {
-        const asked = state.approvals.get(approval ?? '')
-        return asked?.state === 'requested' && asked.expiresAtMs > nowMs
-          ? `Approval ${asked.id} still waits for an answer and shows these words; answer it first (hearthbus approvals).`
+        const open = state.approvals.get(approval ?? '')
+        return open?.state === 'requested' && open.expiresAtMs > nowMs
+          ? `Approval ${open.id} still waits for an answer and shows these words; answer it first (hearthbus approvals).`
           : undefined
       }
       case 'grant.created':
@@ -169,8 +169,8 @@ function explainHashContradiction(
   fields: Readonly<Record<string, string>>,
 ): string | undefined {
   const wrong = Object.entries(fields).find(([field, part]) => {
-    const said = readEntryTextField(entry, field)
-    return said !== (body[part] === undefined ? undefined : computeJsonSha256(body[part]))
+    const recordedHash = readEntryTextField(entry, field)
+    return recordedHash !== (body[part] === undefined ? undefined : computeJsonSha256(body[part]))
   })
   return wrong === undefined ? undefined : `${wrong[0]} is not that of what was shown`
 }

@@ -209,13 +209,13 @@ describe('guard', () => {
     ['reads', 'timed-out', 'timed-out'],
     ['reads', 'cancelled', 'cancelled'],
     ['records', 'timed-out', 'timed-out'],
-  ])('reports a call that %s and fails as %s with the fault %s', async (effect, kind, said) => {
+  ])('reports a call that %s and fails as %s with the fault %s', async (effect, kind, errorKind) => {
     using house = openHouse()
     const offer = offerOf(effect)
     const silent = actuator(() => fail({ kind, message: 'no answer', retryAfterMs: 5 }))
     const outcome = await around(house.guard, callOf(offer), offer, silent.proceed)
-    expect(outcome).toMatchObject({ ok: false, fault: { kind: said } })
-    if (said !== 'unknown-outcome') return
+    expect(outcome).toMatchObject({ ok: false, fault: { kind: errorKind } })
+    if (errorKind !== 'unknown-outcome') return
     expect(outcome).toMatchObject({ fault: { details: { cause: kind } } })
     expect(outcome).not.toMatchObject({ fault: { retryAfterMs: 5 } })
   })

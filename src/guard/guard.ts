@@ -8,6 +8,7 @@ import type { Offer } from '../bus/capability.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import { createKeyedLock } from '../core/fair-queue.ts'
+import type { Json } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import { createActuatorUsageStore, createEmergencyStopControl } from './actuator-usage-and-stop-store.ts'
 import type { EmergencyStopControl } from './actuator-usage-and-stop-store.ts'
@@ -15,6 +16,7 @@ import { createApprovalStore } from './approvals-store.ts'
 import type { ApprovalService } from './approval-service.ts'
 import { mayReadRecord } from './administration-and-record-rights.ts'
 import type { RecordAccessFacts } from './administration-and-record-rights.ts'
+import { computeKeyedHash } from './call-binding.ts'
 import { previewDecision } from './call-decision.ts'
 import type { DecisionPreviewer } from './call-decision.ts'
 import { listCallerRefusalReasons, isToolInCallerProfiles } from './call-permission.ts'
@@ -70,6 +72,8 @@ export interface Guard {
   readonly services: FamilyGuardServices
   /** The commitment to the guard's secret in `node.start`. */
   readonly secretCommitment: string
+  /** A hash that only who has the guard's secret can try out: the value may contain credentials. */
+  readonly keyedHash: (value: Json) => string
   /** Runs before the first call: marks what a crashed process left unfinished as unknown. */
   readonly recover: () => Promise<Recovered>
   /** Closes approvals, grants, changes and keys that have lapsed. The node calls it about every second. */
@@ -182,6 +186,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
       mayRead,
     },
     secretCommitment: computeSecretCommitment(hashKey),
+    keyedHash: (value) => computeKeyedHash(hashKey, value),
     recover: () =>
       transact((transaction) => {
         actuators.recoverIn(transaction)

@@ -44,6 +44,8 @@ export type IdempotencyKeyStatus =
   | { readonly state: 'in-flight' }
   /** `outcome` is `undefined` when the answer was too long to be stored. */
   | { readonly state: 'replay'; readonly outcome: Outcome | undefined }
+  /** The answer was stored and is gone: erased, or not the one that the log commits to. */
+  | { readonly state: 'answer-lost' }
   /** The key was used with other arguments. */
   | { readonly state: 'mismatch' }
   | { readonly state: 'unknown' }
@@ -120,7 +122,11 @@ export function createIdempotencyKeyStore(options: {
   function standingOf(key: IdempotencyKeyRecord, use: IdempotencyKeyUse): IdempotencyKeyStatus {
     if (key.argsHash !== use.argsHash) return { state: 'mismatch' }
     if (key.state === 'in-flight' || key.state === 'unknown') return { state: key.state }
-    return { state: 'replay', outcome: readEntryBodyFields(log, key.outcomeSeq)?.['outcome'] as Outcome | undefined }
+    if (key.outcomeSeq === undefined) return { state: 'replay', outcome: undefined }
+    const stored = readEntryBodyFields(log, key.outcomeSeq)
+    return stored === undefined
+      ? { state: 'answer-lost' }
+      : { state: 'replay', outcome: stored['outcome'] as Outcome | undefined }
   }
 
   const inFlight = (use: IdempotencyKeyUse): IdempotencyKeyRecord | undefined => {
@@ -162,7 +168,7 @@ export function createIdempotencyKeyStore(options: {
         const expires = { expires_at: formatIsoTime(nowMs + config.ttlMs) }
         if (fate === 'free') record({ kind: 'key.freed', key, because: 'nothing was tried' })
         else if (fate === 'unknown') record({ kind: 'key.unknown', key, ...expires })
-        else record({ kind: 'key.done', key, ...expires }, keptOutcome(outcome, config.maxOutcomeBytes))
+        else record({ kind: 'key.done', key, ...expires }, toStoredOutcome(outcome, config.maxOutcomeBytes))
       }),
 
     release: (use) =>
@@ -185,7 +191,7 @@ export function createIdempotencyKeyStore(options: {
 }
 
 /** Secrets in an answer are returned once, to the caller that caused it, and not stored for a replay. */
-function keptOutcome(outcome: Outcome, maxBytes: number): JsonObject | undefined {
+function toStoredOutcome(outcome: Outcome, maxBytes: number): JsonObject | undefined {
   const whole = JSON.stringify(outcome)
   if (Buffer.byteLength(whole) > maxBytes) return undefined
   return { outcome: hideSecretsInJson(JSON.parse(whole) as Json) }

@@ -42,13 +42,13 @@ const lock = assessedOffer('sensitive', ({ door, key }) => ({
   ...(typeof key === 'string' ? { idempotencyKey: key } : {}),
 }))
 
-interface Told {
+interface PlayedFacts {
   readonly acts: readonly string[]
   readonly approvals: number
 }
 
 /** Plays it and counts the acts against the yeses. */
-async function play(happening: readonly Happening[]): Promise<Told> {
+async function play(happening: readonly Happening[]): Promise<PlayedFacts> {
   using first = openHouse()
   let house: GuardHouse = first
   let approvals = 0

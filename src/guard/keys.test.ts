@@ -5,6 +5,7 @@ import { fail, ok } from '../core/result.ts'
 import type { JsonObject } from '../core/json.ts'
 import { actuator, APPROVER, assessedOffer, callOf, GUARD_CONFIG, openHouse, around } from '../../test/guard-house.ts'
 import type { Actuator, GuardHouse } from '../../test/guard-house.ts'
+import { ALTERED_BODY } from '../../test/table-log.ts'
 import type { IdempotencyKeyUse } from './idempotency-key-store.ts'
 
 function keyed(effect: 'records' | 'writes' | 'sensitive') {
@@ -260,6 +261,24 @@ describe('idempotency key', () => {
     expect(await send(house, secret, { key: 'k2' })).toMatchObject({ value: { data: { password: 'hunter2-hunter2' } } })
     expect(house.everything()).not.toContain('hunter2')
     expect(await send(house, secret, { key: 'k2' })).toMatchObject({ value: { data: { password: '[redacted]' } } })
+  })
+
+  it('says of an answer that was erased or altered that it is lost, and does not act again', async () => {
+    using house = openHouse()
+    const valve = actuator(() => fail({ kind: 'failed', message: 'The valve is stuck.' }))
+    await send(house, valve, { key: 'k1' })
+    const [seq] = [...house.state.keys.values()].map(({ outcomeSeq }) => outcomeSeq)
+    for (const body of [null, ALTERED_BODY]) {
+      house.database.sql.prepare('UPDATE test_event SET body = ? WHERE seq = ?').run(body, seq ?? 0)
+      expect(await send(house, valve, { key: 'k1' })).toMatchObject({
+        fault: {
+          kind: 'conflict',
+          reasons: [{ rule: 'key-answer-lost' }],
+          message: expect.stringMatching(/erased or altered in the records\. Nothing was done now/) as string,
+        },
+      })
+    }
+    expect(valve.calls).toHaveLength(1)
   })
 
   it('replaces the oldest answers of a caller with too many keys, but keeps unknown outcomes', async () => {

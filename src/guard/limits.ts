@@ -259,9 +259,9 @@ export function countActsOfLastDay(day: HourlyActCounts, nowMs: number): number 
 
 export function addActToHourlyCounts(day: HourlyActCounts, nowMs: number): HourlyActCounts {
   const hour = Math.floor(nowMs / MS_PER_HOUR)
-  const kept = recent(day, nowMs)
-  const last = kept.at(-1)
-  return last?.[0] === hour ? [...kept.slice(0, -1), [hour, last[1] + 1]] : [...kept, [hour, 1]]
+  const recentHours = recent(day, nowMs)
+  const last = recentHours.at(-1)
+  return last?.[0] === hour ? [...recentHours.slice(0, -1), [hour, last[1] + 1]] : [...recentHours, [hour, 1]]
 }
 
 /** Converts the times of acts into counts per hour. */

@@ -277,7 +277,7 @@ const callers: fc.Arbitrary<Caller> = fc.oneof(
   garbage.map((kind) => ({ kind, id: 'x' }) as unknown as Caller),
 )
 
-const strange: fc.Arbitrary<PolicyInput> = fc.record({
+const arbitraryInput: fc.Arbitrary<PolicyInput> = fc.record({
   offer: fc.record({
     name: fc.constant('test.tool'),
     effect: anyEffect,
@@ -327,7 +327,7 @@ const strange: fc.Arbitrary<PolicyInput> = fc.record({
 
 /** A lawful call with up to six strange facts: with all of them strange, hardly any would get past the first reason. */
 const inputs: fc.Arbitrary<PolicyInput> = fc
-  .tuple(effects, strange, fc.subarray(Object.keys(input('reads')) as (keyof PolicyInput)[], { maxLength: 6 }))
+  .tuple(effects, arbitraryInput, fc.subarray(Object.keys(input('reads')) as (keyof PolicyInput)[], { maxLength: 6 }))
   .map(([effect, facts, taken]) => ({
     ...input(effect),
     ...Object.fromEntries(taken.map((fact) => [fact, facts[fact]])),

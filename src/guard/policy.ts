@@ -98,8 +98,8 @@ export function evaluatePolicy(input: PolicyInput): PolicyDecision {
   const dryRun = assessment.dryRun === true
   // A dry run wears nothing out, so it is allowed for a device that must rest.
   const limited = input.repeat || dryRun || input.limits.ok ? [] : input.limits.reasons
-  const isAsked = isApprovalNeeded(effect, word, input.isDistrusted) || input.proposed === true
-  const needsApproval = !dryRun && !input.repeat && isAsked
+  const isApprovalRequired = isApprovalNeeded(effect, word, input.isDistrusted) || input.proposed === true
+  const needsApproval = !dryRun && !input.repeat && isApprovalRequired
   if (needsApproval) reasons.push(...approvalReasons(input.approval))
   // A call that only lacks arguments is not also refused for a rest that ends before the caller has added them.
   if (reasons.length > 0 && reasons.every(({ argument }) => argument !== undefined)) return { verdict: 'deny', reasons }
@@ -248,16 +248,16 @@ export function findOwnerRuleQuorum(
   rules: readonly OwnerRule[],
   { tool, target, touches = [], mayTouch = [], body = {} }: OwnerRuleSubject,
 ): QuorumRequirement | undefined {
-  const asking = rules.filter(
+  const quorumRules = rules.filter(
     (rule) =>
       rule.says === 'quorum' &&
       [target, ...touches, ...mayTouch].some((device) => applies(rule, { tool, target: device, body })),
   )
-  const [first, ...more] = asking
+  const [first, ...more] = quorumRules
   if (first === undefined || more.length === 0)
     return first && { need: first.need, voters: first.voters, veto: first.veto }
-  const voters = [...new Set(asking.flatMap((rule) => rule.voters ?? []))]
-  return { need: voters.length, voters, veto: asking.some(({ veto }) => veto === true) }
+  const voters = [...new Set(quorumRules.flatMap((rule) => rule.voters ?? []))]
+  return { need: voters.length, voters, veto: quorumRules.some(({ veto }) => veto === true) }
 }
 
 interface NamedCall {

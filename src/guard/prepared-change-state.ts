@@ -27,7 +27,7 @@ export interface PreparedChangeRecord {
 }
 
 /** How long the end of a change is remembered. */
-const KEEP_MS = 86_400_000
+const RETENTION_MS = 86_400_000
 
 export const preparedChangeEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'change.prepared': (state, entry) => {
@@ -78,7 +78,7 @@ export function isPreparedChangeForgettable(
   nowMs: number,
 ): boolean {
   if (state === 'prepared') return expiresAtMs <= nowMs
-  return finishedAtMs !== undefined && finishedAtMs + KEEP_MS <= nowMs
+  return finishedAtMs !== undefined && finishedAtMs + RETENTION_MS <= nowMs
 }
 
 function end(state: GuardState, entry: LedgerEntry, to: PreparedChangeResultState): string | undefined {

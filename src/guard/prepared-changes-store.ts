@@ -129,8 +129,8 @@ export function createPreparedChangeStore(options: {
     { tool, preparedAtMs, expiresAtMs, preparedSeq }: PreparedChangeRecord,
   ): PreparedChange {
     const words = readEntryBodyFields(log, preparedSeq)
-    const [kept, summary] = [words?.['sealed'], words?.['summary']]
-    const sealed = typeof kept === 'string' ? fromBase64url(kept) : undefined
+    const [sealedText, summary] = [words?.['sealed'], words?.['summary']]
+    const sealed = typeof sealedText === 'string' ? fromBase64url(sealedText) : undefined
     if (sealed === undefined || typeof summary !== 'string')
       throw new Error('the arguments of a prepared change are gone')
     return { tool, args: decryptChangeArguments(token, sealed), summary, preparedAtMs, expiresAtMs, preparedSeq }
@@ -154,7 +154,7 @@ export function createPreparedChangeStore(options: {
       const argsHash = computeArgumentsHash(hashKey, args)
       if (argsHash === undefined) return fail(NOT_UNICODE_FAULT)
       const token = mintChangeToken()
-      const kept = truncateAndRedactText(summary, MAX_SUMMARY)
+      const shownSummary = truncateAndRedactText(summary, MAX_SUMMARY)
       const sealed = toBase64url(encryptChangeArguments(token, args))
       return transact((transaction): Result<ChangeTicket, Fault> => {
         const { nowMs, record } = transaction
@@ -164,7 +164,7 @@ export function createPreparedChangeStore(options: {
         const named = { change: deriveChangeIdFromToken(token), principal, tool, args_hash: argsHash }
         const preparedSeq = record(
           { kind: 'change.prepared', ...named, expires_at: formatIsoTime(expiresAtMs) },
-          { arguments: redactArguments(args, offer), summary: kept, sealed },
+          { arguments: redactArguments(args, offer), summary: shownSummary, sealed },
         )
         return ok({ token, expiresAtMs, preparedSeq })
       })

@@ -21,7 +21,7 @@ export interface AccessTokenState extends Omit<AccessTokenRecord, 'lastUsedAtMs'
 }
 
 /** How many invalid tokens stay readable. */
-const MAX_TOKENS_KEPT = 2_000
+const MAX_STORED_TOKENS = 2_000
 /** A call that was accepted a moment before its credential ended is recorded a moment after. */
 const CALL_SLACK_MS = 60_000
 /**
@@ -47,7 +47,7 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
     if (before !== undefined && isAccessTokenLive(before, atMs)) return `there was a token named ${name}`
     // The name of an expired token may be used again.
     if (before !== undefined) state.tokens.set(before.hash, { ...before, revokedAtMs: atMs })
-    state.tokens.dropOldest(MAX_TOKENS_KEPT, ({ revokedAtMs }) => revokedAtMs !== undefined)
+    state.tokens.dropOldest(MAX_STORED_TOKENS, ({ revokedAtMs }) => revokedAtMs !== undefined)
     const { restrictions } = entry
     state.tokens.set(hash, {
       hash,

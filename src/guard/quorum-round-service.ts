@@ -63,7 +63,7 @@ export interface QuorumRoundService {
    * after the dispute window.
    */
   readonly finalize: (cosigned: CosignedCheckpointReader) => Promise<void>
-  readonly signElsewhere: QuorumRoundStore['signElsewhere']
+  readonly signForeignVote: QuorumRoundStore['signForeignVote']
   /** Closes every open round, because what was decided in it is no longer known. */
   readonly abandon: (because: string) => Promise<void>
   /** This node as a voter. */
@@ -156,7 +156,7 @@ export function createQuorumRoundService(
       [...state.conflicts.values(), ...[...state.rounds.values()].flatMap(({ conflicts }) => conflicts)].filter(
         (found) => (typeof found === 'number' ? found : found.atMs) >= sinceMs,
       ).length,
-    signElsewhere: rounds.signElsewhere,
+    signForeignVote: rounds.signForeignVote,
 
     abandon: (because) => transact((transaction) => approvals.abandonRoundsIn(transaction, because)),
 

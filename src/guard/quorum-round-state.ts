@@ -143,13 +143,13 @@ export function explainRoundDenial(state: GuardState, round: QuorumRoundRecord, 
   const { need, voters, votes, conflicts, veto } = round
   const noes = votes.filter(({ decision }) => decision === 'deny').map(({ voter }) => voter)
   // A no takes rights away, so even the no of a voter who voted twice counts.
-  const saidNo = [
+  const denyingVoters = [
     ...noes,
     ...conflicts
       .filter((each) => each.votes.some((vote) => parseVoteBody(vote)?.decision === 'deny'))
       .map(({ voter }) => voter),
   ]
-  if (veto && saidNo.length > 0) return `${saidNo[0]} said no`
+  if (veto && denyingVoters.length > 0) return `${denyingVoters[0]} said no`
   const possible = voters.filter(
     ({ voter }) =>
       !noes.includes(voter) && !hasVotedTwice(round, voter) && voterFlawIn(state, round, voter, atMs) === undefined,

@@ -52,9 +52,9 @@ export interface QuorumRoundStore {
     vote: { readonly voter: string; readonly vote: SignedVote },
   ) => Result<SignedVote, Fault>
   /** Signs this node's vote in another node's round; that vote is not in this log. */
-  readonly signElsewhere: (
+  readonly signForeignVote: (
     terms: ForeignQuorumRound,
-    vote: { readonly decision: VoteDecision; readonly heardHead: VoteChainHead | undefined; readonly nowMs: number },
+    vote: { readonly decision: VoteDecision; readonly remoteHead: VoteChainHead | undefined; readonly nowMs: number },
   ) => SignedVote
   /** Draws the witness of a round whose quorum is reached. */
   readonly drawIn: (transaction: GuardTransaction, round: QuorumRoundRecord) => void
@@ -87,18 +87,18 @@ export function createQuorumRoundStore({
   }
 
   /**
-   * Signs the voter's next vote. `heardHead`: the newest vote that other nodes know, where the ledger may have an older
+   * Signs the voter's next vote. `remoteHead`: the newest vote that other nodes know, where the ledger may have an older
    * one.
    */
   function sign(
     round: ForeignQuorumRound,
     seed: Uint8Array,
-    vote: { readonly decision: VoteDecision; readonly heardHead?: VoteChainHead | undefined; readonly nowMs: number },
+    vote: { readonly decision: VoteDecision; readonly remoteHead?: VoteChainHead | undefined; readonly nowMs: number },
   ): SignedVote {
-    const { decision, heardHead, nowMs } = vote
+    const { decision, remoteHead, nowMs } = vote
     const key = deriveVoterPublicKey(seed)
-    const kept = state.voteHeads.get(key)
-    const head = (heardHead?.seq ?? 0) > (kept?.seq ?? 0) ? heardHead : kept
+    const localHead = state.voteHeads.get(key)
+    const head = (remoteHead?.seq ?? 0) > (localHead?.seq ?? 0) ? remoteHead : localHead
     const body: VoteBody = {
       approval: round.id,
       call: round.digest,
@@ -125,7 +125,7 @@ export function createQuorumRoundStore({
     if (flaw !== undefined)
       return fail(createVoteFault(nowMs >= round.expiresAtMs ? 'ROUND_CLOSED' : 'NOT_A_VOTER', `${flaw}.`))
     const { body, signature } = vote
-    const kept = truncateAndRedactText(reason, MAX_REASON)
+    const shownReason = truncateAndRedactText(reason, MAX_REASON)
     record(
       {
         kind: 'consensus.voted',
@@ -135,7 +135,7 @@ export function createQuorumRoundStore({
         signature,
         decision: parseVoteBody(vote)?.decision,
       },
-      kept === '' ? undefined : { reason: kept },
+      shownReason === '' ? undefined : { reason: shownReason },
     )
     return ok(vote)
   }
@@ -202,7 +202,7 @@ export function createQuorumRoundStore({
       return acceptIn(transaction, round, { voter, vote })
     },
 
-    signElsewhere: (round, vote) => sign(round, voting.nodeSeed, vote),
+    signForeignVote: (round, vote) => sign(round, voting.nodeSeed, vote),
 
     drawIn: (transaction, { id, epoch, witnesses }) => {
       const number = state.approvals.get(id)?.askedSeq ?? 0

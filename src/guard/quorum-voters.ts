@@ -68,13 +68,13 @@ export function proposeVotingTerms(
   const { principal, isRule, nowMs } = about
   const names = request.voters ?? everybody(state, principal, nowMs)
   const { node } = parsePeerCallerKey(principal) ?? {}
-  const asking = node === undefined ? principal : NODE_VOTER_PREFIX + node
+  const requester = node === undefined ? principal : NODE_VOTER_PREFIX + node
   const voters: QuorumRoundVoter[] = []
   const leftOut: string[] = []
   for (const name of names) {
     const voter = resolveVoter(sources, name)
     const flaw =
-      voter?.voter === asking ? `${name} made this request.` : explainVoterCandidate(state, { name, voter, about })
+      voter?.voter === requester ? `${name} made this request.` : explainVoterCandidate(state, { name, voter, about })
     if (voter === undefined || flaw !== undefined) {
       if (!isRule) return fail(createVoteFault('NOT_A_VOTER', flaw ?? ''))
       // A voter of a rule who may not vote on this call is left out, and the required number stays.

@@ -40,7 +40,7 @@ interface Bounds {
   readonly total: number
 }
 
-const KEPT: Bounds = { depth: 16, entries: 256, text: 4_096, total: 32_768 }
+const RECORD_BOUNDS: Bounds = { depth: 16, entries: 256, text: 4_096, total: 32_768 }
 /** Bounds for a value that is small already and must stay complete. */
 const WHOLE: Bounds = { depth: 128, entries: Infinity, text: Infinity, total: Infinity }
 
@@ -50,7 +50,7 @@ interface Walk {
   readonly secrets: ReadonlySet<string>
   readonly root: JsonSchema | undefined
   /** In arguments, a name that is just `code` usually opens something; in a result it is usually an error code. */
-  readonly bareCode: boolean
+  readonly isCodeSecret: boolean
   left: number
   schemaSteps: number
 }
@@ -62,7 +62,13 @@ export function redactArguments(
   reader: RedactionAudience = 'record',
 ): JsonObject {
   const schema = offer === undefined || !marksSecrets(offer.requestSchema) ? undefined : offer.requestSchema
-  const walk = newWalk({ bounds: KEPT, reader, secrets: lowerCase(offer?.secrets), root: schema, bareCode: true })
+  const walk = newWalk({
+    bounds: RECORD_BOUNDS,
+    reader,
+    secrets: lowerCase(offer?.secrets),
+    root: schema,
+    isCodeSecret: true,
+  })
   return redactObject(body, schema, walk, 0)
 }
 
@@ -71,9 +77,9 @@ export function redactJson(
   data: Json,
   secretNames: readonly string[] = [],
   reader: RedactionAudience = 'record',
-  bounds: Bounds = KEPT,
+  bounds: Bounds = RECORD_BOUNDS,
 ): Json {
-  const walk = newWalk({ bounds, reader, secrets: lowerCase(secretNames), root: undefined, bareCode: false })
+  const walk = newWalk({ bounds, reader, secrets: lowerCase(secretNames), root: undefined, isCodeSecret: false })
   return redactValue(data, undefined, walk, 0)
 }
 
@@ -104,37 +110,37 @@ function redactValue(value: Json, schema: JsonSchema | undefined, walk: Walk, de
 }
 
 function redactObject(object: JsonObject, schema: JsonSchema | undefined, walk: Walk, depth: number): JsonObject {
-  const kept: [string, Json][] = []
+  const shownEntries: [string, Json][] = []
   const entries = Object.entries(object)
-  const neighbours = findSiblingMemberFacts(entries)
+  const siblings = findSiblingMemberFacts(entries)
   for (const [name, value] of entries.slice(0, walk.bounds.entries)) {
     if (walk.left <= 0) break
     const safeName = truncateAndRedactText(name, walk.bounds.text)
     walk.left -= safeName.length
-    const isHidden = isSecret(name, walk) || isHiddenBeside(name, value, { neighbours, walk })
+    const isHidden = isSecret(name, walk) || isHiddenBeside(name, value, { siblings, walk })
     const shown = isHidden
       ? spend(REDACTED_PLACEHOLDER, walk)
       : redactValue(value, propertySchema(schema, name, walk), walk, depth + 1)
-    kept.push([safeName, shown])
+    shownEntries.push([safeName, shown])
   }
-  if (kept.length < entries.length) kept.push([CUT, entries.length - kept.length])
+  if (shownEntries.length < entries.length) shownEntries.push([CUT, entries.length - shownEntries.length])
   // `fromEntries` defines properties, so `__proto__` is an ordinary key here.
-  return Object.fromEntries(kept)
+  return Object.fromEntries(shownEntries)
 }
 
 function redactArray(list: readonly Json[], schema: JsonSchema | undefined, walk: Walk, depth: number): Json {
-  const kept: Json[] = []
+  const shownItems: Json[] = []
   for (const item of list.slice(0, walk.bounds.entries)) {
     if (walk.left <= 0) break
-    kept.push(redactValue(item, itemSchema(schema, walk), walk, depth + 1))
+    shownItems.push(redactValue(item, itemSchema(schema, walk), walk, depth + 1))
   }
-  return kept.length < list.length ? [...kept, `${CUT} ${list.length - kept.length}`] : kept
+  return shownItems.length < list.length ? [...shownItems, `${CUT} ${list.length - shownItems.length}`] : shownItems
 }
 
 function redactString(text: string, walk: Walk): Json {
-  const room = Math.max(0, Math.min(walk.bounds.text, walk.left))
-  const shown = truncateAndRedactText(text, room, walk.reader === 'approver' ? redactTextForApprover : redactText)
-  return spend(text.length > room ? `${shown}${CUT}` : shown, walk)
+  const maxLength = Math.max(0, Math.min(walk.bounds.text, walk.left))
+  const shown = truncateAndRedactText(text, maxLength, walk.reader === 'approver' ? redactTextForApprover : redactText)
+  return spend(text.length > maxLength ? `${shown}${CUT}` : shown, walk)
 }
 
 function spend(value: string | number | boolean | null, walk: Walk): Json {
@@ -143,17 +149,19 @@ function spend(value: string | number | boolean | null, walk: Walk): Json {
 }
 
 function isSecret(name: string, walk: Walk): boolean {
-  return walk.secrets.has(name.toLowerCase()) || (walk.bareCode && name.toLowerCase() === 'code') || isSecretName(name)
+  return (
+    walk.secrets.has(name.toLowerCase()) || (walk.isCodeSecret && name.toLowerCase() === 'code') || isSecretName(name)
+  )
 }
 
 function isHiddenBeside(
   name: string,
   value: Json,
-  { neighbours, walk }: { readonly neighbours: SiblingMemberFacts; readonly walk: Walk },
+  { siblings, walk }: { readonly siblings: SiblingMemberFacts; readonly walk: Walk },
 ): boolean {
   return (
-    isSecretBySibling(name, value, neighbours) ||
-    (walk.reader === 'record' && isPositionalCallSecret(name, value, neighbours))
+    isSecretBySibling(name, value, siblings) ||
+    (walk.reader === 'record' && isPositionalCallSecret(name, value, siblings))
   )
 }
 

@@ -72,8 +72,8 @@ export function createApprovalStatusTools(parts: HomeDependencies): readonly Cap
         }
         const known = ownApproval(parts, id, context)
         if (known === undefined) return createSentenceAnswer(`There is no request ${quoteForSentence(id)} of yours.`)
-        const asked = (await settled(parts, id, seconds * 1_000, context)) ?? known
-        return createSentenceAnswer(approvalSentence(asked), { approval: approvalJson(asked) })
+        const approval = (await settled(parts, id, seconds * 1_000, context)) ?? known
+        return createSentenceAnswer(approvalSentence(approval), { approval: approvalJson(approval) })
       },
     }),
     approvalResource.handledBy(async ({ id }, context) => {
@@ -147,12 +147,12 @@ function settled(
     })
     const timer = setTimeout(done, waitMs)
     let waitedMs = 0
-    const tell = (): void => interaction?.progress?.(waitedMs / 1_000, waitMs / 1_000, 'A person was asked.')
+    const reportProgress = (): void => interaction?.progress?.(waitedMs / 1_000, waitMs / 1_000, 'A person was asked.')
     const progress = setInterval(() => {
       waitedMs += PROGRESS_EVERY_MS
-      tell()
+      reportProgress()
     }, PROGRESS_EVERY_MS)
-    tell()
+    reportProgress()
     signal.addEventListener('abort', done, { once: true })
   })
 }

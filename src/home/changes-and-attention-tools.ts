@@ -70,7 +70,7 @@ export function createChangesAndAttentionTools(parts: HomeDependencies): readonl
             : `Nothing${what} is among the newest ${MAX_SEARCHED} changes of the last ${since}. Ask about a shorter time.`,
         )
       const count = `${isComplete ? '' : 'The newest '}${formatCount(rows.length, 'change')}`
-      return createSentenceAnswer(`${count}${what} in the last ${since}. The newest: ${sayChange(rows[0] ?? {})}`, {
+      return createSentenceAnswer(`${count}${what} in the last ${since}. The newest: ${formatChange(rows[0] ?? {})}`, {
         changes: rows.map((row) => changeJson(row)),
       })
     }),
@@ -141,13 +141,13 @@ const RESULTS: Readonly<Record<string, string>> = {
 function changeJson(row: JsonObject): JsonObject {
   return {
     at: readTextAt(row, 'at') ?? '',
-    say: sayChange(row),
+    say: formatChange(row),
     ...(typeof row['log_index'] === 'number' ? { record: row['log_index'] } : {}),
   }
 }
 
 /** `“Claude” (“local”): “Set a device”, “Hall Lamp” to “off”: done.` */
-function sayChange(row: JsonObject): string {
+function formatChange(row: JsonObject): string {
   const [client, caller] = [readTextAt(row, 'client'), readTextAt(row, 'caller')]
   const who =
     client === undefined
@@ -158,8 +158,8 @@ function sayChange(row: JsonObject): string {
     readJsonValueAt(row, 'arguments', 'value') ??
     readJsonValueAt(row, 'arguments', 'label') ??
     readJsonValueAt(row, 'arguments', 'to')
-  const told = typeof to === 'string' || typeof to === 'number' ? ` to ${quoteForSentence(String(to))}` : ''
-  return `${who}: ${quoteForSentence(readTextAt(row, 'title') ?? '')}${what === undefined ? '' : `, ${quoteForSentence(what)}`}${told}: ${RESULTS[readTextAt(row, 'result') ?? ''] ?? 'unknown'}.`
+  const toText = typeof to === 'string' || typeof to === 'number' ? ` to ${quoteForSentence(String(to))}` : ''
+  return `${who}: ${quoteForSentence(readTextAt(row, 'title') ?? '')}${what === undefined ? '' : `, ${quoteForSentence(what)}`}${toText}: ${RESULTS[readTextAt(row, 'result') ?? ''] ?? 'unknown'}.`
 }
 
 interface ChangeSubject {

@@ -22,7 +22,7 @@ export interface HomeDependencies {
   /** Names that the owner configured for a thing, by its handle. */
   readonly aliases: Readonly<Record<string, readonly string[]>>
   /** The present principal that made a request at that time; `undefined` where its credential has ended. */
-  readonly principalNow: (key: string, askedAtMs: number) => Caller | undefined
+  readonly principalNow: (key: string, requestedAtMs: number) => Caller | undefined
   readonly report: (error: unknown, message: string) => void
 }
 

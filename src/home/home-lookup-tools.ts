@@ -96,7 +96,7 @@ export function createHomeLookupTools(parts: HomeDependencies): readonly Capabil
       const picture = await readHomeSnapshot(parts, context)
       const found = of.map((text) => {
         const one = findThingByText(text, picture)
-        const things = toldBy(one)
+        const things = thingsFound(one)
         return { text, found: one, things, places: one.kind === 'one' ? [] : findPlaces(text, picture) }
       })
       const places = [...new Set(found.flatMap(({ places: keys }) => keys))].slice(0, MAX_ROOMS)
@@ -185,7 +185,7 @@ function isAboutClimate({ name, kind }: Thing): boolean {
 }
 
 /** Reading does no harm: if a few things match, all of them are described. */
-function toldBy(found: ReturnType<typeof findThingByText>): readonly Thing[] {
+function thingsFound(found: ReturnType<typeof findThingByText>): readonly Thing[] {
   if (found.kind === 'one') return [found.thing]
   return found.kind === 'question' && found.whole.length <= MAX_NAMED ? found.whole : []
 }

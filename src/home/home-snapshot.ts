@@ -38,7 +38,7 @@ export async function readHomeSnapshot(
 ): Promise<HomeSnapshot> {
   const rooms = new Rooms(table)
   const missing: { family: string; reason: string }[] = []
-  const ask = async (family: string, tool: string, body: JsonObject): Promise<Json | undefined> => {
+  const read = async (family: string, tool: string, body: JsonObject): Promise<Json | undefined> => {
     if (bus.offer(tool) === undefined) return undefined
     const outcome = await context.call(tool, body)
     if (outcome.ok) return outcome.value.data
@@ -46,9 +46,9 @@ export async function readHomeSnapshot(
     return undefined
   }
   const [devices, homeseer, planes] = await Promise.all([
-    ask('devices', 'devices.list', {}),
-    homeseerItems(ask),
-    ask('ebus', 'ebus.v1.semantic.snapshot.get', { planes: PLANES, allow_partial: true, timeout_ms: 5_000 }),
+    read('devices', 'devices.list', {}),
+    homeseerItems(read),
+    read('ebus', 'ebus.v1.semantic.snapshot.get', { planes: PLANES, allow_partial: true, timeout_ms: 5_000 }),
   ])
   // HomeSeer comes first, because people name rooms there. The eBUS family's answer is under `data`, beside its meta.
   const things = collectHomeseerThings(homeseer, rooms)
@@ -60,9 +60,9 @@ export async function readHomeSnapshot(
   return { rooms, things: named, heating, missing }
 }
 
-type Ask = (family: string, tool: string, body: JsonObject) => Promise<Json | undefined>
+type FamilyReader = (family: string, tool: string, body: JsonObject) => Promise<Json | undefined>
 
-async function homeseerItems(ask: Ask): Promise<readonly Json[]> {
+async function homeseerItems(read: FamilyReader): Promise<readonly Json[]> {
   const items: Json[] = []
   let cursor: string | undefined
   for (let page = 0; page < MAX_PAGES; page++) {
@@ -72,7 +72,7 @@ async function homeseerItems(ask: Ask): Promise<readonly Json[]> {
       includeControls: true,
       ...omitUndefined({ cursor }),
     }
-    const answer = await ask('homeseer', 'hs4.devices.list', body)
+    const answer = await read('homeseer', 'hs4.devices.list', body)
     items.push(...readObjectsAt(answer, 'items'))
     cursor = readTextAt(answer, 'nextCursor')
     if (cursor === undefined || readArrayAt(answer, 'items').length === 0) break

@@ -97,10 +97,10 @@ function nameOf(device: JsonObject, all: ReadonlyMap<number | undefined, JsonObj
 }
 
 function kindOf(device: JsonObject): ThingKind {
-  const told = KINDS[readTextAt(device, 'kind') ?? '']
+  const listed = KINDS[readTextAt(device, 'kind') ?? '']
   const can = new Set(readTextsAt(device, 'capabilities'))
-  if (told === 'sensor' && can.has('contact')) return contactKind(readTextAt(device, 'name') ?? '')
-  if (told !== undefined) return told
+  if (listed === 'sensor' && can.has('contact')) return contactKind(readTextAt(device, 'name') ?? '')
+  if (listed !== undefined) return listed
   if (can.has('lock')) return 'lock'
   if (can.has('cover')) return 'blind'
   if (can.has('dimmer') || can.has('color')) return 'light'
@@ -173,6 +173,6 @@ function controlOf(
   ]
 }
 
-function setCall(ref: number, told: JsonObject): ThingCall {
-  return { tool: 'hs4.devices.set', arguments: { ref, ...told } }
+function setCall(ref: number, value: JsonObject): ThingCall {
+  return { tool: 'hs4.devices.set', arguments: { ref, ...value } }
 }

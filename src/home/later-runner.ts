@@ -38,7 +38,7 @@ export class LaterCallRunner {
   async start(): Promise<void> {
     const interrupted = Array.from(this.#state.calls.values()).filter(({ state }) => state === 'begun')
     for (const call of interrupted) await this.#closeInterrupted(call)
-    this.#leave = this.#parts.guard.approvals.subscribe((event) => this.#hear(event))
+    this.#leave = this.#parts.guard.approvals.subscribe((event) => this.#receive(event))
     // Calls that are already due wait for the families to start.
     this.#timer = setInterval(() => this.runDue(), LOOK_MS)
     this.#timer.unref()
@@ -69,7 +69,7 @@ export class LaterCallRunner {
     await Promise.all(this.#running.values())
   }
 
-  #hear({ approval }: ApprovalEvent): void {
+  #receive({ approval }: ApprovalEvent): void {
     for (const call of this.#state.calls.values())
       if (call.state === 'asked' && call.approval === approval.id) this.#once(call, () => this.#afterAnswer(call))
   }

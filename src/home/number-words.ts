@@ -114,11 +114,11 @@ export interface Quantity {
 
 /** Returns `undefined` for text that is not a number, or that contains a word that would change its meaning. */
 export function parseQuantity(text: string): Quantity | undefined {
-  const said = transliterateUmlauts(text.trim().toLowerCase())
-  const unit = said.search(PERCENT) >= 0 ? 'percent' : said.search(DEGREES) >= 0 ? 'degrees' : undefined
-  const bare = said.replaceAll(PERCENT, ' ').replaceAll(DEGREES, ' ').trim()
-  const side = CLOSED_SIDE.test(bare) ? 'closed' : OPEN_SIDE.test(bare) ? 'open' : undefined
-  const plain = (unit === undefined ? bare : bare.replaceAll(AROUND_WITH_UNIT, ' '))
+  const folded = transliterateUmlauts(text.trim().toLowerCase())
+  const unit = folded.search(PERCENT) >= 0 ? 'percent' : folded.search(DEGREES) >= 0 ? 'degrees' : undefined
+  const withoutUnit = folded.replaceAll(PERCENT, ' ').replaceAll(DEGREES, ' ').trim()
+  const side = CLOSED_SIDE.test(withoutUnit) ? 'closed' : OPEN_SIDE.test(withoutUnit) ? 'open' : undefined
+  const plain = (unit === undefined ? withoutUnit : withoutUnit.replaceAll(AROUND_WITH_UNIT, ' '))
     .replace(side === 'closed' ? CLOSED_SIDE : OPEN_SIDE, ' ')
     .replaceAll(AROUND, ' ')
     .replaceAll(/\s+/g, ' ')

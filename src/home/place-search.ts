@@ -30,13 +30,13 @@ export function findRoomsByName(text: string, rooms: readonly Room[]): readonly 
  * word.
  */
 export function findRoomsByWords(rooms: readonly Room[], words: readonly string[]): readonly Room[] {
-  const said = words.join(' ')
+  const text = words.join(' ')
   const called = rooms.filter(({ aliases }) =>
-    aliases.flatMap(splitAlternatives).some((alias) => splitMeaningfulWords(alias).join(' ') === said),
+    aliases.flatMap(splitAlternatives).some((alias) => splitMeaningfulWords(alias).join(' ') === text),
   )
   if (called.length > 0) return called
-  const named = rooms.filter((room) => isRoomNamed(room, words, findCanonicalRoomName(said)))
-  const translated = isCanonicalRoomName(said) ? named.filter(({ aliases }) => aliases.some(isCanonicalRoomName)) : []
+  const named = rooms.filter((room) => isRoomNamed(room, words, findCanonicalRoomName(text)))
+  const translated = isCanonicalRoomName(text) ? named.filter(({ aliases }) => aliases.some(isCanonicalRoomName)) : []
   return translated.length > 0 ? translated : named
 }
 
@@ -48,10 +48,10 @@ function splitAlternatives(name: string): readonly string[] {
 function isRoomNamed({ key, aliases }: Room, words: readonly string[], place: string | undefined): boolean {
   if (place !== undefined && (key === place || aliases.some((alias) => findCanonicalRoomName(alias) === place)))
     return true
-  const said = withoutGeneric(words)
+  const wanted = withoutGeneric(words)
   return aliases.some((alias) => {
     const own = withoutGeneric(splitMeaningfulWords(alias))
-    return own.length === said.length && own.every((word, index) => isSameThingWord(word, said[index] ?? ''))
+    return own.length === wanted.length && own.every((word, index) => isSameThingWord(word, wanted[index] ?? ''))
   })
 }
 
@@ -77,9 +77,11 @@ export function isOnFloor(words: readonly string[], place: string | undefined, {
   if (floor === undefined) return false
   if (place !== undefined && findCanonicalRoomName(floor) === place) return true
   const own = withoutFloorWord(splitMeaningfulWords(floor))
-  const said = withoutFloorWord(words)
+  const wanted = withoutFloorWord(words)
   return (
-    own.length > 0 && said.length === own.length && own.every((word, index) => isSameThingWord(word, said[index] ?? ''))
+    own.length > 0 &&
+    wanted.length === own.length &&
+    own.every((word, index) => isSameThingWord(word, wanted[index] ?? ''))
   )
 }
 

@@ -58,7 +58,7 @@ export function createSceneTools(parts: HomeDependencies): readonly Capability[]
         )
       const [only] = found
       if (found.length === 1 && only !== undefined)
-        return createSentenceAnswer(await sayWhatItDoes(parts, only, context), { scenes: [sceneJson(only)] })
+        return createSentenceAnswer(await describeScene(parts, only, context), { scenes: [sceneJson(only)] })
       const shown = found.slice(0, MAX_SHOWN)
       return createSentenceAnswer(
         `${formatCount(found.length, 'scene')}: ${formatList(shown.slice(0, 8).map(({ name }) => quoteForSentence(name)))}.`,
@@ -98,7 +98,7 @@ export function createSceneTools(parts: HomeDependencies): readonly Capability[]
         }
         const call = addHomeseerGuardArguments({ tool: 'hs4.events.run', arguments: { id: only.id } }, wish)
         if (wish.preview) {
-          const sentence = `${quoteForSentence(only.name)} would run. ${await sayWhatItDoes(parts, only, context)}`
+          const sentence = `${quoteForSentence(only.name)} would run. ${await describeScene(parts, only, context)}`
           return previewCallAsAnswer(parts, call, { context, sentence })
         }
         const outcome = await context.call(call.tool, call.arguments)
@@ -156,7 +156,7 @@ function matching(text: string, scenes: readonly Scene[]): readonly Scene[] {
   })
 }
 
-async function sayWhatItDoes(parts: HomeDependencies, { id, name }: Scene, context: HandlerContext): Promise<string> {
+async function describeScene(parts: HomeDependencies, { id, name }: Scene, context: HandlerContext): Promise<string> {
   const outcome = await context.call('hs4.events.definition.get', { id })
   const actions = outcome.ok ? actionsIn(outcome.value.data) : []
   if (actions.length === 0)
@@ -177,9 +177,9 @@ function actionsIn(definition: Json): readonly JsonObject[] {
 
 /** One phrase for each thing that is controlled; other actions by their type. */
 function actionWords(action: JsonObject, names: ReadonlyMap<string, string>): readonly string[] {
-  const told = readObjectsAt(action, 'deviceActions')
-  if (told.length === 0) return [quoteForSentence(readTextAt(action, 'type') ?? 'something unknown')]
-  return told.map((each) => {
+  const actions = readObjectsAt(action, 'deviceActions')
+  if (actions.length === 0) return [quoteForSentence(readTextAt(action, 'type') ?? 'something unknown')]
+  return actions.map((each) => {
     const ref = readNumberAt(each, 'dvRef')
     const name = names.get(`hs:${ref}`) ?? readTextAt(each, 'deviceKey') ?? `device ${ref}`
     const to = readTextAt(each, 'controlLabel') ?? readNumberAt(each, 'controlValue')

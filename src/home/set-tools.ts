@@ -157,13 +157,13 @@ async function setOne(parts: HomeDependencies, one: Thing, { wish, context, pict
   const control = chooseThingControl(one, wish.to)
   if (!control.ok)
     return createSentenceAnswer(refusalOf(one, wish.to, control.fault), { things: [toThingJson(one, picture)] })
-  const { told } = control.value
+  const { newState } = control.value
   const call = addHomeseerGuardArguments(control.value.call, wish)
   if (wish.preview) {
     const preview = await previewCallApproval(parts, call, context)
     if (!preview.ok) return fail(withLabel(preview.fault, one))
     return createPreviewAnswer(
-      `${capitaliseSentence(quoteForSentence(one.name))} would be set to ${quoteForSentence(told)}.`,
+      `${capitaliseSentence(quoteForSentence(one.name))} would be set to ${quoteForSentence(newState)}.`,
       preview.value,
     )
   }
@@ -172,7 +172,7 @@ async function setOne(parts: HomeDependencies, one: Thing, { wish, context, pict
   if (!outcome.ok) return fail(withLabel(outcome.fault, one))
   const { data } = outcome.value
   const shown = readTextAt(data, 'verification', 'observed', 'status')
-  return createSentenceAnswer(setSentence(one, told, { shown, data }), {
+  return createSentenceAnswer(setSentence(one, newState, { shown, data }), {
     things: [{ ...toThingJson(one, picture), ...(shown === undefined ? {} : { quoted: quoteForSentence(shown) }) }],
     id: context.traceId,
     ...(restore === undefined ? {} : { undo: { ...restore } }),
@@ -180,13 +180,13 @@ async function setOne(parts: HomeDependencies, one: Thing, { wish, context, pict
 }
 
 /** The sentence for the result. It says `verified` only if the change was read back. */
-function setSentence(one: Thing, told: string, { shown, data }: { shown: string | undefined; data: Json }): string {
+function setSentence(one: Thing, newState: string, { shown, data }: { shown: string | undefined; data: Json }): string {
   const name = capitaliseSentence(quoteForSentence(one.name))
   const state = readTextAt(data, 'verification', 'outcome')
-  if (state === 'still_moving') return `${name} is on its way to ${quoteForSentence(told)}.`
+  if (state === 'still_moving') return `${name} is on its way to ${quoteForSentence(newState)}.`
   if (isChangeReadBack(data))
-    return `${name} is ${shown === undefined ? quoteForSentence(told) : quoteForSentence(shown)}, read back.`
-  return `${name} was told ${quoteForSentence(told)}${shown === undefined ? '; it does not report back' : ` and shows ${quoteForSentence(shown)}`}.`
+    return `${name} is ${shown === undefined ? quoteForSentence(newState) : quoteForSentence(shown)}, read back.`
+  return `${name} was told ${quoteForSentence(newState)}${shown === undefined ? '; it does not report back' : ` and shows ${quoteForSentence(shown)}`}.`
 }
 
 function refusalOf(one: Thing, to: SetWish['to'], can: readonly string[]): string {

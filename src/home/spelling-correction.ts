@@ -17,10 +17,10 @@ export function correctMisspelledWord(word: string, known: Iterable<string>): st
   return near.length === 1 ? near[0] : undefined
 }
 
-function isSlip(said: string, known: string): boolean {
-  const slips = editDistance(said, known)
-  if (slips === 1 && said.length === known.length && !isTransposed(said, known)) return said.length >= MIN_SUBSTITUTED
-  return slips === 1 || (slips === 2 && Math.min(said.length, known.length) >= MIN_TWO_SLIPS)
+function isSlip(word: string, known: string): boolean {
+  const slips = editDistance(word, known)
+  if (slips === 1 && word.length === known.length && !isTransposed(word, known)) return word.length >= MIN_SUBSTITUTED
+  return slips === 1 || (slips === 2 && Math.min(word.length, known.length) >= MIN_TWO_SLIPS)
 }
 
 function isTransposed(left: string, right: string): boolean {

@@ -36,7 +36,7 @@ const THERMOSTAT = thing('thermostat', [control('temperature', { minimum: 5, max
 const SPEAKER = thing('speaker', [control('level', { minimum: 0, maximum: 100 })], 30)
 const SWITCH = thing('switch', [control('off', { label: 'Off' }), control('on', { label: 'On' })])
 
-function told(one: Thing, to: string | number | boolean): unknown {
+function chosenValue(one: Thing, to: string | number | boolean): unknown {
   const chosen = chooseThingControl(one, to)
   return chosen.ok ? chosen.value.call.arguments['to'] : 'refused'
 }
@@ -58,7 +58,7 @@ describe('choosing a control from words', () => {
     ['um 10 Prozent heller', 60],
     ['a bit darker', 40],
   ])('for a dimmer at 50: %s yields %s', (to, value) => {
-    expect(told(DIMMER, to)).toBe(value)
+    expect(chosenValue(DIMMER, to)).toBe(value)
   })
 
   it.each([
@@ -72,7 +72,7 @@ describe('choosing a control from words', () => {
     'not brighter',
     'brighter than the hall',
   ])('refuses for a dimmer: %s', (to) => {
-    expect(told(DIMMER, to)).toBe('refused')
+    expect(chosenValue(DIMMER, to)).toBe('refused')
   })
 
   it.each([
@@ -92,7 +92,7 @@ describe('choosing a control from words', () => {
     ['off', 'refused'],
     ['brighter', 'refused'],
   ])('for a half-open blind: %s yields %s', (to, value) => {
-    expect(told(BLIND, to)).toBe(value)
+    expect(chosenValue(BLIND, to)).toBe(value)
   })
 
   it.each([
@@ -109,22 +109,22 @@ describe('choosing a control from words', () => {
     ['brighter', 'refused'],
     ['warmer than upstairs', 'refused'],
   ])('for a thermostat at 20: %s yields %s', (to, value) => {
-    expect(told(THERMOSTAT, to)).toBe(value)
+    expect(chosenValue(THERMOSTAT, to)).toBe(value)
   })
 
   it('changes the volume only of things that play sound', () => {
-    expect([told(SPEAKER, 'louder'), told(SPEAKER, 'warmer'), told(SPEAKER, 'etwas leiser')]).toEqual([
-      50,
-      'refused',
-      20,
-    ])
+    expect([
+      chosenValue(SPEAKER, 'louder'),
+      chosenValue(SPEAKER, 'warmer'),
+      chosenValue(SPEAKER, 'etwas leiser'),
+    ]).toEqual([50, 'refused', 20])
   })
 
   it.each(['on?', 'is it on', 'ist er aus?', 'Wie hell', 'are they off', 'on ？'])(
     'refuses the question "%s"',
     (to) => {
       expect(isStateQuestion(to)).toBe(true)
-      expect(told(SWITCH, to)).toBe('refused')
+      expect(chosenValue(SWITCH, to)).toBe('refused')
     },
   )
 })

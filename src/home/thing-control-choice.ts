@@ -15,7 +15,7 @@ import type { Thing, ThingCall, ThingControl } from './thing.ts'
 export interface ChosenThingCall {
   readonly call: ThingCall
   /** The new state in words: `on`, `40`, `Movie`. */
-  readonly told: string
+  readonly newState: string
 }
 
 /** Filler words that do not change the meaning. */
@@ -48,7 +48,7 @@ export function chooseThingControl(
     const chosen = commandChoice(thing, text) ?? measuredChoice(thing, to, text)
     if (chosen !== undefined) return ok(chosen)
     const labelled = labelledControl(thing, text)
-    if (labelled !== undefined) return ok({ call: labelled.callFor(undefined), told: labelled.label ?? text })
+    if (labelled !== undefined) return ok({ call: labelled.callFor(undefined), newState: labelled.label ?? text })
   }
   return fail([...new Set(thing.controls.map(describeThingControlOption))])
 }
@@ -57,7 +57,7 @@ function commandChoice(thing: Thing, text: string): ChosenThingCall | undefined 
   const plain = withoutFillers(text)
   const word = findThingCommand(text) ?? findThingCommand(plain) ?? (isFullBrightness(thing, plain) ? 'on' : undefined)
   const control = word === undefined ? undefined : controlFor(thing, word)
-  return control === undefined ? undefined : { call: control.callFor(undefined), told: word ?? text }
+  return control === undefined ? undefined : { call: control.callFor(undefined), newState: word ?? text }
 }
 
 /** A dimmer whose range ends just below the value of its own `on` is fully on at the end of the range. */
@@ -106,10 +106,10 @@ function numberChoice(thing: Thing, text: string): ChosenThingCall | undefined {
   if (quantity.side !== undefined && !quantity.isFraction && UP_OR_DOWN.test(text)) return undefined
   const value = quantity.side === 'closed' ? 100 - quantity.value : quantity.value
   const zero = value === 0 ? controlForZero(thing, quantity) : undefined
-  if (zero !== undefined) return { call: zero.callFor(undefined), told: zero.wish }
+  if (zero !== undefined) return { call: zero.callFor(undefined), newState: zero.wish }
   for (const control of thing.controls.filter((each) => isMeasuredIn(each, quantity))) {
-    const told = valueFor(control, value, quantity.unit === 'percent')
-    if (told !== undefined) return { call: control.callFor(told), told: String(told) }
+    const chosen = valueFor(control, value, quantity.unit === 'percent')
+    if (chosen !== undefined) return { call: control.callFor(chosen), newState: String(chosen) }
   }
   return undefined
 }
@@ -173,7 +173,7 @@ function relativeChoice(thing: Thing, text: string): ChosenThingCall | undefined
   // Temperatures have half degrees; everything else is a whole number.
   const fine = control.wish === 'temperature' ? 2 : 1
   const value = Math.min(maximum, Math.max(minimum, Math.round((thing.level + step) * fine) / fine))
-  return { call: control.callFor(value), told: String(value) }
+  return { call: control.callFor(value), newState: String(value) }
 }
 
 function relativeStep(text: string, control: ThingControl, thing: Thing): number | undefined {
@@ -210,9 +210,9 @@ function findComparative(
   const lists = [COMPARATIVES.any, ...(isOpening(thing) ? [] : [COMPARATIVES[compared]])]
   const [more, less] = [0, 1].map((index) => lists.flatMap((list) => (list[index] ?? '').split(' ')))
   const words = foldWords(text)
-  const said = words.filter((word) => more?.includes(word) === true || less?.includes(word) === true)
-  const [only] = said
-  if (said.length !== 1 || only === undefined) return undefined
+  const comparatives = words.filter((word) => more?.includes(word) === true || less?.includes(word) === true)
+  const [only] = comparatives
+  if (comparatives.length !== 1 || only === undefined) return undefined
   // Without `by`, `30 % down` may also be a position.
   if (isOpening(thing) && !/\b(?:by|um)\b/i.test(text)) return undefined
   return { direction: more?.includes(only) === true ? 1 : -1, rest: words.filter((word) => word !== only).join(' ') }
@@ -259,7 +259,7 @@ function colourChoice(thing: Thing, text: string): ChosenThingCall | undefined {
   const control = thing.controls.find(({ wish }) => wish === 'colour')
   const hex = /^#?([0-9a-f]{6})$/i.exec(text)?.[1]
   const colour = hex === undefined ? COLOURS[withoutFillers(text)] : Number.parseInt(hex, 16)
-  return control === undefined || colour === undefined ? undefined : { call: control.callFor(colour), told: text }
+  return control === undefined || colour === undefined ? undefined : { call: control.callFor(colour), newState: text }
 }
 
 /** The label in the text, or the only label whose words are all in it: `movie mode` for `Movie`. */

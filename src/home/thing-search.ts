@@ -65,24 +65,24 @@ export function findThingByText(
   directory: ThingDirectory,
   { kind, isAble }: FindOptions = {},
 ): ThingSearchResult {
-  const said = text.trim()
-  const byHandle = directory.things.find(({ handle }) => handle === said)
+  const trimmed = text.trim()
+  const byHandle = directory.things.find(({ handle }) => handle === trimmed)
   if (byHandle !== undefined) return { kind: 'one', thing: byHandle }
-  const { matches, isCorrected } = match(said, directory, kind)
+  const { matches, isCorrected } = match(trimmed, directory, kind)
   if (matches.length === 0) return { kind: 'none' }
-  if (isEverythingText(said))
+  if (isEverythingText(trimmed))
     return { kind: 'question', candidates: matches.slice(0, MAX_CANDIDATES).map(({ thing }) => thing), whole: [] }
   // A text that only excludes things does not say which one is meant.
-  const whole = isExclusionText(said) ? [] : matches.filter(({ isWhole }) => isWhole)
+  const whole = isExclusionText(trimmed) ? [] : matches.filter(({ isWhole }) => isWhole)
   const able = whole.filter(({ thing }) => isAble?.(thing) ?? true)
   const only =
-    (isAble === undefined ? unmistakable(said, sensorsCalledSo(whole)) : undefined) ??
-    unmistakable(said, whole) ??
-    unmistakable(said, able) ??
+    (isAble === undefined ? unmistakable(trimmed, sensorsCalledSo(whole)) : undefined) ??
+    unmistakable(trimmed, whole) ??
+    unmistakable(trimmed, able) ??
     // A thing without controls is not meant by a request for a change that no matching thing can make.
     (able.length === 0
       ? unmistakable(
-          said,
+          trimmed,
           whole.filter(({ thing }) => thing.controls.length > 0),
         )
       : undefined)
@@ -97,9 +97,10 @@ export function findThingByText(
 
 /** Whether every word of a text is meant by a name, in either language: `Haustür` by `Front Door Camera`. */
 export function doesTextMatchName(text: string, name: string): boolean {
-  const [said, own] = [splitMeaningfulWords(text), splitMeaningfulWords(name)]
+  const [words, own] = [splitMeaningfulWords(text), splitMeaningfulWords(name)]
   return (
-    said.length > 0 && said.every((word) => own.some((each) => isSameThingWord(each, word) || isSamePlace(each, word)))
+    words.length > 0 &&
+    words.every((word) => own.some((each) => isSameThingWord(each, word) || isSamePlace(each, word)))
   )
 }
 
@@ -139,10 +140,10 @@ function match(
   kind: ThingKind | undefined,
 ): { readonly matches: readonly ThingMatch[]; readonly isCorrected: boolean } {
   const rooms = directory.rooms.all()
-  const said = splitMeaningfulWords(text)
-  if (said.length === 0) return { matches: [], isCorrected: false }
+  const typed = splitMeaningfulWords(text)
+  if (typed.length === 0) return { matches: [], isCorrected: false }
   const names = new Map(directory.things.map((thing) => [thing, namesOf(thing)]))
-  const words = corrected(said, rooms, names)
+  const words = corrected(typed, rooms, names)
   const knowsGroundFloor = hasGroundFloor(directory.things)
   const parts = partsOf(words, rooms).map((part) =>
     knowsGroundFloor || !isRelativeFloorName(part.words.join(' ')) ? part : { ...part, place: undefined },
@@ -157,7 +158,7 @@ function match(
     )
     .filter(({ parts: count }) => count / parts.length >= WORTH_ASKING)
     .toSorted(byMerit)
-  return { matches, isCorrected: words.some((word, index) => word !== said[index]) }
+  return { matches, isCorrected: words.some((word, index) => word !== typed[index]) }
 }
 
 function byMerit(left: ThingMatch, right: ThingMatch): number {
@@ -177,19 +178,19 @@ function namesOf({ name, aliases }: Thing): readonly (readonly string[])[] {
 
 /** Only unknown words are corrected. */
 function corrected(
-  said: readonly string[],
+  typed: readonly string[],
   rooms: readonly Room[],
   names: ReadonlyMap<Thing, readonly (readonly string[])[]>,
 ): readonly string[] {
   const isKnown = (word: string): boolean =>
     findThingKind(word) !== undefined || findCanonicalRoomName(word) !== undefined || hasSynonyms(word)
-  if (said.every(isKnown)) return said
+  if (typed.every(isKnown)) return typed
   const ours = new Set([
     ...[...names.values()].flat(2),
     ...[...names.keys()].flatMap(({ floor }) => splitMeaningfulWords(floor ?? '')),
     ...rooms.flatMap(({ aliases }) => aliases.flatMap(splitMeaningfulWords)),
   ])
-  return said.map((word) => {
+  return typed.map((word) => {
     if (isKnown(word) || ours.has(word) || SPELLING_EXEMPT_WORDS.has(word)) return word
     return (
       correctMisspelledWord(word, ours) ??
@@ -200,7 +201,7 @@ function corrected(
   })
 }
 
-interface SaidPart {
+interface TextPart {
   readonly words: readonly string[]
   /** The rooms of this home that the word may mean; absent if it is no place. */
   readonly rooms: ReadonlySet<string> | undefined
@@ -209,8 +210,8 @@ interface SaidPart {
 }
 
 /** Longest places first: `guest room` is neither a guest nor a room. */
-function partsOf(words: readonly string[], rooms: readonly Room[]): readonly SaidPart[] {
-  const parts: SaidPart[] = []
+function partsOf(words: readonly string[], rooms: readonly Room[]): readonly TextPart[] {
+  const parts: TextPart[] = []
   for (let from = 0; from < words.length;) {
     const part = placeAt(words.slice(from, from + MAX_PLACE_WORDS), rooms) ?? {
       words: words.slice(from, from + 1),
@@ -223,7 +224,7 @@ function partsOf(words: readonly string[], rooms: readonly Room[]): readonly Sai
   return parts
 }
 
-function placeAt(ahead: readonly string[], rooms: readonly Room[]): SaidPart | undefined {
+function placeAt(ahead: readonly string[], rooms: readonly Room[]): TextPart | undefined {
   for (let length = ahead.length; length > 0; length--) {
     const words = ahead.slice(0, length)
     const place = findCanonicalRoomName(words.join(' '))
@@ -233,20 +234,20 @@ function placeAt(ahead: readonly string[], rooms: readonly Room[]): SaidPart | u
   return undefined
 }
 
-interface SaidAbout {
-  readonly parts: readonly SaidPart[]
+interface MatchContext {
+  readonly parts: readonly TextPart[]
   readonly room: Room | undefined
 }
 
-function bestMatch(thing: Thing, names: readonly (readonly string[])[], about: SaidAbout): ThingMatch {
+function bestMatch(thing: Thing, names: readonly (readonly string[])[], about: MatchContext): ThingMatch {
   const [best] = names.map((name) => matchOf(thing, name, about)).toSorted(byMerit)
   return best ?? matchOf(thing, [], about)
 }
 
-function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbout): ThingMatch {
+function matchOf(thing: Thing, name: readonly string[], { parts, room }: MatchContext): ThingMatch {
   const hit = new Set<string>()
   let [count, places, byName] = [0, 0, 0]
-  let kindSaid = false
+  let isKindNamed = false
   for (const { words, rooms, place } of parts) {
     const named = words.map((word) => name.find((own) => isSameThingWord(own, word)))
     const isNamed = named.every((own) => own !== undefined)
@@ -254,13 +255,13 @@ function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbo
     const isKind = words.length === 1 && findThingKind(words[0] ?? '') === thing.kind
     if (isNamed) for (const own of named) hit.add(own ?? '')
     if (words.every((word) => name.some((own) => own === word || areSynonyms(own, word)))) byName++
-    if (isKind) kindSaid = true
+    if (isKind) isKindNamed = true
     if (isNamed || isHere || isKind || (place !== undefined && isNamedPlace(name, place))) count++
     if (isHere && !isKind) places++
   }
   const roomWords = new Set((room?.aliases ?? []).flatMap(splitMeaningfulWords))
   const unsaid = name.filter(
-    (word) => !hit.has(word) && !roomWords.has(word) && !(kindSaid && findThingKind(word) === thing.kind),
+    (word) => !hit.has(word) && !roomWords.has(word) && !(isKindNamed && findThingKind(word) === thing.kind),
   )
   return {
     thing,

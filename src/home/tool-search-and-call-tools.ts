@@ -57,7 +57,7 @@ export function createToolSearchAndCallTools(parts: HomeDependencies): readonly 
         )
       const picture = await readHomeSnapshot(parts, context)
       const things = matchThings(query, picture)
-        .filter(({ isWhole, isPlaceOnly, parts: said }) => isWhole || (said > 1 && !isPlaceOnly))
+        .filter(({ isWhole, isPlaceOnly, parts: count }) => isWhole || (count > 1 && !isPlaceOnly))
         .slice(0, MAX_THINGS)
         .map(({ thing }) => thing)
       // Tools that set one of the named things come first, then tools whose descriptions match the words.
@@ -110,7 +110,7 @@ export function createToolSearchAndCallTools(parts: HomeDependencies): readonly 
 
 /** Rewrites the next step that the family suggests as a tools_call. A step that another node suggests is left out. */
 function asToolsCall(fault: Fault, offer: Offer): Fault {
-  if (isStrangersOffer(offer)) {
+  if (isForeignOffer(offer)) {
     const { next: _, ...details } = fault.details ?? {}
     return { ...fault, details }
   }
@@ -123,7 +123,7 @@ function asToolsCall(fault: Fault, offer: Offer): Fault {
 function toolJson(offer: Offer): JsonObject {
   const { name, description, effect, requestSchema } = offer
   const input = requestSchema as JsonObject
-  if (!isStrangersOffer(offer)) return { name, effect, description: sanitizeLine(description, MAX_DESCRIPTION), input }
+  if (!isForeignOffer(offer)) return { name, effect, description: sanitizeLine(description, MAX_DESCRIPTION), input }
   // Names, choices and descriptions of arguments are untrusted text, like the tool's own description.
   const isShort = JSON.stringify(input).length <= MAX_STRANGERS_SCHEMA_LENGTH
   return {
@@ -135,6 +135,6 @@ function toolJson(offer: Offer): JsonObject {
 }
 
 /** Whether a device or another node wrote the description. */
-function isStrangersOffer({ name, isFromPeer }: Offer): boolean {
+function isForeignOffer({ name, isFromPeer }: Offer): boolean {
   return isFromPeer === true || name.startsWith('device.')
 }

@@ -72,8 +72,8 @@ function deviceValue(result: Json | undefined, name: string): ReversedCall {
     ? readTextAt(result, 'verification', 'before', 'status')
     : readNumberAt(result, 'verification', 'before', 'value')
   if (ref === undefined || before === undefined) return unknown(name, 'what it was before is not known')
-  const told = typeof before === 'string' ? { text: before.replace(COLOUR_MARK, '') } : { value: before }
-  const call = { tool: 'hs4.devices.set', arguments: { ref, ...told } }
+  const restored = typeof before === 'string' ? { text: before.replace(COLOUR_MARK, '') } : { value: before }
+  const call = { tool: 'hs4.devices.set', arguments: { ref, ...restored } }
   const leftAt = isText
     ? readTextAt(result, 'verification', 'observed', 'status')
     : readNumberAt(result, 'verification', 'observed', 'value')

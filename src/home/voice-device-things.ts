@@ -99,13 +99,13 @@ export async function readDeviceRestoreCall(
   context: HandlerContext,
 ): Promise<ThingCall | undefined> {
   const [, slug = '', own = ''] = /^device\.([^.]+)\.(.+)$/.exec(tool) ?? []
-  const asked = BEFORE[own]
-  if (asked === undefined || bus.offer(`device.${slug}.${asked.tool}`) === undefined) return undefined
-  const outcome = await context.call(`device.${slug}.${asked.tool}`, {})
+  const source = BEFORE[own]
+  if (source === undefined || bus.offer(`device.${slug}.${source.tool}`) === undefined) return undefined
+  const outcome = await context.call(`device.${slug}.${source.tool}`, {})
   if (!outcome.ok) return undefined
-  const value = readJsonValueAt(statusIn(outcome.value), ...asked.path)
-  if (asked.tool !== LAMP_STATE)
-    return value === undefined ? undefined : { tool, arguments: { [asked.path.at(-1) ?? '']: value } }
+  const value = readJsonValueAt(statusIn(outcome.value), ...source.path)
+  if (source.tool !== LAMP_STATE)
+    return value === undefined ? undefined : { tool, arguments: { [source.path.at(-1) ?? '']: value } }
   if (typeof value !== 'boolean') return undefined
   return { tool: `device.${slug}.self.lamp.turn_${value ? 'on' : 'off'}`, arguments: {} }
 }

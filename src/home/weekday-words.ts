@@ -43,13 +43,13 @@ const SEVERAL: Readonly<Record<string, readonly number[]>> = {
 
 /** The English names of the days; `undefined` for text that names no day. */
 export function parseWeekdays(text: string): readonly string[] | undefined {
-  const said = normaliseText(text).replace(/^am /, '')
-  const named = [said, said.replace(/s$/, '')].flatMap((word) => {
+  const normalised = normaliseText(text).replace(/^am /, '')
+  const named = [normalised, normalised.replace(/s$/, '')].flatMap((word) => {
     const index = [WEEKDAYS.findIndex((day) => day === word), GERMAN.indexOf(word), SHORT[word] ?? -1].find(
       (at) => at >= 0,
     )
     return index === undefined ? [] : [index]
   })
-  const days = SEVERAL[said] ?? named.slice(0, 1)
+  const days = SEVERAL[normalised] ?? named.slice(0, 1)
   return days.length === 0 ? undefined : days.map((day) => WEEKDAYS[day] ?? '')
 }

@@ -16,7 +16,7 @@ export interface ClassifiedDevice {
   readonly ref: number
   readonly name: string
   readonly kind: DeviceKind
-  readonly asks: boolean
+  readonly needsApproval: boolean
   readonly because: string
 }
 
@@ -45,7 +45,7 @@ export async function classifyAllHomeseerDevices(
         ref,
         name,
         kind,
-        asks: sensitivity.length > 0,
+        needsApproval: sensitivity.length > 0,
         because: evidence.join('; '),
       })),
     )

@@ -181,12 +181,12 @@ async function eventFindings(
 
 /** Events with unknown members need an approval, so they are reported. */
 function memberFindings({ definitions, unread }: LoadedEventDefinitions): readonly DoctorFinding[] {
-  const strange = definitions.filter(({ unknown }) => unknown.length > 0)
-  const names = [...new Set(strange.flatMap(({ unknown }) => unknown))].slice(0, 20)
-  if (strange.length === 0 && unread === 0) return []
+  const notUnderstood = definitions.filter(({ unknown }) => unknown.length > 0)
+  const names = [...new Set(notUnderstood.flatMap(({ unknown }) => unknown))].slice(0, 20)
+  if (notUnderstood.length === 0 && unread === 0) return []
   return [
     warning(
-      `${strange.length + unread} of HomeSeer’s events hold members that are not understood here (${names.join(', ')}), so a person is asked about them. Members that do nothing can be named under homeseer.knownEventMembers.`,
+      `${notUnderstood.length + unread} of HomeSeer’s events hold members that are not understood here (${names.join(', ')}), so a person is asked about them. Members that do nothing can be named under homeseer.knownEventMembers.`,
     ),
   ]
 }
@@ -202,16 +202,16 @@ async function adapterFindings(
       ? [warning('homeseer.admin.adapterKey is not set: the adapter on HomeSeer refuses requests without a signature.')]
       : []
   const request = { id: newUlid(), op: 'adapter.describe', args: {}, atMs: Date.now() }
-  const asked = await json.call(createAdminAdapterHttpRequest(request, { page: scriptPage, key }))
-  if (asked.ok && asked.value.ok) {
-    const version = readRecordText(asked.value.data, 'version') ?? 'of an unknown version'
+  const answer = await json.call(createAdminAdapterHttpRequest(request, { page: scriptPage, key }))
+  if (answer.ok && answer.value.ok) {
+    const version = readRecordText(answer.value.data, 'version') ?? 'of an unknown version'
     return [toFinding('ok', `The admin adapter ${version} is installed on HomeSeer.`)]
   }
   const meanwhile =
     eventsFrom === 'adapter'
       ? ` Until then ${unreadEvents === 'ask' ? 'every change asks a person' : 'every event asks a person'}.`
       : ''
-  const why = asked.ok && !asked.value.ok ? `refuses this gateway (${asked.value.message})` : 'is not installed'
+  const why = answer.ok && !answer.value.ok ? `refuses this gateway (${answer.value.message})` : 'is not installed'
   return [
     warning(
       `The admin adapter ${why}: copy docs/homeseer/hearthbus_admin.cs into HomeSeer’s scripts folder, with the key of homeseer.admin.adapterKey in it (docs/protocols/homeseer.md § 4).${meanwhile}`,

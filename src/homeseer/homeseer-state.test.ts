@@ -8,7 +8,7 @@ import { ProjectionRuleVerification } from '../ledger/projection.ts'
 import { createAdminRollbackStore, rollbackMigrations } from './admin/rollback-store.ts'
 import { homeseerProjection } from './homeseer-state.ts'
 
-const kept: LedgerEvent = {
+const keptEvent: LedgerEvent = {
   kind: 'rollback.kept',
   rollback: 'R',
   domain: 'users',
@@ -28,11 +28,11 @@ function unlawful(...events: readonly LedgerEvent[]): readonly string[] {
 
 describe('events recorded by the HomeSeer family', () => {
   it('allow a rollback to be used once, and again only after it was given back', () => {
-    expect(unlawful(kept, used, { kind: 'rollback.given-back', rollback: 'R' }, used)).toEqual([])
-    expect(unlawful(kept, used, used)).toEqual(['no such rollback was available'])
+    expect(unlawful(keptEvent, used, { kind: 'rollback.given-back', rollback: 'R' }, used)).toEqual([])
+    expect(unlawful(keptEvent, used, used)).toEqual(['no such rollback was available'])
     expect(unlawful(used)).toEqual(['no such rollback was available'])
-    expect(unlawful(kept, { kind: 'rollback.given-back', rollback: 'R' })).toEqual(['no such rollback was used'])
-    expect(unlawful(kept, kept)).toEqual(['rollback R was kept before'])
+    expect(unlawful(keptEvent, { kind: 'rollback.given-back', rollback: 'R' })).toEqual(['no such rollback was used'])
+    expect(unlawful(keptEvent, keptEvent)).toEqual(['rollback R was kept before'])
   })
 
   it('allow aliases to be learned, replaced and forgotten only if they exist', () => {
@@ -46,8 +46,8 @@ describe('stored arguments of an admin rollback', () => {
   it('are ignored if they differ from what was recorded', async () => {
     const database = new Database({ path: ':memory:', migrations: [LOG_TABLE, rollbackMigrations] })
     const rollbacks = createAdminRollbackStore(database, tableLog(database, systemClock))
-    const wish = { domain: 'users', tool: 'x', undoes: 'y', args: { user: 'anna' } } as const
-    const id = await rollbacks.keep(wish, 1)
+    const newRollback = { domain: 'users', tool: 'x', undoes: 'y', args: { user: 'anna' } } as const
+    const id = await rollbacks.store(newRollback, 1)
     expect(rollbacks.get(id)).toMatchObject({ state: 'available', args: { user: 'anna' } })
     database.sql.exec(`UPDATE homeseer_rollback SET args = '{"user":"mallory"}'`)
     expect(rollbacks.get(id)).toBeUndefined()

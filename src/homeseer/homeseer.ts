@@ -112,12 +112,12 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
     const { webhook } = link
     if (webhook === undefined) return
     const place = readWebhookListener(config.push)
-    const heard = await startWebhookListener(webhook, place)
-    if (heard.ok) {
-      webhookListener = heard.value
+    const listening = await startWebhookListener(webhook, place)
+    if (listening.ok) {
+      webhookListener = listening.value
       logger.info({ port: webhookListener.port }, 'the listener for HomeSeer’s web hook is open')
     } else {
-      webhookFault = heard.fault
+      webhookFault = listening.fault
       logger.warn(
         { host: place.host, port: place.port, reason: webhookFault },
         'the listener for HomeSeer’s web hook could not be opened',

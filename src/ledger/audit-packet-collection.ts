@@ -149,7 +149,7 @@ async function entriesSince(ledger: Ledger, since: string): Promise<readonly Led
   for (let to = ledger.size(); to > 0; to -= PIECE) {
     const piece = ledger.entries(Math.max(0, to - PIECE), Math.min(PIECE, to)).map(({ entry }) => entry)
     const newer = piece.filter(({ at }) => at >= since)
-    found.push(...newer.filter((entry) => isTold(ledger, entry)))
+    found.push(...newer.filter((entry) => belongsInPacket(ledger, entry)))
     if (found.length > MAX_PACKET_ENTRIES) return undefined
     if (newer.length === 0) break
     await setImmediate()
@@ -157,7 +157,7 @@ async function entriesSince(ledger: Ledger, since: string): Promise<readonly Led
   return inOrder(found)
 }
 
-function isTold(ledger: Ledger, entry: LedgerEntry): boolean {
+function belongsInPacket(ledger: Ledger, entry: LedgerEntry): boolean {
   if (BOOKKEEPING.test(entry.kind)) return false
   const enter = typeof entry['call'] === 'number' ? ledger.entry(entry['call'])?.entry : entry
   return enter?.kind !== CALL_ENTER_KIND || (enter['effect'] !== 'reads' && enter['effect'] !== undefined)

@@ -68,9 +68,9 @@ function describeSession({ entry, body }: EntryWithVerifiedBody): JsonObject {
 function describeChanges(opened: readonly EntryWithVerifiedBody[]): Json[] {
   const [ends, lates] = [new Map<number, EntryWithVerifiedBody>(), new Map<number, EntryWithVerifiedBody>()]
   for (const one of opened) {
-    const [ended, told] = [readEndedCallSeq(one.entry), readLateOutcomeCallSeq(one.entry)]
+    const [ended, late] = [readEndedCallSeq(one.entry), readLateOutcomeCallSeq(one.entry)]
     if (ended !== undefined) ends.set(ended, one)
-    if (told !== undefined) lates.set(told, one)
+    if (late !== undefined) lates.set(late, one)
   }
   return opened.flatMap(({ entry, body }) => {
     if (entry.kind !== CALL_ENTER_KIND) return []

@@ -79,7 +79,7 @@ const NOTHING_READ = { size: 0, entries: 0, opened: 0 }
 
 export interface AuditPacketVerificationOptions {
   /** A checkpoint from another source that the packet's checkpoint has to extend. */
-  readonly kept?: SignedCheckpoint | undefined
+  readonly known?: SignedCheckpoint | undefined
   /** Their functions compare entries with the bodies that are shown. */
   readonly projections: readonly UntypedProjection[]
 }
@@ -100,7 +100,7 @@ export function verifyAuditPacket(
 function packetReport(
   packet: Json,
   key: NoteVerifier,
-  { kept, projections }: AuditPacketVerificationOptions,
+  { known, projections }: AuditPacketVerificationOptions,
 ): AuditPacketReport {
   if (!isJsonObject(packet) || packet['format'] !== AUDIT_PACKET_FORMAT)
     return { ...NOTHING_READ, findings: [`It is not a ${AUDIT_PACKET_FORMAT}.`] }
@@ -113,7 +113,7 @@ function packetReport(
     }
   const signed = checkpoint.value
   const findings = [...memberFaults(packet, key)]
-  if (kept !== undefined) findings.push(...extensionFaults(packet['consistency'], signed, kept))
+  if (known !== undefined) findings.push(...extensionFaults(packet['consistency'], signed, known))
   const opened = readEntries(packet['entries'], signed, findings)
   const scope = scopeIn(packet['scope'])
   findings.push(...unexplained(opened), ...scopeFaults(opened, scope), ...findBrokenChains(opened, scope))
@@ -242,9 +242,9 @@ function unexplained(opened: readonly EntryWithVerifiedBody[]): readonly string[
 function extensionFaults(
   consistency: Json | undefined,
   { checkpoint }: SignedCheckpoint,
-  kept: SignedCheckpoint,
+  known: SignedCheckpoint,
 ): readonly string[] {
-  const { size: from, root: fromRoot } = kept.checkpoint
+  const { size: from, root: fromRoot } = known.checkpoint
   const { size: to, root: toRoot } = checkpoint
   if (from > to) return [`It is signed at ${to} entries; the checkpoint that was kept has ${from}.`]
   const given = isJsonObject(consistency) ? consistency : {}

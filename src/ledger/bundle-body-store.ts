@@ -8,11 +8,11 @@ import { TILE_WIDTH } from './tile.ts'
 import type { StoredBodies, TileStore } from './tile-store.ts'
 
 /** How many bundles have their bodies cached. */
-const BODIES_KEPT = 16
+const MAX_CACHED_BODIES = 16
 
 export class BundleBodyStore {
   readonly #tiles: TileStore
-  readonly #files = new LruCache<number, StoredBodies>(BODIES_KEPT)
+  readonly #files = new LruCache<number, StoredBodies>(MAX_CACHED_BODIES)
 
   constructor(tiles: TileStore) {
     this.#tiles = tiles

@@ -190,10 +190,10 @@ describe('last-signed file', () => {
 
   it('is refused when another key signed it', async () => {
     fixture.database.close()
-    const stranger = new LedgerFixture(fixture.directory)
-    await stranger.open()
-    const state = stranger.ledger.state()
-    stranger.database.close()
+    const other = new LedgerFixture(fixture.directory)
+    await other.open()
+    const state = other.ledger.state()
+    other.database.close()
     await fixture.open()
     expect(state).toMatchObject({ kind: 'refusing', fault: { kind: 'last-signed-invalid' } })
   })

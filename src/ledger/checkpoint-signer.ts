@@ -26,7 +26,6 @@
  * Reads and writes through its stores.
  */
 import type { Database } from '../core/database-store.ts'
-import { toBase64 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
@@ -42,7 +41,7 @@ import { CheckpointStore } from './checkpoint-store.ts'
 import type { StoredCheckpointRow } from './checkpoint-store.ts'
 import { findLedgerFork } from './ledger-state.ts'
 import type { LedgerFault, SigningFault, TreeHead } from './ledger-state.ts'
-import { formatNewestTreePrefix } from './ledger-pin-store.ts'
+import { formatNewestSizePrefix, leastLogSize } from './ledger-pin-store.ts'
 import type { LedgerPinFile } from './ledger-pin-store.ts'
 import { signNote, verifyNote, addSignaturesToNote } from './signed-note.ts'
 import type { VerifiedSignature } from './signed-note.ts'
@@ -75,11 +74,11 @@ export class CheckpointSigner {
   /** The last checkpoint was not stored in all of its places. */
   #isIncomplete = false
   #turn: Promise<unknown> = Promise.resolve()
-  readonly #newestTreePrefix: string
+  readonly #newestSizePrefix: string
 
   constructor(options: CheckpointSigningOptions) {
     this.#options = options
-    this.#newestTreePrefix = formatNewestTreePrefix(formatVerifierKey(options.signer.key))
+    this.#newestSizePrefix = formatNewestSizePrefix(formatVerifierKey(options.signer.key))
     this.#store = new CheckpointStore(options.database.sql)
   }
 
@@ -109,19 +108,19 @@ export class CheckpointSigner {
   }
 
   /** Whether the tree extends everything that this node is known to have signed; `undefined` when it does. */
-  async judge(): Promise<LedgerFault | undefined> {
+  async check(): Promise<LedgerFault | undefined> {
     const { lastSignedPath: path } = this.#options
     try {
       const text = await readFileIfPresent(path)
-      return readingTree(() => this.#judgeFile(text) ?? this.#judgeRows() ?? this.#judgePin())
+      return readingTree(() => this.#checkFile(text) ?? this.#checkRows() ?? this.#checkPin())
     } catch (error) {
       return { kind: 'last-signed-invalid', path, reason: readErrorMessage(error) }
     }
   }
 
   /** Compares the tree with the database's checkpoints only, not with the file beside the log. */
-  judgeDatabase(): LedgerFault | undefined {
-    return readingTree(() => this.#judgeRows() ?? this.#judgePin())
+  checkDatabase(): LedgerFault | undefined {
+    return readingTree(() => this.#checkRows() ?? this.#checkPin())
   }
 
   /** Writes the present tree to the pin. Call only for a tree that is on the disk. */
@@ -131,35 +130,36 @@ export class CheckpointSigner {
 
   /** How many entries the pin vouches for, as it was read. */
   pinnedSize(): number {
-    return this.#options.pin?.pin?.size ?? 0
+    const pin = this.#options.pin?.pin
+    return pin === undefined ? 0 : leastLogSize(pin)
   }
 
-  /** Writes the tree of a group beside the pin, before the group's callers are answered. The group is on the disk. */
-  pinNewestTree({ size, root }: TreeHead): void {
+  /** Writes the log's size beside the pin, before the group's callers are answered. The group is on the disk. */
+  pinNewestSize(size: number): void {
     const { pin } = this.#options
     if (pin === undefined) return
     // The form of the line is described, and read, in ledger-pin-store.ts.
-    const line = `${this.#newestTreePrefix} ${String(size).padStart(SIZE_DIGITS, '0')} ${toBase64(root)}\n`
+    const line = `${this.#newestSizePrefix} ${String(size).padStart(SIZE_DIGITS, '0')}\n`
     try {
-      writeInPlace(pin.newestTreeFiles, line)
+      writeInPlace(pin.newestSizeFiles, line)
     } catch (error) {
-      pin.stopNewestTrees(readErrorMessage(error))
+      pin.stopNewestSizes(readErrorMessage(error))
     }
   }
 
-  /** Whether the tree extends a checkpoint of this node that somebody else has saved. */
-  confront(kept: SignedCheckpoint): LedgerFault | undefined {
-    return readingTree(() => findLedgerFork(this.#options.tree, kept.checkpoint, 'witness'))
+  /** Whether the tree extends a checkpoint of this node that another party has saved. */
+  compareWithCheckpoint(saved: SignedCheckpoint): LedgerFault | undefined {
+    return readingTree(() => findLedgerFork(this.#options.tree, saved.checkpoint, 'witness'))
   }
 
   /**
    * Stores the checkpoint that proved this tree to be outdated in the file. It has this node's signature, so the next
    * start detects the fork by itself.
    */
-  keepEvidence(kept: SignedCheckpoint): Promise<void> {
+  storeEvidence(saved: SignedCheckpoint): Promise<void> {
     // If the file cannot be written, the next start has to be given the checkpoint again.
     return this.#inTurn(() =>
-      writeFileAtomically(this.#options.lastSignedPath, formatSignedCheckpoint(kept)).catch(() => undefined),
+      writeFileAtomically(this.#options.lastSignedPath, formatSignedCheckpoint(saved)).catch(() => undefined),
     )
   }
 
@@ -169,7 +169,7 @@ export class CheckpointSigner {
   sign(): Promise<Result<SignedCheckpoint, SigningFault>> {
     return this.#inTurn(async () => {
       if (!this.#isIncomplete && this.#latest?.checkpoint.size === this.#options.tree.size) return ok(this.#latest)
-      const fault = await this.#judgeMeanwhile()
+      const fault = await this.#checkBeforeSigning()
       if (fault === undefined) return this.#signNow()
       if (fault.kind === 'last-signed-unwritable') this.pinTree(await this.#readDurableTree())
       return fail(fault)
@@ -182,7 +182,7 @@ export class CheckpointSigner {
    */
   signAnew(): Promise<Result<SignedCheckpoint, SigningFault>> {
     return this.#inTurn(async () => {
-      const fault = this.judgeDatabase()
+      const fault = this.checkDatabase()
       return fault === undefined ? this.#signNow() : fail(fault)
     })
   }
@@ -209,10 +209,10 @@ export class CheckpointSigner {
   }
 
   /**
-   * Like `judge`, for a process that knows what it signed last. A file that has been removed since, perhaps with its
+   * Like `check`, for a process that knows what it signed last. A file that has been removed since, perhaps with its
    * folder, is written again, and a file that cannot be read at the moment is no reason to refuse entries for good.
    */
-  async #judgeMeanwhile(): Promise<SigningFault | undefined> {
+  async #checkBeforeSigning(): Promise<SigningFault | undefined> {
     const { lastSignedPath: path, tree } = this.#options
     const known = this.#latest
     let text: Uint8Array | undefined
@@ -222,8 +222,8 @@ export class CheckpointSigner {
       return { kind: 'last-signed-unwritable', path, reason: readErrorMessage(error) }
     }
     if (text === undefined && known !== undefined)
-      return readingTree(() => findLedgerFork(tree, known.checkpoint, 'database') ?? this.#judgeRows())
-    return readingTree(() => this.#judgeFile(text) ?? this.#judgeRows())
+      return readingTree(() => findLedgerFork(tree, known.checkpoint, 'database') ?? this.#checkRows())
+    return readingTree(() => this.#checkFile(text) ?? this.#checkRows())
   }
 
   async #signNow(): Promise<Result<SignedCheckpoint, SigningFault>> {
@@ -254,15 +254,20 @@ export class CheckpointSigner {
     return database.commit(() => ({ size: tree.size, root: tree.root() }), { tables: false })
   }
 
-  /** The pin is checked last, because a contradiction with the file beside the log is easier to explain and to mend. */
-  #judgePin(): LedgerFault | undefined {
+  /** The pin is checked last, because a contradiction with the file beside the log is easier to explain and to repair. */
+  #checkPin(): LedgerFault | undefined {
     const { pin: file, signer, tree } = this.#options
     if (file === undefined) return undefined
-    const fork = (): LedgerFault | undefined => file.pin && findLedgerFork(tree, file.pin, `pin ${file.path}`)
-    return findPinKeyFault(file, signer.key) ?? fork()
+    const { pin } = file
+    const source = `pin ${file.path}` as const
+    const cut = (): LedgerFault | undefined =>
+      pin !== undefined && leastLogSize(pin) > tree.size
+        ? { kind: 'truncated', size: tree.size, signedSize: leastLogSize(pin), source }
+        : undefined
+    return findPinKeyFault(file, signer.key) ?? cut() ?? (pin && findLedgerFork(tree, pin, source))
   }
 
-  #judgeFile(text: Uint8Array | undefined): LedgerFault | undefined {
+  #checkFile(text: Uint8Array | undefined): LedgerFault | undefined {
     const { lastSignedPath: path, signer } = this.#options
     const row = this.#store.latest()
     if (text === undefined) return row && { kind: 'last-signed-missing', path, signedSize: row.size }
@@ -271,7 +276,7 @@ export class CheckpointSigner {
     return this.#extends(inFile.value, 'file')
   }
 
-  #judgeRows(): LedgerFault | undefined {
+  #checkRows(): LedgerFault | undefined {
     const row = this.#store.latest()
     if (row === undefined) {
       // Nothing was signed yet, but entries must not be appended to a tree that cannot be read either.
@@ -314,9 +319,9 @@ export function findPinKeyFault(
 }
 
 /** An error while reading the tree or the database means damage, not a bug. */
-function readingTree(judge: () => LedgerFault | undefined): LedgerFault | undefined {
+function readingTree(check: () => LedgerFault | undefined): LedgerFault | undefined {
   try {
-    return judge()
+    return check()
   } catch (error) {
     return { kind: 'damaged', reason: readErrorMessage(error) }
   }

@@ -30,12 +30,15 @@ export class CheckpointVerification {
     this.published = this.#readPublished()
   }
 
-  begin(kept: readonly SignedCheckpoint[]): void {
+  begin(known: readonly SignedCheckpoint[]): void {
     const { checkpoints, lastSigned, pinned } = this.#stored
     this.#readWitnesses()
-    for (const { checkpoint } of kept) this.#roots.expect('given', checkpoint)
+    for (const { checkpoint } of known) this.#roots.expect('given', checkpoint)
     if (this.published !== undefined) this.#roots.expect('export', this.published.checkpoint)
-    if (pinned?.pin !== undefined) this.#roots.expect(`pin ${pinned.path}`, pinned.pin)
+    if (pinned?.pin !== undefined) {
+      this.#roots.expect(`pin ${pinned.path}`, pinned.pin)
+      if (pinned.pin.newestSize !== undefined) this.#roots.expectSize(`pin ${pinned.path}`, pinned.pin.newestSize)
+    }
     const newest = checkpoints?.latest()
     this.#checkOrder()
     if (lastSigned?.text !== undefined) this.#roots.expectNote('file', lastSigned.text)

@@ -15,7 +15,7 @@ import { parseAddCheckpointRequest, checkAgainstKnownCheckpoint } from './witnes
 import type { LogKeysByOrigin, WitnessRefusal } from './witness.ts'
 
 export const witnessMigrations: ModuleMigrations = {
-  room: 'witness',
+  module: 'witness',
   steps: ['CREATE TABLE witness_checkpoint (origin TEXT PRIMARY KEY, note TEXT NOT NULL) STRICT, WITHOUT ROWID'],
 }
 
@@ -25,7 +25,7 @@ export type CosignedTreeSizeAndRoot = Pick<Checkpoint, 'size' | 'root'>
 export interface CosignedTreeMemory {
   readonly newest: (log: string) => CosignedTreeSizeAndRoot | undefined
   /** Called before the tree is durable anywhere. */
-  readonly keep: (log: string, tree: CosignedTreeSizeAndRoot) => void
+  readonly remember: (log: string, tree: CosignedTreeSizeAndRoot) => void
   /** Called when the row of the tree is durable; the cosignature goes out when this has resolved. */
   readonly makeDurable: (log: string, tree: CosignedTreeSizeAndRoot) => Promise<void>
 }
@@ -63,7 +63,7 @@ export class CosignedCheckpointStore {
       const { signatures } = signNote(note.text, [signer])
       const cosigned = formatSignedCheckpoint({ checkpoint, note: addSignaturesToNote(note, signatures) })
       sql.prepare('INSERT OR REPLACE INTO witness_checkpoint VALUES (?, ?)').run(this.#row(checkpoint.origin), cosigned)
-      this.#options.memory?.keep(this.#log(checkpoint.origin), { size: checkpoint.size, root: checkpoint.root })
+      this.#options.memory?.remember(this.#log(checkpoint.origin), { size: checkpoint.size, root: checkpoint.root })
       return ok(signatures.map(formatSignature).join(''))
     })
     const { size, root } = admitted.value.signed.checkpoint

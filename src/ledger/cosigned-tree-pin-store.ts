@@ -77,7 +77,7 @@ export class CosignedTreePin implements CosignedTreeMemory {
     return this.#cosigned.get(log) ?? this.#pinned.get(log)
   }
 
-  keep(log: string, tree: CosignedTreeSizeAndRoot): void {
+  remember(log: string, tree: CosignedTreeSizeAndRoot): void {
     this.#cosigned.set(log, tree)
   }
 

@@ -35,10 +35,10 @@ export async function requestCosignatures(
   const faults = answers.flatMap((answer) => (answer.ok ? [] : [answer.fault]))
   for (const fault of faults) {
     const evidence = fault.kind === 'witness-disagrees' ? fault.evidence : undefined
-    const fork = evidence && (await ledger.confront(evidence))
+    const fork = evidence && (await ledger.compareWithCheckpoint(evidence))
     if (fork !== undefined) return fail(fork)
   }
   const cosignatures = answers.flatMap((answer) => (answer.ok ? [answer.value] : []))
-  const kept = cosignatures.length === 0 ? signed.value : await ledger.addCosignatures(signed.value, cosignatures)
-  return ok({ signed: kept, cosigned: cosignatures.map(({ key }) => key.name), faults })
+  const merged = cosignatures.length === 0 ? signed.value : await ledger.addCosignatures(signed.value, cosignatures)
+  return ok({ signed: merged, cosigned: cosignatures.map(({ key }) => key.name), faults })
 }

@@ -12,7 +12,7 @@ import type { TileCoordinates } from './tile.ts'
 import type { TileStore } from './tile-store.ts'
 
 /** How many bundles are cached; one has some 60 kB. */
-const BUNDLES_KEPT = 64
+const MAX_CACHED_BUNDLES = 64
 
 /** Whether these entries are in the signed tree as this bundle. */
 export type SignedBundlePredicate = (index: number, entries: readonly Uint8Array[]) => boolean
@@ -34,7 +34,7 @@ export class EntryBundleStore {
   readonly #unsignedMacs = new Map<number, Uint8Array>()
   /** Full bundles that are missing, or that this node did not write. No entry of them is read. */
   readonly unauthentic = new Set<number>()
-  readonly #entries = new LruCache<number, readonly Uint8Array[]>(BUNDLES_KEPT)
+  readonly #entries = new LruCache<number, readonly Uint8Array[]>(MAX_CACHED_BUNDLES)
 
   /** Without the key, bundles are read unchecked, for a verifier. */
   constructor(tiles: TileStore, key: KeyObject | undefined) {

@@ -304,5 +304,9 @@ export function sliceSaltedBody(
 ): SaltedBody | undefined {
   const salt = bytes.subarray(offset, offset + BODY_SALT_BYTES)
   const body = bytes.subarray(offset + BODY_SALT_BYTES, offset + BODY_SALT_BYTES + length)
-  return salt.every((byte) => byte === 0) ? undefined : { salt, body }
+  return isZero(salt) && isZero(body) ? undefined : { salt, body }
+}
+
+function isZero(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0)
 }

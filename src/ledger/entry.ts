@@ -96,8 +96,8 @@ export function encodeEntry(event: LedgerEvent, { seq, at, bodyHash }: LedgerAss
 
 /** The event as it will be read from the log, for code that needs it before the entry is written. */
 export function createLedgerEntry(event: LedgerEvent, { seq, at, bodyHash }: LedgerAssignedFields): LedgerEntry {
-  const said = Object.entries(event).filter((field): field is [string, Json] => field[1] !== undefined)
-  return { ...Object.fromEntries(said), kind: event.kind, v: 1, seq, at, ...(bodyHash && { body_hash: bodyHash }) }
+  const fields = Object.entries(event).filter((field): field is [string, Json] => field[1] !== undefined)
+  return { ...Object.fromEntries(fields), kind: event.kind, v: 1, seq, at, ...(bodyHash && { body_hash: bodyHash }) }
 }
 
 export function decodeEntry(bytes: Uint8Array): Result<LedgerEntry, EntryFault> {

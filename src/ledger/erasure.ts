@@ -84,7 +84,7 @@ export interface ErasureDependencies {
 
 export async function eraseEntryBody(
   { entry }: StoredEntry,
-  told: ErasureStatement,
+  statement: ErasureStatement,
   { database, clock, log, body, projections, caches = [], appendIn }: ErasureDependencies,
 ): Promise<Result<ErasureResult, EraseFault>> {
   const { seq } = entry
@@ -97,7 +97,7 @@ export async function eraseEntryBody(
     const { kind } = body(seq)
     if (kind === 'none' || kind === 'erased') return fail({ kind: 'nothing-to-erase', seq, erased: kind === 'erased' })
     const altered = kind === 'altered'
-    const receipt = appendIn({ kind: BODY_ERASED_KIND, entry: seq, ...told, ...(altered ? { altered } : {}) })
+    const receipt = appendIn({ kind: BODY_ERASED_KIND, entry: seq, ...statement, ...(altered ? { altered } : {}) })
     return ok({ ...receipt, blanked, altered: altered ? [seq] : [] })
   })
   if (!erased.ok) {

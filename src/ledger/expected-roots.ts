@@ -13,7 +13,7 @@ import type { NoteVerifier } from './note-key.ts'
 export class ExpectedCheckpointRoots {
   readonly #findings: LedgerFindings
   readonly #log: NoteVerifier
-  readonly #bySize = new Map<number, { readonly place: CheckpointLocation; readonly root: Uint8Array }[]>()
+  readonly #bySize = new Map<number, { readonly place: CheckpointLocation; readonly root: Uint8Array | undefined }[]>()
 
   constructor(findings: LedgerFindings, log: NoteVerifier) {
     this.#findings = findings
@@ -21,6 +21,15 @@ export class ExpectedCheckpointRoots {
   }
 
   expect(place: CheckpointLocation, { size, root }: Pick<Checkpoint, 'size' | 'root'>): void {
+    this.#expect(place, size, root)
+  }
+
+  /** Expects so many entries, whatever they are. */
+  expectSize(place: CheckpointLocation, size: number): void {
+    this.#expect(place, size, undefined)
+  }
+
+  #expect(place: CheckpointLocation, size: number, root: Uint8Array | undefined): void {
     const known = this.#bySize.get(size)
     if (known === undefined) this.#bySize.set(size, [{ place, root }])
     else known.push({ place, root })
@@ -63,7 +72,8 @@ export class ExpectedCheckpointRoots {
     this.#bySize.delete(size)
     const actual = tree.root()
     for (const { place, root: signed } of expected)
-      if (!areBytesEqual(actual, signed)) this.#findings.add({ kind: 'root-differs', where: place, signed: size })
+      if (signed !== undefined && !areBytesEqual(actual, signed))
+        this.#findings.add({ kind: 'root-differs', where: place, signed: size })
   }
 
   /** Notes that the tree ends at `size`: a checkpoint of a larger tree covered entries that are missing. */
@@ -82,8 +92,10 @@ function rowFault(row: StoredCheckpointRow, { checkpoint, note }: SignedCheckpoi
 }
 
 function signatureFault(note: SignedNote, keys: readonly NoteVerifier[]): string | undefined {
-  const stranger = note.signatures.find((signature) => !keys.some((key) => isSignatureAttributedToKey(signature, key)))
-  if (stranger !== undefined) return `no witness called ${stranger.name} is known`
+  const unknownSignature = note.signatures.find(
+    (signature) => !keys.some((key) => isSignatureAttributedToKey(signature, key)),
+  )
+  if (unknownSignature !== undefined) return `no witness called ${unknownSignature.name} is known`
   const verified = verifyNote(note, keys)
   return verified.ok ? undefined : formatCheckpointFault(verified.fault)
 }

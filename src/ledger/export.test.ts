@@ -130,10 +130,10 @@ describe('ledger export', () => {
   it('refuses a directory with the export of another log and leaves it unchanged', async () => {
     await fixture.fill(300)
     await exported()
-    const stranger = await LedgerFixture.open()
-    await stranger.fill(400)
-    expect(await stranger.ledger.exportTo(directory)).toMatchObject({ ok: false, fault: { kind: 'export-diverged' } })
-    stranger.remove()
+    const other = await LedgerFixture.open()
+    await other.fill(400)
+    expect(await other.ledger.exportTo(directory)).toMatchObject({ ok: false, fault: { kind: 'export-diverged' } })
+    other.remove()
     expect(await verified()).toMatchObject({ size: 300, findings: [] })
   })
 
@@ -148,9 +148,9 @@ describe('ledger export', () => {
   it('is not verified by the key of another log', async () => {
     await fixture.fill(3)
     await exported()
-    const stranger = await LedgerFixture.open()
-    const report = await verifyLedgerExport(directory, stranger.ledger.verifierKey)
-    stranger.remove()
+    const other = await LedgerFixture.open()
+    const report = await verifyLedgerExport(directory, other.ledger.verifierKey)
+    other.remove()
     expect(report.findings).toMatchObject([{ kind: 'checkpoint-untrusted', where: 'export' }])
   })
 })

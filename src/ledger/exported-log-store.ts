@@ -10,7 +10,7 @@ import { LruCache } from './lru-cache.ts'
 import { decodeEntryBundle, TILE_WIDTH } from './tile.ts'
 import { TileStore } from './tile-store.ts'
 
-const BUNDLES_KEPT = 64
+const MAX_CACHED_BUNDLES = 64
 
 export class ExportedLog implements VerifiableLog {
   readonly tiles: TileStore
@@ -21,7 +21,7 @@ export class ExportedLog implements VerifiableLog {
   readonly size = 0
   readonly tailFirst = 0
   readonly #signed: number
-  readonly #bundles = new LruCache<number, readonly Uint8Array[]>(BUNDLES_KEPT)
+  readonly #bundles = new LruCache<number, readonly Uint8Array[]>(MAX_CACHED_BUNDLES)
   readonly #bodies: BundleBodyStore
 
   constructor(directory: string) {

@@ -196,7 +196,7 @@ function entryFaultWords(fault: EntryFault): string {
 }
 
 /** One defect causes many findings, so only the first of each kind are listed, and the rest are counted. */
-const KEPT_OF_A_KIND = 20
+const MAX_LISTED_PER_KIND = 20
 
 export class LedgerFindings<Of extends { readonly kind: string } = LedgerFinding> {
   readonly list: Of[] = []
@@ -207,7 +207,7 @@ export class LedgerFindings<Of extends { readonly kind: string } = LedgerFinding
   add(finding: Of): void {
     const count = (this.#counts.get(finding.kind) ?? 0) + 1
     this.#counts.set(finding.kind, count)
-    if (count <= KEPT_OF_A_KIND) this.list.push(finding)
+    if (count <= MAX_LISTED_PER_KIND) this.list.push(finding)
     else this.more += 1
   }
 

@@ -48,7 +48,7 @@ export interface OpenedLedgerParts {
 /** Why the ledger may not be appended to, or `undefined`. */
 export async function findOpeningFault(opened: OpenedLedgerParts): Promise<LedgerFault | undefined> {
   const { log, signing } = opened
-  const fault = await signing.judge()
+  const fault = await signing.check()
   // A wrong key explains all other findings.
   if (isAboutLastSigned(fault)) return fault
   const signed = signing.latest()?.checkpoint.size ?? 0
@@ -60,7 +60,7 @@ export async function findOpeningFault(opened: OpenedLedgerParts): Promise<Ledge
  * unreadable.
  */
 export function findFaultBeyondLastSigned(fault: LedgerFault, opened: OpenedLedgerParts): LedgerFault | undefined {
-  return isAboutLastSigned(fault) ? (findLogFault(opened) ?? opened.signing.judgeDatabase()) : fault
+  return isAboutLastSigned(fault) ? (findLogFault(opened) ?? opened.signing.checkDatabase()) : fault
 }
 
 function isAboutLastSigned(fault: LedgerFault | undefined): boolean {

@@ -8,11 +8,12 @@
  * stored in the data directory. Only a start and a stop wait for it. It is never ahead of the log: a tree is on the disk
  * before it is signed.
  *
- * Beside it, one line has the tree of the newest group, written in place before the group's callers are answered:
+ * Beside it, one line has the size of the log after the newest group, written in place before the group's callers are
+ * answered:
  *
- *   <boot id> <hash of the vkey> <size, 16 digits> <root>
+ *   <boot id> <hash of the vkey> <size, 16 digits>
  *
- * It is not synced. It shows what was cut off after the process was killed. After a restart of the machine it does not
+ * It needs no root: what is in the log is authenticated with the node's key. It is not synced. It shows what was cut off after the process was killed. After a restart of the machine it does not
  * count: a disk that loses what it has confirmed would otherwise leave a log that is behind this line.
  *
  * A data directory that is reached through a link has two of these files: one for the path that its owner names, since
@@ -38,6 +39,13 @@ export interface LedgerPin {
   readonly vkey: string
   readonly size: number
   readonly root: Uint8Array
+  /** The size after the newest group, where it is known to be larger. */
+  readonly newestSize?: number
+}
+
+/** How many entries the log must have. */
+export function leastLogSize({ size, newestSize = 0 }: LedgerPin): number {
+  return Math.max(size, newestSize)
 }
 
 /** The paths of the pins: one by the path that the owner names, and one by the path without links where that differs. */
@@ -53,7 +61,7 @@ const MAX_PIN_BYTES = 65_536
 const WRITE_INTERVAL_MS = 5_000
 const PATIENCE_MS = 5_000
 /** The line of the newest group. Fits into one sector, so that it is never half written. */
-const NEWEST_LINE = /^(\S+) ([0-9a-f]{32}) ([0-9]{16}) (\S{44})\n/
+const NEWEST_LINE = /^(\S+) ([0-9a-f]{32}) ([0-9]{16})\n/
 const MAX_LINE_BYTES = 512
 const IMPOSSIBLE_PLACE: ReadonlySet<string | undefined> = new Set(['ENOTDIR', 'EACCES', 'EPERM'])
 
@@ -97,7 +105,7 @@ export class LedgerPinFile {
   #turn: Promise<void> = Promise.resolve()
   #trouble: string | undefined
   /** The open files that take the line of the newest group; none until the pin is written. */
-  readonly newestTreeFiles: number[] = []
+  readonly newestSizeFiles: number[] = []
   #isClosed = false
 
   private constructor(paths: readonly string[], dataRoot: string) {
@@ -119,9 +127,10 @@ export class LedgerPinFile {
     try {
       const bytes = await readFileIfPresent(path, MAX_PIN_BYTES)
       const stored = bytes && parsePin(bytes)
-      const pin = stored && withNewestTree(stored, path)
+      const pin = stored && withNewestSize(stored, path)
       // The path that the owner names comes first: another directory behind it has another key, or is behind its pin.
-      const isNewer = this.#pin === undefined || (pin?.vkey === this.#pin.vkey && pin.size > this.#pin.size)
+      const isNewer =
+        this.#pin === undefined || (pin?.vkey === this.#pin.vkey && leastLogSize(pin) > leastLogSize(this.#pin))
       if (pin === undefined || !isNewer) return
       this.#pin = pin
       this.path = path
@@ -150,30 +159,30 @@ export class LedgerPinFile {
     return this.#trouble ?? (isInside ? 'it is inside of that directory' : undefined)
   }
 
-  /** Newest trees are written from now on, where the pin is the one of this log. */
+  /** Newest sizes are written from now on, where the pin is the one of this log. */
   resume(): void {
     if (this.#pin === undefined) return
     try {
-      this.#openNewestTrees(0)
+      this.#openNewestSizeFiles(0)
     } catch {
       // The next write of the pin reports it.
-      this.#closeNewestTrees()
+      this.#closeNewestSizeFiles()
     }
   }
 
-  /** Writes no more newest trees until the pin is written again. */
-  stopNewestTrees(reason: string): void {
+  /** Writes no more newest sizes until the pin is written again. */
+  stopNewestSizes(reason: string): void {
     this.#trouble = reason
-    this.#closeNewestTrees()
+    this.#closeNewestSizeFiles()
   }
 
   close(): void {
     this.#isClosed = true
-    this.#closeNewestTrees()
+    this.#closeNewestSizeFiles()
   }
 
-  #closeNewestTrees(): void {
-    for (const file of this.newestTreeFiles.splice(0)) closeSync(file)
+  #closeNewestSizeFiles(): void {
+    for (const file of this.newestSizeFiles.splice(0)) closeSync(file)
   }
 
   /**
@@ -236,39 +245,38 @@ export class LedgerPinFile {
       }
     }
     // Where there was no pin, a line that is there is older than what its owner did about that.
-    this.#openNewestTrees(this.#pin === undefined ? constants.O_TRUNC : 0)
+    this.#openNewestSizeFiles(this.#pin === undefined ? constants.O_TRUNC : 0)
   }
 
-  #openNewestTrees(flag: number): void {
-    if (this.newestTreeFiles.length > 0 || this.#isClosed) return
+  #openNewestSizeFiles(flag: number): void {
+    if (this.newestSizeFiles.length > 0 || this.#isClosed) return
     for (const path of this.#paths)
-      this.newestTreeFiles.push(openSync(newestTreePath(path), NEWEST_TREE_FLAGS | flag, MODE))
+      this.newestSizeFiles.push(openSync(newestSizePath(path), NEWEST_SIZE_FLAGS | flag, MODE))
   }
 }
 
 const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
-const NEWEST_TREE_FLAGS = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK
+const NEWEST_SIZE_FLAGS = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK
 
-function newestTreePath(pinPath: string): string {
+function newestSizePath(pinPath: string): string {
   return pinPath.replace(/json$/, 'newest')
 }
 
-/** What of the line is the same for all trees of a log. */
-export function formatNewestTreePrefix(vkey: string): string {
+/** What of the line is the same for all groups of a log. */
+export function formatNewestSizePrefix(vkey: string): string {
   return `${readBootId()} ${hash('sha256', vkey).slice(0, NAME_LENGTH)}`
 }
 
-/** The pin with the tree in its line, where that is of this log, of this run of the machine, and newer. */
-function withNewestTree(pin: LedgerPin, path: string): LedgerPin {
-  const found = NEWEST_LINE.exec(readNewestTreeLine(newestTreePath(path)))
-  const [, boot, name, digits, text = ''] = found ?? []
-  const [size, root] = [Number(digits), fromBase64(text)]
-  if (found === null || `${boot} ${name}` !== formatNewestTreePrefix(pin.vkey)) return pin
-  return size > pin.size && root?.length === HASH_BYTES ? { ...pin, size, root } : pin
+/** The pin with the size in its line, where that is of this log, of this run of the machine, and newer. */
+function withNewestSize(pin: LedgerPin, path: string): LedgerPin {
+  const found = NEWEST_LINE.exec(readNewestSizeLine(newestSizePath(path)))
+  const [, boot, name, digits] = found ?? []
+  if (found === null || `${boot} ${name}` !== formatNewestSizePrefix(pin.vkey)) return pin
+  return Number(digits) > pin.size ? { ...pin, newestSize: Number(digits) } : pin
 }
 
 /** Empty where there is no such file, or it cannot be read. */
-function readNewestTreeLine(path: string): string {
+function readNewestSizeLine(path: string): string {
   try {
     return readBoundedFile(path, MAX_LINE_BYTES).toString()
   } catch {

@@ -236,9 +236,9 @@ const READ_AT_ONCE = 2_048
 function addChange(found: Map<number, RecordedChange>, entry: LedgerEntry): void {
   const { seq, at } = entry
   if ((toLookupRow(seq, at, entry)?.changed_at ?? null) !== null) found.set(seq, { seq, at, entry })
-  const [ended, told] = [found.get(readEndedCallSeq(entry) ?? -1), found.get(readLateOutcomeCallSeq(entry) ?? -1)]
+  const [ended, late] = [found.get(readEndedCallSeq(entry) ?? -1), found.get(readLateOutcomeCallSeq(entry) ?? -1)]
   if (ended !== undefined) found.set(ended.seq, { ...ended, end: entry })
-  if (told !== undefined) found.set(told.seq, { ...told, late: entry })
+  if (late !== undefined) found.set(late.seq, { ...late, late: entry })
 }
 
 function compareTexts(one: string, other: string): number {

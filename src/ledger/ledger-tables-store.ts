@@ -9,7 +9,7 @@ import { toUtf8 } from '../core/bytes.ts'
 import type { ModuleMigrations } from '../core/database-store.ts'
 
 export const ledgerMigrations: ModuleMigrations = {
-  room: 'log',
+  module: 'log',
   steps: [
     `
     CREATE TABLE ledger_applied (one INTEGER PRIMARY KEY CHECK (one = 1), size INTEGER NOT NULL) STRICT;

@@ -78,10 +78,10 @@ export class LedgerVerification {
 
   begin(): void {
     const { schema, log, tail } = this.#stored
-    const { since, kept = [] } = this.#options
+    const { since, known = [] } = this.#options
     for (const name of schema?.() ?? []) this.#findings.add({ kind: 'schema-differs', name })
     if (tail !== undefined && log.damage !== undefined) this.#findings.add({ kind: 'unreadable', reason: log.damage })
-    this.#checkpoints.begin(since === undefined ? kept : [since, ...kept])
+    this.#checkpoints.begin(since === undefined ? known : [since, ...known])
     // A row of a size below zero is about no tree, and somebody else's.
     this.#checkpoints.expect(this.from === 0 ? Number.MIN_SAFE_INTEGER : this.from - 1, this.from)
     this.#tree = new TreeVerification({

@@ -37,7 +37,7 @@ import type { EntryCacheInput } from './entry-cache-store.ts'
 import { erasureProjection, eraseEntryBody } from './erasure.ts'
 import type { ErasureResult, ErasureState, ErasureStatement } from './erasure.ts'
 import { LedgerRefusalError, doesSigningOutageBlockChanges, SOUND_LEDGER_STATE } from './ledger-state.ts'
-import type { LedgerFault, LedgerSoundness, SigningFault, SigningOutage, TreeHead } from './ledger-state.ts'
+import type { LedgerFault, LedgerSoundness, SigningFault, SigningOutage } from './ledger-state.ts'
 import { readEntriesOfKinds } from './entries-by-kind.ts'
 import { writeAppliedEntryCount } from './ledger-tables-store.ts'
 import {
@@ -156,18 +156,18 @@ export class Ledger extends ProvableLedger {
     if (isLateCallOutcome(event) && !isLateOutcomeOfEndedCall(event, seq, (call) => this.#hasEnded(call)))
       throw new RangeError(`${event.kind} is about no call that has ended`)
     const at = this.#formatTime(this.#options.clock.now())
-    const kept = body === undefined ? undefined : createBodyCommitment(body, randomBytes(BODY_SALT_BYTES))
-    const bytes = encodeEntry(event, { seq, at, bodyHash: kept?.hash })
+    const commitment = body === undefined ? undefined : createBodyCommitment(body, randomBytes(BODY_SALT_BYTES))
+    const bytes = encodeEntry(event, { seq, at, bodyHash: commitment?.hash })
     if (this.projections.handles(event.kind))
-      this.projections.append(createLedgerEntry(event, { seq, at, bodyHash: kept?.hash }))
+      this.projections.append(createLedgerEntry(event, { seq, at, bodyHash: commitment?.hash }))
     if (closes !== undefined) this.#openCalls.end(closes)
     if (event.kind === CALL_ENTER_KIND) this.#openCalls.enter(seq)
     const leaf = computeLeafHash(bytes)
-    this.log.append({ bytes, leaf, body: kept && { salt: kept.salt, body: kept.bytes } })
+    this.log.append({ bytes, leaf, body: commitment && { salt: commitment.salt, body: commitment.bytes } })
     this.#events.push({ at, event })
     if (this.#isCached(event.kind))
       this.#writeCaches({
-        entry: createLedgerEntry(event, { seq, at, bodyHash: kept?.hash }),
+        entry: createLedgerEntry(event, { seq, at, bodyHash: commitment?.hash }),
         leafHash: toHex(leaf),
         body,
         erased: event.kind === BODY_ERASED_KIND ? this.entry(Number(event['entry']))?.entry : undefined,
@@ -229,14 +229,17 @@ export class Ledger extends ProvableLedger {
   }
 
   /** Erases a body, with the rows that show it, and records the erasure. */
-  async eraseBody(seq: number, told: ErasureStatement = {}): Promise<Result<ErasureResult, EraseFault | LedgerFault>> {
+  async eraseBody(
+    seq: number,
+    statement: ErasureStatement = {},
+  ): Promise<Result<ErasureResult, EraseFault | LedgerFault>> {
     if (this.#state.kind === 'refusing') return fail(this.#state.fault)
     const stored = this.entry(seq)
     if (stored === undefined) return fail({ kind: 'no-such-entry', seq, size: this.size() })
     const { log, projections } = this
     const appendIn = (event: LedgerEvent): AppendReceipt => this.appendIn(event)
     const body = (of: number): BodyState => this.body(of)
-    return eraseEntryBody(stored, told, { ...this.#options, log, body, projections, appendIn })
+    return eraseEntryBody(stored, statement, { ...this.#options, log, body, projections, appendIn })
   }
 
   async checkpoint(): Promise<Result<SignedCheckpoint, SigningFault>> {
@@ -245,26 +248,26 @@ export class Ledger extends ProvableLedger {
   }
 
   /**
-   * Compares the ledger with a checkpoint that somebody else has saved. If it has this node's signature and the tree
+   * Compares the ledger with a checkpoint that another party has saved. If it has this node's signature and the tree
    * does not extend it, the ledger refuses from then on, also after it is opened again.
    */
-  async confront(kept: SignedCheckpoint): Promise<LedgerFault | undefined> {
-    if (!verifyNote(kept.note, [this.verifierKey]).ok) return undefined
-    const fault = this.signing.confront(kept)
+  async compareWithCheckpoint(saved: SignedCheckpoint): Promise<LedgerFault | undefined> {
+    if (!verifyNote(saved.note, [this.verifierKey]).ok) return undefined
+    const fault = this.signing.compareWithCheckpoint(saved)
     if (fault === undefined) return undefined
     this.#state = { kind: 'refusing', fault }
-    if (fault.kind !== 'damaged') await this.signing.keepEvidence(kept)
+    if (fault.kind !== 'damaged') await this.signing.storeEvidence(saved)
     return fault
   }
 
   /**
    * For a person who knows that this database is the newest although the file beside it is missing or unreadable.
-   * Records the adoption, together with `told`, and signs anew.
+   * Records the adoption, together with `details`, and signs anew.
    */
-  async adopt(told?: JsonObject): Promise<Result<SignedCheckpoint, SigningFault>> {
+  async adopt(details?: JsonObject): Promise<Result<SignedCheckpoint, SigningFault>> {
     if (this.#state.kind !== 'refusing') {
       // A log that continues under another name records this, even if no checkpoint of the old one is left here.
-      if (told !== undefined) await this.append({ kind: 'ledger.adopted', ...told })
+      if (details !== undefined) await this.append({ kind: 'ledger.adopted', ...details })
       return this.checkpoint()
     }
     const { fault } = this.#state
@@ -273,7 +276,7 @@ export class Ledger extends ProvableLedger {
     const refusing = this.#state
     this.#state = SOUND_LEDGER_STATE
     try {
-      await this.append({ kind: 'ledger.adopted', fault: fault.kind, ...told })
+      await this.append({ kind: 'ledger.adopted', fault: fault.kind, ...details })
     } catch (error) {
       this.#state = refusing
       throw error
@@ -329,24 +332,15 @@ export class Ledger extends ProvableLedger {
     },
     prepareAnswer: () => {
       if (this.#options.pin === undefined || this.log.size === this.#preparedSize) return undefined
-      this.#preparedSize = this.log.size
-      const tree = this.#readTreeHead()
-      return tree && (() => this.signing.pinNewestTree(tree))
+      const { size } = this.log
+      this.#preparedSize = size
+      return () => this.signing.pinNewestSize(size)
     },
     close: () => {
       this.#options.pin?.close()
       this.lookup.close()
       this.log.close()
     },
-  }
-
-  /** `undefined` where the stored tree is damaged, which the next checkpoint reports. */
-  #readTreeHead(): TreeHead | undefined {
-    try {
-      return { size: this.tree.size, root: this.tree.root() }
-    } catch {
-      return undefined
-    }
   }
 
   #signSoon(): void {

@@ -103,7 +103,7 @@ export class LogStore {
       this.#tail = new TailStore({ directory: folder, key, read, begins: this.#base, segmentEntries })
     this.#locate(read)
     if (readOnly && first === undefined) this.#readPartialBundle()
-    if (this.#tail !== undefined) this.#mendBundles()
+    if (this.#tail !== undefined) this.#rewriteBundles()
   }
 
   get isWritable(): boolean {
@@ -157,7 +157,7 @@ export class LogStore {
       this.#tail?.undo(group.length)
       return []
     }
-    this.#tail?.kept()
+    this.#tail?.commit()
     for (const place of this.#written) this.#places.set(this.#size + place.index, place)
     this.#written = []
     for (const { bytes } of group) this.#recent.push(bytes)
@@ -258,7 +258,7 @@ export class LogStore {
   }
 
   /** At a start, writes again the bundles that were written since the oldest segment began. */
-  #mendBundles(): void {
+  #rewriteBundles(): void {
     const bundles = this.#takeBundles(Infinity)
     for (const { name, content, bodies } of bundles) {
       const before = this.tiles.tile(name)

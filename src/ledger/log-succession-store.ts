@@ -40,7 +40,7 @@ export async function continueTruncatedLogUnderNewName(
   const other = (await old.verify()).findings.find((finding) => !isAboutFile(finding))
   if (other !== undefined) return fail({ kind: 'damaged', reason: formatLedgerFinding(other).replace(/\.$/, '') })
   const { signedSize } = fault
-  const told = {
+  const details = {
     fault: fault.kind,
     successor_of: origin,
     size: old.size(),
@@ -53,7 +53,7 @@ export async function continueTruncatedLogUnderNewName(
   // The pin still has the old name; its file is replaced when the new log is signed.
   options.pin?.forget()
   const next = await Ledger.open({ ...options, signer, origin: signer.key.name })
-  const adopted = await next.adopt(told)
+  const adopted = await next.adopt(details)
   await next.flushPin()
   return adopted
 }

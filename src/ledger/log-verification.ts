@@ -42,7 +42,7 @@ export interface LogVerificationOptions {
   /** Verify only the entries after this checkpoint, which this log must have signed. */
   readonly since?: SignedCheckpoint | undefined
   /** Checkpoints that were saved elsewhere: the log must extend them. */
-  readonly kept?: readonly SignedCheckpoint[] | undefined
+  readonly known?: readonly SignedCheckpoint[] | undefined
   /** The share of one processor that it may use; absent: all of it. */
   readonly share?: number | undefined
   readonly onProgress?: ((checked: number, size: number) => void) | undefined

@@ -6,7 +6,7 @@
 export class LruCache<Key, Value> {
   readonly #limit: number
   /** The values, least recently used first. */
-  readonly #kept = new Map<Key, Value>()
+  readonly #values = new Map<Key, Value>()
 
   constructor(limit: number) {
     this.#limit = limit
@@ -14,25 +14,25 @@ export class LruCache<Key, Value> {
 
   /** Returns the cached value, or makes it. `undefined` is not cached. */
   get(key: Key, make: () => Value | undefined): Value | undefined {
-    const known = this.#kept.get(key)
+    const known = this.#values.get(key)
     const value = known ?? make()
     if (value === undefined) return undefined
-    if (known !== undefined) this.#kept.delete(key)
-    this.#kept.set(key, value)
-    if (this.#kept.size > this.#limit) for (const oldest of this.#kept.keys()) return this.#drop(oldest, value)
+    if (known !== undefined) this.#values.delete(key)
+    this.#values.set(key, value)
+    if (this.#values.size > this.#limit) for (const oldest of this.#values.keys()) return this.#drop(oldest, value)
     return value
   }
 
   delete(key: Key): void {
-    this.#kept.delete(key)
+    this.#values.delete(key)
   }
 
   clear(): void {
-    this.#kept.clear()
+    this.#values.clear()
   }
 
   #drop(oldest: Key, value: Value): Value {
-    this.#kept.delete(oldest)
+    this.#values.delete(oldest)
     return value
   }
 }

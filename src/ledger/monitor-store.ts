@@ -55,14 +55,14 @@ export interface MonitoredLog {
 
 export async function checkMonitoredLog(log: MonitoredLog, nowMs: number): Promise<MonitorRoundResult> {
   const { folder, key } = log
-  const keptText = await readFileIfPresent(join(folder, 'checkpoint'))
-  const kept = keptText && verifyAndParseCheckpoint(keptText, key)
-  if (kept?.ok === false)
+  const storedText = await readFileIfPresent(join(folder, 'checkpoint'))
+  const stored = storedText && verifyAndParseCheckpoint(storedText, key)
+  if (stored?.ok === false)
     return alarm(
       'untrusted',
-      `The checkpoint in ${folder} is not one of this log: ${formatCheckpointFault(kept.fault)}.`,
+      `The checkpoint in ${folder} is not one of this log: ${formatCheckpointFault(stored.fault)}.`,
     )
-  const known = kept?.value
+  const known = stored?.value
   const text = await log.published('checkpoint').catch(async (error: unknown) => {
     // A log that cannot be reached publishes nothing new either, so it may be silent.
     const quiet = known && (await findSilence(log, nowMs))
@@ -77,7 +77,7 @@ export async function checkMonitoredLog(log: MonitoredLog, nowMs: number): Promi
       'untrusted',
       `The log publishes a checkpoint that cannot be trusted: ${formatCheckpointFault(opened.fault)}.`,
     )
-  const round = judge(opened.value, known)
+  const round = compareCheckpoints(opened.value, known)
   if (round !== undefined) return round.kind === 'unchanged' ? ((await findSilence(log, nowMs)) ?? round) : round
   const from = known?.checkpoint.size ?? 0
   const missing = await copyTiles(log, opened.value.checkpoint.size, from)
@@ -93,7 +93,10 @@ export async function checkMonitoredLog(log: MonitoredLog, nowMs: number): Promi
 }
 
 /** Compares the checkpoint with the known one; `undefined` when the tiles have to be compared. */
-function judge({ checkpoint }: SignedCheckpoint, known: SignedCheckpoint | undefined): MonitorRoundResult | undefined {
+function compareCheckpoints(
+  { checkpoint }: SignedCheckpoint,
+  known: SignedCheckpoint | undefined,
+): MonitorRoundResult | undefined {
   if (known === undefined) return undefined
   const { size, root } = known.checkpoint
   if (checkpoint.size < size)

@@ -277,10 +277,10 @@ export class UndoableStateMap<Value> implements StateMapReader<Value> {
 
   /** Drops values from the old end as long as they may be dropped: they lapse roughly in the order of their arrival. */
   dropLapsed(mayGo: (value: Value) => boolean): void {
-    let kept = 0
+    let remaining = 0
     for (const [id, value] of this.#values) {
       if (mayGo(value)) this.delete(id)
-      else if (++kept >= LOOKED_AT) return
+      else if (++remaining >= LOOKED_AT) return
     }
   }
 

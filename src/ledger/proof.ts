@@ -29,14 +29,14 @@ export interface ProvableTree {
   readonly reread?: () => void
 }
 
-/** Proves that entry `seq` is in the tree of size `asked`, by default the newest. */
+/** Proves that entry `seq` is in the tree of size `requestedSize`, by default the newest. */
 export function proveInclusion(
   tree: ProvableTree,
   seq: number,
-  asked?: number,
+  requestedSize?: number,
 ): Result<InclusionProof, ProofCreationFault> {
   return attempt(tree, () => {
-    const size = asked ?? tree.size
+    const size = requestedSize ?? tree.size
     if (!isCount(size, tree.size)) return fail({ kind: 'no-such-size', asked: size, size: tree.size })
     if (!isCount(seq, size - 1)) return fail({ kind: 'no-such-entry', seq, size })
     const path = computeInclusionPath(seq, size, tree.node).map((hash) => hash.slice())
@@ -45,14 +45,14 @@ export function proveInclusion(
   })
 }
 
-/** Proves that the tree of size `asked`, by default the newest, extends the one of size `from`. */
+/** Proves that the tree of size `requestedSize`, by default the newest, extends the one of size `from`. */
 export function proveConsistency(
   tree: ProvableTree,
   from: number,
-  asked?: number,
+  requestedSize?: number,
 ): Result<ConsistencyProof, ProofCreationFault> {
   return attempt(tree, () => {
-    const to = asked ?? tree.size
+    const to = requestedSize ?? tree.size
     if (!isCount(to, tree.size)) return fail({ kind: 'no-such-size', asked: to, size: tree.size })
     if (!isCount(from, to)) return fail({ kind: 'no-such-size', asked: from, size: to })
     const path = computeConsistencyPath(from, to, tree.node).map((hash) => hash.slice())

@@ -33,7 +33,7 @@ import type { TreeNodeReader } from './tree.ts'
  * How many expanded tiles of 16 kB are cached, so that proofs near the same place, and the upper levels of every proof,
  * need no hashing.
  */
-const TILES_KEPT = 128
+const MAX_CACHED_TILES = 128
 
 export class StoredTree implements ProvableTree {
   readonly #log: LogStore
@@ -42,7 +42,7 @@ export class StoredTree implements ProvableTree {
   #believesNodes = true
   #isLoading = false
   readonly #unwritten = new Map<string, CompletedTile>()
-  readonly #kept = new LruCache<string, Uint8Array>(TILES_KEPT)
+  readonly #cache = new LruCache<string, Uint8Array>(MAX_CACHED_TILES)
 
   constructor(log: LogStore) {
     this.#log = log
@@ -85,7 +85,7 @@ export class StoredTree implements ProvableTree {
   /** Computes cached nodes again, because a proof made from them failed. */
   reread(): void {
     this.#believesNodes = false
-    this.#kept.clear()
+    this.#cache.clear()
     this.#root = undefined
     // The edge was computed from cached nodes, so it is dropped; the entries that it took since are in the log.
     this.#edge = undefined
@@ -95,8 +95,11 @@ export class StoredTree implements ProvableTree {
   content({ level, index, width }: TileCoordinates): Uint8Array {
     const first = index * TILE_WIDTH
     if (level === 'entries' || level === 0) {
-      const entries = this.#log.entries(first, width).map(({ bytes }) => bytes)
-      if (entries.length < width) throw new TreeDamagedError(`entry bundle ${index} cannot be read`)
+      const stored = this.#log.entries(first, width)
+      // Entries that cannot be read are left out, and later ones come in their place.
+      if (stored.length < width || stored.at(-1)?.seq !== first + width - 1)
+        throw new TreeDamagedError(`entry bundle ${index} cannot be read`)
+      const entries = stored.map(({ bytes }) => bytes)
       return level === 'entries' ? encodeEntryBundle(entries) : Buffer.concat(entries.map(computeLeafHash))
     }
     return Buffer.concat(Array.from({ length: width }, (_, offset) => this.node(level * TILE_HEIGHT, first + offset)))
@@ -116,7 +119,7 @@ export class StoredTree implements ProvableTree {
       })),
     )
     for (const [key, { level, index, nodes }] of full) {
-      if (level === 0) tiles.keepNodes(index, nodes)
+      if (level === 0) tiles.writeNodes(index, nodes)
       this.#unwritten.delete(key)
     }
     const lastOf = (level: number): number => Math.floor(countLevelHashes(level, size) / TILE_WIDTH)
@@ -161,7 +164,7 @@ export class StoredTree implements ProvableTree {
   }
 
   readonly #finished = ({ level, index, nodes }: CompletedTile): void => {
-    this.#kept.get(`${level}/${index}`, () => nodes)
+    this.#cache.get(`${level}/${index}`, () => nodes)
     if (!this.#log.isWritable || (this.#isLoading && this.#isStored(level, index, nodes))) return
     this.#unwritten.set(`${level}/${index}`, { level, index, nodes })
   }
@@ -177,7 +180,7 @@ export class StoredTree implements ProvableTree {
   #nodesOf(level: number, index: number): Uint8Array {
     const unwritten = this.#unwritten.get(`${level}/${index}`)
     if (unwritten !== undefined) return unwritten.nodes
-    const nodes = this.#kept.get(`${level}/${index}`, () => {
+    const nodes = this.#cache.get(`${level}/${index}`, () => {
       const known = level === 0 && this.#believesNodes ? this.#log.tiles.nodes(index) : undefined
       if (known !== undefined) return known
       const hashes = this.#log.tiles.tile({ level, index, width: TILE_WIDTH })

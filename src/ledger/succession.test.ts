@@ -12,7 +12,7 @@ const { privateKey } = generateKeyPairSync('ed25519')
 
 let fixture: LedgerFixture
 /** What a witness remembers of the 310 entries of which the last ten are lost. */
-let kept: SignedCheckpoint
+let saved: SignedCheckpoint
 
 beforeEach(async () => {
   fixture = new LedgerFixture(undefined, createLogSigner(ORIGIN, privateKey))
@@ -21,7 +21,7 @@ beforeEach(async () => {
   await fixture.checkpoint()
   const putBack = await fixture.backup()
   await fixture.fill(310)
-  kept = await fixture.checkpoint()
+  saved = await fixture.checkpoint()
   fixture.database.close()
   putBack({ lastSigned: true })
   await fixture.open()
@@ -31,7 +31,7 @@ afterEach(() => fixture.remove())
 describe('an older copy of the ledger restored with its last-signed file', () => {
   it('is accepted until a witness shows a larger checkpoint, and then refused, also after a restart', async () => {
     expect(fixture.ledger.state()).toEqual({ kind: 'sound' })
-    expect(await fixture.ledger.confront(kept)).toMatchObject({ kind: 'truncated', source: 'witness' })
+    expect(await fixture.ledger.compareWithCheckpoint(saved)).toMatchObject({ kind: 'truncated', source: 'witness' })
     await fixture.reopen()
     expect(fixture.ledger.state()).toEqual({
       kind: 'refusing',
@@ -43,7 +43,7 @@ describe('an older copy of the ledger restored with its last-signed file', () =>
   })
 
   it('can continue under a new name, with an entry that names the point of departure', async () => {
-    await fixture.ledger.confront(kept)
+    await fixture.ledger.compareWithCheckpoint(saved)
     const root = Buffer.from(fixture.ledger.root()).toString('hex')
     expect(await continued()).toMatchObject({ ok: true, value: { checkpoint: { origin: NEXT, size: 301 } } })
     const next = await Ledger.open({ ...options(), signer: createLogSigner(NEXT, privateKey), origin: NEXT })
@@ -57,19 +57,19 @@ describe('an older copy of the ledger restored with its last-signed file', () =>
       signed_size: 310,
     })
     expect((await next.verify()).findings).toEqual([])
-    expect(await next.confront(kept)).toBe(undefined)
+    expect(await next.compareWithCheckpoint(saved)).toBe(undefined)
     expect(readFileSync(`${fixture.lastSignedPath}.310`, 'utf8')).toMatch(`${ORIGIN}\n310\n`)
   })
 
   it('can continue under a new name after the first attempt was interrupted', async () => {
-    await fixture.ledger.confront(kept)
+    await fixture.ledger.compareWithCheckpoint(saved)
     await fixture.reopen((sql) => sql.exec('DELETE FROM ledger_checkpoint'))
     expect(fixture.ledger.state()).toMatchObject({ kind: 'refusing', fault: { kind: 'truncated' } })
     expect(await continued()).toMatchObject({ ok: true })
   })
 
   it('cannot continue under a new name if the log is damaged otherwise', async () => {
-    await fixture.ledger.confront(kept)
+    await fixture.ledger.compareWithCheckpoint(saved)
     await fixture.rewrite((entries) => entries.map((entry, seq) => (seq === 10 ? { bytes: entry.bytes } : entry)))
     expect(await continued()).toEqual({
       ok: false,

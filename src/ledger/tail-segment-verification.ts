@@ -5,6 +5,8 @@
  * Pure.
  */
 import { areBytesEqual } from '../core/bytes.ts'
+import { decodeEntry } from './entry.ts'
+import type { EntryGroup } from './entry-group.ts'
 import type { LedgerFindings } from './ledger-finding.ts'
 import type { VerifiableLog } from './log-verification.ts'
 import { computeExpectedAppliedEntryCount, computeSegmentEnd } from './tail-reader-store.ts'
@@ -20,12 +22,27 @@ export function verifyTailSegments(
   if (end < log.size) return findings.add({ kind: 'entries-missing', from: end, to: log.size - 1 })
   if (torn > 0) return
   for (const { groups } of segments)
-    for (const { first, entries } of groups)
+    for (const group of groups) {
+      const { first, entries } = group
       for (const [offset, bytes] of entries.entries()) {
         const known = first + offset < log.size ? log.entry(first + offset) : undefined
         if (known !== undefined && !areBytesEqual(known.bytes, bytes))
           findings.add({ kind: 'tail-differs', seq: first + offset })
       }
+      verifyBodyIndexes(group, findings)
+    }
+}
+
+/** Bodies can be erased, so no MAC covers them; which entry each belongs to is known all the same. */
+function verifyBodyIndexes({ first, entries, bodies }: EntryGroup, findings: LedgerFindings): void {
+  const seen = new Set<number>()
+  for (const { index } of bodies) {
+    const entry = entries[index]
+    const decoded = entry && decodeEntry(entry)
+    const hasBody = decoded?.ok === true && decoded.value['body_hash'] !== undefined
+    if (!hasBody || seen.has(index)) findings.add({ kind: 'body-without-entry', seq: first + index })
+    seen.add(index)
+  }
 }
 
 /**

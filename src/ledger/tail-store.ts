@@ -88,6 +88,7 @@ export class TailStore {
   #syncs = 0
   #examinedMs = -Infinity
   #isClosed = false
+  #removal: Promise<void> = Promise.resolve()
   /** The state that the group being written replaced. */
   #before:
     | { readonly segment: Segment; readonly bytes: number; readonly mac: Uint8Array; readonly tables: number }
@@ -186,7 +187,7 @@ export class TailStore {
     this.#before = undefined
   }
 
-  kept(): void {
+  commit(): void {
     this.#before = undefined
   }
 
@@ -215,7 +216,13 @@ export class TailStore {
   }
 
   /** Removes the segments whose entries all come before `end`. */
-  async removeBefore(end: number): Promise<void> {
+  removeBefore(end: number): Promise<void> {
+    // One after another: whoever asks while a file is being removed waits for that, too.
+    this.#removal = this.#removal.catch(() => undefined).then(() => this.#removeSegments(end))
+    return this.#removal
+  }
+
+  async #removeSegments(end: number): Promise<void> {
     while (this.#segments.length > 1 && (this.#segments[0]?.end ?? end + 1) <= end) {
       const segment = this.#segments.shift()
       if (segment === undefined) return

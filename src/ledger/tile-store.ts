@@ -194,7 +194,7 @@ export class TileStore {
     return nodes?.subarray(-32).some((byte) => byte !== 0) === true ? nodes : undefined
   }
 
-  keepNodes(index: number, nodes: Uint8Array): void {
+  writeNodes(index: number, nodes: Uint8Array): void {
     this.#nodes.write(index, nodes)
   }
 

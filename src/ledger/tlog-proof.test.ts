@@ -62,8 +62,8 @@ describe('tlog-proof', () => {
     expect(verifyTlogProof(text.replace('index 1', 'index 0'), entry, witnessed)).toMatchObject({
       fault: { kind: 'not-included' },
     })
-    const stranger = createLogSigner('log.example', generateKeyPairSync('ed25519').privateKey)
-    expect(verifyTlogProof(text, entry, createLogOnlyPolicy(stranger.key))).toMatchObject({
+    const other = createLogSigner('log.example', generateKeyPairSync('ed25519').privateKey)
+    expect(verifyTlogProof(text, entry, createLogOnlyPolicy(other.key))).toMatchObject({
       fault: { kind: 'untrusted-checkpoint', faults: [{ kind: 'no-known-signature' }] },
     })
   })

@@ -80,7 +80,7 @@ export class TreeVerification {
       this.#grow(leaves)
       return entries ?? []
     }
-    return this.#judge({ index, width, entries, leaves, hashes, others })
+    return this.#findChanged({ index, width, entries, leaves, hashes, others })
   }
 
   /** Appends an entry that need not be in a file yet. */
@@ -97,7 +97,7 @@ export class TreeVerification {
   }
 
   /** Finds out whether the bundle or its tile was changed. */
-  #judge({ index, width, entries, leaves, hashes, others }: Disagreement): BundledEntries {
+  #findChanged({ index, width, entries, leaves, hashes, others }: Disagreement): BundledEntries {
     const path = formatTilePath({ level: 'entries', index, width })
     const isTileSigned = hashes?.length === width * HASH_BYTES && this.#isSigned(index, hashes)
     if (entries === undefined || leaves === undefined) {

@@ -24,7 +24,7 @@ import {
 
 const ORIGIN = 'log.example/1'
 const log = createLogSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
-const stranger = createLogSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
+const otherSigner = createLogSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
 const unknown = createLogSigner('log.example/2', generateKeyPairSync('ed25519').privateKey)
 const logs = new Map([[ORIGIN, [log.key]]])
 
@@ -78,7 +78,7 @@ describe('witness', () => {
   })
 
   it('answers 403 if no trusted key signed the checkpoint', () => {
-    expect(answer(0, sign(head(7), stranger), undefined)).toBe(403)
+    expect(answer(0, sign(head(7), otherSigner), undefined)).toBe(403)
     const changed = formatAddCheckpointRequest({ oldSize: 0, proof: [], signed: sign(head(7)) }).replace(
       '\n7\n',
       '\n8\n',

@@ -59,7 +59,7 @@ export interface ConsensusGossip extends ConsensusPeerService, ForeignQuorumRoun
   readonly tick: () => Promise<void>
 }
 
-const ASK_MS = 5_000
+const REQUEST_MS = 5_000
 /** Without an open round, checkpoints are exchanged only every so many ticks. */
 const QUIET_TICKS = 12
 
@@ -68,7 +68,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
   const { quorums, approvals } = guard
   const state = ledger.projections.state(guardProjection)
   const self = quorums.self
-  const house = self.voter.slice(NODE_VOTER_PREFIX.length)
+  const ownNodeId = self.voter.slice(NODE_VOTER_PREFIX.length)
   const memory = createGossipMemory()
   /**
    * Findings and rounds that are being appended. While they are, a second peer that sends the same one adds nothing.
@@ -85,8 +85,8 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
    * Whether a reference names this round: by its id alone, if only one node has a round with this id, else with its
    * node.
    */
-  function isNamed({ id, house: of }: ForeignQuorumRoundRecord, reference: string): boolean {
-    return reference === id || reference === formatForeignRoundKey({ id, house: of })
+  function isNamed({ id, house: nodeId }: ForeignQuorumRoundRecord, reference: string): boolean {
+    return reference === id || reference === formatForeignRoundKey({ id, house: nodeId })
   }
 
   function listWaiting(): readonly (WaitingForeignQuorumRound & { readonly id: string })[] {
@@ -100,7 +100,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
           all.filter(({ id }) => id === round.id).length > 1 || approvals.get(round.id) !== undefined
             ? formatForeignRoundKey(round)
             : round.id,
-        shown: readEntryBodyFields(ledger, round.heardSeq)?.['shown'],
+        shown: readEntryBodyFields(ledger, round.receivedSeq)?.['shown'],
       }))
   }
 
@@ -144,14 +144,14 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     const { round, digest, need, epoch, expires_at, shown } = event
     const entry = { kind: 'consensus.heard', house: peer, round, digest, need, epoch, expires_at }
     if (!(await appendOnce(`round ${key}`, () => ledger.append(entry, { shown })))) return 0
-    const heard = listWaiting().find((each) => each.house === peer && each.id === round)
-    if (heard !== undefined) for (const listener of listeners) listener(heard)
+    const waiting = listWaiting().find((each) => each.house === peer && each.id === round)
+    if (waiting !== undefined) for (const listener of listeners) listener(waiting)
     return 0
   }
 
   async function receiveVote(peer: string, event: QuorumVoteGossipEvent): Promise<number> {
     const vote: SignedVote = { body: event.vote, signature: event.signature }
-    if (event.house === house) {
+    if (event.house === ownNodeId) {
       const taken = await quorums.take(event.round, { voter: event.voter, vote })
       return !taken.ok && taken.fault.code === 'EQUIVOCATION' ? 1 : 0
     }
@@ -166,7 +166,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     if (!isVoteSignatureValid(vote, key)) return 0
     if (key === self.key && body.seq > (heardHead?.seq ?? 0)) heardHead = { seq: body.seq, hash: computeVoteHash(vote) }
     const about = `vote ${event.house} ${event.round} ${key}`
-    const before = memory.remember({ about, says: `${body.decision} ${body.call}`, event })
+    const before = memory.remember({ about, content: `${body.decision} ${body.call}`, event })
     if (before === undefined) return 0
     const votes = [before, event].map(({ vote: text, signature }) => ({ vote: text, signature }))
     const facts = { what: 'vote', voter: event.voter, key, house: event.house, round: event.round, votes }
@@ -177,31 +177,36 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     const { node, note } = event
     const publicKey = decodeNodeId(node)
     const [origin = ''] = note.split('\n')
-    if (publicKey === undefined || !isKeyName(origin) || (node !== house && !isKnownNode(node))) return 0
+    if (publicKey === undefined || !isKeyName(origin) || (node !== ownNodeId && !isKnownNode(node))) return 0
     const opened = verifyAndParseCheckpoint(note, createNoteVerifier(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey))
     if (!opened.ok) return 0
     const { size, root } = opened.value.checkpoint
-    if (node === house) return receiveOwnCheckpoint(event, opened.value)
+    if (node === ownNodeId) return receiveOwnCheckpoint(event, opened.value)
     const about = `checkpoint ${node} ${origin} ${size}`
     memory.rememberCheckpoint(event)
-    const before = memory.remember({ about, says: toHex(root), event })
+    const before = memory.remember({ about, content: toHex(root), event })
     return before === undefined ? 0 : conflict(node, about, { what: 'checkpoint', node, notes: [before.note, note] })
   }
 
   /**
    * This node signed the checkpoint, so its log has to extend it; otherwise the node was restored from an older copy.
    */
-  async function receiveOwnCheckpoint({ note }: CheckpointGossipEvent, kept: SignedCheckpoint): Promise<number> {
-    const { origin, size, root } = kept.checkpoint
+  async function receiveOwnCheckpoint({ note }: CheckpointGossipEvent, signed: SignedCheckpoint): Promise<number> {
+    const { origin, size, root } = signed.checkpoint
     const own = ledger.latestCheckpoint()
     if (origin !== ledger.verifierKey.name || own === undefined || ledger.state().kind === 'refusing') return 0
     const at = size <= ledger.size() ? ledger.consistency(size, size) : undefined
     if (at?.ok === true && areBytesEqual(at.value.fromRoot, root)) return 0
     // A round may have been decided, and its call made, in the part that was lost; the call must not be made again with
     // the same votes.
-    if (!state.conflicts.has(`checkpoint ${house} ${origin} ${size}`)) await quorums.abandon('this node was put back')
+    if (!state.conflicts.has(`checkpoint ${ownNodeId} ${origin} ${size}`))
+      await quorums.abandon('this node was put back')
     const notes = [note, formatSignedCheckpoint(own)]
-    return conflict(house, `checkpoint ${house} ${origin} ${size}`, { what: 'checkpoint', node: house, notes })
+    return conflict(ownNodeId, `checkpoint ${ownNodeId} ${origin} ${size}`, {
+      what: 'checkpoint',
+      node: ownNodeId,
+      notes,
+    })
   }
 
   /** Batches are processed one after another: two at once would both find a contradiction new, and record it twice. */
@@ -225,7 +230,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
 
   async function exchange(peer: string, since: number): Promise<{ sent: number; received: number; conflicts: number }> {
     const events = ownEvents(peer, since)
-    const answer = await mesh.ask(peer, GOSSIP_CONTROL_REQUEST_NAME, { events }, ASK_MS)
+    const answer = await mesh.request(peer, GOSSIP_CONTROL_REQUEST_NAME, { events }, REQUEST_MS)
     const parsed = answer.ok ? gossipExchangeSchema.safeParse(answer.value) : undefined
     if (parsed?.success !== true) return { sent: 0, received: 0, conflicts: 0 }
     const conflicts = await receive(peer, parsed.data.events)
@@ -252,7 +257,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     isPeer: (name) => mesh.peers.some(({ nodeId, manifest }) => nodeId === name || manifest.displayName === name),
     waiting: listWaiting,
 
-    onHeard: (listener) => {
+    onReceived: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
@@ -263,7 +268,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
       return { events: ownEvents(peer, 0) }
     },
 
-    voteElsewhere: async (roundId, { digest, decision, caller }) => {
+    voteInForeignRound: async (roundId, { digest, decision, caller }) => {
       const [round, ...others] = [...state.foreignRounds.values()].filter((each) => isNamed(each, roundId))
       if (round === undefined) return fail(createUnknownRoundFault(roundId))
       if (others.length > 0) {
@@ -288,7 +293,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
         )
       const nowMs = clock.now()
       if (nowMs >= round.expiresAtMs) return fail(createVoteFault('ROUND_CLOSED', 'The round has lapsed.'))
-      const vote = quorums.signElsewhere(round, { decision, heardHead, nowMs })
+      const vote = quorums.signForeignVote(round, { decision, remoteHead: heardHead, nowMs })
       await ledger.append({
         kind: 'consensus.voted-elsewhere',
         round: round.id,

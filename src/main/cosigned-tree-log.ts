@@ -64,7 +64,7 @@ export function createCosignedTreeLog(
       const [recorded, pinned] = [trees.get(log), pin?.pinned.get(log)]
       return cosigned.get(log) ?? ((pinned?.size ?? 0) > (recorded?.size ?? 0) ? pinned : recorded)
     },
-    keep: (log, tree) => void cosigned.set(log, tree),
+    remember: (log, tree) => void cosigned.set(log, tree),
     makeDurable: async (log, tree) => pin?.makeDurable(log, tree),
     record: async (which) => {
       for (const [log, { size, root }] of cosigned) {

@@ -38,7 +38,7 @@ export function createWitnessCosigningJob(
   }
   // The size that every witness has cosigned: while nothing is recorded, they are not asked again every minute.
   let cosignedSize = -1
-  let told: readonly string[] = []
+  let loggedFaults: readonly string[] = []
   return ok(async () => {
     if (ledger.state().kind === 'refusing' || ledger.size() === cosignedSize) return
     const round = await requestCosignatures(ledger, witnesses)
@@ -47,10 +47,10 @@ export function createWitnessCosigningJob(
       return
     }
     for (const fault of round.value.faults)
-      if (!told.includes(JSON.stringify(fault)))
+      if (!loggedFaults.includes(JSON.stringify(fault)))
         logger.warn({ fault }, 'a witness did not cosign; it is asked again each time')
-    if (told.length > 0 && round.value.faults.length === 0) logger.info({}, 'all witnesses cosign again')
-    told = round.value.faults.map((fault) => JSON.stringify(fault))
+    if (loggedFaults.length > 0 && round.value.faults.length === 0) logger.info({}, 'all witnesses cosign again')
+    loggedFaults = round.value.faults.map((fault) => JSON.stringify(fault))
     // This is not the present size, because entries that were recorded meanwhile still have to be cosigned.
     if (round.value.faults.length === 0) cosignedSize = round.value.signed.checkpoint.size
   })

@@ -21,14 +21,14 @@ import type { ConsensusPeerService } from '../runtime/consensus/tools.ts'
 export interface WaitingForeignQuorumRound extends Pick<ForeignQuorumRoundRecord, 'house' | 'digest' | 'expiresAtMs'> {
   /** The reference by which a vote may name it. */
   readonly reference: string
-  readonly heardAtMs: number
+  readonly receivedAtMs: number
   readonly shown: Json | undefined
 }
 
-export interface ForeignQuorumRoundSource extends Pick<ConsensusPeerService, 'voteElsewhere'> {
+export interface ForeignQuorumRoundSource extends Pick<ConsensusPeerService, 'voteInForeignRound'> {
   readonly waiting: () => readonly WaitingForeignQuorumRound[]
   /** Calls the listener with every round that this node learns of. Returns a function that unsubscribes. */
-  readonly onHeard: (listener: (round: WaitingForeignQuorumRound) => void) => () => void
+  readonly onReceived: (listener: (round: WaitingForeignQuorumRound) => void) => () => void
 }
 
 const MAX_TEXT = 300
@@ -55,7 +55,7 @@ export function addForeignQuorumRounds(approvals: ApprovalService, rounds: Forei
     caller: Caller,
   ): Promise<Result<Approval, Fault>> {
     const { reference, digest } = round
-    const cast = await rounds.voteElsewhere(reference, { digest, decision, caller })
+    const cast = await rounds.voteInForeignRound(reference, { digest, decision, caller })
     if (!cast.ok) return cast
     return ok({ ...toApproval(round), state: decision === 'allow' ? 'approved' : 'denied' })
   }
@@ -87,9 +87,9 @@ export function addForeignQuorumRounds(approvals: ApprovalService, rounds: Forei
       return round === undefined ? approvals.deny(id, by, reason) : vote(round, 'deny', by)
     },
     subscribe: (listener) => {
-      const tell = (round: WaitingForeignQuorumRound): void =>
+      const publish = (round: WaitingForeignQuorumRound): void =>
         listener({ kind: 'approval.requested', approval: toApproval(round) } satisfies ApprovalEvent)
-      const leave = [approvals.subscribe(listener), rounds.onHeard(tell)]
+      const leave = [approvals.subscribe(listener), rounds.onReceived(publish)]
       return () => {
         for (const each of leave) each()
       }
@@ -98,7 +98,14 @@ export function addForeignQuorumRounds(approvals: ApprovalService, rounds: Forei
 }
 
 /** The round as an approval, as far as this node knows it: the other node made the hashes of the call. */
-function toApproval({ reference, house, digest, expiresAtMs, heardAtMs, shown }: WaitingForeignQuorumRound): Approval {
+function toApproval({
+  reference,
+  house,
+  digest,
+  expiresAtMs,
+  receivedAtMs,
+  shown,
+}: WaitingForeignQuorumRound): Approval {
   const parsed = shownCall.safeParse(shown)
   const call = parsed.success ? parsed.data : undefined
   const { label, preview } = call ?? {}
@@ -124,7 +131,7 @@ function toApproval({ reference, house, digest, expiresAtMs, heardAtMs, shown }:
       promiseHash: '',
     },
     shown: view,
-    requestedAtMs: heardAtMs,
+    requestedAtMs: receivedAtMs,
     expiresAtMs,
     decidedAtMs: undefined,
     decidedBy: undefined,

@@ -39,7 +39,7 @@ export function createGossipEventSelector(
   const { quorums, approvals } = parts.guard
   const state = ledger.projections.state(guardProjection)
   const self = quorums.self
-  const house = self.voter.slice(NODE_VOTER_PREFIX.length)
+  const ownNodeId = self.voter.slice(NODE_VOTER_PREFIX.length)
 
   /**
    * Rounds of this node, newest first. Only nodes that vote learn what a call is about. Votes are sent with a
@@ -66,7 +66,7 @@ export function createGossipEventSelector(
       for (const { voter, body, signature, seq } of round.votes) {
         if (seq >= signedSize) continue
         const key = round.voters.find((each) => each.voter === voter)?.key ?? ''
-        events.push({ kind: 'vote', house, round: round.id, voter, key, vote: body, signature })
+        events.push({ kind: 'vote', house: ownNodeId, round: round.id, voter, key, vote: body, signature })
       }
       if (events.length >= MAX_ROUND_EVENTS) break
     }
@@ -79,9 +79,9 @@ export function createGossipEventSelector(
     return rounds
       .toSorted((left, right) => Number(right.house === peer) - Number(left.house === peer))
       .slice(0, MAX_OWN_VOTES)
-      .map(({ id, house: of, vote }) => ({
+      .map(({ id, house: nodeId, vote }) => ({
         kind: 'vote',
-        house: of,
+        house: nodeId,
         round: id,
         voter: self.voter,
         key: self.key,
@@ -97,13 +97,13 @@ export function createGossipEventSelector(
       return note === undefined ? [] : [{ kind: 'checkpoint', node: nodeId, note }]
     })
     const own: GossipMessage[] =
-      signed === undefined ? [] : [{ kind: 'checkpoint', node: house, note: formatSignedCheckpoint(signed) }]
+      signed === undefined ? [] : [{ kind: 'checkpoint', node: ownNodeId, note: formatSignedCheckpoint(signed) }]
     return takeGossipEventsThatFit([
       ...own,
       ...roundEvents(peer, since, signed?.checkpoint.size ?? 0),
       ...ownVoteEvents(peer),
       ...witnessed,
-      ...memory.told(),
+      ...memory.listEventsToForward(),
     ])
   }
 }

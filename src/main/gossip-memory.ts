@@ -13,7 +13,7 @@ import type { CheckpointGossipEvent, GossipMessage, QuorumVoteGossipEvent } from
 export interface SeenStatement<Event extends GossipMessage> {
   /** What may be stated only once: a voter's vote in a round, a node's tree of a size. */
   readonly about: string
-  readonly says: string
+  readonly content: string
   readonly event: Event
 }
 
@@ -31,14 +31,14 @@ export interface GossipMemory {
   readonly rememberPersonKey: (event: QuorumVoteGossipEvent) => void
   readonly hasPersonKey: (event: QuorumVoteGossipEvent) => boolean
   /** What is passed on to other nodes: contradictions, the last checkpoints of each node, then the newest votes. */
-  readonly told: () => readonly GossipMessage[]
+  readonly listEventsToForward: () => readonly GossipMessage[]
 }
 
 const MAX_SEEN = 4_096
 const MAX_CONTRADICTIONS = 16
 const MAX_NODES = 16
 const CHECKPOINTS_PER_NODE = 4
-const MAX_VOTES_TOLD = 64
+const MAX_FORWARDED_VOTES = 64
 const MAX_PERSON_KEYS = 1_024
 
 export function createGossipMemory(): GossipMemory {
@@ -49,20 +49,20 @@ export function createGossipMemory(): GossipMemory {
   return {
     rememberPersonKey: (event) => {
       const id = personKeyId(event)
-      if (!personKeys.has(id)) keepNewest(personKeys, MAX_PERSON_KEYS)
+      if (!personKeys.has(id)) dropOldest(personKeys, MAX_PERSON_KEYS)
       personKeys.set(id, true)
     },
     hasPersonKey: (event) => personKeys.has(personKeyId(event)),
     remember: (statement) => {
-      const { about, says, event } = statement
+      const { about, content, event } = statement
       const before = seen.get(about) as typeof statement | undefined
       if (before === undefined) {
-        keepNewest(seen, MAX_SEEN)
+        dropOldest(seen, MAX_SEEN)
         seen.set(about, statement)
         return undefined
       }
-      if (before.says === says) return undefined
-      keepNewest(contradictions, MAX_CONTRADICTIONS)
+      if (before.content === content) return undefined
+      dropOldest(contradictions, MAX_CONTRADICTIONS)
       contradictions.set(about, [before.event, event])
       return before.event
     },
@@ -70,16 +70,16 @@ export function createGossipMemory(): GossipMemory {
       const known = checkpoints.get(event.node) ?? []
       if (known.some(({ note }) => note === event.note)) return
       checkpoints.delete(event.node)
-      keepNewest(checkpoints, MAX_NODES)
+      dropOldest(checkpoints, MAX_NODES)
       checkpoints.set(event.node, [...known, event].slice(-CHECKPOINTS_PER_NODE))
     },
-    told: () => [
+    listEventsToForward: () => [
       ...[...contradictions.values()].flat(),
       ...[...checkpoints.values()].flat(),
       ...[...seen.values()]
         .map(({ event }) => event)
         .filter(({ kind }) => kind === 'vote')
-        .slice(-MAX_VOTES_TOLD)
+        .slice(-MAX_FORWARDED_VOTES)
         .toReversed(),
     ],
   }
@@ -89,7 +89,7 @@ function personKeyId({ house, voter, key }: QuorumVoteGossipEvent): string {
   return `${house} ${key} ${voter}`
 }
 
-function keepNewest(map: Map<string, unknown>, limit: number): void {
+function dropOldest(map: Map<string, unknown>, limit: number): void {
   for (const id of map.keys()) {
     if (map.size < limit) return
     map.delete(id)

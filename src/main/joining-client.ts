@@ -45,7 +45,7 @@ export async function joinByInvitation(joining: JoiningNodeOptions): Promise<Res
       const address = parseHostPort(text)
       return address === undefined ? [] : [{ transport: 'http', ...address }]
     })
-    const answer = await outbound.askToJoin(
+    const answer = await outbound.requestToJoin(
       { nodeId: invitation.issuer, endpoints: nats === undefined ? endpoints : [...endpoints, { transport: 'nats' }] },
       createJoinRequest(invitation, { identity, name }),
       {

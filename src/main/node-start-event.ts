@@ -3,7 +3,7 @@
  * the last run left behind.
  */
 import type { Config } from '../config/schema.ts'
-import type { JsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { LedgerEvent } from '../ledger/entry.ts'
@@ -29,6 +29,8 @@ export function createNodeStartEvent({ id, config, version, guard, draws, ledger
     mode: config.mode,
     // Who can write the configuration can change the rules, and put them back: under which ones it ran is on record.
     policy_version: guard.services.policyVersion,
+    // The same for what decides beside the rules, such as profiles that narrow tokens.
+    config_hash: guard.keyedHash(JSON.parse(JSON.stringify(config)) as Json),
     guard_secret,
     vrf_key: draws.publicKey,
     cosigned: ledger.cosignedSize(),

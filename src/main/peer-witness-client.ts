@@ -50,7 +50,7 @@ export interface PeerWitnessExchange {
 }
 
 /** The time-out for one request to one node. A second request corrects the assumed size; a third is for a race. */
-const ASK_MS = 10_000
+const REQUEST_MS = 10_000
 const TRIES = 3
 /**
  * A log is continued under another name now and then (ADR 95); names are chosen by the member, so their number is
@@ -111,7 +111,7 @@ export function startPeerCosigning(parts: PeerWitnessDependencies): PeerWitnessE
       // Nodes that were away, or joined later, are asked again; nodes that cosigned this checkpoint are not.
       const peers = mesh.peers.filter(({ isOnBus, nodeId }) => isOnBus && remembered.get(nodeId) !== size)
       const answers = await Promise.all(
-        peers.map(({ nodeId }) => askOne(parts, { nodeId, signed, remembered, disagreeing })),
+        peers.map(({ nodeId }) => requestCosignature(parts, { nodeId, signed, remembered, disagreeing })),
       )
       const cosignatures = answers.filter((answer) => answer !== undefined)
       if (cosignatures.length > 0) await ledger.addCosignatures(signed, cosignatures)
@@ -126,7 +126,7 @@ export function startPeerCosigning(parts: PeerWitnessDependencies): PeerWitnessE
   }
 }
 
-interface Asked {
+interface CosignatureRequest {
   readonly nodeId: string
   readonly signed: SignedCheckpoint
   /** Per node, the size that it cosigned last. */
@@ -136,9 +136,9 @@ interface Asked {
 }
 
 /** Starts from the size that the node is assumed to remember; the node answers if it is another. */
-async function askOne(
+async function requestCosignature(
   parts: PeerWitnessDependencies,
-  { nodeId, signed, remembered, disagreeing }: Asked,
+  { nodeId, signed, remembered, disagreeing }: CosignatureRequest,
 ): Promise<VerifiedSignature | undefined> {
   const { ledger, mesh } = parts
   const { size } = signed.checkpoint
@@ -147,7 +147,7 @@ async function askOne(
     const proof = from <= size ? ledger.consistency(from, size) : undefined
     if (proof?.ok !== true) break
     const body = formatAddCheckpointRequest({ oldSize: from, proof: proof.value.path, signed })
-    const answer = await mesh.ask(nodeId, 'mesh.witness', { body }, ASK_MS)
+    const answer = await mesh.request(nodeId, 'mesh.witness', { body }, REQUEST_MS)
     if (!answer.ok) return undefined
     const { status, text } = answer.value
     if (status === 200 && typeof text === 'string') {
@@ -165,9 +165,9 @@ async function askOne(
     remembered.set(nodeId, other)
   }
   remembered.delete(nodeId)
-  const isFork = await confront(parts, nodeId)
+  const isFork = await checkForFork(parts, nodeId)
   // Logged once for each node: it is asked every few seconds, and its answer will not change.
-  if (!disagreeing.has(nodeId)) tell(parts, nodeId, isFork)
+  if (!disagreeing.has(nodeId)) logDisagreement(parts, nodeId, isFork)
   disagreeing.add(nodeId)
   return undefined
 }
@@ -176,14 +176,14 @@ async function askOne(
  * The node remembers another tree of this log. If it can show our own signature under that tree, the ledger must refuse
  * from now on.
  */
-async function confront({ ledger, mesh }: PeerWitnessDependencies, nodeId: string): Promise<boolean> {
-  const shown = await mesh.ask(nodeId, 'mesh.checkpoint', {}, ASK_MS)
-  const text = shown.ok ? shown.value['text'] : undefined
+async function checkForFork({ ledger, mesh }: PeerWitnessDependencies, nodeId: string): Promise<boolean> {
+  const answer = await mesh.request(nodeId, 'mesh.checkpoint', {}, REQUEST_MS)
+  const text = answer.ok ? answer.value['text'] : undefined
   const evidence = typeof text === 'string' ? verifyAndParseCheckpoint(text, ledger.verifierKey) : undefined
-  return evidence?.ok === true && (await ledger.confront(evidence.value)) !== undefined
+  return evidence?.ok === true && (await ledger.compareWithCheckpoint(evidence.value)) !== undefined
 }
 
-function tell({ ledger, logger }: PeerWitnessDependencies, nodeId: string, isFork: boolean): void {
+function logDisagreement({ ledger, logger }: PeerWitnessDependencies, nodeId: string, isFork: boolean): void {
   const state = ledger.state()
   const why = state.kind === 'refusing' ? `: ${formatLedgerFault(state.fault)}` : ''
   logger.error({ node: nodeId, isFork }, `another node remembers a different ledger of this node${why}`)

@@ -24,8 +24,8 @@ export function createPrincipalLookup({
   config,
   tokens,
   clock,
-}: PrincipalSources): (key: string, askedAtMs: number) => Caller | undefined {
-  return (key, askedAtMs) => {
+}: PrincipalSources): (key: string, requestedAtMs: number) => Caller | undefined {
+  return (key, requestedAtMs) => {
     if (key === OWNER_PRINCIPAL.id) return OWNER_PRINCIPAL
     if (key === 'local') return resolveLocalPrincipal(config.listen.anonymous)
     const point = config.accessPoints.map(createAccessPointPrincipal).find(({ id }) => id === key)
@@ -35,7 +35,7 @@ export function createPrincipalLookup({
     // A token that was created after the request belongs to somebody else, whatever its name.
     const token = tokens
       .list()
-      .find((each) => each.name === key && each.createdAtMs <= askedAtMs && isAccessTokenLive(each, clock.now()))
+      .find((each) => each.name === key && each.createdAtMs <= requestedAtMs && isAccessTokenLive(each, clock.now()))
     if (token === undefined) return undefined
     const { restrictions } = token
     return { kind: 'principal', id: key, role: token.role, ...(restrictions === undefined ? {} : { restrictions }) }

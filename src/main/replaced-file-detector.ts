@@ -19,24 +19,32 @@ export interface WatchedFile {
 
 const MAX_BYTES = 65_536
 
-/** Returns a function to be called periodically. */
+/** To be called periodically, and, with `before-stop`, before the last entry: then nothing is verified any more. */
+export type ReplacedFileDetector = (when?: 'before-stop') => Promise<void>
+
 export function createReplacedFileDetector(options: {
   readonly files: readonly WatchedFile[]
   readonly ledger: Ledger
   readonly logger: Logger
-}): () => Promise<void> {
+}): ReplacedFileDetector {
   const { files, ledger, logger } = options
   /** The foreign content that is on record, by file. */
   const recorded = new Map<string, string>()
-  return async () => {
+  return async (when) => {
     for (const { path, name, isOwn } of files) {
       const content = readIfUsable(path)
       if (content === undefined || isOwn(content)) recorded.delete(path)
       else if (recorded.get(path) !== content) {
         logger.error({ path }, 'another program replaced a file that the owner’s commands trust')
-        await ledger.append({ kind: FOREIGN_FILE_WRITE_KIND, file: name })
+        // At once, so that of two calls at the same time one records it.
         recorded.set(path, content)
-        await ledger.verify()
+        try {
+          await ledger.append({ kind: FOREIGN_FILE_WRITE_KIND, file: name })
+        } catch (error) {
+          recorded.delete(path)
+          throw error
+        }
+        if (when === undefined) await ledger.verify()
       }
     }
   }

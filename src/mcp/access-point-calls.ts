@@ -38,7 +38,7 @@ interface RunningCall {
 }
 
 const MAX_CALLS = 16
-const KEPT_MS = 60_000
+const RETENTION_MS = 60_000
 const LATE = 'That takes a while. It is still under way; ask again in a moment.'
 const BUSY = 'Too much is going on. Nothing was done; try again in a moment.'
 
@@ -94,6 +94,6 @@ export class AccessPointCalls {
   #forgetOldAnswers(): void {
     const nowMs = this.#options.nowMs()
     for (const call of this.#calls)
-      if (call.endedAtMs !== undefined && nowMs - call.endedAtMs > KEPT_MS) this.#calls.delete(call)
+      if (call.endedAtMs !== undefined && nowMs - call.endedAtMs > RETENTION_MS) this.#calls.delete(call)
   }
 }

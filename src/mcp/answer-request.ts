@@ -40,10 +40,10 @@ export interface RequestHandlingDependencies {
 export async function answerMcpRequest(
   parts: RequestHandlingDependencies,
   request: McpRequest,
-  asker: McpRequestContext,
+  context: McpRequestContext,
 ): Promise<McpAnswer> {
   try {
-    return await answered(parts, request, asker)
+    return await answered(parts, request, context)
   } catch (error) {
     parts.log.error({ err: error, method: request.method }, 'an MCP request failed')
     return { error: { code: INTERNAL_ERROR_CODE, message: 'Internal error' } }
@@ -53,59 +53,64 @@ export async function answerMcpRequest(
 function answered(
   parts: RequestHandlingDependencies,
   request: McpRequest,
-  asker: McpRequestContext,
+  context: McpRequestContext,
 ): McpAnswer | Promise<McpAnswer> {
   switch (request.method) {
     case 'tools/call':
-      return callTool(parts, request, asker)
+      return callTool(parts, request, context)
     case 'resources/read':
-      return readResource(parts, request.uri, asker)
+      return readResource(parts, request.uri, context)
     case 'prompts/get':
-      return getPrompt(parts, request, asker)
+      return getPrompt(parts, request, context)
     case 'completion/complete':
-      return completeArgument(request, asker.catalogue)
+      return completeArgument(request, context.catalogue)
     default:
       // Lists have one page, so no cursor can be valid.
       if (request.cursor !== undefined) return refuse('Invalid cursor: this list has a single page.')
-      return listed(parts, request.method, asker)
+      return listed(parts, request.method, context)
   }
 }
 
-function listed(parts: RequestHandlingDependencies, method: McpListMethod, asker: McpRequestContext): McpAnswer {
-  const strange = explainUnknownNode(parts, asker)
-  return strange === undefined ? { result: asker.catalogue.list(method) } : refuse(strange)
+function listed(parts: RequestHandlingDependencies, method: McpListMethod, context: McpRequestContext): McpAnswer {
+  const unknownNode = explainUnknownNode(parts, context)
+  return unknownNode === undefined ? { result: context.catalogue.list(method) } : refuse(unknownNode)
 }
 
 /** A list for a node that is not connected would be empty without saying why, so it is refused. */
 function explainUnknownNode({ bus }: RequestHandlingDependencies, { node }: McpRequestContext): string | undefined {
-  return node === undefined ? undefined : bus.strangeNode(node)
+  return node === undefined ? undefined : bus.unknownNodeMessage(node)
 }
 
 async function callTool(
   parts: RequestHandlingDependencies,
   { name: given, arguments: body }: Named,
-  asker: McpRequestContext,
+  context: McpRequestContext,
 ): Promise<McpAnswer> {
-  const { catalogue } = asker
+  const { catalogue } = context
   const canonical = catalogue.canonicalTool(given)
   const entry = canonical === undefined ? undefined : catalogue.tool(canonical)
   if (entry?.inProfile === true) {
     const { offer } = entry
-    const pinned = extractNodePinArgument(body, offer.requestSchema, asker.node)
-    const pinnedAsker = { ...asker, node: pinned.node }
-    const round = { asker: pinnedAsker, method: 'tools/call', target: offer.name, offer, body: pinned.body }
+    const pinned = extractNodePinArgument(body, offer.requestSchema, context.node)
+    const pinnedContext = { ...context, node: pinned.node }
+    const round = { context: pinnedContext, method: 'tools/call', target: offer.name, offer, body: pinned.body }
     const reader = { listed: catalogue.listed, hasTool: catalogue.hasTool, body: pinned.body }
     return await ask(parts, round, (outcome) => ({
       result: { ...createToolResult(outcome, offer, reader), ...createAnswerMeta(outcome, parts.bus.nodeId) },
     }))
   }
-  const attempt = await parts.bus.call(attempted(canonical ?? given, catalogue), undefined, body, toCallOptions(asker))
+  const attempt = await parts.bus.call(
+    attempted(canonical ?? given, catalogue),
+    undefined,
+    body,
+    toCallOptions(context),
+  )
   const more =
-    entry !== undefined && isInOtherProfile(entry.offer, asker)
+    entry !== undefined && isInOtherProfile(entry.offer, context)
       ? ` It is not in the profile ${catalogue.view.profileName}.`
       : formatNameSuggestion(catalogue.near(given))
   const unknown = `Unknown tool: ${given.slice(0, MAX_NAME)}${more === '' ? '' : `.${more}`}`
-  return refuse(explainUnknownNode(parts, asker) ?? unknown, { attempt })
+  return refuse(explainUnknownNode(parts, context) ?? unknown, { attempt })
 }
 
 /**
@@ -136,18 +141,18 @@ function attempted(name: string, catalogue: McpCatalogue): string {
 async function readResource(
   parts: RequestHandlingDependencies,
   uri: string,
-  asker: McpRequestContext,
+  context: McpRequestContext,
 ): Promise<McpAnswer> {
-  const found = asker.catalogue.resource(uri)
+  const found = context.catalogue.resource(uri)
   if (found === undefined || found.offer.face.kind !== 'resource') {
     const shown = uri.slice(0, MAX_RESOURCE_URI_LENGTH)
-    const attempt = await parts.bus.call(attempted(shown, asker.catalogue), undefined, {}, toCallOptions(asker))
+    const attempt = await parts.bus.call(attempted(shown, context.catalogue), undefined, {}, toCallOptions(context))
     // SEP-2164; earlier revisions had a separate code for it, which clients need not distinguish.
     return refuse(`Resource not found: ${shown}`, { attempt, data: { uri: shown } })
   }
   const { offer, body } = found
   const { mimeType } = found.offer.face
-  return ask(parts, { asker, method: 'resources/read', target: uri, offer, body }, (outcome) =>
+  return ask(parts, { context, method: 'resources/read', target: uri, offer, body }, (outcome) =>
     outcome.ok
       ? {
           result: {
@@ -162,14 +167,14 @@ async function readResource(
 async function getPrompt(
   parts: RequestHandlingDependencies,
   { name: given, arguments: body }: Named,
-  asker: McpRequestContext,
+  context: McpRequestContext,
 ): Promise<McpAnswer> {
-  const offer = asker.catalogue.prompt(given)
+  const offer = context.catalogue.prompt(given)
   if (offer === undefined) {
-    const attempt = await parts.bus.call(attempted(given, asker.catalogue), undefined, body, toCallOptions(asker))
+    const attempt = await parts.bus.call(attempted(given, context.catalogue), undefined, body, toCallOptions(context))
     return refuse(`Unknown prompt: ${given.slice(0, MAX_NAME)}`, { attempt })
   }
-  return ask(parts, { asker, method: 'prompts/get', target: offer.name, offer, body }, (outcome) =>
+  return ask(parts, { context, method: 'prompts/get', target: offer.name, offer, body }, (outcome) =>
     outcome.ok
       ? { result: { ...createPromptResult(outcome.value, offer), ...createAnswerMeta(outcome, parts.bus.nodeId) } }
       : { error: recordedFault(outcome) },
@@ -178,7 +183,7 @@ async function getPrompt(
 
 /** One round of a call; a call takes several when its handler needs input. */
 interface Round {
-  readonly asker: McpRequestContext
+  readonly context: McpRequestContext
   readonly method: string
   readonly target: string
   readonly offer: Offer
@@ -188,21 +193,23 @@ interface Round {
 async function ask(
   parts: RequestHandlingDependencies,
   round: Round,
-  spell: (outcome: Outcome) => McpAnswer,
+  toAnswer: (outcome: Outcome) => McpAnswer,
 ): Promise<McpAnswer> {
-  const { asker } = round
-  let again: McpRequestContext = asker
-  if (asker.interaction.requestState !== undefined) {
-    const opened = parts.stateSeal.open(asker.interaction.requestState, bindingOf(round))
+  const { context } = round
+  let again: McpRequestContext = context
+  if (context.interaction.requestState !== undefined) {
+    const opened = parts.stateSeal.open(context.interaction.requestState, bindingOf(round))
     if (opened === undefined)
       return refuse('Invalid or expired requestState', { data: { reason: 'invalid_request_state' } })
-    again = answering(asker, opened)
+    again = answering(context, opened)
   }
   const outcome = await parts.bus.call(round.offer.name, undefined, round.body, toCallOptions(again))
   const wanted = outcome.ok ? outcome.value.inputRequired : undefined
-  if (wanted === undefined) return spell(outcome)
-  const asked = askBack(parts, wanted, round)
-  return 'result' in asked ? { result: { ...asked.result, ...createAnswerMeta(outcome, parts.bus.nodeId) } } : asked
+  if (wanted === undefined) return toAnswer(outcome)
+  const question = askBack(parts, wanted, round)
+  return 'result' in question
+    ? { result: { ...question.result, ...createAnswerMeta(outcome, parts.bus.nodeId) } }
+    : question
 }
 
 function askBack(
@@ -210,7 +217,7 @@ function askBack(
   wanted: NonNullable<Reply['inputRequired']>,
   round: Round,
 ): McpAnswer {
-  const { era, interaction } = round.asker
+  const { era, interaction } = round.context
   const { clientCapabilities } = interaction
   // The 2025 revisions declare capabilities once; there the SDK checks them before it asks.
   const missing = era === 'modern' ? findMissingClientCapability(wanted.requests, clientCapabilities) : undefined
@@ -220,22 +227,22 @@ function askBack(
     return { error: { code: MISSING_CAPABILITY_ERROR_CODE, message, data: { requiredCapabilities: required } } }
   }
   const { state, node } = wanted
-  const kept = state === undefined && node === undefined ? undefined : JSON.stringify({ state, node })
-  const sealed = kept === undefined ? undefined : parts.stateSeal.seal(kept, bindingOf(round))
+  const stateText = state === undefined && node === undefined ? undefined : JSON.stringify({ state, node })
+  const sealed = stateText === undefined ? undefined : parts.stateSeal.seal(stateText, bindingOf(round))
   return { result: createInputRequiredResult(wanted, sealed) }
 }
 
 /** The caller for the next round: with the state as the handler gave it, on the node that asked. */
-function answering(asker: McpRequestContext, opened: string): McpRequestContext {
+function answering(context: McpRequestContext, opened: string): McpRequestContext {
   // The state was sealed by `askBack`, so it is unchanged.
-  const { state, node = asker.node } = JSON.parse(opened) as { readonly state?: string; readonly node?: string }
-  const { requestState: _, ...interaction } = asker.interaction
-  return { ...asker, node, interaction: state === undefined ? interaction : { ...interaction, requestState: state } }
+  const { state, node = context.node } = JSON.parse(opened) as { readonly state?: string; readonly node?: string }
+  const { requestState: _, ...interaction } = context.interaction
+  return { ...context, node, interaction: state === undefined ? interaction : { ...interaction, requestState: state } }
 }
 
 /** A state that was given for one call of one principal must not be valid for another. */
-function bindingOf({ asker, method, target, body }: Round): string {
-  const { principal, node = '' } = asker
+function bindingOf({ context, method, target, body }: Round): string {
+  const { principal, node = '' } = context
   return [principal.id, method, target, node, hash('sha256', canonicalJson(body))].join('\0')
 }
 
@@ -251,8 +258,12 @@ function refuse(
   message: string,
   { data = {}, attempt }: { readonly data?: JsonObject; readonly attempt?: Outcome } = {},
 ): McpAnswer {
-  const told = { ...data, ...(attempt === undefined ? {} : createAnswerMeta(attempt, '')) }
+  const errorData = { ...data, ...(attempt === undefined ? {} : createAnswerMeta(attempt, '')) }
   return {
-    error: { code: INVALID_PARAMS_ERROR_CODE, message, ...(Object.keys(told).length === 0 ? {} : { data: told }) },
+    error: {
+      code: INVALID_PARAMS_ERROR_CODE,
+      message,
+      ...(Object.keys(errorData).length === 0 ? {} : { data: errorData }),
+    },
   }
 }

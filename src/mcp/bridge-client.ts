@@ -74,7 +74,7 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
 
   async function begin(): Promise<void> {
     const next = await connect()
-    for (const message of session.again()) await told(next, message)
+    for (const message of session.again()) await sendAndAwaitAnswer(next, message)
     // The old transport is not closed yet: other messages may still be in transit on it, and each has to fail by
     // itself.
     if (far !== undefined) left.push(far)
@@ -82,15 +82,15 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
   }
 
   /** Messages after this one depend on its answer: on the negotiated revision, and on the new session. */
-  async function told(transport: StreamableHTTPClientTransport, message: JSONRPCMessage): Promise<void> {
+  async function sendAndAwaitAnswer(transport: StreamableHTTPClientTransport, message: JSONRPCMessage): Promise<void> {
     const id = idOfRequest(message)
     if (id === undefined) return transport.send(message)
     const patience = AbortSignal.timeout(PATIENCE_MS)
-    const heard = new Promise<void>((resolve, reject) => {
+    const answer = new Promise<void>((resolve, reject) => {
       awaited.set(id, resolve)
       patience.addEventListener('abort', () => reject(new Error('the gateway does not answer')), { once: true })
     }).finally(() => awaited.delete(id))
-    await Promise.all([transport.send(message), heard])
+    await Promise.all([transport.send(message), answer])
   }
 
   async function pass(message: JSONRPCMessage, signal: AbortSignal | undefined): Promise<void> {
@@ -107,7 +107,7 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
   }
 
   near.onmessage = (message) => {
-    session.hear(message)
+    session.record(message)
     const cancelled = cancelledRequest(message)
     const stream = cancelled === undefined ? undefined : open.get(cancelled)
     stream?.abort()

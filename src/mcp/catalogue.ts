@@ -111,11 +111,11 @@ export function buildMcpCatalogue(offers: readonly Offer[], view: McpCatalogueCr
     near: (given) => {
       // Dots instead of underscores are not a mistake: either spelling means the tool.
       const plain = (name: string): string => name.replaceAll('.', '_')
-      const spelt = new Map(shownTools().map(({ name }) => [plain(name), listed(name)]))
+      const listedNames = new Map(shownTools().map(({ name }) => [plain(name), listed(name)]))
       // Our texts use short names such as registry.methods.list, so a name also matches by its ending.
-      const ending = [...spelt.keys()].filter((name) => name.endsWith(`_${plain(given)}`))
-      const near = ending.length === 1 ? ending : findClosestNames(plain(given), spelt.keys())
-      return near.map((name) => spelt.get(name) ?? name)
+      const ending = [...listedNames.keys()].filter((name) => name.endsWith(`_${plain(given)}`))
+      const near = ending.length === 1 ? ending : findClosestNames(plain(given), listedNames.keys())
+      return near.map((name) => listedNames.get(name) ?? name)
     },
     prompt: (given) => {
       const name = promptNames().canonical(given) ?? given
@@ -243,22 +243,22 @@ export interface McpCatalogueCache {
 }
 
 /** Tokens and their restrictions are few; the limit is for a caller who finds a way to create more. */
-const MAX_KEPT = 64
+const MAX_CACHED = 64
 
 export function createMcpCatalogueCache({ bus, profiles, families }: McpCatalogueSources): McpCatalogueCache {
   let builtFrom: readonly Offer[] | undefined
   let knownFamilies: ReadonlySet<string> = new Set()
-  const kept = new Map<string, McpCatalogue>()
+  const cached = new Map<string, McpCatalogue>()
 
   const find: McpCatalogueCache['find'] = (principal, scope) => {
     const offers = bus.offers()
     if (offers !== builtFrom) {
       builtFrom = offers
       knownFamilies = new Set([...families, ...offers.map(({ family }) => family.name)])
-      kept.clear()
+      cached.clear()
     }
     const key = keyOf(principal, scope)
-    const ready = kept.get(key)
+    const ready = cached.get(key)
     if (ready !== undefined) return ready
 
     const allowed = principal.restrictions?.profiles
@@ -272,8 +272,8 @@ export function createMcpCatalogueCache({ bus, profiles, families }: McpCatalogu
       .map((name) => findMcpProfile(name, profiles, knownFamilies))
       .filter((each) => each !== undefined)
 
-    const oldest = kept.keys().next()
-    if (kept.size >= MAX_KEPT && oldest.done !== true) kept.delete(oldest.value)
+    const oldest = cached.keys().next()
+    if (cached.size >= MAX_CACHED && oldest.done !== true) cached.delete(oldest.value)
     const made = buildMcpCatalogue(scope.node === undefined ? offers : bus.offers(scope.node), {
       principal,
       profileName: names.join('+'),
@@ -282,7 +282,7 @@ export function createMcpCatalogueCache({ bus, profiles, families }: McpCatalogu
       style: scope.style,
       ...(scope.node === undefined ? { nodesOffering: (name: string) => bus.nodesOffering(name) } : {}),
     })
-    kept.set(key, made)
+    cached.set(key, made)
     return made
   }
 

@@ -6,7 +6,7 @@ import type { Caller } from '../bus/call.ts'
 
 export type FaceBus = Pick<
   CapabilityBus,
-  'nodeId' | 'call' | 'offers' | 'nodesOffering' | 'strangeNode' | 'subscribe' | 'onResource'
+  'nodeId' | 'call' | 'offers' | 'nodesOffering' | 'unknownNodeMessage' | 'subscribe' | 'onResource'
 >
 export type FaceCallOptions = Parameters<FaceBus['call']>[3]
 

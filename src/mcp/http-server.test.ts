@@ -310,8 +310,8 @@ describe('a refused HTTP request', () => {
   ])('%s in revision %s is answered with %i', async (method, revision, status, allow) => {
     const { url } = await open([echo])
     const headers = { 'mcp-protocol-version': revision, accept: 'text/event-stream' }
-    const heard = await hear(url, { method, headers })
-    expect([heard.status, heard.headers.get('allow')]).toEqual([status, allow])
+    const response = await hear(url, { method, headers })
+    expect([response.status, response.headers.get('allow')]).toEqual([status, allow])
   })
 
   it('is answered with 404 for an unknown path and 400 for an unknown name style', async () => {

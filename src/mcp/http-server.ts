@@ -173,8 +173,9 @@ export function createMcpHttpHandler(options: McpHttpHandlerOptions): McpHttpHan
     const body = read.value
     const flood = Array.isArray(body) ? floodIn(body, exchange.principal) : undefined
     if (flood !== undefined) return sendHttpRefusal(exchange.response, { status: 429, message: flood })
-    const asked = readModernRequest(exchange.request.headers, body, envelopes)
-    if (asked !== undefined && isServedWithoutSdk(asked)) return await serveModernRequest(modern, exchange, asked)
+    const modernRequest = readModernRequest(exchange.request.headers, body, envelopes)
+    if (modernRequest !== undefined && isServedWithoutSdk(modernRequest))
+      return await serveModernRequest(modern, exchange, modernRequest)
     return await classified(exchange, body)
   }
 
@@ -192,8 +193,9 @@ export function createMcpHttpHandler(options: McpHttpHandlerOptions): McpHttpHan
     if (verdict.kind === 'legacy') return legacy.serve(exchange, body)
     if (verdict.kind === 'modern' && verdict.messageKind === 'request') {
       envelopes.remember(body)
-      const asked = readModernRequest(exchange.request.headers, body, envelopes)
-      if (asked !== undefined && isServedWithoutSdk(asked)) return serveModernRequest(modern, exchange, asked)
+      const modernRequest = readModernRequest(exchange.request.headers, body, envelopes)
+      if (modernRequest !== undefined && isServedWithoutSdk(modernRequest))
+        return serveModernRequest(modern, exchange, modernRequest)
     }
     return sdk.serve(exchange, body)
   }

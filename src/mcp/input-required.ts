@@ -38,12 +38,14 @@ export function findMissingClientCapability(
 }
 
 function requiredFor(method: string, params: Json | undefined): JsonObject {
-  const asked = isJsonObject(params) ? params : {}
+  const requested = isJsonObject(params) ? params : {}
   switch (method) {
     case 'elicitation/create':
-      return { elicitation: asked['mode'] === 'url' ? { url: {} } : { form: {} } }
+      return { elicitation: requested['mode'] === 'url' ? { url: {} } : { form: {} } }
     case 'sampling/createMessage':
-      return { sampling: asked['tools'] === undefined && asked['toolChoice'] === undefined ? {} : { tools: {} } }
+      return {
+        sampling: requested['tools'] === undefined && requested['toolChoice'] === undefined ? {} : { tools: {} },
+      }
     case 'roots/list':
       return { roots: {} }
     default:

@@ -290,11 +290,11 @@ describe('MCP session of the 2025 revisions', () => {
     expect(plain.headers.get('content-type')).toBe('application/json')
     expect(plain.headers.get('mcp-session-id')).toBe(sessionId)
     const call = { id: 2, method: 'tools/call', params: { name: 'chatty' } }
-    const heard = async () =>
+    const received = async () =>
       (await post(call)).messages.map(({ params, id }) => (params as JsonObject)?.['data'] ?? id)
-    expect(await heard()).toEqual(['working', 'worried', 2])
+    expect(await received()).toEqual(['working', 'worried', 2])
     await post({ id: 3, method: 'logging/setLevel', params: { level: 'warning' } })
-    expect(await heard()).toEqual(['worried', 2])
+    expect(await received()).toEqual(['worried', 2])
   })
 
   it('streams requested progress before the result', async () => {

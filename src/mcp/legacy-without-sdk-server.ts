@@ -38,7 +38,7 @@ export interface AuthenticatedSessionRequest extends AuthenticatedRequest {
 }
 
 /** Further messages are dropped. */
-const MAX_SAID = 1_000
+const MAX_BUFFERED_NOTIFICATIONS = 1_000
 /** A call that may take longer needs a stream from the start: clients do not wait long for the head of a response. */
 const MAX_PLAIN_SECONDS = 60
 
@@ -46,27 +46,31 @@ const MAX_PLAIN_SECONDS = 60
 export async function serveLegacyRequestWithoutSdk(
   serving: LegacyRequestDependencies,
   exchange: AuthenticatedSessionRequest,
-  asked: LegacyRequest,
+  request: LegacyRequest,
 ): Promise<boolean> {
   const { session, sessionId, response } = exchange
-  if (mayTakeLong(exchange, asked)) return false
+  if (mayTakeLong(exchange, request)) return false
   const withdrawn = new AbortController()
-  const said: BufferedNotification[] = []
-  session.underWay.set(asked.id, withdrawn)
-  const found = await answered(serving, asked, askerOf(exchange, asked, { said, signal: withdrawn.signal }))
-  if (session.underWay.get(asked.id) === withdrawn) session.underWay.delete(asked.id)
+  const notifications: BufferedNotification[] = []
+  session.underWay.set(request.id, withdrawn)
+  const found = await answered(
+    serving,
+    request,
+    toRequestContext(exchange, request, { notifications, signal: withdrawn.signal }),
+  )
+  if (session.underWay.get(request.id) === withdrawn) session.underWay.delete(request.id)
   const reply = createReplyTransport(response, { ...serving, headers: { 'mcp-session-id': sessionId } })
   if (withdrawn.signal.aborted) {
     reply.abandon()
     return true
   }
   if ('result' in found && found.result['resultType'] === 'input_required') {
-    session.connection.begun.set(asked.id, { said, result: found.result })
+    session.connection.begun.set(request.id, { notifications, result: found.result })
     return false
   }
-  for (const { method, params } of said) reply.notify(method, params)
-  if ('result' in found) reply.finish(serving.text(asked, found.result))
-  else reply.finish(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error: found.error }))
+  for (const { method, params } of notifications) reply.notify(method, params)
+  if ('result' in found) reply.finish(serving.text(request, found.result))
+  else reply.finish(JSON.stringify({ jsonrpc: '2.0', id: request.id, error: found.error }))
   return true
 }
 
@@ -79,21 +83,21 @@ function mayTakeLong({ catalogue }: AuthenticatedSessionRequest, { method, param
 async function answered(
   serving: LegacyRequestDependencies,
   { method, params }: LegacyRequest,
-  asker: McpRequestContext,
+  context: McpRequestContext,
 ): Promise<McpAnswer> {
   const wanted = parseMcpRequest(method, params)
-  return wanted.ok ? answerMcpRequest(serving, wanted.value, asker) : { error: wanted.fault }
+  return wanted.ok ? answerMcpRequest(serving, wanted.value, context) : { error: wanted.fault }
 }
 
-function askerOf(
+function toRequestContext(
   { session: { server, connection }, principal, catalogue, request }: AuthenticatedSessionRequest,
   { meta }: LegacyRequest,
-  { said, signal }: { readonly said: BufferedNotification[]; readonly signal: AbortSignal },
+  { notifications, signal }: { readonly notifications: BufferedNotification[]; readonly signal: AbortSignal },
 ): McpRequestContext {
   const client = server.getClientVersion()?.name
   const declared: unknown = server.getClientCapabilities()
   const notify = (method: string, params: JsonObject): void => {
-    if (said.length < MAX_SAID) said.push({ method, params })
+    if (notifications.length < MAX_BUFFERED_NOTIFICATIONS) notifications.push({ method, params })
   }
   return {
     principal: client === undefined ? principal : { ...principal, client },

@@ -29,9 +29,9 @@ const REST_MS = 500
 /** Returns a function that unsubscribes. */
 export function subscribeToMcpListChanges(
   bus: Pick<FaceBus, 'offers' | 'nodesOffering' | 'subscribe' | 'onResource'>,
-  hear: McpChangeListeners,
+  listeners: McpChangeListeners,
 ): () => void {
-  const stopResources = bus.onResource(hear.onResource)
+  const stopResources = bus.onResource(listeners.onResource)
   const events = bus.subscribe()[Symbol.asyncIterator]()
   // A tool that another node offers as well is listed with an argument for the node.
   const whoOf = (offers: readonly Offer[]): string =>
@@ -50,7 +50,7 @@ export function subscribeToMcpListChanges(
       if (now === before) continue
       const who = whoOf(now)
       for (const kind of KINDS)
-        if (differs(of(before, kind), of(now, kind)) || (kind === 'tool' && who !== whoBefore)) hear.onList(kind)
+        if (differs(of(before, kind), of(now, kind)) || (kind === 'tool' && who !== whoBefore)) listeners.onList(kind)
       ;[before, whoBefore] = [now, who]
       await rest()
     }

@@ -10,25 +10,25 @@ import type { JsonObject } from '../core/json.ts'
 import { addNodePinToSchema } from './mcp-request.ts'
 import { shortenDescription, shortenInputSchema, shortenOutputSchema } from './short-schema.ts'
 
-interface Kept {
+interface CachedTool {
   readonly nodes: string
   readonly tool: JsonObject
 }
 
 /** The listed tools, by the name in each spelling. */
-const kept = new WeakMap<Offer, Map<string, Kept>>()
+const cache = new WeakMap<Offer, Map<string, CachedTool>>()
 
 /** `nodes` are those that offer it. The same offer, name and nodes give the same object. */
 export function createListedTool(offer: Offer, name: string, nodes: readonly string[], isShort = false): JsonObject {
   // A program's own services are described nowhere else, so they are always listed in full.
   const isSlim = isShort && offer.family.isListedInShort === true
-  const spelt = nodes.join('\n')
-  const known = kept.get(offer) ?? new Map<string, Kept>()
+  const nodeList = nodes.join('\n')
+  const known = cache.get(offer) ?? new Map<string, CachedTool>()
   const key = isSlim ? `${name} slim` : name
   const before = known.get(key)
-  if (before?.nodes === spelt) return before.tool
+  if (before?.nodes === nodeList) return before.tool
   const tool = isSlim ? slimTool(offer, name, nodes) : completeTool(offer, name, nodes)
-  kept.set(offer, known.set(key, { nodes: spelt, tool }))
+  cache.set(offer, known.set(key, { nodes: nodeList, tool }))
   return tool
 }
 

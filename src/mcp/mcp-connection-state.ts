@@ -26,7 +26,10 @@ export interface McpConnectionState extends McpConnectionOptions {
   /** All levels, unless the client sets one. */
   logLevel: McpLogLevel
   /** Requests whose handler was already called and needs input: the handler's answer, and what it logged meanwhile. */
-  readonly begun: Map<string | number, { readonly result: JsonObject; readonly said: readonly BufferedNotification[] }>
+  readonly begun: Map<
+    string | number,
+    { readonly result: JsonObject; readonly notifications: readonly BufferedNotification[] }
+  >
 }
 
 /** A notification on its way. */

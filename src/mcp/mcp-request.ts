@@ -163,7 +163,7 @@ export function createCallerInteraction({
 }: NotificationSink): Pick<CallerInteraction, 'progress' | 'log'> {
   return {
     ...(progressToken === undefined ? {} : { progress: rising(progressToken, notify) }),
-    ...(logLevel === undefined ? {} : { log: worthSaying(logLevel, notify) }),
+    ...(logLevel === undefined ? {} : { log: createLogSink(logLevel, notify) }),
   }
 }
 
@@ -185,7 +185,7 @@ function rising(
   }
 }
 
-function worthSaying(
+function createLogSink(
   threshold: McpLogLevel,
   notify: NotificationSink['notify'],
 ): NonNullable<CallerInteraction['log']> {
@@ -215,7 +215,7 @@ export function readPinnedNode(
 ): string | undefined {
   const given = meta[PINNED_NODE_META_KEY]
   if (given === undefined) return otherwise
-  return spelt(given)
+  return toNodeName(given)
 }
 
 export interface ExtractedNodePin {
@@ -231,7 +231,7 @@ export function extractNodePinArgument(
 ): ExtractedNodePin {
   if (!Object.hasOwn(body, PINNED_NODE_ARGUMENT_NAME) || declares(schema)) return { node: otherwise, body }
   const { [PINNED_NODE_ARGUMENT_NAME]: given, ...rest } = body
-  return { node: spelt(given), body: rest }
+  return { node: toNodeName(given), body: rest }
 }
 
 /**
@@ -252,7 +252,7 @@ function declares(schema: unknown): boolean {
   return isJsonObject(properties) && Object.hasOwn(properties, PINNED_NODE_ARGUMENT_NAME)
 }
 
-function spelt(given: unknown): string {
+function toNodeName(given: unknown): string {
   return (typeof given === 'string' ? given : JSON.stringify(given)).slice(0, MAX_NODE)
 }
 

@@ -126,18 +126,18 @@ function isBase64(value: Json | undefined): boolean {
 export type SerializedMessage = string | readonly Uint8Array[]
 
 export type ResultSerializer = (
-  asked: { readonly id: RequestId; readonly method: string },
+  request: { readonly id: RequestId; readonly method: string },
   result: JsonObject,
 ) => SerializedMessage
 
 /** `complete` adds what the revision requires on every result, and leaves its lists unchanged. */
 export function createResultSerializer(complete: (method: string, result: JsonObject) => JsonObject): ResultSerializer {
-  const kept = new WeakMap<JsonObject, readonly Uint8Array[]>()
+  const cache = new WeakMap<JsonObject, readonly Uint8Array[]>()
   return ({ id, method }, result) => {
     const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
     if (!method.endsWith('/list')) return `${head}${JSON.stringify(complete(method, result))}}`
-    const list = kept.get(result) ?? inPieces(complete(method, result))
-    kept.set(result, list)
+    const list = cache.get(result) ?? inPieces(complete(method, result))
+    cache.set(result, list)
     return [toUtf8(head), ...list, END]
   }
 }

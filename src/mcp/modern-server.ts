@@ -41,21 +41,25 @@ export function isServedWithoutSdk({ method }: ModernRequest): boolean {
 export async function serveModernRequest(
   serving: ModernServerDependencies,
   exchange: AuthenticatedRequest,
-  asked: ModernRequest,
+  modernRequest: ModernRequest,
 ): Promise<void> {
   const reply = createReplyTransport(exchange.response, serving)
-  const said = await answered(serving, exchange, { ...asked, notify: reply.notify })
-  if ('result' in said) reply.finish(serving.text(asked, said.result))
-  else reply.finish(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error: said.error }), toHttpStatus(said.error))
+  const answer = await answered(serving, exchange, { ...modernRequest, notify: reply.notify })
+  if ('result' in answer) reply.finish(serving.text(modernRequest, answer.result))
+  else
+    reply.finish(
+      JSON.stringify({ jsonrpc: '2.0', id: modernRequest.id, error: answer.error }),
+      toHttpStatus(answer.error),
+    )
 }
 
 async function answered(
   serving: ModernServerDependencies,
   exchange: AuthenticatedRequest,
-  asked: ModernRequest & Pick<ReplyTransport, 'notify'>,
+  modernRequest: ModernRequest & Pick<ReplyTransport, 'notify'>,
 ): Promise<McpAnswer> {
-  if (asked.method === 'server/discover') return { result: discovered(exchange) }
-  const parsed = parseMcpRequest(asked.method, asked.params)
+  if (modernRequest.method === 'server/discover') return { result: discovered(exchange) }
+  const parsed = parseMcpRequest(modernRequest.method, modernRequest.params)
   if (!parsed.ok) return { error: parsed.fault }
   const wanted = parsed.value
   const { principal, scope, catalogue, request, response } = exchange
@@ -64,13 +68,13 @@ async function answered(
     wanted.method === 'tools/call' ? findHeaderMismatchError(wanted, catalogue, request.headers) : undefined
   if (mismatch !== undefined) return { error: mismatch }
   return await answerMcpRequest(serving, wanted, {
-    principal: asked.clientName === undefined ? principal : { ...principal, client: asked.clientName },
+    principal: modernRequest.clientName === undefined ? principal : { ...principal, client: modernRequest.clientName },
     catalogue,
     channel: 'mcp-http',
     era: 'modern',
     signal: withdrawal(response),
-    ...readCallMeta(asked.meta, { traceparent, node: scope.node }),
-    interaction: { ...createCallerInteraction(asked), ...asked.asked },
+    ...readCallMeta(modernRequest.meta, { traceparent, node: scope.node }),
+    interaction: { ...createCallerInteraction(modernRequest), ...modernRequest.clientInput },
   })
 }
 
@@ -118,7 +122,7 @@ export interface ModernRequest {
   readonly progressToken: RequestId | undefined
   readonly logLevel: McpLogLevel | undefined
   readonly clientName: string | undefined
-  readonly asked: Pick<CallerInteraction, 'clientCapabilities' | 'inputResponses' | 'requestState'>
+  readonly clientInput: Pick<CallerInteraction, 'clientCapabilities' | 'inputResponses' | 'requestState'>
 }
 
 /** The body field that the `Mcp-Name` header repeats. */
@@ -162,9 +166,9 @@ export function readModernRequest(
     progressToken,
     logLevel,
     clientName: isJsonObject(client) && typeof client['name'] === 'string' ? client['name'] : undefined,
-    asked: {
+    clientInput: {
       clientCapabilities,
-      ...(inputResponses === undefined ? {} : { inputResponses: bareResponses(inputResponses) }),
+      ...(inputResponses === undefined ? {} : { inputResponses: filterInputResponses(inputResponses) }),
       ...(requestState === undefined ? {} : { requestState }),
     },
   }
@@ -206,11 +210,11 @@ function nameAgrees(headers: RequestHeaders, method: string, params: JsonObject)
 /**
  * A response must be the bare result. What looks like a whole JSON-RPC message is dropped, and the handler asks again.
  */
-function bareResponses(responses: JsonObject): JsonObject {
-  const bare = Object.entries(responses).filter(
+function filterInputResponses(responses: JsonObject): JsonObject {
+  const results = Object.entries(responses).filter(
     ([, entry]) => isJsonObject(entry) && !('method' in entry) && !('result' in entry),
   )
-  return Object.fromEntries(bare)
+  return Object.fromEntries(results)
 }
 
 function isId(value: Json | undefined): value is RequestId {

@@ -34,7 +34,7 @@ export interface SdkHttpHandler {
 export function createSdkHttpHandler(options: SdkHttpHandlerOptions): SdkHttpHandler {
   const events = new InMemoryServerEventBus()
   const subscriptions = new Map<string, number>()
-  const handler = createMcpHandler(({ authInfo }) => options.createServer(visitIn(authInfo)), {
+  const handler = createMcpHandler(({ authInfo }) => options.createServer(readExchange(authInfo)), {
     legacy: 'reject',
     bus: events,
     keepAliveMs: options.keepAliveMs,
@@ -101,7 +101,7 @@ function authInfoOf(exchange: AuthenticatedRequest): AuthInfo {
   return { token: '', clientId: exchange.principal.id, scopes: [], extra: { exchange } }
 }
 
-function visitIn(info: AuthInfo | undefined): AuthenticatedRequest {
+function readExchange(info: AuthInfo | undefined): AuthenticatedRequest {
   const exchange = info?.extra?.['exchange']
   if (exchange === undefined) throw new TypeError('an MCP request reached the SDK without its exchange')
   return exchange as AuthenticatedRequest

@@ -69,9 +69,9 @@ export function createSdkServer(
       if (begun !== undefined) return begun
       const request = parseMcpRequest(method, params as JsonObject)
       if (!request.ok) throw toSdkError(request.fault)
-      const asker = askerOf(connection, server, context)
-      checkHeaders(request.value, asker, context)
-      return respond(parts, request.value, asker)
+      const requestContext = toRequestContext(connection, server, context)
+      checkHeaders(request.value, requestContext, context)
+      return respond(parts, request.value, requestContext)
     })
   server.setRequestHandler('logging/setLevel', { params: anything }, ({ level }) => {
     if (!isLogLevel(level)) throw wrongParams('logging/setLevel', `"level" is one of ${MCP_LOG_LEVELS.join(', ')}`)
@@ -102,7 +102,7 @@ function continued({ begun }: McpConnectionState, { mcpReq }: ServerContext): Js
   const known = begun.get(mcpReq.id)
   if (known === undefined) return undefined
   begun.delete(mcpReq.id)
-  for (const { method, params } of known.said) unheard(mcpReq.notify({ method, params: { ...params } }))
+  for (const { method, params } of known.notifications) unheard(mcpReq.notify({ method, params: { ...params } }))
   return known.result
 }
 
@@ -116,11 +116,11 @@ function checkHeaders(request: McpRequest, { era, catalogue }: McpRequestContext
 async function respond(
   parts: RequestHandlingDependencies,
   request: McpRequest,
-  asker: McpRequestContext,
+  requestContext: McpRequestContext,
 ): Promise<JsonObject> {
-  const said = await answerMcpRequest(parts, request, asker)
-  if ('result' in said) return said.result
-  throw toSdkError(said.error)
+  const answer = await answerMcpRequest(parts, request, requestContext)
+  if ('result' in answer) return answer.result
+  throw toSdkError(answer.error)
 }
 
 function toSdkError({ code, message, data }: McpProtocolError): ProtocolError {
@@ -148,7 +148,7 @@ function subscribe({ catalogue, subscriptions }: McpConnectionState, uri: unknow
   return {}
 }
 
-function askerOf(connection: McpConnectionState, server: Server, context: ServerContext): McpRequestContext {
+function toRequestContext(connection: McpConnectionState, server: Server, context: ServerContext): McpRequestContext {
   const { mcpReq, http } = context
   const meta: Readonly<Record<string, unknown>> = mcpReq._meta ?? {}
   const client = clientNameIn({ ...mcpReq.envelope }) ?? server.getClientVersion()?.name

@@ -6,14 +6,14 @@ describe('session replay recorder', () => {
     const session = createSessionReplayRecorder()
     expect(session.again()).toEqual([])
     const greeting = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } } as const
-    session.hear(greeting)
-    session.hear({ jsonrpc: '2.0', method: 'notifications/initialized' })
-    session.hear({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'x' } })
-    session.hear({ jsonrpc: '2.0', id: 3, method: 'resources/subscribe', params: { uri: 'a:1' } })
-    session.hear({ jsonrpc: '2.0', id: 4, method: 'resources/subscribe', params: { uri: 'a:2' } })
-    session.hear({ jsonrpc: '2.0', id: 5, method: 'resources/unsubscribe', params: { uri: 'a:1' } })
-    session.hear({ jsonrpc: '2.0', id: 6, method: 'logging/setLevel', params: { level: 'info' } })
-    session.hear({ jsonrpc: '2.0', id: 7, result: {} })
+    session.record(greeting)
+    session.record({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    session.record({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'x' } })
+    session.record({ jsonrpc: '2.0', id: 3, method: 'resources/subscribe', params: { uri: 'a:1' } })
+    session.record({ jsonrpc: '2.0', id: 4, method: 'resources/subscribe', params: { uri: 'a:2' } })
+    session.record({ jsonrpc: '2.0', id: 5, method: 'resources/unsubscribe', params: { uri: 'a:1' } })
+    session.record({ jsonrpc: '2.0', id: 6, method: 'logging/setLevel', params: { level: 'info' } })
+    session.record({ jsonrpc: '2.0', id: 7, result: {} })
     const again = session.again()
     expect(again).toMatchObject([
       { method: 'initialize', params: { protocolVersion: '2025-11-25' } },

@@ -9,7 +9,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 
 export interface SessionReplayRecorder {
   /** Records a message that is sent to the server. */
-  readonly hear: (message: JSONRPCMessage) => void
+  readonly record: (message: JSONRPCMessage) => void
   /** The recorded messages in order, with ids of our own; empty for a client that never opened a session. */
   readonly again: () => readonly JSONRPCMessage[]
 }
@@ -24,22 +24,22 @@ export function isBridgeRequestId(id: unknown): boolean {
 }
 
 export function createSessionReplayRecorder(): SessionReplayRecorder {
-  let greeting: JSONRPCMessage | undefined
-  let thanks: JSONRPCMessage | undefined
+  let initialize: JSONRPCMessage | undefined
+  let initialized: JSONRPCMessage | undefined
   let level: JSONRPCMessage | undefined
   const subscriptions = new Map<string, JSONRPCMessage>()
   let count = 0
 
   return {
-    hear: (message) => {
+    record: (message) => {
       if (!('method' in message)) return
       const uri = message.params?.['uri']
       switch (message.method) {
         case 'initialize':
-          greeting = message
+          initialize = message
           return
         case 'notifications/initialized':
-          thanks = message
+          initialized = message
           return
         case 'logging/setLevel':
           level = message
@@ -54,9 +54,11 @@ export function createSessionReplayRecorder(): SessionReplayRecorder {
       }
     },
     again: () => {
-      if (greeting === undefined) return []
-      const told = [greeting, thanks, level, ...subscriptions.values()].filter((message) => message !== undefined)
-      return told.map((message) => ('id' in message ? { ...message, id: `${OWN_ID}${count++}` } : message))
+      if (initialize === undefined) return []
+      const recorded = [initialize, initialized, level, ...subscriptions.values()].filter(
+        (message) => message !== undefined,
+      )
+      return recorded.map((message) => ('id' in message ? { ...message, id: `${OWN_ID}${count++}` } : message))
     },
   }
 }

@@ -79,12 +79,12 @@ export function shortenOutputSchema(schema: JsonObject): JsonObject {
 }
 
 function slimOutputAt({ type, properties, required }: JsonObject, depth: number): JsonObject {
-  const kept = typeof type === 'string' || Array.isArray(type) ? { type } : {}
-  if (!isJsonObject(properties) || depth >= MAX_OUTPUT_DEPTH) return kept
+  const typeOnly = typeof type === 'string' || Array.isArray(type) ? { type } : {}
+  if (!isJsonObject(properties) || depth >= MAX_OUTPUT_DEPTH) return typeOnly
   const members = Object.entries(properties)
-  if (depth > 0 && members.length > MAX_OUTPUT_MEMBERS) return kept
+  if (depth > 0 && members.length > MAX_OUTPUT_MEMBERS) return typeOnly
   return {
-    ...kept,
+    ...typeOnly,
     properties: Object.fromEntries(
       members.map(([name, member]) => [name, isJsonObject(member) ? slimOutputAt(member, depth + 1) : {}]),
     ),

@@ -32,9 +32,11 @@ export function createToolNameMap(canonicalNames: Iterable<string>): ToolNameMap
   // Created on the first request: most calls use the canonical name and need neither map.
   const spellings: Partial<Record<ToolNameStyle, ReadonlyMap<string, string>>> = {}
   let meanings: ReadonlyMap<string, string> | undefined
-  const spelling = (style: ToolNameStyle): ReadonlyMap<string, string> => (spellings[style] ??= spell(names, style))
+  const spelling = (style: ToolNameStyle): ReadonlyMap<string, string> => (spellings[style] ??= mapNames(names, style))
   const meaningOf = (given: string): string | undefined => {
-    meanings ??= new Map([...spelling('dots'), ...spelling('underscore')].map(([name, spelt]) => [spelt, name]))
+    meanings ??= new Map(
+      [...spelling('dots'), ...spelling('underscore')].map(([name, listedName]) => [listedName, name]),
+    )
     return meanings.get(given)
   }
   return {
@@ -44,7 +46,7 @@ export function createToolNameMap(canonicalNames: Iterable<string>): ToolNameMap
   }
 }
 
-function spell(names: ReadonlySet<string>, style: ToolNameStyle): ReadonlyMap<string, string> {
+function mapNames(names: ReadonlySet<string>, style: ToolNameStyle): ReadonlyMap<string, string> {
   const { others, max } = ALPHABET[style]
   const wanted = new Map<string, number>()
   const plains = [...names].map((name) => {
@@ -52,12 +54,12 @@ function spell(names: ReadonlySet<string>, style: ToolNameStyle): ReadonlyMap<st
     wanted.set(plain, (wanted.get(plain) ?? 0) + 1)
     return [name, plain] as const
   })
-  const spelt = (name: string, plain: string): string => {
+  const toListedName = (name: string, plain: string): string => {
     // A name that needs no other spelling keeps it, whichever other tool would get it as well.
     const contested = plain !== name && (wanted.get(plain) ?? 0) > 1
     return contested || plain.length > max ? marked(plain, name, max) : plain
   }
-  return new Map(plains.map(([name, plain]) => [name, spelt(name, plain)]))
+  return new Map(plains.map(([name, plain]) => [name, toListedName(name, plain)]))
 }
 
 function marked(plain: string, canonical: string, max: number): string {

@@ -48,7 +48,7 @@ export interface ControlHandlerDependencies {
   readonly own: () => FullAndSlimOwnManifest | undefined
   readonly schemas: (hashes: ReadonlySet<string>) => JsonObject
   /** Receives the other side's part of an exchange, and returns ours. */
-  readonly exchange: (peer: string, said: ManifestExchangeMessage) => JsonObject
+  readonly exchange: (peer: string, message: ManifestExchangeMessage) => JsonObject
   readonly join: (request: JoinRequest) => Promise<Result<Community, JoinFault>>
   /** Adds records whose signatures were verified. */
   readonly merge: (community: Community) => Promise<void>
@@ -72,47 +72,47 @@ const witnessBody = z.object({ body: z.string().max(65_536) })
 type Answer = Result<Json, Fault>
 
 export function createControlHandler(parts: ControlHandlerDependencies): ControlHandler {
-  const questions: Readonly<Record<string, (body: JsonObject, asker: string) => Promise<Answer> | Answer>> = {
-    [SESSION_REQUEST_NAME]: (body, asker) => {
+  const questions: Readonly<Record<string, (body: JsonObject, sender: string) => Promise<Answer> | Answer>> = {
+    [SESSION_REQUEST_NAME]: (body, sender) => {
       const { ephemeral, signatures } = sessionBody.parse(body)
-      const given = parts.sessions.give(asker, ephemeral, signatures)
+      const given = parts.sessions.give(sender, ephemeral, signatures)
       return given === undefined ? fail(misread('no key')) : ok(given)
     },
-    [JOIN_REQUEST_NAME]: async (body, asker) => {
+    [JOIN_REQUEST_NAME]: async (body, sender) => {
       const request = parseJoinRequest(body)
       if (!request.ok)
         return fail(createMeshRefusal('invalid_signature', 'invitation', 'The join request is not its sender’s.'))
-      if (request.value.nodeId !== asker || request.value.to !== parts.self)
+      if (request.value.nodeId !== sender || request.value.to !== parts.self)
         return fail(
           createMeshRefusal('invalid_signature', 'invitation', 'The join request is not its sender’s, or not for us.'),
         )
       const joined = await parts.join(request.value)
       return joined.ok ? ok({ community: joined.value.document }) : fail(joinFault(joined.fault))
     },
-    [MEMBERSHIP_MERGE_REQUEST_NAME]: async (body, asker) => {
+    [MEMBERSHIP_MERGE_REQUEST_NAME]: async (body, sender) => {
       const held = parts.community()
       const shown = held === undefined ? undefined : parseCommunityDocument(body['community'], held.id)
-      if (shown?.ok !== true || !shown.value.members.has(asker))
+      if (shown?.ok !== true || !shown.value.members.has(sender))
         return fail(
           createMeshRefusal('unauthorized', 'stranger', 'The records do not show that their sender is a member.'),
         )
       await parts.merge(shown.value)
       return ok({ community: parts.community()?.document ?? {} })
     },
-    'mesh.exchange': (body, asker) => {
+    'mesh.exchange': (body, sender) => {
       const { manifest, community } = exchangeBody.parse(body)
-      return ok(parts.exchange(asker, { manifest, ...community }))
+      return ok(parts.exchange(sender, { manifest, ...community }))
     },
     'mesh.manifest': () => ok(parts.own()?.full ?? {}),
     'mesh.community': () => ok(parts.community()?.document ?? {}),
     'mesh.schemas': (body) => ok(parts.schemas(new Set(schemasBody.parse(body).hashes))),
-    'mesh.witness': async (body, asker) => {
+    'mesh.witness': async (body, sender) => {
       if (parts.witness === undefined) return fail(notHere('witness'))
-      return ok({ ...(await parts.witness.addCheckpoint(asker, witnessBody.parse(body).body)) })
+      return ok({ ...(await parts.witness.addCheckpoint(sender, witnessBody.parse(body).body)) })
     },
-    'mesh.gossip': async (body, asker) =>
-      parts.gossip === undefined ? fail(notHere('gossip')) : ok(await parts.gossip(asker, body)),
-    'mesh.checkpoint': (_, asker) => ok({ text: parts.witness?.latest(asker) ?? null }),
+    'mesh.gossip': async (body, sender) =>
+      parts.gossip === undefined ? fail(notHere('gossip')) : ok(await parts.gossip(sender, body)),
+    'mesh.checkpoint': (_, sender) => ok({ text: parts.witness?.latest(sender) ?? null }),
   }
   return (question, body, { id }) => {
     if (!question.startsWith('mesh.')) return undefined

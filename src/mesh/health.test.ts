@@ -12,7 +12,7 @@ function health(facts: Partial<MeshHealthFacts>): ReturnType<typeof computeMeshH
     community: village,
     reached: new Set(['attic', 'shed']),
     nats: NATS,
-    untold: 0,
+    omitted: 0,
     refused: [],
   }
   return computeMeshHealth({ ...well, ...facts })
@@ -27,18 +27,20 @@ describe('the health of the mesh', () => {
   })
 
   it('is degraded when this node offers more capabilities than other nodes accept', () => {
-    const told = health({ untold: 3_280 })
-    expect(told).toMatchObject({ status: 'degraded', details: { reached: 2 } })
-    expect(told.details['advice']).toMatch(/^This node offers more than others take of one: they hear nothing of 3280 /)
-    expect(told.details['away']).toBe(undefined)
+    const state = health({ omitted: 3_280 })
+    expect(state).toMatchObject({ status: 'degraded', details: { reached: 2 } })
+    expect(state.details['advice']).toMatch(
+      /^This node offers more than others take of one: they hear nothing of 3280 /,
+    )
+    expect(state.details['away']).toBe(undefined)
   })
 
   it('names the offers of another node that are refused, with the reason', () => {
-    const told = health({
+    const state = health({
       refused: [{ node: 'attic', count: 2, why: 'x.y is not taken: it refers to itself without end.' }],
     })
-    expect(told).toMatchObject({ status: 'degraded', details: { reached: 2 } })
-    expect(told.details['advice']).toBe(
+    expect(state).toMatchObject({ status: 'degraded', details: { reached: 2 } })
+    expect(state.details['advice']).toBe(
       '2 of the offers of attic are not taken: x.y is not taken: it refers to itself without end. hearthbus topology lists more.',
     )
   })

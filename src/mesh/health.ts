@@ -22,7 +22,7 @@ export interface MeshHealthFacts {
     | { readonly servers: readonly string[]; readonly downSinceMs: number | undefined; readonly isShut: boolean }
     | undefined
   /** How many capabilities of this node are not announced to others. */
-  readonly untold: number
+  readonly omitted: number
   /** Nodes with refused offers: how many, and why the first one was refused. */
   readonly refused: readonly { readonly node: string; readonly count: number; readonly why: string }[]
 }
@@ -43,7 +43,7 @@ function nameBroker(servers: readonly string[]): string {
 }
 
 export function computeMeshHealth(facts: MeshHealthFacts): ServiceHealth {
-  const { self, community, reached, nats, untold, refused } = facts
+  const { self, community, reached, nats, omitted, refused } = facts
   if (community === undefined) {
     // The registry is opened only for a node with a community.
     const lost = nats?.downSinceMs === undefined ? [] : brokerAdvice(nats)
@@ -67,7 +67,7 @@ export function computeMeshHealth(facts: MeshHealthFacts): ServiceHealth {
   const advice = [
     ...broker,
     ...missingAdvice(missing, others.length),
-    ...untoldAdvice(untold),
+    ...adviceForOmitted(omitted),
     ...refusedAdvice(refused),
   ].join(' ')
   if (advice === '') return { status: 'ok', details }
@@ -96,10 +96,10 @@ function missingAdvice(missing: readonly string[], others: number): readonly str
   ]
 }
 
-function untoldAdvice(untold: number): readonly string[] {
-  if (untold === 0) return []
+function adviceForOmitted(omitted: number): readonly string[] {
+  if (omitted === 0) return []
   return [
-    `This node offers more than others take of one: they hear nothing of ${untold} of its capabilities. Tools of devices among them are still reached from there, through devices.call.`,
+    `This node offers more than others take of one: they hear nothing of ${omitted} of its capabilities. Tools of devices among them are still reached from there, through devices.call.`,
   ]
 }
 

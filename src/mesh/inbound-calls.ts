@@ -37,7 +37,7 @@ import type { DeliveredAnswer } from './transport.ts'
 export type ControlHandler = (
   question: string,
   body: JsonObject,
-  asker: MessageAdmission['caller'],
+  sender: MessageAdmission['caller'],
 ) => Promise<Result<Json, Fault>> | undefined
 
 export interface InboundCallDependencies {
@@ -133,12 +133,12 @@ export class InboundCallHandler {
       return answer.ok ? ok({ data: answer.value }) : answer
     }
     const { signal } = options
-    const asked = envelope.input === true ? decodeBodyWithInteraction(body) : ok({ body, interaction: undefined })
-    if (!asked.ok) return asked
+    const decoded = envelope.input === true ? decodeBodyWithInteraction(body) : ok({ body, interaction: undefined })
+    if (!decoded.ok) return decoded
     const request = {
       ...envelope,
       ...(parseTraceparent(envelope.traceparent) ?? { traceId: newUlid() }),
-      ...asked.value,
+      ...decoded.value,
     }
     return this.#serveCall(request, admitted, envelope.stream ? { signal, emit: options.emit } : { signal })
   }
@@ -264,11 +264,11 @@ function callOf(
  */
 function checkContract(
   bus: CapabilityBus,
-  { capability, version, schemaHash: asked }: InboundCallFields,
+  { capability, version, schemaHash: expectedByCaller }: InboundCallFields,
   isSigned: boolean,
 ): Fault | undefined {
   let expected: string | undefined
-  let isKnown = asked === undefined
+  let isKnown = expectedByCaller === undefined
   for (const { offer, isLocal } of bus.registry.named(capability)) {
     if (!isLocal || !satisfiesVersion(offer.version, version)) continue
     if (!isSigned && offer.effect !== 'reads')
@@ -279,7 +279,7 @@ function checkContract(
       )
     const hash = computeSchemaHash(offer)
     expected ??= hash
-    isKnown ||= hash === asked
+    isKnown ||= hash === expectedByCaller
   }
   if (isKnown || expected === undefined) return undefined
   return createMeshRefusal(

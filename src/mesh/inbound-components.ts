@@ -32,7 +32,7 @@ export function createInboundMeshComponents(
     community: () => store.community(),
     sessions,
     replay: new ReplayCache(clock.monotonic()),
-    strangersReplay: new ReplayCache(clock.monotonic(), MAX_NON_MEMBER_REQUESTS_PER_WINDOW),
+    nonMemberReplay: new ReplayCache(clock.monotonic(), MAX_NON_MEMBER_REQUESTS_PER_WINDOW),
     rate: new PeerRateLimiter(config.rate),
     clock,
   }

@@ -3,7 +3,7 @@
  * lost.
  *
  *   digests differ ─▶ ask for the peer's records ─▶ verified ─▶ merged by the store
- *   refused as a stranger by a member ─▶ show it our records
+ *   refused as a non-member by a member ─▶ show it our records
  *
  * Does I/O: it sends requests through `ask`.
  */
@@ -29,9 +29,9 @@ interface MembershipSyncDependencies {
   readonly directory: Pick<PeerDirectory, 'addressOf'>
   readonly logger: Logger
   readonly community: () => Community | undefined
-  readonly ask: MembershipRequestSender
+  readonly request: MembershipRequestSender
   /** Sends a signed request to a node that may not know us. */
-  readonly askUnknown: MembershipRequestSender
+  readonly requestFromUnknown: MembershipRequestSender
   /** Takes records whose signatures were verified; the store decides whether any is new. */
   readonly onCommunity: (community: Community) => Promise<void>
 }
@@ -50,8 +50,8 @@ export class MembershipSync {
   }
 
   async fetch(peer: KnownPeer): Promise<void> {
-    const answer = await this.#parts.ask(this.#parts.directory.addressOf(peer), 'mesh.community', {})
-    if (answer.ok) await this.hear(answer.value)
+    const answer = await this.#parts.request(this.#parts.directory.addressOf(peer), 'mesh.community', {})
+    if (answer.ok) await this.receive(answer.value)
   }
 
   /**
@@ -61,12 +61,14 @@ export class MembershipSync {
   async remind(peer: PeerAddress, fault: Fault): Promise<void> {
     const held = this.#parts.community()
     if (held === undefined || readMeshRefusalReason(fault) !== 'stranger') return
-    const answer = await this.#parts.askUnknown(peer, MEMBERSHIP_MERGE_REQUEST_NAME, { community: held.document })
+    const answer = await this.#parts.requestFromUnknown(peer, MEMBERSHIP_MERGE_REQUEST_NAME, {
+      community: held.document,
+    })
     const shown = answer.ok ? answer.value['community'] : undefined
-    if (isJsonObject(shown)) await this.hear(shown)
+    if (isJsonObject(shown)) await this.receive(shown)
   }
 
-  async hear(document: JsonObject): Promise<void> {
+  async receive(document: JsonObject): Promise<void> {
     const held = this.#parts.community()
     if (held === undefined) return
     const read = parseCommunityDocument(document, held.id)

@@ -79,7 +79,7 @@ export class Mesh {
     this.#http = new MeshHttpClient({ tls: this.#tls, maxAnswerBytes: config.maxBodyBytes })
     const { sessions, inbound, packets } = createInboundMeshComponents(options, {
       bus: () => this.#bus,
-      control: (question, body, asker) => this.#control.answer(question, body, asker),
+      control: (question, body, sender) => this.#control.answer(question, body, sender),
     })
     this.#sessions = sessions
     this.#inbound = inbound
@@ -115,7 +115,7 @@ export class Mesh {
       outbound: this.#outbound,
       tls: this.#tls,
       authority: this.#authority,
-      onCommunity: (community) => this.#hearCommunity(community),
+      onCommunity: (community) => this.#receiveCommunity(community),
     })
     const { peerSync } = services
     this.#peerServices = services
@@ -162,12 +162,12 @@ export class Mesh {
       isShut: broker.isRegistryShut,
     }
     const reached = new Set(this.peers.filter(({ isOnBus }) => isOnBus).map(({ nodeId }) => nodeId))
-    const untold = this.#peerServices?.self.untold() ?? 0
+    const omitted = this.#peerServices?.self.omitted() ?? 0
     const views = this.#bus?.peerViews() ?? []
     const refused = views.flatMap(({ displayName, nodeId, refused: count, refusedOffers: [first] }) =>
       first === undefined ? [] : [{ node: displayName ?? nodeId, count, why: first.reason }],
     )
-    return computeMeshHealth({ self: identity.id, community: this.community, reached, nats, untold, refused })
+    return computeMeshHealth({ self: identity.id, community: this.community, reached, nats, omitted, refused })
   }
 
   get peers(): readonly KnownPeer[] {
@@ -175,10 +175,10 @@ export class Mesh {
   }
 
   /** Sends a request to one peer, outside of the bus; used to have checkpoints cosigned. */
-  ask(nodeId: string, question: string, body: JsonObject, timeoutMs: number): Promise<Result<JsonObject, Fault>> {
+  request(nodeId: string, question: string, body: JsonObject, timeoutMs: number): Promise<Result<JsonObject, Fault>> {
     const peer = this.#peerServices?.directory.find(nodeId)
     const address = peer && this.#peerServices?.directory.addressOf(peer)
-    return this.#outbound.ask(address ?? { nodeId, endpoints: [] }, question, body, AbortSignal.timeout(timeoutMs))
+    return this.#outbound.request(address ?? { nodeId, endpoints: [] }, question, body, AbortSignal.timeout(timeoutMs))
   }
 
   async stop(): Promise<void> {
@@ -190,7 +190,7 @@ export class Mesh {
     const goodbye = this.#peerServices?.self.goodbye()
     await runOrUndefined(
       GOODBYE_MS,
-      async () => goodbye && this.#peerServices?.peerSync.sayGoodbye(goodbye.slim, GOODBYE_MS),
+      async () => goodbye && this.#peerServices?.peerSync.sendGoodbye(goodbye.slim, GOODBYE_MS),
     )
     this.#remember()
     this.#peerServices?.peerSync.stop()
@@ -235,12 +235,12 @@ export class Mesh {
   #watchAddresses(): void {
     const found = this.#findAddresses()
     if (found === undefined) return
-    this.#keep(found)
+    this.#logIfNotStored(found)
     this.#options.logger.info({ addresses: this.#addresses }, 'the addresses of this node have changed')
     for (const source of this.#sources) source.moved?.()
     this.#publish()
     this.#peerServices?.peerSync.probeAgain()
-    void this.#peerServices?.peerSync.tellAll()
+    void this.#peerServices?.peerSync.announceToAll()
   }
 
   /** Resolves when new addresses are stored; `undefined` if they are unchanged. */
@@ -279,10 +279,10 @@ export class Mesh {
     // may be a member now.
     this.#recall()
     this.#peerServices?.peerSync.probeAgain()
-    void this.#peerServices?.peerSync.tellAll()
+    void this.#peerServices?.peerSync.announceToAll()
   }
 
-  async #hearCommunity(community: Community): Promise<void> {
+  async #receiveCommunity(community: Community): Promise<void> {
     const { store, clock, logger } = this.#options
     const merged = await store.merge(community, { authority: this.#authority, nowMs: clock.now() })
     if (merged.ok) this.#watchCommunity()
@@ -300,7 +300,7 @@ export class Mesh {
         this.#peerServices?.offers.touch()
         this.#peerServices?.directory.republishAll()
         this.#publish()
-        void this.#peerServices?.peerSync.tellAll()
+        void this.#peerServices?.peerSync.announceToAll()
       }, SETTLE_MS)
     }
   }
@@ -325,10 +325,10 @@ export class Mesh {
   #remember(): void {
     const { store, clock } = this.#options
     const directory = this.#peerServices?.directory
-    if (directory !== undefined) this.#keep(store.peers.save(directory.toRemember(), clock.now()))
+    if (directory !== undefined) this.#logIfNotStored(store.peers.save(directory.toRemember(), clock.now()))
   }
 
-  #keep(kept: Promise<void>): void {
-    kept.catch((error: unknown) => this.#options.logger.warn({ err: error }, 'addresses could not be remembered'))
+  #logIfNotStored(stored: Promise<void>): void {
+    stored.catch((error: unknown) => this.#options.logger.warn({ err: error }, 'addresses could not be remembered'))
   }
 }

@@ -27,7 +27,7 @@ import { ReplayCache } from './replay-cache.ts'
 import { IssuedSessions, createSessionProposal, completeSessionFromAnswer } from './sessions.ts'
 import type { MeshSession } from './sessions.ts'
 
-const [caller, root, provider, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
+const [caller, root, provider, outsider] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
 const BODY = computeBodyHash('{"x":1}')
 
 let clock: ManualClock
@@ -49,7 +49,7 @@ beforeEach(() => {
     community: () => community,
     sessions: new IssuedSessions(provider.id, clock),
     replay: new ReplayCache(clock.monotonic(), 200),
-    strangersReplay: new ReplayCache(clock.monotonic(), 60),
+    nonMemberReplay: new ReplayCache(clock.monotonic(), 60),
     rate: new PeerRateLimiter({ callsPerSecond: 100, callsPerSecondPerCapability: 10 }),
     clock,
   }
@@ -118,7 +118,7 @@ describe('message gate', () => {
     expect(knock({}, { proof: '' })).toBe('invalid_signature proof')
     expect(knock({}, { proof: `ed25519:${'A'.repeat(86)}` })).toBe('invalid_signature proof')
     expect(knock({}, { proof: 'hmac-sha256:AAAA' })).toBe('invalid_signature proof')
-    expect(knock({}, { sign: true, by: stranger })).toBe('invalid_signature proof')
+    expect(knock({}, { sign: true, by: outsider })).toBe('invalid_signature proof')
   })
 
   it('refuses a tampered body and a tampered envelope', () => {
@@ -135,8 +135,8 @@ describe('message gate', () => {
   })
 
   it('refuses a message addressed to another node or another community', () => {
-    expect(knock({ to: stranger.id })).toBe('invalid_signature wrong-recipient')
-    expect(knock({ community: stranger.id })).toBe('unauthorized foreign-community')
+    expect(knock({ to: outsider.id })).toBe('invalid_signature wrong-recipient')
+    expect(knock({ community: outsider.id })).toBe('unauthorized foreign-community')
   })
 
   it('refuses a message whose timestamp is more than a minute off', () => {
@@ -158,7 +158,7 @@ describe('message gate', () => {
   })
 
   it('refuses a node that is not a member and a node that was revoked', () => {
-    expect(knock({ from: stranger.id }, { sign: true, by: stranger })).toBe('unauthorized stranger')
+    expect(knock({ from: outsider.id }, { sign: true, by: outsider })).toBe('unauthorized stranger')
     const revoked = revokeMember(community, caller.id, { authority: { self: provider, root }, nowMs: NEW_YEAR_MS })
     if (!revoked.ok) throw new Error(revoked.fault.kind)
     community = revoked.value
@@ -173,8 +173,8 @@ describe('message gate', () => {
   })
 
   it('admits a non-member only for mesh.join, and only with a signature', () => {
-    const joining = { from: stranger.id, capability: 'mesh.join', keyId: undefined }
-    expect(knock(joining, { sign: true, by: stranger })).toBe('unknown')
+    const joining = { from: outsider.id, capability: 'mesh.join', keyId: undefined }
+    expect(knock(joining, { sign: true, by: outsider })).toBe('unknown')
     expect(knock(joining, { proof: '' })).toBe('invalid_signature proof')
   })
 

@@ -35,7 +35,7 @@ export interface MessageGateDependencies {
    * The ids of messages from nodes that are not members. One sender can claim any number of node ids, so they all share
    * one limit.
    */
-  readonly strangersReplay: ReplayCache
+  readonly nonMemberReplay: ReplayCache
   readonly rate: PeerRateLimiter
   readonly clock: Clock
 }
@@ -64,7 +64,7 @@ export const JOIN_REQUEST_NAME = 'mesh.join'
 export const MEMBERSHIP_MERGE_REQUEST_NAME = 'mesh.merge'
 const OPEN_QUESTIONS: ReadonlySet<string> = new Set([JOIN_REQUEST_NAME, MEMBERSHIP_MERGE_REQUEST_NAME])
 /** The name under which messages of non-members are counted; it is not a node id. */
-const STRANGERS = 'a non-member'
+const NON_MEMBERS = 'a non-member'
 
 export const NO_COMMUNITY_REFUSAL = createMeshRefusal(
   'unauthorized',
@@ -147,9 +147,9 @@ function checkNew(
   parts: MessageGateDependencies,
 ): Fault | undefined {
   const nowMs = parts.clock.monotonic()
-  const tooOften = checkPeerRateLimit({ from: isMember ? from : STRANGERS, capability }, nowMs, parts)
+  const tooOften = checkPeerRateLimit({ from: isMember ? from : NON_MEMBERS, capability }, nowMs, parts)
   if (tooOften !== undefined) return tooOften
-  const seen = (isMember ? parts.replay : parts.strangersReplay).see(from, requestId, nowMs)
+  const seen = (isMember ? parts.replay : parts.nonMemberReplay).see(from, requestId, nowMs)
   if (seen === 'new') return undefined
   return seen === 'full'
     ? createMeshRefusal('rate_limited', 'rate', 'Too many messages at once.', { retryAfterMs: 1_000 })

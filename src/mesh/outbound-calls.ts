@@ -70,7 +70,7 @@ export class OutboundCallClient implements RemoteProviderClient {
       self: identity.id,
       clock,
       signatures,
-      ask: (peer, body, signal) => this.#askForSession(peer, body, signal),
+      request: (peer, body, signal) => this.#requestSession(peer, body, signal),
     })
     this.#packets = new PacketCaller(clock)
     this.#routing = new PeerEndpointRouter(transports, clock)
@@ -90,36 +90,36 @@ export class OutboundCallClient implements RemoteProviderClient {
   }
 
   /** Sends a request between nodes, outside of the bus and the ledger: for manifests, schemas, checkpoints. */
-  async ask(peer: PeerAddress, name: string, body: Json, signal: AbortSignal): Promise<Result<JsonObject, Fault>> {
+  async request(peer: PeerAddress, name: string, body: Json, signal: AbortSignal): Promise<Result<JsonObject, Fault>> {
     return dataOf(await this.#deliver(peer, createControlRequestDraft(name, body), { signal }))
   }
 
   /** Sends a join request, before this node has a community. */
-  askToJoin(
+  requestToJoin(
     peer: PeerAddress,
     body: JsonObject,
-    asking: { name: string; communityId: string; signal: AbortSignal },
+    options: { name: string; communityId: string; signal: AbortSignal },
   ): Promise<Result<JsonObject, Fault>> {
-    return this.#askSigned(peer, createControlRequestDraft(asking.name, body), asking)
+    return this.#requestSigned(peer, createControlRequestDraft(options.name, body), options)
   }
 
   forget(nodeId: string): void {
     this.#sessions.forget(nodeId)
   }
 
-  async #askForSession(peer: PeerAddress, body: JsonObject, signal: AbortSignal): Promise<Result<JsonObject, Fault>> {
+  async #requestSession(peer: PeerAddress, body: JsonObject, signal: AbortSignal): Promise<Result<JsonObject, Fault>> {
     const communityId = this.#parts.communityId()
     if (communityId === undefined) return fail(homeless(peer.nodeId))
-    return this.#askSigned(peer, createControlRequestDraft(SESSION_REQUEST_NAME, body), { signal, communityId })
+    return this.#requestSigned(peer, createControlRequestDraft(SESSION_REQUEST_NAME, body), { signal, communityId })
   }
 
   /** Sends a request before there is a session key, proven by its signature alone. */
-  async #askSigned(
+  async #requestSigned(
     peer: PeerAddress,
-    asked: RequestDraft,
+    unsigned: RequestDraft,
     { signal, communityId }: { readonly signal: AbortSignal; readonly communityId: string },
   ): Promise<Result<JsonObject, Fault>> {
-    const draft = { ...asked, isSigned: true }
+    const draft = { ...unsigned, isSigned: true }
     return dataOf(await this.#attempt(peer, draft, { signal, communityId, session: undefined }))
   }
 
@@ -167,13 +167,13 @@ export class OutboundCallClient implements RemoteProviderClient {
 
   async #inMessage(entry: CapabilityEntry, call: Call, emit?: StreamFrameEmitter): Promise<Outcome> {
     const { offer } = entry
-    const told = encodeBodyWithInteraction(call.body, call.interaction)
-    const body = JSON.stringify(told ?? call.body)
+    const bodyWithInteraction = encodeBodyWithInteraction(call.body, call.interaction)
+    const body = JSON.stringify(bodyWithInteraction ?? call.body)
     const draft: RequestDraft = {
       capability: offer.name,
       version: offer.version,
       body,
-      input: told !== undefined,
+      input: bodyWithInteraction !== undefined,
       deadlineMs: Math.max(0, Math.floor(call.deadlineMs - this.#parts.clock.monotonic())),
       session: call.sessionId?.slice(0, MAX_SESSION_NAME_LENGTH),
       hops: Math.max(0, call.hopBudget),
@@ -194,7 +194,7 @@ export class OutboundCallClient implements RemoteProviderClient {
     const isCutOff = call.signal.aborted && !delivered.ok && delivered.fault.kind === 'cancelled'
     return isCutOff
       ? fail(createTimeoutOrCancelFault(call, offer.effect, readAbortCause(call.signal)))
-      : askedBy(entry.nodeId, delivered)
+      : withNode(entry.nodeId, delivered)
   }
 
   async #deliver(peer: PeerAddress, draft: RequestDraft, options: DeliveryOptions): Promise<Outcome> {
@@ -257,7 +257,7 @@ function hashOf({ offer, announced }: CapabilityEntry): string {
 }
 
 /** The node that asks the caller back is the one that gets the answer. */
-function askedBy(node: string, outcome: Outcome): Outcome {
+function withNode(node: string, outcome: Outcome): Outcome {
   const wanted = outcome.ok ? outcome.value.inputRequired : undefined
   return outcome.ok && wanted !== undefined ? ok({ ...outcome.value, inputRequired: { ...wanted, node } }) : outcome
 }

@@ -20,7 +20,7 @@ export interface OutboundSessionsDependencies {
   readonly clock: Clock
   readonly signatures: PacketProofMode | undefined
   /** Sends a signed handshake and returns its answer. */
-  readonly ask: (peer: PeerAddress, body: JsonObject, signal: AbortSignal) => Promise<Result<JsonObject, Fault>>
+  readonly request: (peer: PeerAddress, body: JsonObject, signal: AbortSignal) => Promise<Result<JsonObject, Fault>>
 }
 
 const HANDSHAKE_MS = 5_000
@@ -60,10 +60,10 @@ export class OutboundSessions {
   }
 
   async #make(peer: PeerAddress): Promise<Result<MeshSession, Fault>> {
-    const { self, clock, signatures, ask } = this.#parts
+    const { self, clock, signatures, request } = this.#parts
     const offer = createSessionProposal(signatures)
     // The handshake ignores the signal of the call that started it, because other calls wait for it as well.
-    const answer = await ask(peer, offer.body, AbortSignal.timeout(HANDSHAKE_MS))
+    const answer = await request(peer, offer.body, AbortSignal.timeout(HANDSHAKE_MS))
     if (!answer.ok) {
       // Nothing of the call itself was tried, whatever happened to the handshake.
       const { kind, message, ownSide } = answer.fault

@@ -7,7 +7,7 @@ import { OwnManifestIssuer } from './own-manifest.ts'
 
 const PREFIXES = { name: 'test', prefixes: ['device'] }
 
-function told(description: string, names: readonly string[]) {
+function manifestOf(description: string, names: readonly string[]) {
   const bus = node('attic')
   for (const name of names) bus.registerCapability(answering({ name, description }, echo), PREFIXES)
   const clock = manualClock()
@@ -24,7 +24,7 @@ function told(description: string, names: readonly string[]) {
   return {
     read: parseNodeManifest(full, clock.now()),
     bytes: Buffer.byteLength(JSON.stringify(full)),
-    untold: self.untold(),
+    omitted: self.omitted(),
   }
 }
 
@@ -32,17 +32,17 @@ describe('manifest of this node', () => {
   const names = Array.from({ length: 2_100 }, (_, each) => `device.panel-${each}.set`)
 
   it('lists the first 2,000 capabilities when the node offers more', () => {
-    const { read, untold } = told('', names)
+    const { read, omitted } = manifestOf('', names)
     if (!read.ok) throw new Error(JSON.stringify(read.fault))
     expect(read.value.capabilities?.map(({ name }) => name)).toEqual(names.slice(0, 2_000))
-    expect(untold).toBe(100)
+    expect(omitted).toBe(100)
   })
 
   it('stays below 1 MiB by leaving out capabilities, however long their descriptions are', () => {
-    const { read, bytes, untold } = told('ü'.repeat(1_000), names)
+    const { read, bytes, omitted } = manifestOf('ü'.repeat(1_000), names)
     if (!read.ok) throw new Error(JSON.stringify(read.fault))
-    expect(read.value.capabilities).toHaveLength(2_100 - untold)
-    expect(untold).toBeGreaterThan(1_600)
+    expect(read.value.capabilities).toHaveLength(2_100 - omitted)
+    expect(omitted).toBeGreaterThan(1_600)
     expect(bytes).toBeLessThan(1_048_576)
   })
 })

@@ -37,7 +37,7 @@ const MANIFEST_RENEWAL_INTERVAL_MS = 10_000
 /**
  * The size of a manifest is limited so that it fits into the largest answer between nodes, and into one NATS message.
  */
-const MAX_TOLD_BYTES = 900_000
+const MAX_ANNOUNCED_BYTES = 900_000
 
 export class OwnManifestIssuer {
   readonly #parts: OwnManifestIssuerDependencies
@@ -46,7 +46,7 @@ export class OwnManifestIssuer {
   #endpoints: readonly ManifestEndpoint[] = []
   #current: FullAndSlimOwnManifest | undefined
   #issuedMs = -Infinity
-  #untold = 0
+  #omitted = 0
 
   constructor(parts: OwnManifestIssuerDependencies) {
     this.#parts = parts
@@ -93,8 +93,8 @@ export class OwnManifestIssuer {
   }
 
   /** How many of our capabilities do not fit into the manifest. */
-  untold(): number {
-    return this.#untold
+  omitted(): number {
+    return this.#omitted
   }
 
   /**
@@ -103,16 +103,16 @@ export class OwnManifestIssuer {
    */
   #capabilities(): readonly PeerCapability[] {
     const all = this.#forOthers()
-    const told: PeerCapability[] = []
+    const announced: PeerCapability[] = []
     let bytes = 0
     for (const { offer } of all.slice(0, MAX_PEER_CAPABILITIES)) {
       const capability = describeOwnCapability(offer)
       bytes += Buffer.byteLength(JSON.stringify(encodeCapability(capability)))
-      if (bytes > MAX_TOLD_BYTES) break
-      told.push(capability)
+      if (bytes > MAX_ANNOUNCED_BYTES) break
+      announced.push(capability)
     }
-    this.#untold = all.length - told.length
-    return told
+    this.#omitted = all.length - announced.length
+    return announced
   }
 
   #forOthers(): readonly CapabilityEntry[] {

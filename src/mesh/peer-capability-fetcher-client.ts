@@ -1,7 +1,7 @@
 /**
  * Peer capability fetcher: fetches other nodes' capabilities and schemas when a manifest announces new ones.
  *
- *   manifest heard ─▶ capabilities? ─▶ schemas? ─▶ on the bus
+ *   manifest received ─▶ capabilities? ─▶ schemas? ─▶ on the bus
  *        ▲ there was news meanwhile       │
  *        └────────────────────────────────┘
  *
@@ -25,7 +25,7 @@ export interface PeerCapabilityFetcherDependencies {
   readonly clock: Clock
   readonly logger: Logger
   readonly community: () => Community | undefined
-  readonly ask: (peer: PeerAddress, question: string, body: JsonObject) => Promise<Result<JsonObject, Fault>>
+  readonly request: (peer: PeerAddress, question: string, body: JsonObject) => Promise<Result<JsonObject, Fault>>
 }
 
 /** So few that an answer is parsed quickly. */
@@ -67,10 +67,15 @@ export class PeerCapabilityFetcher {
     const peer = directory.find(nodeId)
     if (peer === undefined) return
     if (peer.capabilitiesHash !== peer.manifest.capabilitiesHash) {
-      const full = await this.#parts.ask(directory.addressOf(peer), 'mesh.manifest', {})
+      const full = await this.#parts.request(directory.addressOf(peer), 'mesh.manifest', {})
       const community = this.#parts.community()
       if (!full.ok || community === undefined) return
-      directory.hear(full.value, { community, nowMs: clock.now(), monotonicMs: clock.monotonic(), source: 'exchange' })
+      directory.receive(full.value, {
+        community,
+        nowMs: clock.now(),
+        monotonicMs: clock.monotonic(),
+        source: 'exchange',
+      })
     }
     await this.#fetchSchemas(peer)
     directory.publish(peer)
@@ -86,7 +91,7 @@ export class PeerCapabilityFetcher {
     for (const some of batches) {
       if (directory.missingSchemas(peer).length === 0) break
       const hashes = [...new Set(some.map(({ schemaHash }) => schemaHash))]
-      const answer = await this.#parts.ask(directory.addressOf(peer), 'mesh.schemas', { hashes })
+      const answer = await this.#parts.request(directory.addressOf(peer), 'mesh.schemas', { hashes })
       if (!answer.ok && UNANSWERED.has(answer.fault.kind)) break
       if (!answer.ok) {
         // The batch is too large for one answer, so its contracts are fetched one by one; one that is too large alone
@@ -98,7 +103,7 @@ export class PeerCapabilityFetcher {
       for (const capability of some) {
         const schemas = decodePeerSchemas(answer.value[capability.schemaHash])
         if (schemas === undefined) continue
-        if (!directory.schemas.keep(capability, schemas)) wrong.push(capability)
+        if (!directory.schemas.store(capability, schemas)) wrong.push(capability)
         // Parsing a large contract takes milliseconds, so other requests are served between two of them.
         await setImmediate()
       }

@@ -19,7 +19,7 @@ export interface PeerCapabilityNameCheckDependencies {
 
 export class PeerCapabilityNameCheck {
   readonly #effects = new Map<string, Effect>()
-  readonly #spellings = new Set<string>()
+  readonly #normalNames = new Set<string>()
   readonly #schemes = new Map<string, Set<string>>()
   readonly #prefixes: readonly string[]
   readonly #hadPrefixes: readonly string[]
@@ -27,13 +27,13 @@ export class PeerCapabilityNameCheck {
   constructor({ offers, prefixes, hadPrefixes }: PeerCapabilityNameCheckDependencies) {
     for (const { name, effect, face } of offers) {
       this.#effects.set(name, effect)
-      this.#spellings.add(spelling(name))
+      this.#normalNames.add(normaliseName(name))
       if (face.kind !== 'resource') continue
       const scheme = schemeOf(face.uri)
       this.#schemes.set(scheme, (this.#schemes.get(scheme) ?? new Set()).add(name))
     }
-    this.#prefixes = [...prefixes].map(spelling)
-    this.#hadPrefixes = [...hadPrefixes].map(spelling).filter((prefix) => !this.#prefixes.includes(prefix))
+    this.#prefixes = [...prefixes].map(normaliseName)
+    this.#hadPrefixes = [...hadPrefixes].map(normaliseName).filter((prefix) => !this.#prefixes.includes(prefix))
   }
 
   /** `undefined` where this node does not offer it. */
@@ -44,9 +44,9 @@ export class PeerCapabilityNameCheck {
   /** A sentence about why a peer may not offer this here, or `undefined`. */
   refusal({ name, uri }: { readonly name: string; readonly uri: string | undefined }): string | undefined {
     if (this.#effects.has(name)) return undefined
-    const spelt = spelling(name)
-    if (this.#spellings.has(spelt)) return 'its name is spelt like one of this node'
-    if (this.#prefixes.some((prefix) => isBelow(spelt, prefix)))
+    const normalName = normaliseName(name)
+    if (this.#normalNames.has(normalName)) return 'its name is spelt like one of this node'
+    if (this.#prefixes.some((prefix) => isBelow(normalName, prefix)))
       return 'its name belongs to a family that this node has itself, and that has nothing of that name here'
     if (uri !== undefined && this.#schemes.has(schemeOf(uri)))
       return `addresses with ${schemeOf(uri)}: belong to resources of this node`
@@ -56,13 +56,13 @@ export class PeerCapabilityNameCheck {
   /** Whether this node had the family that the name belongs to. */
   wasHere(name: string): boolean {
     if (this.#effects.has(name)) return false
-    const spelt = spelling(name)
-    return this.#hadPrefixes.some((prefix) => isBelow(spelt, prefix))
+    const normalName = normaliseName(name)
+    return this.#hadPrefixes.some((prefix) => isBelow(normalName, prefix))
   }
 }
 
 /** The name as a client writes it that only allows letters, digits and `_`. */
-function spelling(name: string): string {
+function normaliseName(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')
 }
 

@@ -64,7 +64,7 @@ export async function createPeerManagementComponents(
   offers.touch()
   directory = new PeerDirectory(identity.id, bus, (peer) => offers.screen(peer))
   for (const capability of self.capabilities())
-    if (capability.schemas !== undefined) directory.schemas.keep(capability, capability.schemas)
+    if (capability.schemas !== undefined) directory.schemas.store(capability, capability.schemas)
   const peerSync = new PeerSync({
     self: identity.id,
     directory,
@@ -72,10 +72,10 @@ export async function createPeerManagementComponents(
     logger,
     community: () => store.community(),
     own: () => self.manifest(),
-    ask: (...question) => outbound.ask(...question),
+    request: (...question) => outbound.request(...question),
     // Signed, since a node that does not know us gives us no session key.
-    askUnknown: (peer, name, body, signal) =>
-      outbound.askToJoin(peer, body, { name, communityId: communityId() ?? '', signal }),
+    requestFromUnknown: (peer, name, body, signal) =>
+      outbound.requestToJoin(peer, body, { name, communityId: communityId() ?? '', signal }),
     identify: (host, port) => requestNodeId({ host, port, tls }),
     onCommunity,
     onGone: (nodeId) => {
@@ -89,10 +89,10 @@ export async function createPeerManagementComponents(
     community: () => store.community(),
     own: () => self.manifest(),
     schemas: (hashes) => self.schemas(hashes),
-    exchange: (peer, said) => peerSync.answerExchange(said, peer),
+    exchange: (peer, message) => peerSync.answerExchange(message, peer),
     join: async (request) => {
       // Other nodes may know of a use of an invitation that an older copy of this node's data lacks.
-      await peerSync.hearCommunities()
+      await peerSync.fetchCommunities()
       return store.admitJoiner(request, { authority, nowMs: clock.now() })
     },
     merge: onCommunity,

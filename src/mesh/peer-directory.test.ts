@@ -13,7 +13,7 @@ import type { ManifestInput } from './identity/node-manifest.ts'
 import { PeerDirectory } from './peer-directory.ts'
 import type { PeerManifestUpdateResult, KnownPeer } from './peer-directory.ts'
 
-const [us, root, peer, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
+const [us, root, peer, outsider] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
 const context = { authority: { self: us, root }, nowMs: NEW_YEAR_MS }
 const echoing = describeOwnCapability(offered({ name: 'test.echo' }))
 
@@ -32,20 +32,20 @@ beforeEach(() => {
 
 describe('peer directory', () => {
   it('registers a proven member on the bus with the schemas it already holds', () => {
-    directory.schemas.keep(echoing, echoing.schemas ?? { request: {} })
-    const heard = hear(full({ sequence: 1 }))
-    directory.publish(peerIn(heard))
+    directory.schemas.store(echoing, echoing.schemas ?? { request: {} })
+    const update = receive(full({ sequence: 1 }))
+    directory.publish(peerIn(update))
     expect(bus.offer('test.echo')?.requestSchema).toEqual({ type: 'object' })
     expect(bus.stats().peers).toBe(1)
   })
 
   it('requests the capabilities of a manifest only if it does not know their hash', () => {
-    expect(hear(omitManifestCapabilities(full({ sequence: 1 })))).toMatchObject({
+    expect(receive(omitManifestCapabilities(full({ sequence: 1 })))).toMatchObject({
       kind: 'heard',
       wantsCapabilities: true,
     })
-    expect(hear(full({ sequence: 1 }))).toMatchObject({ kind: 'heard', wantsCapabilities: false })
-    expect(hear(omitManifestCapabilities(full({ sequence: 2 })))).toMatchObject({
+    expect(receive(full({ sequence: 1 }))).toMatchObject({ kind: 'heard', wantsCapabilities: false })
+    expect(receive(omitManifestCapabilities(full({ sequence: 2 })))).toMatchObject({
       kind: 'heard',
       wantsCapabilities: false,
     })
@@ -56,30 +56,30 @@ describe('peer directory', () => {
     const wordy = Array.from({ length: 40 }, (_, index) =>
       describeOwnCapability(offered({ name: `test.wordy${index}`, requestSchema: { $comment: filler } })),
     )
-    const heard = peerIn(hear(full({ sequence: 1, capabilities: wordy })))
-    expect(directory.missingSchemas(heard)).toHaveLength(40)
+    const update = peerIn(receive(full({ sequence: 1, capabilities: wordy })))
+    expect(directory.missingSchemas(update)).toHaveLength(40)
     for (const capability of wordy.slice(0, 33))
-      directory.schemas.keep(capability, capability.schemas ?? { request: {} })
-    expect(directory.missingSchemas(heard)).toHaveLength(7)
+      directory.schemas.store(capability, capability.schemas ?? { request: {} })
+    expect(directory.missingSchemas(update)).toHaveLength(7)
     for (const capability of wordy.slice(33, 34))
-      directory.schemas.keep(capability, capability.schemas ?? { request: {} })
-    expect(directory.missingSchemas(heard)).toEqual([])
+      directory.schemas.store(capability, capability.schemas ?? { request: {} })
+    expect(directory.missingSchemas(update)).toEqual([])
   })
 
   it('refuses a schema that is too long, and discards the oldest ones when it is full', () => {
     const of = (name: string, length: number): PeerCapability =>
       describeOwnCapability(offered({ name, requestSchema: { $comment: 'x'.repeat(length) } }))
-    const keep = (capability: PeerCapability): boolean =>
-      directory.schemas.keep(capability, capability.schemas ?? { request: {} })
-    expect(keep(of('test.endless', 600_000))).toBe(false)
+    const store = (capability: PeerCapability): boolean =>
+      directory.schemas.store(capability, capability.schemas ?? { request: {} })
+    expect(store(of('test.endless', 600_000))).toBe(false)
     const many = Array.from({ length: 80 }, (_, index) => of(`test.many${index}`, 250_000))
-    for (const capability of many) expect(keep(capability)).toBe(true)
+    for (const capability of many) expect(store(capability)).toBe(true)
     expect(many.filter(({ schemaHash }) => directory.schemas.find(schemaHash) !== undefined)).toEqual(many.slice(-67))
   })
 
   it('uses the display name of a member unless it is invalid or belongs to another member', () => {
     const called = (displayName: string, sequence: number): string | undefined => {
-      directory.publish(peerIn(hear(full({ displayName, sequence }))))
+      directory.publish(peerIn(receive(full({ displayName, sequence }))))
       return bus.nodeName(peer.id)
     }
     expect(called('peer', 1)).toBe('peer')
@@ -89,21 +89,21 @@ describe('peer directory', () => {
   })
 
   it('ignores a manifest with a lower sequence number', () => {
-    hear(full({ sequence: 5 }))
-    expect(hear(full({ sequence: 4, capabilities: [] })).kind).toBe('old')
-    expect(hear(omitManifestCapabilities(full({ sequence: 5 }))).kind).toBe('old')
+    receive(full({ sequence: 5 }))
+    expect(receive(full({ sequence: 4, capabilities: [] })).kind).toBe('old')
+    expect(receive(omitManifestCapabilities(full({ sequence: 5 }))).kind).toBe('old')
   })
 
   it('accepts the lower sequence number of a restored node in its own live answer', () => {
-    hear(full({ sequence: 5_000_000_007 }))
+    receive(full({ sequence: 5_000_000_007 }))
     const back = full({ sequence: 5_000_000_001, capabilities: [], nowMs: NEW_YEAR_MS + 2_000 })
-    expect(hear(back).kind).toBe('old')
+    expect(receive(back).kind).toBe('old')
     const answered = (manifest: unknown): PeerManifestUpdateResult =>
-      directory.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', isLive: true })
+      directory.receive(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', isLive: true })
     // Of the same process, and overtaken on its way.
     expect(answered(full({ sequence: 5_000_000_006, capabilities: [] })).kind).toBe('old')
     expect(answered(back)).toMatchObject({ kind: 'heard', peer: { capabilities: [] } })
-    expect(hear(omitManifestCapabilities(full({ sequence: 5_000_000_002 })))).toMatchObject({
+    expect(receive(omitManifestCapabilities(full({ sequence: 5_000_000_002 })))).toMatchObject({
       kind: 'heard',
       wantsCapabilities: true,
     })
@@ -113,52 +113,53 @@ describe('peer directory', () => {
     const at = (host: string): Pick<ManifestInput, 'endpoints'> => ({
       endpoints: [{ transport: 'http', host, port: 7080 }],
     })
-    const heard = peerIn(hear(full({ sequence: 1 }), '192.0.2.9'))
-    hear(full({ sequence: 2, ...at('192.0.2.77') }))
-    expect(directory.placesOf(heard)).toEqual(['192.0.2.77:7080'])
+    const update = peerIn(receive(full({ sequence: 1 }), '192.0.2.9'))
+    receive(full({ sequence: 2, ...at('192.0.2.77') }))
+    expect(directory.placesOf(update)).toEqual(['192.0.2.77:7080'])
     // An address that it never announced, such as the owner's own name for it, is as good as before.
-    hear(full({ sequence: 3, ...at('192.0.2.77') }), 'attic.example')
-    hear(full({ sequence: 4, ...at('192.0.2.88') }))
-    expect(directory.placesOf(heard)).toEqual(['attic.example:7080', '192.0.2.88:7080'])
+    receive(full({ sequence: 3, ...at('192.0.2.77') }), 'attic.example')
+    receive(full({ sequence: 4, ...at('192.0.2.88') }))
+    expect(directory.placesOf(update)).toEqual(['attic.example:7080', '192.0.2.88:7080'])
   })
 
   it('refuses a non-member, a revoked node, another community and itself', () => {
-    const why = (heard: PeerManifestUpdateResult): unknown => (heard.kind === 'refused' ? heard.why.kind : heard.kind)
-    expect(why(hear(full({}, stranger)))).toBe('stranger')
-    expect(why(hear(full({}, us)))).toBe('ourselves')
-    expect(why(hear(full({ communityId: stranger.id })))).toBe('foreign')
+    const why = (update: PeerManifestUpdateResult): unknown =>
+      update.kind === 'refused' ? update.why.kind : update.kind
+    expect(why(receive(full({}, outsider)))).toBe('stranger')
+    expect(why(receive(full({}, us)))).toBe('ourselves')
+    expect(why(receive(full({ communityId: outsider.id })))).toBe('foreign')
     const revoked = revokeMember(community, peer.id, context)
     if (revoked.ok) community = revoked.value
-    expect(why(hear(full({ sequence: 9 })))).toBe('revoked')
+    expect(why(receive(full({ sequence: 9 })))).toBe('revoked')
   })
 
   it('keeps health and calls in flight when a manifest is refreshed', () => {
-    const heard = peerIn(hear(full({ sequence: 1 })))
-    directory.publish(heard)
+    const update = peerIn(receive(full({ sequence: 1 })))
+    directory.publish(update)
     const [entry] = bus.registry.named('test.echo')
     if (entry === undefined) throw new Error('not on the bus')
     entry.inFlight = 3
-    hear(omitManifestCapabilities(full({ sequence: 2 })))
-    directory.publish(heard)
+    receive(omitManifestCapabilities(full({ sequence: 2 })))
+    directory.publish(update)
     expect(bus.registry.named('test.echo')).toEqual([entry])
     expect(entry.inFlight).toBe(3)
   })
 
   it('removes a peer after 90 s of silence, after a goodbye, and after three failed requests', () => {
-    directory.publish(peerIn(hear(full({ sequence: 1 }))))
+    directory.publish(peerIn(receive(full({ sequence: 1 }))))
     expect(directory.sweep(community, 90_000)).toEqual([])
     expect(directory.sweep(community, 90_001)).toEqual([peer.id])
-    directory.publish(peerIn(hear(full({ sequence: 2 }))))
-    expect(hear(full({ sequence: 3, lifeMs: 0 }))).toEqual({ kind: 'left', nodeId: peer.id })
-    directory.publish(peerIn(hear(full({ sequence: 4 }))))
+    directory.publish(peerIn(receive(full({ sequence: 2 }))))
+    expect(receive(full({ sequence: 3, lifeMs: 0 }))).toEqual({ kind: 'left', nodeId: peer.id })
+    directory.publish(peerIn(receive(full({ sequence: 4 }))))
     expect([directory.fail(peer.id), directory.fail(peer.id), directory.fail(peer.id)]).toEqual([false, false, true])
     expect(bus.stats().peers).toBe(0)
     expect(directory.departed(peer.id)?.endpoints).toEqual([{ transport: 'http', host: '192.0.2.9', port: 7080 }])
   })
 
   it('refuses a schema under a hash that does not match it', () => {
-    expect(directory.schemas.keep(echoing, { request: { type: 'string' } })).toBe(false)
-    expect(directory.missingSchemas(peerIn(hear(full({}))))).toHaveLength(1)
+    expect(directory.schemas.store(echoing, { request: { type: 'string' } })).toBe(false)
+    expect(directory.missingSchemas(peerIn(receive(full({}))))).toHaveLength(1)
   })
 
   it('holds 200 nodes', () => {
@@ -173,7 +174,7 @@ describe('peer directory', () => {
       if (next.ok) grown = next.value
     }
     community = grown
-    for (const other of others) directory.publish(peerIn(hear(full({}, other))))
+    for (const other of others) directory.publish(peerIn(receive(full({}, other))))
     expect(bus.registry.named('test.echo')).toHaveLength(200)
   })
 })
@@ -200,9 +201,9 @@ describe('peer address', () => {
   })
 })
 
-function hear(manifest: unknown, host?: string): PeerManifestUpdateResult {
+function receive(manifest: unknown, host?: string): PeerManifestUpdateResult {
   const reached = host === undefined ? undefined : ({ transport: 'http', host, port: 7080 } as const)
-  return directory.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', reached })
+  return directory.receive(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', reached })
 }
 
 function full(change: Partial<ManifestInput>, identity = peer): ReturnType<typeof issueManifest> {
@@ -223,7 +224,7 @@ function full(change: Partial<ManifestInput>, identity = peer): ReturnType<typeo
   )
 }
 
-function peerIn(heard: PeerManifestUpdateResult): KnownPeer {
-  if (heard.kind !== 'heard' && heard.kind !== 'old') throw new Error(JSON.stringify(heard))
-  return heard.peer
+function peerIn(update: PeerManifestUpdateResult): KnownPeer {
+  if (update.kind !== 'heard' && update.kind !== 'old') throw new Error(JSON.stringify(update))
+  return update.peer
 }

@@ -1,7 +1,7 @@
 /**
  * Peer directory: the other nodes according to their last manifests, which are proven and of our community.
  *
- *   hint ─▶ manifest heard ─▶ (capabilities fetched by their hash) ─▶ (schemas fetched by theirs) ─▶ on the bus
+ *   hint ─▶ manifest received ─▶ (capabilities fetched by their hash) ─▶ (schemas fetched by theirs) ─▶ on the bus
  *                │ 90 s of silence · goodbye · revoked · unreachable three times running
  *                ▼
  *              off the bus
@@ -40,7 +40,7 @@ export interface KnownPeer {
   /** The endpoints at which it answered us, the best known first. */
   reached: PeerEndpoint | undefined
   hasNats: boolean
-  heardMs: number
+  lastReceivedMs: number
   failures: number
   readonly source: string
   isOnBus: boolean
@@ -109,7 +109,7 @@ export class PeerDirectory {
    * Takes a manifest from any source, because a manifest proves itself. `reached` is where its author answered, if that
    * is known.
    */
-  hear(
+  receive(
     value: unknown,
     about: {
       readonly community: Community
@@ -139,7 +139,7 @@ export class PeerDirectory {
     if (names(peer.manifest, peer.reached) && !names(manifest, peer.reached)) peer.reached = undefined
     peer.manifest = manifest
     peer.name = resolveClaimedMemberName(about.community, nodeId, manifest.displayName)
-    peer.heardMs = about.monotonicMs
+    peer.lastReceivedMs = about.monotonicMs
     peer.failures = 0
     if (about.reached?.transport === 'nats') peer.hasNats = true
     else if (about.reached !== undefined) peer.reached = about.reached
@@ -255,8 +255,8 @@ export class PeerDirectory {
   sweep(community: Community | undefined, nowMs: number): readonly string[] {
     const gone = this.peers
       .filter(
-        ({ nodeId, heardMs }) =>
-          nowMs - heardMs > PEER_PRUNE_AFTER_MS ||
+        ({ nodeId, lastReceivedMs }) =>
+          nowMs - lastReceivedMs > PEER_PRUNE_AFTER_MS ||
           community === undefined ||
           findMemberStanding(community, nodeId).kind !== 'member',
       )
@@ -284,7 +284,7 @@ export class PeerDirectory {
       capabilitiesHash: '',
       reached: undefined,
       hasNats: false,
-      heardMs: about.monotonicMs,
+      lastReceivedMs: about.monotonicMs,
       failures: 0,
       source: about.source,
       isOnBus: false,

@@ -30,7 +30,7 @@ export interface UnscreenedPeerOffers {
   readonly capabilities: readonly PeerCapability[]
 }
 
-interface Kept {
+interface ScreenedPeer {
   readonly name: string
   readonly capabilities: readonly PeerCapability[]
   readonly revision: string
@@ -49,7 +49,7 @@ const NOTE_MS = 10_000
 
 export class PeerOfferScreener {
   readonly #parts: PeerOfferScreenerDependencies
-  readonly #kept = new Map<string, Kept>()
+  readonly #screened = new Map<string, ScreenedPeer>()
   readonly #noted = new Map<string, Noted>()
   readonly #pinning = new Set<string>()
   #own: { readonly revision: string; readonly names: PeerCapabilityNameCheck } | undefined
@@ -69,7 +69,7 @@ export class PeerOfferScreener {
   }
 
   forget(nodeId: string): void {
-    this.#kept.delete(nodeId)
+    this.#screened.delete(nodeId)
     this.#noted.delete(nodeId)
   }
 
@@ -77,14 +77,14 @@ export class PeerOfferScreener {
   screen(peer: UnscreenedPeerOffers): ScreenedOffers {
     const { store, maxOffers } = this.#parts
     const revision = `${this.#ownRevision} ${store.revision}`
-    const kept = this.#kept.get(peer.nodeId)
-    if (kept?.revision === revision && kept.name === peer.name && kept.capabilities === peer.capabilities) {
+    const last = this.#screened.get(peer.nodeId)
+    if (last?.revision === revision && last.name === peer.name && last.capabilities === peer.capabilities) {
       // A note that was skipped because it came too soon is still due.
-      this.#note(peer, kept.screened)
-      return kept.screened
+      this.#note(peer, last.screened)
+      return last.screened
     }
     const screened = screenPeerOffers(peer, { own: this.#ownNames(revision), pins: store.pins(peer.nodeId), maxOffers })
-    this.#kept.set(peer.nodeId, { name: peer.name, capabilities: peer.capabilities, revision, screened })
+    this.#screened.set(peer.nodeId, { name: peer.name, capabilities: peer.capabilities, revision, screened })
     void this.#pin(peer.nodeId, screened)
     this.#note(peer, screened)
     return screened
@@ -113,7 +113,7 @@ export class PeerOfferScreener {
       await store.pin(nodeId, unpinned)
     } catch (error) {
       // The node's next manifest causes the next attempt.
-      this.#kept.delete(nodeId)
+      this.#screened.delete(nodeId)
       logger.warn({ err: error, node: nodeId }, 'what a node offers could not be pinned')
       return
     } finally {

@@ -54,7 +54,7 @@ export class PeerRateLimiter {
     if (allAfter === undefined || eachAfter === undefined)
       return Math.max(computeMsUntilToken(buckets.all, this.#all, nowMs), computeMsUntilToken(each, this.#each, nowMs))
     buckets.all = allAfter
-    this.#keep(buckets, capability, eachAfter)
+    this.#store(buckets, capability, eachAfter)
     return 0
   }
 
@@ -68,7 +68,7 @@ export class PeerRateLimiter {
     return buckets
   }
 
-  #keep({ byCapability }: PeerBuckets, capability: string, bucket: TokenBucket): void {
+  #store({ byCapability }: PeerBuckets, capability: string, bucket: TokenBucket): void {
     if (!byCapability.has(capability)) {
       if (this.#count >= MAX_BUCKETS) this.#forget()
       this.#count++

@@ -17,29 +17,29 @@ const [us, root, other] = [identityOf(21), identityOf(22), identityOf(23)]
 describe('a peer known only from the registry', () => {
   it('is on the bus in either order of messages, and is queried only if its manifest came first', () => {
     for (const order of ['capabilities first', 'manifest first'] as const) {
-      const { bus, hear, asked } = house()
-      const told = order === 'capabilities first' ? ['capabilities', 'manifest'] : ['manifest', 'capabilities']
-      for (const kind of told) hear(kind as 'capabilities' | 'manifest', ['test.one'], 1)
+      const { bus, receive, requested } = rig()
+      const kinds = order === 'capabilities first' ? ['capabilities', 'manifest'] : ['manifest', 'capabilities']
+      for (const kind of kinds) receive(kind as 'capabilities' | 'manifest', ['test.one'], 1)
       expect([order, bus.offer('test.one')?.name]).toEqual([order, 'test.one'])
-      expect([order, asked.includes('mesh.manifest')]).toEqual([order, order === 'manifest first'])
+      expect([order, requested.includes('mesh.manifest')]).toEqual([order, order === 'manifest first'])
     }
   })
 
   it('gets only the capabilities that its manifest names', () => {
-    const { bus, hear } = house()
-    hear('capabilities', ['test.other'], 1)
-    hear('manifest', ['test.one'], 1)
+    const { bus, receive } = rig()
+    receive('capabilities', ['test.other'], 1)
+    receive('manifest', ['test.one'], 1)
     expect([bus.offer('test.one'), bus.offer('test.other')]).toEqual([undefined, undefined])
     // What came too early is what the next manifest names.
-    hear('manifest', ['test.other'], 2)
+    receive('manifest', ['test.other'], 2)
     expect(bus.offer('test.other')?.name).toBe('test.other')
   })
 })
 
 describe('a peer whose manifests are refused', () => {
   it('is logged once, and once more after a valid manifest', () => {
-    const { clock, warnings, peerSync, manifest } = house()
-    const say = (sequence: number): void =>
+    const { clock, warnings, peerSync, manifest } = rig()
+    const announce = (sequence: number): void =>
       peerSync.hint(
         {
           kind: 'manifest',
@@ -54,7 +54,7 @@ describe('a peer whose manifests are refused', () => {
     clock.advance(86_400_000)
     for (let times = 0; times < 3; times++) repeat()
     expect(warnings).toEqual(['a manifest was refused'])
-    say(2)
+    announce(2)
     for (let times = 0; times < 3; times++) repeat()
     expect(warnings).toEqual(['a manifest was refused', 'a manifest was refused'])
   })
@@ -62,51 +62,51 @@ describe('a peer whose manifests are refused', () => {
 
 describe('a peer whose manifest is being fetched', () => {
   it('is queried again when a newer manifest arrives during the query', async () => {
-    const { bus, hear, asked, answer, manifest } = house()
-    hear('manifest', ['test.one'], 1)
+    const { bus, receive, requested, answer, manifest } = rig()
+    receive('manifest', ['test.one'], 1)
     // What comes back is what it was asked for, and old by now.
-    hear('manifest', ['test.one', 'test.two'], 2)
+    receive('manifest', ['test.one', 'test.two'], 2)
     answer(manifest(['test.one'], 1))
-    await expect.poll(() => asked.length).toBe(2)
+    await expect.poll(() => requested.length).toBe(2)
     answer(manifest(['test.one', 'test.two'], 2))
     await expect.poll(() => bus.offer('test.two')).toBeDefined()
-    expect(asked).toEqual(['mesh.manifest', 'mesh.manifest'])
+    expect(requested).toEqual(['mesh.manifest', 'mesh.manifest'])
     expect(bus.offer('test.one')?.name).toBe('test.one')
   })
 
   it('is queried under its new entry when it left and returned during the query', async () => {
-    const { bus, hear, asked, answer, manifest, leave } = house()
-    hear('manifest', ['test.one'], 1)
+    const { bus, receive, requested, answer, manifest, leave } = rig()
+    receive('manifest', ['test.one'], 1)
     leave()
-    hear('manifest', ['test.one'], 2)
+    receive('manifest', ['test.one'], 2)
     answer(undefined)
-    await expect.poll(() => asked.length).toBe(2)
+    await expect.poll(() => requested.length).toBe(2)
     answer(manifest(['test.one'], 2))
     await expect.poll(() => bus.offer('test.one')).toBeDefined()
-    expect(asked).toEqual(['mesh.manifest', 'mesh.manifest'])
+    expect(requested).toEqual(['mesh.manifest', 'mesh.manifest'])
   })
 
   it("gets one more exchange at once when this node's offers changed during an exchange", async () => {
-    const { peerSync, hear, asked, answer } = house()
-    hear('capabilities', ['test.one'], 1)
-    hear('manifest', ['test.one'], 1)
-    void peerSync.tellAll()
-    void peerSync.tellAll()
-    expect(asked).toEqual(['mesh.exchange'])
+    const { peerSync, receive, requested, answer } = rig()
+    receive('capabilities', ['test.one'], 1)
+    receive('manifest', ['test.one'], 1)
+    void peerSync.announceToAll()
+    void peerSync.announceToAll()
+    expect(requested).toEqual(['mesh.exchange'])
     answer({})
-    await expect.poll(() => asked.length).toBe(2)
+    await expect.poll(() => requested.length).toBe(2)
     answer({})
-    expect(asked).toEqual(['mesh.exchange', 'mesh.exchange'])
+    expect(requested).toEqual(['mesh.exchange', 'mesh.exchange'])
   })
 })
 
-function house(): {
+function rig(): {
   readonly peerSync: PeerSync
   readonly clock: ReturnType<typeof manualClock>
   readonly warnings: readonly string[]
   readonly bus: ReturnType<typeof node>
-  readonly asked: readonly string[]
-  readonly hear: (kind: 'capabilities' | 'manifest', names: readonly string[], sequence: number) => void
+  readonly requested: readonly string[]
+  readonly receive: (kind: 'capabilities' | 'manifest', names: readonly string[], sequence: number) => void
   /** To the oldest question that waits; `undefined` where nobody answers. */
   readonly answer: (value: JsonObject | undefined) => void
   readonly manifest: (names: readonly string[], sequence: number) => JsonObject
@@ -118,7 +118,7 @@ function house(): {
   const context = { authority: { self: us, root }, nowMs: clock.now() }
   const grown = admitMember(founded, { nodeId: other.id, name: 'other', level: 'trusted' }, context)
   if (!grown.ok) throw new Error(grown.fault.kind)
-  const asked: string[] = []
+  const requested: string[] = []
   const warnings: string[] = []
   const waiting: ((value: JsonObject | undefined) => void)[] = []
   const directory = new PeerDirectory(us.id, bus)
@@ -129,12 +129,12 @@ function house(): {
     logger: { ...silentLogger, warn: (_, message) => void warnings.push(message) },
     community: () => grown.value,
     own: () => undefined,
-    ask: async (peer, question) => {
-      asked.push(question)
+    request: async (peer, question) => {
+      requested.push(question)
       const value = await new Promise<JsonObject | undefined>((resolve) => waiting.push(resolve))
       return value === undefined ? fail(createUnreachableFault(peer.nodeId, 'nobody answers')) : ok(value)
     },
-    askUnknown: async ({ nodeId }) => fail(createUnreachableFault(nodeId, 'nobody answers')),
+    requestFromUnknown: async ({ nodeId }) => fail(createUnreachableFault(nodeId, 'nobody answers')),
     identify: async () => undefined,
     onCommunity: async () => undefined,
     onGone: () => undefined,
@@ -142,7 +142,7 @@ function house(): {
   const manifest = (names: readonly string[], sequence: number): JsonObject => {
     const capabilities = names.map((name) => describeOwnCapability(offered({ name })))
     for (const capability of capabilities)
-      if (capability.schemas !== undefined) directory.schemas.keep(capability, capability.schemas)
+      if (capability.schemas !== undefined) directory.schemas.store(capability, capability.schemas)
     const facts = { displayName: 'other', endpoints: [], inFlight: 0, uptimeSeconds: 1, nowMs: clock.now() }
     return issueManifest({ ...facts, communityId: root.id, capabilities, sequence }, other)
   }
@@ -151,8 +151,8 @@ function house(): {
     clock,
     warnings,
     bus,
-    asked,
-    hear: (kind, names, sequence) => {
+    requested,
+    receive: (kind, names, sequence) => {
       const full = manifest(names, sequence)
       const { capabilities, capabilities_hash: hash } = full
       if (kind === 'manifest')

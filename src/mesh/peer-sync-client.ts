@@ -41,9 +41,9 @@ export interface PeerSyncDependencies {
   readonly logger: Logger
   readonly community: () => Community | undefined
   readonly own: () => FullAndSlimOwnManifest | undefined
-  readonly ask: ControlRequestSender
+  readonly request: ControlRequestSender
   /** Sends a signed request to a node that may not know us. */
-  readonly askUnknown: ControlRequestSender
+  readonly requestFromUnknown: ControlRequestSender
   /** Finds the id of the node at an address. */
   readonly identify: (host: string, port: number) => Promise<string | undefined>
   /** Takes records whose signatures were verified; the store decides whether any is new. */
@@ -62,15 +62,15 @@ const QUIET_MS = 12_000
  * lost.
  */
 const DOUBT_MS = 500
-const ASK_MS = 5_000
-const MAX_TOLD_PEERS = 64
+const REQUEST_MS = 5_000
+const MAX_ANNOUNCED_PEERS = 64
 type CapabilitiesHint = Extract<PeerDiscoveryHint, { kind: 'capabilities' }>
 
 export class PeerSync {
   readonly #parts: PeerSyncDependencies
   readonly #candidates = new PeerCandidates()
-  readonly #asking = new Set<string>()
-  readonly #askAgainMs = new Map<string, number>()
+  readonly #exchanging = new Set<string>()
+  readonly #nextRequestMs = new Map<string, number>()
   readonly #fetcher: PeerCapabilityFetcher
   /** Capabilities of members that arrived before the manifest that names them, as a registry delivers them first. */
   readonly #offered = new Map<string, CapabilitiesHint>()
@@ -81,13 +81,13 @@ export class PeerSync {
 
   constructor(parts: PeerSyncDependencies) {
     this.#parts = parts
-    const ask = (peer: PeerAddress, question: string, body: JsonObject) => this.#ask(peer, question, body)
-    this.#fetcher = new PeerCapabilityFetcher({ ...parts, ask })
+    const request = (peer: PeerAddress, question: string, body: JsonObject) => this.#request(peer, question, body)
+    this.#fetcher = new PeerCapabilityFetcher({ ...parts, request })
     this.#refusals = new RefusedManifestLog(parts.logger)
     this.#membership = new MembershipSync({
       ...parts,
-      ask,
-      askUnknown: (peer, question, body) => parts.askUnknown(peer, question, body, this.#timeLimit()),
+      request,
+      requestFromUnknown: (peer, question, body) => parts.requestFromUnknown(peer, question, body, this.#timeLimit()),
     })
   }
 
@@ -107,23 +107,23 @@ export class PeerSync {
         this.#addCandidate({ ...hint, source })
         return
       case 'manifest':
-        this.#hear(hint.manifest, source, { reached: hint.endpoint })
+        this.#receive(hint.manifest, source, { reached: hint.endpoint })
         return
       case 'capabilities':
         this.#learn(hint)
         return
       default:
-        void this.#membership.hear(hint.document)
+        void this.#membership.receive(hint.document)
     }
   }
 
   /** Something of ours has changed: sends the manifest to all peers now instead of in a few seconds. */
-  async tellAll(): Promise<void> {
+  async announceToAll(): Promise<void> {
     await Promise.all(this.#parts.directory.peers.map((peer) => this.#exchange(peer)))
   }
 
   /** Gets the membership records of every peer that can be reached, before this node decides about membership. */
-  async hearCommunities(): Promise<void> {
+  async fetchCommunities(): Promise<void> {
     await Promise.all(this.#parts.directory.peers.map((peer) => this.#membership.fetch(peer)))
   }
 
@@ -134,25 +134,25 @@ export class PeerSync {
 
   /** A call could not reach this node, so it is probed. */
   doubt(nodeId: string): void {
-    if (this.#parts.directory.find(nodeId) !== undefined) this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic())
+    if (this.#parts.directory.find(nodeId) !== undefined) this.#nextRequestMs.set(nodeId, this.#parts.clock.monotonic())
   }
 
   /** Sends the goodbye manifest to every node that can be reached, and waits no longer than the given time. */
-  async sayGoodbye(manifest: JsonObject, timeoutMs: number): Promise<void> {
-    const { directory, ask, community } = this.#parts
+  async sendGoodbye(manifest: JsonObject, timeoutMs: number): Promise<void> {
+    const { directory, request, community } = this.#parts
     const held = community()
     if (held === undefined) return
     const body = { manifest, community: { revision: held.revision, digest: held.digest } }
     const signal = AbortSignal.timeout(timeoutMs)
-    await Promise.all(directory.peers.map((peer) => ask(directory.addressOf(peer), 'mesh.exchange', body, signal)))
+    await Promise.all(directory.peers.map((peer) => request(directory.addressOf(peer), 'mesh.exchange', body, signal)))
   }
 
   /** Takes the other side's part of an exchange; the result is ours. */
   answerExchange({ manifest, digest }: { readonly manifest: Json; readonly digest: string }, peer: string): JsonObject {
-    if (isJsonObject(manifest)) this.#hear(manifest, 'exchange')
+    if (isJsonObject(manifest)) this.#receive(manifest, 'exchange')
     const known = this.#parts.directory.find(peer)
     if (known !== undefined) this.#membership.compare(known, digest)
-    return this.#say()
+    return this.#exchangeBody()
   }
 
   #tick(): void {
@@ -160,7 +160,7 @@ export class PeerSync {
     const nowMs = clock.monotonic()
     for (const nodeId of directory.sweep(this.#parts.community(), nowMs)) this.#gone(nodeId)
     for (const peer of directory.peers) {
-      const dueMs = this.#askAgainMs.get(peer.nodeId) ?? peer.heardMs + QUIET_MS
+      const dueMs = this.#nextRequestMs.get(peer.nodeId) ?? peer.lastReceivedMs + QUIET_MS
       if (nowMs >= dueMs) void this.#exchange(peer)
     }
     for (const candidate of this.#candidates.due(nowMs)) void this.#probe(candidate)
@@ -168,49 +168,49 @@ export class PeerSync {
 
   async #exchange(peer: KnownPeer): Promise<void> {
     const { nodeId } = peer
-    if (this.#asking.has(nodeId)) {
+    if (this.#exchanging.has(nodeId)) {
       // An exchange is running and may carry an older state, so another one follows it.
-      this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic())
+      this.#nextRequestMs.set(nodeId, this.#parts.clock.monotonic())
       return
     }
-    this.#asking.add(nodeId)
-    this.#askAgainMs.delete(nodeId)
-    const answer = await this.#ask(this.#parts.directory.addressOf(peer), 'mesh.exchange', this.#say())
-    this.#asking.delete(nodeId)
+    this.#exchanging.add(nodeId)
+    this.#nextRequestMs.delete(nodeId)
+    const answer = await this.#request(this.#parts.directory.addressOf(peer), 'mesh.exchange', this.#exchangeBody())
+    this.#exchanging.delete(nodeId)
     if (this.#stop.signal.aborted) return
     if (answer.ok) {
       this.#took(answer.value, nodeId)
-      if (this.#askAgainMs.has(nodeId)) void this.#exchange(peer)
+      if (this.#nextRequestMs.has(nodeId)) void this.#exchange(peer)
       return
     }
     this.#parts.logger.debug({ node: nodeId, fault: answer.fault.message }, 'a node did not answer')
     void this.#membership.remind(this.#parts.directory.addressOf(peer), answer.fault)
     if (this.#parts.directory.fail(nodeId)) this.#gone(nodeId)
-    else this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic() + DOUBT_MS)
+    else this.#nextRequestMs.set(nodeId, this.#parts.clock.monotonic() + DOUBT_MS)
   }
 
   /** Takes the other side's answer in an exchange that we began. */
   #took(answer: JsonObject, nodeId: string, reached?: PeerEndpoint): void {
     const { manifest, community, peers } = answer
     const isLive = isJsonObject(manifest) && manifest['node_id'] === nodeId
-    const heard = isJsonObject(manifest) ? this.#hear(manifest, 'exchange', { reached, isLive }) : undefined
+    const update = isJsonObject(manifest) ? this.#receive(manifest, 'exchange', { reached, isLive }) : undefined
     const peer = this.#parts.directory.find(nodeId)
     // An answer proves that the node is alive, even if its manifest is the known one.
-    if (heard?.kind === 'old' && peer !== undefined) {
-      peer.heardMs = this.#parts.clock.monotonic()
+    if (update?.kind === 'old' && peer !== undefined) {
+      peer.lastReceivedMs = this.#parts.clock.monotonic()
       peer.failures = 0
       this.#parts.directory.publish(peer)
     }
     const digest = isJsonObject(community) ? community['digest'] : undefined
     if (peer !== undefined && typeof digest === 'string') this.#membership.compare(peer, digest)
-    if (Array.isArray(peers)) for (const each of peers.slice(0, MAX_TOLD_PEERS)) this.#hearsay(each)
+    if (Array.isArray(peers)) for (const each of peers.slice(0, MAX_ANNOUNCED_PEERS)) this.#learnAddresses(each)
   }
 
-  #say(): JsonObject {
+  #exchangeBody(): JsonObject {
     const { own, community, directory } = this.#parts
     const held = community()
     const peers = directory.peers
-      .slice(0, MAX_TOLD_PEERS)
+      .slice(0, MAX_ANNOUNCED_PEERS)
       .map((peer) => ({ node_id: peer.nodeId, addresses: [...directory.placesOf(peer)] }))
     return {
       manifest: own()?.slim ?? {},
@@ -219,7 +219,7 @@ export class PeerSync {
     }
   }
 
-  #hear(
+  #receive(
     manifest: JsonObject,
     source: string,
     how: { readonly reached?: PeerEndpoint | undefined; readonly isLive?: boolean } = {},
@@ -227,26 +227,26 @@ export class PeerSync {
     const { directory, clock } = this.#parts
     const community = this.#parts.community()
     if (community === undefined) return undefined
-    const heard = directory.hear(manifest, {
+    const update = directory.receive(manifest, {
       community,
       nowMs: clock.now(),
       monotonicMs: clock.monotonic(),
       source,
       ...how,
     })
-    if (heard.kind === 'refused' && heard.why.kind !== 'ourselves')
-      this.#refusals.log(manifest['node_id'], heard.why, source)
-    if (heard.kind === 'left') this.#gone(heard.nodeId)
-    if (heard.kind === 'heard') {
+    if (update.kind === 'refused' && update.why.kind !== 'ourselves')
+      this.#refusals.log(manifest['node_id'], update.why, source)
+    if (update.kind === 'left') this.#gone(update.nodeId)
+    if (update.kind === 'heard') {
       // The node is on the bus, so it is no longer probed. `gone` keeps its address.
-      this.#candidates.forget(heard.peer.nodeId)
-      this.#refusals.forget(heard.peer.nodeId)
-      const offered = this.#offered.get(heard.peer.nodeId)
-      this.#offered.delete(heard.peer.nodeId)
-      if (!heard.wantsCapabilities) this.#complete(heard.peer)
-      else if (offered === undefined || !this.#learn(offered)) void this.#fetcher.fetch(heard.peer.nodeId)
+      this.#candidates.forget(update.peer.nodeId)
+      this.#refusals.forget(update.peer.nodeId)
+      const offered = this.#offered.get(update.peer.nodeId)
+      this.#offered.delete(update.peer.nodeId)
+      if (!update.wantsCapabilities) this.#complete(update.peer)
+      else if (offered === undefined || !this.#learn(offered)) void this.#fetcher.fetch(update.peer.nodeId)
     }
-    return heard
+    return update
   }
 
   /** Puts the peer on the bus with what is known, and fetches its missing contracts afterwards. */
@@ -272,9 +272,9 @@ export class PeerSync {
     return true
   }
 
-  #hearsay(told: Json): void {
-    if (!isJsonObject(told) || typeof told['node_id'] !== 'string' || !Array.isArray(told['addresses'])) return
-    const { node_id: nodeId, addresses } = told
+  #learnAddresses(entry: Json): void {
+    if (!isJsonObject(entry) || typeof entry['node_id'] !== 'string' || !Array.isArray(entry['addresses'])) return
+    const { node_id: nodeId, addresses } = entry
     if (nodeId === this.#parts.self || this.#parts.directory.find(nodeId) !== undefined) return
     if (this.#parts.community()?.members.has(nodeId) !== true) return
     for (const text of addresses.slice(0, 4)) {
@@ -306,7 +306,7 @@ export class PeerSync {
     if (nodeId === this.#parts.self) this.#candidates.drop(candidate)
     const answer =
       isMember && nodeId !== this.#parts.self
-        ? await this.#ask({ nodeId, endpoints: [endpoint] }, 'mesh.exchange', this.#say())
+        ? await this.#request({ nodeId, endpoints: [endpoint] }, 'mesh.exchange', this.#exchangeBody())
         : undefined
     candidate.isBusy = false
     if (this.#stop.signal.aborted) return
@@ -320,18 +320,18 @@ export class PeerSync {
 
   #gone(nodeId: string): void {
     const { directory, onGone, logger } = this.#parts
-    this.#askAgainMs.delete(nodeId)
+    this.#nextRequestMs.delete(nodeId)
     logger.info({ node: nodeId }, 'a node is gone')
     onGone(nodeId)
     for (const endpoint of directory.departed(nodeId)?.endpoints ?? [])
       if (endpoint.transport === 'http') this.#addCandidate({ ...endpoint, nodeId, source: 'remembered' })
   }
 
-  #ask(peer: PeerAddress, question: string, body: JsonObject): Promise<Result<JsonObject, Fault>> {
-    return this.#parts.ask(peer, question, body, this.#timeLimit())
+  #request(peer: PeerAddress, question: string, body: JsonObject): Promise<Result<JsonObject, Fault>> {
+    return this.#parts.request(peer, question, body, this.#timeLimit())
   }
 
   #timeLimit(): AbortSignal {
-    return AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ASK_MS)])
+    return AbortSignal.any([this.#stop.signal, AbortSignal.timeout(REQUEST_MS)])
   }
 }

@@ -7,12 +7,12 @@ import type { Logger } from '../core/logger.ts'
 import type { PeerManifestUpdateResult } from './peer-directory.ts'
 
 /** Beyond this number refusals are logged again, because anybody can send manifests in any node's name. */
-const MAX_TOLD_REFUSALS = 256
+const MAX_LOGGED_REFUSALS = 256
 
 export class RefusedManifestLog {
   readonly #logger: Logger
   /** Node and reason of the refused manifests that were logged. */
-  readonly #told = new Set<string>()
+  readonly #logged = new Set<string>()
 
   constructor(logger: Logger) {
     this.#logger = logger
@@ -24,14 +24,14 @@ export class RefusedManifestLog {
     source: string,
   ): void {
     const key = `${JSON.stringify(node)} ${why.kind}`
-    if (this.#told.has(key)) return
-    if (this.#told.size >= MAX_TOLD_REFUSALS) this.#told.clear()
-    this.#told.add(key)
+    if (this.#logged.has(key)) return
+    if (this.#logged.size >= MAX_LOGGED_REFUSALS) this.#logged.clear()
+    this.#logged.add(key)
     this.#logger.warn({ node, why, source }, 'a manifest was refused')
   }
 
   /** The node's next refusal is logged again. */
   forget(nodeId: string): void {
-    for (const key of this.#told) if (key.startsWith(`"${nodeId}" `)) this.#told.delete(key)
+    for (const key of this.#logged) if (key.startsWith(`"${nodeId}" `)) this.#logged.delete(key)
   }
 }

@@ -28,7 +28,7 @@ export class PeerSchemaCache {
   }
 
   /** Returns `false` when the schemas do not have the hash that the capability announces, or are too long. */
-  keep(capability: Pick<PeerCapability, 'name' | 'version' | 'schemaHash'>, schemas: PeerSchemas): boolean {
+  store(capability: Pick<PeerCapability, 'name' | 'version' | 'schemaHash'>, schemas: PeerSchemas): boolean {
     const length = lengthIn(schemas)
     if (length === undefined || length > MAX_CONTRACT_LENGTH) return false
     // Rebuilt here, one by one as they arrive, and cached for the bus. Refused contracts are cached, too, with the

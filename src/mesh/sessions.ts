@@ -140,9 +140,9 @@ export function completeSessionFromAnswer(
 }
 
 /** An older node announces nothing, and would not read a larger packet. */
-function callsPerPacket(said: Json | undefined): number {
-  return typeof said === 'number' && said > DEFAULT_CALLS_PER_PACKET
-    ? Math.min(said, MAX_CALLS_PER_PACKET)
+function callsPerPacket(value: Json | undefined): number {
+  return typeof value === 'number' && value > DEFAULT_CALLS_PER_PACKET
+    ? Math.min(value, MAX_CALLS_PER_PACKET)
     : DEFAULT_CALLS_PER_PACKET
 }
 

@@ -87,7 +87,7 @@ export interface PacketConnection {
 }
 
 export interface PacketConnectionListener {
-  readonly hear: (packet: string) => void
+  readonly receive: (packet: string) => void
   readonly broke: (wire: PacketConnection, why: string) => void
   readonly nobody: (keyId: string, number: number) => void
   readonly tick: () => void

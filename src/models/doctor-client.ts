@@ -55,13 +55,13 @@ async function askServers(
   environment: ModelsExaminationOptions['environment'],
 ): Promise<readonly Fault[]> {
   const { signal } = new AbortController()
-  const asked = await Promise.all(
+  const answers = await Promise.all(
     endpoints.map(async ({ url, keyVariable }) => {
       const key = keyVariable === undefined ? '' : (environment[keyVariable] ?? '')
       return createOpenAiBackend({ url, key: key === '' ? undefined : key }).reach?.(signal)
     }),
   )
-  return asked.flatMap((answer) => (answer === undefined || answer.ok ? [] : [answer.fault]))
+  return answers.flatMap((answer) => (answer === undefined || answer.ok ? [] : [answer.fault]))
 }
 
 function toFinding(level: DoctorFinding['level'], sentence: string): DoctorFinding {

@@ -19,16 +19,16 @@ const DEFAULT_MAX_TOKENS = 512
 export const echoBackend: ModelBackend = {
   name: 'builtin',
   chat: async function* ({ messages, maxTokens = DEFAULT_MAX_TOKENS }, signal) {
-    const asked = messages.filter(({ role }) => role === 'user')
+    const userMessages = messages.filter(({ role }) => role === 'user')
     // The number of turns shows whether a conversation stayed with one provider.
-    const words = wordsOf(`Turn ${asked.length}: ${asked.at(-1)?.content ?? ''}`)
-    const said = words.slice(0, maxTokens)
-    for (const [index, word] of said.entries()) {
+    const words = wordsOf(`Turn ${userMessages.length}: ${userMessages.at(-1)?.content ?? ''}`)
+    const spoken = words.slice(0, maxTokens)
+    for (const [index, word] of spoken.entries()) {
       if (signal.aborted) break
       yield index === 0 ? word : ` ${word}`
     }
     const tokensIn = messages.reduce((sum, { content }) => sum + wordsOf(content).length, 0)
-    return ok({ finishReason: said.length < words.length ? 'length' : 'stop', tokensIn, tokensOut: said.length })
+    return ok({ finishReason: spoken.length < words.length ? 'length' : 'stop', tokensIn, tokensOut: spoken.length })
   },
   embed: ({ texts }) =>
     Promise.resolve(

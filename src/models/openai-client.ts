@@ -113,11 +113,11 @@ async function* chat(
       usage = parsed.data.usage ?? usage
       const [choice] = parsed.data.choices
       finish = choice?.finish_reason ?? finish
-      const said = half + (choice?.delta?.content ?? '')
+      const received = half + (choice?.delta?.content ?? '')
       // The halves of a surrogate pair may arrive in two pieces; a half alone cannot be checked for visibility, so it
       // is held back.
-      half = /[\uD800-\uDBFF]$/.exec(said)?.[0] ?? ''
-      const piece = sanitizeText(said.slice(0, said.length - half.length).toWellFormed())
+      half = /[\uD800-\uDBFF]$/.exec(received)?.[0] ?? ''
+      const piece = sanitizeText(received.slice(0, received.length - half.length).toWellFormed())
       if (piece === '') continue
       text += piece
       yield piece
@@ -181,8 +181,8 @@ function statusFault({ url, key }: OpenAiOptions, { status, headers }: Response)
     }
   if (status === 404) return { kind: 'not-found', code: 'not_found', message: `${url} does not have that model.` }
   const refused = `refuses this node (${status}): it wants ${key === undefined ? 'a key, and none is set' : 'another key'}`
-  const said = status === 401 || status === 403 ? refused : `answered ${status}`
-  return { kind: 'failed', code: 'internal_error', message: `The model server at ${url} ${said}.` }
+  const problem = status === 401 || status === 403 ? refused : `answered ${status}`
+  return { kind: 'failed', code: 'internal_error', message: `The model server at ${url} ${problem}.` }
 }
 
 /** Throws when the answer is longer than any valid one. */

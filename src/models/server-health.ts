@@ -20,12 +20,12 @@ export interface MonitoredBackend extends ModelBackend {
 }
 
 /** Kinds of faults that say something about the server. That it is busy, or that the caller disconnected, does not. */
-const TELLING: ReadonlySet<Fault['kind']> = new Set(['offline', 'failed', 'not-found'])
+const MEANINGFUL_FAULTS: ReadonlySet<Fault['kind']> = new Set(['offline', 'failed', 'not-found'])
 
 export function trackBackendHealth(backend: ModelBackend, news: ModelServerHealthListener): MonitoredBackend {
   let trouble: Fault | undefined
   const note = <Answer extends Result<unknown, Fault>>(answer: Answer): Answer => {
-    if (!answer.ok && !TELLING.has(answer.fault.kind)) return answer
+    if (!answer.ok && !MEANINGFUL_FAULTS.has(answer.fault.kind)) return answer
     const known = trouble?.message
     trouble = answer.ok ? undefined : answer.fault
     if (trouble !== undefined && trouble.message !== known) news.trouble(trouble.message)

@@ -12,7 +12,7 @@ import type { ModuleMigrations } from '../core/database-store.ts'
  * Every `log_index` is an entry of the ledger, and every `seq` the one that created the row, which orders them.
  */
 export const runtimeMigrations: ModuleMigrations = {
-  room: 'runtime',
+  module: 'runtime',
   steps: [
     `
     CREATE TABLE audit_sessions (

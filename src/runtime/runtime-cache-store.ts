@@ -199,7 +199,7 @@ function putDependencies(sql: DatabaseSync, id: string, { seq, depends_on: ids }
 
 function wordsAfter(before: Words, entry: LedgerEntry, body: Json | undefined): Words {
   const words = { ...pick(before) }
-  for (const word of listErasableTaskFieldsInEntry(entry)) words[word] = saidOf(word, body)
+  for (const word of listErasableTaskFieldsInEntry(entry)) words[word] = readField(word, body)
   for (const word of emptiedBy(entry)) words[word] = null
   return words
 }
@@ -211,10 +211,10 @@ function pick(row: Words): Record<ErasableTaskField, string | null> {
   >
 }
 
-function saidOf(word: ErasableTaskField, body: Json | undefined): string | null {
+function readField(word: ErasableTaskField, body: Json | undefined): string | null {
   if (!isJsonObject(body)) return ERASED_PLACEHOLDER
-  const said = body[word === 'cancel_reason' ? 'reason' : word] ?? null
-  return typeof said === 'string' ? said : null
+  const text = body[word === 'cancel_reason' ? 'reason' : word] ?? null
+  return typeof text === 'string' ? text : null
 }
 
 function emptiedBy({ emptied }: LedgerEntry): readonly ErasableTaskField[] {

@@ -109,8 +109,8 @@ const taskEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
     const [id, dependsOn] = [readEntryTextField(entry, 'task_id'), dependenciesIn(entry, [])]
     if (id === undefined || dependsOn === undefined) return INCOMPLETE
     if (tasks.has(id)) return `task ${id} was created before`
-    const strange = dependsOn.find((other) => !tasks.has(other))
-    if (strange !== undefined) return `there is no task ${strange} to wait for`
+    const missing = dependsOn.find((other) => !tasks.has(other))
+    if (missing !== undefined) return `there is no task ${missing} to wait for`
     const follows = readEntryTextField(entry, 'follows') ?? null
     const followed = follows === null ? undefined : tasks.get(follows)
     if (follows !== null && followed === undefined) return `there is no task ${follows} to follow`

@@ -53,10 +53,10 @@ describe('connection limiter', () => {
       limiter.accept(connection)
       limiter.authenticate(connection, index === 3 ? 'b' : 'a')
     }
-    const strangers = connections(256)
-    for (const connection of strangers) limiter.accept(connection)
+    const unauthenticated = connections(256)
+    for (const connection of unauthenticated) limiter.accept(connection)
     expect(whichAreOpen(members)).toEqual([true, true, false, true])
-    expect(strangers.filter(({ isOpen }) => isOpen)).toEqual(strangers.slice(-2))
+    expect(unauthenticated.filter(({ isOpen }) => isOpen)).toEqual(unauthenticated.slice(-2))
     expect(members.map((member) => limiter.isUnauthenticated(member))).toEqual([false, false, false, false])
   })
 

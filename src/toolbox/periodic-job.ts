@@ -14,15 +14,16 @@ export function startPeriodicJob(
   firstMs = ms,
 ): () => void {
   let running = false
-  let told: string | undefined
+  let loggedReason: string | undefined
   const failed = (error: unknown): void => {
     const why = readErrorMessage(error)
-    if (why !== told) logger.error({ err: error }, 'a periodic job failed; it is tried again, and logged only once')
-    told = why
+    if (why !== loggedReason)
+      logger.error({ err: error }, 'a periodic job failed; it is tried again, and logged only once')
+    loggedReason = why
   }
   const succeeded = (): void => {
-    if (told !== undefined) logger.info({}, 'a periodic job works again')
-    told = undefined
+    if (loggedReason !== undefined) logger.info({}, 'a periodic job works again')
+    loggedReason = undefined
   }
   const run = (): void => {
     if (running) return

@@ -16,12 +16,12 @@ export function addAdministrationRoutes(api: HonoApi, { guard, profiles }: ApiOp
     )
   })
   api.post('/tokens', async (context) => {
-    const wish = toAccessTokenRequest(await readRequestBodyBySchema(context, tokenRequestSchema))
+    const tokenRequest = toAccessTokenRequest(await readRequestBodyBySchema(context, tokenRequestSchema))
     const flaw = isAdminCaller(context.var.caller)
-      ? explainUnknownTokenProfile(wish, [...profiles().keys()])
+      ? explainUnknownTokenProfile(tokenRequest, [...profiles().keys()])
       : undefined
     if (flaw !== undefined) return createRefusalResponse(400, flaw)
-    return createApiResponse(await guard.tokens.create(context.var.caller, wish))
+    return createApiResponse(await guard.tokens.create(context.var.caller, tokenRequest))
   })
   api.delete('/tokens/:name', async (context) =>
     createApiResponse(await guard.tokens.revoke(context.var.caller, context.req.param('name'))),

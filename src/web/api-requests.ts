@@ -60,8 +60,8 @@ export const tokenRequestSchema = z.strictObject({
 const DAY_MS = 86_400_000
 
 /** The requested token in the guard's terms. */
-export function toAccessTokenRequest(wish: z.output<typeof tokenRequestSchema>): AccessTokenRequest {
-  const { name, role, expiresInDays, effects, profiles, devices } = wish
+export function toAccessTokenRequest(input: z.output<typeof tokenRequestSchema>): AccessTokenRequest {
+  const { name, role, expiresInDays, effects, profiles, devices } = input
   const narrowed = effects !== undefined || profiles !== undefined || devices !== undefined
   const restrictions = { ...(effects && { effects }), ...(profiles && { profiles }), ...(devices && { devices }) }
   return {

@@ -53,7 +53,7 @@ export function createClientSnippet(client: McpClientName, facts: ClientSnippetI
   const hasToken = isNeededHere || isOpen
   const headers = hasToken ? { headers: { authorization: `Bearer ${TOKEN}` } } : {}
   const leftOut = isNeededHere ? '' : '; on this machine the token can be left out'
-  const elsewhere =
+  const remoteHint =
     isOpen && isReachedHere ? `On another machine, write this machine’s address instead of ${hostname}${leftOut}. ` : ''
   switch (client) {
     case 'claude-desktop':
@@ -67,25 +67,25 @@ export function createClientSnippet(client: McpClientName, facts: ClientSnippetI
       }
     case 'claude-code':
       return {
-        where: `${elsewhere}In a terminal:`,
+        where: `${remoteHint}In a terminal:`,
         what: `claude mcp add --transport http hearthbus "${underscored}"${hasToken ? ` --header "Authorization: Bearer ${TOKEN}"` : ''}`,
         hasToken,
       }
     case 'cursor':
       return {
-        where: `${elsewhere}.cursor/mcp.json, in the project or in your home folder:`,
+        where: `${remoteHint}.cursor/mcp.json, in the project or in your home folder:`,
         what: json({ mcpServers: { hearthbus: { url: underscored, ...headers } } }),
         hasToken,
       }
     case 'vscode':
       return {
-        where: `${elsewhere}.vscode/mcp.json:`,
+        where: `${remoteHint}.vscode/mcp.json:`,
         what: json({ servers: { hearthbus: { type: 'http', url: underscored, ...headers } } }),
         hasToken,
       }
     case 'other':
       return {
-        where: `${elsewhere}Streamable HTTP (2026-07-28, or any 2025 revision); add ?names=underscore if the client refuses dots in names. Over stdio:`,
+        where: `${remoteHint}Streamable HTTP (2026-07-28, or any 2025 revision); add ?names=underscore if the client refuses dots in names. Over stdio:`,
         what: [
           endpoint,
           ...(hasToken ? [`Authorization: Bearer ${TOKEN}`] : []),

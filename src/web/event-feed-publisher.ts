@@ -49,7 +49,7 @@ export function startEventFeed(sources: EventFeedSources): () => void {
     for (const each of looks) each()
     if (turn++ % STATE_EVERY === 0) lookAtState()
   }
-  stops.push(feed.whileHeard(() => every(LOOK_MS, look)))
+  stops.push(feed.whileSubscribed(() => every(LOOK_MS, look)))
   return () => {
     for (const stop of stops) stop()
   }
@@ -98,16 +98,16 @@ function stateLook({ feed, bus, status }: EventFeedSources): () => void {
 /** A house can announce the same resource many times a second; once per poll is enough to read it again. */
 function watchResources({ feed, bus }: EventFeedSources): () => void {
   const changed = new Set<string>()
-  const tell = (): void => {
+  const publishChanged = (): void => {
     if (changed.size === 0) return
     feed.publish('resource', { uris: [...changed] })
     changed.clear()
   }
-  return feed.whileHeard(() => {
+  return feed.whileSubscribed(() => {
     const leave = bus.onResource((uri) => {
       if (changed.size < MAX_NAMES) changed.add(uri)
     })
-    const stop = every(LOOK_MS, tell)
+    const stop = every(LOOK_MS, publishChanged)
     return () => {
       stop()
       leave()

@@ -28,11 +28,11 @@ describe('event feed', () => {
 
   it('delivers events to a subscriber until it unsubscribes', () => {
     const feed = createEventFeed('run')
-    const heard: string[] = []
-    const leave = feed.subscribe(({ id }) => heard.push(id))
+    const received: string[] = []
+    const leave = feed.subscribe(({ id }) => received.push(id))
     publishLedger(feed, [1])
     leave()
     publishLedger(feed, [2])
-    expect([heard, feed.latestId()]).toEqual([['run-1'], 'run-2'])
+    expect([received, feed.latestId()]).toEqual([['run-1'], 'run-2'])
   })
 })

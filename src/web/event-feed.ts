@@ -24,14 +24,14 @@ export interface EventFeed {
   readonly publish: <Name extends keyof ConsoleStreamEvents>(
     name: Name,
     data: ConsoleStreamEvents[Name],
-    hearable?: FeedVisibilityFilter<ConsoleStreamEvents[Name]>,
+    filter?: FeedVisibilityFilter<ConsoleStreamEvents[Name]>,
   ) => void
   readonly subscribe: (listener: (event: FeedEvent) => void) => () => void
   /** The events after that id; `undefined` when some of them are not, or no longer, available. */
   readonly since: (lastEventId: string) => readonly FeedEvent[] | undefined
   readonly latestId: () => string
   /** Runs `start` when there is a listener, and the function that it returned when the last one has gone. */
-  readonly whileHeard: (start: () => () => void) => () => void
+  readonly whileSubscribed: (start: () => () => void) => () => void
 }
 
 const RING = 2_000
@@ -41,7 +41,7 @@ const MAX_CHARACTERS = 8_000_000
 export function createEventFeed(run: string, size = RING): EventFeed {
   const ring: FeedEvent[] = []
   const listeners = new Set<(event: FeedEvent) => void>()
-  const heard = new Map<() => () => void, () => void>()
+  const running = new Map<() => () => void, () => void>()
   const starts = new Set<() => () => void>()
   let published = 0
   let characters = 0
@@ -49,15 +49,15 @@ export function createEventFeed(run: string, size = RING): EventFeed {
   const isFull = (): boolean => ring.length > size || (characters > MAX_CHARACTERS && ring.length > 1)
 
   function stop(start: () => () => void): void {
-    heard.get(start)?.()
-    heard.delete(start)
+    running.get(start)?.()
+    running.delete(start)
   }
 
   return {
-    publish: (name, data, hearable) => {
+    publish: (name, data, filter) => {
       const text = JSON.stringify(data)
       const dataFor = (caller: Caller): string | undefined => {
-        const part = hearable === undefined ? data : hearable(caller, data)
+        const part = filter === undefined ? data : filter(caller, data)
         return part === data ? text : part && JSON.stringify(part)
       }
       const event: FeedEvent = { id: `${run}-${++published}`, name, data: text, dataFor }
@@ -68,14 +68,14 @@ export function createEventFeed(run: string, size = RING): EventFeed {
     },
     subscribe: (listener) => {
       listeners.add(listener)
-      if (listeners.size === 1) for (const start of starts) heard.set(start, start())
+      if (listeners.size === 1) for (const start of starts) running.set(start, start())
       return () => {
         if (listeners.delete(listener) && listeners.size === 0) for (const start of starts) stop(start)
       }
     },
-    whileHeard: (start) => {
+    whileSubscribed: (start) => {
       starts.add(start)
-      if (listeners.size > 0) heard.set(start, start())
+      if (listeners.size > 0) running.set(start, start())
       return () => {
         starts.delete(start)
         stop(start)

@@ -61,19 +61,19 @@ export function createEventStreamHandler({ feed, authenticator, node }: EventStr
     const id = missed === undefined ? feed.latestId() : String(lastId)
     const hello: ConsoleStreamEvents['hello'] = { node, resumed: missed !== undefined, atMs: Date.now() }
     send(frame({ id, name: 'hello', data: JSON.stringify(hello) }))
-    const hearable = (event: FeedEvent): string => {
+    const toFrame = (event: FeedEvent): string => {
       const data = event.dataFor(caller)
       // The id still advances, so that a page that reconnects does not request this event again.
       return data === undefined ? `id: ${event.id}\n\n` : frame({ ...event, data })
     }
-    for (const event of missed ?? []) send(hearable(event))
+    for (const event of missed ?? []) send(toFrame(event))
     // Checked before every event: a principal who was signed out gets nothing more.
-    const tell = (text: string): void => {
+    const sendIfKnown = (text: string): void => {
       if (authenticator.isStillKnown(request.headers, request.socket.remoteAddress)) send(text)
       else response.end()
     }
-    const leave = feed.subscribe((event) => tell(hearable(event)))
-    const beat = setInterval(() => tell(': still here\n\n'), BEAT_MS)
+    const leave = feed.subscribe((event) => sendIfKnown(toFrame(event)))
+    const beat = setInterval(() => sendIfKnown(': still here\n\n'), BEAT_MS)
     response.once('close', () => {
       clearInterval(beat)
       leave()

@@ -207,11 +207,11 @@ export function explainListenerWithoutToken(host: string): string {
 
 const HOST_NAMES = new Map<string, string | undefined>()
 const MAX_HOST_NAMES = 64
-const MAX_KEPT_HEADER = 256
+const MAX_CACHED_HEADER = 256
 
 /** Clients send the same header with every request, and parsing a URL takes long, so results are cached. */
 function knownHostName(header: string | undefined): string | undefined {
-  if (header === undefined || header.length > MAX_KEPT_HEADER) return hostName(header)
+  if (header === undefined || header.length > MAX_CACHED_HEADER) return hostName(header)
   if (HOST_NAMES.has(header)) return HOST_NAMES.get(header)
   const name = hostName(header)
   if (HOST_NAMES.size >= MAX_HOST_NAMES) HOST_NAMES.clear()

@@ -31,9 +31,9 @@ export function startMeasurementSampling(options: MeasurementSamplingOptions): (
 }
 
 async function sampleOnce({ bus, history, feed }: Omit<MeasurementSamplingOptions, 'logger'>): Promise<void> {
-  const told: string[] = []
-  for (const probe of MEASUREMENT_CALLS) told.push(...(await ask(bus, history, probe)))
-  if (told.length > 0) feed.publish('history', { series: told })
+  const series: string[] = []
+  for (const probe of MEASUREMENT_CALLS) series.push(...(await ask(bus, history, probe)))
+  if (series.length > 0) feed.publish('history', { series })
 }
 
 async function ask(

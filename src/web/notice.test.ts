@@ -5,14 +5,14 @@ import type { ApprovalView } from './views.ts'
 const NOW = Date.UTC(2026, 0, 1, 22)
 const PLAIN = { node: 'home', names: false, nowMs: NOW }
 
-interface Asked {
+interface ViewFacts {
   readonly shown?: Partial<ApprovalView['shown']>
   readonly binding?: Partial<ApprovalView['binding']>
   readonly askedBy?: string
   readonly askedFor?: string
 }
 
-function asked({ shown, binding, ...rest }: Asked = {}): ApprovalView {
+function approvalView({ shown, binding, ...rest }: ViewFacts = {}): ApprovalView {
   return {
     id: '01K0',
     state: 'requested',
@@ -38,7 +38,7 @@ const lineOf = (view: ApprovalView): string => createApprovalNotice([view], PLAI
 
 describe('notice of waiting approvals', () => {
   it('names the tool, the caller and the time limit, but not the arguments', () => {
-    expect(createApprovalNotice([asked()], PLAIN)).toEqual({
+    expect(createApprovalNotice([approvalView()], PLAIN)).toEqual({
       title: 'home: a call waits for a person',
       text: 'Set a device: hs4.devices.set, asked by claude. Answer within 14 min.',
       facts: {
@@ -60,7 +60,7 @@ describe('notice of waiting approvals', () => {
   })
 
   it('names the target of the call if the owner configured it', () => {
-    const { text, facts } = createApprovalNotice([asked()], { ...PLAIN, names: true })
+    const { text, facts } = createApprovalNotice([approvalView()], { ...PLAIN, names: true })
     expect(text).toBe('Front Door Lock (Hall): hs4.devices.set, asked by claude. Answer within 14 min.')
     expect(facts).toMatchObject({ waiting: [{ what: 'Front Door Lock (Hall)', target: 'homeseer:ref:141' }] })
     expect(JSON.stringify(facts)).not.toMatch(/4711|plumber|Unlock/)
@@ -68,7 +68,7 @@ describe('notice of waiting approvals', () => {
 
   it('names five calls in its text, lists a hundred as data, and counts the rest', () => {
     const { title, text, facts } = createApprovalNotice(
-      Array.from({ length: 107 }, () => asked()),
+      Array.from({ length: 107 }, () => approvalView()),
       PLAIN,
     )
     expect(title).toBe('home: 107 calls wait for a person')
@@ -80,23 +80,23 @@ describe('notice of waiting approvals', () => {
 
   it('marks the actor as a claim of the calling node', () => {
     const binding = { principal: 'peer:ed25519:AAAA/owner' }
-    expect(lineOf(asked({ binding, askedBy: 'attic', askedFor: 'owner' }))).toContain(
+    expect(lineOf(approvalView({ binding, askedBy: 'attic', askedFor: 'owner' }))).toContain(
       'asked by owner, says the node attic.',
     )
-    expect(lineOf(asked({ binding, askedBy: 'owner' }))).toContain('asked by the node owner.')
+    expect(lineOf(approvalView({ binding, askedBy: 'owner' }))).toContain('asked by the node owner.')
   })
 
   it('removes line breaks, direction marks, links and excess length from names', () => {
     const title = 'x\n\u202EAll is well.\u0007 Tap http://evil.example'
-    expect(lineOf(asked({ shown: { title } }))).toBe(
+    expect(lineOf(approvalView({ shown: { title } }))).toBe(
       'x All is well. Tap http evil.example: hs4.devices.set, asked by claude. Answer within 14 min.',
     )
-    expect(lineOf(asked({ shown: { title: 'y'.repeat(300) } }))).toContain(`${'y'.repeat(59)}…: hs4`)
+    expect(lineOf(approvalView({ shown: { title: 'y'.repeat(300) } }))).toContain(`${'y'.repeat(59)}…: hs4`)
   })
 
   it('stays below the 4,096 bytes of an ntfy message, however long names are', () => {
     const long = '🔥'.repeat(300)
-    const one = asked({
+    const one = approvalView({
       shown: { title: long, label: long },
       binding: { tool: 'a'.repeat(300) },
       askedBy: long,

@@ -35,10 +35,10 @@ export function createApprovalNotice(
   waiting: readonly ApprovalView[],
   { node, names, nowMs }: NoticeOptions,
 ): OutgoingNotice {
-  const lines = waiting.slice(0, MAX_NAMED).map((asked) => sentence(asked, names, nowMs))
+  const lines = waiting.slice(0, MAX_NAMED).map((approval) => sentence(approval, names, nowMs))
   const unnamed = waiting.length - lines.length
   if (unnamed > 0) lines.push(`And ${unnamed} more.`)
-  const listed = waiting.slice(0, MAX_LISTED).map((asked) => factsOf(asked, names))
+  const listed = waiting.slice(0, MAX_LISTED).map((approval) => factsOf(approval, names))
   return {
     title: `${node}: ${waiting.length === 1 ? 'a call waits' : `${waiting.length} calls wait`} for a person`,
     text: lines.join('\n'),
@@ -52,9 +52,9 @@ export function createTestNotice(node: string): OutgoingNotice {
   return { title: `${node}: a test`, text, facts: { event: 'trial', node, count: 0, waiting: [] } }
 }
 
-function sentence(asked: ApprovalView, names: boolean, nowMs: number): string {
-  const minutes = Math.max(1, Math.floor((asked.expiresAtMs - nowMs) / 60_000))
-  return `${whatOf(asked, names)}: ${toolOf(asked)}, asked by ${whoOf(asked)}.${votesOf(asked)} Answer within ${minutes} min.`
+function sentence(approval: ApprovalView, names: boolean, nowMs: number): string {
+  const minutes = Math.max(1, Math.floor((approval.expiresAtMs - nowMs) / 60_000))
+  return `${whatOf(approval, names)}: ${toolOf(approval)}, asked by ${whoOf(approval)}.${votesOf(approval)} Answer within ${minutes} min.`
 }
 
 /** Which voters have voted and how, if the call is in a voting round. */
@@ -64,16 +64,16 @@ function votesOf({ round }: ApprovalView): string {
   return ` ${yeses.length} of ${round.need} yeses${yeses.length === 0 ? '' : ` (${yeses.join(', ')})`}.`
 }
 
-function factsOf(asked: ApprovalView, names: boolean): JsonObject {
-  const { target } = asked.binding
+function factsOf(approval: ApprovalView, names: boolean): JsonObject {
+  const { target } = approval.binding
   return {
-    id: asked.id,
-    tool: toolOf(asked),
-    what: whatOf(asked, names),
+    id: approval.id,
+    tool: toolOf(approval),
+    what: whatOf(approval, names),
     ...(names && target !== undefined ? { target: plain(target, MAX_WHAT) } : {}),
-    effect: asked.shown.effect,
-    asked_by: whoOf(asked),
-    until: formatIsoTime(asked.expiresAtMs),
+    effect: approval.shown.effect,
+    asked_by: whoOf(approval),
+    until: formatIsoTime(approval.expiresAtMs),
   }
 }
 

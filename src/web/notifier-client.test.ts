@@ -61,7 +61,7 @@ async function ask(door: number): Promise<string> {
 }
 
 /** Of each notice that arrived there, what it says waits. */
-function told(path = '/'): readonly (readonly string[])[] {
+function receivedNotices(path = '/'): readonly (readonly string[])[] {
   return inbox.letters
     .filter(({ request }) => request === `POST ${path}`)
     .map(({ body }) => (JSON.parse(body) as { waiting: { what: string }[] }).waiting.map(({ what }) => what))
@@ -74,11 +74,11 @@ describe('notifications of waiting approvals', () => {
     await ask(1)
     await ask(2)
     await expect
-      .poll(() => [told('/a'), told('/b')].map((notices) => notices.flat().at(-1)))
+      .poll(() => [receivedNotices('/a'), receivedNotices('/b')].map((notices) => notices.flat().at(-1)))
       .toEqual(['Door 2', 'Door 2'])
     await ask(3)
-    await expect.poll(() => told('/a').flat()).toEqual(['Door 1', 'Door 2', 'Door 3'])
-    await expect.poll(() => told('/b').flat()).toEqual(['Door 1', 'Door 2', 'Door 3'])
+    await expect.poll(() => receivedNotices('/a').flat()).toEqual(['Door 1', 'Door 2', 'Door 3'])
+    await expect.poll(() => receivedNotices('/b').flat()).toEqual(['Door 1', 'Door 2', 'Door 3'])
   })
 
   it('leave out a request that was decided before the notice was sent', async () => {
@@ -86,20 +86,20 @@ describe('notifications of waiting approvals', () => {
     const { reporter } = notify([here()])
     const answered = await ask(1)
     await ask(2)
-    await expect.poll(() => told().at(-1)).toEqual(['Door 1', 'Door 2'])
+    await expect.poll(() => receivedNotices().at(-1)).toEqual(['Door 1', 'Door 2'])
     await house.guard.approvals.approve(answered, APPROVER)
-    await expect.poll(() => told().at(-1)).toEqual(['Door 2'])
+    await expect.poll(() => receivedNotices().at(-1)).toEqual(['Door 2'])
     inbox.answer(200)
     await expect.poll(() => reporter.health().details['notices']).toBe(1)
-    expect(told().at(-1)).toEqual(['Door 2'])
+    expect(receivedNotices().at(-1)).toEqual(['Door 2'])
   })
 
   it('leave out an expired request, even before the guard has swept it', async () => {
     notify([here('/late')], { clock: manualClock(house.clock.now() + HOUR_MS) })
     notify([here('/in-time')])
     await ask(1)
-    await expect.poll(() => told('/in-time')).toEqual([['Door 1']])
-    expect(told('/late')).toEqual([])
+    await expect.poll(() => receivedNotices('/in-time')).toEqual([['Door 1']])
+    expect(receivedNotices('/late')).toEqual([])
   })
 
   it('are retried until the destination accepts them, and the failure is logged once', async () => {
@@ -130,21 +130,21 @@ describe('notifications of waiting approvals', () => {
   it('have a minimum interval per destination', async () => {
     notify([here('/resting')], { pace: { ...QUICK, restMs: HOUR_MS } })
     await ask(1)
-    await expect.poll(() => told('/resting')).toEqual([['Door 1']])
+    await expect.poll(() => receivedNotices('/resting')).toEqual([['Door 1']])
     notify([here('/other')])
     await ask(2)
-    await expect.poll(() => told('/other').flat()).toEqual(['Door 1', 'Door 2'])
-    expect(told('/resting')).toEqual([['Door 1']])
+    await expect.poll(() => receivedNotices('/other').flat()).toEqual(['Door 1', 'Door 2'])
+    expect(receivedNotices('/resting')).toEqual([['Door 1']])
   })
 
   it('are sent after a restart for requests that still wait', async () => {
     const before = notify([here('/before')])
     await house.guard.approvals.deny(await ask(9), APPROVER, 'no')
     await ask(1)
-    await expect.poll(() => told('/before').flat()).toContain('Door 1')
+    await expect.poll(() => receivedNotices('/before').flat()).toContain('Door 1')
     before.stop()
     notify([here('/after')], { approvals: house.afterPowerCut().guard.approvals })
-    await expect.poll(() => told('/after')).toEqual([['Door 1']])
+    await expect.poll(() => receivedNotices('/after')).toEqual([['Door 1']])
   })
 
   it('are not sent any more after the notifier was stopped', async () => {
@@ -153,15 +153,15 @@ describe('notifications of waiting approvals', () => {
     stopping.stop()
     notify([here('/other')])
     await ask(2)
-    await expect.poll(() => told('/other').flat()).toEqual(['Door 1', 'Door 2'])
-    expect(told('/stopping')).toEqual([])
+    await expect.poll(() => receivedNotices('/other').flat()).toEqual(['Door 1', 'Door 2'])
+    expect(receivedNotices('/stopping')).toEqual([])
   })
 
   it('are not sent to a destination without its token, but to the others', async () => {
     const { reporter } = notify([{ ...here('/token'), tokenVariable: 'NTFY_TOKEN' }, here('/free')])
     await ask(1)
-    await expect.poll(() => told('/free')).toEqual([['Door 1']])
-    expect(told('/token')).toEqual([])
+    await expect.poll(() => receivedNotices('/free')).toEqual([['Door 1']])
+    expect(receivedNotices('/token')).toEqual([])
     expect(reporter.health()).toMatchObject({
       status: 'degraded',
       details: { places: 2, advice: expect.stringContaining('NTFY_TOKEN, which should hold its token, is not set') },

@@ -59,28 +59,28 @@ export function startNotifier(parts: NotifierDependencies): RunningNotifier | un
   const places = config.notify.map((destination) => resolveNoticeDestination(destination, environment))
   const unusable = places.flatMap((place) => (place.ok ? [] : [place.fault]))
   for (const place of unusable) logger.warn(place, 'notices do not reach one of the destinations in notify')
-  const tellers = places.flatMap((place) => (place.ok ? [new Teller(place.value, parts)] : []))
-  const hear = (approval: Approval): void => {
-    for (const teller of tellers) teller.hear(approval)
+  const notifiers = places.flatMap((place) => (place.ok ? [new DestinationNotifier(place.value, parts)] : []))
+  const update = (approval: Approval): void => {
+    for (const notifier of notifiers) notifier.update(approval)
   }
-  const leave = approvals.subscribe(({ approval }) => hear(approval))
+  const leave = approvals.subscribe(({ approval }) => update(approval))
   // Requests that were opened before this start are notified as well: it is not known whether a notice was sent then.
-  for (const approval of approvals.list({ state: 'requested' }).toReversed()) hear(approval)
+  for (const approval of approvals.list({ state: 'requested' }).toReversed()) update(approval)
   return {
     reporter: {
       name: 'notify',
-      health: () => healthOf(tellers, unusable),
-      examine: async () => examineNoticeDestinations(config.notify, environment, failingOf(tellers, unusable)),
+      health: () => healthOf(notifiers, unusable),
+      examine: async () => examineNoticeDestinations(config.notify, environment, failingOf(notifiers, unusable)),
     },
     stop: () => {
       leave()
-      for (const teller of tellers) teller.stop()
+      for (const notifier of notifiers) notifier.stop()
     },
   }
 }
 
 /** One destination, and the requests that it was not notified of yet. */
-class Teller {
+class DestinationNotifier {
   readonly host: string
   /** Why it did not accept the last notice. */
   trouble: string | undefined
@@ -89,10 +89,10 @@ class Teller {
   readonly #parts: NotifierDependencies
   readonly #pace: Pace
   /** The requests without a notice. These are open requests only, whose number the guard bounds. */
-  readonly #untold = new Map<string, Approval>()
+  readonly #unsent = new Map<string, Approval>()
   readonly #ended = new AbortController()
   #timer: NodeJS.Timeout | undefined
-  #isTelling = false
+  #isSending = false
   #failures = 0
 
   constructor(place: NoticeDestination, parts: NotifierDependencies) {
@@ -102,10 +102,10 @@ class Teller {
     this.#pace = parts.pace ?? PACE
   }
 
-  hear(approval: Approval): void {
-    if (approval.state === 'requested') this.#untold.set(approval.id, approval)
-    else this.#untold.delete(approval.id)
-    if (this.#untold.size > 0) this.#tellIn(0)
+  update(approval: Approval): void {
+    if (approval.state === 'requested') this.#unsent.set(approval.id, approval)
+    else this.#unsent.delete(approval.id)
+    if (this.#unsent.size > 0) this.#sendIn(0)
   }
 
   stop(): void {
@@ -114,16 +114,16 @@ class Teller {
   }
 
   /** Does nothing if a notice is about to be sent anyway. */
-  #tellIn(ms: number): void {
-    if (this.#isTelling || this.#timer !== undefined || this.#ended.signal.aborted) return
+  #sendIn(ms: number): void {
+    if (this.#isSending || this.#timer !== undefined || this.#ended.signal.aborted) return
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      this.#tell().catch((error: unknown) => this.#parts.logger.error({ err: error }, 'a notice could not be made'))
+      this.#send().catch((error: unknown) => this.#parts.logger.error({ err: error }, 'a notice could not be made'))
     }, ms)
     this.#timer.unref()
   }
 
-  async #tell(): Promise<void> {
+  async #send(): Promise<void> {
     const waiting = this.#waiting()
     if (waiting.length === 0) return
     const { config, bus, clock } = this.#parts
@@ -131,22 +131,22 @@ class Teller {
       waiting.map((approval) => toApprovalView(bus, approval)),
       { node: config.node.name, names: this.#place.names, nowMs: clock.now() },
     )
-    this.#isTelling = true
+    this.#isSending = true
     const trouble = await postNotice(notice, this.#place, this.#ended.signal)
-    this.#isTelling = false
+    this.#isSending = false
     if (this.#ended.signal.aborted) return
     this.#note(trouble)
-    if (trouble === undefined) for (const { id } of waiting) this.#untold.delete(id)
+    if (trouble === undefined) for (const { id } of waiting) this.#unsent.delete(id)
     // Also runs when nothing is left: a request that arrives soon has to wait for this destination's pause.
-    this.#tellIn(trouble === undefined ? this.#pace.restMs : computeBackoffMs(this.#pace.again, this.#failures - 1))
+    this.#sendIn(trouble === undefined ? this.#pace.restMs : computeBackoffMs(this.#pace.again, this.#failures - 1))
   }
 
   /** The guard closes lapsed requests only when it sweeps. */
   #waiting(): readonly Approval[] {
     const nowMs = this.#parts.clock.now()
-    for (const { id, requestedAtMs, expiresAtMs } of this.#untold.values())
-      if (isOutsideValidityPeriod({ fromMs: requestedAtMs, untilMs: expiresAtMs }, nowMs)) this.#untold.delete(id)
-    return [...this.#untold.values()]
+    for (const { id, requestedAtMs, expiresAtMs } of this.#unsent.values())
+      if (isOutsideValidityPeriod({ fromMs: requestedAtMs, untilMs: expiresAtMs }, nowMs)) this.#unsent.delete(id)
+    return [...this.#unsent.values()]
   }
 
   /** Logged once for each reason. */
@@ -163,20 +163,20 @@ class Teller {
 }
 
 function failingOf(
-  tellers: readonly Teller[],
+  notifiers: readonly DestinationNotifier[],
   unusable: readonly UnusableNoticeDestination[],
 ): readonly UnusableNoticeDestination[] {
-  return [...unusable, ...tellers.flatMap(({ host, trouble }) => (trouble === undefined ? [] : [{ host, trouble }]))]
+  return [...unusable, ...notifiers.flatMap(({ host, trouble }) => (trouble === undefined ? [] : [{ host, trouble }]))]
 }
 
 function healthOf(
-  tellers: readonly Teller[],
+  notifiers: readonly DestinationNotifier[],
   unusable: readonly UnusableNoticeDestination[],
 ): ReturnType<Service['health']> {
-  const failing = failingOf(tellers, unusable)
+  const failing = failingOf(notifiers, unusable)
   const details = {
-    places: tellers.length + unusable.length,
-    notices: tellers.reduce((sum, { taken }) => sum + taken, 0),
+    places: notifiers.length + unusable.length,
+    notices: notifiers.reduce((sum, { taken }) => sum + taken, 0),
   }
   if (failing.length === 0) return { status: 'ok', details }
   const advice = `${explainUndeliveredNotices(failing)} Try it with: hearthbus notify.`

@@ -12,7 +12,7 @@ export interface OnDemandLedgerVerification {
 }
 
 /** Progress is for people, who cannot see more frequent updates. */
-const TELL_EVERY_MS = 100
+const PUBLISH_EVERY_MS = 100
 
 export function createOnDemandLedgerVerification(
   ledger: Pick<Ledger, 'verify' | 'size'>,
@@ -20,29 +20,41 @@ export function createOnDemandLedgerVerification(
 ): OnDemandLedgerVerification {
   let state: VerificationView | null = null
 
-  const tell = (next: VerificationView): VerificationView => {
+  const publishState = (next: VerificationView): VerificationView => {
     state = next
     feed.publish('verification', next)
     return next
   }
 
   const run = async (begun: VerificationView): Promise<void> => {
-    let toldMs = 0
+    let publishedMs = 0
     try {
       const report = await ledger.verify({
         onProgress: (checked, size) => {
           const nowMs = Date.now()
-          if (nowMs - toldMs < TELL_EVERY_MS) return
-          toldMs = nowMs
-          tell({ ...begun, checked, size })
+          if (nowMs - publishedMs < PUBLISH_EVERY_MS) return
+          publishedMs = nowMs
+          publishState({ ...begun, checked, size })
         },
       })
       const more = report.more > 0 ? [`… and ${report.more} more.`] : []
       const findings = [...report.findings.map(formatLedgerFinding), ...more]
-      tell({ ...begun, running: false, checked: report.size, size: report.size, endedAtMs: Date.now(), findings })
+      publishState({
+        ...begun,
+        running: false,
+        checked: report.size,
+        size: report.size,
+        endedAtMs: Date.now(),
+        findings,
+      })
     } catch (error) {
       const reason = readErrorMessage(error)
-      tell({ ...begun, running: false, endedAtMs: Date.now(), findings: [`It could not be finished: ${reason}`] })
+      publishState({
+        ...begun,
+        running: false,
+        endedAtMs: Date.now(),
+        findings: [`It could not be finished: ${reason}`],
+      })
     }
   }
 
@@ -50,7 +62,7 @@ export function createOnDemandLedgerVerification(
     state: () => state,
     start: () => {
       if (state?.running === true) return state
-      const begun = tell({
+      const begun = publishState({
         running: true,
         checked: 0,
         size: ledger.size(),

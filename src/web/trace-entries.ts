@@ -53,7 +53,7 @@ function recordedCall(ledger: Records, enter: LedgerEntry, entries: readonly Led
   return {
     enter: toLedgerEntryView(enter),
     exit: exit === undefined ? null : toLedgerEntryView(exit),
-    arguments: kept(ledger, enter.seq, 'args').value,
+    arguments: readBodyField(ledger, enter.seq, 'args').value,
     reasons: exit === undefined ? [] : reasonsOf(ledger, exit),
     later: entries
       .filter((entry) => readLateOutcomeCallSeq(entry) === enter.seq)
@@ -63,17 +63,17 @@ function recordedCall(ledger: Records, enter: LedgerEntry, entries: readonly Led
 }
 
 function lateOutcomeView(ledger: Records, entry: LedgerEntry): LateOutcomeView {
-  const message = textOf(kept(ledger, entry.seq, 'message').value)
+  const message = textOf(readBodyField(ledger, entry.seq, 'message').value)
   return {
     entry: toLedgerEntryView(entry),
-    observed: kept(ledger, entry.seq, 'observed').value,
+    observed: readBodyField(ledger, entry.seq, 'observed').value,
     message: message ?? null,
   }
 }
 
 function resultOf(ledger: Records, exit: LedgerEntry | undefined): Pick<RecordedCallView, 'result' | 'withheld'> {
   if (exit === undefined) return { result: null, withheld: 'none' }
-  const { value, state } = kept(ledger, exit.seq, 'result')
+  const { value, state } = readBodyField(ledger, exit.seq, 'result')
   if (state === 'kept') return { result: value, withheld: null }
   if (state === 'erased') return { result: null, withheld: 'erased' }
   return { result: null, withheld: exit['outcome'] === 'ok' ? 'reads-are-not-kept' : 'none' }
@@ -81,14 +81,14 @@ function resultOf(ledger: Records, exit: LedgerEntry | undefined): Pick<Recorded
 
 /** The ids of the rules are in the entry; their sentences for the caller are in its body, in the same order. */
 function reasonsOf(ledger: Records, exit: LedgerEntry): RecordedCallView['reasons'] {
-  const sentences = listOf(kept(ledger, exit.seq, 'reasons').value)
+  const sentences = listOf(readBodyField(ledger, exit.seq, 'reasons').value)
   return listOf(exit['reasons'] ?? null).flatMap((rule, index) => {
     const sentence = sentences[index]
     return typeof rule === 'string' ? [{ rule, sentence: typeof sentence === 'string' ? sentence : null }] : []
   })
 }
 
-function kept(
+function readBodyField(
   ledger: Records,
   seq: number,
   field: string,

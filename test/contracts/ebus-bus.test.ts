@@ -58,8 +58,8 @@ busContract(
         ...settings,
         source: 0x37,
       })
-      if (lender.seatHost === undefined) throw new Error('nothing to share')
-      const shared = await SharedPort.open(lender.seatHost, { host, port: 0 })
+      if (lender.clientAcceptor === undefined) throw new Error('nothing to share')
+      const shared = await SharedPort.open(lender.clientAcceptor, { host, port: 0 })
       if (!shared.ok) throw shared.fault.error
       return {
         endpoint: { kind: 'enh', host, port: shared.value.port },

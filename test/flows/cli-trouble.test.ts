@@ -262,6 +262,21 @@ describe('the gateway file', () => {
   })
 })
 
+describe('the file of the sign-in link', () => {
+  it('that a folder stands in for keeps the gateway neither from starting nor from an orderly stop', async () => {
+    const place = join(home.data, 'keys', 'console.link')
+    const gateway = await startGatewayProcess(home)
+    rmSync(place)
+    mkdirSync(place)
+    expect(await gateway.stop()).toBe(0)
+    expect(gateway.log()).toBe('')
+    const next = await startGatewayProcess(home)
+    expect(await hearthbus('console')).toMatchObject({ code: 0, said: expect.stringContaining('/#/sign-in/') })
+    expect(await next.stop()).toBe(0)
+    expect(next.log()).toBe('')
+  })
+})
+
 describe('a gateway that does not answer', () => {
   it('is reported as such by every command that needs it', async () => {
     const gateway = await startGatewayProcess(home)

@@ -149,7 +149,7 @@ describe('a gateway with devices', () => {
   it('refuses connections with wrong tokens, while the real device stays connected', async () => {
     const device = await house.enrol('Vault', { transport: 'websocket' })
     const url = house.ota.replace(/^http/, 'ws').replace('/xiaozhi/ota/', '/xiaozhi/v1/')
-    const { websocket } = (device.told() ?? {}) as { websocket?: { token: string } }
+    const { websocket } = (device.otaAnswer() ?? {}) as { websocket?: { token: string } }
     const real = websocket?.token ?? ''
     for (const token of ['', 'guessed', real.slice(1)]) {
       const { identity } = device

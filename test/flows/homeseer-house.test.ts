@@ -72,7 +72,7 @@ afterAll(async () => {
 })
 
 async function house(): Promise<HomeseerDeviceCatalog> {
-  const result = await catalog.house()
+  const result = await catalog.devices()
   if (!result.ok) throw new Error(result.fault.kind)
   return result.value
 }

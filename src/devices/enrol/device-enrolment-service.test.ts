@@ -12,7 +12,7 @@ import type { DeviceEnrolmentOptions } from './device-enrolment-service.ts'
 import { createDeviceEnrolmentService } from './device-enrolment-service.ts'
 
 const KEY = toUtf8('0123456789abcdef0123456789abcdef')
-const ASKED = { remoteAddress: '192.168.1.50', localAddress: '192.168.1.2' }
+const ADDRESSES = { remoteAddress: '192.168.1.50', localAddress: '192.168.1.2' }
 const REQUEST: OtaRequest = {
   deviceId: 'a0:b1:c2:d3:e4:f5',
   clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff',
@@ -49,8 +49,8 @@ async function approved(
   registrar: DeviceEnrolmentService,
   transport: 'websocket' | 'mqtt' | 'mqtt-broker' = 'websocket',
 ) {
-  const told = await registrar.ota(REQUEST, ASKED)
-  const code = told.kind === 'activation' ? told.activation.code : ''
+  const answer = await registrar.ota(REQUEST, ADDRESSES)
+  const code = answer.kind === 'activation' ? answer.activation.code : ''
   return registrar.approve(code, { by: 'Ada', name: 'Kitchen', transport })
 }
 
@@ -69,8 +69,8 @@ afterEach(() => database.close())
 describe('an unknown device', () => {
   it('gets a six-digit code, and a token that is not accepted before the approval', async () => {
     const registrar = open()
-    const told = await registrar.ota(REQUEST, ASKED)
-    expect(told).toEqual({
+    const answer = await registrar.ota(REQUEST, ADDRESSES)
+    expect(answer).toEqual({
       kind: 'activation',
       activation: {
         code: expect.stringMatching(/^\d{6}$/),
@@ -79,7 +79,7 @@ describe('an unknown device', () => {
       },
       websocket: { url: expect.stringMatching(/^ws:/), token: expect.stringMatching(/^[\w-]{43}$/) },
     })
-    expect(await registrar.ota(REQUEST, ASKED)).toEqual(told)
+    expect(await registrar.ota(REQUEST, ADDRESSES)).toEqual(answer)
     expect(registrar.pending()).toMatchObject([{ ...IDENTITY, board: 'esp-box', remoteAddress: '192.168.1.50' }])
     expect(registrar.devices()).toEqual([])
   })
@@ -87,14 +87,14 @@ describe('an unknown device', () => {
   // py-xiaozhi asks once, shows the code, and connects with what it was told then.
   it('that sends one OTA request is admitted with its token once it is approved, whatever its transport', async () => {
     const registrar = open()
-    const told = await registrar.ota(REQUEST, ASKED)
-    const { websocket, activation } = told as Extract<typeof told, { kind: 'activation' }>
+    const answer = await registrar.ota(REQUEST, ADDRESSES)
+    const { websocket, activation } = answer as Extract<typeof answer, { kind: 'activation' }>
     const token = websocket?.token ?? ''
     expect(await registrar.admit(knock(token))).toBeUndefined()
     await registrar.approve(activation.code, { by: 'owner', transport: 'mqtt' })
     expect(await registrar.admit(knock(token))).toEqual(IDENTITY)
-    const stranger = { ...knock(token), clientId: 'ffffffff-0000-4000-8000-000000000000' }
-    expect(await registrar.admit(stranger)).toBeUndefined()
+    const unknown = { ...knock(token), clientId: 'ffffffff-0000-4000-8000-000000000000' }
+    expect(await registrar.admit(unknown)).toBeUndefined()
     await registrar.revoke(REQUEST.deviceId, 'owner')
     expect(await registrar.admit(knock(token))).toBeUndefined()
   })
@@ -110,11 +110,11 @@ describe('an unknown device', () => {
     const registrar = open()
     const request = { ...IDENTITY, challenge: undefined }
     expect(registrar.activate(request)).toBe('nothing-to-activate')
-    await registrar.ota(REQUEST, ASKED)
+    await registrar.ota(REQUEST, ADDRESSES)
     expect(registrar.activate(request)).toBe('not-yet')
     await approved(registrar)
     expect(registrar.activate(request)).toBe('activated')
-    await registrar.ota(REQUEST, ASKED)
+    await registrar.ota(REQUEST, ADDRESSES)
     expect(registrar.activate(request)).toBe('nothing-to-activate')
   })
 })
@@ -126,16 +126,16 @@ describe('an approved device', () => {
       ok: true,
       value: { ...IDENTITY, state: 'approved', name: 'Kitchen', approvedBy: 'Ada', generation: 1 },
     })
-    const told = await registrar.ota({ ...REQUEST, firmware: '2.5.0' }, ASKED)
-    expect(told).toMatchObject({ kind: 'websocket', websocket: { url: 'ws://192.168.1.2:7421/xiaozhi/v1/' } })
-    expect(await registrar.admit(knock(tokenIn(told)))).toEqual(IDENTITY)
+    const answer = await registrar.ota({ ...REQUEST, firmware: '2.5.0' }, ADDRESSES)
+    expect(answer).toMatchObject({ kind: 'websocket', websocket: { url: 'ws://192.168.1.2:7421/xiaozhi/v1/' } })
+    expect(await registrar.admit(knock(tokenIn(answer)))).toEqual(IDENTITY)
     expect(registrar.device(REQUEST.deviceId)).toMatchObject({ firmware: '2.5.0', bootedAtMs: clock.now() })
   })
 
   it('keeps no token in the database', async () => {
     const registrar = open()
     await approved(registrar)
-    const token = tokenIn(await registrar.ota(REQUEST, ASKED))
+    const token = tokenIn(await registrar.ota(REQUEST, ADDRESSES))
     const rows = JSON.stringify(database.sql.prepare('SELECT * FROM test_event').all())
     expect(token).toMatch(/^[\w-]{43}$/)
     expect(rows).not.toContain(token)
@@ -145,7 +145,7 @@ describe('an approved device', () => {
     const registrar = open()
     await approved(registrar)
     const tokens: string[] = []
-    for (let boot = 0; boot < 6; boot++) tokens.push(tokenIn(await registrar.ota(REQUEST, ASKED)))
+    for (let boot = 0; boot < 6; boot++) tokens.push(tokenIn(await registrar.ota(REQUEST, ADDRESSES)))
     const admitted = async () => {
       const found = await Promise.all(tokens.map((token) => registrar.admit(knock(token))))
       return found.map((identity) => identity !== undefined)
@@ -161,17 +161,17 @@ describe('an approved device', () => {
   it('keeps its token while the doctor, or another client, sends OTA requests', async () => {
     const registrar = open()
     await approved(registrar)
-    const token = tokenIn(await registrar.ota(REQUEST, ASKED))
+    const token = tokenIn(await registrar.ota(REQUEST, ADDRESSES))
     await registrar.admit(knock(token))
-    for (let boot = 0; boot < 10; boot++) await registrar.ota(REQUEST, ASKED)
+    for (let boot = 0; boot < 10; boot++) await registrar.ota(REQUEST, ADDRESSES)
     expect(await registrar.admit(knock(token))).toEqual(IDENTITY)
   })
 
   it('gets the same signed MQTT credentials at every boot', async () => {
     const registrar = open()
     await approved(registrar, 'mqtt')
-    const told = await registrar.ota(REQUEST, ASKED)
-    expect(told).toMatchObject({
+    const answer = await registrar.ota(REQUEST, ADDRESSES)
+    expect(answer).toMatchObject({
       kind: 'mqtt',
       mqtt: {
         endpoint: '192.168.1.2:1883',
@@ -179,8 +179,8 @@ describe('an approved device', () => {
         subscribeTopic: 'devices/p2p/a0_b1_c2_d3_e4_f5',
       },
     })
-    expect(await registrar.ota(REQUEST, ASKED)).toEqual(told)
-    const credentials = told.kind === 'mqtt' ? told.mqtt : { clientId: '', username: '', password: '' }
+    expect(await registrar.ota(REQUEST, ADDRESSES)).toEqual(answer)
+    const credentials = answer.kind === 'mqtt' ? answer.mqtt : { clientId: '', username: '', password: '' }
     expect(await registrar.admit({ kind: 'mqtt', credentials })).toEqual(IDENTITY)
   })
 
@@ -189,7 +189,7 @@ describe('an approved device', () => {
     const broker = { endpoint: 'b.example:1883', uplink: 'up/{device}', downlink: 'down/{device}', account }
     const registrar = open({ broker })
     await approved(registrar, 'mqtt-broker')
-    expect(await registrar.ota(REQUEST, ASKED)).toMatchObject({
+    expect(await registrar.ota(REQUEST, ADDRESSES)).toMatchObject({
       mqtt: {
         endpoint: 'b.example:1883',
         username: 'devices',
@@ -206,10 +206,10 @@ describe('an approved device', () => {
     await approved(registrar)
     const events = () => database.sql.prepare('SELECT event FROM test_event').all()
     const before = events()
-    expect(registrar.preview(REQUEST, ASKED)).toMatchObject({ kind: 'websocket', websocket: { token: '' } })
+    expect(registrar.preview(REQUEST, ADDRESSES)).toMatchObject({ kind: 'websocket', websocket: { token: '' } })
     expect(events()).toEqual(before)
     const other = { ...REQUEST, clientId: 'ffffffff-0000-4000-8000-000000000000' }
-    expect(registrar.preview(other, ASKED)).toMatchObject({ kind: 'activation', activation: { code: '' } })
+    expect(registrar.preview(other, ADDRESSES)).toMatchObject({ kind: 'activation', activation: { code: '' } })
     expect(registrar.pending()).toEqual([])
   })
 })
@@ -218,27 +218,30 @@ describe('a device that is revoked, rotated or forgotten', () => {
   it('gets no answer and no admission after it is revoked', async () => {
     const registrar = open()
     await approved(registrar)
-    const token = tokenIn(await registrar.ota(REQUEST, ASKED))
+    const token = tokenIn(await registrar.ota(REQUEST, ADDRESSES))
     expect(await registrar.revoke(REQUEST.deviceId, 'owner')).toMatchObject({ ok: true, value: { state: 'revoked' } })
     expect(await registrar.admit(knock(token))).toBeUndefined()
-    expect(await registrar.ota(REQUEST, ASKED)).toEqual({ kind: 'nothing' })
+    expect(await registrar.ota(REQUEST, ADDRESSES)).toEqual({ kind: 'nothing' })
     expect(voided).toEqual([REQUEST.deviceId])
   })
 
   it('cannot log in with an MQTT password from before a rotation', async () => {
     const registrar = open()
     await approved(registrar, 'mqtt')
-    const told = await registrar.ota(REQUEST, ASKED)
+    const answer = await registrar.ota(REQUEST, ADDRESSES)
     await registrar.rotate(REQUEST.deviceId, 'owner')
-    const credentials = told.kind === 'mqtt' ? told.mqtt : { clientId: '', username: '', password: '' }
+    const credentials = answer.kind === 'mqtt' ? answer.mqtt : { clientId: '', username: '', password: '' }
     expect(await registrar.admit({ kind: 'mqtt', credentials })).toBeUndefined()
   })
 
   it('gets no token from an OTA request that runs while it is being revoked', async () => {
     const registrar = open()
     await approved(registrar)
-    const [, told] = await Promise.all([registrar.revoke(REQUEST.deviceId, 'owner'), registrar.ota(REQUEST, ASKED)])
-    expect(told).toEqual({ kind: 'nothing' })
+    const [, answer] = await Promise.all([
+      registrar.revoke(REQUEST.deviceId, 'owner'),
+      registrar.ota(REQUEST, ADDRESSES),
+    ])
+    expect(answer).toEqual({ kind: 'nothing' })
     expect(registrar.device(REQUEST.deviceId)?.state).toBe('revoked')
   })
 
@@ -246,11 +249,11 @@ describe('a device that is revoked, rotated or forgotten', () => {
     const newcomers: string[] = []
     const registrar = open({ onNewcomer: (deviceId) => newcomers.push(deviceId) })
     await approved(registrar)
-    const token = tokenIn(await registrar.ota(REQUEST, ASKED))
+    const token = tokenIn(await registrar.ota(REQUEST, ADDRESSES))
     const erased = { ...REQUEST, clientId: 'ffffffff-0000-4000-8000-000000000000' }
-    const told = await registrar.ota(erased, ASKED)
+    const answer = await registrar.ota(erased, ADDRESSES)
     expect(await registrar.admit(knock(token))).toEqual(IDENTITY)
-    const code = told.kind === 'activation' ? told.activation.code : ''
+    const code = answer.kind === 'activation' ? answer.activation.code : ''
     expect(await registrar.approve(code, { by: 'Ada' })).toMatchObject({
       value: { clientId: erased.clientId, name: 'Kitchen', generation: 2 },
     })
@@ -262,7 +265,7 @@ describe('a device that is revoked, rotated or forgotten', () => {
     const registrar = open()
     await approved(registrar)
     await registrar.forget(REQUEST.deviceId, 'owner')
-    expect((await registrar.ota(REQUEST, ASKED)).kind).toBe('activation')
+    expect((await registrar.ota(REQUEST, ADDRESSES)).kind).toBe('activation')
     expect(await registrar.forget(REQUEST.deviceId, 'owner')).toEqual({
       ok: false,
       fault: { kind: 'unknown-device', device: REQUEST.deviceId },
@@ -275,9 +278,9 @@ describe('a device that is forgotten and boots again', () => {
     const registrar = open()
     await approved(registrar)
     await registrar.forget(REQUEST.deviceId, 'owner')
-    const told = await registrar.ota(REQUEST, ASKED)
+    const answer = await registrar.ota(REQUEST, ADDRESSES)
     expect(registrar.activate({ ...IDENTITY, challenge: undefined })).toBe('not-yet')
-    const code = told.kind === 'activation' ? told.activation.code : ''
+    const code = answer.kind === 'activation' ? answer.activation.code : ''
     expect(registrar.pending().map((waiting) => waiting.code)).toEqual([code])
     expect(await registrar.approve(code, { by: 'Ada' })).toMatchObject({ ok: true })
   })

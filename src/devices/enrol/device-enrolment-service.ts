@@ -56,7 +56,7 @@ export interface DeviceEnrolmentOptions {
   readonly transport: DeviceTransport
   /** Shown with the code on the device's screen. */
   readonly greeting?: string
-  readonly waitingRoom?: PendingDevicesSettings
+  readonly pendingDevices?: PendingDevicesSettings
   /** Called when a device began to wait, was approved, or left. */
   readonly onWaiting?: () => void
   /** Called when a device lost its credentials, so that its connection is closed. */
@@ -93,7 +93,7 @@ class NodeRegistrar implements DeviceEnrolmentService {
         challenge: () => toBase64url(randomBytes(24)),
         token: () => toBase64url(randomBytes(32)),
       },
-      options.waitingRoom,
+      options.pendingDevices,
       options.onWaiting,
     )
   }
@@ -105,10 +105,10 @@ class NodeRegistrar implements DeviceEnrolmentService {
       .list(this.#clock.now())
       .map(({ challenge: _challenge, token: _token, approved: _approved, ...rest }) => rest)
 
-  readonly ota = async (request: OtaRequest, asked: DeviceRequestAddresses): Promise<OtaSettings> => {
+  readonly ota = async (request: OtaRequest, addresses: DeviceRequestAddresses): Promise<OtaSettings> => {
     const known = this.#known(request)
     if (known?.state === 'revoked') return { kind: 'nothing' }
-    if (known === undefined) return this.#codeFor(request, asked)
+    if (known === undefined) return this.#codeFor(request, addresses)
     const token = known.transport === 'websocket' ? toBase64url(randomBytes(32)) : ''
     const device = { ...known, board: request.board, firmware: request.firmware }
     const still = await this.#store.boot(device, token === '' ? undefined : hashOf(token))
@@ -116,15 +116,15 @@ class NodeRegistrar implements DeviceEnrolmentService {
     if (!still) return { kind: 'nothing' }
     this.#waiting.leave(known)
     this.#options.onBoot?.(known)
-    return this.#settings(known, asked, token)
+    return this.#settings(known, addresses, token)
   }
 
-  readonly preview = (request: OtaRequest, asked: DeviceRequestAddresses): OtaSettings => {
+  readonly preview = (request: OtaRequest, addresses: DeviceRequestAddresses): OtaSettings => {
     const known = this.#known(request)
     if (known?.state === 'revoked') return { kind: 'nothing' }
     if (known === undefined)
       return { kind: 'activation', activation: { code: '', challenge: '', message: '' }, websocket: undefined }
-    const settings = this.#settings(known, asked, '')
+    const settings = this.#settings(known, addresses, '')
     return settings.kind === 'mqtt' ? { ...settings, mqtt: { ...settings.mqtt, password: '' } } : settings
   }
 

@@ -57,7 +57,7 @@ export interface DeviceGatewayOptions {
   /** A voice backend behind the devices. */
   readonly voice?: VoiceOptions
   readonly fleet?: Pick<FleetOptions, 'settings' | 'toolTimes' | 'onStep'>
-  readonly registrar?: Pick<DeviceEnrolmentOptions, 'greeting' | 'waitingRoom' | 'onWaiting'>
+  readonly registrar?: Pick<DeviceEnrolmentOptions, 'greeting' | 'pendingDevices' | 'onWaiting'>
   readonly server?: Pick<
     DevicesServerOptions,
     'otaPath' | 'allowedOrigins' | 'timezoneMinutes' | 'maxConnections' | 'maxStrangers'

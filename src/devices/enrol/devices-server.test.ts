@@ -52,13 +52,13 @@ function beginPost() {
   const token = photoUploads.issue(CAMERA, undefined)?.token ?? ''
   const socket = connect(port, '127.0.0.1').setEncoding('latin1')
   socket.on('error', () => undefined)
-  let told = ''
-  socket.on('data', (text: string) => (told += text))
+  let received = ''
+  socket.on('data', (text: string) => (received += text))
   socket.write(
     `POST ${VISION_PATH} HTTP/1.1\r\nHost: x\r\nDevice-Id: ${CAMERA.deviceId}\r\nClient-Id: ${CAMERA.clientId}\r\n` +
       `Authorization: Bearer ${token}\r\nContent-Length: 1048576\r\n\r\n${'x'.repeat(100_000)}`,
   )
-  return { socket, ended: once(socket, 'close'), told: () => told }
+  return { socket, ended: once(socket, 'close'), received: () => received }
 }
 
 it('reads one photo upload per device at a time: a newer upload ends the older one', async () => {
@@ -68,8 +68,8 @@ it('reads one photo upload per device at a time: a newer upload ends the older o
   await expect.poll(() => spent.length).toBe(1)
   const second = beginPost()
   await expect.poll(() => spent.length).toBe(2)
-  await expect.poll(first.told).toMatch(/^HTTP\/1\.1 413 /)
+  await expect.poll(first.received).toMatch(/^HTTP\/1\.1 413 /)
   await first.ended
-  expect(second.told()).toBe('')
+  expect(second.received()).toBe('')
   second.socket.destroy()
 })

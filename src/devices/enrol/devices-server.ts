@@ -108,7 +108,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
     server,
     acceptor,
     admit: registrar.admit,
-    door: { path: WEBSOCKET_PATH, allowedOrigins },
+    endpoint: { path: WEBSOCKET_PATH, allowedOrigins },
     maxConnections,
     limiter,
     onRefused,

@@ -20,7 +20,7 @@ import type { EnrolledDeviceRecord, DeviceProjectionState } from './enrolled-dev
 import type { EnrolledDevice } from './enrolment.ts'
 
 export const rememberedDevicesMigrations: ModuleMigrations = {
-  room: 'devices',
+  module: 'devices',
   steps: ['CREATE TABLE device_memory (device_id TEXT PRIMARY KEY, remembered TEXT NOT NULL) STRICT'],
 }
 

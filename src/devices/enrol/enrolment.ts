@@ -57,9 +57,9 @@ export interface DeviceRequestAddresses {
 
 export interface DeviceEnrolmentService {
   /** The answer to a device's OTA request. The first request of an unknown device creates a code. */
-  readonly ota: (request: OtaRequest, asked: DeviceRequestAddresses) => Promise<OtaSettings>
+  readonly ota: (request: OtaRequest, addresses: DeviceRequestAddresses) => Promise<OtaSettings>
   /** The answer without its consequences: no code is created, and credentials are left blank. */
-  readonly preview: (request: OtaRequest, asked: DeviceRequestAddresses) => OtaSettings
+  readonly preview: (request: OtaRequest, addresses: DeviceRequestAddresses) => OtaSettings
   readonly activate: (request: ActivateRequest) => 'activated' | 'not-yet' | 'nothing-to-activate'
   readonly admit: DeviceAuthenticator
   /** The identity of an approved device that is reached through the owner's broker. */

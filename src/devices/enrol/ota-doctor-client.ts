@@ -26,7 +26,7 @@ export interface OtaExaminationOptions {
 }
 
 export interface OtaReport {
-  readonly told: JsonObject | undefined
+  readonly answer: JsonObject | undefined
   readonly findings: readonly DoctorFinding[]
   /** True if no problem was found that prevents the device from connecting. */
   readonly healthy: boolean
@@ -40,22 +40,26 @@ export async function examineOta({
   identity,
   timeoutMs = TIMEOUT_MS,
 }: OtaExaminationOptions): Promise<OtaReport> {
-  const asked = await askAsDevice(otaUrl, identity, timeoutMs)
-  if (typeof asked === 'string') return report(undefined, [toFinding('fail', asked)])
-  const { target, findings } = diagnoseOtaAnswer(asked)
-  return report(asked, [...findings, ...(await reach(target, timeoutMs))])
+  const answer = await requestAsDevice(otaUrl, identity, timeoutMs)
+  if (typeof answer === 'string') return report(undefined, [toFinding('fail', answer)])
+  const { target, findings } = diagnoseOtaAnswer(answer)
+  return report(answer, [...findings, ...(await reach(target, timeoutMs))])
 }
 
 function toFinding(level: DoctorFinding['level'], sentence: string): DoctorFinding {
   return { level, about: 'device', sentence }
 }
 
-function report(told: JsonObject | undefined, findings: readonly DoctorFinding[]): OtaReport {
-  return { told, findings, healthy: !findings.some(({ level }) => level === 'fail') }
+function report(answer: JsonObject | undefined, findings: readonly DoctorFinding[]): OtaReport {
+  return { answer, findings, healthy: !findings.some(({ level }) => level === 'fail') }
 }
 
 /** The answer, or a sentence about why there is none. */
-async function askAsDevice(otaUrl: string, identity: DeviceIdentity, timeoutMs: number): Promise<JsonObject | string> {
+async function requestAsDevice(
+  otaUrl: string,
+  identity: DeviceIdentity,
+  timeoutMs: number,
+): Promise<JsonObject | string> {
   try {
     const response = await fetch(otaUrl, {
       method: 'POST',
@@ -91,17 +95,17 @@ async function reach(target: DeviceConnectionTarget, timeoutMs: number): Promise
 async function tryWebSocket(target: Extract<DeviceConnectionTarget, { kind: 'websocket' }>, timeoutMs: number) {
   const path = target.url.replace(/^wss?:\/\/[^/]+/, '')
   const upgrade = `GET ${path} HTTP/1.1\r\nHost: ${target.host}\r\nConnection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\nUpgrade: websocket\r\n\r\n`
-  const heard = await talk(target, Buffer.from(upgrade), { timeoutMs, enough: 'HTTP/1.1 401'.length })
-  if (!heard.ok) return [unreachable(target, heard.why)]
-  const status = /^HTTP\/1\.1 (\d{3})/.exec(heard.bytes.toString('latin1'))?.[1]
+  const reply = await talk(target, Buffer.from(upgrade), { timeoutMs, enough: 'HTTP/1.1 401'.length })
+  if (!reply.ok) return [unreachable(target, reply.why)]
+  const status = /^HTTP\/1\.1 (\d{3})/.exec(reply.bytes.toString('latin1'))?.[1]
   return [verdict(target, { refused: status === '401' || status === '403', welcome: status === '101' })]
 }
 
 async function tryMqtt(target: Extract<DeviceConnectionTarget, { kind: 'mqtt' }>, timeoutMs: number) {
   const opening = encodeMqttConnect({ clientId: 'doctor', username: 'x', password: 'x', keepAliveSeconds: 60 })
-  const heard = await talk(target, opening, { timeoutMs, enough: 4 })
-  if (!heard.ok) return [unreachable(target, heard.why)]
-  const connack = toHex(heard.bytes.subarray(0, 4))
+  const reply = await talk(target, opening, { timeoutMs, enough: 4 })
+  if (!reply.ok) return [unreachable(target, reply.why)]
+  const connack = toHex(reply.bytes.subarray(0, 4))
   return [verdict(target, { refused: /^200200(?:04|05)$/.test(connack), welcome: connack === '20020000' })]
 }
 
@@ -120,7 +124,7 @@ function unreachable({ host, port }: Address, why: string): DoctorFinding {
   return toFinding('fail', `${host}:${port} cannot be reached from here: ${why}.`)
 }
 
-type Heard = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly why: string }
+type ProbeReply = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly why: string }
 
 interface Patience {
   readonly timeoutMs: number
@@ -129,13 +133,13 @@ interface Patience {
 }
 
 /** Sends the opening bytes and returns the first bytes of the answer. */
-function talk({ host, port }: Address, opening: Uint8Array, { timeoutMs, enough }: Patience): Promise<Heard> {
+function talk({ host, port }: Address, opening: Uint8Array, { timeoutMs, enough }: Patience): Promise<ProbeReply> {
   return new Promise((resolve) => {
     let bytes: Buffer = Buffer.alloc(0)
     const socket = connect({ host, port }, () => socket.write(opening))
-    const end = (heard: Heard) => {
+    const end = (reply: ProbeReply) => {
       socket.destroy()
-      resolve(heard)
+      resolve(reply)
     }
     socket.setTimeout(timeoutMs, () => end({ ok: false, why: 'no answer' }))
     socket.on('data', (chunk: Buffer) => {

@@ -27,7 +27,7 @@ export interface OtaEndpointOptions {
   readonly timezoneMinutes: (nowMs: number) => number
   readonly onRefused: DeviceAdmissionRefusalListener
   /** A voice backend to which the devices' OTA requests are passed on. */
-  readonly backend: Pick<VoiceBackendCredentialsClient, 'ask' | 'activate'> | undefined
+  readonly backend: Pick<VoiceBackendCredentialsClient, 'request' | 'activate'> | undefined
 }
 
 /** Marks a request of the doctor: it gets the real answer without its secrets, and nothing is recorded. */
@@ -49,8 +49,8 @@ export function createOtaHandler({
     const body = await request.body(MAX_BODY)
     if (body === undefined) return tooLarge()
     // The name of a Wi-Fi may be in any encoding, so a body that is not UTF-8 does not make the request invalid.
-    const said = new TextDecoder().decode(body)
-    const decoded = decodeOtaRequest(request.headers, said)
+    const text = new TextDecoder().decode(body)
+    const decoded = decodeOtaRequest(request.headers, text)
     if (!decoded.ok) return createDeviceJsonAnswer(400, { error: decoded.fault.problem })
     const nowMs = clock.now()
     const time = { nowMs, timezoneMinutes: timezoneMinutes(nowMs) }
@@ -63,7 +63,7 @@ export function createOtaHandler({
         return createDeviceJsonAnswer(200, answer)
       // The device is enrolled here. If its voice backend demands an activation, that is passed on; a backend that
       // cannot be reached does not delay the device.
-      const wanted = await backend.ask(decoded.value, request.headers, said).catch(() => undefined)
+      const wanted = await backend.request(decoded.value, request.headers, text).catch(() => undefined)
       const activation = wanted === undefined ? {} : { activation: { ...wanted, timeout_ms: 30_000 } }
       return createDeviceJsonAnswer(200, { ...answer, ...activation })
     } catch {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { NewPendingDevice } from './pending-devices.ts'
 import { PendingDevices } from './pending-devices.ts'
 
-function room(codes: readonly string[] = []) {
+function createPendingDevices(codes: readonly string[] = []) {
   let next = 0
   const chance = {
     code: () => codes[next++] ?? String(100_000 + next),
@@ -23,27 +23,27 @@ const newcomer = (index: number, remoteAddress = `10.0.0.${index}`): NewPendingD
 
 describe('pending devices', () => {
   it('keep their code until the entry expires', () => {
-    const waiting = room()
+    const waiting = createPendingDevices()
     const { code } = waiting.enter(newcomer(1), 0)
     expect(waiting.enter(newcomer(1), 999).code).toBe(code)
     expect(waiting.enter(newcomer(1), 1_000).code).not.toBe(code)
   })
 
   it('never share a code', () => {
-    const waiting = room(['111111', '111111', '222222'])
+    const waiting = createPendingDevices(['111111', '111111', '222222'])
     expect(waiting.enter(newcomer(1), 0).code).toBe('111111')
     expect(waiting.enter(newcomer(2), 0).code).toBe('222222')
   })
 
   it('with one device id and different client ids get different codes', () => {
-    const waiting = room()
+    const waiting = createPendingDevices()
     const first = waiting.enter(newcomer(1), 0)
     const second = waiting.enter({ ...newcomer(1), clientId: 'ffffffff-0000-4000-8000-000000000000' }, 0)
     expect(second.code).not.toBe(first.code)
   })
 
   it('can be approved once by their code, and are no longer listed then', () => {
-    const waiting = room()
+    const waiting = createPendingDevices()
     const entered = waiting.enter(newcomer(1), 0)
     waiting.approve(entered)
     expect(waiting.byCode(entered.code, 0)).toBeUndefined()
@@ -52,7 +52,7 @@ describe('pending devices', () => {
   })
 
   it('from one remote address displace only entries of that address', () => {
-    const waiting = room()
+    const waiting = createPendingDevices()
     waiting.enter(newcomer(1), 0)
     for (const index of [2, 3, 4, 5]) waiting.enter(newcomer(index, '10.0.0.66'), 0)
     expect(waiting.list(0).map(({ deviceId }) => deviceId)).toEqual([
@@ -63,7 +63,7 @@ describe('pending devices', () => {
   })
 
   it('lose the oldest entry when the list is full', () => {
-    const waiting = room()
+    const waiting = createPendingDevices()
     for (const index of [1, 2, 3, 4, 5]) waiting.enter(newcomer(index), index)
     expect(waiting.list(5)).toHaveLength(4)
     expect(waiting.find(newcomer(1), 5)).toBeUndefined()

@@ -57,7 +57,7 @@ export class PendingDevices {
     const key = keyOf(newcomer)
     const known = this.#waiting.get(key)
     if (known !== undefined) return known
-    this.#makeRoom(newcomer.remoteAddress)
+    this.#evictOldest(newcomer.remoteAddress)
     const waiting: PendingDeviceRecord = {
       ...newcomer,
       code: this.#freshCode(),
@@ -109,7 +109,7 @@ export class PendingDevices {
     }
   }
 
-  #makeRoom(remoteAddress: string): void {
+  #evictOldest(remoteAddress: string): void {
     const sameAddress = [...this.#waiting.values()].filter((waiting) => waiting.remoteAddress === remoteAddress)
     const crowded = sameAddress.length >= this.#settings.placesPerAddress
     const oldest = crowded ? sameAddress[0] : [...this.#waiting.values()][0]

@@ -8,7 +8,7 @@ const picture = (size = 4) => ({ bytes: new Uint8Array(size), mimeType: 'image/j
 
 function open(maxTotalBytes = 100) {
   const clock = manualClock()
-  const photoUploads = createPhotoUploadService({ url: () => 'http://h:1/v', maxTotalBytes, keepMs: 1_000, clock })
+  const photoUploads = createPhotoUploadService({ url: () => 'http://h:1/v', maxTotalBytes, lifetimeMs: 1_000, clock })
   const startUpload = (identity: typeof ONE) =>
     photoUploads.redeem(identity, photoUploads.issue(identity, undefined)?.token ?? '')
   return {
@@ -74,7 +74,7 @@ describe('photo uploads', () => {
   })
 
   it('drop a photo after its time although no call collects it', async () => {
-    const photoUploads = createPhotoUploadService({ url: () => 'http://h:1/v', keepMs: 20 })
+    const photoUploads = createPhotoUploadService({ url: () => 'http://h:1/v', lifetimeMs: 20 })
     photoUploads.redeem(ONE, photoUploads.issue(ONE, undefined)?.token ?? '')?.(picture())
     expect(photoUploads.heldBytes()).toBe(4)
     await expect.poll(photoUploads.heldBytes).toBe(0)

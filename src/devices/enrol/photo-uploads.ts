@@ -21,7 +21,7 @@ export interface PhotoUploadServiceOptions {
   /** The URL to which a device that reached us at this address posts its pictures; `undefined` if it cannot. */
   readonly url: (localAddress: string | undefined) => string | undefined
   readonly maxTotalBytes?: number
-  readonly keepMs?: number
+  readonly lifetimeMs?: number
   readonly clock?: Clock
 }
 
@@ -45,7 +45,7 @@ interface Held {
 }
 
 export function createPhotoUploadService(options: PhotoUploadServiceOptions): PhotoUploadService {
-  const { url, maxTotalBytes = 64 * 1_048_576, keepMs = 120_000, clock = systemClock } = options
+  const { url, maxTotalBytes = 64 * 1_048_576, lifetimeMs = 120_000, clock = systemClock } = options
   /** Device → hash of client and token, so that a memory dump contains no usable token. */
   const tokens = new Map<string, string>()
   /** Pictures, oldest first. */
@@ -65,7 +65,7 @@ export function createPhotoUploadService(options: PhotoUploadServiceOptions): Ph
     return found
   }
   const tidy = () => {
-    const oldest = clock.monotonic() - keepMs
+    const oldest = clock.monotonic() - lifetimeMs
     for (const [deviceId, { sinceMs }] of pictures) if (sinceMs < oldest || held > maxTotalBytes) drop(deviceId)
   }
 
@@ -87,7 +87,7 @@ export function createPhotoUploadService(options: PhotoUploadServiceOptions): Ph
         if (uploads.get(deviceId) !== deposit) return undefined
         uploads.delete(deviceId)
         drop(deviceId)
-        const timer = setTimeout(() => drop(deviceId), keepMs)
+        const timer = setTimeout(() => drop(deviceId), lifetimeMs)
         timer.unref()
         const receipt = toBase64url(randomBytes(9))
         pictures.set(deviceId, { picture: { ...picture, receipt }, sinceMs: clock.monotonic(), timer })

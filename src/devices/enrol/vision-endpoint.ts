@@ -21,7 +21,7 @@ import type { PhotoUploadService } from './photo-uploads.ts'
 
 /** Cameras send 10 to 60 kB; this limit is far above. */
 const MAX_UPLOAD = 2 * 1_048_576
-const TOLD = 'The photo was taken and handed to the caller.'
+const ACCEPTED_TEXT = 'The photo was taken and handed to the caller.'
 
 /** Where a picture is sent that this device's voice backend requested; `undefined` for any other picture. */
 export type BackendVisionTargetLookup = (deviceId: string) => BackendVisionTarget | undefined
@@ -76,6 +76,6 @@ export function createVisionHandler(
     const receipt = deposit(picture)
     if (receipt === undefined)
       return createDeviceJsonAnswer(410, { success: false, message: 'no call waits for this picture any more' })
-    return createDeviceJsonAnswer(200, { success: true, text: TOLD, receipt })
+    return createDeviceJsonAnswer(200, { success: true, text: ACCEPTED_TEXT, receipt })
   }
 }

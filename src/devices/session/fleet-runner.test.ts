@@ -158,26 +158,35 @@ describe('device fleet', () => {
 
     /** A call was given up, the next one is on its way, and the old picture was posted with the new token. */
     async function postedLate() {
-      const desk = createPhotoUploadService({ url: () => 'http://h:1/v' })
-      const { fleet, far } = attach(createDeviceFleet({ vision: desk }))
-      const told = () =>
+      const photoUploads = createPhotoUploadService({ url: () => 'http://h:1/v' })
+      const { fleet, far } = attach(createDeviceFleet({ vision: photoUploads }))
+      const currentToken = () =>
         far.sent
           .map(({ payload }) => payload as { params: { capabilities?: { vision?: { token: string } } } })
           .findLast(({ params }) => params.capabilities !== undefined)?.params.capabilities?.vision?.token ?? ''
       far.discovered()
-      const older = told()
+      const older = currentToken()
       const photo = fleet.call(ID, 't', {}, { timeoutMs: 5 })
       const { id } = (far.sent.at(-1)?.['payload'] ?? {}) as { id?: number }
       expect(await photo).toMatchObject({ fault: { kind: 'timed-out' } })
-      expect(desk.redeem(IDENTITY, older)).toBeUndefined()
+      expect(photoUploads.redeem(IDENTITY, older)).toBeUndefined()
 
       const next = fleet.call(ID, 't', {})
       far.reply({ result: {} })
       // A device that reads its token at the last moment posts the old picture with the new one.
-      const receipt = desk.redeem(IDENTITY, told())?.(JPEG) ?? ''
+      const receipt = photoUploads.redeem(IDENTITY, currentToken())?.(JPEG) ?? ''
       const late = () => far.ears.text(JSON.stringify({ type: 'mcp', payload: { jsonrpc: '2.0', id, ...TEXT } }))
       const answer = (text: string) => far.reply({ result: { content: [{ type: 'text', text }] } })
-      return { fleet, far, desk, next, receipt, late, answer, post: () => desk.redeem(IDENTITY, told())?.(JPEG) }
+      return {
+        fleet,
+        far,
+        photoUploads,
+        next,
+        receipt,
+        late,
+        answer,
+        post: () => photoUploads.redeem(IDENTITY, currentToken())?.(JPEG),
+      }
     }
 
     it('is discarded, whether it comes before or after the next call’s answer, or never', async () => {

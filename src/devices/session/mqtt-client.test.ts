@@ -18,10 +18,10 @@ describe('MQTT client', () => {
   let subscribed: boolean
   let arrived: number
   let attached: number
-  let heard: string[]
+  let received: string[]
   let closed: string[]
   beforeEach(async () => {
-    ;[subscribed, arrived, attached, heard, closed] = [false, 0, 0, [], []]
+    ;[subscribed, arrived, attached, received, closed] = [false, 0, 0, [], []]
     broker = await startAutoSubscribingBroker()
     devices = connectMqttBroker({
       url: `mqtt://127.0.0.1:${broker.port}`,
@@ -31,7 +31,7 @@ describe('MQTT client', () => {
         attach: () => {
           attached++
           return {
-            text: (text) => void heard.push(text),
+            text: (text) => void received.push(text),
             audio: () => undefined,
             stir: () => undefined,
             closed: (reason) => void closed.push(reason),
@@ -65,7 +65,7 @@ describe('MQTT client', () => {
       socket.write(concatBytes(...Array.from({ length: times }, () => packet)))
     }
     say('x', 400)
-    await expect.poll(() => heard).toHaveLength(400)
+    await expect.poll(() => received).toHaveLength(400)
     say('x', 600)
     await expect.poll(() => arrived).toBe(1_000)
     expect(closed).toEqual(['too many messages'])
@@ -74,7 +74,7 @@ describe('MQTT client', () => {
     await expect.poll(() => arrived).toBe(1_600)
     clock.advance(11)
     say('again')
-    await expect.poll(() => heard.slice(400)).toEqual(['again'])
+    await expect.poll(() => received.slice(400)).toEqual(['again'])
     expect([attached, closed]).toEqual([2, ['too many messages']])
     socket.destroy()
   })

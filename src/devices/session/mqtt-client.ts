@@ -39,7 +39,7 @@ export interface MqttBrokerOptions {
   /** All devices that may be reachable. */
   readonly devices: () => readonly DeviceIdentity[]
   /** How often devices that are absent are probed. */
-  readonly askMs?: number
+  readonly probeMs?: number
   readonly maxMessageBytes?: number
   readonly clock?: Clock
 }
@@ -52,7 +52,7 @@ export interface MqttBrokerConnection {
 }
 
 /** The pause between two probes, because all devices at once would answer at once. */
-const ASK_PACE_MS = 5
+const PROBE_PACE_MS = 5
 /** A device that has used up its tokens is ignored until it was silent for ten seconds. */
 const DEBT = 10 * TEXT_FRAME_RATE_LIMIT.tokens
 
@@ -64,7 +64,7 @@ interface BrokerDevice {
 export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerConnection {
   const uplink = parseTopicTemplate(options.uplink)
   const downlink = parseTopicTemplate(options.downlink)
-  const { acceptor, recognise, devices, askMs = 300_000, maxMessageBytes = 131_072, clock = systemClock } = options
+  const { acceptor, recognise, devices, probeMs = 300_000, maxMessageBytes = 131_072, clock = systemClock } = options
   const attached = new Map<string, BrokerDevice>()
   /** By device, because a device that was dropped attaches again with its next message. */
   const buckets = new Map<string, TokenBucket>()
@@ -115,18 +115,18 @@ export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerConnect
     return after !== undefined
   }
 
-  const askAbsent = async () => {
+  const probeAbsent = async () => {
     for (const identity of devices()) {
       if (!client.connected) return
       if (attached.has(identity.deviceId)) continue
       attachDevice(identity)
-      await new Promise((resolve) => setTimeout(resolve, ASK_PACE_MS))
+      await new Promise((resolve) => setTimeout(resolve, PROBE_PACE_MS))
     }
   }
 
   client.on('connect', () => {
     // Devices are probed only after the broker has confirmed the subscription to their answers.
-    client.subscribe(formatFilterForAllDevices(uplink), { qos: 0 }, () => void askAbsent())
+    client.subscribe(formatFilterForAllDevices(uplink), { qos: 0 }, () => void probeAbsent())
   })
   client.on('message', (topic, payload) => {
     const deviceId = parseDeviceFromTopic(uplink, topic)
@@ -140,15 +140,15 @@ export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerConnect
   // The client reconnects by itself; an error without a listener would be uncaught.
   client.on('error', () => undefined)
 
-  const asking = setInterval(() => void askAbsent(), askMs)
-  asking.unref()
+  const probing = setInterval(() => void probeAbsent(), probeMs)
+  probing.unref()
   return {
     connected: () => client.connected,
     expect: (identity) => {
       if (client.connected) attachDevice(identity)
     },
     close: async () => {
-      clearInterval(asking)
+      clearInterval(probing)
       for (const device of attached.values()) device.leave('the gateway stops')
       await client.endAsync(true)
     },

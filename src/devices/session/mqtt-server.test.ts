@@ -16,7 +16,7 @@ const CONNACK = '20020000'
 
 let devices: MqttDeviceServer
 let links: DeviceLink[]
-let heard: string[]
+let texts: string[]
 let closed: string[]
 let refusals: DeviceAdmissionRefusal[]
 let sockets: Socket[]
@@ -31,10 +31,10 @@ const UDP = {
 }
 
 beforeEach(async () => {
-  ;[links, heard, closed, refusals, sockets] = [[], [], [], [], []]
+  ;[links, texts, closed, refusals, sockets] = [[], [], [], [], []]
   stirred = 0
   const ears: DeviceLinkHandlers = {
-    text: (text) => heard.push(text),
+    text: (text) => texts.push(text),
     audio: () => undefined,
     stir: () => void stirred++,
     closed: (reason) => closed.push(reason),
@@ -73,7 +73,7 @@ function dial(password: string, ...more: readonly Uint8Array[]) {
     bytes = concatBytes(bytes, chunk)
   })
   socket.on('error', () => undefined)
-  return { socket, said: () => toHex(bytes) }
+  return { socket, replies: () => toHex(bytes) }
 }
 
 /** PUBLISH to topic `t` with packet id 7 and `{}`, MQTT 3.1.1 § 3.3. */
@@ -100,36 +100,36 @@ describe('MQTT server', () => {
   })
 
   it('delivers to a device that never subscribed, with QoS 0 and not retained', async () => {
-    const { said } = dial('right')
+    const { replies } = dial('right')
     await expect.poll(() => links).toHaveLength(1)
     links[0]?.send('{"a":1}')
     const topic = 'devices/p2p/a0_b1_c2_d3_e4_f5'
     const packet = encodeMqttPublish(topic, toUtf8('{"a":1}'))
     expect(packet[0]).toBe(0x30)
-    await expect.poll(said).toBe(`${CONNACK}${toHex(packet)}`)
+    await expect.poll(replies).toBe(`${CONNACK}${toHex(packet)}`)
   })
 
   it('accepts QoS 0 messages that a device publishes to any topic', async () => {
     dial('right', encodeMqttPublish('device-server', toUtf8('one')), encodeMqttPublish('elsewhere', toUtf8('two')))
-    await expect.poll(() => heard).toEqual(['one', 'two'])
+    await expect.poll(() => texts).toEqual(['one', 'two'])
   })
 
   it('accepts a QoS 1 message and acknowledges it', async () => {
-    const { said } = dial('right', publishWithQos(1))
-    await expect.poll(() => heard).toEqual(['{}'])
-    await expect.poll(said).toBe(`${CONNACK}40020007`)
+    const { replies } = dial('right', publishWithQos(1))
+    await expect.poll(() => texts).toEqual(['{}'])
+    await expect.poll(replies).toBe(`${CONNACK}40020007`)
   })
 
   it('disconnects a client that publishes with QoS 2', async () => {
     dial('right', publishWithQos(2))
     await expect.poll(() => closed).toHaveLength(1)
-    expect(heard).toEqual([])
+    expect(texts).toEqual([])
   })
 
   it('answers wrong credentials with CONNACK code 5, opens no session, and reports the claimed device', async () => {
-    const { said } = dial('wrong', encodeMqttPublish('device-server', toUtf8('x')))
-    await expect.poll(said).toBe('20020005')
-    expect([links, heard]).toEqual([[], []])
+    const { replies } = dial('wrong', encodeMqttPublish('device-server', toUtf8('x')))
+    await expect.poll(replies).toBe('20020005')
+    expect([links, texts]).toEqual([[], []])
     expect(refusals).toEqual([{ door: 'mqtt', why: 'wrong-credentials', deviceId: DEVICE, remoteAddress: '127.0.0.1' }])
   })
 
@@ -139,10 +139,10 @@ describe('MQTT server', () => {
   })
 
   it('answers hundreds of pings at once, and disconnects a device that sends thousands', async () => {
-    const { socket, said } = dial('right')
+    const { socket, replies } = dial('right')
     await expect.poll(() => links).toHaveLength(1)
     socket.write(concatBytes(...Array.from({ length: 900 }, () => PINGREQ_PACKET)))
-    await expect.poll(said).toBe(`${CONNACK}${'d000'.repeat(900)}`)
+    await expect.poll(replies).toBe(`${CONNACK}${'d000'.repeat(900)}`)
     expect(closed).toEqual([])
     socket.write(concatBytes(...Array.from({ length: 5_000 }, () => PINGREQ_PACKET)))
     await expect.poll(() => closed).toEqual(['too many packets'])
@@ -188,7 +188,7 @@ describe('MQTT server', () => {
     expect(await client.subscribeAsync(own, { qos: 1 })).toMatchObject([{ topic: own, qos: 1 }])
     await expect(client.subscribeAsync('devices/p2p/#')).rejects.toThrow('Subscribe error')
     await client.publishAsync('device-server', 'one', { qos: 1 })
-    expect(heard).toEqual(['one'])
+    expect(texts).toEqual(['one'])
     links[0]?.send('{"a":1}')
     await expect.poll(() => received).toEqual([`${own} {"a":1}`])
     await client.unsubscribeAsync(own)
@@ -211,7 +211,7 @@ describe('MQTT server', () => {
     const gone = once(socket, 'close')
     socket.write(Buffer.from(sent, 'hex'))
     await gone
-    expect([bytes, links, heard]).toEqual([answer, [], []])
+    expect([bytes, links, texts]).toEqual([answer, [], []])
   })
 
   it('closes the connection on a second CONNECT', async () => {
@@ -223,7 +223,7 @@ describe('MQTT server', () => {
     const { socket } = dial('right')
     await expect.poll(() => links).toHaveLength(1)
     for (const byte of encodeMqttPublish('t', toUtf8('slowly'))) socket.write(Uint8Array.of(byte))
-    await expect.poll(() => heard).toEqual(['slowly'])
+    await expect.poll(() => texts).toEqual(['slowly'])
     // The header of a packet of 131,073 bytes; nothing of it follows.
     socket.write(Uint8Array.of(0x30, 0x81, 0x80, 0x08))
     await expect.poll(() => closed).toEqual(['an MQTT packet is malformed or too long'])

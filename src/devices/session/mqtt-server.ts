@@ -64,7 +64,7 @@ const SWEEP_MS = 5_000
 /** TCP detects a device that vanished, even if it requested no MQTT keep-alive. */
 const TCP_KEEPALIVE_MS = 60_000
 /** Enough for a CONNECT with the longest credentials we sign. */
-const STRANGER_LIMIT = 2_048
+const UNAUTHENTICATED_LIMIT = 2_048
 /** A device that does not read is disconnected when this many bytes wait for it. */
 const MAX_UNSENT = 262_144
 const CLOSE_GRACE_MS = 1_000
@@ -160,10 +160,10 @@ class MqttConnection implements DeviceLink {
   }
 
   get udp(): { readonly server: string; readonly port: number } | undefined {
-    const { options, udp: told } = this.#listener
+    const { options, udp: lastUdp } = this.#listener
     const server = options.udp?.host ?? this.localAddress?.replace(/^::ffff:/, '')
     if (options.udp === undefined || server === undefined) return undefined
-    if (told?.server !== server) this.#listener.udp = { server, port: options.udp.server.port }
+    if (lastUdp?.server !== server) this.#listener.udp = { server, port: options.udp.server.port }
     return this.#listener.udp
   }
 
@@ -227,7 +227,7 @@ class MqttConnection implements DeviceLink {
 
   #takePackets(): void {
     while (this.#state !== 'admitting' && this.#state !== 'closing' && !this.#socket.destroyed) {
-      const packet = this.#packets.next(this.#state === 'open' ? this.#listener.maxPacketBytes : STRANGER_LIMIT)
+      const packet = this.#packets.next(this.#state === 'open' ? this.#listener.maxPacketBytes : UNAUTHENTICATED_LIMIT)
       if (packet === undefined) return
       if (packet === 'malformed') this.breakOff('an MQTT packet is malformed or too long')
       else if (packet.kind !== 'publish' && !this.#takeSignal()) this.breakOff('too many packets')

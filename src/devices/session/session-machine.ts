@@ -65,7 +65,7 @@ function take(turn: SessionStepDraft, input: SessionInput): void {
       return
     case 'text':
       updateDraftLink(turn, { lastHeardMs: turn.atMs, unanswered: 0 })
-      hear(turn, input.text)
+      receiveText(turn, input.text)
       return
     case 'disconnected':
       disconnect(turn, input.reason)
@@ -156,7 +156,7 @@ function disconnect(turn: SessionStepDraft, reason: string): void {
   if (wasOnline) addSessionEffect(turn, { kind: 'offline', reason })
 }
 
-function hear(turn: SessionStepDraft, text: string): void {
+function receiveText(turn: SessionStepDraft, text: string): void {
   const { link } = turn.session
   if (link === undefined) return
   if (turn.session.phase === 'greeting' && link.transport === 'mqtt-broker') {
@@ -181,7 +181,7 @@ function hear(turn: SessionStepDraft, text: string): void {
     addSessionEffect(turn, { kind: 'ignored', what: 'before-hello' })
     return
   }
-  if (frame.value.kind === 'mcp') hearRpc(turn, frame.value.message)
+  if (frame.value.kind === 'mcp') receiveRpc(turn, frame.value.message)
   else if (frame.value.kind === 'ping') addSendTextEffect(turn, encodeKeepAliveTextFrame(turn.session.sessionId))
   else if (turn.session.settings.hasVoice) forwardToVoiceBackend(turn, frame.value, text)
   else if (frame.value.kind === 'goodbye') updateDraftSession(turn, { sessionId: '' })
@@ -191,7 +191,7 @@ function hear(turn: SessionStepDraft, text: string): void {
     stopMicrophoneListening(turn, link, { mode: frame.value.mode, notice: NO_VOICE_BACKEND_ALERT })
 }
 
-function hearRpc(turn: SessionStepDraft, message: RpcMessage): void {
+function receiveRpc(turn: SessionStepDraft, message: RpcMessage): void {
   if (message.kind === 'notification') {
     addSessionEffect(turn, { kind: 'notification', method: message.method, params: message.params })
     if (turn.session.settings.hasVoice) {

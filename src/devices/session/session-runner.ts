@@ -189,7 +189,7 @@ export class SessionRunner extends TimerWheelEntry {
     this.#lastSeenMs = this.#options.clock.now()
   }
 
-  hear(text: string): void {
+  receiveText(text: string): void {
     this.seen()
     const bucket = takeToken(this.#bucket, TEXT_FRAME_RATE_LIMIT, this.#options.clock.monotonic())
     if (bucket === undefined) {
@@ -202,7 +202,7 @@ export class SessionRunner extends TimerWheelEntry {
   }
 
   /** Audio that nobody uses is not decoded. */
-  hearAudio(read: () => AudioFrame | undefined): void {
+  receiveAudio(read: () => AudioFrame | undefined): void {
     if (this.#voice?.audio(read) === true) return
     const atMs = this.#options.clock.monotonic()
     if (this.#audioNoticeMs !== undefined && atMs - this.#audioNoticeMs < AUDIO_NOTICE_MS) return
@@ -243,11 +243,11 @@ class AttachedLink implements DeviceLinkHandlers {
   }
 
   text(text: string): void {
-    if (this.#runner.isCurrent(this.#epoch)) this.#runner.hear(text)
+    if (this.#runner.isCurrent(this.#epoch)) this.#runner.receiveText(text)
   }
 
   audio(read: () => AudioFrame | undefined): void {
-    if (this.#runner.isCurrent(this.#epoch)) this.#runner.hearAudio(read)
+    if (this.#runner.isCurrent(this.#epoch)) this.#runner.receiveAudio(read)
   }
 
   stir(): void {

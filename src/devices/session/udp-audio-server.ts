@@ -43,7 +43,7 @@ class Session implements UdpAudioSession {
   readonly #keys: UdpAudioKeys
   readonly #listener: Pick<DeviceLinkHandlers, 'audio'>
   #peer: Peer | undefined
-  #heard = 0
+  #lastSequence = 0
   #sent = 0
 
   constructor(
@@ -82,8 +82,8 @@ class Session implements UdpAudioSession {
   /** Old and repeated packets are dropped, as the firmware drops them; the decoder handles gaps. */
   #read(bytes: Uint8Array): AudioFrame | undefined {
     const packet = decodeUdpAudio(this.#keys.keyHex, bytes)
-    if (!packet.ok || packet.value.sequence <= this.#heard) return undefined
-    this.#heard = packet.value.sequence
+    if (!packet.ok || packet.value.sequence <= this.#lastSequence) return undefined
+    this.#lastSequence = packet.value.sequence
     return { timestampMs: packet.value.timestampMs, opus: packet.value.opus }
   }
 }

@@ -27,20 +27,21 @@ export interface UpgradeEndpoint {
 const MAX_TOKEN = 512
 
 export function parseUpgradeRequest(
-  door: UpgradeEndpoint,
+  endpoint: UpgradeEndpoint,
   target: string,
   headers: LowerCaseHttpHeaders,
 ): Result<PresentedDeviceToken, UpgradeRequestFault> {
   const [path = '', search = ''] = target.split('?', 2)
-  if (path !== door.path && `${path}/` !== door.path) return fail({ kind: 'wrong-path', deviceId: undefined })
+  if (path !== endpoint.path && `${path}/` !== endpoint.path) return fail({ kind: 'wrong-path', deviceId: undefined })
   const query = new URLSearchParams(search)
-  const said = (name: string) => headers[name] ?? query.get(name) ?? ''
-  const deviceId = parseDeviceId(said('device-id'))
+  const parameter = (name: string) => headers[name] ?? query.get(name) ?? ''
+  const deviceId = parseDeviceId(parameter('device-id'))
   const { origin } = headers
-  if (origin !== undefined && !door.allowedOrigins.includes(origin)) return fail({ kind: 'foreign-origin', deviceId })
-  const clientId = parseClientUuid(said('client-id'))
+  if (origin !== undefined && !endpoint.allowedOrigins.includes(origin))
+    return fail({ kind: 'foreign-origin', deviceId })
+  const clientId = parseClientUuid(parameter('client-id'))
   if (deviceId === undefined || clientId === undefined) return fail({ kind: 'no-identity', deviceId })
-  const token = said('authorization').replace(/^Bearer\s+/i, '')
+  const token = parameter('authorization').replace(/^Bearer\s+/i, '')
   if (token === '' || token.length > MAX_TOKEN) return fail({ kind: 'no-token', deviceId })
   return ok({ kind: 'token', deviceId, clientId, token })
 }

@@ -39,7 +39,7 @@ export interface WebSocketDeviceServerOptions {
   readonly server: Server
   readonly acceptor: DeviceLinkAttacher
   readonly admit: DeviceAuthenticator
-  readonly door?: Partial<UpgradeEndpoint>
+  readonly endpoint?: Partial<UpgradeEndpoint>
   /** The firmware sends at most 65,535 bytes in one message; other devices a little more. */
   readonly maxMessageBytes?: number
   readonly maxConnections?: number
@@ -57,7 +57,7 @@ export interface WebSocketDeviceServer {
   readonly close: () => void
 }
 
-const DEFAULT_DOOR: UpgradeEndpoint = { path: '/xiaozhi/v1/', allowedOrigins: [] }
+const DEFAULT_ENDPOINT: UpgradeEndpoint = { path: '/xiaozhi/v1/', allowedOrigins: [] }
 /** A device neither answers a close frame nor closes its socket. */
 const CLOSE_GRACE_MS = 1_000
 /** A device that does not read is disconnected when this many bytes wait for it. */
@@ -86,7 +86,7 @@ class DeviceWebSocket extends WebSocket {
 
 export function createWebSocketDeviceServer(options: WebSocketDeviceServerOptions): WebSocketDeviceServer {
   const { server, admit, maxConnections = 4_096, clock = systemClock, liveness = DEFAULT_LIVENESS_SETTINGS } = options
-  const door: UpgradeEndpoint = { ...DEFAULT_DOOR, ...options.door }
+  const endpoint: UpgradeEndpoint = { ...DEFAULT_ENDPOINT, ...options.endpoint }
   const links = new Set<WebSocketLink>()
   let isClosed = false
   const dropped = { audio: 0, other: 0 }
@@ -110,7 +110,7 @@ export function createWebSocketDeviceServer(options: WebSocketDeviceServerOption
   }
 
   const letIn = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const claim = parseUpgradeRequest(door, request.url ?? '', joinRepeatedHeaders(request))
+    const claim = parseUpgradeRequest(endpoint, request.url ?? '', joinRepeatedHeaders(request))
     const turnAway = (why: DeviceAdmissionRefusalReason | undefined, status: number, deviceId: string | undefined) => {
       refuse(socket, status)
       const remoteAddress = request.socket.remoteAddress ?? ''

@@ -86,10 +86,10 @@ interface AnnouncePlan {
   readonly device?: RosterDevice
 }
 
-function plan({ devices }: Input, { caller }: Call, { house }: RunningDevicesAccess): Result<AnnouncePlan, Fault> {
+function plan({ devices }: Input, { caller }: Call, { service }: RunningDevicesAccess): Result<AnnouncePlan, Fault> {
   const [only] = devices
   if (devices.length > 1 || only === undefined) return ok({})
-  const open = house()
+  const open = service()
   if (open === undefined) return fail(DEVICES_CLOSED_FAULT)
   const device = findVisibleDevice(open, only, caller)
   return device === undefined ? fail(createUnknownDeviceFault(only)) : ok({ device })
@@ -109,9 +109,9 @@ function reasonsAgainst({ audio_url: url }: Input, urls: readonly UrlRule[]): re
 }
 
 function announceToEach(wanted: Input, context: HandlerContext, parts: RunningDevicesAccess): Promise<Outcome> {
-  return withRunningDevicesService(parts, async (house) => {
+  return withRunningDevicesService(parts, async (service) => {
     const results = await mapConcurrently(
-      removeRepeatedDevices(house, wanted.devices, context.caller),
+      removeRepeatedDevices(service, wanted.devices, context.caller),
       AT_ONCE,
       async (name) => {
         const outcome = await context.call(NAME, { ...wanted, devices: [name] }, { isLocal: true })
@@ -125,8 +125,8 @@ function announceToEach(wanted: Input, context: HandlerContext, parts: RunningDe
 }
 
 function announceTo({ enrolled, slug }: RosterDevice, wanted: Input, parts: RunningDevicesAccess): Promise<Outcome> {
-  return withRunningDevicesService(parts, (house) => {
-    const sent = house.gateway.fleet.announce(enrolled.deviceId, announcementOf(wanted))
+  return withRunningDevicesService(parts, (service) => {
+    const sent = service.gateway.fleet.announce(enrolled.deviceId, announcementOf(wanted))
     // Nothing was sent: the device was absent, or its firmware is too old.
     if (!sent.ok) return fail(mapDeviceFaultToCallFault(named(sent.fault, slug), { slug, effect: 'reads' }))
     return ok({ data: { results: [{ device: slug, ok: true }] } })

@@ -89,15 +89,15 @@ type CallInput = z.output<typeof callInput>
 
 export function createDeviceCallTools(parts: RunningDevicesAccess): readonly Capability[] {
   const one = (input: CallInput, context: HandlerContext): Promise<Outcome> =>
-    withRunningDevicesService(parts, (house) => callOne({ house, context }, input))
+    withRunningDevicesService(parts, (service) => callOne({ service, context }, input))
   return [
     defineChange({ ...devicesCall, act: (_plan, input, context) => one(input, context) }),
     defineChange({
       ...devicesCallMany,
       act: (_plan, { devices, ...input }, context) =>
-        withRunningDevicesService(parts, async (house) => {
+        withRunningDevicesService(parts, async (service) => {
           const outcomes = await mapConcurrently(
-            removeRepeatedDevices(house, devices, context.caller),
+            removeRepeatedDevices(service, devices, context.caller),
             AT_ONCE,
             async (device) => ({
               device,
@@ -110,29 +110,29 @@ export function createDeviceCallTools(parts: RunningDevicesAccess): readonly Cap
   ]
 }
 
-interface Around {
-  readonly house: RunningDevicesService
+interface CallScope {
+  readonly service: RunningDevicesService
   readonly context: HandlerContext
 }
 
-async function callOne({ house, context }: Around, input: CallInput): Promise<Outcome> {
-  const device = findVisibleDevice(house, input.device, context.caller)
+async function callOne({ service, context }: CallScope, input: CallInput): Promise<Outcome> {
+  const device = findVisibleDevice(service, input.device, context.caller)
   if (device === undefined) return fail(createUnknownDeviceFault(input.device))
-  const away = await awaken({ house, context }, device, input)
+  const away = await awaken({ service, context }, device, input)
   if (away !== undefined) return fail(away)
   // Looked up only now, because a device that has just woken may have other tools than before.
-  const found = findTool(findVisibleDevice(house, device.slug, context.caller) ?? device, input.tool)
+  const found = findTool(findVisibleDevice(service, device.slug, context.caller) ?? device, input.tool)
   if ('kind' in found) return fail(found)
   return context.call(found.capability, input.arguments, { isLocal: true })
 }
 
 async function awaken(
-  { house, context }: Around,
+  { service, context }: CallScope,
   { slug, enrolled }: RosterDevice,
   { when_asleep: wanted, wait_seconds: seconds }: CallInput,
 ): Promise<Fault | undefined> {
   const { deviceId } = enrolled
-  const { calls, gateway } = house
+  const { calls, gateway } = service
   const isAsleep = (gateway.fleet.device(deviceId)?.phase ?? 'asleep') === 'asleep'
   if (wanted === undefined || !isAsleep) return undefined
   if (wanted === 'fail') return mapDeviceFaultToCallFault(calls.asleep(deviceId, slug), { slug, effect: 'reads' })
@@ -169,13 +169,13 @@ function resultJson({ device, outcome }: DeviceOutcome): JsonObject {
 
 /** One line per device, with its pictures as long as they fit. */
 function contentOf(outcomes: readonly DeviceOutcome[]): readonly ContentBlock[] {
-  let room = MAX_MEDIA_CHARACTERS
+  let mediaBudget = MAX_MEDIA_CHARACTERS
   return outcomes.flatMap((result) => {
     const { device, outcome } = result
     const media = (outcome.ok ? (outcome.value.content ?? []) : []).filter(({ type }) => type !== 'text')
     const size = media.reduce((sum, { data }) => sum + (typeof data === 'string' ? data.length : 0), 0)
-    const fits = size <= room
-    if (fits) room -= size
+    const fits = size <= mediaBudget
+    if (fits) mediaBudget -= size
     const line = text(`${device}: ${JSON.stringify(resultJson(result))}`)
     return fits ? [line, ...media] : [line, text(`${device}: its pictures are left out; call it alone to get them.`)]
   })

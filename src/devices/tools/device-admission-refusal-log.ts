@@ -20,7 +20,7 @@ export interface CountedDeviceAdmissionRefusal extends DeviceAdmissionRefusal {
 }
 
 const MAX_KNOWN = 256
-const MAX_STRANGERS = 64
+const MAX_UNKNOWN = 64
 const KEEP_MS = 24 * 3_600_000
 /** The time between two entries about the same device and reason. */
 const RECORD_MS = 600_000
@@ -30,7 +30,7 @@ const RECORDS = { tokens: 1, perMs: 60_000, burst: 60 }
 export class DeviceAdmissionRefusalLog {
   /** Known refusals, the one that occurred longest ago first, as a Map keeps them. */
   readonly #known = new Map<string, CountedDeviceAdmissionRefusal>()
-  readonly #strangers = new Map<string, CountedDeviceAdmissionRefusal>()
+  readonly #unknown = new Map<string, CountedDeviceAdmissionRefusal>()
   /** Device and reason → the number of refusals since the last entry, and when the next entry may be written. */
   readonly #records = new Map<string, { since: number; nextMs: number }>()
   #bucket: TokenBucket | undefined
@@ -42,7 +42,7 @@ export class DeviceAdmissionRefusalLog {
   add(refusal: DeviceAdmissionRefusal, isKnown: boolean, nowMs: number): number | undefined {
     if (!isKnown || refusal.deviceId === undefined) {
       // An unknown client can claim any identity, so its claim is not stored.
-      count(this.#strangers, { ...refusal, deviceId: undefined }, { nowMs, max: MAX_STRANGERS })
+      count(this.#unknown, { ...refusal, deviceId: undefined }, { nowMs, max: MAX_UNKNOWN })
       return undefined
     }
     count(this.#known, refusal, { nowMs, max: MAX_KNOWN })
@@ -51,9 +51,9 @@ export class DeviceAdmissionRefusalLog {
 
   /** The refusals, newest first. */
   list(nowMs: number): readonly CountedDeviceAdmissionRefusal[] {
-    for (const visitors of [this.#known, this.#strangers])
-      for (const [key, { lastMs }] of visitors) if (lastMs < nowMs - KEEP_MS) visitors.delete(key)
-    return [...this.#known.values(), ...this.#strangers.values()].toSorted((left, right) => right.lastMs - left.lastMs)
+    for (const refusals of [this.#known, this.#unknown])
+      for (const [key, { lastMs }] of refusals) if (lastMs < nowMs - KEEP_MS) refusals.delete(key)
+    return [...this.#known.values(), ...this.#unknown.values()].toSorted((left, right) => right.lastMs - left.lastMs)
   }
 
   #due(key: string, nowMs: number): number | undefined {
@@ -73,18 +73,18 @@ export class DeviceAdmissionRefusalLog {
 }
 
 function count(
-  visitors: Map<string, CountedDeviceAdmissionRefusal>,
+  refusals: Map<string, CountedDeviceAdmissionRefusal>,
   refusal: DeviceAdmissionRefusal,
   { nowMs, max }: { readonly nowMs: number; readonly max: number },
 ): void {
   const key = `${refusal.deviceId} ${refusal.door} ${refusal.why} ${refusal.remoteAddress}`
-  const before = visitors.get(key)
-  visitors.delete(key)
-  visitors.set(key, {
+  const before = refusals.get(key)
+  refusals.delete(key)
+  refusals.set(key, {
     ...refusal,
     count: (before?.count ?? 0) + 1,
     firstMs: before?.firstMs ?? nowMs,
     lastMs: nowMs,
   })
-  if (visitors.size > max) visitors.delete(visitors.keys().next().value ?? '')
+  if (refusals.size > max) refusals.delete(refusals.keys().next().value ?? '')
 }

@@ -265,10 +265,10 @@ export class DeviceRoster {
   }
 
   /** Removes capabilities whose tool is gone, or has changed under the same name. */
-  #withdraw(deviceId: string, kept: ReadonlyMap<string, Offered>): void {
+  #withdraw(deviceId: string, offers: ReadonlyMap<string, Offered>): void {
     const offered = this.#offered.get(deviceId)
     for (const [name, { definition }] of offered ?? []) {
-      if (kept.get(name)?.definition === definition) continue
+      if (offers.get(name)?.definition === definition) continue
       this.#parts.bus.deregister(name, VERSION)
       offered?.delete(name)
     }

@@ -70,11 +70,11 @@ export class DeviceToolCaller {
       return fail(createToolWithheldFault(slug, tool.name))
     const timeoutMs = resolveToolTimeoutMs(tool.name, this.#rules.toolTimes)
     const options = { signal: call.signal, waitMs: TURN_MS, timeoutMs, isBackends: isVoiceBackend(call.caller) }
-    const askedAtMs = this.#rules.now()
+    const calledAtMs = this.#rules.now()
     const result = await this.#fleet.call(deviceId, tool.name, call.body, options)
     if (!result.ok && isRestartTool(tool.name) && mayDeviceHaveActed(result.fault)) {
-      const bootedAtMs = await this.#bootAfter(deviceId, askedAtMs, call.signal)
-      if (bootedAtMs !== undefined) return restarted(slug, askedAtMs, bootedAtMs)
+      const bootedAtMs = await this.#bootAfter(deviceId, calledAtMs, call.signal)
+      if (bootedAtMs !== undefined) return restarted(slug, calledAtMs, bootedAtMs)
     }
     return toDeviceOutcome(result, { slug, effect })
   }
@@ -156,9 +156,9 @@ export class DeviceToolCaller {
   }
 }
 
-function restarted(slug: string, askedAtMs: number, bootedAtMs: number): Outcome {
+function restarted(slug: string, calledAtMs: number, bootedAtMs: number): Outcome {
   const booted_at = formatIsoTime(bootedAtMs)
-  const seconds = Math.round((bootedAtMs - askedAtMs) / 100) / 10
+  const seconds = Math.round((bootedAtMs - calledAtMs) / 100) / 10
   const text = `The device restarted: ${seconds} s after it was told to, it booted and asked where to connect.`
   return ok({ data: { device: slug, value: true, evidence: { booted_at } }, content: [{ type: 'text', text }] })
 }

@@ -40,12 +40,12 @@ export function toDeviceSummaryJson({ gateway }: RunningDevicesService, device: 
   }
 }
 
-export function toDeviceDetailJson(house: RunningDevicesService, device: RosterDevice): JsonObject {
-  const view = house.gateway.fleet.device(device.enrolled.deviceId)
+export function toDeviceDetailJson(service: RunningDevicesService, device: RosterDevice): JsonObject {
+  const view = service.gateway.fleet.device(device.enrolled.deviceId)
   return {
-    ...toDeviceSummaryJson(house, device),
+    ...toDeviceSummaryJson(service, device),
     address: view?.remoteAddress ?? null,
-    voice: voiceJson(house, device),
+    voice: voiceJson(service, device),
     enrolled_at: formatIsoTimeOrNull(device.enrolled.approvedAtMs),
     warnings: [...(view?.warnings ?? []), ...device.problems].map((warning) => sanitizeLine(warning, 200)),
   }
@@ -60,13 +60,13 @@ function voiceJson({ gateway }: RunningDevicesService, { enrolled: { deviceId } 
   }
 }
 
-export function toDeviceToolsJson(house: RunningDevicesService, device: RosterDevice, caller: Caller): JsonObject {
+export function toDeviceToolsJson(service: RunningDevicesService, device: RosterDevice, caller: Caller): JsonObject {
   const { slug, withheld, problems } = device
   const seesAll = maySeeUserTools(caller, formatDeviceTarget(slug))
   const decides = listAdminOnlyRefusalReasons(caller).length === 0
   return {
     device: slug,
-    online: isDeviceOnline(house, device),
+    online: isDeviceOnline(service, device),
     tools: device.tools
       .filter(({ forPeople }) => seesAll || !forPeople)
       .map(({ tool, capability, effect }) => ({
@@ -85,7 +85,7 @@ export function toDeviceToolsJson(house: RunningDevicesService, device: RosterDe
         ...(decides ? { now: definitionJson(tool), was: pinned === undefined ? null : definitionJson(pinned) } : {}),
       })),
     digest: computeWithheldToolsDigest(withheld) ?? null,
-    voice: voiceJson(house, device),
+    voice: voiceJson(service, device),
     problems: problems.map((problem) => sanitizeLine(problem, 200)),
   }
 }

@@ -102,12 +102,13 @@ const approve = (parts: EnrolmentToolDependencies) =>
     input: approveInput,
     output: enrolledView,
     plan: ({ code, name }) => {
-      const waiting = parts.house()?.gateway.registrar.pending() ?? []
+      const waiting = parts.service()?.gateway.registrar.pending() ?? []
       const board = waiting.find((device) => device.code === code)?.board
       return ok({ device: name ?? (board === undefined ? undefined : sanitizeLine(board, 64)) })
     },
     assess: ({ device }, _wanted, call) => deciding(call, device),
-    act: (_plan, wanted, call) => withRunningDevicesService(parts, (house) => approved({ parts, house, call }, wanted)),
+    act: (_plan, wanted, call) =>
+      withRunningDevicesService(parts, (service) => approved({ parts, service, call }, wanted)),
   })
 
 const revoke = {
@@ -148,9 +149,9 @@ const approveTools = {
 export function createEnrolmentTools(parts: EnrolmentToolDependencies): readonly Capability[] {
   const act =
     (kind: 'revoke' | 'rotate' | 'forget') => (_plan: undefined, wanted: { readonly device: string }, call: Call) =>
-      withRunningDevicesService(parts, (house) => changed({ parts, house, call }, kind, wanted.device))
+      withRunningDevicesService(parts, (service) => changed({ parts, service, call }, kind, wanted.device))
   return [
-    list.handledBy(() => withRunningDevicesService(parts, (house) => ok({ data: listJson(house) }))),
+    list.handledBy(() => withRunningDevicesService(parts, (service) => ok({ data: listJson(service) }))),
     approve(parts),
     defineChange({ ...revoke, act: act('revoke') }),
     defineChange({ ...rotate, act: act('rotate') }),
@@ -169,42 +170,42 @@ export function createEnrolmentTools(parts: EnrolmentToolDependencies): readonly
   ]
 }
 
-interface Around {
+interface CallScope {
   readonly parts: EnrolmentToolDependencies
-  readonly house: RunningDevicesService
+  readonly service: RunningDevicesService
   readonly call: Call
 }
 
 async function approved(
-  { parts, house, call }: Around,
+  { parts, service, call }: CallScope,
   { code, name, transport }: z.output<typeof approveInput>,
 ): Promise<Outcome> {
   if (transport !== undefined && !parts.transports.includes(transport)) return fail(noTransport(transport, parts))
   const by = toCallerKey(call.caller)
   const options = { by, ...(name === undefined ? {} : { name }), ...(transport === undefined ? {} : { transport }) }
-  return settled(house, await house.gateway.registrar.approve(code, options))
+  return settled(service, await service.gateway.registrar.approve(code, options))
 }
 
-async function changed({ house, call }: Around, kind: 'revoke' | 'rotate' | 'forget', name: string) {
-  const { registrar, fleet } = house.gateway
-  const deviceId = parseDeviceId(name) ?? house.store.deviceOf(name) ?? house.roster.find(name)?.enrolled.deviceId
+async function changed({ service, call }: CallScope, kind: 'revoke' | 'rotate' | 'forget', name: string) {
+  const { registrar, fleet } = service.gateway
+  const deviceId = parseDeviceId(name) ?? service.store.deviceOf(name) ?? service.roster.find(name)?.enrolled.deviceId
   if (deviceId === undefined) return fail(createUnknownDeviceFault(name))
-  const slug = slugOf(house, deviceId)
+  const slug = slugOf(service, deviceId)
   const result = await registrar[kind](deviceId, toCallerKey(call.caller))
   if (kind === 'forget') fleet.forget(deviceId)
-  return settled(house, result, slug)
+  return settled(service, result, slug)
 }
 
 /** Updates the bus before the caller is told that the decision is made. */
 async function settled(
-  house: RunningDevicesService,
+  service: RunningDevicesService,
   result: Result<EnrolledDevice, EnrolmentFault>,
   slugBefore?: string,
 ): Promise<Outcome> {
   if (!result.ok) return fail(enrolFault(result.fault))
   const device = result.value
-  await house.roster.sync(device.deviceId)
-  const slug = slugBefore ?? slugOf(house, device.deviceId)
+  await service.roster.sync(device.deviceId)
+  const slug = slugBefore ?? slugOf(service, device.deviceId)
   return ok({ data: enrolledJson(device, slug) })
 }
 
@@ -212,19 +213,19 @@ function slugOf({ store }: RunningDevicesService, deviceId: string): string {
   return store.slug(deviceId) ?? ''
 }
 
-function listJson(house: RunningDevicesService): JsonObject {
-  const { registrar, fleet } = house.gateway
+function listJson(service: RunningDevicesService): JsonObject {
+  const { registrar, fleet } = service.gateway
   return {
     pending: registrar.pending().map(toPendingDeviceJson),
     devices: registrar.devices().map((device) => ({
-      ...enrolledJson(device, slugOf(house, device.deviceId)),
+      ...enrolledJson(device, slugOf(service, device.deviceId)),
       online: fleet.device(device.deviceId)?.online ?? false,
-      withheld: house.roster.find(device.deviceId)?.withheld.length ?? 0,
+      withheld: service.roster.find(device.deviceId)?.withheld.length ?? 0,
     })),
-    refused: toRefusedDevicesJson(house),
-    ota: house.otaUrl,
-    local_only: house.localOnly,
-    public_url: house.publicUrl,
+    refused: toRefusedDevicesJson(service),
+    ota: service.otaUrl,
+    local_only: service.localOnly,
+    public_url: service.publicUrl,
   }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { FleetEvent } from '../session/fleet.ts'
 import { DeviceEventLog } from './event-log.ts'
 
-const said = (device: string, method: string): FleetEvent => ({
+const notification = (device: string, method: string): FleetEvent => ({
   kind: 'notification',
   device,
   atMs: 0,
@@ -16,7 +16,7 @@ describe('the event log', () => {
     const log = new DeviceEventLog()
     log.add({ kind: 'online', device: 'a', atMs: 1, transport: 'mqtt' })
     log.add({ kind: 'missed', count: 3 })
-    log.add(said('b', 'x'))
+    log.add(notification('b', 'x'))
     log.add({ kind: 'offline', device: 'a', atMs: 2, reason: 'gone' })
     expect(log.list({ ...all, after: 1 }).map(({ seq, device, kind }) => [seq, device, kind])).toEqual([
       [2, 'b', 'notification'],
@@ -28,8 +28,8 @@ describe('the event log', () => {
 
   it('limits events per device, so that a chatty device displaces only its own', () => {
     const log = new DeviceEventLog()
-    log.add(said('quiet', 'once'))
-    for (let number = 0; number < 1_000; number++) log.add(said('loud', `n${number}`))
+    log.add(notification('quiet', 'once'))
+    for (let number = 0; number < 1_000; number++) log.add(notification('loud', `n${number}`))
     const listed = log.list(all)
     expect(listed).toHaveLength(101)
     expect(listed[0]).toMatchObject({ device: 'quiet', details: { method: 'once' } })
@@ -38,7 +38,7 @@ describe('the event log', () => {
 
   it('holds at most 4,096 events, however many devices there are', () => {
     const log = new DeviceEventLog()
-    for (let number = 0; number < 10_000; number++) log.add(said(`device ${number}`, 'x'))
+    for (let number = 0; number < 10_000; number++) log.add(notification(`device ${number}`, 'x'))
     expect(log.list(all)).toHaveLength(4_096)
   })
 

@@ -14,7 +14,7 @@ export interface DeviceListenerFacts {
   /** The transports that the configuration opens. */
   readonly transports: readonly string[]
   /** How many devices a person spoke to although there is no voice backend. */
-  readonly unheard: number
+  readonly unansweredCount: number
 }
 
 export const BROKER_GONE_ADVICE = 'The MQTT broker cannot be reached: check devices.broker.url and its account.'
@@ -23,10 +23,10 @@ export const KEEP_DEVICE_ON_VOICE_BACKEND_HINT =
   'A device that connects here has left its voice backend. Leave it there and give the backend tools (accessPoints), or pass its voice on (devices.voice): docs/voice.md.'
 
 export function reportDevicesHealth(
-  house: RunningDevicesService | undefined,
+  service: RunningDevicesService | undefined,
   facts: DeviceListenerFacts,
 ): ServiceHealth {
-  if (house === undefined)
+  if (service === undefined)
     return {
       status: 'failing',
       details: {
@@ -35,11 +35,11 @@ export function reportDevicesHealth(
         port: facts.port,
       },
     }
-  const { gateway, roster } = house
+  const { gateway, roster } = service
   const devices = roster.devices()
   const withheld = devices.filter((device) => device.withheld.length > 0)
   const pending = gateway.registrar.pending().length
-  const refused = house.refused().reduce((sum, { count }) => sum + count, 0)
+  const refused = service.refused().reduce((sum, { count }) => sum + count, 0)
   const { pendingCalls } = gateway.fleet.stats()
   const brokerGone = facts.transports.includes('mqtt-broker') && !gateway.brokerConnected()
   const shutOut = devices.find(({ enrolled }) => !facts.transports.includes(enrolled.transport))
@@ -48,11 +48,11 @@ export function reportDevicesHealth(
     status: brokerGone || shutOut !== undefined || withheld.length > 0 ? 'degraded' : 'ok',
     details: {
       enrolled: devices.length,
-      online: devices.filter((device) => isDeviceOnline(house, device)).length,
+      online: devices.filter((device) => isDeviceOnline(service, device)).length,
       waiting: pending,
       refused,
       calls: pendingCalls,
-      unheard: facts.unheard,
+      unheard: facts.unansweredCount,
       port: gateway.httpPort,
       ...(gateway.mqttPort === undefined ? {} : { mqtt_port: gateway.mqttPort }),
       ...(advice === undefined ? {} : { advice }),
@@ -65,9 +65,9 @@ function adviceFor(facts: {
   readonly shutOut: RosterDevice | undefined
   readonly withheld: readonly string[]
   readonly pending: number
-  readonly unheard: number
+  readonly unansweredCount: number
 }): string | undefined {
-  const { brokerGone, shutOut, withheld, pending, unheard } = facts
+  const { brokerGone, shutOut, withheld, pending, unansweredCount } = facts
   if (brokerGone) return BROKER_GONE_ADVICE
   if (shutOut !== undefined) {
     const { slug, enrolled } = shutOut
@@ -78,7 +78,7 @@ function adviceFor(facts: {
   if (first !== undefined)
     return `Tools of ${withheld.join(', ')} are new or changed and are withheld. Look at them: hearthbus devices show ${first}.`
   if (pending > 0) return `${pending} waiting to be let in: hearthbus devices list.`
-  if (unheard > 0)
+  if (unansweredCount > 0)
     return `Somebody spoke to a device, but no voice service is set up. ${KEEP_DEVICE_ON_VOICE_BACKEND_HINT}`
   return undefined
 }

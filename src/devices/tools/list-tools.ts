@@ -155,33 +155,35 @@ const eventsList = defineTool({
 export function createDeviceListTools(parts: RunningDevicesAccess): readonly Capability[] {
   return [
     devicesList.handledBy(({ online, limit, after = '' }, { caller }) =>
-      withRunningDevicesService(parts, (house) => {
-        const all = house.roster
+      withRunningDevicesService(parts, (service) => {
+        const all = service.roster
           .devices()
           .filter(({ slug }) => maySeeDevice(caller, formatDeviceTarget(slug)))
-          .filter((device) => online === undefined || isDeviceOnline(house, device) === online)
+          .filter((device) => online === undefined || isDeviceOnline(service, device) === online)
           .toSorted((left, right) => (left.slug < right.slug ? -1 : 1))
         const page = all.filter(({ slug }) => slug > after).slice(0, limit)
         const last = page.at(-1)?.slug
         const next = last !== undefined && last !== all.at(-1)?.slug ? last : null
         return ok({
-          data: { devices: page.map((device) => toDeviceSummaryJson(house, device)), total: all.length, next },
+          data: { devices: page.map((device) => toDeviceSummaryJson(service, device)), total: all.length, next },
         })
       }),
     ),
     devicesGet.handledBy(({ device: name }, { caller }) =>
-      withVisibleDevice(parts, { name, caller }, (house, device) => ok({ data: toDeviceDetailJson(house, device) })),
+      withVisibleDevice(parts, { name, caller }, (service, device) =>
+        ok({ data: toDeviceDetailJson(service, device) }),
+      ),
     ),
     toolsList.handledBy(({ device: name }, { caller }) =>
-      withVisibleDevice(parts, { name, caller }, (house, device) =>
-        ok({ data: toDeviceToolsJson(house, device, caller) }),
+      withVisibleDevice(parts, { name, caller }, (service, device) =>
+        ok({ data: toDeviceToolsJson(service, device, caller) }),
       ),
     ),
     eventsList.handledBy(({ device: name, after, limit }, { caller }) =>
-      withRunningDevicesService(parts, (house) => {
-        const only = name === undefined ? undefined : findVisibleDevice(house, name, caller)
+      withRunningDevicesService(parts, (service) => {
+        const only = name === undefined ? undefined : findVisibleDevice(service, name, caller)
         if (name !== undefined && only === undefined) return fail(createUnknownDeviceFault(name))
-        return ok({ data: toDeviceEventsJson(house, { caller, after, limit, only: only?.enrolled.deviceId }) })
+        return ok({ data: toDeviceEventsJson(service, { caller, after, limit, only: only?.enrolled.deviceId }) })
       }),
     ),
   ]

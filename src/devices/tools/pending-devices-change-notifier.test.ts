@@ -17,53 +17,53 @@ function open() {
   const settings = { places: 4, placesPerAddress: 4, stayMs: 3_600_000 }
   const announced: number[] = []
   const notice: PendingDevicesChangeNotifier = new PendingDevicesChangeNotifier({
-    announce: () => announced.push(room.list(Date.now()).length),
-    pending: () => room.list(Date.now()),
+    announce: () => announced.push(pending.list(Date.now()).length),
+    pending: () => pending.list(Date.now()),
     clock: { now: Date.now },
   })
-  const room: PendingDevices = new PendingDevices(
+  const pending: PendingDevices = new PendingDevices(
     { code: () => String(code++), challenge: () => 'c', token: () => 't' },
     settings,
     notice.changed,
   )
-  return { room, notice, announced }
+  return { pending, notice, announced }
 }
 
 afterEach(() => void vi.useRealTimers())
 
 describe('pending devices notifier', () => {
   it('announces a waiting device once for each new request', () => {
-    const { room, announced } = open()
-    room.enter(NEWCOMER, Date.now())
-    room.enter(NEWCOMER, Date.now())
+    const { pending, announced } = open()
+    pending.enter(NEWCOMER, Date.now())
+    pending.enter(NEWCOMER, Date.now())
     vi.advanceTimersByTime(1_000)
     expect(announced).toEqual([1])
   })
 
   it('announces that a device was approved, and that an approval was undone', () => {
-    const { room, announced } = open()
-    const entered = room.enter(NEWCOMER, Date.now())
+    const { pending, announced } = open()
+    const entered = pending.enter(NEWCOMER, Date.now())
     vi.advanceTimersByTime(1_000)
-    room.approve(entered)
+    pending.approve(entered)
     vi.advanceTimersByTime(1_000)
-    room.approve(entered, false)
+    pending.approve(entered, false)
     vi.advanceTimersByTime(1_000)
     expect(announced).toEqual([1, 0, 1])
   })
 
   it('does not announce an approved device that connects', () => {
-    const { room, announced } = open()
-    room.approve(room.enter(NEWCOMER, Date.now()))
+    const { pending, announced } = open()
+    pending.approve(pending.enter(NEWCOMER, Date.now()))
     vi.advanceTimersByTime(1_000)
     announced.length = 0
-    room.leave(NEWCOMER)
+    pending.leave(NEWCOMER)
     vi.advanceTimersByTime(1_000)
     expect(announced).toEqual([])
   })
 
   it('announces that a code has expired, even if nobody reads the list', () => {
-    const { room, announced } = open()
-    room.enter(NEWCOMER, Date.now())
+    const { pending, announced } = open()
+    pending.enter(NEWCOMER, Date.now())
     vi.advanceTimersByTime(3_599_000)
     expect(announced).toEqual([1])
     vi.advanceTimersByTime(2_000)
@@ -84,10 +84,10 @@ describe('pending devices notifier', () => {
   })
 
   it('is silent after it is closed', () => {
-    const { room, notice, announced } = open()
-    room.enter(NEWCOMER, Date.now())
+    const { pending, notice, announced } = open()
+    pending.enter(NEWCOMER, Date.now())
     notice.close()
-    room.leave(NEWCOMER)
+    pending.leave(NEWCOMER)
     vi.advanceTimersByTime(4_000_000)
     expect(announced).toEqual([1])
   })

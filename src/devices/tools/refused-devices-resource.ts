@@ -45,16 +45,16 @@ const refused = defineTool({
 
 export function createRefusedDevicesResource(parts: RunningDevicesAccess): Capability {
   return refused.handledBy(() =>
-    withRunningDevicesService(parts, (house) => ok({ data: { refused: toRefusedDevicesJson(house) } })),
+    withRunningDevicesService(parts, (service) => ok({ data: { refused: toRefusedDevicesJson(service) } })),
   )
 }
 
-export function toRefusedDevicesJson(house: RunningDevicesService): readonly JsonObject[] {
-  return house.refused().map((visitor) => visitorJson(house, visitor))
+export function toRefusedDevicesJson(service: RunningDevicesService): readonly JsonObject[] {
+  return service.refused().map((refusal) => refusalJson(service, refusal))
 }
 
-function visitorJson({ gateway, store }: RunningDevicesService, visitor: CountedDeviceAdmissionRefusal): JsonObject {
-  const { deviceId, door, why, remoteAddress, count, firstMs, lastMs } = visitor
+function refusalJson({ gateway, store }: RunningDevicesService, refusal: CountedDeviceAdmissionRefusal): JsonObject {
+  const { deviceId, door, why, remoteAddress, count, firstMs, lastMs } = refusal
   const enrolled = deviceId === undefined ? undefined : gateway.registrar.device(deviceId)
   const device = enrolled === undefined ? undefined : store.slug(enrolled.deviceId)
   return {

@@ -30,15 +30,15 @@ export interface RunningDevicesService {
 
 export interface RunningDevicesAccess {
   /** Returns `undefined` while the listeners are closed. */
-  readonly house: () => RunningDevicesService | undefined
+  readonly service: () => RunningDevicesService | undefined
 }
 
 /** Runs `work` with the service, or fails while the listeners are closed. */
 export async function withRunningDevicesService(
-  { house }: Pick<RunningDevicesAccess, 'house'>,
-  work: (house: RunningDevicesService) => Outcome | Promise<Outcome>,
+  { service }: Pick<RunningDevicesAccess, 'service'>,
+  work: (service: RunningDevicesService) => Outcome | Promise<Outcome>,
 ): Promise<Outcome> {
-  const open = house()
+  const open = service()
   return open === undefined ? fail(DEVICES_CLOSED_FAULT) : work(open)
 }
 
@@ -63,23 +63,23 @@ export function findVisibleDevice(
 export function withVisibleDevice(
   parts: RunningDevicesAccess,
   { name, caller }: { readonly name: string; readonly caller: Caller },
-  work: (house: RunningDevicesService, device: RosterDevice) => Outcome,
+  work: (service: RunningDevicesService, device: RosterDevice) => Outcome,
 ): Promise<Outcome> {
-  return withRunningDevicesService(parts, (house) => {
-    const device = findVisibleDevice(house, name, caller)
-    return device === undefined ? fail(createUnknownDeviceFault(name)) : work(house, device)
+  return withRunningDevicesService(parts, (service) => {
+    const device = findVisibleDevice(service, name, caller)
+    return device === undefined ? fail(createUnknownDeviceFault(name)) : work(service, device)
   })
 }
 
 /** Devices in the given order. A device that is named twice, by slug and by address, is used once. */
 export function removeRepeatedDevices(
-  house: RunningDevicesService,
+  service: RunningDevicesService,
   names: readonly string[],
   caller: Caller,
 ): readonly string[] {
   const first = new Map<string, string>()
   for (const name of names) {
-    const who = findVisibleDevice(house, name, caller)?.slug ?? name
+    const who = findVisibleDevice(service, name, caller)?.slug ?? name
     if (!first.has(who)) first.set(who, name)
   }
   return [...first.values()]

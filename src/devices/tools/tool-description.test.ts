@@ -19,9 +19,9 @@ describe('the description of a device tool', () => {
   })
 
   it('is cut after 1,024 characters, with an ellipsis', () => {
-    const said = (description: string) =>
+    const format = (description: string) =>
       formatToolDescription({ slug: 'den', name: '', description, rename: (text) => text, online: true }).slice(44)
-    expect(said('long '.repeat(1_000))).toBe(`${'long '.repeat(205).slice(0, 1_023)}…`)
-    expect(said(`padded${' '.repeat(8_000)}and told`)).toBe('padded …')
+    expect(format('long '.repeat(1_000))).toBe(`${'long '.repeat(205).slice(0, 1_023)}…`)
+    expect(format(`padded${' '.repeat(8_000)}and told`)).toBe('padded …')
   })
 })

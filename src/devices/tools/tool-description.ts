@@ -28,8 +28,8 @@ export interface ToolDescriptionInput {
 export function formatToolDescription({ slug, name, description, rename, online }: ToolDescriptionInput): string {
   const state = online ? '' : ' Offline now.'
   const words = sanitizeLine(rename(beginning(description)), MAX_DESCRIPTION)
-  const said = words === '' ? 'The device does not describe it.' : `The device says: ${words}`
-  return `On the device ${JSON.stringify(sanitizeDeviceName(name, slug))} (${slug}).${state} ${said}`
+  const quote = words === '' ? 'The device does not describe it.' : `The device says: ${words}`
+  return `On the device ${JSON.stringify(sanitizeDeviceName(name, slug))} (${slug}).${state} ${quote}`
 }
 
 /**

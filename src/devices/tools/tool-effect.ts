@@ -77,8 +77,8 @@ function movesBarrier(tool: DeviceTool, words: readonly string[]): boolean {
   if (isState && !describesActing(tool)) return false
   if (words.some(isBarrierWord) || mentionsBarrierInNonLatinScript(tool.name)) return true
   // For example `relay.set` with the description "opens the garage door", or with an argument `door`.
-  const said = [tool.description, ...listArgumentTexts(tool)]
-  return said.some((text) => splitIntoWords(text).some(isBarrierWord) || mentionsBarrierInNonLatinScript(text))
+  const texts = [tool.description, ...listArgumentTexts(tool)]
+  return texts.some((text) => splitIntoWords(text).some(isBarrierWord) || mentionsBarrierInNonLatinScript(text))
 }
 
 /** Names, descriptions and choices of the arguments. */

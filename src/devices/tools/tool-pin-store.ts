@@ -21,7 +21,7 @@ import { computeToolDefinitionHash, computeWithheldToolsDigest } from './tool-pi
 import { createUniqueSlug } from './device-slug.ts'
 
 export const deviceToolsMigrations: ModuleMigrations = {
-  room: 'device-tools',
+  module: 'device-tools',
   steps: [
     `CREATE TABLE device_pin (
        device_id TEXT NOT NULL,
@@ -84,7 +84,7 @@ export class ToolPinStore {
   pinAll(identity: DeviceIdentity, slug: string, tools: readonly DeviceTool[]): Promise<void> {
     const { deviceId, clientId } = identity
     return this.#database.commit(() => {
-      const pins = this.#keep(deviceId, tools)
+      const pins = this.#store(deviceId, tools)
       const named = { device: slug, device_id: deviceId, client_id: clientId }
       this.#log.appendIn({ kind: 'device.tools.pinned', ...named, count: tools.length, pins }, bodyOf(tools))
     })
@@ -125,7 +125,7 @@ export class ToolPinStore {
       const approved = withheld.map(({ tool }) => tool)
       const names = new Set(approved.map(({ name }) => name))
       const others = [...this.#pins(deviceId).values()].filter(({ definition }) => !names.has(definition.name))
-      const pins = this.#keep(deviceId, [...others.map(({ definition }) => definition), ...approved])
+      const pins = this.#store(deviceId, [...others.map(({ definition }) => definition), ...approved])
       const digest = computeWithheldToolsDigest(withheld) ?? ''
       const named = { device: slug, device_id: deviceId, by, digest }
       this.#log.appendIn({ kind: 'device.tools.approved', ...named, count: approved.length, pins }, bodyOf(approved))
@@ -145,7 +145,7 @@ export class ToolPinStore {
   }
 
   /** Stores the definitions in place of the earlier ones, and returns their hashes. */
-  #keep(deviceId: string, tools: readonly DeviceTool[]): readonly string[] {
+  #store(deviceId: string, tools: readonly DeviceTool[]): readonly string[] {
     const { sql } = this.#database
     sql.prepare('DELETE FROM device_pin WHERE device_id = ?').run(deviceId)
     const put = sql.prepare('INSERT OR REPLACE INTO device_pin VALUES (?, ?, ?)')

@@ -33,8 +33,8 @@ describe('the hash of a tool definition', () => {
     fc.assert(
       fc.property(anyText(), (text) => {
         const odd = { ...lamp, description: text, inputSchema: { properties: { [text]: { default: text } } } }
-        const heard = parseBoundedJson(JSON.stringify(odd)) as DeviceTool | undefined
-        expect(heard === undefined || /^[0-9a-f]{64}$/.test(computeToolDefinitionHash(heard))).toBe(true)
+        const parsed = parseBoundedJson(JSON.stringify(odd)) as DeviceTool | undefined
+        expect(parsed === undefined || /^[0-9a-f]{64}$/.test(computeToolDefinitionHash(parsed))).toBe(true)
       }),
     )
   })

@@ -29,11 +29,11 @@ export function isVoiceBackend(caller: Caller): boolean {
 }
 
 export function createToolCallerForVoiceBackend({
-  house,
+  service,
   bus,
 }: RunningDevicesAccess & { readonly bus: Pick<CapabilityBus, 'call'> }) {
   return async (deviceId: string, name: string, args: JsonObject): Promise<BackendRpcAnswer> => {
-    const device = house()?.roster.find(deviceId)
+    const device = service()?.roster.find(deviceId)
     const tool = device?.tools.find((each) => each.tool.name === name)
     if (device === undefined || tool === undefined)
       return spokenAnswer(`The tool ${name.slice(0, 64)} is not on offer here.`)

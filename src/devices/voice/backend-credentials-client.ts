@@ -25,7 +25,7 @@ export interface VoiceBackendCredentialsClientOptions {
 
 export interface VoiceBackendCredentialsClient {
   /** Passes on the device's own request. Returns the activation that the backend demands, if any. */
-  readonly ask: (
+  readonly request: (
     identity: DeviceIdentity,
     headers: LowerCaseHttpHeaders,
     body: string,
@@ -81,7 +81,7 @@ export function createVoiceBackendCredentialsClient(
       body,
     })
 
-  const ask: VoiceBackendCredentialsClient['ask'] = async (identity, headers, body) => {
+  const request: VoiceBackendCredentialsClient['request'] = async (identity, headers, body) => {
     const response = await post(ota, identity, headers, body)
     const answer =
       response.status === 200
@@ -94,7 +94,7 @@ export function createVoiceBackendCredentialsClient(
   }
 
   return {
-    ask,
+    request,
     activate: async (identity, headers, body) => {
       if (known.get(identity.deviceId)?.activation === undefined) return undefined
       const response = await post(`${ota.replace(/\/$/, '')}/activate`, identity, headers, body)
@@ -108,7 +108,7 @@ export function createVoiceBackendCredentialsClient(
       // A header allows only these characters, and a board may be called 小智.
       const userAgent = `${board}/${firmware}`.replaceAll(/[^\u0020-\u007E]/g, '?')
       const headers = { 'activation-version': '1', 'user-agent': userAgent }
-      await ask(identity, headers, bootBody(identity, board, firmware)).catch(() => undefined)
+      await request(identity, headers, bootBody(identity, board, firmware)).catch(() => undefined)
       return known.get(identity.deviceId)?.address
     },
     codeOf: (deviceId) => known.get(deviceId)?.activation?.code,

@@ -28,7 +28,7 @@ interface Channel {
   readonly server: string
   readonly port: number
   sent: number
-  heard: number
+  lastReceived: number
 }
 
 export function connectVoiceBackendOverMqtt(settings: MqttSettings, handlers: VoiceBackendHandlers): VoiceBackendLink {
@@ -113,11 +113,11 @@ function openChannel(hello: JsonObject, { audio }: VoiceBackendHandlers): Channe
   const socket = createSocket('udp4')
   socket.on('error', () => undefined)
   socket.unref()
-  const opened: Channel = { socket, keys: { keyHex: key, nonceHex: nonce }, server, port, sent: 0, heard: 0 }
+  const opened: Channel = { socket, keys: { keyHex: key, nonceHex: nonce }, server, port, sent: 0, lastReceived: 0 }
   socket.on('message', (bytes) => {
     const packet = decodeUdpAudio(key, bytes)
-    if (!packet.ok || packet.value.sequence <= opened.heard) return
-    opened.heard = packet.value.sequence
+    if (!packet.ok || packet.value.sequence <= opened.lastReceived) return
+    opened.lastReceived = packet.value.sequence
     audio({ timestampMs: packet.value.timestampMs, opus: packet.value.opus })
   })
   return opened

@@ -180,22 +180,22 @@ class RelayChannel implements VoiceChannel {
     this.#isBackendLocal = isLoopbackUrl(
       address.kind === 'websocket' ? address.websocket.url : `mqtt://${address.mqtt.endpoint}`,
     )
-    const heard = (then: () => void) => {
+    const ifCurrent = (then: () => void) => {
       if (this.#epoch === epoch) then()
     }
     const handlers: VoiceBackendHandlers = {
       opened: () =>
-        heard(() => {
+        ifCurrent(() => {
           this.#isOpened = true
           this.#link?.send(helloFor(hello, address.kind))
         }),
-      text: (text) => heard(() => this.#takeText(text)),
+      text: (text) => ifCurrent(() => this.#takeText(text)),
       audio: (frame) =>
-        heard(() => {
+        ifCurrent(() => {
           if (this.#relay.phase === 'open' && frame.opus.length <= MAX_OPUS_BYTES) this.#port.audio(frame)
         }),
       closed: (isClean) =>
-        heard(() => {
+        ifCurrent(() => {
           this.#link = undefined
           this.#isOpened = false
           this.#epoch++
@@ -234,7 +234,7 @@ class RelayChannel implements VoiceChannel {
   #takeRequest({ id, method, params }: JsonObject): void {
     if (id === undefined || id === null || typeof method !== 'string') return
     const given = isJsonObject(params) ? params : {}
-    if (method === 'initialize') this.#keepVision(given)
+    if (method === 'initialize') this.#storeVisionEndpoint(given)
     const { callTool } = this.#options
     if (method === 'tools/call' && callTool !== undefined) {
       const name = typeof given['name'] === 'string' ? given['name'] : ''
@@ -259,7 +259,7 @@ class RelayChannel implements VoiceChannel {
    * The device is told our own address for pictures; those that the backend requested are posted to the backend's
    * address.
    */
-  #keepVision({ capabilities }: JsonObject): void {
+  #storeVisionEndpoint({ capabilities }: JsonObject): void {
     const vision = isJsonObject(capabilities) ? capabilities['vision'] : undefined
     if (!isJsonObject(vision) || typeof vision['url'] !== 'string') return
     // This gateway posts the pictures, so a remote backend must not make it post to services of this machine.

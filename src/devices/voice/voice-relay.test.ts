@@ -63,9 +63,11 @@ describe('voice relay', () => {
     const away = play.input({ kind: 'tick' } as never)
     expect(away).toContainEqual({ kind: 'device', input: { kind: 'away' } })
     expect(away).toContainEqual({ kind: 'presence', isThere: false })
-    const unheard = (isAlerted: boolean) => [{ kind: 'device', input: { kind: 'unheard', mode: 'auto', isAlerted } }]
-    expect(play.device(LISTEN)).toEqual(unheard(false))
-    expect(play.device(LISTEN)).toEqual(unheard(true))
+    const unansweredEffects = (isAlerted: boolean) => [
+      { kind: 'device', input: { kind: 'unheard', mode: 'auto', isAlerted } },
+    ]
+    expect(play.device(LISTEN)).toEqual(unansweredEffects(false))
+    expect(play.device(LISTEN)).toEqual(unansweredEffects(true))
   })
 
   it('reconnects to a lost backend on a wake word, gives up within 5 s, and translates session ids', () => {

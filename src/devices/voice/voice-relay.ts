@@ -127,7 +127,7 @@ function takeDeviceText(
     return { relay: { ...relay, held: [...relay.held, text].slice(-MAX_HELD) }, effects: [] }
   const mode = listenMode(text)
   if (mode === undefined) return { relay, effects: [] }
-  if (relay.hello === undefined || atMs - relay.failedAtMs < RETRY_MS) return unheard(relay, mode)
+  if (relay.hello === undefined || atMs - relay.failedAtMs < RETRY_MS) return endListening(relay, mode)
   const deviceSession = sessionIn(parseBoundedJsonObject(text)) ?? relay.deviceSession
   return {
     relay: { ...relay, phase: 'dialling', deviceSession, isResuming: true, deadlineMs: atMs + RESUME_MS, held: [text] },
@@ -186,22 +186,23 @@ function open(relay: VoiceRelayState, text: string, message: JsonObject): VoiceR
 function fail(relay: VoiceRelayState, atMs: number, before: readonly VoiceRelayEffect[]): VoiceRelayStep {
   const mode = relay.held.map(listenMode).findLast((each) => each !== undefined)
   const absent: VoiceRelayState = { ...rest(relay, 'absent'), failedAtMs: atMs }
-  const told = absence(absent)
-  if (!relay.isResuming) return { relay: told.relay, effects: [...before, toDevice({ kind: 'away' }), ...told.effects] }
-  const ended = unheard(absent, mode ?? 'auto')
+  const report = absence(absent)
+  if (!relay.isResuming)
+    return { relay: report.relay, effects: [...before, toDevice({ kind: 'away' }), ...report.effects] }
+  const ended = endListening(absent, mode ?? 'auto')
   return { relay: ended.relay, effects: [...before, ...ended.effects] }
 }
 
 /** The backend was lost in the middle of a conversation: from now on nobody hears the device. */
 function lose(relay: VoiceRelayState, atMs: number): VoiceRelayStep {
-  return unheard({ ...rest(relay, 'absent'), failedAtMs: atMs }, relay.mode)
+  return endListening({ ...rest(relay, 'absent'), failedAtMs: atMs }, relay.mode)
 }
 
 /** The alert is shown once per absence; listening is ended every time. */
-function unheard(relay: VoiceRelayState, mode: ListenMode): VoiceRelayStep {
-  const told = absence(relay)
+function endListening(relay: VoiceRelayState, mode: ListenMode): VoiceRelayStep {
+  const report = absence(relay)
   const input: VoiceRelayToSessionMessage = { kind: 'unheard', mode, isAlerted: relay.isAlerted }
-  return { relay: { ...told.relay, isAlerted: true }, effects: [toDevice(input), ...told.effects] }
+  return { relay: { ...report.relay, isAlerted: true }, effects: [toDevice(input), ...report.effects] }
 }
 
 function absence(relay: VoiceRelayState): VoiceRelayStep {

@@ -29,7 +29,7 @@ describe('audio frame', () => {
   it('refuses a frame whose size field differs from its length', () => {
     expect(decodeAudioFrame(3, fromHex('00 00 0005 01020304'))).toEqual({
       ok: false,
-      fault: { kind: 'size-differs', said: 5, got: 4 },
+      fault: { kind: 'size-differs', declared: 5, got: 4 },
     })
     expect(decodeAudioFrame(2, fromHex('0002 0001 00000000 00000000 00000000')).ok).toBe(false)
     expect(decodeAudioFrame(2, fromHex('0002')).ok).toBe(false)

@@ -21,7 +21,7 @@ export interface AudioFrame {
 
 export type AudioFault =
   | { readonly kind: 'not-audio' }
-  | { readonly kind: 'size-differs'; readonly said: number; readonly got: number }
+  | { readonly kind: 'size-differs'; readonly declared: number; readonly got: number }
 
 const V2_HEADER = 16
 const V3_HEADER = 4
@@ -50,8 +50,8 @@ export function decodeAudioFrame(version: AudioVersion, bytes: Uint8Array): Resu
   // Gateways leave version and type zero in v2, so only a type that says "JSON" is refused.
   if (version === 2 && header.getUint16(2) !== 0) return fail({ kind: 'not-audio' })
   if (version === 3 && header.getUint8(0) !== 0) return fail({ kind: 'not-audio' })
-  const said = version === 2 ? header.getUint32(12) : header.getUint16(2)
+  const declared = version === 2 ? header.getUint32(12) : header.getUint16(2)
   const opus = bytes.subarray(headerSize)
-  if (said !== opus.length) return fail({ kind: 'size-differs', said, got: opus.length })
+  if (declared !== opus.length) return fail({ kind: 'size-differs', declared, got: opus.length })
   return ok({ timestampMs: version === 2 ? header.getUint32(8) : 0, opus })
 }

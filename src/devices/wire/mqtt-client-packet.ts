@@ -90,7 +90,7 @@ export class MqttPacketReader {
     if (head === 'malformed' || (head !== undefined && head.remaining > limit)) return 'malformed'
     const size = head === undefined ? Infinity : head.headerSize + head.remaining
     if (head === undefined || bytes.length < size) {
-      this.#keep(bytes)
+      this.#copy(bytes)
       return undefined
     }
     const packet = decodeClientPacket(head.type, head.flags, bytes.subarray(head.headerSize, size)) ?? 'malformed'
@@ -100,7 +100,7 @@ export class MqttPacketReader {
   }
 
   /** Copies, because the bytes from the network may be a small part of a large buffer. */
-  #keep(bytes: Uint8Array): void {
+  #copy(bytes: Uint8Array): void {
     if (this.#isOwn) return
     this.#bytes = bytes.slice()
     this.#isOwn = true

@@ -39,9 +39,9 @@ export function formatTopicForDevice(
 }
 
 export function parseDeviceFromTopic({ levels, at }: TopicTemplate, topic: string): string | undefined {
-  const heard = topic.split('/')
-  if (heard.length !== levels.length || levels.some((level, index) => index !== at && heard[index] !== level))
+  const received = topic.split('/')
+  if (received.length !== levels.length || levels.some((level, index) => index !== at && received[index] !== level))
     return undefined
-  const filling = heard[at] ?? ''
+  const filling = received[at] ?? ''
   return parseDeviceId(levels[at] === '{device}' ? filling : (filling.split('@@@')[1] ?? ''))
 }

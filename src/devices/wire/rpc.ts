@@ -45,7 +45,8 @@ export function decodeRpc(payload: Json | undefined): Result<RpcMessage, RpcFaul
   if (!isJsonObject(payload)) return fail({ kind: 'bad-rpc', problem: 'the payload is not an object' })
   if (payload['jsonrpc'] !== '2.0') return fail({ kind: 'bad-rpc', problem: 'jsonrpc is not "2.0"' })
   const { method, id } = payload
-  if (typeof method === 'string') return decodeAsked(payload, method.slice(0, MAX_METHOD).toWellFormed())
+  if (typeof method === 'string')
+    return decodeRequestOrNotification(payload, method.slice(0, MAX_METHOD).toWellFormed())
   if (typeof id !== 'number' || !Number.isInteger(id))
     return fail({ kind: 'bad-rpc', problem: 'an answer without an integer id' })
   if (payload['error'] !== undefined && payload['error'] !== null)
@@ -54,7 +55,7 @@ export function decodeRpc(payload: Json | undefined): Result<RpcMessage, RpcFaul
   return ok({ kind: 'result', id, result: payload['result'] })
 }
 
-function decodeAsked(payload: JsonObject, method: string): Result<RpcMessage, RpcFault> {
+function decodeRequestOrNotification(payload: JsonObject, method: string): Result<RpcMessage, RpcFault> {
   const { id, params } = payload
   if (id !== undefined && id !== null) return ok({ kind: 'request', id, method })
   return ok({ kind: 'notification', method, params: isJsonObject(params) ? params : undefined })

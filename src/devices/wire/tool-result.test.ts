@@ -63,9 +63,9 @@ describe('tool result', () => {
       { type: 'resource', uri: 'x' },
       7,
     ]
-    const told = content(...items)
-    expect(told.ok && told.value.content.map((item) => item.type)).toEqual(items.map(() => 'text'))
-    expect(JSON.stringify(told).length).toBeLessThan(2_000)
+    const result = content(...items)
+    expect(result.ok && result.value.content.map((item) => item.type)).toEqual(items.map(() => 'text'))
+    expect(JSON.stringify(result).length).toBeLessThan(2_000)
   })
 
   it('keeps the isError flag', () => {

@@ -77,7 +77,7 @@ const PROBE_DEADLINE_MS = 3_000
 
 export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
   readonly id: string
-  readonly seatHost = this
+  readonly clientAcceptor = this
   readonly #options: AdapterBusOptions
   readonly #port: AdapterPortClient
   readonly #sender: TelegramSendClient
@@ -126,7 +126,7 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
       onDown: (reason) => this.#onDown(reason),
       onEvent: (event) => this.#onEvent(event),
     })
-    this.#info = new AdapterInfoClient({ ...options, askInfo: (id) => this.#port.askInfo(id) })
+    this.#info = new AdapterInfoClient({ ...options, requestInfo: (id) => this.#port.requestInfo(id) })
     this.#timer = setInterval(() => this.#tick(), TICK_MS)
   }
 
@@ -158,7 +158,7 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
       queued: this.#sender.queued,
       symbols: this.#line.symbols,
       reconnects: this.#port.reconnects,
-      initiators: listRecentlyHeardInitiators(this.#access).filter((heard) => heard !== address),
+      initiators: listRecentlyHeardInitiators(this.#access).filter((initiator) => initiator !== address),
     }
   }
 
@@ -172,7 +172,7 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
       cancel: () => this.#apply(cancelBusRequest(this.#access, client)),
       say: (symbol) =>
         this.#apply(handleClientSymbol(this.#access, client, { symbol, expected: expectedFromTarget(this.#line) })),
-      askInfo: (id, asker) => this.#info.ask(id, asker),
+      requestInfo: (id, callback) => this.#info.request(id, callback),
       features: () => this.#info.info.features ?? 0,
       leave: () => {
         this.#clients.delete(client)
@@ -213,7 +213,7 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
           this.#port.send(effect.symbol)
           break
         case 'tell':
-          if (effect.client === OWN_CLIENT) this.#sender.hear(effect.event)
+          if (effect.client === OWN_CLIENT) this.#sender.handleEvent(effect.event)
           else this.#clients.get(effect.client)?.(effect.event)
           break
       }
@@ -236,7 +236,7 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
     this.#address.onSilence()
     this.#info.forget()
     this.#sender.failAll({ kind: 'disconnected', reason })
-    for (const tell of this.#clients.values()) tell({ kind: 'down' })
+    for (const notify of this.#clients.values()) notify({ kind: 'down' })
     this.#events.emit({ kind: 'disconnected', reason })
   }
 
@@ -244,13 +244,13 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
     switch (event.kind) {
       case 'symbol':
         this.#isUnanswered = false
-        this.#hear(event.symbol, () => handleReceivedSymbol(this.#access, event.symbol))
+        this.#receive(event.symbol, () => handleReceivedSymbol(this.#access, event.symbol))
         break
       case 'started':
-        this.#hear(event.address, () => handleArbitrationWon(this.#access, event.address))
+        this.#receive(event.address, () => handleArbitrationWon(this.#access, event.address))
         break
       case 'failed':
-        this.#hear(event.winner, () => handleArbitrationLost(this.#access, event.winner))
+        this.#receive(event.winner, () => handleArbitrationLost(this.#access, event.winner))
         break
       case 'ready':
         this.#ready = true
@@ -261,7 +261,7 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
         this.#startAfresh()
         this.#sender.failActive({ kind: 'adapter-reset' })
         this.#meet(event.features)
-        for (const tell of this.#clients.values()) tell({ kind: 'reset', features: event.features })
+        for (const notify of this.#clients.values()) notify({ kind: 'reset', features: event.features })
         this.#events.emit({ kind: 'adapter-reset' })
         break
       case 'error':
@@ -272,27 +272,27 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
         break
       case 'decode-fault':
         // Symbols in between are missing, so the telegram that was being collected is dropped.
-        this.#tellHeard(stepBusLineDecoder(this.#line, STREAM_GAP_SYMBOL), this.#access.owner)
+        this.#publish(stepBusLineDecoder(this.#line, STREAM_GAP_SYMBOL), this.#access.owner)
         this.#events.emit({ kind: 'decode-fault', detail: event.detail })
         break
     }
   }
 
   /** The line decoder comes first: the owner of a telegram is only known until access gets the SYN that ends it. */
-  #hear(symbol: number, tellAccess: () => readonly BusAccessEffect[]): void {
-    this.#tellHeard(stepBusLineDecoder(this.#line, symbol), this.#access.owner)
-    this.#apply(tellAccess())
+  #receive(symbol: number, stepAccess: () => readonly BusAccessEffect[]): void {
+    this.#publish(stepBusLineDecoder(this.#line, symbol), this.#access.owner)
+    this.#apply(stepAccess())
     if (symbol === SYN) this.#onSyn()
   }
 
-  #tellHeard(heard: BusLineEvent | undefined, owner: BusAccessState['owner']): void {
-    if (heard === undefined) return
+  #publish(event: BusLineEvent | undefined, owner: BusAccessState['owner']): void {
+    if (event === undefined) return
     const own = owner === OWN_CLIENT
-    if (heard.kind === 'broken') {
-      this.#events.emit({ ...heard, own })
+    if (event.kind === 'broken') {
+      this.#events.emit({ ...event, own })
       return
     }
-    const { exchange } = heard
+    const { exchange } = event
     // A client of the shared port may use our address: it takes turns with us, so there is no conflict.
     if (owner === undefined) {
       noteInitiator(this.#access, exchange.telegram.source)
@@ -333,7 +333,7 @@ export class AdapterBus implements EbusConnection, SharedPortClientAcceptor {
 
   /** Everything that was in progress on the wire is void. */
   #startAfresh(): void {
-    this.#tellHeard(stepBusLineDecoder(this.#line, STREAM_GAP_SYMBOL), this.#access.owner)
+    this.#publish(stepBusLineDecoder(this.#line, STREAM_GAP_SYMBOL), this.#access.owner)
     resetBusAccess(this.#access)
   }
 

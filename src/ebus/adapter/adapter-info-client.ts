@@ -18,7 +18,7 @@ interface InfoOptions {
   /** The interval of reading the adapter's temperature and voltages. */
   readonly telemetryMs: number
   readonly clock: Clock
-  readonly askInfo: (id: AdapterInfoId) => void
+  readonly requestInfo: (id: AdapterInfoId) => void
 }
 
 export class AdapterInfoClient {
@@ -34,8 +34,8 @@ export class AdapterInfoClient {
     return this.#queue.info
   }
 
-  ask(id: AdapterInfoId, asker: InfoRequestCallback): void {
-    queueInfoRequest(this.#queue, id, asker)
+  request(id: AdapterInfoId, callback: InfoRequestCallback): void {
+    queueInfoRequest(this.#queue, id, callback)
     this.#pump()
   }
 
@@ -58,11 +58,11 @@ export class AdapterInfoClient {
 
   tick(): void {
     const nowMs = this.#options.clock.monotonic()
-    if (nowMs - this.#telemetryMs >= this.#options.telemetryMs) this.#askTelemetry(nowMs)
+    if (nowMs - this.#telemetryMs >= this.#options.telemetryMs) this.#requestTelemetry(nowMs)
     this.#pump()
   }
 
-  #askTelemetry(nowMs: number): void {
+  #requestTelemetry(nowMs: number): void {
     // The version determines which other requests are possible.
     if (!this.#queue.cache.has(0)) return
     this.#telemetryMs = nowMs
@@ -71,6 +71,6 @@ export class AdapterInfoClient {
 
   #pump(): void {
     const id = nextInfoRequest(this.#queue, this.#options.clock.monotonic())
-    if (id !== undefined) this.#options.askInfo(id)
+    if (id !== undefined) this.#options.requestInfo(id)
   }
 }

@@ -23,7 +23,7 @@ function floodingTransport(): ByteConnector {
 
 describe('adapter port client', () => {
   it('yields to other work while an adapter floods it, and loses no symbol', async () => {
-    const heard = { symbols: 0 }
+    const counts = { symbols: 0 }
     const { promise: through, resolve } = Promise.withResolvers<void>()
     const port = new AdapterPortClient({
       transport: floodingTransport(),
@@ -34,16 +34,16 @@ describe('adapter port client', () => {
       onUp: () => undefined,
       onDown: () => undefined,
       onEvent: () => {
-        heard.symbols++
-        if (heard.symbols > FLOOD) resolve()
+        counts.symbols++
+        if (counts.symbols > FLOOD) resolve()
       },
     })
     let turns = 0
-    while (heard.symbols === 0) await nextTurn()
-    for (; heard.symbols < FLOOD; turns++) await nextTurn()
+    while (counts.symbols === 0) await nextTurn()
+    for (; counts.symbols < FLOOD; turns++) await nextTurn()
     await through
     // A symbol each, and that the port was ready.
-    expect(heard.symbols).toBe(FLOOD + 1)
+    expect(counts.symbols).toBe(FLOOD + 1)
     expect(turns).toBeGreaterThan(100)
     await port.close()
   })

@@ -41,8 +41,8 @@ export class AdapterPortClient extends ReconnectingConnection {
     this.#write(this.#protocol?.send(symbol))
   }
 
-  askInfo(id: AdapterInfoId): void {
-    this.#write(this.#protocol?.askInfo(id, this.#options.clock.monotonic()))
+  requestInfo(id: AdapterInfoId): void {
+    this.#write(this.#protocol?.requestInfo(id, this.#options.clock.monotonic()))
   }
 
   tick(): void {
@@ -52,16 +52,16 @@ export class AdapterPortClient extends ReconnectingConnection {
   async #serve(connection: ByteConnection): Promise<boolean> {
     const { clock, newProtocol, onUp } = this.#options
     const protocol = newProtocol()
-    let heard = false
+    let hasReceived = false
     this.#protocol = protocol
     onUp()
     this.#take(protocol.opened(clock.monotonic()))
     for await (const bytes of limitReceivedByteRate(connection.received, clock)) {
-      heard = true
+      hasReceived = true
       this.#take(protocol.read(bytes, clock.monotonic()))
     }
     this.#protocol = undefined
-    return heard
+    return hasReceived
   }
 
   #take({ events, bytes }: AdapterPortOutput): void {

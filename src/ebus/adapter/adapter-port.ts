@@ -43,7 +43,7 @@ export interface AdapterPortProtocol {
   cancelStart(): Uint8Array
   send(symbol: number): Uint8Array
   /** `undefined` if nothing can be requested, or another answer is still awaited. */
-  askInfo(id: AdapterInfoId, nowMs: number): Uint8Array | undefined
+  requestInfo(id: AdapterInfoId, nowMs: number): Uint8Array | undefined
 }
 
 export const EMPTY_BYTES: Uint8Array = new Uint8Array()

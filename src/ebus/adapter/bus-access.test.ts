@@ -39,7 +39,7 @@ const toClient = (client: number, effects: readonly BusAccessEffect[]): string[]
     return [event.kind === 'started' ? `started ${event.address.toString(16)}` : `failed ${event.winner.toString(16)}`]
   })
 
-const hear = (access: BusAccessState, symbols: string): BusAccessEffect[] =>
+const receive = (access: BusAccessState, symbols: string): BusAccessEffect[] =>
   [...fromHex(symbols)].flatMap((symbol) => handleReceivedSymbol(access, symbol))
 
 describe('bus access', () => {
@@ -71,15 +71,15 @@ describe('bus access', () => {
     handleArbitrationWon(access, 0x31)
     expect(upwards(handleClientSymbol(access, 0, { symbol: 0x15, expected: undefined }))).toEqual(['send 15'])
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0x55, expected: undefined }))).toEqual([])
-    const echo = hear(access, '15')
+    const echo = receive(access, '15')
     expect([toClient(0, echo), toClient(1, echo)]).toEqual([['15'], ['15']])
   })
 
   it('forwards the answer of a client that is the target of a foreign telegram, but no symbol on an idle bus', () => {
     const access = withClients(0, 1)
-    hear(access, 'aa')
+    receive(access, 'aa')
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0x00, expected: undefined }))).toEqual([])
-    hear(access, '10 36 07 04 00 40')
+    receive(access, '10 36 07 04 00 40')
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0x00, expected: 'acknowledge' }))).toEqual(['send 0'])
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0x0a, expected: 'answer' }))).toEqual(['send a'])
     // Nobody else answers in its place.
@@ -92,9 +92,9 @@ describe('bus access', () => {
     requestBus(access, 1, 0x31)
     handleArbitrationWon(access, 0x31)
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0x08, expected: undefined }))).toEqual(['send 8'])
-    hear(access, '08 aa 10 fe b5')
+    receive(access, '08 aa 10 fe b5')
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0xb5, expected: undefined }))).toEqual([])
-    hear(access, 'aa 10 36 07 04 00 40')
+    receive(access, 'aa 10 36 07 04 00 40')
     expect(upwards(handleClientSymbol(access, 1, { symbol: 0xb5, expected: 'acknowledge' }))).toEqual([])
   })
 
@@ -103,10 +103,10 @@ describe('bus access', () => {
     requestBus(access, 0, 0x31)
     requestBus(access, 1, 0x37)
     handleArbitrationWon(access, 0x31)
-    expect(upwards(hear(access, '15 07'))).toEqual([])
+    expect(upwards(receive(access, '15 07'))).toEqual([])
     requestBus(access, 0, 0x31)
-    expect(upwards(hear(access, 'aa'))).toEqual([])
-    expect(access.asked?.client).toBe(1)
+    expect(upwards(receive(access, 'aa'))).toEqual([])
+    expect(access.pendingStart?.client).toBe(1)
   })
 
   it('sends the START of the next client while the first one still sends', () => {
@@ -122,18 +122,18 @@ describe('bus access', () => {
     handleArbitrationWon(access, 0x31)
     requestBus(access, 0, 0x31)
     // Out at the closing SYN, so that it acts on the one after.
-    expect(upwards(hear(access, '15 07 aa'))).toEqual(['start 31'])
+    expect(upwards(receive(access, '15 07 aa'))).toEqual(['start 31'])
     handleArbitrationLost(access, 0x10)
     requestBus(access, 0, 0x31)
-    expect(upwards(hear(access, '08 b5 aa'))).toEqual([])
-    expect(upwards(hear(access, 'aa'))).toEqual(['start 31'])
+    expect(upwards(receive(access, '08 b5 aa'))).toEqual([])
+    expect(upwards(receive(access, 'aa'))).toEqual(['start 31'])
   })
 
   it('waits three SYN after a lost arbitration, and more if more initiators were seen', () => {
     // ebusd: after losing to another class, as many SYN as initiators were seen, three at least; one for noise.
     const lockAfter = (access: BusAccessState, winner: number): number | undefined => {
       // Whatever it had to wait for is over.
-      hear(access, 'aaaaaaaaaaaa')
+      receive(access, 'aaaaaaaaaaaa')
       requestBus(access, 0, 0x31)
       handleArbitrationLost(access, winner)
       return access.clients.get(0)?.lock
@@ -156,15 +156,15 @@ describe('bus access', () => {
     requestBus(access, 0, 0x31)
     handleArbitrationLost(access, 0x10)
     requestBus(access, 0, 0x31)
-    expect(upwards(hear(access, 'aa'))).toEqual([])
+    expect(upwards(receive(access, 'aa'))).toEqual([])
     expect(access.clients.get(0)?.lock).toBe(3)
   })
 
   it('sends START again when the adapter let three SYN pass without using it', () => {
     const access = withClients(0)
     requestBus(access, 0, 0x31)
-    expect(upwards(hear(access, 'aa aa aa'))).toEqual([])
-    expect(upwards(hear(access, 'aa'))).toEqual(['start 31'])
+    expect(upwards(receive(access, 'aa aa aa'))).toEqual([])
+    expect(upwards(receive(access, 'aa'))).toEqual(['start 31'])
   })
 
   it('cancels a START, and releases the bus if it was won nevertheless', () => {
@@ -184,7 +184,7 @@ describe('bus access', () => {
     requestBus(access, 0, 0x31)
     expect(upwards(removeBusClient(access, 1))).toEqual([])
     expect(access.owner).toBe('nobody')
-    hear(access, 'aa')
+    receive(access, 'aa')
     expect(access.owner).toBeUndefined()
     expect(toClient(0, handleArbitrationWon(access, 0x31))).toEqual(['started 31'])
   })
@@ -194,14 +194,14 @@ describe('bus access', () => {
     const turns: number[] = []
     requestBus(access, 0, 0x31)
     for (let round = 0; round < 20; round++) {
-      const { asked } = access
-      if (asked !== undefined) {
-        turns.push(asked.client)
-        handleArbitrationWon(access, asked.address)
+      const { pendingStart } = access
+      if (pendingStart !== undefined) {
+        turns.push(pendingStart.client)
+        handleArbitrationWon(access, pendingStart.address)
       }
       requestBus(access, 0, 0x31)
       requestBus(access, 1, 0x37)
-      hear(access, '15 aa')
+      receive(access, '15 aa')
     }
     expect(turns.filter((client) => client === 1).length).toBeGreaterThanOrEqual(9)
   })

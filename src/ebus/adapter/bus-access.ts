@@ -26,7 +26,7 @@ export type BusAccessEffect =
   | { readonly kind: 'send'; readonly symbol: number }
   | { readonly kind: 'tell'; readonly client: BusClientId; readonly event: BusAccessEvent }
 
-interface Seat {
+interface WaitingClient {
   wanted: number | undefined
   /** How many SYN to let pass before the next try. */
   lock: number
@@ -34,9 +34,9 @@ interface Seat {
 
 export interface BusAccessState {
   /** Clients in the order of their turns, the next one first. */
-  readonly clients: Map<BusClientId, Seat>
+  readonly clients: Map<BusClientId, WaitingClient>
   /** The START that is with the adapter now; `syns` counts the SYN that passed without an answer. */
-  asked: { readonly client: BusClientId; readonly address: number; syns: number } | undefined
+  pendingStart: { readonly client: BusClientId; readonly address: number; syns: number } | undefined
   /** The client that may send. `nobody` owns a bus that was won for a client that no longer wants it. */
   owner: BusClientId | 'nobody' | undefined
   /** The client that acknowledged a foreign telegram, and may send the answer. */
@@ -48,7 +48,7 @@ export interface BusAccessState {
    * Initiators whose telegrams were complete, and the SYN of the last one: their number determines how long a loser
    * waits.
    */
-  readonly initiatorsHeard: Map<number, number>
+  readonly observedInitiators: Map<number, number>
 }
 
 /** As in ebusd: an adapter that let three SYN pass has forgotten the START. */
@@ -57,12 +57,12 @@ const MAX_UNANSWERED_SYNS = 3
 export function newBusAccessState(): BusAccessState {
   return {
     clients: new Map(),
-    asked: undefined,
+    pendingStart: undefined,
     owner: undefined,
     answering: undefined,
     position: 0,
     syns: 0,
-    initiatorsHeard: new Map(),
+    observedInitiators: new Map(),
   }
 }
 
@@ -80,15 +80,15 @@ export function removeBusClient(access: BusAccessState, client: BusClientId): Bu
 export function requestBus(access: BusAccessState, client: BusClientId, address: number): BusAccessEffect[] {
   const found = access.clients.get(client)
   if (found !== undefined) found.wanted = address
-  return askNext(access)
+  return startNext(access)
 }
 
 export function cancelBusRequest(access: BusAccessState, client: BusClientId): BusAccessEffect[] {
   const found = access.clients.get(client)
   if (found !== undefined) found.wanted = undefined
-  if (access.asked?.client !== client) return []
-  access.asked = undefined
-  return [{ kind: 'cancel-start' }, ...askNext(access)]
+  if (access.pendingStart?.client !== client) return []
+  access.pendingStart = undefined
+  return [{ kind: 'cancel-start' }, ...startNext(access)]
 }
 
 /** What a target is expected to send now in the present telegram, if anything. */
@@ -120,82 +120,84 @@ const FORGOTTEN_SYNS = 30_000
  * an initiator.
  */
 export function noteInitiator(access: BusAccessState, source: number): void {
-  if (isInitiatorAddress(source)) access.initiatorsHeard.set(source, access.syns)
+  if (isInitiatorAddress(source)) access.observedInitiators.set(source, access.syns)
 }
 
-export function listRecentlyHeardInitiators({ initiatorsHeard, syns }: BusAccessState): readonly number[] {
-  return [...initiatorsHeard].filter(([, heardAt]) => syns - heardAt <= FORGOTTEN_SYNS).map(([address]) => address)
+export function listRecentlyHeardInitiators({ observedInitiators, syns }: BusAccessState): readonly number[] {
+  return [...observedInitiators]
+    .filter(([, receivedAt]) => syns - receivedAt <= FORGOTTEN_SYNS)
+    .map(([address]) => address)
 }
 
 export function handleReceivedSymbol(access: BusAccessState, symbol: number): BusAccessEffect[] {
-  const loneAddress = access.position === 1
+  const isSingleAddress = access.position === 1
   access.position = symbol === SYN ? 0 : access.position + 1
-  const effects = tellAll(access, { kind: 'symbol', symbol })
+  const effects = notifyAll(access, { kind: 'symbol', symbol })
   if (symbol !== SYN) return effects
   access.syns++
   const speaker = typeof access.owner === 'number' ? access.clients.get(access.owner) : undefined
   if (speaker !== undefined) speaker.lock = LOCK_SYN_COUNT_AFTER_SEND + 1
   access.owner = undefined
   access.answering = undefined
-  if (!loneAddress) for (const client of access.clients.values()) client.lock = Math.max(0, client.lock - 1)
-  if (access.asked !== undefined && ++access.asked.syns > MAX_UNANSWERED_SYNS) {
-    effects.push({ kind: 'start', address: access.asked.address })
-    access.asked.syns = 0
+  if (!isSingleAddress) for (const client of access.clients.values()) client.lock = Math.max(0, client.lock - 1)
+  if (access.pendingStart !== undefined && ++access.pendingStart.syns > MAX_UNANSWERED_SYNS) {
+    effects.push({ kind: 'start', address: access.pendingStart.address })
+    access.pendingStart.syns = 0
   }
-  return [...effects, ...askNext(access)]
+  return [...effects, ...startNext(access)]
 }
 
 export function handleArbitrationWon(access: BusAccessState, address: number): BusAccessEffect[] {
-  const { asked } = access
+  const { pendingStart } = access
   access.position = 1
-  access.asked = undefined
-  if (asked === undefined || asked.address !== address) {
+  access.pendingStart = undefined
+  if (pendingStart === undefined || pendingStart.address !== address) {
     // The bus was won for a client that has gone: a SYN releases it at once.
     access.owner = 'nobody'
-    return [...tellAll(access, { kind: 'symbol', symbol: address }), { kind: 'send', symbol: SYN }]
+    return [...notifyAll(access, { kind: 'symbol', symbol: address }), { kind: 'send', symbol: SYN }]
   }
-  access.owner = asked.client
-  endTurn(access, asked.client)
-  return tellAll(
+  access.owner = pendingStart.client
+  endTurn(access, pendingStart.client)
+  return notifyAll(
     access,
     { kind: 'symbol', symbol: address },
-    { client: asked.client, event: { kind: 'started', address } },
+    { client: pendingStart.client, event: { kind: 'started', address } },
   )
 }
 
 export function handleArbitrationLost(access: BusAccessState, winner: number): BusAccessEffect[] {
-  const { asked } = access
+  const { pendingStart } = access
   access.position = 1
-  access.asked = undefined
-  if (asked === undefined) return tellAll(access, { kind: 'symbol', symbol: winner })
-  endTurn(access, asked.client)
-  const client = access.clients.get(asked.client)
+  access.pendingStart = undefined
+  if (pendingStart === undefined) return notifyAll(access, { kind: 'symbol', symbol: winner })
+  endTurn(access, pendingStart.client)
+  const client = access.clients.get(pendingStart.client)
   if (client !== undefined)
-    client.lock = computeLockSynCountAfterLoss(asked.address, winner, listRecentlyHeardInitiators(access).length)
-  const effects = tellAll(
+    client.lock = computeLockSynCountAfterLoss(pendingStart.address, winner, listRecentlyHeardInitiators(access).length)
+  const effects = notifyAll(
     access,
     { kind: 'symbol', symbol: winner },
-    { client: asked.client, event: { kind: 'failed', winner } },
+    { client: pendingStart.client, event: { kind: 'failed', winner } },
   )
-  return [...effects, ...askNext(access)]
+  return [...effects, ...startNext(access)]
 }
 
 /** The adapter has restarted or is gone, or the signal is. Clients have to request the bus again. */
 export function resetBusAccess(access: BusAccessState): void {
-  access.asked = undefined
+  access.pendingStart = undefined
   access.owner = undefined
   access.answering = undefined
   access.position = 0
-  access.initiatorsHeard.clear()
+  access.observedInitiators.clear()
   for (const client of access.clients.values()) Object.assign(client, { wanted: undefined, lock: 0 })
 }
 
 /** A START only acts on the next SYN, so it may go out one SYN before the lock has run out. */
-function askNext(access: BusAccessState): BusAccessEffect[] {
-  if (access.asked !== undefined) return []
+function startNext(access: BusAccessState): BusAccessEffect[] {
+  if (access.pendingStart !== undefined) return []
   for (const [client, { wanted, lock }] of access.clients) {
     if (wanted === undefined || lock > 1 || access.owner === client) continue
-    access.asked = { client, address: wanted, syns: 0 }
+    access.pendingStart = { client, address: wanted, syns: 0 }
     return [{ kind: 'start', address: wanted }]
   }
   return []
@@ -210,7 +212,7 @@ function endTurn(access: BusAccessState, id: BusClientId): void {
   access.clients.set(id, client)
 }
 
-function tellAll(
+function notifyAll(
   access: BusAccessState,
   event: BusAccessEvent,
   exception?: { readonly client: BusClientId; readonly event: BusAccessEvent },

@@ -32,7 +32,7 @@ function talk(initiator: BusInitiatorState, symbols: string): InitiatorEffect[] 
   return effects
 }
 
-const SAID = '08 07 04 00 d1'
+const EXCHANGE = '08 07 04 00 d1'
 const WANT = { kind: 'want', address: 0x31 }
 
 describe('bus initiator', () => {
@@ -42,7 +42,7 @@ describe('bus initiator', () => {
     expect(readTransactionPhase(initiator)).toBe('arbitrating')
     expect(started(initiator)).toEqual([{ kind: 'say', symbol: 0x08 }])
     expect(readTransactionPhase(initiator)).toBe('talking')
-    const effects = talk(begun(), `${SAID} 00 01 55 ce 00 aa`)
+    const effects = talk(begun(), `${EXCHANGE} 00 01 55 ce 00 aa`)
     expect(effects).toEqual([{ kind: 'reply', reply: { telegram, response: fromHex('55') } }])
   })
 
@@ -61,9 +61,9 @@ describe('bus initiator', () => {
   })
 
   it.each([
-    ['an absent target', `${SAID} aa`, 'no-answer'],
-    ['a lost answer', `${SAID} 00 02 aa`, 'answer-lost'],
-    ['an answer garbled twice', `${SAID} 00 01 55 00 ff 01 55 00 ff aa`, 'answer-garbled'],
+    ['an absent target', `${EXCHANGE} aa`, 'no-answer'],
+    ['a lost answer', `${EXCHANGE} 00 02 aa`, 'answer-lost'],
+    ['an answer garbled twice', `${EXCHANGE} 00 01 55 00 ff 01 55 00 ff aa`, 'answer-garbled'],
   ])('repeats a telegram after %s only if it is repeatable', (_, symbols, kind) => {
     expect(talk(begun(), symbols)).toEqual([{ kind: 'fault', fault: { kind } }])
     const repeatable = begun({ repeatable: true })
@@ -73,7 +73,7 @@ describe('bus initiator', () => {
   })
 
   it('ends with the fault refused after two NAKs, even if it is repeatable', () => {
-    const twice = `${SAID} ff 31 ${SAID} ff aa`
+    const twice = `${EXCHANGE} ff 31 ${EXCHANGE} ff aa`
     expect(talk(begun({ repeatable: true }), twice)).toEqual([{ kind: 'fault', fault: { kind: 'refused' } }])
   })
 

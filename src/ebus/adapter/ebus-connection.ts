@@ -145,6 +145,6 @@ export interface EbusConnection {
   info(): AdapterInfo | undefined
   status(): EbusStatus
   /** For the shared port; `undefined` where there are no symbols to share. */
-  readonly seatHost: SharedPortClientAcceptor | undefined
+  readonly clientAcceptor: SharedPortClientAcceptor | undefined
   close(): Promise<void>
 }

@@ -75,7 +75,7 @@ const EBUSD_ADDRESS = 0x31
 
 export class EbusdBus implements EbusConnection {
   readonly id: string
-  readonly seatHost = undefined
+  readonly clientAcceptor = undefined
   readonly #options: EbusdBusOptions
   readonly #events: BusEventFanOut
   readonly #queue
@@ -117,8 +117,8 @@ export class EbusdBus implements EbusConnection {
       onLine: (line) => this.#onWatchLine(line),
     })
     this.#timers = [
-      setInterval(() => this.#askState(), STATE_EVERY_MS),
-      setInterval(() => this.#askGrab(), GRAB_EVERY_MS),
+      setInterval(() => this.#requestState(), STATE_EVERY_MS),
+      setInterval(() => this.#requestGrab(), GRAB_EVERY_MS),
     ]
   }
 
@@ -148,7 +148,7 @@ export class EbusdBus implements EbusConnection {
         }
         if (read.value !== undefined && isAnswerToOtherRequest(request, read.value))
           return finish(fail({ kind: 'answer-garbled' }))
-        this.#tellOwn({ telegram, response: read.value, commandRepeats: 0, responseRepeats: 0 })
+        this.#publishOwn({ telegram, response: read.value, commandRepeats: 0, responseRepeats: 0 })
         finish(ok({ telegram, response: read.value }))
       },
     }
@@ -203,7 +203,7 @@ export class EbusdBus implements EbusConnection {
   #onUp(): void {
     this.#forbidden = false
     this.#events.emit({ kind: 'connected' })
-    this.#askState()
+    this.#requestState()
   }
 
   #onDown(reason: string): void {
@@ -244,7 +244,7 @@ export class EbusdBus implements EbusConnection {
     this.#pump()
   }
 
-  #askState(): void {
+  #requestState(): void {
     const active = this.#active
     if (active !== undefined && this.#options.clock.monotonic() - active.sinceMs > MAX_ANSWER_MS) this.#commands.drop()
     if (!this.#commands.connected) return
@@ -271,7 +271,7 @@ export class EbusdBus implements EbusConnection {
     this.#events.emit({ kind: 'signal', present })
   }
 
-  #askGrab(): void {
+  #requestGrab(): void {
     if (this.#watching === 'grab') this.#watch.writeLine('grab result all')
     const nowMs = this.#options.clock.monotonic()
     for (const [telegram, untilMs] of this.#echoes) if (untilMs < nowMs) this.#echoes.delete(telegram)
@@ -291,7 +291,7 @@ export class EbusdBus implements EbusConnection {
     }
     if (this.#watching === 'direct') {
       const exchange = parseDirectLine(line)
-      if (exchange !== undefined) this.#tellForeign(exchange)
+      if (exchange !== undefined) this.#publishForeign(exchange)
       return
     }
     if (line === '') this.#endListing()
@@ -302,7 +302,7 @@ export class EbusdBus implements EbusConnection {
     // The first listing has everything since ebusd's start, some of it days old, so none of it is an event.
     if (this.#grabbed === undefined) return
     // The telegram occurred since the last listing; how often does not matter.
-    if (this.#grabbed.get(key) !== grabbed.count) this.#tellForeign(grabbed.exchange)
+    if (this.#grabbed.get(key) !== grabbed.count) this.#publishForeign(grabbed.exchange)
   }
 
   /** Other answers end with an empty line, too, but contain no listing. */
@@ -312,12 +312,12 @@ export class EbusdBus implements EbusConnection {
     this.#listing = new Map()
   }
 
-  #tellOwn(exchange: TelegramExchange): void {
+  #publishOwn(exchange: TelegramExchange): void {
     this.#echoes.set(keyOf(exchange), this.#options.clock.monotonic() + ECHO_MS)
     this.#events.emit({ kind: 'exchange', exchange, own: true })
   }
 
-  #tellForeign(exchange: TelegramExchange): void {
+  #publishForeign(exchange: TelegramExchange): void {
     if (this.#echoes.delete(keyOf(exchange))) return
     this.#initiators.add(exchange.telegram.source)
     this.#events.emit({ kind: 'exchange', exchange, own: false })

@@ -31,15 +31,15 @@ async function serveLines(
   { clock, onUp, onLine }: EbusdLineConnectionOptions,
 ): Promise<boolean> {
   let unread = ''
-  let heard = false
+  let hasReceived = false
   onUp()
   for await (const bytes of limitReceivedByteRate(connection.received, clock)) {
-    heard = true
+    hasReceived = true
     unread += Buffer.from(bytes).toString('latin1')
     const lines = unread.split('\n')
     unread = lines.pop() ?? ''
     if (unread.length > MAX_LINE) connection.close()
     for (const line of lines) onLine(line.replace(/\r$/, ''))
   }
-  return heard
+  return hasReceived
 }

@@ -39,17 +39,17 @@ describe('ebusd text', () => {
 
   it('notices an answer that names another register than the question', () => {
     // Seen at a loaded ebusd 26.1: the answer to another initiator's question for 03/000f.
-    const asked = (data: string): Parameters<typeof isAnswerToOtherRequest>[0] => ({
+    const requestFor = (data: string): Parameters<typeof isAnswerToOtherRequest>[0] => ({
       target: 0x15,
       primary: 0xb5,
       secondary: 0x24,
       data: fromHex(data),
     })
     const answer = fromHex('01030f006666a241')
-    expect(isAnswerToOtherRequest(asked('020003000f00'), answer)).toBe(false)
-    expect(isAnswerToOtherRequest(asked('020000004b00'), answer)).toBe(true)
-    expect(isAnswerToOtherRequest(asked('020003010400'), new Uint8Array())).toBe(false)
-    expect(isAnswerToOtherRequest(asked('020103000700'), answer)).toBe(false)
+    expect(isAnswerToOtherRequest(requestFor('020003000f00'), answer)).toBe(false)
+    expect(isAnswerToOtherRequest(requestFor('020000004b00'), answer)).toBe(true)
+    expect(isAnswerToOtherRequest(requestFor('020003010400'), new Uint8Array())).toBe(false)
+    expect(isAnswerToOtherRequest(requestFor('020103000700'), answer)).toBe(false)
   })
 
   it.each(['ERR: read timeout', 'ERR: no signal', 'ERR: CRC error', 'ERR: SYN received'])(

@@ -27,7 +27,7 @@ const INFO_TIMEOUT_MS = 1_000
 
 interface PendingInfo {
   readonly id: AdapterInfoId
-  readonly askedMs: number
+  readonly requestedMs: number
   /** Known after the first byte of the answer. */
   count: number | undefined
   readonly data: number[]
@@ -100,7 +100,7 @@ export function createEnhancedPortProtocol(): AdapterPortProtocol {
       return { events, bytes: Uint8Array.from(written) }
     },
     tick(nowMs) {
-      if (info !== undefined && nowMs - info.askedMs >= INFO_TIMEOUT_MS) info = undefined
+      if (info !== undefined && nowMs - info.requestedMs >= INFO_TIMEOUT_MS) info = undefined
       if (ready || nowMs - initMs < INIT_TIMEOUT_MS) return { events: [], bytes: EMPTY_BYTES }
       ready = true
       return only({ kind: 'ready', features: undefined })
@@ -108,9 +108,9 @@ export function createEnhancedPortProtocol(): AdapterPortProtocol {
     start: (address) => encodeHostMessage({ command: 'start', data: address }),
     cancelStart: () => encodeHostMessage({ command: 'start', data: CANCEL_START_ADDRESS }),
     send: (symbol) => encodeHostMessage({ command: 'send', data: symbol }),
-    askInfo(id, nowMs) {
+    requestInfo(id, nowMs) {
       if (info !== undefined) return undefined
-      info = { id, askedMs: nowMs, count: undefined, data: [] }
+      info = { id, requestedMs: nowMs, count: undefined, data: [] }
       return encodeHostMessage({ command: 'info', data: id })
     },
   }

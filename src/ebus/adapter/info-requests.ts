@@ -14,9 +14,9 @@ export interface InfoRequestQueue {
   info: AdapterInfo
   /** Answers that cannot change while the adapter runs. */
   readonly cache: Map<AdapterInfoId, Uint8Array>
-  readonly waiting: { readonly id: AdapterInfoId; readonly askers: InfoRequestCallback[] }[]
+  readonly waiting: { readonly id: AdapterInfoId; readonly callbacks: InfoRequestCallback[] }[]
   /** When the first of them was sent. */
-  askedMs: number | undefined
+  requestedMs: number | undefined
 }
 
 const TIMEOUT_MS = 1_000
@@ -24,46 +24,46 @@ const TIMEOUT_MS = 1_000
 const MAX_WAITING = 32
 
 export function newInfoRequestQueue(): InfoRequestQueue {
-  return { info: EMPTY_ADAPTER_INFO, cache: new Map(), waiting: [], askedMs: undefined }
+  return { info: EMPTY_ADAPTER_INFO, cache: new Map(), waiting: [], requestedMs: undefined }
 }
 
 /** Equal requests share an answer. */
-export function queueInfoRequest(desk: InfoRequestQueue, id: AdapterInfoId, asker: InfoRequestCallback): void {
-  const known = desk.cache.get(id)
-  const same = desk.waiting.find((entry) => entry.id === id)
-  if (known !== undefined) asker(known)
-  else if (same !== undefined && same.askers.length < MAX_WAITING) same.askers.push(asker)
-  else if (same === undefined && desk.info.infoSupported === true) desk.waiting.push({ id, askers: [asker] })
-  else asker(undefined)
+export function queueInfoRequest(queue: InfoRequestQueue, id: AdapterInfoId, callback: InfoRequestCallback): void {
+  const known = queue.cache.get(id)
+  const same = queue.waiting.find((entry) => entry.id === id)
+  if (known !== undefined) callback(known)
+  else if (same !== undefined && same.callbacks.length < MAX_WAITING) same.callbacks.push(callback)
+  else if (same === undefined && queue.info.infoSupported === true) queue.waiting.push({ id, callbacks: [callback] })
+  else callback(undefined)
 }
 
 /** The request to send to the adapter now, if it is time for one. */
-export function nextInfoRequest(desk: InfoRequestQueue, nowMs: number): AdapterInfoId | undefined {
-  if (desk.askedMs !== undefined && nowMs - desk.askedMs >= TIMEOUT_MS) settle(desk, undefined)
-  const [first] = desk.waiting
-  if (first === undefined || desk.askedMs !== undefined) return undefined
-  desk.askedMs = nowMs
+export function nextInfoRequest(queue: InfoRequestQueue, nowMs: number): AdapterInfoId | undefined {
+  if (queue.requestedMs !== undefined && nowMs - queue.requestedMs >= TIMEOUT_MS) settle(queue, undefined)
+  const [first] = queue.waiting
+  if (first === undefined || queue.requestedMs !== undefined) return undefined
+  queue.requestedMs = nowMs
   return first.id
 }
 
-export function handleInfoAnswer(desk: InfoRequestQueue, id: AdapterInfoId, data: Uint8Array, atMs: number): void {
-  desk.info = applyInfoAnswer(desk.info, id, data, atMs)
-  if (IDENTITY_INFO_IDS.includes(id)) desk.cache.set(id, data)
-  if (desk.waiting[0]?.id === id) settle(desk, data)
+export function handleInfoAnswer(queue: InfoRequestQueue, id: AdapterInfoId, data: Uint8Array, atMs: number): void {
+  queue.info = applyInfoAnswer(queue.info, id, data, atMs)
+  if (IDENTITY_INFO_IDS.includes(id)) queue.cache.set(id, data)
+  if (queue.waiting[0]?.id === id) settle(queue, data)
 }
 
 /** Call after connecting, and after the adapter restarted. */
-export function resetInfoRequestQueue(desk: InfoRequestQueue, features: number | undefined): void {
-  desk.cache.clear()
-  desk.info = {
+export function resetInfoRequestQueue(queue: InfoRequestQueue, features: number | undefined): void {
+  queue.cache.clear()
+  queue.info = {
     ...EMPTY_ADAPTER_INFO,
     infoSupported: features === undefined ? undefined : (features & 0x01) !== 0,
     features,
   }
-  while (desk.waiting.length > 0) settle(desk, undefined)
+  while (queue.waiting.length > 0) settle(queue, undefined)
 }
 
-function settle(desk: InfoRequestQueue, data: Uint8Array | undefined): void {
-  desk.askedMs = undefined
-  for (const asker of desk.waiting.shift()?.askers ?? []) asker(data)
+function settle(queue: InfoRequestQueue, data: Uint8Array | undefined): void {
+  queue.requestedMs = undefined
+  for (const callback of queue.waiting.shift()?.callbacks ?? []) callback(data)
 }

@@ -20,11 +20,11 @@ describe('an adapter announced over mDNS', () => {
   })
 
   it('is chosen if it is the only one or has the requested id; two without an id are refused', () => {
-    const [cellar, neighbour] = ['0123456789ab', 'ba9876543210'].map((id) => ({ id, host: id, port: 9_999 }))
-    if (cellar === undefined || neighbour === undefined) throw new Error('two adapters')
+    const [cellar, attic] = ['0123456789ab', 'ba9876543210'].map((id) => ({ id, host: id, port: 9_999 }))
+    if (cellar === undefined || attic === undefined) throw new Error('two adapters')
     expect(chooseMdnsAdapter([cellar, cellar], undefined)).toEqual({ ok: true, value: cellar })
-    expect(chooseMdnsAdapter([cellar, neighbour], 'BA9876543210')).toEqual({ ok: true, value: neighbour })
-    const both = chooseMdnsAdapter([cellar, neighbour], undefined)
+    expect(chooseMdnsAdapter([cellar, attic], 'BA9876543210')).toEqual({ ok: true, value: attic })
+    const both = chooseMdnsAdapter([cellar, attic], undefined)
     expect(both).toEqual({ ok: false, fault: expect.stringContaining('mdns:0123456789ab or mdns:ba9876543210') })
     expect(chooseMdnsAdapter([cellar], 'ba9876543210')).toEqual({
       ok: false,

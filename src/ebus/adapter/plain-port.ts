@@ -20,7 +20,7 @@ export function createPlainPortProtocol(): AdapterPortProtocol {
   const contest = newArbitrationContest()
 
   /** Only a SYN nothing has followed yet is worth answering: the last one of what has come. */
-  function hear(symbol: number, fresh: boolean, events: AdapterPortEvent[]): Uint8Array {
+  function receiveSymbol(symbol: number, fresh: boolean, events: AdapterPortEvent[]): Uint8Array {
     const { wanted } = contest
     const { mayCompete, mustCompete, outcome, winner, hidden } = stepArbitrationContest(contest, symbol)
     if (outcome === 'lost') events.push({ kind: 'failed', winner })
@@ -36,7 +36,7 @@ export function createPlainPortProtocol(): AdapterPortProtocol {
     read(bytes) {
       const events: AdapterPortEvent[] = []
       let written = EMPTY_BYTES
-      for (const [index, symbol] of bytes.entries()) written = hear(symbol, index === bytes.length - 1, events)
+      for (const [index, symbol] of bytes.entries()) written = receiveSymbol(symbol, index === bytes.length - 1, events)
       return { events, bytes: written }
     },
     tick: () => ({ events: [], bytes: EMPTY_BYTES }),
@@ -49,6 +49,6 @@ export function createPlainPortProtocol(): AdapterPortProtocol {
       return EMPTY_BYTES
     },
     send: (symbol) => Uint8Array.of(symbol),
-    askInfo: () => undefined,
+    requestInfo: () => undefined,
   }
 }

@@ -69,17 +69,17 @@ describe('enhanced port protocol', () => {
 
   it('sends one INFO request at a time, and collects its answer between symbols', () => {
     const port = createEnhancedPortProtocol()
-    expect(toHex(port.askInfo(3, 0) ?? new Uint8Array())).toBe('cc83')
-    expect(port.askInfo(4, 0)).toBeUndefined()
+    expect(toHex(port.requestInfo(3, 0) ?? new Uint8Array())).toBe('cc83')
+    expect(port.requestInfo(4, 0)).toBeUndefined()
     expect(brief(port.read(fromHex('cc82 c6aa cc80 15 cca2'), 1).events)).toEqual(['aa', '15', 'info 3: 0022'])
-    expect(toHex(port.askInfo(4, 2) ?? new Uint8Array())).toBe('cc84')
+    expect(toHex(port.requestInfo(4, 2) ?? new Uint8Array())).toBe('cc84')
   })
 
   it('allows the next INFO request a second after an unanswered one', () => {
     const port = createEnhancedPortProtocol()
-    port.askInfo(3, 0)
+    port.requestInfo(3, 0)
     port.tick(1_000)
-    expect(port.askInfo(4, 1_000)).toBeDefined()
+    expect(port.requestInfo(4, 1_000)).toBeDefined()
   })
 
   it('reports the adapter’s error messages and invalid bytes', () => {

@@ -12,17 +12,17 @@ import type { UntimedBusEvent } from './ebus-connection.ts'
 
 export interface ProtocolMismatchEvidence {
   /** The number of unexpected bytes since the connection was made. */
-  strange: number
+  unexpected: number
   understood: boolean
 }
 
 /** The first half of the pair that carries a SYN. */
 const SYN_PAIR = 0xc6
 /** A second of an idle bus. Noise has as many, but with complete telegrams in between. */
-const STRANGE_ENOUGH = 25
+const MIN_UNEXPECTED = 25
 
 export function newProtocolMismatchEvidence(): ProtocolMismatchEvidence {
-  return { strange: 0, understood: false }
+  return { unexpected: 0, understood: false }
 }
 
 export function recordProtocolEvidence(dialect: ProtocolMismatchEvidence, happening: UntimedBusEvent): void {
@@ -34,15 +34,15 @@ export function recordProtocolEvidence(dialect: ProtocolMismatchEvidence, happen
       dialect.understood = true
       break
     case 'decode-fault':
-      dialect.strange++
+      dialect.unexpected++
       break
     case 'broken':
-      if (happening.reason === 'invalid-source' && happening.command[0] === SYN_PAIR) dialect.strange++
+      if (happening.reason === 'invalid-source' && happening.command[0] === SYN_PAIR) dialect.unexpected++
       break
     default:
   }
 }
 
-export function isProtocolMismatch({ strange, understood }: ProtocolMismatchEvidence): boolean {
-  return strange >= STRANGE_ENOUGH && !understood
+export function isProtocolMismatch({ unexpected, understood }: ProtocolMismatchEvidence): boolean {
+  return unexpected >= MIN_UNEXPECTED && !understood
 }

@@ -17,7 +17,7 @@ export interface SharedPortAccess {
   readonly want: (address: number) => void
   readonly cancel: () => void
   readonly say: (symbol: number) => void
-  readonly askInfo: (id: AdapterInfoId, asker: (data: Uint8Array | undefined) => void) => void
+  readonly requestInfo: (id: AdapterInfoId, callback: (data: Uint8Array | undefined) => void) => void
   readonly features: () => number
   readonly leave: () => void
 }

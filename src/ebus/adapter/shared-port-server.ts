@@ -78,17 +78,17 @@ export class SharedPort {
   #welcome(socket: Socket): void {
     this.#clients.add(socket)
     this.#limiter.accept(socket)
-    const tell = (message: AdapterMessage): void => {
+    const send = (message: AdapterMessage): void => {
       if (socket.destroyed) return
       if (socket.writableLength > MAX_UNSENT_BYTES) socket.destroy()
       else socket.write(encodeAdapterMessage(message))
     }
-    const client = this.#host.share((news) => pass(news, tell, socket))
+    const client = this.#host.share((news) => pass(news, send, socket))
     const parser = newEnhancedParser()
     socket.on('data', (bytes) => {
       this.#limiter.recordActivity(socket)
-      const complain = (): void => tell({ event: 'error-host', data: FRAMING_ERROR_CODE })
-      for (const message of parseHostBytes(parser, bytes, complain)) obey(message, client, tell)
+      const complain = (): void => send({ event: 'error-host', data: FRAMING_ERROR_CODE })
+      for (const message of parseHostBytes(parser, bytes, complain)) obey(message, client, send)
     })
     // A `close` event follows, which handles a client that vanished.
     socket.on('error', () => undefined)
@@ -99,19 +99,19 @@ export class SharedPort {
   }
 }
 
-function pass(news: SharedPortClientNotification, tell: (message: AdapterMessage) => void, socket: Socket): void {
+function pass(news: SharedPortClientNotification, send: (message: AdapterMessage) => void, socket: Socket): void {
   switch (news.kind) {
     case 'symbol':
-      tell({ event: 'received', data: news.symbol })
+      send({ event: 'received', data: news.symbol })
       break
     case 'started':
-      tell({ event: 'started', data: news.address })
+      send({ event: 'started', data: news.address })
       break
     case 'failed':
-      tell({ event: 'failed', data: news.winner })
+      send({ event: 'failed', data: news.winner })
       break
     case 'reset':
-      tell({ event: 'resetted', data: news.features })
+      send({ event: 'resetted', data: news.features })
       break
     case 'down':
       socket.destroy()
@@ -119,10 +119,10 @@ function pass(news: SharedPortClientNotification, tell: (message: AdapterMessage
   }
 }
 
-function obey({ command, data }: HostMessage, client: SharedPortAccess, tell: (message: AdapterMessage) => void): void {
+function obey({ command, data }: HostMessage, client: SharedPortAccess, send: (message: AdapterMessage) => void): void {
   switch (command) {
     case 'init':
-      tell({ event: 'resetted', data: client.features() })
+      send({ event: 'resetted', data: client.features() })
       break
     case 'start':
       if (data === CANCEL_START_ADDRESS || !isInitiatorAddress(data)) client.cancel()
@@ -133,8 +133,8 @@ function obey({ command, data }: HostMessage, client: SharedPortAccess, tell: (m
       break
     case 'info':
       if (data > LAST_INFO_ID) return
-      client.askInfo(data as AdapterInfoId, (answer) => {
-        for (const byte of answer === undefined ? [] : [answer.length, ...answer]) tell({ event: 'info', data: byte })
+      client.requestInfo(data as AdapterInfoId, (answer) => {
+        for (const byte of answer === undefined ? [] : [answer.length, ...answer]) send({ event: 'info', data: byte })
       })
       break
   }

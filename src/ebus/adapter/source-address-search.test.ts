@@ -56,9 +56,9 @@ describe('source address search', () => {
 
   it('probes the next address after an answer, and gives up after the last one', () => {
     const selection = listening()
-    const asked = [nextSourceProbe(selection, 5_000)]
-    while (asked.at(-1) !== undefined) asked.push(handleProbeVerdict(selection, 'taken', 5_100))
-    expect(asked.slice(0, -1)).toEqual(SOURCE_ADDRESS_CANDIDATES)
+    const probes = [nextSourceProbe(selection, 5_000)]
+    while (probes.at(-1) !== undefined) probes.push(handleProbeVerdict(selection, 'taken', 5_100))
+    expect(probes.slice(0, -1)).toEqual(SOURCE_ADDRESS_CANDIDATES)
     expect(selection.state).toBe('none-free')
     noteForeignTelegram(
       selection,

@@ -28,7 +28,7 @@ export interface SourceAddressSearch {
   address: number | undefined
   /** Listening ends at this moment; `undefined` while there is no signal. */
   untilMs: number | undefined
-  readonly heard: Set<number>
+  readonly observed: Set<number>
   readonly rejected: Set<number>
 }
 
@@ -36,7 +36,7 @@ export function newSourceAddressSearch(wanted: number | 'auto', listenMs: number
   if (wanted !== 'auto' && !isInitiatorAddress(wanted)) throw new RangeError(`${wanted} is not an initiator address`)
   const fixed = wanted === 'auto' ? undefined : wanted
   const state = fixed === undefined ? 'listening' : 'admitted'
-  return { wanted, listenMs, state, address: fixed, untilMs: undefined, heard: new Set(), rejected: new Set() }
+  return { wanted, listenMs, state, address: fixed, untilMs: undefined, observed: new Set(), rejected: new Set() }
 }
 
 /** The bus has a signal: from now on silence of an address means something. */
@@ -51,9 +51,9 @@ export function noteSignalLoss(selection: SourceAddressSearch): void {
 
 /** A telegram of somebody else. */
 export function noteForeignTelegram(selection: SourceAddressSearch, { source, target }: Telegram, nowMs: number): void {
-  selection.heard.add(source)
+  selection.observed.add(source)
   const companion = toCompanionInitiator(target)
-  if (companion !== undefined) selection.heard.add(companion)
+  if (companion !== undefined) selection.observed.add(companion)
   if (source !== selection.address) return
   if (selection.wanted === 'auto') restart(selection, nowMs + selection.listenMs)
   else {
@@ -73,7 +73,7 @@ export function nextSourceProbe(selection: SourceAddressSearch, nowMs: number): 
     case 'none-free':
       // Devices that are still there are heard or answer again; an address from a garbled telegram does not.
       selection.rejected.clear()
-      selection.heard.clear()
+      selection.observed.clear()
       restart(selection, nowMs + selection.listenMs)
       return undefined
     case 'listening':
@@ -133,7 +133,7 @@ export function toProbeVerdict(probed: Result<EbusReply, EbusSendFault>): Source
 
 function nextCandidate(selection: SourceAddressSearch, nowMs: number): number | undefined {
   const free = SOURCE_ADDRESS_CANDIDATES.find(
-    (candidate) => !selection.heard.has(candidate) && !selection.rejected.has(candidate),
+    (candidate) => !selection.observed.has(candidate) && !selection.rejected.has(candidate),
   )
   selection.address = free
   selection.state = free === undefined ? 'none-free' : 'probing'

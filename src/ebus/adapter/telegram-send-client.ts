@@ -90,7 +90,7 @@ export class TelegramSendClient {
     if (pending !== undefined) this.#begin(pending, { ...pending.request, source: address })
   }
 
-  hear(event: BusAccessEvent): void {
+  handleEvent(event: BusAccessEvent): void {
     this.#obey(handleBusAccessEvent(this.#initiator, event))
   }
 

@@ -130,8 +130,8 @@ describe('bus definitions', () => {
     expect(awaited).toMatchObject({ circuit: 'Scan.08', name: 'id', zz: 0x08 })
     expect(definitions.nextAwaited(0)).toBeUndefined()
     expect(definitions.named('bai', 'Special', 'read')).toBeUndefined()
-    definitions.hear(exchange('31 08 b5 09 24 / 30 31 32 33 34'), 1)
-    definitions.hear(exchange('31 08 b5 09 25 / 35 36 37 38 39'), 2)
+    definitions.handleExchange(exchange('31 08 b5 09 24 / 30 31 32 33 34'), 1)
+    definitions.handleExchange(exchange('31 08 b5 09 25 / 35 36 37 38 39'), 2)
     expect(definitions.files).toContain('vaillant/bai.known.inc')
     expect(definitions.files).not.toContain('vaillant/bai.other.inc')
     expect(definitions.named('bai', 'Special', 'read')?.source).toBe('vaillant/bai.known.inc')
@@ -179,8 +179,8 @@ describe('bus definitions', () => {
     definitions.noteFailedRead(awaited, 'no-answer', 0)
     expect(definitions.nextAwaited(9_999)).toBeUndefined()
     expect(definitions.nextAwaited(10_000)).toBe(awaited)
-    definitions.hear(exchange('31 08 b5 09 24 / 30 31 32 33 34'), 1)
-    definitions.hear(exchange('31 08 b5 09 25 / 35 36 37 38 39'), 2)
+    definitions.handleExchange(exchange('31 08 b5 09 24 / 30 31 32 33 34'), 1)
+    definitions.handleExchange(exchange('31 08 b5 09 25 / 35 36 37 38 39'), 2)
     expect(definitions.files).toContain('vaillant/bai.known.inc')
   })
 
@@ -188,10 +188,10 @@ describe('bus definitions', () => {
     const definitions = definitionsOf(FILES)
     definitions.identify(0x08, BAI)
     // ebusd 26.1, message.cpp: 15 seconds per part.
-    definitions.hear(exchange('31 08 b5 09 24 / 30 31 32 33 34'), 0)
-    definitions.hear(exchange('31 08 b5 09 25 / 35 36 37 38 39'), 30_001)
+    definitions.handleExchange(exchange('31 08 b5 09 24 / 30 31 32 33 34'), 0)
+    definitions.handleExchange(exchange('31 08 b5 09 25 / 35 36 37 38 39'), 30_001)
     expect(definitions.files).not.toContain('vaillant/bai.known.inc')
-    definitions.hear(exchange('31 08 b5 09 24 / 30 31 32 33 34'), 60_000)
+    definitions.handleExchange(exchange('31 08 b5 09 24 / 30 31 32 33 34'), 60_000)
     expect(definitions.files).toContain('vaillant/bai.known.inc')
   })
 
@@ -234,8 +234,8 @@ describe('definition poll selector', () => {
       'general.csv': `${HEADER}r1,c,,Often,,,08,b509,01,v,,UCH\nr9,c,,Seldom,,,08,b509,02,v,,UCH\n`,
     })
     const poll = new PollMessageSelector()
-    const asked = Array.from({ length: 100 }, () => poll.next(definitions.messages)?.name)
-    expect(asked.filter((name) => name === 'Often')).toHaveLength(90)
+    const polled = Array.from({ length: 100 }, () => poll.next(definitions.messages)?.name)
+    expect(polled.filter((name) => name === 'Often')).toHaveLength(90)
   })
 })
 
@@ -248,9 +248,9 @@ describe('definition download', () => {
     'https://example.org/en/vaillant/bai.known.inc': FILES['vaillant/bai.known.inc'],
     'https://example.org/en/vaillant/bai.other.inc': FILES['vaillant/bai.other.inc'],
   }
-  const asked: string[] = []
+  const polled: string[] = []
   const fetchPage = async (url: string): Promise<Response> => {
-    asked.push(url)
+    polled.push(url)
     const page = PAGES[url]
     return new Response(page ?? '', { status: page === undefined ? 404 : 200 })
   }
@@ -265,7 +265,7 @@ describe('definition download', () => {
       'vaillant/bai.known.inc',
       'vaillant/bai.other.inc',
     ])
-    expect(asked.filter((each) => each.includes('evil'))).toEqual([])
+    expect(polled.filter((each) => each.includes('evil'))).toEqual([])
     expect(readFileSync(join(folder, 'vaillant/08.bai.csv'), 'utf8')).toBe(FILES['vaillant/08.bai.csv'])
   })
 

@@ -136,7 +136,7 @@ export class BusDefinitions {
   }
 
   /** Handles a telegram on the bus, whoever sent it. Returns its message, if there is one. */
-  hear(exchange: TelegramExchange, atMs: number): MessageDefinition | undefined {
+  handleExchange(exchange: TelegramExchange, atMs: number): MessageDefinition | undefined {
     const message = this.find(exchange)
     if (message !== undefined) this.store(message, exchange, atMs)
     return message
@@ -245,7 +245,7 @@ export class BusDefinitions {
       if (remembered !== undefined && !message.isWrite) this.#recall(message, remembered)
       if (!this.#isWanted(message)) continue
       this.#wanted.add(message)
-      if (message.pollPriority === 0 && canBeAsked(message)) message.pollPriority = AWAITED_PRIORITY
+      if (message.pollPriority === 0 && canBeRequested(message)) message.pollPriority = AWAITED_PRIORITY
     }
     this.#indexed = this.#set.messages.length
   }
@@ -282,7 +282,7 @@ export class BusDefinitions {
   #isUnread(message: MessageDefinition): boolean {
     const last = this.#last.get(message)
     const isKnown = last !== undefined && last.isRemembered !== true
-    return !isKnown && canBeAsked(message) && this.#reads.mayAnswer(message) && this.#isAvailable(message)
+    return !isKnown && canBeRequested(message) && this.#reads.mayAnswer(message) && this.#isAvailable(message)
   }
 
   /** A message that a condition or another part needs, until it is answered or given up. */
@@ -329,7 +329,7 @@ function nameKey(circuit: string, name: string): string {
   return `${circuit}\n${name}`.toLowerCase()
 }
 
-function canBeAsked({ isPassive, isWrite, zz }: MessageDefinition): boolean {
+function canBeRequested({ isPassive, isWrite, zz }: MessageDefinition): boolean {
   return !isPassive && !isWrite && zz !== undefined
 }
 

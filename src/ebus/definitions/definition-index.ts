@@ -8,7 +8,7 @@ import type { MessageDefinition } from './message-definition.ts'
 
 /** Definitions of one id, each kind in the order in which it was loaded. */
 interface Candidates {
-  readonly heard: MessageDefinition[]
+  readonly passive: MessageDefinition[]
   readonly reads: MessageDefinition[]
   readonly writes: MessageDefinition[]
 }
@@ -49,8 +49,8 @@ export class TelegramDefinitionIndex {
       service.lengths = [...service.lengths, length].toSorted((left, right) => right - left)
     const idKey = foldedId(message.id, length)
     let candidates = service.candidates.get(idKey)
-    if (candidates === undefined) service.candidates.set(idKey, (candidates = { heard: [], reads: [], writes: [] }))
-    if (message.isPassive) candidates.heard.push(message)
+    if (candidates === undefined) service.candidates.set(idKey, (candidates = { passive: [], reads: [], writes: [] }))
+    if (message.isPassive) candidates.passive.push(message)
     else if (message.isWrite) candidates.writes.push(message)
     else candidates.reads.push(message)
   }
@@ -67,10 +67,10 @@ export class TelegramDefinitionIndex {
       if (length > data.length) continue
       const candidates = service.candidates.get(foldedId(data, length))
       if (candidates === undefined) continue
-      const { heard, reads, writes } = candidates
+      const { passive, reads, writes } = candidates
       const found =
-        firstOf(heard, data, isAvailable, source) ??
-        firstOf(heard, data, isAvailable) ??
+        firstOf(passive, data, isAvailable, source) ??
+        firstOf(passive, data, isAvailable) ??
         firstOf(reads, data, isAvailable) ??
         firstOf(writes, data, isAvailable)
       if (found !== undefined) return found

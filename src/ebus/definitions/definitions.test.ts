@@ -74,12 +74,12 @@ describe('message definitions', () => {
       ].join('\n'),
     }
     const rows = new NdjsonTelegramTranslator(new MemoryDefinitions(files, 'en'), 'en')
-    const ask = (row: Readonly<Record<string, unknown>>): unknown =>
+    const encode = (row: Readonly<Record<string, unknown>>): unknown =>
       JSON.parse(rows.answer(JSON.stringify({ file: '08.oven.csv', circuit: 'oven', ...row }), 'encode'))
 
     it('decode a NaN float as null and keep the other fields', () => {
       const telegram = { kind: 'decode', master_hex: '3108b509020d10', slave_hex: '05ffffffff07' }
-      expect(ask({ name: 'Yield', type: 'r', ...telegram })).toMatchObject({
+      expect(encode({ name: 'Yield', type: 'r', ...telegram })).toMatchObject({
         text: '-;7',
         decoded: { heat: null, count: 7 },
       })
@@ -87,31 +87,31 @@ describe('message definitions', () => {
 
     it('refuse to encode a number out of range', () => {
       for (const values of ['-2', '99999999999'])
-        expect(ask({ name: 'Counter', type: 'w', values })).toMatchObject({
+        expect(encode({ name: 'Counter', type: 'w', values })).toMatchObject({
           error: 'ERR: argument value out of valid range',
         })
     })
 
     it('accept a PIN with a leading zero as decimal', () => {
-      expect(ask({ name: 'Code', type: 'w', values: '0057' })).toMatchObject({ master_hex: '3108b509040e120057' })
-      expect(ask({ name: 'Code', type: 'w', values: '0089' })).toMatchObject({ master_hex: '3108b509040e120089' })
+      expect(encode({ name: 'Code', type: 'w', values: '0057' })).toMatchObject({ master_hex: '3108b509040e120057' })
+      expect(encode({ name: 'Code', type: 'w', values: '0089' })).toMatchObject({ master_hex: '3108b509040e120089' })
     })
 
     it('split the value of a chained write into its parts', () => {
-      expect(ask({ name: 'Text', type: 'w', values: 'abcdefg' })).toMatchObject({
+      expect(encode({ name: 'Text', type: 'w', values: 'abcdefg' })).toMatchObject({
         master_hex: ['3108b509070e306162636465', '3108b509050e31666720'],
       })
     })
 
     it('encode a time whose minute is 24', () => {
-      expect(ask({ name: 'Clock', type: 'w', values: '12:24:30' })).toMatchObject({
+      expect(encode({ name: 'Clock', type: 'w', values: '12:24:30' })).toMatchObject({
         master_hex: '3108b509050e13302412',
       })
     })
 
     it('verify a constant that is not a number in JSON, too', () => {
       const telegram = { kind: 'decode', master_hex: '3108b509020d14', slave_hex: '03010214' }
-      expect(ask({ name: 'Date', type: 'r', ...telegram })).toMatchObject({ decoded: { value: '01.02.2020' } })
+      expect(encode({ name: 'Date', type: 'r', ...telegram })).toMatchObject({ decoded: { value: '01.02.2020' } })
     })
   })
 })
@@ -141,10 +141,10 @@ describe('data types against a real ebusd', () => {
 
   it('decode to the text that ebusd prints', () => {
     const read = ([spec, bytes]: Row): unknown => {
-      const told = { file: '08.oven.csv', circuit: 'oven', name: messageOf(spec).name, type: 'r' }
+      const header = { file: '08.oven.csv', circuit: 'oven', name: messageOf(spec).name, type: 'r' }
       const slave = `${(bytes.length / 2).toString(16).padStart(2, '0')}${bytes}`
       const answer = telegrams.answer(
-        JSON.stringify({ ...told, master_hex: '3108b509020d00', slave_hex: slave }),
+        JSON.stringify({ ...header, master_hex: '3108b509020d00', slave_hex: slave }),
         'decode',
       )
       const { text, error } = JSON.parse(answer) as { readonly text?: string; readonly error?: string }

@@ -18,10 +18,10 @@ const READ_ATTEMPTS = 4
 const REFUSALS = 2
 /** A device that restarts is back within this time. */
 const SILENCE_MS = 60_000
-const ASK_AGAIN_MS = 10_000
+const RETRY_MS = 10_000
 
 export class MessageReadRetryTracker {
-  readonly #asked = new Set<MessageDefinition>()
+  readonly #requested = new Set<MessageDefinition>()
   readonly #givenUp = new Set<MessageDefinition>()
   /** Messages whose reads have failed since their last answer. */
   readonly #failed = new Map<MessageDefinition, FailedReads>()
@@ -29,8 +29,8 @@ export class MessageReadRetryTracker {
   /** The first message that was not read since its last failure, and is due. */
   takeDue(awaited: Iterable<MessageDefinition>, nowMs: number): MessageDefinition | undefined {
     for (const message of awaited)
-      if (!this.#asked.has(message) && (this.#failed.get(message)?.againMs ?? nowMs) <= nowMs) {
-        this.#asked.add(message)
+      if (!this.#requested.has(message) && (this.#failed.get(message)?.againMs ?? nowMs) <= nowMs) {
+        this.#requested.add(message)
         return message
       }
     return undefined
@@ -53,12 +53,12 @@ export class MessageReadRetryTracker {
     const known = this.#failed.get(message)
     const count = (known?.count ?? 0) + 1
     const sinceMs = known?.sinceMs ?? nowMs
-    const againMs = nowMs + (failure === 'no-answer' ? ASK_AGAIN_MS : 0)
+    const againMs = nowMs + (failure === 'no-answer' ? RETRY_MS : 0)
     this.#failed.set(message, { count, sinceMs, againMs })
     const isFinal = decides
       ? isFinalForCondition(failure, count, nowMs - sinceMs)
       : failure !== 'bus' || count >= READ_ATTEMPTS
-    if (!isFinal) this.#asked.delete(message)
+    if (!isFinal) this.#requested.delete(message)
     return isFinal
   }
 

@@ -115,9 +115,9 @@ describe.skipIf(!isHere)('definitions compared with recorded ebusd results', () 
       const set = new DefinitionSet({ source: folder, mode: 'daemon', language: 'en' })
       const fault = set.load(file)
       // ebusd counts paths from the root of its tree, which is the language here.
-      const told =
+      const faultText =
         fault === undefined ? '' : formatDefinitionFileFault({ ...fault, file: fault.file.replace(/^[^/]*\//, '') })
-      expect([file, set.messages.length, told]).toEqual([file, messages, error])
+      expect([file, set.messages.length, faultText]).toEqual([file, messages, error])
     }
   })
 
@@ -166,7 +166,7 @@ describe.skipIf(!isHere)('definitions compared with recorded ebusd results', () 
       set.load(file)
       return set.messages
     })
-    const told = [
+    const captured = [
       ...(vectorRows('ebus-telegrams') as readonly RecordedTelegram[])
         .map(([wire, text]) => `${wire}\t${text}`)
         .join('\n')
@@ -175,7 +175,7 @@ describe.skipIf(!isHere)('definitions compared with recorded ebusd results', () 
       .map(([, wire = '', circuit = '', name = '', text = '']) => ({ wire, circuit, name, text }))
       // Parts of a chain are joined with whatever came before them.
       .filter(({ circuit }) => !circuit.toLowerCase().startsWith('scan'))
-    for (const { wire, circuit, name, text } of told) {
+    for (const { wire, circuit, name, text } of captured) {
       const exchange = decodeExchange(fromHex(wire))
       if (!exchange.ok) throw new Error(wire)
       const { telegram, response = new Uint8Array() } = exchange.value
@@ -187,6 +187,6 @@ describe.skipIf(!isHere)('definitions compared with recorded ebusd results', () 
       const shown = decoded.map((each) => (text === '' && each === '-' ? '' : each))
       expect([wire, circuit, name, shown]).toEqual([wire, circuit, name, expect.arrayContaining([text])])
     }
-    expect(told.length).toBeGreaterThan(80)
+    expect(captured.length).toBeGreaterThan(80)
   })
 })

@@ -248,11 +248,11 @@ export function formatDecodedMessageJson({ fields }: DecodedMessage): string {
 /** The row without the results that it came with, followed by ours. */
 function withResult(row: Row, result: Row, decoded?: string): string {
   const isDecode = row['values'] === undefined
-  const kept: Record<string, unknown> = {}
+  const fields: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(row))
-    if (!RESULT_KEYS.has(key) && (isDecode || key !== 'master_hex')) kept[key] = value
+    if (!RESULT_KEYS.has(key) && (isDecode || key !== 'master_hex')) fields[key] = value
   try {
-    const text = JSON.stringify({ ...kept, ...result })
+    const text = JSON.stringify({ ...fields, ...result })
     return decoded === undefined ? text : `${text.slice(0, -1)},"decoded":${decoded}}`
   } catch {
     // A value that can be parsed may still be nested too deep to be serialised.

@@ -113,21 +113,21 @@ const setExtRegister = defineMethod({
     const bytes = value === undefined ? given : valueBytes(params, value)
     if (bytes === undefined) return [createMissingParamIssue('data', 'value')]
     if (!(bytes instanceof Uint8Array)) return [bytes]
-    const judged = judgeWrite(params, bytes)
-    if (typeof judged !== 'string') return [{ ...judged, path: ['params', value === undefined ? 'data' : 'value'] }]
+    const effect = classifyWrite(params, bytes)
+    if (typeof effect !== 'string') return [{ ...effect, path: ['params', value === undefined ? 'data' : 'value'] }]
     const look = readCall(params)
     return {
       ...look,
       data: encodeRegisterTelegramData(placeOf(params), params.instance, bytes),
-      effect: judged,
+      effect,
       decode: (response) => extendedResult(params, true, response),
       // The value without its header must be exactly what was sent, unless it counts down by itself.
-      confirm: { ...look, holds: (response) => isKept(params, bytes, extractRegisterBytes(response)) },
+      confirm: { ...look, holds: (response) => isStoredAsWritten(params, bytes, extractRegisterBytes(response)) },
     }
   },
 })
 
-function isKept(params: Extended, written: Uint8Array, found: Uint8Array): boolean {
+function isStoredAsWritten(params: Extended, written: Uint8Array, found: Uint8Array): boolean {
   const register = registerOf(params)
   return register === undefined ? areBytesEqual(found, written) : isWrittenValueReadBack(register, written, found)
 }
@@ -150,7 +150,7 @@ function valueIssue(message: string): ArgumentIssue {
 }
 
 /** A setting for residents is a write, within its limits; everything else, known or not, is an installer's setting. */
-function judgeWrite(params: Extended, bytes: Uint8Array): Effect | Omit<ArgumentIssue, 'path'> {
+function classifyWrite(params: Extended, bytes: Uint8Array): Effect | Omit<ArgumentIssue, 'path'> {
   const register = registerOf(params)
   if (register?.user === undefined) return 'sensitive'
   const [min, max] = register.user

@@ -24,7 +24,7 @@ function exchange(text: string): TelegramExchange {
   return decoded.value
 }
 
-const heard = (text: string, atMs: number, own = false): TelegramExchangeEvent => ({
+const received = (text: string, atMs: number, own = false): TelegramExchangeEvent => ({
   kind: 'exchange',
   exchange: exchange(text),
   own,
@@ -51,7 +51,7 @@ const at = (nowMs: number, parts: Partial<BusEventContext> = {}): BusEventContex
 
 function observatory(events: readonly EbusEvent[] = [], listens = true): BusObserver {
   const observed = new BusObserver({ nowMs: 0, listens, thresholds: DEFAULT_WARM_UP_THRESHOLDS })
-  for (const event of events) observed.hear(event, at(event.atMs - START))
+  for (const event of events) observed.handleEvent(event, at(event.atMs - START))
   return observed
 }
 
@@ -62,7 +62,7 @@ const READ = '10 15 b524 020003000f00 / 01030f0000009841'
 
 describe('bus observer', () => {
   it('stores each telegram once, with lengths as counted on the wire', () => {
-    const events = [heard(BROADCAST, 0), heard(READ, 50), heard('31 08 0704 / b5424149303006039602', 90, true)]
+    const events = [received(BROADCAST, 0), received(READ, 50), received('31 08 0704 / b5424149303006039602', 90, true)]
     expect(toBusMessagesJson(observatory(events), nobodyKnows)).toEqual([
       {
         scope: 'passive',
@@ -116,24 +116,24 @@ describe('bus observer', () => {
 
   it('recognises a telegram addressed to it', () => {
     expect(
-      toBusMessagesJson(observatory([heard('10 36 0704 / b5424149303006039602', 0)]), nobodyKnows)[0],
+      toBusMessagesJson(observatory([received('10 36 0704 / b5424149303006039602', 0)]), nobodyKnows)[0],
     ).toMatchObject({
       frame_type: 'local_participant_inbound',
     })
   })
 
   it('counts only foreign telegrams towards its warm-up', () => {
-    const own = Array.from({ length: 30 }, (_, index) => heard('31 08 0704 / b5424149303006039602', index + 1, true))
+    const own = Array.from({ length: 30 }, (_, index) => received('31 08 0704 / b5424149303006039602', index + 1, true))
     const alone = observatory([{ kind: 'connected', atMs: START }, ...own])
     expect(alone.warmUp.session?.completed).toBe(0)
-    const others = Array.from({ length: 20 }, (_, index) => heard(BROADCAST, 1_000 * index))
+    const others = Array.from({ length: 20 }, (_, index) => received(BROADCAST, 1_000 * index))
     const company = observatory([{ kind: 'connected', atMs: START }, ...others])
     company.tick(at(30_000), START + 30_000)
     expect(company.warmUp.state).toBe('available')
   })
 
   it('keeps retained figures through an outage, and reports them as unavailable', () => {
-    const others = Array.from({ length: 20 }, (_, index) => heard(BROADCAST, 2_000 * index))
+    const others = Array.from({ length: 20 }, (_, index) => received(BROADCAST, 2_000 * index))
     const observed = observatory([{ kind: 'connected', atMs: START }, ...others])
     expect(toPeriodicityJson(observed)).toEqual([
       {
@@ -153,16 +153,16 @@ describe('bus observer', () => {
         jitter: '0ms',
       },
     ])
-    observed.hear({ kind: 'disconnected', reason: 'gone', atMs: START + 40_000 }, at(40_000))
-    observed.hear({ kind: 'connected', atMs: START + 100_000 }, at(100_000))
-    observed.hear(heard(BROADCAST, 101_000), at(101_000))
+    observed.handleEvent({ kind: 'disconnected', reason: 'gone', atMs: START + 40_000 }, at(40_000))
+    observed.handleEvent({ kind: 'connected', atMs: START + 100_000 }, at(100_000))
+    observed.handleEvent(received(BROADCAST, 101_000), at(101_000))
     expect(toPeriodicityJson(observed)).toEqual([
       expect.objectContaining({ state: 'warming_up', sample_count: 19, max_interval: '2s' }),
     ])
   })
 
   it('reports senders, errors and incidents in the bus summary', () => {
-    const observed = observatory([{ kind: 'connected', atMs: START }, heard(READ, 10), broken('nak', 20)])
+    const observed = observatory([{ kind: 'connected', atMs: START }, received(READ, 10), broken('nak', 20)])
     observed.noteSendFault({ kind: 'arbitration-lost', winner: 0, attempts: 3 }, 0x15, START + 30)
     const summary = toBusSummaryJson(observed, {}, { atMs: START + 40, symbols: 0 })
     expect(summary).toMatchObject({
@@ -187,7 +187,7 @@ describe('bus observer', () => {
   it('measures symbols and busy time per connection, and resets both on disconnection', () => {
     const observed = observatory([{ kind: 'connected', atMs: START }])
     for (let second = 0; second <= 30; second++) {
-      observed.hear(heard(READ, second * 1_000), at(second * 1_000))
+      observed.handleEvent(received(READ, second * 1_000), at(second * 1_000))
       observed.tick(at(second * 1_000, { symbols: 1_000 + second * 57 }), START + second * 1_000)
     }
     const summary = (atMs: number) => toBusSummaryJson(observed, {}, { atMs: START + atMs, symbols: 2_710 })
@@ -196,7 +196,7 @@ describe('bus observer', () => {
       // 25 symbols of 4.17 ms, once a second.
       busy: { windows: [{ window: '10s', ratio: 0.1042 }] },
     })
-    observed.hear({ kind: 'disconnected', reason: 'gone', atMs: START + 31_000 }, at(31_000))
+    observed.handleEvent({ kind: 'disconnected', reason: 'gone', atMs: START + 31_000 }, at(31_000))
     observed.tick(at(31_000, { symbols: 2_710 }), START + 31_000)
     expect(summary(31_000)).not.toHaveProperty('symbols')
     expect(summary(31_000)).not.toHaveProperty('busy')
@@ -205,9 +205,9 @@ describe('bus observer', () => {
   it('reports neither symbol rate nor busy time for a bus behind ebusd', () => {
     const observed = observatory()
     const through = { symbols: 0, passive: 'telegrams' } as const
-    observed.hear({ kind: 'connected', atMs: START }, at(0, through))
+    observed.handleEvent({ kind: 'connected', atMs: START }, at(0, through))
     for (let second = 0; second <= 30; second++) {
-      observed.hear(heard(READ, second * 1_000), at(second * 1_000, through))
+      observed.handleEvent(received(READ, second * 1_000), at(second * 1_000, through))
       observed.tick(at(second * 1_000, through), START + second * 1_000)
     }
     const summary = toBusSummaryJson(observed, {}, { atMs: START + 30_000, symbols: 0 })
@@ -218,11 +218,11 @@ describe('bus observer', () => {
   it('is unavailable as soon as the signal is lost', () => {
     const observed = observatory([{ kind: 'connected', atMs: START }])
     for (let second = 0; second <= 31; second++) {
-      observed.hear(heard(READ, second * 1_000), at(second * 1_000))
+      observed.handleEvent(received(READ, second * 1_000), at(second * 1_000))
       observed.tick(at(second * 1_000), START + second * 1_000)
     }
     expect(observed.warmUp.state).toBe('available')
-    observed.hear({ kind: 'signal', present: false, atMs: START + 32_000 }, at(32_000))
+    observed.handleEvent({ kind: 'signal', present: false, atMs: START + 32_000 }, at(32_000))
     expect(observed.warmUp).toMatchObject({ state: 'unavailable', reason: 'socket_loss' })
   })
 
@@ -231,7 +231,7 @@ describe('bus observer', () => {
     const sources = [0x00, 0x10, 0x30, 0x70, 0xf0]
     for (const source of sources)
       for (let target = 0x40; target < 0xa0; target++)
-        observed.hear(
+        observed.handleEvent(
           {
             kind: 'exchange',
             own: false,
@@ -279,7 +279,7 @@ describe('bus status', () => {
   })
 
   it('shows the progress of the warm-up', () => {
-    const observed = observatory([{ kind: 'connected', atMs: START }, heard(BROADCAST, 1_000)])
+    const observed = observatory([{ kind: 'connected', atMs: START }, received(BROADCAST, 1_000)])
     expect(toBusStatusJson(parts(observed, 12_500))['warmup']).toEqual({
       state: 'warming_up',
       blocker: 'completed_transactions',
@@ -319,12 +319,12 @@ describe('bus status', () => {
 
   it('is degraded after a gap in the stream until five seconds and ten telegrams have passed', () => {
     const observed = observatory([{ kind: 'connected', atMs: START }])
-    for (let index = 0; index < 9; index++) observed.hear(heard(BROADCAST, 100 * index), at(100 * index))
-    observed.hear(heard(BROADCAST, 4_900), at(4_900))
+    for (let index = 0; index < 9; index++) observed.handleEvent(received(BROADCAST, 100 * index), at(100 * index))
+    observed.handleEvent(received(BROADCAST, 4_900), at(4_900))
     expect(observed.dedupDegraded).toBe(true)
-    observed.hear(heard(BROADCAST, 5_000), at(5_000))
+    observed.handleEvent(received(BROADCAST, 5_000), at(5_000))
     expect(observed.dedupDegraded).toBe(false)
-    observed.hear({ kind: 'missed', count: 3, atMs: START + 6_000 }, at(6_000))
+    observed.handleEvent({ kind: 'missed', count: 3, atMs: START + 6_000 }, at(6_000))
     expect(observed.dedupDegraded).toBe(true)
   })
 })
@@ -333,28 +333,30 @@ describe('observation deduplicator', () => {
   const OWN = '31 15 b524 020003000f00 / 01030f0000009841'
 
   it('recognises foreign telegrams by their source address at once', () => {
-    expect(new ObservationDeduplicator(0).hear(heard(READ, 0), OURS, 0)).toMatchObject([{ disposition: 'third_party' }])
+    expect(new ObservationDeduplicator(0).handleExchange(received(READ, 0), OURS, 0)).toMatchObject([
+      { disposition: 'third_party' },
+    ])
   })
 
   it('drops one copy after our own telegram', () => {
     const dedup = new ObservationDeduplicator(0)
-    expect(dedup.hear(heard(OWN, 0, true), OURS, 0)).toMatchObject([{ disposition: 'own' }])
-    expect(dedup.hear(heard(OWN, 1), OURS, 900)).toMatchObject([{ disposition: 'duplicate' }])
+    expect(dedup.handleExchange(received(OWN, 0, true), OURS, 0)).toMatchObject([{ disposition: 'own' }])
+    expect(dedup.handleExchange(received(OWN, 1), OURS, 900)).toMatchObject([{ disposition: 'duplicate' }])
     // One telegram, one copy: the next one is somebody else's.
-    expect(dedup.hear(heard(OWN, 1), OURS, 910)).toEqual([])
+    expect(dedup.handleExchange(received(OWN, 1), OURS, 910)).toEqual([])
     expect(dedup.tick(2_160)).toMatchObject([{ disposition: 'third_party' }])
   })
 
   it('drops a copy that came before our own telegram was reported', () => {
     const dedup = new ObservationDeduplicator(0)
-    expect(dedup.hear(heard(OWN, 0), OURS, 0)).toEqual([])
-    expect(dedup.hear(heard(OWN, 1, true), OURS, 500)).toMatchObject([{ disposition: 'own' }])
+    expect(dedup.handleExchange(received(OWN, 0), OURS, 0)).toEqual([])
+    expect(dedup.handleExchange(received(OWN, 1, true), OURS, 500)).toMatchObject([{ disposition: 'own' }])
     expect(dedup.tick(5_000)).toEqual([])
   })
 
   it('drops pending telegrams at a gap in the stream', () => {
     const dedup = new ObservationDeduplicator(0)
-    dedup.hear(heard(OWN, 0), OURS, 0)
+    dedup.handleExchange(received(OWN, 0), OURS, 0)
     dedup.discontinue('epoch_reset', 10)
     expect(dedup.epoch).toBe(1)
     expect(dedup.tick(5_000)).toEqual([])

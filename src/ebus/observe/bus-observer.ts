@@ -111,12 +111,12 @@ export class BusObserver {
   }
 
   /** The exchanges about which it is certain now whose they are, copies of our own left out. */
-  hear(event: EbusEvent, situation: BusEventContext): readonly ClassifiedObservation[] {
+  handleEvent(event: EbusEvent, situation: BusEventContext): readonly ClassifiedObservation[] {
     this.#updatedAtMs = event.atMs
     if (this.#cutOff !== undefined) this.#settleCutOff(causeOf(event), situation)
     switch (event.kind) {
       case 'exchange':
-        return this.#recordAll(this.#dedup.hear(event, situation.address, situation.nowMs), situation)
+        return this.#recordAll(this.#dedup.handleExchange(event, situation.address, situation.nowMs), situation)
       case 'broken':
         if (event.reason === 'silence') this.#cutOff = event
         else this.#recordBroken(event, undefined, situation)
@@ -192,9 +192,9 @@ export class BusObserver {
       this.#recordExchange(classified[0] as ClassifiedObservation, situation)
       return classified
     }
-    const kept = classified.filter(({ disposition }) => disposition !== 'duplicate')
-    for (const each of kept) this.#recordExchange(each, situation)
-    return kept
+    const distinct = classified.filter(({ disposition }) => disposition !== 'duplicate')
+    for (const each of distinct) this.#recordExchange(each, situation)
+    return distinct
   }
 
   #recordExchange({ event, disposition }: ClassifiedObservation, situation: BusEventContext): void {

@@ -84,9 +84,9 @@ export function toBusMessagesJson(observatory: BusObserver, decode: Decode): rea
 }
 
 function messageJson(observation: BusObservation, decode: Decode): JsonObject {
-  const { source, target, primary, secondary, said } = observation
-  const whole = 'telegram' in said
-  const decoded = whole ? decode(said) : undefined
+  const { source, target, primary, secondary, content } = observation
+  const whole = 'telegram' in content
+  const decoded = whole ? decode(content) : undefined
   return {
     scope: observation.scope,
     family: observation.family,

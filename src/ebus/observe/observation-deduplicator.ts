@@ -60,7 +60,11 @@ export class ObservationDeduplicator {
   }
 
   /** Returns what is certain now: usually the event itself, sometimes nothing yet, sometimes one that waited. */
-  hear(event: TelegramExchangeEvent, ourAddress: number | undefined, nowMs: number): readonly ClassifiedObservation[] {
+  handleExchange(
+    event: TelegramExchangeEvent,
+    ourAddress: number | undefined,
+    nowMs: number,
+  ): readonly ClassifiedObservation[] {
     // With symbols nothing waits here, so nothing has to be searched.
     const settled = this.#active.size === 0 && this.#pending.size === 0 ? NOTHING : this.tick(nowMs)
     const now = this.#classify(event, ourAddress, nowMs)

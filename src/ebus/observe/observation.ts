@@ -66,7 +66,7 @@ export interface BusObservation {
   /** How long the line was used, from the number of symbols, including acknowledgements and the closing SYN. */
   readonly wireMs: number
   /** The telegram, or the parts of one that broke off. */
-  readonly said: TelegramExchange | Pieces
+  readonly content: TelegramExchange | Pieces
 }
 
 /** Logical bytes, each part as far as it was heard. */
@@ -76,13 +76,16 @@ interface Pieces {
 }
 
 /** The telegram in hex: QQ ZZ PB SB NN DD… and NN DD…, without checksums if it is complete. */
-export function toObservationHex({ said }: BusObservation): {
+export function toObservationHex({ content }: BusObservation): {
   readonly request: string
   readonly response: string | undefined
 } {
-  if ('command' in said)
-    return { request: toHex(said.command), response: said.response.length === 0 ? undefined : toHex(said.response) }
-  const { telegram, response } = said
+  if ('command' in content)
+    return {
+      request: toHex(content.command),
+      response: content.response.length === 0 ? undefined : toHex(content.response),
+    }
+  const { telegram, response } = content
   const { source, target, primary, secondary, data } = telegram
   return {
     request: toHex(Uint8Array.of(source, target, primary, secondary, data.length)) + toHex(data),
@@ -119,7 +122,7 @@ export function toExchangeObservation(event: TelegramExchangeEvent, ourAddress: 
     requestLength,
     responseLength,
     wireMs: (requestLength + responseLength + others) * SYMBOL_DURATION_MS,
-    said: event.exchange,
+    content: event.exchange,
   }
 }
 
@@ -139,7 +142,7 @@ export function toBrokenTelegramObservation(event: BrokenTelegramEvent, cause?: 
     requestLength: command.length,
     responseLength: response.length,
     wireMs: (command.length + response.length + 1) * SYMBOL_DURATION_MS,
-    said: { command, response },
+    content: { command, response },
   }
 }
 

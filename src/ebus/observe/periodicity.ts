@@ -62,7 +62,7 @@ export class PeriodicityTable {
     const key = (source << 24) | (target << 16) | (primary << 8) | secondary
     const known = this.#tuples.get(key)
     if (known === undefined) {
-      this.#makeRoom(atMs)
+      this.#evict(atMs)
       this.#tuples.set(key, firstSeen({ source, target, primary, secondary, family }, atMs, epoch))
       return
     }
@@ -86,7 +86,7 @@ export class PeriodicityTable {
     )
   }
 
-  #makeRoom(nowMs: number): void {
+  #evict(nowMs: number): void {
     if (this.#tuples.size < this.capacity) return
     this.sweep(nowMs)
     if (this.#tuples.size < this.capacity) return

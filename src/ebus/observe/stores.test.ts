@@ -26,7 +26,7 @@ function seen(atMs: number, secondary = 0x24, source = 0x10): BusObservation {
     requestLength: 12,
     responseLength: 10,
     wireMs: 104,
-    said: {
+    content: {
       telegram: { source, target: 0x15, primary: 0xb5, secondary, data: Uint8Array.of(2, 0, 3, 0, 0x0f, 0) },
       response: Uint8Array.of(1, 3, 0x0f, 0, 0, 0, 0x98, 0x41),
       commandRepeats: 0,
@@ -49,9 +49,9 @@ describe('ring buffer', () => {
       fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 9 }), fc.nat(12), (items, capacity, count) => {
         const ring = new RingBuffer<number>(capacity)
         for (const item of items) ring.push(item)
-        const kept = items.slice(-capacity)
-        expect(ring.newest()).toEqual(kept)
-        expect(ring.newest(count)).toEqual(count === 0 ? [] : kept.slice(-count))
+        const newest = items.slice(-capacity)
+        expect(ring.newest()).toEqual(newest)
+        expect(ring.newest(count)).toEqual(count === 0 ? [] : newest.slice(-count))
       }),
     )
   })

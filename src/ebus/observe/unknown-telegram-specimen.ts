@@ -18,7 +18,7 @@ export interface UnknownTelegramSpecimen {
   readonly newest: BusObservation
 }
 
-interface KeptSpecimen extends UnknownTelegramSpecimen {
+interface StoredSpecimen extends UnknownTelegramSpecimen {
   times: number
   newest: BusObservation
 }
@@ -26,7 +26,7 @@ interface KeptSpecimen extends UnknownTelegramSpecimen {
 export const SPECIMEN_COLLECTION_LIMITS = { families: 64, perFamily: 32 } as const
 
 export class SpecimenCollection {
-  readonly #families = new Map<number, Map<string, KeptSpecimen>>()
+  readonly #families = new Map<number, Map<string, StoredSpecimen>>()
   #others = 0
 
   /** The number of families that were dropped. */
@@ -35,15 +35,15 @@ export class SpecimenCollection {
   }
 
   see(observation: BusObservation): void {
-    if (!('telegram' in observation.said)) return
-    const { telegram } = observation.said
+    if (!('telegram' in observation.content)) return
+    const { telegram } = observation.content
     const family = (telegram.primary << 8) | telegram.secondary
     const known = this.#families.get(family)
     if (known === undefined && this.#families.size >= SPECIMEN_COLLECTION_LIMITS.families) {
       this.#others++
       return
     }
-    const specimens = known ?? new Map<string, KeptSpecimen>()
+    const specimens = known ?? new Map<string, StoredSpecimen>()
     if (known === undefined) this.#families.set(family, specimens)
     const key = questionKey(telegram)
     const before = specimens.get(key)

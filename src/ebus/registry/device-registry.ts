@@ -83,7 +83,7 @@ export class BusDeviceRegistry {
   }
 
   /** Handles a telegram that was not a copy of our own; `own` when this gateway sent the request. */
-  hear({ telegram, response }: TelegramExchange, own: boolean, atMs: number): void {
+  handleExchange({ telegram, response }: TelegramExchange, own: boolean, atMs: number): void {
     const { source, target, primary, secondary, data } = telegram
     // This gateway is not a device of the house.
     if (!own) this.#sight(source, atMs, false)
@@ -92,7 +92,7 @@ export class BusDeviceRegistry {
       this.#sight(target, atMs, true)
       if (primary === 0x07 && secondary === 0x04) this.#identify(target, response, own)
       else if (primary === VAILLANT_MANUFACTURER_CODE && secondary === 0x09 && data.length === 1)
-        this.#hearSerial(target, data, response)
+        this.#noteSerial(target, data, response)
       return
     }
     // A device that broadcasts its identification sends the same ten bytes about its target address.
@@ -161,7 +161,7 @@ export class BusDeviceRegistry {
     this.#changed()
   }
 
-  #hearSerial(address: number, data: Uint8Array, response: Uint8Array): void {
+  #noteSerial(address: number, data: Uint8Array, response: Uint8Array): void {
     const chunk = parseSerialChunkIndex(data)
     const text = chunk === undefined ? undefined : decodeSerialChunk(chunk, response)
     const slot = this.#slots.get(address)

@@ -83,11 +83,11 @@ export class DiscoveryProbeScheduler {
   }
 
   #candidates(registry: BusDeviceRegistry): readonly number[] {
-    const heard = registry
+    const addresses = registry
       .slots()
       .map(({ address }) => (isInitiatorAddress(address) ? toCompanionTarget(address) : address))
     // An initiator does not answer requests; its target address, five higher, does.
-    return [...new Set([...WELL_KNOWN, ...heard, ...(this.#mode === 'full' ? ALL_TARGETS : [])])]
+    return [...new Set([...WELL_KNOWN, ...addresses, ...(this.#mode === 'full' ? ALL_TARGETS : [])])]
   }
 }
 

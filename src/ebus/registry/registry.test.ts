@@ -46,19 +46,19 @@ describe('heating product', () => {
 describe('bus device registry', () => {
   it('treats an address as a candidate, and as corroborated when it is heard again', () => {
     const registry = new BusDeviceRegistry()
-    const heard = exchange('10 fe 0700 00')
-    registry.hear(heard, false, 1)
+    const broadcast = exchange('10 fe 0700 00')
+    registry.handleExchange(broadcast, false, 1)
     expect(registry.slot(0x10)).toMatchObject({ state: 'candidate', source: 'passive_observed' })
-    registry.hear(heard, false, 2)
-    registry.hear(heard, false, 3)
+    registry.handleExchange(broadcast, false, 2)
+    registry.handleExchange(broadcast, false, 3)
     expect(registry.slot(0x10)).toMatchObject({ state: 'corroborated_pending', lastSeenMs: 3 })
   })
 
   it('confirms the identity of a device once it has answered an identification', () => {
     const registry = new BusDeviceRegistry()
-    registry.hear(exchange('31 08 0704', BAI), true, 1)
+    registry.handleExchange(exchange('31 08 0704', BAI), true, 1)
     expect(registry.slot(0x08)).toMatchObject({ state: 'identity_confirmed', source: 'active_confirmed' })
-    registry.hear(exchange('10 15 0704', BASV), false, 1)
+    registry.handleExchange(exchange('10 15 0704', BASV), false, 1)
     expect(registry.slot(0x15)).toMatchObject({ state: 'identity_confirmed', source: 'passive_observed' })
     // Whoever asks on our behalf is us, and we are no device of this list.
     expect(registry.slot(0x31)).toBeUndefined()
@@ -66,7 +66,7 @@ describe('bus device registry', () => {
 
   it('accepts the identification that a device broadcasts', () => {
     const registry = new BusDeviceRegistry()
-    registry.hear(exchange(`03 fe 0704 ${toHex(BAI)}`), false, 1)
+    registry.handleExchange(exchange(`03 fe 0704 ${toHex(BAI)}`), false, 1)
     expect(registry.find(0x03)).toMatchObject({
       address: 0x08,
       addresses: [0x03, 0x08],
@@ -76,11 +76,11 @@ describe('bus device registry', () => {
 
   it('joins an initiator with its target address, and addresses with one serial number', () => {
     const registry = new BusDeviceRegistry()
-    registry.hear(exchange('10 fe 0700 00'), false, 1)
+    registry.handleExchange(exchange('10 fe 0700 00'), false, 1)
     for (const target of ['15', 'ec']) {
-      registry.hear(exchange(`31 ${target} 0704`, BASV), true, 1)
+      registry.handleExchange(exchange(`31 ${target} 0704`, BASV), true, 1)
       for (const [chunk, text] of ['21213400', '20260914', '09380063', '69N4    '].entries())
-        registry.hear(
+        registry.handleExchange(
           exchange(`31 ${target} b509 ${(0x24 + chunk).toString(16)}`, Uint8Array.of(0, ...toUtf8(text))),
           true,
           1,
@@ -97,9 +97,9 @@ describe('bus device registry', () => {
     (vector) => {
       const registry = new BusDeviceRegistry()
       for (const target of ['08', '76']) {
-        registry.hear(exchange(`31 ${target} 0704`, fromHex('b5 484d553030 0902 5103')), true, 1)
+        registry.handleExchange(exchange(`31 ${target} 0704`, fromHex('b5 484d553030 0902 5103')), true, 1)
         for (const [chunk, piece] of vector.pieces.entries())
-          registry.hear(exchange(`31 ${target} b509 ${(0x24 + chunk).toString(16)}`, fromHex(piece)), true, 1)
+          registry.handleExchange(exchange(`31 ${target} b509 ${(0x24 + chunk).toString(16)}`, fromHex(piece)), true, 1)
       }
       expect(registry.devices()).toEqual([
         expect.objectContaining({ address: 0x08, addresses: [0x08, 0x76], serial: vector.serial }),
@@ -110,9 +110,9 @@ describe('bus device registry', () => {
   it('does not join addresses by a serial number of zeros', () => {
     const registry = new BusDeviceRegistry()
     for (const target of ['52', '53']) {
-      registry.hear(exchange(`31 ${target} 0704`, fromHex('b5 56525f3730 0109 2903')), true, 1)
+      registry.handleExchange(exchange(`31 ${target} 0704`, fromHex('b5 56525f3730 0109 2903')), true, 1)
       for (const chunk of ['24', '25', '26', '27'])
-        registry.hear(exchange(`31 ${target} b509 ${chunk}`, fromHex('003030303030303030')), true, 1)
+        registry.handleExchange(exchange(`31 ${target} b509 ${chunk}`, fromHex('003030303030303030')), true, 1)
     }
     expect(registry.devices()).toHaveLength(2)
   })
@@ -120,15 +120,15 @@ describe('bus device registry', () => {
   it('keeps two devices with the same identification apart', () => {
     const registry = new BusDeviceRegistry()
     for (const target of ['52', '53'])
-      registry.hear(exchange(`31 ${target} 0704`, fromHex('b5 56525f3730 0109 2903')), true, 1)
+      registry.handleExchange(exchange(`31 ${target} 0704`, fromHex('b5 56525f3730 0109 2903')), true, 1)
     expect(registry.devices().map(({ addresses }) => addresses)).toEqual([[0x52], [0x53]])
   })
 
   it('forgets the serial number when the identification at an address changes', () => {
     const registry = new BusDeviceRegistry()
-    registry.hear(exchange('31 15 0704', BASV), true, 1)
-    registry.hear(exchange('31 15 b509 24', Uint8Array.of(0, ...toUtf8('21213400'))), true, 1)
-    registry.hear(exchange('31 15 0704', fromHex('b5 4354 4c5632 0514 1104')), true, 2)
+    registry.handleExchange(exchange('31 15 0704', BASV), true, 1)
+    registry.handleExchange(exchange('31 15 b509 24', Uint8Array.of(0, ...toUtf8('21213400'))), true, 1)
+    registry.handleExchange(exchange('31 15 0704', fromHex('b5 4354 4c5632 0514 1104')), true, 2)
     expect(registry.slot(0x15)).toMatchObject({ identity: { deviceId: 'CTLV2' }, serialChunks: [] })
   })
 
@@ -143,18 +143,18 @@ describe('bus device registry', () => {
 describe('discovery', () => {
   it('probes usual and heard addresses, and never its own', () => {
     const registry = new BusDeviceRegistry()
-    registry.hear(exchange('70 fe 0700 00'), false, 1)
+    registry.handleExchange(exchange('70 fe 0700 00'), false, 1)
     const discovery = new DiscoveryProbeScheduler('heard')
-    const asked: number[] = []
+    const probed: number[] = []
     for (
       let probe = discovery.next(registry, 0x03, 0);
       probe !== undefined;
       probe = discovery.next(registry, 0x03, 0)
     ) {
-      asked.push(probe.address)
+      probed.push(probe.address)
       discovery.settle(probe, 'answered', 0)
     }
-    expect(asked).toEqual([0x15, 0x26, 0xf6, 0xec, 0x76, 0x52, 0x35, 0x75])
+    expect(probed).toEqual([0x15, 0x26, 0xf6, 0xec, 0x76, 0x52, 0x35, 0x75])
     expect(discovery.isThrough(registry)).toBe(false)
   })
 
@@ -172,18 +172,18 @@ describe('discovery', () => {
   it('probes every address in mode full, and none in mode off', () => {
     const registry = new BusDeviceRegistry()
     const all = new DiscoveryProbeScheduler('full')
-    const asked = new Set<number>()
+    const probed = new Set<number>()
     for (let probe = all.next(registry, undefined, 0); probe !== undefined; probe = all.next(registry, undefined, 0)) {
-      asked.add(probe.address)
+      probed.add(probe.address)
       all.settle(probe, 'absent', 0)
     }
-    expect(asked.size).toBe(228)
+    expect(probed.size).toBe(228)
     expect(new DiscoveryProbeScheduler('off').next(registry, undefined, 0)).toBeUndefined()
   })
 
   it('asks a Vaillant device for the parts of its serial number', () => {
     const registry = new BusDeviceRegistry()
-    registry.hear(exchange('31 08 0704', BAI), true, 1)
+    registry.handleExchange(exchange('31 08 0704', BAI), true, 1)
     const discovery = new DiscoveryProbeScheduler('heard')
     for (
       let probe = discovery.next(registry, undefined, 0);

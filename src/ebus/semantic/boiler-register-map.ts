@@ -163,10 +163,13 @@ export function findBoilerRegister(number: number): NamedBoilerRegister | undefi
  */
 export function decodeBoilerValue(known: BoilerRegister, answer: Uint8Array): DecodedRegisterValue | undefined {
   const { coding, number, fallback = number } = known
-  const bare = readLayout(coding, answer)
-  if (bare !== undefined) return bare.value
-  for (const asked of new Set([number, fallback]))
-    for (const echo of [Uint8Array.of(asked >> 8, asked & 0xff), Uint8Array.of(READ, asked >> 8, asked & 0xff)]) {
+  const plain = readLayout(coding, answer)
+  if (plain !== undefined) return plain.value
+  for (const requested of new Set([number, fallback]))
+    for (const echo of [
+      Uint8Array.of(requested >> 8, requested & 0xff),
+      Uint8Array.of(READ, requested >> 8, requested & 0xff),
+    ]) {
       const bytes = answer.subarray(echo.length)
       const found = echo.every((byte, index) => byte === answer[index]) ? readLayout(coding, bytes) : undefined
       if (found !== undefined) return found.value

@@ -72,7 +72,7 @@ function complaints(reader: PlaneFieldReader): JsonObject {
 /** The regulator reads them every few seconds, so its answer is used if it is newer than ours. */
 function temperatures(reader: PlaneFieldReader): JsonObject {
   const address = reader.topology.boiler?.address ?? 0
-  const overheard = (index: number): FieldValueWithFreshness<DecodedRegisterValue> | undefined =>
+  const observedField = (index: number): FieldValueWithFreshness<DecodedRegisterValue> | undefined =>
     reader.readingOf(toStatusReadKey(address, TEMPERATURES), 'state_fast', (payload) => {
       const decoded = HALF_DEGREES.decode(payload.subarray(index, index + 1))
       return decoded.ok ? decoded.value : undefined
@@ -83,7 +83,7 @@ function temperatures(reader: PlaneFieldReader): JsonObject {
   ): DecodedRegisterValue | undefined =>
     reader.take(
       `state.${field}`,
-      pickNewestReading(reader.boilerReading(BOILER_STATE_REGISTERS[field]), overheard(index)),
+      pickNewestReading(reader.boilerReading(BOILER_STATE_REGISTERS[field]), observedField(index)),
     )
   return omitUndefined({
     flow_temperature_c: take('flow_temperature_c', 0),

@@ -31,8 +31,8 @@ export function readBusTime(shadow: RegisterShadow, nowMs: number): BusDateTime 
   const sinceMs = nowMs - entry.atMs
   // The broadcast is in the future: our own clock was set back, and the broadcast's age is unknown.
   if (sinceMs < -SHADOW_CLOCK_SLACK_MS) return undefined
-  const told = Array.from(entry.payload.subarray(2, 9), fromBcd)
-  const [second = 60, minute = 60, hour = 24, day = 0, month = 0, , year] = told
+  const digits = Array.from(entry.payload.subarray(2, 9), fromBcd)
+  const [second = 60, minute = 60, hour = 24, day = 0, month = 0, , year] = digits
   if (second > 59 || minute > 59 || hour > 23 || day < 1 || day > 31 || month < 1 || month > 12) return undefined
   if (year === undefined) return undefined
   const now = new Date(Date.UTC(CENTURY + year, month - 1, day, hour, minute, second) + Math.max(0, sinceMs))

@@ -73,10 +73,10 @@ function series(
     use === 'dhw' ? ENERGY_USE_CODES.dhw : ENERGY_USE_CODES.heating,
   ] as const
   const date = readBusTime(reader.shadow, nowMs)
-  const told = (selector: readonly number[]): FieldValueWithFreshness<number> | undefined =>
+  const bySelector = (selector: readonly number[]): FieldValueWithFreshness<number> | undefined =>
     reader.readingOf(toEnergyReadKey(selector), 'config', wattHours)
   const registers = REGISTERS[path]
-  const asked = (register: RegulatorRegister | undefined): FieldValueWithFreshness<number> | undefined => {
+  const byRegister = (register: RegulatorRegister | undefined): FieldValueWithFreshness<number> | undefined => {
     const reading = register === undefined ? undefined : reader.reading(register)
     return reading !== undefined && typeof reading.value === 'number' ? { ...reading, value: reading.value } : undefined
   }
@@ -87,12 +87,12 @@ function series(
     value: reader.take(`${path}.${name}`, reading) ?? null,
     meta: metaOf(reading, nowMs),
   })
-  const today = take('today', date === undefined ? undefined : told(encodeDaySelector(...selectors, date)))
+  const today = take('today', date === undefined ? undefined : bySelector(encodeDaySelector(...selectors, date)))
   const yearly = [
-    take('yearly.0', date === undefined ? undefined : told(encodeYearSelector(...selectors, date.year))),
-    take('yearly.1', asked(registers?.total)),
+    take('yearly.0', date === undefined ? undefined : bySelector(encodeYearSelector(...selectors, date.year))),
+    take('yearly.1', byRegister(registers?.total)),
   ]
-  const monthly = [take('monthly.0', asked(registers?.lastMonth)), take('monthly.1', asked(registers?.month))]
+  const monthly = [take('monthly.0', byRegister(registers?.lastMonth)), take('monthly.1', byRegister(registers?.month))]
   const [thisYear, allTime] = yearly
   const [lastMonth, thisMonth] = monthly
   return {

@@ -134,7 +134,7 @@ export const HEAT_PUMP_VALUES_SECONDARY = 0x1a
 export function encodeReadRequest(key: RegisterReadKey, energyTarget?: number): EbusRequest {
   const target = decodeReadKeyBusAddress(key)
   const [first, second, third, fourth, fifth] = decodeReadKeyBytes(key)
-  const ask = (secondary: number, data: readonly number[], to = target): EbusRequest => ({
+  const createRequest = (secondary: number, data: readonly number[], to = target): EbusRequest => ({
     target: to,
     primary: VAILLANT,
     secondary,
@@ -142,27 +142,30 @@ export function encodeReadRequest(key: RegisterReadKey, energyTarget?: number): 
   })
   switch (decodeReadKeyKind(key)) {
     case READ_KEY_KINDS.register:
-      return ask(0x24, [first, 0x00, second, third, fifth, fourth])
+      return createRequest(0x24, [first, 0x00, second, third, fifth, fourth])
     case READ_KEY_KINDS.boiler:
-      return ask(0x09, [0x0d, first, second])
+      return createRequest(0x09, [0x0d, first, second])
     case READ_KEY_KINDS.timer:
-      return ask(
+      return createRequest(
         0x55,
         first === TIMER_SLOT_READ_OPCODE ? [first, second, third, fourth, fifth] : [first, second, third],
       )
     case READ_KEY_KINDS.shortTimer:
-      return ask(0x24, [0x03, first, second, third, fourth])
+      return createRequest(0x24, [0x03, first, second, third, fourth])
     case READ_KEY_KINDS.energy:
       if (energyTarget === undefined) throw new RangeError('no device is known to keep the meters')
-      return ask(0x16, [0x10, first, 0xff, 0xff, second, third, fourth, fifth], energyTarget)
+      return createRequest(0x16, [0x10, first, 0xff, 0xff, second, third, fourth, fifth], energyTarget)
     case READ_KEY_KINDS.status:
-      return ask(0x11, [first])
+      return createRequest(0x11, [first])
     case READ_KEY_KINDS.operational:
-      return ask(0x04, [first])
+      return createRequest(0x04, [first])
     case READ_KEY_KINDS.errors:
-      return ask(0x03, first === CURRENT_ERRORS_SELECTOR ? [first, second] : [first, second, third])
+      return createRequest(0x03, first === CURRENT_ERRORS_SELECTOR ? [first, second] : [first, second, third])
     case READ_KEY_KINDS.heatPump:
-      return ask(first, first === HEAT_PUMP_VALUES_SECONDARY ? [second, third, fourth, fifth] : [second, third])
+      return createRequest(
+        first,
+        first === HEAT_PUMP_VALUES_SECONDARY ? [second, third, fourth, fifth] : [second, third],
+      )
     default:
       throw new RangeError(`key ${key} cannot be asked for`)
   }

@@ -144,7 +144,7 @@ describe('read plan', () => {
 interface Rig {
   readonly scheduler: RegisterReader
   readonly shadow: RegisterShadow
-  readonly asked: RegisterReadKey[]
+  readonly requested: RegisterReadKey[]
   answer: () => Promise<Result<Uint8Array, RegisterReadFault>>
   nowMs: number
 }
@@ -153,13 +153,13 @@ function rig(): Rig {
   const shadow = new RegisterShadow()
   const parts: Rig = {
     shadow,
-    asked: [],
+    requested: [],
     nowMs: 0,
     answer: async () => ok(VALUE),
     scheduler: new RegisterReader({
       shadow,
       fetch: (key) => {
-        parts.asked.push(key)
+        parts.requested.push(key)
         return parts.answer()
       },
       learn: (key, payload, how) =>
@@ -172,50 +172,50 @@ function rig(): Rig {
   return parts
 }
 
-const WISH = { maxAgeMs: 1_000, source: 'tool', deadlineMs: 2_000 } as const
+const OPTIONS = { maxAgeMs: 1_000, source: 'tool', deadlineMs: 2_000 } as const
 
 describe('read scheduler', () => {
   it('answers concurrent reads of a key with one request', async () => {
     const parts = rig()
     const { promise, resolve } = Promise.withResolvers<Result<Uint8Array, RegisterReadFault>>()
     parts.answer = () => promise
-    const reads = [parts.scheduler.read(KEY, WISH), parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })]
+    const reads = [parts.scheduler.read(KEY, OPTIONS), parts.scheduler.read(KEY, { ...OPTIONS, maxAgeMs: 0 })]
     resolve(ok(VALUE))
     const served = await Promise.all(reads)
-    expect(parts.asked).toHaveLength(1)
+    expect(parts.requested).toHaveLength(1)
     expect(served.map((each) => each.ok && each.value.entry.payload)).toEqual([VALUE, VALUE])
   })
 
   it('serves a recent value from the cache, and reads otherwise', async () => {
     const parts = rig()
-    await parts.scheduler.read(KEY, WISH)
+    await parts.scheduler.read(KEY, OPTIONS)
     parts.nowMs = 1_000
-    expect(await parts.scheduler.read(KEY, WISH)).toMatchObject({ value: { fromCache: true } })
+    expect(await parts.scheduler.read(KEY, OPTIONS)).toMatchObject({ value: { fromCache: true } })
     parts.nowMs = 1_001
-    expect(await parts.scheduler.read(KEY, WISH)).toMatchObject({ value: { fromCache: false } })
-    expect(await parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })).toMatchObject({ value: { fromCache: false } })
+    expect(await parts.scheduler.read(KEY, OPTIONS)).toMatchObject({ value: { fromCache: false } })
+    expect(await parts.scheduler.read(KEY, { ...OPTIONS, maxAgeMs: 0 })).toMatchObject({ value: { fromCache: false } })
     parts.shadow.invalidate(KEY)
-    expect(await parts.scheduler.read(KEY, WISH)).toMatchObject({ value: { fromCache: false } })
-    expect(parts.asked).toHaveLength(4)
+    expect(await parts.scheduler.read(KEY, OPTIONS)).toMatchObject({ value: { fromCache: false } })
+    expect(parts.requested).toHaveLength(4)
   })
 
   it('does not serve a cached value whose time lies in the future after the clock went back', async () => {
     const parts = rig()
     parts.nowMs = 3_600_000
-    await parts.scheduler.read(KEY, WISH)
+    await parts.scheduler.read(KEY, OPTIONS)
     parts.nowMs = 0
-    expect(await parts.scheduler.read(KEY, WISH)).toMatchObject({ value: { fromCache: false } })
+    expect(await parts.scheduler.read(KEY, OPTIONS)).toMatchObject({ value: { fromCache: false } })
   })
 
   it('returns the device’s answer although the value was invalidated meanwhile', async () => {
     const parts = rig()
-    await parts.scheduler.read(KEY, WISH)
+    await parts.scheduler.read(KEY, OPTIONS)
     const changed = fromHex('01007300 0000ac41')
     parts.answer = async () => {
       parts.shadow.invalidate(KEY)
       return ok(changed)
     }
-    const served = await parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })
+    const served = await parts.scheduler.read(KEY, { ...OPTIONS, maxAgeMs: 0 })
     expect(served).toMatchObject({ value: { entry: { payload: changed, state: 'present' }, fromCache: false } })
     expect(parts.shadow.get(KEY)).toMatchObject({ payload: VALUE, state: 'invalidated' })
   })
@@ -223,11 +223,11 @@ describe('read scheduler', () => {
   it('accepts a new answer although the clock was set back a little', async () => {
     const parts = rig()
     parts.nowMs = 30_000
-    await parts.scheduler.read(KEY, WISH)
+    await parts.scheduler.read(KEY, OPTIONS)
     parts.nowMs = 0
     const changed = fromHex('01007300 0000ac41')
     parts.answer = async () => ok(changed)
-    expect(await parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })).toMatchObject({
+    expect(await parts.scheduler.read(KEY, { ...OPTIONS, maxAgeMs: 0 })).toMatchObject({
       value: { entry: { payload: changed } },
     })
     expect(parts.shadow.get(KEY)).toMatchObject({ payload: changed, atMs: AT })
@@ -236,43 +236,43 @@ describe('read scheduler', () => {
   it('tries three times on a garbled answer, and once on an absent device', async () => {
     const parts = rig()
     parts.answer = async () => fail({ kind: 'answer-garbled' })
-    await parts.scheduler.read(KEY, WISH)
-    expect(parts.asked).toHaveLength(3)
+    await parts.scheduler.read(KEY, OPTIONS)
+    expect(parts.requested).toHaveLength(3)
     parts.answer = async () => fail({ kind: 'no-answer' })
-    await parts.scheduler.read(toRegisterReadKey(0x77, SYSTEM_REGISTERS.outdoorTemperature), WISH)
-    expect(parts.asked).toHaveLength(4)
+    await parts.scheduler.read(toRegisterReadKey(0x77, SYSTEM_REGISTERS.outdoorTemperature), OPTIONS)
+    expect(parts.requested).toHaveLength(4)
   })
 
   it('pauses a key that failed twice, still serves its fresh value, and retries later', async () => {
     const parts = rig()
-    await parts.scheduler.read(KEY, WISH)
+    await parts.scheduler.read(KEY, OPTIONS)
     parts.answer = async () => fail({ kind: 'no-answer' })
-    for (let round = 0; round < 2; round++) await parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })
+    for (let round = 0; round < 2; round++) await parts.scheduler.read(KEY, { ...OPTIONS, maxAgeMs: 0 })
     expect(parts.scheduler.isResting(KEY)).toBe(true)
-    expect(await parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })).toEqual({
+    expect(await parts.scheduler.read(KEY, { ...OPTIONS, maxAgeMs: 0 })).toEqual({
       ok: false,
       fault: { kind: 'resting', forMs: 15_000, because: 'no-answer' },
     })
-    expect(await parts.scheduler.read(KEY, WISH)).toMatchObject({ ok: true, value: { fromCache: true } })
-    const before = parts.asked.length
+    expect(await parts.scheduler.read(KEY, OPTIONS)).toMatchObject({ ok: true, value: { fromCache: true } })
+    const before = parts.requested.length
     parts.nowMs = 15_000
     parts.answer = async () => ok(VALUE)
-    expect(await parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })).toMatchObject({ ok: true })
-    expect(parts.asked).toHaveLength(before + 1)
+    expect(await parts.scheduler.read(KEY, { ...OPTIONS, maxAgeMs: 0 })).toMatchObject({ ok: true })
+    expect(parts.requested).toHaveLength(before + 1)
     expect(parts.scheduler.isResting(KEY)).toBe(false)
   })
 
   it('does not pause a key when the bus is unavailable', async () => {
     const parts = rig()
     parts.answer = async () => fail({ kind: 'no-signal', phase: 'queued' })
-    for (let round = 0; round < 5; round++) await parts.scheduler.read(KEY, WISH)
+    for (let round = 0; round < 5; round++) await parts.scheduler.read(KEY, OPTIONS)
     expect(parts.scheduler.isResting(KEY)).toBe(false)
   })
 
   it('stores a refusal as a missing register', async () => {
     const parts = rig()
     parts.answer = async () => fail({ kind: 'refused' })
-    expect(await parts.scheduler.read(KEY, WISH)).toEqual({ ok: false, fault: { kind: 'refused' } })
+    expect(await parts.scheduler.read(KEY, OPTIONS)).toEqual({ ok: false, fault: { kind: 'refused' } })
     expect(parts.shadow.get(KEY)?.state).toBe('tombstone')
   })
 
@@ -280,9 +280,9 @@ describe('read scheduler', () => {
     const parts = rig()
     const { promise, resolve } = Promise.withResolvers<Result<Uint8Array, RegisterReadFault>>()
     parts.answer = () => promise
-    const first = parts.scheduler.read(KEY, WISH)
+    const first = parts.scheduler.read(KEY, OPTIONS)
     const leaving = new AbortController()
-    const second = parts.scheduler.read(KEY, { ...WISH, signal: leaving.signal })
+    const second = parts.scheduler.read(KEY, { ...OPTIONS, signal: leaving.signal })
     leaving.abort()
     expect(await second).toEqual({ ok: false, fault: { kind: 'cancelled', phase: 'queued' } })
     resolve(ok(VALUE))

@@ -47,7 +47,7 @@ export interface RegisterReaderDependencies {
   readonly learn: (
     key: RegisterReadKey,
     payload: Uint8Array,
-    how: { readonly source: ValueSource; readonly askedAt: number },
+    how: { readonly source: ValueSource; readonly requestedAt: number },
   ) => boolean
   readonly pause: (ms: number) => Promise<void>
   readonly now: () => number
@@ -129,17 +129,17 @@ export class RegisterReader {
     const { shadow, fetch, learn } = this.#parts
     const endMs = this.#parts.monotonic() + options.deadlineMs
     for (let attempt = 1; ; attempt++) {
-      const askedAt = shadow.generation(key)
+      const requestedAt = shadow.generation(key)
       const leftMs = Math.max(1, endMs - this.#parts.monotonic())
       const fetched = await fetch(key, { ...options, deadlineMs: leftMs })
       if (fetched.ok || fetched.fault.kind === 'refused') {
         // A device that refuses knows the request and has no value: this counts as an answer.
         const payload = fetched.ok ? fetched.value : new Uint8Array()
-        const learnt = learn(key, payload, { source: options.source, askedAt })
+        const learnt = learn(key, payload, { source: options.source, requestedAt })
         this.#breakers.delete(key)
         if (!fetched.ok) return fail(fetched.fault)
-        const kept = learnt ? shadow.get(key) : undefined
-        return ok({ entry: kept ?? this.#passing(key, payload, options.source), fromCache: false })
+        const stored = learnt ? shadow.get(key) : undefined
+        return ok({ entry: stored ?? this.#passing(key, payload, options.source), fromCache: false })
       }
       const again = attempt < ATTEMPTS && isPassing(fetched.fault) && endMs - this.#parts.monotonic() > PAUSE_MS
       if (!again || options.signal?.aborted === true) {

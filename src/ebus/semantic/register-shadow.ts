@@ -95,14 +95,18 @@ export class RegisterShadow {
   apply(
     key: RegisterReadKey,
     payload: Uint8Array,
-    { atMs, source, askedAt }: { readonly atMs: number; readonly source: ValueSource; readonly askedAt?: number },
+    {
+      atMs,
+      source,
+      requestedAt,
+    }: { readonly atMs: number; readonly source: ValueSource; readonly requestedAt?: number },
   ): ShadowUpdateVerdict {
-    if (askedAt !== undefined && askedAt !== this.generation(key)) return 'generation_advanced'
+    if (requestedAt !== undefined && requestedAt !== this.generation(key)) return 'generation_advanced'
     const known = this.#entries.get(key)
     const state: ShadowEntryState = isEmpty(key, payload) ? 'tombstone' : 'present'
     if (known === undefined) return this.#add({ key, payload, atMs, source, state, used: false })
     // What we asked for ourselves is the newest there is, even if the clock was set back since the last time.
-    if (askedAt === undefined && atMs < known.atMs && known.atMs - atMs < SHADOW_CLOCK_SLACK_MS)
+    if (requestedAt === undefined && atMs < known.atMs && known.atMs - atMs < SHADOW_CLOCK_SLACK_MS)
       return 'stale_timestamp'
     // Of two answers at one moment, the one we asked for ourselves counts.
     if (atMs === known.atMs && isPassiveSource(source) && !isPassiveSource(known.source) && known.state === 'present')

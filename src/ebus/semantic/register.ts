@@ -71,9 +71,9 @@ export function isWrittenValueReadBack(
   found: Uint8Array,
 ): boolean {
   if (areBytesEqual(found, written)) return true
-  const [sent, kept] = [decodeWrittenNumber(type, written), decodeWrittenNumber(type, found)]
-  if (runsDown !== true || sent === undefined || kept === undefined) return false
-  return kept <= sent && sent - kept <= RUN_DOWN_HOURS
+  const [sent, stored] = [decodeWrittenNumber(type, written), decodeWrittenNumber(type, found)]
+  if (runsDown !== true || sent === undefined || stored === undefined) return false
+  return stored <= sent && sent - stored <= RUN_DOWN_HOURS
 }
 
 /** Dates and times as people write them: `2026-01-31`, `07:30`. */

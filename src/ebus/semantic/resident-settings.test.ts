@@ -17,7 +17,7 @@ import { listResidentSettings } from './resident-settings.ts'
 
 const REGULATOR = 0x15
 
-function houseWith(
+function installationWith(
   ...answers: readonly (readonly [RegulatorRegister, instance: number, value: string])[]
 ): HeatingInstallation {
   const installation = listeningInstallation()
@@ -37,7 +37,7 @@ describe('resident settings', () => {
   })
 
   it('include those of the existing zones and of hot water', () => {
-    const installation = houseWith(
+    const installation = installationWith(
       [ZONE_REGISTERS.index, 0, '00'],
       [ZONE_REGISTERS.name, 0, '4c6976696e67'],
       [ZONE_REGISTERS.index, 1, 'ff'],
@@ -61,16 +61,19 @@ describe('resident settings', () => {
       instance: 0,
       shown: { plane: 'zones', path: 'zone-1.config.target_temp_c' },
     })
-    expect(names(houseWith([HOT_WATER_REGISTERS.target, 0, '00004842']))).toContain('dhw.target of Hot water')
+    expect(names(installationWith([HOT_WATER_REGISTERS.target, 0, '00004842']))).toContain('dhw.target of Hot water')
   })
 
   it('omit a register that the regulator does not have', () => {
-    const installation = houseWith([ZONE_REGISTERS.index, 0, '00'], [ZONE_REGISTERS.quickVetoHours, 0, ''])
+    const installation = installationWith([ZONE_REGISTERS.index, 0, '00'], [ZONE_REGISTERS.quickVetoHours, 0, ''])
     expect(names(installation)).not.toContain('zone.quick_veto_hours of Zone 1 (zone-1)')
   })
 
   it('read the day setpoint of a 700 controller from its own register, as 15.700.csv and 15.b7v.csv do', () => {
-    const installation = houseWith([ZONE_REGISTERS.index, 0, '00'], [ZONE_REGISTERS.earlierDaySetpoint, 0, '0000a041'])
+    const installation = installationWith(
+      [ZONE_REGISTERS.index, 0, '00'],
+      [ZONE_REGISTERS.earlierDaySetpoint, 0, '0000a041'],
+    )
     expect(listResidentSettings(installation)[0]).toMatchObject({
       name: 'zone.day_setpoint',
       now: 20,
@@ -79,7 +82,7 @@ describe('resident settings', () => {
   })
 
   it('include every register that residents may set', () => {
-    const house = houseWith([ZONE_REGISTERS.index, 0, '00'], [HOT_WATER_REGISTERS.target, 0, '00004842'])
+    const installation = installationWith([ZONE_REGISTERS.index, 0, '00'], [HOT_WATER_REGISTERS.target, 0, '00004842'])
     const maySet = [
       SYSTEM_REGISTERS,
       HOT_WATER_REGISTERS,
@@ -90,7 +93,7 @@ describe('resident settings', () => {
     ]
       .flatMap((group) => Object.values<RegulatorRegister>(group))
       .filter(({ user }) => user !== undefined)
-    const offered = new Set(listResidentSettings(house).map(({ register }) => register))
+    const offered = new Set(listResidentSettings(installation).map(({ register }) => register))
     expect(maySet.filter((register) => !offered.has(register))).toEqual([ZONE_REGISTERS.earlierDaySetpoint])
   })
 })

@@ -61,14 +61,14 @@ export function buildSystemPlane(parts: PlaneSources): SemanticPlane {
 
 /** From the register, or from what the regulator tells everybody each minute, whichever is newer. */
 function outdoor(reader: PlaneFieldReader, path: string): number | undefined {
-  const told = reader.readingOf(CLOCK_READ_KEY, 'state_fast', (payload) => {
+  const broadcast = reader.readingOf(CLOCK_READ_KEY, 'state_fast', (payload) => {
     const decoded = OUTSIDE.decode(payload)
     return decoded.ok && decoded.value !== undefined ? Number(decoded.value.toFixed(3)) : undefined
   })
-  const asked = reader.reading(SYSTEM_REGISTERS.outdoorTemperature)
+  const polled = reader.reading(SYSTEM_REGISTERS.outdoorTemperature)
   const number: FieldValueWithFreshness<number> | undefined =
-    asked !== undefined && typeof asked.value === 'number' ? { ...asked, value: asked.value } : undefined
-  return reader.take(path, pickNewestReading(number, told))
+    polled !== undefined && typeof polled.value === 'number' ? { ...polled, value: polled.value } : undefined
+  return reader.take(path, pickNewestReading(number, broadcast))
 }
 
 /** Two registers of six characters each; the second is often empty. */

@@ -11,7 +11,7 @@ import { decodeTelegram, isKnownTelegram } from './telegram-decoder.ts'
 
 const REGULATOR: TelegramTargetInfo = { registers: 'none', extended: true }
 const BOILER: TelegramTargetInfo = { registers: 'bai', extended: false }
-const STRANGER: TelegramTargetInfo = { registers: 'none', extended: false }
+const UNKNOWN_DEVICE: TelegramTargetInfo = { registers: 'none', extended: false }
 
 /** `QQZZPBSBNNDD…/NNDD…`, logical bytes. */
 function exchange(text: string): TelegramExchange {
@@ -26,8 +26,8 @@ function exchange(text: string): TelegramExchange {
 }
 
 /** `name act [instance] field=value unit …`. */
-function words(text: string, asked: TelegramTargetInfo): string | undefined {
-  const decoded = decodeTelegram(exchange(text), asked)
+function words(text: string, device: TelegramTargetInfo): string | undefined {
+  const decoded = decodeTelegram(exchange(text), device)
   if (decoded === undefined) return undefined
   const { name, act, instance, fields } = decoded
   const parts = fields.map(
@@ -103,7 +103,7 @@ describe('decoded telegram', () => {
       'module_sensors read sensor_1=23.5625 °C sensor_2=26.75 °C sensor_3=27.125 °C sensor_4=- °C sensor_5=- °C sensor_6=- °C sensor_7=- °C',
     ],
   ])('reads %s', (text, meaning) => {
-    expect(words(text, STRANGER)).toBe(meaning)
+    expect(words(text, UNKNOWN_DEVICE)).toBe(meaning)
   })
 
   it.each([
@@ -152,7 +152,7 @@ describe('decoded telegram', () => {
   })
 
   it.each(vectors.telegrams)('reads $message of $file at the same positions as ebusd', ({ telegram, ebusd }) => {
-    const { fields = [] } = decodeTelegram(exchange(telegram), STRANGER) ?? {}
+    const { fields = [] } = decodeTelegram(exchange(telegram), UNKNOWN_DEVICE) ?? {}
     const printed = ebusd.split(';').slice(0, fields.length)
     expect(fields.length).toBeGreaterThan(0)
     expect(fields.filter(({ value }, index) => !isPrinted(value, printed[index] ?? ''))).toEqual([])
@@ -160,26 +160,26 @@ describe('decoded telegram', () => {
 
   it('names a request for an access code or telephone number without its value', () => {
     // 020000006f00 and 020000007600 are PhoneNumber1 and KeyCodeforConfigMenu of ebusd's 15.ctlv2.csv.
-    for (const [text, asked] of [
+    for (const [text, device] of [
       ['f115b52406020000006f00/0a03006f00303330313233', REGULATOR],
       ['f115b52406020000007600/060300760011 00', REGULATOR],
       ['3108b509030d8104/080000301234 56ffff', BOILER],
       ['3108b509030d4904/0160', BOILER],
     ] as const) {
-      const decoded = decodeTelegram(exchange(text), asked)
+      const decoded = decodeTelegram(exchange(text), device)
       expect(decoded).toMatchObject({ secret: true, fields: [{ value: '(secret)' }] })
     }
   })
 
   it.each([
-    ['register of a boiler that is not known to be one', '3108b509030d1800/03c80200', STRANGER],
+    ['register of a boiler that is not known to be one', '3108b509030d1800/03c80200', UNKNOWN_DEVICE],
     ['register number nobody has named', '3108b509030dffff/0100', BOILER],
-    ['B524 of a device that is no regulator', '1026b52406020003000f00/0801030f0000005a41', STRANGER],
+    ['B524 of a device that is no regulator', '1026b52406020003000f00/0801030f0000005a41', UNKNOWN_DEVICE],
     ['B524 register nobody has named', '1015b5240602000300ee00/080103ee0000005a41', REGULATOR],
-    ['service of another manufacturer', '71fe501710ac9d0b01f30000800080008000800080', STRANGER],
+    ['service of another manufacturer', '71fe501710ac9d0b01f30000800080008000800080', UNKNOWN_DEVICE],
     ['service without a definition', '1008b513020508/00', BOILER],
-  ])('does not decode a %s', (_, text, asked) => {
-    expect(decodeTelegram(exchange(text), asked)).toBeUndefined()
+  ])('does not decode a %s', (_, text, device) => {
+    expect(decodeTelegram(exchange(text), device)).toBeUndefined()
   })
 
   it('never throws on any telegram, and both decoders agree', () => {
@@ -196,9 +196,9 @@ describe('decoded telegram', () => {
     fc.assert(
       fc.property(service, byte, bytes, fc.option(bytes, { nil: undefined }), (number, target, data, response) => {
         const telegram = { source: 0x10, target, primary: number >> 8, secondary: number & 0xff, data }
-        const said = { telegram, response, commandRepeats: 0, responseRepeats: 0 }
-        for (const asked of [REGULATOR, BOILER, STRANGER])
-          expect(isKnownTelegram(said, asked)).toBe(decodeTelegram(said, asked) !== undefined)
+        const sent = { telegram, response, commandRepeats: 0, responseRepeats: 0 }
+        for (const device of [REGULATOR, BOILER, UNKNOWN_DEVICE])
+          expect(isKnownTelegram(sent, device)).toBe(decodeTelegram(sent, device) !== undefined)
       }),
       { numRuns: 2_000 },
     )
@@ -231,8 +231,8 @@ describe('captured telegrams', () => {
       .filter(({ ebusd }) => ebusd !== '')
       .map(({ logical }) => logical)
       .filter((logical) => {
-        const asked = logical.startsWith('15', 2) ? REGULATOR : logical.startsWith('08', 2) ? BOILER : STRANGER
-        return decodeTelegram(exchange(logical), asked) === undefined
+        const device = logical.startsWith('15', 2) ? REGULATOR : logical.startsWith('08', 2) ? BOILER : UNKNOWN_DEVICE
+        return decodeTelegram(exchange(logical), device) === undefined
       })
     expect(unknown).toEqual([])
   })
@@ -245,7 +245,7 @@ const READ_DEVICES: Readonly<Record<string, TelegramTargetInfo>> = {
   regulator: REGULATOR,
   boiler: BOILER,
   'heat pump': { registers: 'hmu', extended: false },
-  other: STRANGER,
+  other: UNKNOWN_DEVICE,
 }
 
 describe('register values read by ebusd', () => {
@@ -253,7 +253,7 @@ describe('register values read by ebusd', () => {
 
   it('equal our decoding wherever the register is known', () => {
     const compared = rows.flatMap(([device, message, request, response, text]) => {
-      const decoded = decodeTelegram(exchange(`${request}/${response}`), READ_DEVICES[device] ?? STRANGER)
+      const decoded = decodeTelegram(exchange(`${request}/${response}`), READ_DEVICES[device] ?? UNKNOWN_DEVICE)
       const printed = text.split(';')
       const [first] = decoded?.fields ?? []
       // Dates and texts have vectors of their own; a sensor that is not well has no value here.

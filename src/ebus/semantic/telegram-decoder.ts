@@ -32,9 +32,9 @@ export interface TelegramTargetInfo {
   readonly extended: boolean
 }
 
-export function decodeTelegram(exchange: TelegramExchange, asked: TelegramTargetInfo): DecodedTelegram | undefined {
+export function decodeTelegram(exchange: TelegramExchange, device: TelegramTargetInfo): DecodedTelegram | undefined {
   const { telegram, response } = exchange
-  const special = telegram.primary === VAILLANT ? decodeVaillant(exchange, asked) : undefined
+  const special = telegram.primary === VAILLANT ? decodeVaillant(exchange, device) : undefined
   return special ?? decodeBlock(telegram, response)
 }
 
@@ -42,24 +42,24 @@ export function decodeTelegram(exchange: TelegramExchange, asked: TelegramTarget
  * Returns whether a telegram can be decoded, at a lower cost, because almost every telegram of a busy bus is about a
  * register.
  */
-export function isKnownTelegram(exchange: TelegramExchange, asked: TelegramTargetInfo): boolean {
+export function isKnownTelegram(exchange: TelegramExchange, device: TelegramTargetInfo): boolean {
   const { primary, secondary, data } = exchange.telegram
-  if (primary === VAILLANT && secondary === 0x24 && asked.extended && data.length === 6 && data[1] === 0x00)
+  if (primary === VAILLANT && secondary === 0x24 && device.extended && data.length === 6 && data[1] === 0x00)
     return findRegisterNameAndType(data[0] ?? 0, data[2] ?? 0, (data[5] ?? 0) * 256 + (data[4] ?? 0)) !== undefined
   if (findFixedLayoutBlock(exchange.telegram) !== undefined) return true
-  return primary === VAILLANT && decodeVaillant(exchange, asked) !== undefined
+  return primary === VAILLANT && decodeVaillant(exchange, device) !== undefined
 }
 
-function decodeVaillant(exchange: TelegramExchange, asked: TelegramTargetInfo): DecodedTelegram | undefined {
+function decodeVaillant(exchange: TelegramExchange, device: TelegramTargetInfo): DecodedTelegram | undefined {
   const { telegram, response } = exchange
   const { secondary, data } = telegram
   switch (secondary) {
     case 0x09:
-      return asked.registers === 'bai' && response !== undefined ? decodeBoilerRegister(data, response) : undefined
+      return device.registers === 'bai' && response !== undefined ? decodeBoilerRegister(data, response) : undefined
     case 0x16:
       return decodeEnergy(exchange)
     case 0x24:
-      return asked.extended && response !== undefined ? decodeExtended(data, response) : undefined
+      return device.extended && response !== undefined ? decodeExtended(data, response) : undefined
     case 0x55:
       return response === undefined ? undefined : decodeB555TimerTelegram(data, response)
     default:

@@ -173,9 +173,9 @@ function daySlots(
 function errorsMeaning({ target, data }: Telegram, response: Uint8Array): TelegramMeaning | undefined {
   const [when, kind] = data
   if (kind !== ERROR_KIND_SELECTORS.errors && kind !== ERROR_KIND_SELECTORS.service) return undefined
-  const asks =
+  const isRequest =
     (when === CURRENT_ERRORS_SELECTOR && data.length === 2) || (when === PAST_ERRORS_SELECTOR && data.length === 3)
-  return asks ? value(toErrorsReadKey(target, [...data]), response) : undefined
+  return isRequest ? value(toErrorsReadKey(target, [...data]), response) : undefined
 }
 
 const ENERGY_SELECTOR = 8

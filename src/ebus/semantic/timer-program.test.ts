@@ -128,8 +128,8 @@ function regulator(
     const [index = 0, count = 0] = data.subarray(4)
     const written = decodeTimerSlot(Uint8Array.of(0, ...data.subarray(6)))
     if (written === undefined) throw new Error('no slot')
-    const kept = manners.keepsOnlyFirst === true && state.spoilt && index > 0 ? slot(0, 0, 5) : written
-    state.day = Array.from({ length: count }, (_, at) => (at === index ? kept : (state.day[at] ?? slot(0, 0, 5))))
+    const stored = manners.keepsOnlyFirst === true && state.spoilt && index > 0 ? slot(0, 0, 5) : written
+    state.day = Array.from({ length: count }, (_, at) => (at === index ? stored : (state.day[at] ?? slot(0, 0, 5))))
     return Promise.resolve(ok(Uint8Array.of(0)))
   }
   const read: RegulatorAccess['read'] = async (key) => {

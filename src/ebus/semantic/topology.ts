@@ -170,7 +170,7 @@ export class HeatingTopology {
   learn(key: RegisterReadKey, payload: Uint8Array, nowMs: number): void {
     if (decodeReadKeyKind(key) !== READ_KEY_KINDS.register) return
     const address = decodeReadKeyBusAddress(key)
-    if (payload.length > REGISTER_HEADER_BYTES) this.#hearRegulator(address, nowMs)
+    if (payload.length > REGISTER_HEADER_BYTES) this.#noteRegulator(address, nowMs)
     if (address !== this.#regulatorAddress) return
     const [opcode, group, instance, high, low] = decodeReadKeyBytes(key)
     const number = high * 256 + low
@@ -180,7 +180,7 @@ export class HeatingTopology {
       group === ZONE_REGISTERS.index.group &&
       number === ZONE_REGISTERS.index.number
     )
-      this.#hearZoneIndex(instance, value())
+      this.#noteZoneIndex(instance, value())
     else if (this.lacksZoneIndex && opcode === ZONE_REGISTERS.index.opcode && group === ZONE_REGISTERS.index.group) {
       if (number === ZONE_REGISTERS.operatingMode.number)
         this.#lookAtZone(instance, decodeRegisterValue(ZONE_REGISTERS.operatingMode.type, value()) !== undefined)
@@ -194,7 +194,7 @@ export class HeatingTopology {
       this.#note(this.#slots, group * MAX_INSTANCE_COUNT + instance, decodeRegisterValue('flag', value()) === true)
   }
 
-  #hearRegulator(address: number, nowMs: number): void {
+  #noteRegulator(address: number, nowMs: number): void {
     if (this.#regulatorAddress === address) {
       this.#regulatorMs = nowMs
       return
@@ -207,7 +207,7 @@ export class HeatingTopology {
     this.#revision++
   }
 
-  #hearZoneIndex(instance: number, value: Uint8Array): void {
+  #noteZoneIndex(instance: number, value: Uint8Array): void {
     if (value.length > 0) this.#withoutIndex.delete(instance)
     else if (!this.lacksZoneIndex) {
       this.#withoutIndex.add(instance)

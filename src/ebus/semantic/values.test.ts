@@ -199,14 +199,19 @@ describe('read keys', () => {
       fc.property(key, (each) => {
         const request = encodeReadRequest(each, 0x15)
         expect(Number.isSafeInteger(each)).toBe(true)
-        const heard = {
+        const answered = {
           telegram: { ...request, source: 0x10 },
           response: new Uint8Array(11),
           commandRepeats: 0,
           responseRepeats: 0,
         }
-        heard.response.set([0, decodeReadKeyBytes(each)[1], decodeReadKeyBytes(each)[4], decodeReadKeyBytes(each)[3]])
-        expect(interpretTelegram(heard)).toMatchObject({ kind: 'value', key: each })
+        answered.response.set([
+          0,
+          decodeReadKeyBytes(each)[1],
+          decodeReadKeyBytes(each)[4],
+          decodeReadKeyBytes(each)[3],
+        ])
+        expect(interpretTelegram(answered)).toMatchObject({ kind: 'value', key: each })
       }),
     )
   })
@@ -280,10 +285,10 @@ describe('read keys', () => {
   })
 
   it('identify energy meters of any device, whether requested or broadcast', () => {
-    const told = interpretTelegram(exchange('10 fe b516 1003ffff04030032 00e0ce4a'))
-    const asked = interpretTelegram(exchange('f1 15 b516 1003ffff04030032', '03000004030032 00e0ce4a'))
-    expect(told).toEqual(asked)
-    expect(told).toMatchObject({ key: toEnergyReadKey([3, 4, 3, 0x00, 0x32]), payload: fromHex('00e0ce4a') })
+    const broadcast = interpretTelegram(exchange('10 fe b516 1003ffff04030032 00e0ce4a'))
+    const polled = interpretTelegram(exchange('f1 15 b516 1003ffff04030032', '03000004030032 00e0ce4a'))
+    expect(broadcast).toEqual(polled)
+    expect(broadcast).toMatchObject({ key: toEnergyReadKey([3, 4, 3, 0x00, 0x32]), payload: fromHex('00e0ce4a') })
     expect(extractAnswerValue(toEnergyReadKey([3, 4, 3, 0x00, 0x32]), new Uint8Array())).toEqual(new Uint8Array())
     expect(interpretTelegram(exchange('10 fe 0700 f00d 54091806100321'))).toMatchObject({ key: CLOCK_READ_KEY })
   })
@@ -380,11 +385,13 @@ describe('register shadow', () => {
   it('rejects the answer to a request sent before an invalidation', () => {
     const shadow = new RegisterShadow()
     shadow.apply(KEY, VALUE, { atMs: AT, source: 'poll' })
-    const askedAt = shadow.generation(KEY)
+    const requestedAt = shadow.generation(KEY)
     shadow.invalidate(KEY)
     expect(shadow.get(KEY)?.state).toBe('invalidated')
-    expect(shadow.apply(KEY, VALUE, { atMs: AT + 1, source: 'poll', askedAt })).toBe('generation_advanced')
-    expect(shadow.apply(KEY, VALUE, { atMs: AT + 1, source: 'poll', askedAt: shadow.generation(KEY) })).toBe('changed')
+    expect(shadow.apply(KEY, VALUE, { atMs: AT + 1, source: 'poll', requestedAt })).toBe('generation_advanced')
+    expect(shadow.apply(KEY, VALUE, { atMs: AT + 1, source: 'poll', requestedAt: shadow.generation(KEY) })).toBe(
+      'changed',
+    )
   })
 
   it('keeps a tombstone for a missing register for a limited time', () => {

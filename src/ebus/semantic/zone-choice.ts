@@ -9,12 +9,15 @@ import type { PlaneFieldReader } from './plane-reader.ts'
 import { formatZoneId, readZoneName } from './zones-plane.ts'
 
 /** From 0. The fault says which zones there are. */
-export function resolveZoneNumber(reader: PlaneFieldReader, said: string | number | undefined): Result<number, string> {
+export function resolveZoneNumber(
+  reader: PlaneFieldReader,
+  wanted: string | number | undefined,
+): Result<number, string> {
   const zones = reader.topology.zones().map((instance) => ({ instance, name: readZoneName(reader, instance) }))
   const [only, ...others] = zones
-  if (said === undefined)
+  if (wanted === undefined)
     return only !== undefined && others.length === 0 ? ok(only.instance) : fail(`which of ${listOf(zones)}?`)
-  const text = String(said).trim().toLowerCase()
+  const text = String(wanted).trim().toLowerCase()
   const found =
     zones.find(({ instance, name }) => text === name.toLowerCase() || text === formatZoneId(instance)) ??
     zones.find(({ instance }) => text.replace(/^zone[\s_-]*/, '') === String(instance + 1)) ??
@@ -23,7 +26,9 @@ export function resolveZoneNumber(reader: PlaneFieldReader, said: string | numbe
         ({ name }) => text.length > 2 && (name.toLowerCase().startsWith(text) || text.startsWith(name.toLowerCase())),
       ),
     )
-  return found === undefined ? fail(`there is no zone ${String(said)}; there is ${listOf(zones)}`) : ok(found.instance)
+  return found === undefined
+    ? fail(`there is no zone ${String(wanted)}; there is ${listOf(zones)}`)
+    : ok(found.instance)
 }
 
 interface NamedZone {

@@ -146,8 +146,12 @@ function wantedFields(
 ): Readonly<Record<string, Json | undefined>> {
   const dayCelsius = reader.peek(findDaySetpointRegister(reader, instance), instance)
   const wanted = computeCurrentSetpoint(reader, orders, { instance, dayCelsius, nowMs })
-  const told = reader.number(`${formatZoneId(instance)}.state.wanted_now_c`, ZONE_REGISTERS.currentSetpoint, instance)
-  return { wanted_now_c: told ?? wanted.celsius, wanted_because: wanted.reason, wanted_slot: wanted.slot }
+  const setpoint = reader.number(
+    `${formatZoneId(instance)}.state.wanted_now_c`,
+    ZONE_REGISTERS.currentSetpoint,
+    instance,
+  )
+  return { wanted_now_c: setpoint ?? wanted.celsius, wanted_because: wanted.reason, wanted_slot: wanted.slot }
 }
 
 /** What nobody has set yet counts as automatic, as the regulator itself does. */

@@ -74,19 +74,19 @@ const watchTool = defineTool({
   output: createEbusOutputSchema(registerShadowSummarySchema),
 })
 
-export function createBusTrafficTools(house: EbusToolContext): readonly Capability[] {
+export function createBusTrafficTools(context: EbusToolContext): readonly Capability[] {
   return [
-    summaryTool.handledBy(createViewHandler(house, (view) => view.summary())),
+    summaryTool.handledBy(createViewHandler(context, (view) => view.summary())),
     messagesTool.handledBy(
-      createViewHandler(house, (view, { limit, payload }) => listBusMessages(view, { limit, payload })),
+      createViewHandler(context, (view, { limit, payload }) => listBusMessages(view, { limit, payload })),
     ),
     periodicityTool.handledBy(
-      createViewHandler(house, (view, { limit }) =>
+      createViewHandler(context, (view, { limit }) =>
         list(view.status(), view.periodicity(), view.capacity.periodicity, limit),
       ),
     ),
     specimensTool.handledBy(
-      createViewHandler(house, (view, { limit, family }) => {
+      createViewHandler(context, (view, { limit, family }) => {
         // Newest first, unlike the two lists of the freeze, so `limit` cuts at the other end.
         const items = view.specimens().filter((specimen) => family === undefined || specimen['family'] === family)
         return { count: items.length, items: items.slice(0, limit) }
@@ -96,8 +96,8 @@ export function createBusTrafficTools(house: EbusToolContext): readonly Capabili
 }
 
 /** Only where overheard values are used at all; otherwise there is nothing to watch. */
-export function createShadowSummaryTools(house: EbusToolContext): readonly Capability[] {
-  return [watchTool.handledBy(createViewHandler(house, (view) => view.watch()))]
+export function createShadowSummaryTools(context: EbusToolContext): readonly Capability[] {
+  return [watchTool.handledBy(createViewHandler(context, (view) => view.watch()))]
 }
 
 /** Also behind the resource: both leave bytes out unless they are asked for or are all there is. */

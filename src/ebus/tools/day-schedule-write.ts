@@ -57,21 +57,26 @@ export interface DayScheduleRequest {
 export const DHW_PROGRAM_ID: TimerProgramId = { zone: NO_ZONE_NUMBER, channel: 'dhw' }
 
 /** What the day is and would be, for whoever has to approve it; from memory, the bus is not asked for that. */
-export function assessDayScheduleWrite({ heating, regulator, id, wish }: DayWritePlan): CallAssessment {
+export function assessDayScheduleWrite({ heating, regulator, id, request }: DayWritePlan): CallAssessment {
   const busId = heating.id
   const program = readPartlyKnownTimerProgram(regulator, id, heating.installation.shadow)
   const what = id.channel === 'dhw' ? 'dhw' : `zone-${id.zone + 1}`
   return {
     effect: 'writes',
     reasons: [],
-    target: `ebus:${busId}:schedule/${what}/${WEEKDAYS[wish.weekday] ?? ''}`,
-    label: `${id.channel === 'dhw' ? 'Hot water' : `Zone ${id.zone + 1}`} schedule, ${WEEKDAYS[wish.weekday] ?? ''}`,
-    ...toAssessmentConfirmation(wish),
-    keyedChange: { bus: busId, program: what, weekday: wish.weekday, slots: wish.slots.map((slot) => ({ ...slot })) },
+    target: `ebus:${busId}:schedule/${what}/${WEEKDAYS[request.weekday] ?? ''}`,
+    label: `${id.channel === 'dhw' ? 'Hot water' : `Zone ${id.zone + 1}`} schedule, ${WEEKDAYS[request.weekday] ?? ''}`,
+    ...toAssessmentConfirmation(request),
+    keyedChange: {
+      bus: busId,
+      program: what,
+      weekday: request.weekday,
+      slots: request.slots.map((slot) => ({ ...slot })),
+    },
     preview: {
-      weekday: WEEKDAYS[wish.weekday] ?? '',
-      before: (program?.days[wish.weekday] ?? []).map(toTimerSlotJson),
-      after: wish.slots.map((slot) => ({ ...slot })),
+      weekday: WEEKDAYS[request.weekday] ?? '',
+      before: (program?.days[request.weekday] ?? []).map(toTimerSlotJson),
+      after: request.slots.map((slot) => ({ ...slot })),
     },
   }
 }
@@ -79,11 +84,11 @@ export function assessDayScheduleWrite({ heating, regulator, id, wish }: DayWrit
 /** Which day of which program shall be what. */
 export interface ProgramDayScheduleRequest {
   readonly id: TimerProgramId
-  readonly wish: DayScheduleRequest
+  readonly request: DayScheduleRequest
 }
 
 export interface DayWriteContext {
-  readonly house: EbusToolContext
+  readonly context: EbusToolContext
   readonly call: Call
   readonly pause: (ms: number) => Promise<void>
 }
@@ -98,10 +103,10 @@ export async function writeDaySchedule(plan: DayWritePlan, job: DayWriteContext)
     if (written.value.kind === 'unchanged' && written.value.restored)
       heating.installation.observatory.incidents.note(
         'restored',
-        `schedule of ${WEEKDAYS[plan.wish.weekday] ?? ''} put back`,
-        job.house.clock.now(),
+        `schedule of ${WEEKDAYS[plan.request.weekday] ?? ''} put back`,
+        job.context.clock.now(),
       )
-    return reported(job.house, heating, { regulator, outcome: written.value })
+    return reported(job.context, heating, { regulator, outcome: written.value })
   })
 }
 
@@ -111,13 +116,13 @@ export async function dryRunDayScheduleWrite(plan: DayWritePlan, job: DayWriteCo
     if (job.call.signal.aborted) return fail(createCancelledBusCallFault())
     const before = await readProgramDay(talkOf(heating, job), placeOf(plan))
     return before.ok
-      ? rehearsed(job.house, heating, { before: before.value, slots })
+      ? toDryRunOutcome(job.context, heating, { before: before.value, slots })
       : fail(createBusReadFault(before.fault, regulator.address))
   })
 }
 
-function placeOf({ regulator, config, id, wish }: DayWritePlan): ProgramDayLocation {
-  return { regulator, id, weekday: wish.weekday, idleCelsius: idleCelsius(id, config) }
+function placeOf({ regulator, config, id, request }: DayWritePlan): ProgramDayLocation {
+  return { regulator, id, weekday: request.weekday, idleCelsius: idleCelsius(id, config) }
 }
 
 /**
@@ -151,10 +156,10 @@ export interface DayWritePlan extends ProgramDayScheduleRequest {
 
 /** Everything that can be refused is refused here, before the first telegram that changes something. */
 export async function planDayScheduleWrite(
-  { id, wish }: ProgramDayScheduleRequest,
+  { id, request }: ProgramDayScheduleRequest,
   job: DayWriteContext,
 ): Promise<Result<DayWritePlan, Fault>> {
-  const found = findHeatingBus(job.house, wish.bus)
+  const found = findHeatingBus(job.context, request.bus)
   if (!found.ok) return found
   const heating = found.value
   const { topology, shadow } = heating.installation
@@ -164,11 +169,12 @@ export async function planDayScheduleWrite(
   if (id.channel === 'heating' && topology.zonesKnown && !topology.zones().includes(id.zone))
     return fail(createEbusNotFoundFault(`There is no zone ${id.zone}; there are ${topology.zones().join(', ')}.`))
   const config =
-    readPartlyKnownTimerProgram(regulator, id, shadow)?.config ?? (await askConfig(talkOf(heating, job), regulator, id))
+    readPartlyKnownTimerProgram(regulator, id, shadow)?.config ??
+    (await readLimits(talkOf(heating, job), regulator, id))
   if (config === undefined) return fail(createEbusNotFoundFault('The regulator has no such program.'))
-  const checked = parseTimerSlots(wish.slots, { id, config, setpoint: setpointOf(heating, id) })
+  const checked = parseTimerSlots(request.slots, { id, config, setpoint: setpointOf(heating, id) })
   return checked.ok
-    ? ok({ id, wish, heating, regulator, config, slots: checked.value })
+    ? ok({ id, request, heating, regulator, config, slots: checked.value })
     : fail(createEbusArgumentsFault(checked.fault))
 }
 
@@ -183,7 +189,7 @@ function noPrograms(regulator: KnownRegulator | undefined): Fault {
 }
 
 /** Only 720 controllers can be asked; the 700 family's limits are known beforehand or not at all. */
-async function askConfig(
+async function readLimits(
   talk: RegulatorAccess,
   regulator: KnownRegulator,
   id: TimerProgramId,
@@ -201,12 +207,12 @@ function setpointOf(heating: HeatingBusClient, { zone, channel }: TimerProgramId
     : reader.peek(findDaySetpointRegister(reader, zone), zone)
 }
 
-function rehearsed(
-  house: EbusToolContext,
+function toDryRunOutcome(
+  context: EbusToolContext,
   heating: HeatingBusClient,
   { before, slots }: { readonly before: readonly TimerSlot[]; readonly slots: readonly TimerSlot[] },
 ): Outcome {
-  return createLiveOutcome(house, heating, {
+  return createLiveOutcome(context, heating, {
     success: true,
     dry_run: true,
     slot_results: [],
@@ -217,14 +223,14 @@ function rehearsed(
 
 /** Written, as it was, or nobody knows: there is no fourth way to come out of it. */
 function reported(
-  house: EbusToolContext,
+  context: EbusToolContext,
   heating: HeatingBusClient,
   { regulator, outcome }: { readonly regulator: KnownRegulator; readonly outcome: DayWriteOutcome },
 ): Outcome {
   const results = outcome.results.map(resultJson)
   const before = outcome.before.map(toTimerSlotJson)
   if (outcome.kind === 'written')
-    return createLiveOutcome(house, heating, {
+    return createLiveOutcome(context, heating, {
       success: true,
       slot_results: results,
       before,

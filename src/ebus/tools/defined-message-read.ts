@@ -39,12 +39,12 @@ export interface DefinedMessageValues {
 export async function readDefinedMessage(
   heating: HeatingBusClient,
   message: MessageDefinition,
-  wish: DefinedReadOptions,
+  options: DefinedReadOptions,
 ): Promise<Result<DefinedMessageValues, Fault>> {
-  const { nowMs, maxAgeMs, field, input } = wish
+  const { nowMs, maxAgeMs, field, input } = options
   const known = input === undefined ? heating.installation.definitions?.last(message) : undefined
   const isFresh = known !== undefined && nowMs - known.atMs <= maxAgeMs
-  const data = isFresh ? ok(known) : await askDevice(heating, message, wish)
+  const data = isFresh ? ok(known) : await readFromDevice(heating, message, options)
   if (!data.ok) return data
   const decoded = decodeMessage(message, data.value)
   if (!decoded.ok) return fail(createUndecodableMessageFault(message, formatDefinitionErrorCode(decoded.fault)))
@@ -63,7 +63,7 @@ export async function readDefinedMessage(
 }
 
 /** A message that is only heard cannot be asked for. */
-async function askDevice(
+async function readFromDevice(
   heating: HeatingBusClient,
   message: MessageDefinition,
   { input, maxAgeMs, deadlineMs, call }: DefinedReadOptions,

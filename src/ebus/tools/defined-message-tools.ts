@@ -91,24 +91,24 @@ const statusTool = defineTool({
   output: createEbusOutputSchema(z.record(z.string(), z.unknown())),
 })
 
-export function createDefinedMessageTools(house: EbusToolContext): readonly Capability[] {
+export function createDefinedMessageTools(context: EbusToolContext): readonly Capability[] {
   return [
-    findTool.handledBy(async (wish) => {
-      const found = getBusDefinitions(house, wish.bus)
+    findTool.handledBy(async (request) => {
+      const found = getBusDefinitions(context, request.bus)
       if (!found.ok) return found
       const { heating, definitions } = found.value
-      const matching = definitions.messages.filter((message) => matches(definitions, message, wish))
-      const nowMs = house.clock.now()
+      const matching = definitions.messages.filter((message) => matches(definitions, message, request))
+      const nowMs = context.clock.now()
       const messages = matching
-        .slice(0, wish.limit)
+        .slice(0, request.limit)
         .map((message) => toMessageDefinitionJson(definitions, message, nowMs))
-      return createLiveOutcome(house, heating, { count: matching.length, messages }, { atMs: nowMs })
+      return createLiveOutcome(context, heating, { count: matching.length, messages }, { atMs: nowMs })
     }),
-    readTool.handledBy((wish, call) => readMessage(house, wish, call)),
-    createDefinedMessageWriteTool(house),
+    readTool.handledBy((request, call) => readMessage(context, request, call)),
+    createDefinedMessageWriteTool(context),
     statusTool.handledBy(async ({ bus }) => {
-      const heating = findHeatingBus(house, bus)
-      return heating.ok ? createLiveOutcome(house, heating.value, statusJson(house, heating.value)) : heating
+      const heating = findHeatingBus(context, bus)
+      return heating.ok ? createLiveOutcome(context, heating.value, statusJson(context, heating.value)) : heating
     }),
   ]
 }
@@ -136,7 +136,7 @@ function matches(definitions: BusDefinitions, message: MessageDefinition, filter
   return definitions.isAvailable(message)
 }
 
-interface ReadWish {
+interface ReadRequest {
   readonly circuit: string
   readonly name: string
   readonly field?: string
@@ -145,17 +145,17 @@ interface ReadWish {
   readonly bus?: string
 }
 
-async function readMessage(house: EbusToolContext, wish: ReadWish, call: Call): Promise<Outcome> {
-  const found = getBusDefinitions(house, wish.bus)
+async function readMessage(context: EbusToolContext, request: ReadRequest, call: Call): Promise<Outcome> {
+  const found = getBusDefinitions(context, request.bus)
   if (!found.ok) return found
   const { heating, definitions } = found.value
-  const message = definitions.named(wish.circuit, wish.name, 'read')
-  if (message === undefined) return fail(createUnknownMessageFault(definitions, wish))
-  const { field, input } = wish
+  const message = definitions.named(request.circuit, request.name, 'read')
+  if (message === undefined) return fail(createUnknownMessageFault(definitions, request))
+  const { field, input } = request
   const read = await readDefinedMessage(heating, message, {
-    maxAgeMs: wish.max_age * 1_000,
+    maxAgeMs: request.max_age * 1_000,
     deadlineMs: READ_DEADLINE_MS,
-    nowMs: house.clock.now(),
+    nowMs: context.clock.now(),
     call,
     ...(field === undefined ? {} : { field }),
     ...(input === undefined ? {} : { input }),
@@ -163,11 +163,11 @@ async function readMessage(house: EbusToolContext, wish: ReadWish, call: Call): 
   if (!read.ok) return read
   const { values, units, atMs, fromCache } = read.value
   const data = { circuit: message.circuit, name: message.name, values, units }
-  return createLiveOutcome(house, heating, data, { atMs, cache: createAnswerAgeJson(house, fromCache, atMs) })
+  return createLiveOutcome(context, heating, data, { atMs, cache: createAnswerAgeJson(context, fromCache, atMs) })
 }
 
-function statusJson(house: EbusToolContext, { installation: { definitions } }: HeatingBusClient): JsonObject {
-  const origin = house.definitions
+function statusJson(context: EbusToolContext, { installation: { definitions } }: HeatingBusClient): JsonObject {
+  const origin = context.definitions
   if (origin === undefined) return { state: 'none' }
   const { source, state, problem, sha256 } = origin
   const faults = definitions?.faults ?? []

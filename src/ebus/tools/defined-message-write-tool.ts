@@ -41,7 +41,7 @@ const input = z.strictObject({
   idempotency_key: ebusIdempotencyKeyArgument.exactOptional(),
   bus: busArgument,
 })
-type WriteWish = z.output<typeof input>
+type WriteRequest = z.output<typeof input>
 
 const values = z.record(z.string(), z.unknown()).nullable()
 
@@ -70,23 +70,23 @@ const words = {
   ): JsonObject => suggestMissingConfirmationArguments({ intent, dangerous, key }, traceId),
 } as const
 
-export function createDefinedMessageWriteTool(house: EbusToolContext): Capability {
+export function createDefinedMessageWriteTool(context: EbusToolContext): Capability {
   return defineChange({
     ...words,
-    lock: (body: JsonObject): string => resolveBusLockKey(house, body),
-    plan: (wish) => plan(house, wish),
-    assess: (planned, wish) => ({
+    lock: (body: JsonObject): string => resolveBusLockKey(context, body),
+    plan: (request) => plan(context, request),
+    assess: (planned, request) => ({
       ...assessMessageWrite(planned),
-      reasons: gateReasons(wish),
-      ...toAssessmentConfirmation(wish),
+      reasons: gateReasons(request),
+      ...toAssessmentConfirmation(request),
     }),
-    assessMistake: (wish) => ({ reasons: gateReasons(wish) }),
-    act: async (planned, _wish, call) => {
+    assessMistake: (request) => ({ reasons: gateReasons(request) }),
+    act: async (planned, _request, call) => {
       const outcome = await writeDefinedMessage(planned, call)
       if (!outcome.ok) return outcome
       const { before, written, readBack, confirmed } = outcome.value
       const { circuit, name } = planned.message
-      return createLiveOutcome(house, planned.heating, {
+      return createLiveOutcome(context, planned.heating, {
         circuit,
         name,
         before: before ?? null,
@@ -98,12 +98,12 @@ export function createDefinedMessageWriteTool(house: EbusToolContext): Capabilit
   })
 }
 
-function plan(house: EbusToolContext, wish: WriteWish): Result<PlannedMessageWrite, Fault> {
-  const found = getBusDefinitions(house, wish.bus)
+function plan(context: EbusToolContext, request: WriteRequest): Result<PlannedMessageWrite, Fault> {
+  const found = getBusDefinitions(context, request.bus)
   if (!found.ok) return found
-  const message = found.value.definitions.named(wish.circuit, wish.name, 'write')
-  if (message === undefined) return fail(createUnknownMessageFault(found.value.definitions, wish))
-  const { field, value } = wish
+  const message = found.value.definitions.named(request.circuit, request.name, 'write')
+  if (message === undefined) return fail(createUnknownMessageFault(found.value.definitions, request))
+  const { field, value } = request
   return planMessageWrite(found.value, message, field === undefined ? { value } : { field, value })
 }
 
@@ -111,7 +111,7 @@ function gateReasons({
   intent,
   allow_dangerous: dangerous,
   idempotency_key: key,
-}: Pick<WriteWish, 'intent' | 'allow_dangerous'> & {
+}: Pick<WriteRequest, 'intent' | 'allow_dangerous'> & {
   readonly idempotency_key?: string | undefined
 }): readonly PolicyReason[] {
   return [

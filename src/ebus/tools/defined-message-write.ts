@@ -168,10 +168,10 @@ function textOf(value: ScalarValue): string {
 
 async function lookAt(
   { heating, look }: PlannedMessageWrite,
-  wish: { readonly deadlineMs: number; readonly caller: string; readonly signal?: AbortSignal },
+  options: { readonly deadlineMs: number; readonly caller: string; readonly signal?: AbortSignal },
 ): Promise<DecodedMessage | undefined> {
   if (look === undefined || look.isPassive) return undefined
-  const read = await heating.messages.read(look, '', { ...wish, repeatable: true })
+  const read = await heating.messages.read(look, '', { ...options, repeatable: true })
   const decoded = read.ok ? decodeMessage(look, read.value) : undefined
   return decoded?.ok === true ? decoded.value : undefined
 }
@@ -198,12 +198,12 @@ function holdsNow(
   const response = look === undefined ? undefined : definitions.last(look)?.response
   if (response !== undefined && findBuiltInWrite(message, command)?.confirm?.holds(response) === true) return true
   // What is always the same is sent with the value, and not asked for.
-  const told = written.fields.filter(({ field }) => field.constant === undefined)
-  const [only, ...others] = told
+  const variable = written.fields.filter(({ field }) => field.constant === undefined)
+  const [only, ...others] = variable
   const [seen, ...more] = after.fields
   if (only !== undefined && seen !== undefined && others.length === 0 && more.length === 0)
     return saysSame(only.reading, seen.reading)
-  return told.every(({ key, reading }) => {
+  return variable.every(({ key, reading }) => {
     const found = after.fields.find((each) => each.key === key)
     return found !== undefined && saysSame(reading, found.reading)
   })

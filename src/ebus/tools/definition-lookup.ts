@@ -12,14 +12,14 @@ import { findHeatingBus } from './ebus-tool-context.ts'
 const CIRCUITS_NAMED = 20
 
 export function getBusDefinitions(
-  house: EbusToolContext,
+  context: EbusToolContext,
   bus: string | undefined,
 ): Result<{ readonly heating: HeatingBusClient; readonly definitions: BusDefinitions }, Fault> {
-  const heating = findHeatingBus(house, bus)
+  const heating = findHeatingBus(context, bus)
   if (!heating.ok) return heating
   const { definitions } = heating.value.installation
   if (definitions !== undefined) return ok({ heating: heating.value, definitions })
-  const origin = house.definitions
+  const origin = context.definitions
   if (origin === undefined)
     return fail(createEbusNotFoundFault('This house has no message definitions. The owner can set ebus.definitions.'))
   return fail(

@@ -43,7 +43,7 @@ const ID_BYTES = 16
 
 export class EbusSnapshots {
   readonly #limits: SnapshotLimits
-  readonly #kept = new Map<string, EbusSnapshot>()
+  readonly #snapshots = new Map<string, EbusSnapshot>()
   #bytes = 0
 
   constructor(limits: SnapshotLimits) {
@@ -55,22 +55,22 @@ export class EbusSnapshots {
     this.#purge(nowMs)
     const bytes = measureEbusViewBytes(view)
     const account = toAccountKeyFromCallerKey(owner)
-    const own = [...this.#kept.values()].filter(
+    const own = [...this.#snapshots.values()].filter(
       (snapshot) => toAccountKeyFromCallerKey(snapshot.owner) === account,
     ).length
     const { perOwner, total } = this.#limits
     if (own >= perOwner) return fail(full(`You keep ${own} snapshots already; drop one, or wait until one expires.`))
-    if (this.#kept.size >= total || this.#bytes + bytes > this.#limits.bytes)
+    if (this.#snapshots.size >= total || this.#bytes + bytes > this.#limits.bytes)
       return fail(full('No more snapshots can be kept now.'))
     const snapshot = { id: toHex(randomBytes(ID_BYTES)), owner, view, expiresAtMs: nowMs + this.#limits.ttlMs, bytes }
-    this.#kept.set(snapshot.id, snapshot)
+    this.#snapshots.set(snapshot.id, snapshot)
     this.#bytes += bytes
     return ok(snapshot)
   }
 
   find(id: string, owner: string, nowMs: number): EbusSnapshot | undefined {
     this.#purge(nowMs)
-    const snapshot = this.#kept.get(id)
+    const snapshot = this.#snapshots.get(id)
     return snapshot?.owner === owner ? snapshot : undefined
   }
 
@@ -81,11 +81,11 @@ export class EbusSnapshots {
   }
 
   #purge(nowMs: number): void {
-    for (const snapshot of this.#kept.values()) if (snapshot.expiresAtMs <= nowMs) this.#forget(snapshot)
+    for (const snapshot of this.#snapshots.values()) if (snapshot.expiresAtMs <= nowMs) this.#forget(snapshot)
   }
 
   #forget({ id, bytes }: EbusSnapshot): void {
-    this.#kept.delete(id)
+    this.#snapshots.delete(id)
     this.#bytes -= bytes
   }
 }

@@ -83,33 +83,33 @@ export interface ResolvedEbusView {
 
 /** Another caller's snapshot, or one of another bus, is answered like one that does not exist. */
 export function resolveEbusView(
-  house: EbusToolContext,
-  wish: EbusViewRequest,
+  context: EbusToolContext,
+  request: EbusViewRequest,
   call: Call,
 ): Result<ResolvedEbusView, Fault> {
-  const heating = findHeatingBus(house, wish.bus)
+  const heating = findHeatingBus(context, request.bus)
   if (!heating.ok) return heating
   // The bus is checked even if a snapshot decides, because a misspelt name is a mistake in any case.
-  if (wish.consistency?.mode !== 'SNAPSHOT') {
-    const view = createLiveHeatingBusView(house, heating.value)
-    return ok({ view, answer: answerer(house, view, { mode: 'LIVE' }) })
+  if (request.consistency?.mode !== 'SNAPSHOT') {
+    const view = createLiveHeatingBusView(context, heating.value)
+    return ok({ view, answer: answerer(context, view, { mode: 'LIVE' }) })
   }
-  const id = wish.consistency.snapshot_id ?? ''
-  const snapshot = house.snapshots.find(id, toCallerKey(call.caller), house.clock.now())
-  if (snapshot === undefined || (wish.bus !== undefined && snapshot.view.busId !== wish.bus))
+  const id = request.consistency.snapshot_id ?? ''
+  const snapshot = context.snapshots.find(id, toCallerKey(call.caller), context.clock.now())
+  if (snapshot === undefined || (request.bus !== undefined && snapshot.view.busId !== request.bus))
     return fail({ kind: 'not-found', code: 'NOT_FOUND', message: `There is no snapshot ${id}, or it has expired.` })
   const { view } = snapshot
-  return ok({ view, answer: answerer(house, view, { mode: 'SNAPSHOT', snapshot_id: id }) })
+  return ok({ view, answer: answerer(context, view, { mode: 'SNAPSHOT', snapshot_id: id }) })
 }
 
 /** The handler of a tool that shows one part of a view. */
-export function createViewHandler<Wish extends EbusViewRequest>(
-  house: EbusToolContext,
-  show: (view: EbusView, wish: Wish) => Json,
-): (wish: Wish, call: Call) => Promise<Outcome> {
-  return async (wish, call) => {
-    const looked = resolveEbusView(house, wish, call)
-    return looked.ok ? ok({ data: looked.value.answer(show(looked.value.view, wish)) }) : looked
+export function createViewHandler<Request extends EbusViewRequest>(
+  context: EbusToolContext,
+  show: (view: EbusView, request: Request) => Json,
+): (request: Request, call: Call) => Promise<Outcome> {
+  return async (request, call) => {
+    const looked = resolveEbusView(context, request, call)
+    return looked.ok ? ok({ data: looked.value.answer(show(looked.value.view, request)) }) : looked
   }
 }
 
@@ -123,34 +123,38 @@ export function createBusIdAnswerField(
 
 /** The meta of every answer: the time of its data, and the bus. */
 function createAnswerMeta(
-  house: EbusToolContext,
+  context: EbusToolContext,
   { id, atMs, consistency }: { readonly id: string; readonly atMs: number; readonly consistency: JsonObject },
 ): Pick<EbusAnswer, 'consistency' | 'data_timestamp'> {
-  return { consistency, data_timestamp: formatIsoTime(atMs), ...createBusIdAnswerField(house, { id }) }
+  return { consistency, data_timestamp: formatIsoTime(atMs), ...createBusIdAnswerField(context, { id }) }
 }
 
 /** Of an answer that was made now. */
 export function createLiveAnswerFields(
-  house: EbusToolContext,
+  context: EbusToolContext,
   { id }: Pick<HeatingBusClient, 'id'>,
   atMs: number,
 ): Pick<EbusAnswer, 'consistency' | 'data_timestamp'> {
-  return createAnswerMeta(house, { id, atMs, consistency: { mode: 'LIVE' } })
+  return createAnswerMeta(context, { id, atMs, consistency: { mode: 'LIVE' } })
 }
 
 /** The outcome of a call, with the meta beside its data. */
 export function createLiveOutcome(
-  house: EbusToolContext,
+  context: EbusToolContext,
   heating: HeatingBusClient,
   data: Json,
-  { atMs = house.clock.now(), ...beside }: { readonly atMs?: number; readonly [field: string]: Json } = {},
+  { atMs = context.clock.now(), ...beside }: { readonly atMs?: number; readonly [field: string]: Json } = {},
 ): Outcome {
-  return ok({ data: { ...createLiveAnswerFields(house, heating, atMs), ...beside, data } })
+  return ok({ data: { ...createLiveAnswerFields(context, heating, atMs), ...beside, data } })
 }
 
 /** The age of an answer, and whether it was read from the device for this call. */
-export function createAnswerAgeJson(house: EbusToolContext, fromCache: boolean, atMs: number): JsonObject {
-  return { from_cache: fromCache, age_seconds: toAgeSeconds(atMs, house.clock.now()), observed_at: formatIsoTime(atMs) }
+export function createAnswerAgeJson(context: EbusToolContext, fromCache: boolean, atMs: number): JsonObject {
+  return {
+    from_cache: fromCache,
+    age_seconds: toAgeSeconds(atMs, context.clock.now()),
+    observed_at: formatIsoTime(atMs),
+  }
 }
 
 function toAgeSeconds(atMs: number, nowMs: number): number {
@@ -158,11 +162,11 @@ function toAgeSeconds(atMs: number, nowMs: number): number {
 }
 
 function answerer(
-  house: EbusToolContext,
+  context: EbusToolContext,
   { atMs, busId: id }: EbusView,
   consistency: JsonObject,
 ): ResolvedEbusView['answer'] {
-  return (data, beside = {}) => ({ data, ...createAnswerMeta(house, { id, atMs, consistency }), ...beside })
+  return (data, beside = {}) => ({ data, ...createAnswerMeta(context, { id, atMs, consistency }), ...beside })
 }
 
 /** The age of a plane, as a whole and field by field; absent for an empty plane. */

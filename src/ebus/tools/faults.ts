@@ -35,8 +35,8 @@ export function createEbusArgumentFault(argument: string, message: string): Faul
 /** For mistakes that only the registry's tables show; the chain reports arguments that do not fit the schema. */
 export function createEbusArgumentsFault(issues: readonly ArgumentIssue[]): Fault {
   const message = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')
-  const spelt = issues.map(({ path, message: text, code }) => ({ path: [...path], message: text, code }))
-  return fault('invalid-arguments', 'INVALID_ARGUMENT', message, { source_layer: 'registry', issues: spelt })
+  const formatted = issues.map(({ path, message: text, code }) => ({ path: [...path], message: text, code }))
+  return fault('invalid-arguments', 'INVALID_ARGUMENT', message, { source_layer: 'registry', issues: formatted })
 }
 
 /** Why a value is unknown: it could not be read. `undefined` if it could, so that null is the answer. */

@@ -141,7 +141,7 @@ describe('a hostile bus', () => {
         (events) => {
           const heating = installation()
           for (const [index, event] of events.entries())
-            heating.hear({ ...event, atMs: AT + index }, situationAt(index))
+            heating.handleEvent({ ...event, atMs: AT + index }, situationAt(index))
           heating.tick(situationAt(10_000, 0), AT)
           expect(misshapen(heating)).toEqual([])
         },
@@ -155,7 +155,7 @@ describe('a hostile bus', () => {
     for (let turn = 0; turn < 30_000; turn++) {
       const data = [0x02, 0x00, turn & 0xff, (turn >> 8) & 0x0f, (turn >> 3) & 0xff, turn % 7]
       const [, , group = 0, , low = 0, high = 0] = data
-      heating.hear(
+      heating.handleEvent(
         {
           ...exchange(turn % 0xfe, [0xb5, 0x24], data, Uint8Array.from([1, group, low, high, turn & 0xff])),
           atMs: AT + turn,

@@ -48,7 +48,7 @@ const input = z.strictObject({
   idempotency_key: ebusIdempotencyKeyArgument.exactOptional(),
   bus: busArgument,
 })
-type ConfigWish = z.output<typeof input>
+type ConfigRequest = z.output<typeof input>
 
 const shown = z.union([z.string(), z.number(), z.boolean()]).nullable()
 const output = createEbusOutputSchema(
@@ -101,7 +101,7 @@ interface PlannedConfig {
   readonly bytes: Uint8Array
 }
 
-export function createInstallerSettingChangeTools(house: EbusToolContext): readonly Capability[] {
+export function createInstallerSettingChangeTools(context: EbusToolContext): readonly Capability[] {
   return TOOLS.map((tool) =>
     defineChange({
       name: tool.name,
@@ -112,23 +112,23 @@ export function createInstallerSettingChangeTools(house: EbusToolContext): reado
       effect: 'sensitive',
       idempotent: true,
       family: ebusFamilyEnvelope,
-      lock: (body: JsonObject): string => resolveBusLockKey(house, body),
-      plan: (wish) => planConfig(house, tool, wish),
+      lock: (body: JsonObject): string => resolveBusLockKey(context, body),
+      plan: (request) => planConfig(context, tool, request),
       assess,
-      act: (planned, _wish, call) => setConfig(house, planned, call),
-      rehearse: (planned, _wish, call) => setConfig(house, planned, call),
+      act: (planned, _request, call) => setConfig(context, planned, call),
+      rehearse: (planned, _request, call) => setConfig(context, planned, call),
     }),
   )
 }
 
-function planConfig(house: EbusToolContext, tool: ConfigTool, wish: ConfigWish): Result<PlannedConfig, Fault> {
-  const heating = findHeatingBus(house, wish.bus)
+function planConfig(context: EbusToolContext, tool: ConfigTool, request: ConfigRequest): Result<PlannedConfig, Fault> {
+  const heating = findHeatingBus(context, request.bus)
   if (!heating.ok) return heating
-  const name = normaliseInstallerSettingName(wish.field)
+  const name = normaliseInstallerSettingName(request.field)
   const field = Object.hasOwn(tool.fields, name) ? tool.fields[name] : undefined
   if (field === undefined)
     return fail(createEbusArgumentFault('field', `one of ${Object.keys(tool.fields).join(', ')}`))
-  const value = parseInstallerSettingValue(field, wish.value)
+  const value = parseInstallerSettingValue(field, request.value)
   if (!value.ok) return fail(createEbusArgumentFault('value', value.fault))
   const bytes = field.encode(value.value)
   if (bytes === undefined) return fail(createEbusArgumentFault('value', 'does not fit the setting'))
@@ -137,7 +137,7 @@ function planConfig(house: EbusToolContext, tool: ConfigTool, wish: ConfigWish):
   return ok({ heating: heating.value, address, name, field, value: value.value, bytes })
 }
 
-function assess({ heating, address, name, field, value }: PlannedConfig, wish: ConfigWish): CallAssessment {
+function assess({ heating, address, name, field, value }: PlannedConfig, request: ConfigRequest): CallAssessment {
   const entry = heating.installation.shadow.get(field.key(address))
   const before = entry?.state === 'present' ? field.decode(entry.payload) : undefined
   return {
@@ -147,11 +147,11 @@ function assess({ heating, address, name, field, value }: PlannedConfig, wish: C
     label: `${name.replaceAll('_', ' ')}: ${String(value)}${field.unit === undefined ? '' : ` ${field.unit}`}`,
     keyedChange: { bus: heating.id, field: name, value },
     preview: { field: name, before: before ?? null, after: value },
-    ...toAssessmentConfirmation(wish),
+    ...toAssessmentConfirmation(request),
   }
 }
 
-async function setConfig(house: EbusToolContext, planned: PlannedConfig, call: Call): Promise<Outcome> {
+async function setConfig(context: EbusToolContext, planned: PlannedConfig, call: Call): Promise<Outcome> {
   const { heating, address, name, field, value, bytes } = planned
   const telegram = { deadlineMs: TELEGRAM_MS, caller: toAccountKey(call.caller) }
   const look = { ...telegram, maxAgeMs: 0, source: 'write_confirm' } as const
@@ -161,7 +161,7 @@ async function setConfig(house: EbusToolContext, planned: PlannedConfig, call: C
     // What is not known beforehand cannot be put back: nothing is changed then.
     if (!before.ok) return fail(createBusReadFault(before.fault, address))
     const answer = (success: boolean, more: JsonObject): Outcome =>
-      createLiveOutcome(house, heating, {
+      createLiveOutcome(context, heating, {
         success,
         field: name,
         before: field.decode(before.value.entry.payload) ?? null,

@@ -50,7 +50,7 @@ export const READ_ONLY_INTENT_REASON: PolicyReason = {
 
 /** A call in progress: its arguments, its caller, and the family's context. */
 interface MethodCallJob {
-  readonly house: EbusToolContext
+  readonly context: EbusToolContext
   readonly invocation: MethodInvocation
   readonly call: Call
 }
@@ -65,10 +65,10 @@ export interface ResolvedMethod {
 
 /** In the order in which a caller can correct mistakes: bus, device, plane, method, intent, source, parameters. */
 export function resolveMethodCall(
-  house: EbusToolContext,
+  context: EbusToolContext,
   invocation: MethodInvocation,
 ): Result<ResolvedMethod | DefinedMethodCall, Fault> {
-  const heating = findHeatingBus(house, invocation.bus)
+  const heating = findHeatingBus(context, invocation.bus)
   if (!heating.ok) return heating
   const device = heating.value.installation.registry.find(invocation.address)
   if (device === undefined)
@@ -129,20 +129,23 @@ export function callMethod(job: MethodCallJob, resolved: ResolvedMethod | Define
   return resolved.method.readOnly ? read(job, resolved) : change(job, resolved)
 }
 
-async function callDefined({ house, invocation, call }: MethodCallJob, resolved: DefinedMethodCall): Promise<Outcome> {
+async function callDefined(
+  { context, invocation, call }: MethodCallJob,
+  resolved: DefinedMethodCall,
+): Promise<Outcome> {
   const { heating } = resolved
   if (resolved.kind === 'defined-write') {
     const written = await writeDefinedMethod(resolved.write, call)
     if (!written.ok) return written
-    return createLiveOutcome(house, heating, written.value, besideData(heating))
+    return createLiveOutcome(context, heating, written.value, besideData(heating))
   }
-  const nowMs = house.clock.now()
+  const nowMs = context.clock.now()
   const maxAgeMs = invocation.max_age_ms ?? classAgeMs(invocation.params)
   const read = await readDefinedMethod(resolved, { maxAgeMs, deadlineMs: invocation.timeout_ms, nowMs, call })
   if (!read.ok) return read
   const { values, atMs, fromCache } = read.value
-  const cache = createAnswerAgeJson(house, fromCache, atMs)
-  return createLiveOutcome(house, heating, values, { ...besideData(heating), atMs, cache })
+  const cache = createAnswerAgeJson(context, fromCache, atMs)
+  return createLiveOutcome(context, heating, values, { ...besideData(heating), atMs, cache })
 }
 
 function requestOf({ primary, secondary }: DeviceMethod, target: number, { data }: PreparedMethodCall): EbusRequest {
@@ -169,7 +172,7 @@ function checkSource(source: Json | undefined, heating: HeatingBusClient): Fault
  * The cache is the register shadow, whose keys contain the device. Values that other initiators have read are used as
  * well, and the answer gives their age.
  */
-async function read({ house, invocation, call }: MethodCallJob, resolved: ResolvedMethod): Promise<Outcome> {
+async function read({ context, invocation, call }: MethodCallJob, resolved: ResolvedMethod): Promise<Outcome> {
   const { heating, method, prepared, request } = resolved
   const served = await heating.read(keyOf(request), {
     maxAgeMs: invocation.max_age_ms ?? classAgeMs(invocation.params) ?? method.maxAgeMs ?? 0,
@@ -181,10 +184,10 @@ async function read({ house, invocation, call }: MethodCallJob, resolved: Resolv
   if (!served.ok) return fail(createBusReadFault(served.fault, request.target))
   const { entry, fromCache } = served.value
   const values = shownValues(resolved, prepared.decode(entry.payload), entry.payload)
-  return createLiveOutcome(house, heating, values, {
+  return createLiveOutcome(context, heating, values, {
     ...besideData(heating),
-    atMs: fromCache ? entry.atMs : house.clock.now(),
-    cache: createAnswerAgeJson(house, fromCache, entry.atMs),
+    atMs: fromCache ? entry.atMs : context.clock.now(),
+    cache: createAnswerAgeJson(context, fromCache, entry.atMs),
   })
 }
 
@@ -223,39 +226,39 @@ function keyOf(request: EbusRequest): RegisterReadKey {
   return meaning.key
 }
 
-async function change({ house, invocation, call }: MethodCallJob, resolved: ResolvedMethod): Promise<Outcome> {
+async function change({ context, invocation, call }: MethodCallJob, resolved: ResolvedMethod): Promise<Outcome> {
   const { heating, prepared, request } = resolved
-  const wish = { deadlineMs: invocation.timeout_ms, caller: toAccountKey(call.caller) }
+  const options = { deadlineMs: invocation.timeout_ms, caller: toAccountKey(call.caller) }
   // Nothing else of ours is sent between the change and its read-back.
   return heating.exclusively(async () => {
     if (call.signal.aborted) return fail(createCancelledBusCallFault())
-    const before = await readBefore(resolved, wish)
+    const before = await readBefore(resolved, options)
     // Not repeatable: a telegram that may have reached its target is not sent again.
-    const sent = await heating.send(request, { ...wish, signal: call.signal, repeatable: false })
+    const sent = await heating.send(request, { ...options, signal: call.signal, repeatable: false })
     if (!sent.ok) return fail(createBusWriteFault(sent.fault, request.target))
     const values = shownValues(resolved, prepared.decode(sent.value), sent.value)
-    const data = { ...values, ...before, ...(await confirm(resolved, wish)) }
-    return createLiveOutcome(house, heating, data, besideData(heating))
+    const data = { ...values, ...before, ...(await confirm(resolved, options)) }
+    return createLiveOutcome(context, heating, data, besideData(heating))
   })
 }
 
-type TelegramWish = Pick<RegisterReadOptions, 'caller' | 'deadlineMs'>
+type TelegramOptions = Pick<RegisterReadOptions, 'caller' | 'deadlineMs'>
 
 /**
  * The former value, for a caller that wants to restore it: the value, and the bytes for `data`. From memory if that is
  * at most a minute old; if it cannot be read, the change is made all the same.
  */
-async function readBefore(resolved: ResolvedMethod, wish: TelegramWish): Promise<MethodAnswerValues> {
+async function readBefore(resolved: ResolvedMethod, options: TelegramOptions): Promise<MethodAnswerValues> {
   if (resolved.prepared.confirm === undefined) return {}
-  const seen = await lookAt(resolved, { ...wish, maxAgeMs: STATE_VALUE_MAX_AGE_MS, source: 'tool' })
+  const seen = await lookAt(resolved, { ...options, maxAgeMs: STATE_VALUE_MAX_AGE_MS, source: 'tool' })
   return { before: seen?.shown ?? createMethodAnswerValue(undefined), ...(seen?.bytes && { before_data: seen.bytes }) }
 }
 
 /** The acknowledgement says that the telegram was received; only a read-back shows that it was carried out. */
-async function confirm(resolved: ResolvedMethod, wish: TelegramWish): Promise<MethodAnswerValues> {
+async function confirm(resolved: ResolvedMethod, options: TelegramOptions): Promise<MethodAnswerValues> {
   const { confirm: look } = resolved.prepared
   if (look === undefined) return {}
-  const seen = await lookAt(resolved, { ...wish, maxAgeMs: 0, source: 'write_confirm' })
+  const seen = await lookAt(resolved, { ...options, maxAgeMs: 0, source: 'write_confirm' })
   // The change was acknowledged; without a read-back it is unconfirmed, not failed.
   return {
     read_back: seen?.shown ?? createMethodAnswerValue(undefined),
@@ -266,13 +269,13 @@ async function confirm(resolved: ResolvedMethod, wish: TelegramWish): Promise<Me
 /** The present value of the changed register; `undefined` if it could not be read. */
 async function lookAt(
   resolved: ResolvedMethod,
-  wish: RegisterReadOptions,
+  options: RegisterReadOptions,
 ): Promise<
   { readonly payload: Uint8Array; readonly shown: MethodAnswerValue; readonly bytes?: MethodAnswerValue } | undefined
 > {
   const { heating, prepared, request } = resolved
   if (prepared.confirm === undefined) return undefined
-  const served = await heating.read(keyOf({ ...request, data: prepared.confirm.data }), wish)
+  const served = await heating.read(keyOf({ ...request, data: prepared.confirm.data }), options)
   if (!served.ok) return undefined
   const { payload } = served.value.entry
   const { decoded, value: bytes } = shownValues(resolved, prepared.confirm.decode(payload), payload)

@@ -15,13 +15,13 @@ const ANSWER_MS = 2_000
 const MAX_WAIT_MS = 20_000
 
 export async function readMissingPlaneValues(
-  house: EbusToolContext,
+  context: EbusToolContext,
   { planes, bus }: { readonly planes: readonly SemanticPlaneName[]; readonly bus: string | undefined },
   call: Call,
 ): Promise<void> {
-  const heating = findHeatingBus(house, bus)
+  const heating = findHeatingBus(context, bus)
   const read = planes.filter(isHeatingPlane)
-  const leftMs = Math.min(MAX_WAIT_MS, Math.floor(call.deadlineMs - house.clock.monotonic() - ANSWER_MS))
+  const leftMs = Math.min(MAX_WAIT_MS, Math.floor(call.deadlineMs - context.clock.monotonic() - ANSWER_MS))
   if (!heating.ok || read.length === 0 || leftMs <= 0) return
   await heating.value.makeReady(read, AbortSignal.any([call.signal, AbortSignal.timeout(leftMs)]))
 }

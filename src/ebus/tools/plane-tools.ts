@@ -118,7 +118,7 @@ export const SEMANTIC_PLANE_TOOL_DEFINITIONS: readonly PlaneTool[] = [
 /**
  * Returns the known values with their ages. Values that were never read are read now, within the deadline of the call.
  */
-export function createPlaneTools(house: EbusToolContext): readonly Capability[] {
+export function createPlaneTools(context: EbusToolContext): readonly Capability[] {
   return SEMANTIC_PLANE_TOOL_DEFINITIONS.map(({ plane, name = `ebus.v1.semantic.${plane}.get`, ...words }) =>
     defineTool({
       ...words,
@@ -127,9 +127,9 @@ export function createPlaneTools(house: EbusToolContext): readonly Capability[] 
       output: createEbusOutputSchema(PLANE_SCHEMAS[plane]),
       effect: 'reads',
       family: ebusFamilyEnvelope,
-    }).handledBy(async ({ detail, ...wish }, call) => {
-      if (isLive(wish)) await readMissingPlaneValues(house, { planes: [plane], bus: wish.bus }, call)
-      const looked = resolveEbusView(house, wish, call)
+    }).handledBy(async ({ detail, ...request }, call) => {
+      if (isLive(request)) await readMissingPlaneValues(context, { planes: [plane], bus: request.bus }, call)
+      const looked = resolveEbusView(context, request, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       const shown = view.plane(plane)
@@ -139,7 +139,7 @@ export function createPlaneTools(house: EbusToolContext): readonly Capability[] 
       return ok({
         data: answer(
           shown.data,
-          toPlaneFreshnessJson(shown, house.clock.now(), { eachField: detail, messageName: view.messageName }),
+          toPlaneFreshnessJson(shown, context.clock.now(), { eachField: detail, messageName: view.messageName }),
         ),
       })
     }),

@@ -10,7 +10,7 @@ import { toRegisterChangeView } from './register-change-view.ts'
 
 const REGULATOR = 0x15
 
-function house(): HeatingInstallation {
+function createInstallation(): HeatingInstallation {
   const installation = listeningInstallation()
   const learn = (key: number, payload: string): boolean =>
     installation.learn(key, fromHex(payload), { atMs: 1, nowMs: 1, source: 'poll' })
@@ -21,7 +21,7 @@ function house(): HeatingInstallation {
 
 function view(data: string, look?: string, secondary = 0x24): RegisterChangeView | undefined {
   const request = { target: REGULATOR, primary: 0xb5, secondary, data: fromHex(data) }
-  return toRegisterChangeView(house(), request, look === undefined ? undefined : fromHex(look))
+  return toRegisterChangeView(createInstallation(), request, look === undefined ? undefined : fromHex(look))
 }
 
 describe('a register change', () => {

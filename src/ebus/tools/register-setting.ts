@@ -63,10 +63,10 @@ export interface ResolvedRegisterSetting {
 }
 
 export function resolveRegisterSetting(
-  house: EbusToolContext,
-  wish: ResidentSettingToolInput,
+  context: EbusToolContext,
+  input: ResidentSettingToolInput,
 ): Result<ResolvedRegisterSetting, Fault> {
-  const found = findHeatingBus(house, wish.bus)
+  const found = findHeatingBus(context, input.bus)
   if (!found.ok) return found
   const heating = found.value
   const { topology } = heating.installation
@@ -74,15 +74,15 @@ export function resolveRegisterSetting(
   if (address === undefined)
     return fail({ kind: 'offline', code: 'BUS_UNAVAILABLE', message: 'No regulator has answered on this bus yet.' })
   const reader = new PlaneFieldReader(heating.installation)
-  const { setting, value } = wish
+  const { setting, value } = input
   if (!isRegisterBackedSetting(setting) || (typeof value === 'object' && 'weekdays' in value))
     return fail(createEbusArgumentFault('value', `not for ${setting}`))
   const ofZone = ZONE_SETTING_NAMES.has(setting)
-  const zone = ofZone ? resolveZoneNumber(reader, wish.zone) : ok(undefined)
+  const zone = ofZone ? resolveZoneNumber(reader, input.zone) : ok(undefined)
   if (!zone.ok) return fail(createEbusArgumentFault('zone', zone.fault))
-  const timed = { ...(wish.hours === undefined ? {} : { hours: wish.hours }), ...untilOf(wish) }
+  const timed = { ...(input.hours === undefined ? {} : { hours: input.hours }), ...untilOf(input) }
   const request: ResidentSettingRequest = { setting, zone: zone.value, value: valueOf(value), ...timed }
-  const plan = planResidentSetting(reader, request, house.clock.now())
+  const plan = planResidentSetting(reader, request, context.clock.now())
   if (!plan.ok) return fail(createEbusArgumentsFault(plan.fault))
   const name = zone.value === undefined ? undefined : readZoneName(reader, zone.value)
   return ok({ heating, address, zone: name, plan: plan.value })
@@ -104,7 +104,7 @@ function valueOf(value: ResidentSettingRequest['value']): ResidentSettingRequest
 /** The last changed register is the actuator, as when it is written by its number. */
 export function assessRegisterSetting(
   { address, zone, plan, heating }: ResolvedRegisterSetting,
-  wish: ResidentSettingToolInput,
+  input: ResidentSettingToolInput,
 ): CallAssessment {
   const busId = heating.id
   const targets = plan.steps.map(
@@ -114,12 +114,12 @@ export function assessRegisterSetting(
   const named = (value: (step: SettingRegisterWrite) => Json): JsonObject =>
     Object.fromEntries(plan.steps.map((step) => [step.name, value(step)]))
   return {
-    ...toAssessmentConfirmation(wish),
+    ...toAssessmentConfirmation(input),
     effect: 'writes',
     reasons: [],
     target: targets.at(-1) ?? '',
     touches: targets.slice(0, -1),
-    label: `${zone === undefined ? '' : `${zone}: `}${wish.setting.replaceAll('_', ' ')}`,
+    label: `${zone === undefined ? '' : `${zone}: `}${input.setting.replaceAll('_', ' ')}`,
     keyedChange: {
       bus: busId,
       writes: plan.steps.map((step) => [formatRegisterActuator(step.register, step.instance), step.value]),
@@ -132,8 +132,8 @@ export function assessRegisterSetting(
 }
 
 export async function writeRegisterSetting(
-  house: EbusToolContext,
-  wish: ResidentSettingToolInput,
+  context: EbusToolContext,
+  input: ResidentSettingToolInput,
   { resolved, call }: { readonly resolved: ResolvedRegisterSetting; readonly call: Call },
 ): Promise<Outcome> {
   const { heating, address, zone, plan } = resolved
@@ -148,13 +148,13 @@ export async function writeRegisterSetting(
       if (!read.ok) return fail(createBusReadFault(read.fault, address))
       before.push(decodeRegisterValue(step.register.type, extractRegisterBytes(read.value.entry.payload)))
     }
-    const undo = undoOf(plan, before, wish.bus)
+    const undo = undoOf(plan, before, input.bus)
     const answer = (
       confirmed: boolean,
       after: readonly (DecodedRegisterValue | undefined)[],
       more: JsonObject,
     ): JsonObject => ({
-      setting: wish.setting,
+      setting: input.setting,
       ...(zone === undefined ? {} : { zone }),
       confirmed,
       changes: plan.steps.map(({ name, value }, index) => ({
@@ -166,7 +166,7 @@ export async function writeRegisterSetting(
       ...undo,
       ...more,
     })
-    if (call.rehearsal) return createLiveOutcome(house, heating, answer(false, [], { dry_run: true }))
+    if (call.rehearsal) return createLiveOutcome(context, heating, answer(false, [], { dry_run: true }))
     const written: Uint8Array[] = []
     for (const step of plan.steps) {
       const bytes = bytesOf(step)
@@ -190,7 +190,7 @@ export async function writeRegisterSetting(
       after.push(decodeRegisterValue(step.register.type, found))
       confirmed &&= isWrittenValueReadBack(step.register, written[index] ?? new Uint8Array(), found)
     }
-    return createLiveOutcome(house, heating, answer(confirmed, after, {}))
+    return createLiveOutcome(context, heating, answer(confirmed, after, {}))
   })
 }
 

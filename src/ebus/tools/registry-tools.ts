@@ -82,33 +82,33 @@ const methodsList = defineTool({
   output: createEbusOutputSchema(z.array(methodDetailOutputSchema)),
 })
 
-export function createDeviceRegistryTools(house: EbusToolContext): readonly Capability[] {
+export function createDeviceRegistryTools(context: EbusToolContext): readonly Capability[] {
   return [
     devicesListTool.handledBy(
-      createViewHandler(house, (view) => view.devices().map((device) => toBusDeviceJson(device))),
+      createViewHandler(context, (view) => view.devices().map((device) => toBusDeviceJson(device))),
     ),
 
-    devicesGet.handledBy(async (wish, call) => {
-      const found = findDevice(house, wish, call)
+    devicesGet.handledBy(async (request, call) => {
+      const found = findDevice(context, request, call)
       if (!found.ok) return found
       const { device, answer } = found.value
-      return ok({ data: answer(toBusDeviceJson(device, wish.address)) })
+      return ok({ data: answer(toBusDeviceJson(device, request.address)) })
     }),
 
-    planesList.handledBy(async (wish, call) => {
-      const found = findDevice(house, wish, call)
+    planesList.handledBy(async (request, call) => {
+      const found = findDevice(context, request, call)
       if (!found.ok) return found
       const { device, answer } = found.value
       return ok({ data: answer(device.planes.map(toMethodPlaneJson)) })
     }),
 
-    methodsList.handledBy(async ({ address, plane, query, limit, offset, ...wish }, call) => {
-      const found = findDevice(house, { address, ...wish }, call)
+    methodsList.handledBy(async ({ address, plane, query, limit, offset, ...request }, call) => {
+      const found = findDevice(context, { address, ...request }, call)
       if (!found.ok) return found
       const { device, view, answer } = found.value
       const chosen = findMethodPlane(device, plane)
       if (!chosen.ok) return chosen
-      const bus = house.buses.length > 1 ? view.busId : undefined
+      const bus = context.buses.length > 1 ? view.busId : undefined
       const settings = view.settings().filter((setting) => device.addresses.includes(setting.address))
       const shown = settings.map((setting) => toResidentSettingJson(setting, bus))
       const { methods, definedBy } = chosen.value
@@ -131,11 +131,11 @@ function hasWords({ name, comment = '' }: MethodSummary, query = ''): boolean {
 
 /** From the requested view: a snapshot has the devices and labels of its moment. */
 function findDevice(
-  house: EbusToolContext,
-  { address, ...wish }: EbusViewRequest & { readonly address: number },
+  context: EbusToolContext,
+  { address, ...request }: EbusViewRequest & { readonly address: number },
   call: Call,
 ): Result<ResolvedEbusView & { readonly device: BusDeviceView }, Fault> {
-  const looked = resolveEbusView(house, wish, call)
+  const looked = resolveEbusView(context, request, call)
   if (!looked.ok) return looked
   // Any address of the device, because callers see addresses in telegrams, not devices.
   const device = looked.value.view.devices().find(({ addresses }) => addresses.includes(address))

@@ -46,13 +46,13 @@ type SettingChange =
   | { readonly kind: 'schedule'; readonly schedule: ScheduleChangeRequest; readonly days: readonly DayWritePlan[] }
 
 export function createResidentSettingTools(
-  house: EbusToolContext,
+  context: EbusToolContext,
   pause: (ms: number) => Promise<void>,
 ): readonly Capability[] {
-  const carryOut = (change: SettingChange, wish: ResidentSettingToolInput, call: Call): Promise<Outcome> =>
+  const carryOut = (change: SettingChange, request: ResidentSettingToolInput, call: Call): Promise<Outcome> =>
     change.kind === 'registers'
-      ? writeRegisterSetting(house, wish, { resolved: change.resolved, call })
-      : setSchedule(change, wish, { house, call, pause })
+      ? writeRegisterSetting(context, request, { resolved: change.resolved, call })
+      : setSchedule(change, request, { context, call, pause })
   return [
     defineChange({
       name: SET_RESIDENT_SETTING_TOOL_NAME,
@@ -65,20 +65,22 @@ export function createResidentSettingTools(
       idempotent: true,
       family: ebusFamilyEnvelope,
       timeoutSeconds: TIMEOUT_SECONDS,
-      lock: (body: JsonObject): string => resolveBusLockKey(house, body),
-      plan: async (wish, call): Promise<Result<SettingChange, Fault>> => {
-        await readMissingPlaneValues(house, { planes: [planeOf(wish.setting)], bus: wish.bus }, call)
-        const schedule = scheduleOf(house, wish)
+      lock: (body: JsonObject): string => resolveBusLockKey(context, body),
+      plan: async (request, call): Promise<Result<SettingChange, Fault>> => {
+        await readMissingPlaneValues(context, { planes: [planeOf(request.setting)], bus: request.bus }, call)
+        const schedule = scheduleOf(context, request)
         if (schedule === undefined) {
-          const resolved = resolveRegisterSetting(house, wish)
+          const resolved = resolveRegisterSetting(context, request)
           return resolved.ok ? ok({ kind: 'registers', resolved: resolved.value }) : resolved
         }
         if (!schedule.ok) return schedule
-        const days = await planScheduleChange(schedule.value, { house, call, pause })
+        const days = await planScheduleChange(schedule.value, { context, call, pause })
         return days.ok ? ok({ kind: 'schedule', schedule: schedule.value, days: days.value }) : days
       },
-      assess: (change, wish) =>
-        change.kind === 'registers' ? assessRegisterSetting(change.resolved, wish) : assessScheduleChange(change.days),
+      assess: (change, request) =>
+        change.kind === 'registers'
+          ? assessRegisterSetting(change.resolved, request)
+          : assessScheduleChange(change.days),
       act: carryOut,
       rehearse: carryOut,
     }),
@@ -95,10 +97,10 @@ function planeOf(setting: ResidentSettingToolInput['setting']): SemanticPlaneNam
 
 /** Returns `undefined` if no program is meant. */
 function scheduleOf(
-  house: EbusToolContext,
-  wish: ResidentSettingToolInput,
+  context: EbusToolContext,
+  request: ResidentSettingToolInput,
 ): Result<ScheduleChangeRequest, Fault> | undefined {
-  const { setting, value } = wish
+  const { setting, value } = request
   if (setting !== 'schedule' && setting !== 'hot_water_schedule') return undefined
   if (typeof value !== 'object' || !('weekdays' in value))
     return fail(
@@ -107,33 +109,33 @@ function scheduleOf(
         'weekdays and slots, such as {"weekdays":["monday"],"slots":[{"from":"06:00","to":"22:00"}]}',
       ),
     )
-  const asked = {
+  const requested = {
     days: value,
-    ...(wish.dryRun === undefined ? {} : { dryRun: wish.dryRun }),
-    ...(wish.idempotency_key === undefined ? {} : { idempotency_key: wish.idempotency_key }),
-    ...(wish.bus === undefined ? {} : { bus: wish.bus }),
+    ...(request.dryRun === undefined ? {} : { dryRun: request.dryRun }),
+    ...(request.idempotency_key === undefined ? {} : { idempotency_key: request.idempotency_key }),
+    ...(request.bus === undefined ? {} : { bus: request.bus }),
   }
-  if (setting === 'hot_water_schedule') return ok({ ...asked, id: DHW_PROGRAM_ID })
-  const heating = findHeatingBus(house, wish.bus)
+  if (setting === 'hot_water_schedule') return ok({ ...requested, id: DHW_PROGRAM_ID })
+  const heating = findHeatingBus(context, request.bus)
   if (!heating.ok) return heating
-  const zone = resolveZoneNumber(new PlaneFieldReader(heating.value.installation), wish.zone)
+  const zone = resolveZoneNumber(new PlaneFieldReader(heating.value.installation), request.zone)
   return zone.ok
-    ? ok({ ...asked, id: { zone: zone.value, channel: 'heating' } })
+    ? ok({ ...requested, id: { zone: zone.value, channel: 'heating' } })
     : fail(createEbusArgumentFault('zone', zone.fault))
 }
 
 async function setSchedule(
   { schedule, days }: Extract<SettingChange, { readonly kind: 'schedule' }>,
-  wish: ResidentSettingToolInput,
+  request: ResidentSettingToolInput,
   job: DayWriteContext,
 ): Promise<Outcome> {
   const [first] = days
-  const ofZone = wish.setting === 'schedule' && first !== undefined
+  const ofZone = request.setting === 'schedule' && first !== undefined
   const zone = ofZone ? readZoneName(new PlaneFieldReader(first.heating.installation), schedule.id.zone) : undefined
-  const named = { setting: wish.setting, ...(zone === undefined ? {} : { zone }) }
+  const named = { setting: request.setting, ...(zone === undefined ? {} : { zone }) }
   const undoCall = (value: JsonObject): JsonObject => ({
     tool: SET_RESIDENT_SETTING_TOOL_NAME,
-    arguments: { ...named, value, ...busOnly(wish) },
+    arguments: { ...named, value, ...busOnly(request) },
   })
   const outcome = await setScheduleDays(days, schedule.days, { ...job, undoCall })
   if (!outcome.ok || !isJsonObject(outcome.value.data)) return outcome

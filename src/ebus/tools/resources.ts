@@ -44,11 +44,11 @@ export function listChangedResourceUris(
 }
 
 /** One set per bus, because the buses of a gateway do not change while it runs. */
-export function createEbusResources(house: EbusToolContext): readonly Capability[] {
-  return house.buses.flatMap((heating) => TOPICS.map((topic) => resource(house, heating, topic)))
+export function createEbusResources(context: EbusToolContext): readonly Capability[] {
+  return context.buses.flatMap((heating) => TOPICS.map((topic) => resource(context, heating, topic)))
 }
 
-function resource(house: EbusToolContext, heating: HeatingBusClient, topic: Topic): Capability {
+function resource(context: EbusToolContext, heating: HeatingBusClient, topic: Topic): Capability {
   const words = wordsFor(topic)
   const tool = defineTool({
     name: `ebus.resource.${heating.id}.${topic}`,
@@ -61,14 +61,14 @@ function resource(house: EbusToolContext, heating: HeatingBusClient, topic: Topi
     face: { kind: 'resource', uri: formatEbusResourceUri(heating.id, topic), mimeType: 'application/json' },
   })
   return tool.handledBy(async (_, call) => {
-    await readMissingPlaneValues(house, { planes: planesOf(topic), bus: heating.id }, call)
-    const view = createLiveHeatingBusView(house, heating)
-    const bus = house.buses.length > 1 ? heating.id : undefined
-    const { data, beside } = show(view, { topic, bus }, house.clock.now())
+    await readMissingPlaneValues(context, { planes: planesOf(topic), bus: heating.id }, call)
+    const view = createLiveHeatingBusView(context, heating)
+    const bus = context.buses.length > 1 ? heating.id : undefined
+    const { data, beside } = show(view, { topic, bus }, context.clock.now())
     const away = data === null ? createBusUnreachableFault(view.reach) : undefined
     if (away !== undefined) return ok({ data: ebusFamilyEnvelope.failure(away, tool.offer).structured })
     // Always LIVE: a resource has no arguments to ask for a snapshot with.
-    const answer = { data, ...createLiveAnswerFields(house, heating, view.atMs), ...beside }
+    const answer = { data, ...createLiveAnswerFields(context, heating, view.atMs), ...beside }
     // A resource is read without an envelope of the face's making, so it brings its own.
     return ok({ data: ebusFamilyEnvelope.success(answer, tool.offer) })
   })

@@ -35,7 +35,7 @@ import type { MethodInvocation } from './rpc-arguments.ts'
 import { resolveMethodCall, callMethod, isB524AccessToNonRegulator, READ_ONLY_INTENT_REASON } from './method-call.ts'
 import type { ResolvedMethod } from './method-call.ts'
 
-export function createRpcTools(house: EbusToolContext): readonly Capability[] {
+export function createRpcTools(context: EbusToolContext): readonly Capability[] {
   return [
     defineChange({
       name: INVOKE_TOOL_NAME,
@@ -49,13 +49,13 @@ export function createRpcTools(house: EbusToolContext): readonly Capability[] {
       family: ebusFamilyEnvelope,
       // Reads take no lock, because the bus itself orders telegrams.
       lock: (body: JsonObject): string | undefined =>
-        body['intent'] === 'MUTATE' ? resolveBusLockKey(house, body) : undefined,
-      completeClaims: completeInvocation(house),
-      plan: (invocation) => resolveMethodCall(house, invocation),
+        body['intent'] === 'MUTATE' ? resolveBusLockKey(context, body) : undefined,
+      completeClaims: completeInvocation(context),
+      plan: (invocation) => resolveMethodCall(context, invocation),
       assess: (resolved, invocation) =>
         'kind' in resolved ? assessDefined(resolved, invocation) : assess(resolved, invocation),
-      assessMistake: (invocation) => ({ reasons: gateReasons(invocation, isKnownToChange(house, invocation)) }),
-      act: (resolved, invocation, call) => callMethod({ house, invocation, call }, resolved),
+      assessMistake: (invocation) => ({ reasons: gateReasons(invocation, isKnownToChange(context, invocation)) }),
+      act: (resolved, invocation, call) => callMethod({ context, invocation, call }, resolved),
     }),
   ]
 }
@@ -99,12 +99,12 @@ function assessDefined(resolved: DefinedMethodCall, invocation: MethodInvocation
 
 /** For a call that could not be planned: whether its method changes something, if that is known. */
 function isKnownToChange(
-  house: EbusToolContext,
+  context: EbusToolContext,
   { plane, method, address, bus }: z.output<typeof methodName>,
 ): boolean {
   const builtIn = findBuiltInMethod(plane, method)
   if (builtIn !== undefined) return !builtIn.readOnly
-  const heating = findHeatingBus(house, bus)
+  const heating = findHeatingBus(context, bus)
   const device = heating.ok ? heating.value.installation.registry.find(address) : undefined
   if (!heating.ok || device === undefined) return false
   const defined = findDefinedPlane(heating.value, device.addresses, plane)
@@ -122,11 +122,11 @@ function gateReasons(invocation: MethodInvocation, changes: boolean): readonly P
 }
 
 /** The missing gates, which depend on whether the named method changes something. */
-function completeInvocation(house: EbusToolContext): ConfirmationArgumentCompleter {
+function completeInvocation(context: EbusToolContext): ConfirmationArgumentCompleter {
   return (body, { traceId }) => {
     const named = methodName.safeParse(body)
     if (!named.success) return {}
-    const changes = isKnownToChange(house, named.data)
+    const changes = isKnownToChange(context, named.data)
     const { intent: wanted = changes ? 'MUTATE' : 'READ_ONLY', allow_dangerous: dangerous, idempotency_key: key } = body
     if (wanted !== 'MUTATE')
       return {

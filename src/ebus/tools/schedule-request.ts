@@ -32,14 +32,14 @@ export const weekdayInputSchema = z
       .string()
       .trim()
       .max(16)
-      .refine((said) => findWeekday(said) >= 0, 'a weekday: monday to sunday, mon to sun, or 0 to 6'),
+      .refine((weekday) => findWeekday(weekday) >= 0, 'a weekday: monday to sunday, mon to sun, or 0 to 6'),
   ])
-  .transform((said) => (typeof said === 'number' ? said : findWeekday(said)))
+  .transform((weekday) => (typeof weekday === 'number' ? weekday : findWeekday(weekday)))
   .describe('monday to sunday, or 0 to 6; 0 is Monday.')
 
 /** -1 stands for none. */
-function findWeekday(said: string): number {
-  const text = said.toLowerCase()
+function findWeekday(weekday: string): number {
+  const text = weekday.toLowerCase()
   return text.length < 2 ? -1 : WEEKDAYS.findIndex((day) => day.startsWith(text))
 }
 

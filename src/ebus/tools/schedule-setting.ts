@@ -45,13 +45,13 @@ export interface ScheduleChangeRequest {
 
 /** Plans every day, so that everything that can be refused is refused before the first day is written. */
 export async function planScheduleChange(
-  { id, days, ...asked }: ScheduleChangeRequest,
+  { id, days, ...rest }: ScheduleChangeRequest,
   job: DayWriteContext,
 ): Promise<Result<readonly DayWritePlan[], Fault>> {
   const plans: DayWritePlan[] = []
   for (const weekday of new Set(days.weekdays)) {
     const plan = await planDayScheduleWrite(
-      { id, wish: { ...asked, weekday, slots: days.slots.map(asSlotInput) } },
+      { id, request: { ...rest, weekday, slots: days.slots.map(asSlotInput) } },
       job,
     )
     if (!plan.ok) return plan
@@ -86,7 +86,7 @@ export async function setScheduleDays(
   const undo: JsonObject[] = []
   let last: Outcome | undefined
   for (const plan of plans) {
-    const { weekday } = plan.wish
+    const { weekday } = plan.request
     last = call.rehearsal ? await dryRunDayScheduleWrite(plan, job) : await writeDaySchedule(plan, job)
     const data =
       last.ok && isJsonObject(last.value.data)

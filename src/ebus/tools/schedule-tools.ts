@@ -65,7 +65,7 @@ const output = createEbusOutputSchema(
 )
 
 export function createScheduleChangeTools(
-  house: EbusToolContext,
+  context: EbusToolContext,
   pause: (ms: number) => Promise<void>,
 ): readonly Capability[] {
   const common = {
@@ -75,7 +75,7 @@ export function createScheduleChangeTools(
     idempotent: true,
     family: ebusFamilyEnvelope,
     timeoutSeconds: TIMEOUT_SECONDS,
-    lock: (body: JsonObject): string => resolveBusLockKey(house, body),
+    lock: (body: JsonObject): string => resolveBusLockKey(context, body),
   } as const
   return [
     defineChange({
@@ -90,10 +90,14 @@ export function createScheduleChangeTools(
           .describe('The number, 0 is the first zone; or its name, or its id such as zone-1.'),
         ...shared,
       }),
-      ...programSteps(house, pause, ({ zone, ...wish }: DayScheduleRequest & { readonly zone: number | string }) => {
-        const chosen = zoneOf(house, zone, wish.bus)
-        return chosen.ok ? ok({ id: { zone: chosen.value, channel: 'heating' }, wish }) : chosen
-      }),
+      ...programSteps(
+        context,
+        pause,
+        ({ zone, ...request }: DayScheduleRequest & { readonly zone: number | string }) => {
+          const chosen = zoneOf(context, zone, request.bus)
+          return chosen.ok ? ok({ id: { zone: chosen.value, channel: 'heating' }, request }) : chosen
+        },
+      ),
     }),
     defineChange({
       ...common,
@@ -102,14 +106,14 @@ export function createScheduleChangeTools(
       description:
         'Replaces the times of one weekday in which hot water is made. A temperature, if given, is the one hot water setpoint. Reads the day back and restores the old one if it was not kept as written.',
       input: z.strictObject(shared),
-      ...programSteps(house, pause, (wish: DayScheduleRequest) => ok({ id: DHW_PROGRAM_ID, wish })),
+      ...programSteps(context, pause, (request: DayScheduleRequest) => ok({ id: DHW_PROGRAM_ID, request })),
     }),
   ]
 }
 
 /** The functions of both changes, which differ only in how they name the program. */
 function programSteps<Input>(
-  house: EbusToolContext,
+  context: EbusToolContext,
   pause: DayWriteContext['pause'],
   meant: (input: Input) => Result<ProgramDayScheduleRequest, Fault>,
 ): {
@@ -121,18 +125,18 @@ function programSteps<Input>(
   return {
     plan: async (input, call) => {
       const day = meant(input)
-      return day.ok ? planDayScheduleWrite(day.value, { house, call, pause }) : day
+      return day.ok ? planDayScheduleWrite(day.value, { context, call, pause }) : day
     },
     assess: assessDayScheduleWrite,
-    act: (plan, _, call) => writeDaySchedule(plan, { house, call, pause }),
-    rehearse: (plan, _, call) => dryRunDayScheduleWrite(plan, { house, call, pause }),
+    act: (plan, _, call) => writeDaySchedule(plan, { context, call, pause }),
+    rehearse: (plan, _, call) => dryRunDayScheduleWrite(plan, { context, call, pause }),
   }
 }
 
 /** The contract's numbers begin with 0; names are looked up. */
-function zoneOf(house: EbusToolContext, zone: number | string, bus: string | undefined): Result<number, Fault> {
+function zoneOf(context: EbusToolContext, zone: number | string, bus: string | undefined): Result<number, Fault> {
   if (typeof zone === 'number') return ok(zone)
-  const heating = findHeatingBus(house, bus)
+  const heating = findHeatingBus(context, bus)
   if (!heating.ok) return heating
   const chosen = resolveZoneNumber(new PlaneFieldReader(heating.value.installation), zone)
   return chosen.ok ? chosen : fail(createEbusArgumentFault('zone', chosen.fault))

@@ -112,40 +112,40 @@ const getTool = defineTool({
 
 /** `pause` waits for the first reading without keeping the process busy. */
 export function createSnapshotTools(
-  house: EbusToolContext,
+  context: EbusToolContext,
   pause: (ms: number) => Promise<void>,
 ): readonly Capability[] {
   return [
     captureTool.handledBy(async ({ bus }, call) => {
-      const heating = findHeatingBus(house, bus)
+      const heating = findHeatingBus(context, bus)
       if (!heating.ok) return heating
-      const view = captureEbusView(createLiveHeatingBusView(house, heating.value))
-      const taken = house.snapshots.take(view, toCallerKey(call.caller), view.atMs)
+      const view = captureEbusView(createLiveHeatingBusView(context, heating.value))
+      const taken = context.snapshots.take(view, toCallerKey(call.caller), view.atMs)
       if (!taken.ok) return taken
       const { id, expiresAtMs } = taken.value
       const data = { created_at: formatIsoTime(view.atMs), snapshot_id: id, expires_at: formatIsoTime(expiresAtMs) }
-      return createLiveOutcome(house, heating.value, data, { atMs: view.atMs })
+      return createLiveOutcome(context, heating.value, data, { atMs: view.atMs })
     }),
 
     dropTool.handledBy(async ({ snapshot_id: id }, call) => {
-      const nowMs = house.clock.now()
-      if (!house.snapshots.drop(id, toCallerKey(call.caller), nowMs))
+      const nowMs = context.clock.now()
+      if (!context.snapshots.drop(id, toCallerKey(call.caller), nowMs))
         return fail({ kind: 'not-found', code: 'NOT_FOUND', message: `There is no snapshot ${id}, or it has expired.` })
       const answer = { data: { dropped: true }, consistency: { mode: 'LIVE' }, data_timestamp: formatIsoTime(nowMs) }
       return ok({ data: answer })
     }),
 
     getTool.handledBy(async ({ planes = [], timeout_ms: timeoutMs, field_ages: eachField, ...rest }, call) => {
-      const { allow_partial: allowPartial, ...wish } = rest
-      const heating = findHeatingBus(house, wish.bus)
+      const { allow_partial: allowPartial, ...request } = rest
+      const heating = findHeatingBus(context, request.bus)
       if (!heating.ok) return heating
       const wanted = planes.length === 0 ? CONTRACT_PLANE_NAMES : [...new Set(planes)]
-      if (wish.consistency?.mode !== 'SNAPSHOT')
-        await firstReading(house, heating.value, { wanted, timeoutMs, call, pause })
-      const looked = resolveEbusView(house, wish, call)
+      if (request.consistency?.mode !== 'SNAPSHOT')
+        await firstReading(context, heating.value, { wanted, timeoutMs, call, pause })
+      const looked = resolveEbusView(context, request, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
-      const live = wish.consistency?.mode !== 'SNAPSHOT'
+      const live = request.consistency?.mode !== 'SNAPSHOT'
       const away = createBusUnreachableFault(view.reach)
       // Once everything was read, a null plane means that the house has no such thing.
       const open = away !== undefined || (live && !heating.value.isThrough())
@@ -153,7 +153,7 @@ export function createSnapshotTools(
       const fault = away ?? notReadYet(missing)
       if (missing.length > 0 && !allowPartial) return fail(fault)
       return ok({
-        data: answer(together(view, wanted, { missing, fault }), besides(house, view, { wanted, eachField })),
+        data: answer(together(view, wanted, { missing, fault }), besides(context, view, { wanted, eachField })),
       })
     }),
   ]
@@ -161,7 +161,7 @@ export function createSnapshotTools(
 
 /** Waits until every requested plane has a value, or waiting is useless. */
 async function firstReading(
-  house: EbusToolContext,
+  context: EbusToolContext,
   heating: HeatingBusClient,
   wait: {
     readonly wanted: readonly SemanticPlaneName[]
@@ -171,7 +171,7 @@ async function firstReading(
   },
 ): Promise<void> {
   const { wanted, timeoutMs, call, pause } = wait
-  const startMs = house.clock.monotonic()
+  const startMs = context.clock.monotonic()
   // Requested planes are read first; the loop below decides how long to wait.
   const over = new AbortController()
   void heating.makeReady(
@@ -180,10 +180,10 @@ async function firstReading(
   )
   // Ends with the wait, the caller, the first reading, or when no requested plane is missing.
   for (;;) {
-    const waitedMs = house.clock.monotonic() - startMs
+    const waitedMs = context.clock.monotonic() - startMs
     const patienceMs = heating.status().connected ? timeoutMs : Math.min(timeoutMs, CONNECT_PATIENCE_MS)
     if (waitedMs >= patienceMs || call.signal.aborted || heating.isThrough()) break
-    const view = createLiveHeatingBusView(house, heating)
+    const view = createLiveHeatingBusView(context, heating)
     if (!wanted.some((name) => isMissing(view, name))) break
     await pause(WAKE_MS)
   }
@@ -222,12 +222,12 @@ function errorPlane(plane: SemanticPlaneName, fault: Fault): JsonObject {
 
 /** The answer is as old as its oldest field. The fields are listed only on request, because there are hundreds. */
 function besides(
-  house: EbusToolContext,
+  context: EbusToolContext,
   view: EbusView,
   { wanted, eachField }: { readonly wanted: readonly SemanticPlaneName[]; readonly eachField: boolean },
 ): JsonObject {
   const fields = new Map(
     wanted.flatMap((name) => [...view.plane(name).fields].map(([path, field]) => [`${name}.${path}`, field] as const)),
   )
-  return toPlaneFreshnessJson({ data: null, fields }, house.clock.now(), { eachField })
+  return toPlaneFreshnessJson({ data: null, fields }, context.clock.now(), { eachField })
 }

@@ -166,8 +166,8 @@ function view(atMs = NOW): EbusView {
 describe('eBUS views', () => {
   it('contain the same values captured and live', () => {
     const live = view()
-    const kept = captureEbusView(live)
-    expect(kept.plane('runtime_status').data).toEqual({
+    const captured = captureEbusView(live)
+    expect(captured.plane('runtime_status').data).toEqual({
       adapter_status: { status: 'connected', firmware_version: null, updates_available: null },
       daemon_status: {
         status: 'running',
@@ -177,8 +177,8 @@ describe('eBUS views', () => {
       },
     })
     for (const name of ['zones', 'fm5_mode', 'adapter_info'] as const)
-      expect(computeDataHash(kept.plane(name).data)).toBe(computeDataHash(live.plane(name).data))
-    expect(kept.devices()).toEqual(live.devices())
+      expect(computeDataHash(captured.plane(name).data)).toBe(computeDataHash(live.plane(name).data))
+    expect(captured.devices()).toEqual(live.devices())
   })
 })
 

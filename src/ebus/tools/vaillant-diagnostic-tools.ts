@@ -69,12 +69,12 @@ const history = createEbusOutputSchema(
 
 type Kind = keyof typeof ERROR_KIND_SELECTORS
 
-interface Wish {
+interface DeviceRequest {
   readonly address?: number
   readonly bus?: string
 }
 
-export function createVaillantDiagnosticTools(house: EbusToolContext): readonly Capability[] {
+export function createVaillantDiagnosticTools(context: EbusToolContext): readonly Capability[] {
   const reads = { effect: 'reads', family: ebusFamilyEnvelope, input: z.strictObject(input) } as const
   return [
     defineTool({
@@ -84,28 +84,28 @@ export function createVaillantDiagnosticTools(house: EbusToolContext): readonly 
       description:
         'The error numbers that a Vaillant device shows now. Their texts are in its manual, as F. and the number.',
       output: current,
-    }).handledBy((wish, call) => readCurrent(house, { wish, kind: 'errors' }, call)),
+    }).handledBy((request, call) => readCurrent(context, { request, kind: 'errors' }, call)),
     defineTool({
       ...reads,
       name: 'ebus.v1.vaillant.errors.history.get',
       title: 'Read what a device complained about',
       description: 'The last ten errors of a Vaillant device with their times, newest first. Takes some seconds.',
       output: history,
-    }).handledBy((wish, call) => readHistory(house, { wish, kind: 'errors' }, call)),
+    }).handledBy((request, call) => readHistory(context, { request, kind: 'errors' }, call)),
     defineTool({
       ...reads,
       name: 'ebus.v1.vaillant.service.current.get',
       title: 'Read whether a device wants service',
       description: 'The numbers of the service messages that a Vaillant device shows now.',
       output: current,
-    }).handledBy((wish, call) => readCurrent(house, { wish, kind: 'service' }, call)),
+    }).handledBy((request, call) => readCurrent(context, { request, kind: 'service' }, call)),
     defineTool({
       ...reads,
       name: 'ebus.v1.vaillant.service.history.get',
       title: 'Read when a device wanted service',
       description: 'The last ten service messages of a Vaillant device with their times, newest first.',
       output: history,
-    }).handledBy((wish, call) => readHistory(house, { wish, kind: 'service' }, call)),
+    }).handledBy((request, call) => readHistory(context, { request, kind: 'service' }, call)),
     defineChange({
       name: 'ebus.v1.vaillant.live_monitor.get',
       title: 'Look through a device’s live monitor',
@@ -124,62 +124,62 @@ export function createVaillantDiagnosticTools(house: EbusToolContext): readonly 
       effect: 'sensitive',
       idempotent: true,
       family: ebusFamilyEnvelope,
-      lock: (body: JsonObject): string => resolveBusLockKey(house, body),
-      plan: (wish) => deviceOf(house, wish),
+      lock: (body: JsonObject): string => resolveBusLockKey(context, body),
+      plan: (request) => deviceOf(context, request),
       assess: ({ heating, address }) => ({
         effect: 'sensitive',
         reasons: [],
         target: `ebus:${heating.id}:${formatBusAddress(address)}/b503/live`,
         label: `live monitor of ${formatBusAddress(address)}`,
       }),
-      act: (device, _, call) => readMonitor(house, device, call),
+      act: (device, _, call) => readMonitor(context, device, call),
     }),
   ]
 }
 
-interface AskedDevice {
+interface DiagnosedDevice {
   readonly heating: HeatingBusClient
   readonly address: number
   readonly deviceId: string | null
 }
 
-function deviceOf(house: EbusToolContext, { address, bus }: Wish): Result<AskedDevice, Fault> {
-  const found = findHeatingBus(house, bus)
+function deviceOf(context: EbusToolContext, { address, bus }: DeviceRequest): Result<DiagnosedDevice, Fault> {
+  const found = findHeatingBus(context, bus)
   if (!found.ok) return found
   const heating = found.value
   const { registry, topology } = heating.installation
-  const asked = address ?? topology.boiler?.address
-  if (asked === undefined)
+  const wanted = address ?? topology.boiler?.address
+  if (wanted === undefined)
     return fail(createEbusNotFoundFault('No boiler or heat pump is known yet; say which address.'))
-  const device = registry.find(asked)
-  if (device === undefined) return fail(createEbusNotFoundFault(`There is no device at ${formatBusAddress(asked)}.`))
+  const device = registry.find(wanted)
+  if (device === undefined) return fail(createEbusNotFoundFault(`There is no device at ${formatBusAddress(wanted)}.`))
   if (device.identity?.manufacturerCode !== VAILLANT_MANUFACTURER_CODE)
     return fail(
       createEbusNotFoundFault(
-        `The device at ${formatBusAddress(asked)} is not known to be of Vaillant, and nobody else has this memory.`,
+        `The device at ${formatBusAddress(wanted)} is not known to be of Vaillant, and nobody else has this memory.`,
       ),
     )
   return ok({ heating, address: device.address, deviceId: device.identity.deviceId })
 }
 
 interface MemoryRequest {
-  readonly wish: Wish
+  readonly request: DeviceRequest
   readonly kind: Kind
 }
 
-async function readCurrent(house: EbusToolContext, { wish, kind }: MemoryRequest, call: Call): Promise<Outcome> {
-  const device = deviceOf(house, wish)
+async function readCurrent(context: EbusToolContext, { request, kind }: MemoryRequest, call: Call): Promise<Outcome> {
+  const device = deviceOf(context, request)
   if (!device.ok) return device
   const { heating, address, deviceId } = device.value
   const read = await readMemory(device.value, [CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS[kind]], call)
   if (!read.ok) return read
   const codes = read.value === undefined ? undefined : decodeCurrentErrorCodes(read.value)
-  return createLiveOutcome(house, heating, { address, device_id: deviceId, codes: codes ?? null })
+  return createLiveOutcome(context, heating, { address, device_id: deviceId, codes: codes ?? null })
 }
 
 /** One request per entry, until one is empty, because entries have no gaps. */
-async function readHistory(house: EbusToolContext, { wish, kind }: MemoryRequest, call: Call): Promise<Outcome> {
-  const device = deviceOf(house, wish)
+async function readHistory(context: EbusToolContext, { request, kind }: MemoryRequest, call: Call): Promise<Outcome> {
+  const device = deviceOf(context, request)
   if (!device.ok) return device
   const { heating, address, deviceId } = device.value
   const entries: JsonObject[] = []
@@ -190,12 +190,12 @@ async function readHistory(house: EbusToolContext, { wish, kind }: MemoryRequest
     if (entry === undefined || entry === 'empty') break
     entries.push({ index, code: entry.code, at: entry.at ?? null, status: entry.status })
   }
-  return createLiveOutcome(house, heating, { address, device_id: deviceId, entries })
+  return createLiveOutcome(context, heating, { address, device_id: deviceId, entries })
 }
 
 /** `undefined` for a device that refuses, because it has no such memory. */
 async function readMemory(
-  { heating, address }: AskedDevice,
+  { heating, address }: DiagnosedDevice,
   selector: readonly number[],
   call: Call,
 ): Promise<Result<Uint8Array | undefined, Fault>> {
@@ -206,8 +206,8 @@ async function readMemory(
 }
 
 async function readMonitor(
-  house: EbusToolContext,
-  { heating, address, deviceId }: AskedDevice,
+  context: EbusToolContext,
+  { heating, address, deviceId }: DiagnosedDevice,
   call: Call,
 ): Promise<Outcome> {
   const request = {
@@ -219,7 +219,7 @@ async function readMonitor(
   const sent = await heating.send(request, { ...telegramOf(call), repeatable: false })
   if (!sent.ok) return fail(createBusWriteFault(sent.fault, address))
   const [status] = sent.value
-  return createLiveOutcome(house, heating, {
+  return createLiveOutcome(context, heating, {
     address,
     device_id: deviceId,
     status: status ?? null,

@@ -6,17 +6,17 @@ import { STREAM_GAP_SYMBOL, newBusLineDecoder, stepBusLineDecoder } from './bus-
 
 /** Hex pairs as the wire carries them; `--` is silence. */
 function play(trace: string, line: BusLineDecoderState = newBusLineDecoder()): string[] {
-  const told: string[] = []
+  const formatted: string[] = []
   for (const word of trace.trim().split(/\s+/)) {
-    const heard = stepBusLineDecoder(line, word === '--' ? STREAM_GAP_SYMBOL : Number.parseInt(word, 16))
-    if (heard !== undefined) told.push(tell(heard))
+    const event = stepBusLineDecoder(line, word === '--' ? STREAM_GAP_SYMBOL : Number.parseInt(word, 16))
+    if (event !== undefined) formatted.push(format(event))
   }
-  return told
+  return formatted
 }
 
-function tell(heard: BusLineEvent): string {
-  if (heard.kind === 'broken') return `${heard.reason} ${toHex(heard.command)}/${toHex(heard.response)}`
-  const { telegram, response, commandRepeats, responseRepeats } = heard.exchange
+function format(event: BusLineEvent): string {
+  if (event.kind === 'broken') return `${event.reason} ${toHex(event.command)}/${toHex(event.response)}`
+  const { telegram, response, commandRepeats, responseRepeats } = event.exchange
   const service = Uint8Array.of(telegram.source, telegram.target, telegram.primary, telegram.secondary)
   const again = commandRepeats + responseRepeats > 0 ? ` repeats ${commandRepeats},${responseRepeats}` : ''
   return `${toHex(service)} ${toHex(telegram.data)}${response === undefined ? '' : ` > ${toHex(response)}`}${again}`

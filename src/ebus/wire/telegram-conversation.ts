@@ -72,8 +72,8 @@ export function continueTelegramConversation(conversation: TelegramConversation,
   if (outcome !== undefined) return { kind: 'over', outcome }
   if (conversation.awaiting !== undefined && symbol !== conversation.awaiting) return over(spokenOver(conversation))
   conversation.awaiting = undefined
-  const heard = hear(line, symbol)
-  if (heard !== undefined) return finish(conversation, heard, symbol)
+  const event = hear(line, symbol)
+  if (event !== undefined) return finish(conversation, event, symbol)
   switch (line.phase) {
     case 'command':
       // The length is 0 here only after the target answered NAK: the repeat starts with QQ again, without a new
@@ -92,11 +92,11 @@ function spokenOver({ line, wire, at }: TelegramConversation): ConversationFault
   return line.phase === 'command' && at < wire.length - 1 ? 'collision' : 'answer-lost'
 }
 
-function finish(conversation: TelegramConversation, heard: BusLineEvent, symbol: number): ConversationEffect {
+function finish(conversation: TelegramConversation, event: BusLineEvent, symbol: number): ConversationEffect {
   const outcome: ConversationOutcome =
-    heard.kind === 'exchange'
-      ? { kind: 'exchange', exchange: heard.exchange }
-      : { kind: 'fault', fault: faultOf(heard.reason) }
+    event.kind === 'exchange'
+      ? { kind: 'exchange', exchange: event.exchange }
+      : { kind: 'fault', fault: faultOf(event.reason) }
   // A SYN ended the exchange, so the bus is already free.
   if (symbol === SYN) return { kind: 'over', outcome }
   conversation.outcome = outcome

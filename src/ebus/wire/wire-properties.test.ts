@@ -102,8 +102,8 @@ describe('bus line decoder under noise', () => {
     }
     expect(size()).toBe(before)
     stepBusLineDecoder(line, SYN)
-    const heard = [...good].map((symbol) => stepBusLineDecoder(line, symbol)).find((event) => event !== undefined)
-    expect(heard).toMatchObject({ kind: 'exchange', exchange: { telegram: { source: 0x31, target: 0x15 } } })
+    const found = [...good].map((symbol) => stepBusLineDecoder(line, symbol)).find((event) => event !== undefined)
+    expect(found).toMatchObject({ kind: 'exchange', exchange: { telegram: { source: 0x31, target: 0x15 } } })
   })
 })
 

@@ -128,16 +128,17 @@ async function byAdapter(
       fault: unsupported(op, `the owner's list of scripts does not hold ${ADMIN_ADAPTER_SCRIPT_FILE_NAME}`),
       steps: step('unsupported'),
     })
-  const asked = await askOnce(homeseer, { op, args, signal })
-  if (!asked.ok) {
+  const answer = await sendOnce(homeseer, { op, args, signal })
+  if (!answer.ok) {
     // HomeSeer without the adapter's script gives an answer that is not the adapter's, or has no such page.
-    const missing = asked.fault.kind === 'refused' || (asked.fault.kind === 'http-status' && asked.fault.status === 404)
+    const missing =
+      answer.fault.kind === 'refused' || (answer.fault.kind === 'http-status' && answer.fault.status === 404)
     const fault = missing
       ? unsupported(op, 'no admin adapter is installed on this HomeSeer')
-      : createHomeseerWriteFault(asked.fault, op)
+      : createHomeseerWriteFault(answer.fault, op)
     return fail({ fault, steps: step(missing ? 'unsupported' : 'failed') })
   }
-  const reply = asked.value
+  const reply = answer.value
   if (!reply.ok) return fail({ fault: adapterFault(op, reply), steps: step('failed') })
   const { before, after } = reply.data
   return ok({
@@ -156,24 +157,24 @@ export async function readFromAdminAdapter(
   op: string,
   signal: AbortSignal,
 ): Promise<Result<JsonObject, Fault>> {
-  const asked = await homeseer.link.json.call(
+  const answer = await homeseer.link.json.call(
     createAdminAdapterHttpRequest(
       { id: newUlid(), op, args: {}, atMs: homeseer.clock.now() },
       adapterOptions(homeseer),
     ),
     signal,
   )
-  if (!asked.ok)
+  if (!answer.ok)
     return fail(
-      asked.fault.kind === 'refused'
+      answer.fault.kind === 'refused'
         ? unsupported(op, 'no admin adapter is installed on this HomeSeer')
-        : createHomeseerReadFault(asked.fault, op),
+        : createHomeseerReadFault(answer.fault, op),
     )
-  return asked.value.ok ? ok(asked.value.data) : fail(adapterFault(op, asked.value))
+  return answer.value.ok ? ok(answer.value.data) : fail(adapterFault(op, answer.value))
 }
 
 /** The adapter carries out an id once and repeats its first answer, so a lost answer may be requested again. */
-async function askOnce(
+async function sendOnce(
   homeseer: HomeseerToolContext,
   { op, args, signal }: Pick<AdminOperationRequest, 'op' | 'args' | 'signal'>,
 ): Promise<Result<AdminAdapterReply, HomeseerLinkFault>> {

@@ -180,9 +180,9 @@ export async function readHomeseerInterfaces(
   homeseer: HomeseerToolContext,
   includeRefs: boolean,
 ): Promise<Result<Json, Fault>> {
-  const house = await readHomeseerDeviceCatalog(homeseer)
-  if (!house.ok) return house
-  const groups = groupDeviceRefsBy(house.value, (device) => device.interfaceName)
+  const deviceCatalog = await readHomeseerDeviceCatalog(homeseer)
+  if (!deviceCatalog.ok) return deviceCatalog
+  const groups = groupDeviceRefsBy(deviceCatalog.value, (device) => device.interfaceName)
   return ok({
     total: groups.length,
     interfaces: groups.map(({ name, refs }) => ({
@@ -206,13 +206,15 @@ export async function readCameraConfigs(
 }
 
 async function categoryList(homeseer: HomeseerToolContext, includeRefs: boolean): Promise<Result<Json, Fault>> {
-  const house = await readHomeseerDeviceCatalog(homeseer)
-  if (!house.ok) return house
+  const deviceCatalog = await readHomeseerDeviceCatalog(homeseer)
+  if (!deviceCatalog.ok) return deviceCatalog
   // HomeSeer has no categories: its first location serves as the category, and its second as the room (contract 1.x).
   const rooms = (category: string): readonly string[] => [
-    ...new Set(house.value.devices.filter(({ location }) => location === category).map(({ location2 }) => location2)),
+    ...new Set(
+      deviceCatalog.value.devices.filter(({ location }) => location === category).map(({ location2 }) => location2),
+    ),
   ]
-  const groups = groupDeviceRefsBy(house.value, (device) => device.location)
+  const groups = groupDeviceRefsBy(deviceCatalog.value, (device) => device.location)
   return ok({
     total: groups.length,
     categories: groups.map(({ name, refs }) => ({
@@ -238,9 +240,9 @@ function diagnostics(homeseer: HomeseerToolContext): Capability {
     }),
     output: z.looseObject({ interfaces: z.array(z.looseObject({})) }),
   }).handledBy(async ({ interfaceId, level }) => {
-    const house = await readHomeseerDeviceCatalog(homeseer)
-    if (!house.ok) return house
-    const groups = groupDeviceRefsBy(house.value, (device) => device.interfaceName).filter(
+    const deviceCatalog = await readHomeseerDeviceCatalog(homeseer)
+    if (!deviceCatalog.ok) return deviceCatalog
+    const groups = groupDeviceRefsBy(deviceCatalog.value, (device) => device.interfaceName).filter(
       ({ name }) => interfaceId === undefined || name.toLowerCase() === interfaceId.toLowerCase(),
     )
     if (interfaceId !== undefined && groups.length === 0)
@@ -280,15 +282,15 @@ function systemConfig(homeseer: HomeseerToolContext): Capability {
   }).handledBy(async ({ includeStatusSummary }, call) => {
     const version = await homeseer.link.json.call(createVersionRequest(), call.signal)
     if (!version.ok) return fail(createHomeseerReadFault(version.fault, 'asking for the version'))
-    const house = includeStatusSummary ? await readHomeseerDeviceCatalog(homeseer) : undefined
+    const deviceCatalog = includeStatusSummary ? await readHomeseerDeviceCatalog(homeseer) : undefined
     return createHomeseerOutcome({
       hs4Version: version.value,
       policy: describeHomeseerPolicy(homeseer),
-      ...(house?.ok === true
+      ...(deviceCatalog?.ok === true
         ? {
             statusSummary: {
-              devices: house.value.devices.length,
-              sensitive: house.value.devices.filter(({ sensitivity }) => sensitivity.length > 0).length,
+              devices: deviceCatalog.value.devices.length,
+              sensitive: deviceCatalog.value.devices.filter(({ sensitivity }) => sensitivity.length > 0).length,
               push: homeseer.link.mirror.pushUp ? 'up' : 'off',
             },
           }

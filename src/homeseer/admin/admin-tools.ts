@@ -104,8 +104,8 @@ function operationTool(parts: AdminToolDependencies, operation: AdminOperation):
     act: ({ args }, claims, call) => actOperation(parts, { operation, args, claims, call }),
     rehearse: ({ args }, claims, call) => {
       const redaction = createAdminCallRedactor(operation, args)
-      const said = { domain, claims, redaction, requireTicket, auditRef: formatAuditRef(call) }
-      return createPlannedAdminEnvelope({ ...said, data: { operation: op } }, homeseer.config.admin.executionMode)
+      const common = { domain, claims, redaction, requireTicket, auditRef: formatAuditRef(call) }
+      return createPlannedAdminEnvelope({ ...common, data: { operation: op } }, homeseer.config.admin.executionMode)
     },
   })
 }
@@ -160,20 +160,20 @@ async function planDefinition(
   if (definition === undefined) return ok({ args, effect: 'admin' })
   const assessed = await assessDeviceWriteConsequences(homeseer, listEventActionDeviceRefs(definition))
   if (!assessed.ok) return assessed
-  const isOrdinary = isHarmless(definition, assessed.value.house) && assessed.value.reasons.length === 0
+  const isOrdinary = isHarmless(definition, assessed.value.deviceCatalog) && assessed.value.reasons.length === 0
   const { refs: _, ...touched } = toTouchedTargets(assessed.value)
   const reaches = [...listReachedTargets(assessed.value), ...listPossiblyReachedTargets(assessed.value)]
   return ok({ args, effect: isOrdinary ? 'admin' : 'sensitive', reaches, touched })
 }
 
 /** Only what is understood to the last member: an unknown key may be a script. */
-function isHarmless(definition: Json, house: HomeseerDeviceCatalog): boolean {
+function isHarmless(definition: Json, catalog: HomeseerDeviceCatalog): boolean {
   if (!isJsonObject(definition)) return false
   const { enabled: _, actions = [], ...unknown } = definition
   if (Object.keys(unknown).length > 0 || !Array.isArray(actions)) return false
   return (actions as readonly Json[]).every((action) => {
     const ref = isJsonObject(action) ? action['ref'] : undefined
-    return typeof ref === 'number' && house.byRef.get(ref)?.sensitivity.length === 0
+    return typeof ref === 'number' && catalog.byRef.get(ref)?.sensitivity.length === 0
   })
 }
 
@@ -202,7 +202,7 @@ async function actOperation(parts: AdminToolDependencies, acting: Acting): Promi
   // The adapter reads back by itself; HomeSeer's own `ok` only means that it accepted the request.
   if (result.route === 'direct' && !isAdminChangePlausible(op, args, after))
     return fail(withEnvelope(unseen(op), { ...envelope, result: 'failed', steps: result.steps, before: seen, after }))
-  const rollback = await keepRollback(parts, acting, result)
+  const rollback = await storeRollback(parts, acting, result)
   return createHomeseerOutcome(
     createAdminEnvelope({
       ...envelope,
@@ -229,7 +229,7 @@ async function actOperation(parts: AdminToolDependencies, acting: Acting): Promi
  * Stores a rollback only if it can really be carried out: the inverse is known, it contains no secret, and the owner
  * wants rollbacks.
  */
-async function keepRollback(
+async function storeRollback(
   { homeseer, rollbacks }: AdminToolDependencies,
   { operation, args }: Acting,
   { before, after }: ExecutedAdminOperation,
@@ -237,17 +237,17 @@ async function keepRollback(
   if (!homeseer.config.admin.rollback) return undefined
   const undo = operation.undo?.({ args, before, after })
   // Rollbacks are stored in the database, which must not contain secrets.
-  if (operation.setsSecret?.(args) === true || holdsSecret(undo?.args ?? args)) return { refusedBecause: NOT_KEPT }
+  if (operation.setsSecret?.(args) === true || holdsSecret(undo?.args ?? args)) return { refusedBecause: NOT_STORED }
   if (undo === undefined) return undefined
   const inverse = homeseer.bus.offer(`hs4.admin.${undo.op}`)
   // The former value may be one that the tool refuses, such as an empty name; then no rollback is offered.
   if (inverse?.accept?.(undo.args).ok !== true) return undefined
   const { domain, op } = operation
-  const kept = { domain, tool: inverse.name, args: undo.args, undoes: `hs4.admin.${op}` }
-  return { id: await rollbacks.keep(kept, homeseer.clock.now()) }
+  const rollback = { domain, tool: inverse.name, args: undo.args, undoes: `hs4.admin.${op}` }
+  return { id: await rollbacks.store(rollback, homeseer.clock.now()) }
 }
 
-const NOT_KEPT = 'This cannot be taken back: a secret is part of it, and secrets are not kept.'
+const NOT_STORED = 'This cannot be taken back: a secret is part of it, and secrets are not kept.'
 
 /** Whether redaction changes the arguments, which means that they contain a secret. */
 function holdsSecret(args: JsonObject): boolean {

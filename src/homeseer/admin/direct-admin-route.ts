@@ -79,10 +79,10 @@ function script(command: string, scriptPage: string): DirectAdminRoute {
     exchange: {
       ...exchange,
       decode: (reply) => {
-        const said = decode(reply)
-        if (!said.ok) return said
-        const complaint = findScriptError(said.value)
-        if (complaint === undefined) return ok([...said.value.responseArray])
+        const decoded = decode(reply)
+        if (!decoded.ok) return decoded
+        const complaint = findScriptError(decoded.value)
+        if (complaint === undefined) return ok([...decoded.value.responseArray])
         return fail({ kind: 'refused', reason: 'unsupported', text: complaint })
       },
     },

@@ -17,7 +17,7 @@ import { homeseerProjection } from '../homeseer-state.ts'
 import type { RecordedRollback } from '../homeseer-state.ts'
 
 export const rollbackMigrations: ModuleMigrations = {
-  room: 'homeseer-rollback',
+  module: 'homeseer-rollback',
   steps: ['CREATE TABLE homeseer_rollback (id TEXT PRIMARY KEY, salt BLOB NOT NULL, args TEXT NOT NULL) STRICT'],
 }
 
@@ -30,7 +30,7 @@ const SALT_BYTES = 32
 
 export interface AdminRollbackStore {
   /** Stores a rollback and returns the id that `hs4.admin.rollback` takes. */
-  readonly keep: (rollback: Omit<AdminRollback, 'id' | 'state'>, nowMs: number) => Promise<string>
+  readonly store: (rollback: Omit<AdminRollback, 'id' | 'state'>, nowMs: number) => Promise<string>
   readonly get: (id: string) => AdminRollback | undefined
   /** Takes a rollback; of concurrent callers, one gets `true`. */
   readonly take: (id: string) => Promise<boolean>
@@ -42,7 +42,7 @@ export function createAdminRollbackStore(database: Database, log: ProjectionLogW
   const { rollbacks } = log.projections.state(homeseerProjection)
   const select = database.sql.prepare('SELECT salt, args FROM homeseer_rollback WHERE id = ?')
   return {
-    keep: ({ domain, tool, undoes, args }, nowMs) =>
+    store: ({ domain, tool, undoes, args }, nowMs) =>
       database.commit((sql) => {
         const id = newUlid(nowMs)
         const salt = randomBytes(SALT_BYTES)
@@ -62,8 +62,8 @@ export function createAdminRollbackStore(database: Database, log: ProjectionLogW
       const text = String(row['args'])
       const args =
         argsHash(row['salt'] as Uint8Array, text) === rollback.argsHash ? parseJsonOrUndefined(text) : undefined
-      const { argsHash: _, ...kept } = rollback
-      return isJsonObject(args) ? { ...kept, args } : undefined
+      const { argsHash: _, ...stored } = rollback
+      return isJsonObject(args) ? { ...stored, args } : undefined
     },
     take: (id) =>
       database.commit(() => {

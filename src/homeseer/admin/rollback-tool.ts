@@ -54,14 +54,14 @@ export function createRollbackTool(homeseer: HomeseerToolContext, rollbacks: Adm
         auditRef: formatAuditRef(call),
       }),
     rehearse: ({ id, domain, tool, args, undoes }, claims, call) => {
-      const said = {
+      const common = {
         domain,
         claims,
         redaction: createAdminCallRedactor({}, args),
         requireTicket,
         auditRef: formatAuditRef(call),
       }
-      return createPlannedAdminEnvelope({ ...said, data: { rollbackId: id, undoes, by: tool } }, route)
+      return createPlannedAdminEnvelope({ ...common, data: { rollbackId: id, undoes, by: tool } }, route)
     },
     assess: ({ id, domain, tool, args, undoes }) => ({
       effect: 'admin',

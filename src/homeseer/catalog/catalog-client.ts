@@ -40,7 +40,7 @@ export interface HomeseerCatalogClientOptions extends ControlPairCacheClientOpti
   readonly owner?: { readonly kinds: ReadonlyMap<number, DeviceKind> }
 }
 
-interface Kept<Value> {
+interface CachedList<Value> {
   readonly value: Value
   readonly untilMs: number
 }
@@ -50,13 +50,13 @@ const RENEWED_HOLDS_MS = 10_000
 
 export class HomeseerCatalogClient {
   readonly #options: HomeseerCatalogClientOptions
-  readonly #lists = new Map<string, Kept<unknown>>()
-  readonly #asking = new Map<string, Promise<Result<unknown, HomeseerLinkFault>>>()
+  readonly #lists = new Map<string, CachedList<unknown>>()
+  readonly #pending = new Map<string, Promise<Result<unknown, HomeseerLinkFault>>>()
   #renewableMs = 0
   readonly #controls: ControlPairCacheClient
   #built:
     | {
-        readonly house: HomeseerDeviceCatalog
+        readonly catalog: HomeseerDeviceCatalog
         readonly structure: number
         readonly controls: ControlsByRef
         readonly kinds: ReadonlyMap<number, DeviceKind> | undefined
@@ -70,14 +70,14 @@ export class HomeseerCatalogClient {
 
   /** The house as far as it is known without asking anybody; empty before the first answer. */
   get known(): HomeseerDeviceCatalog {
-    return this.#built?.house ?? EMPTY_HOMESEER_DEVICE_CATALOG
+    return this.#built?.catalog ?? EMPTY_HOMESEER_DEVICE_CATALOG
   }
 
   /**
    * All devices, with their control pairs where these are known. Returns the same object as long as nothing but values
    * has changed.
    */
-  async house(): Promise<Result<HomeseerDeviceCatalog, HomeseerLinkFault>> {
+  async devices(): Promise<Result<HomeseerDeviceCatalog, HomeseerLinkFault>> {
     const { mirror } = this.#options
     if (mirror.structure === 0) {
       const first = await mirror.refresh()
@@ -89,22 +89,22 @@ export class HomeseerCatalogClient {
     const { structure } = mirror
     const built = this.#built
     if (built?.structure === structure && built.controls === controls.value && built.kinds === kinds)
-      return ok(built.house)
+      return ok(built.catalog)
     const records = [...mirror.entries.values()].map((entry) => entry.record)
-    const house = buildHomeseerDeviceCatalog(records, controls.value, kinds)
-    this.#built = { house, structure, controls: controls.value, kinds }
-    return ok(house)
+    const catalog = buildHomeseerDeviceCatalog(records, controls.value, kinds)
+    this.#built = { catalog, structure, controls: controls.value, kinds }
+    return ok(catalog)
   }
 
   /**
    * The house for the assessment of a change of some devices: the control pairs of these, and of all members of their
    * physical devices, are known and not expired.
    */
-  async houseFor(refs: readonly number[]): Promise<Result<HomeseerDeviceCatalog, HomeseerLinkFault>> {
-    const house = await this.house()
-    if (!house.ok) return house
-    const held = await this.#controls.hold(listRefsSharingPhysicalDevice(house.value, refs))
-    return held.ok ? this.house() : held
+  async devicesFor(refs: readonly number[]): Promise<Result<HomeseerDeviceCatalog, HomeseerLinkFault>> {
+    const catalog = await this.devices()
+    if (!catalog.ok) return catalog
+    const held = await this.#controls.hold(listRefsSharingPhysicalDevice(catalog.value, refs))
+    return held.ok ? this.devices() : held
   }
 
   /**
@@ -115,10 +115,10 @@ export class HomeseerCatalogClient {
     const { json } = this.#options
     const status = await json.call(createStatusRequest({ refs: [ref], everything: true, excludeEvents: true }))
     if (!status.ok) return status
-    const said = status.value.devices.find((device) => device.ref === ref)?.controls
-    if (said !== undefined) return ok(this.#learn(ref, said))
-    const asked = await json.call(createControlsRequest([ref]))
-    return asked.ok ? ok(this.#learn(ref, asked.value.get(ref) ?? [])) : asked
+    const controls = status.value.devices.find((device) => device.ref === ref)?.controls
+    if (controls !== undefined) return ok(this.#learn(ref, controls))
+    const answer = await json.call(createControlsRequest([ref]))
+    return answer.ok ? ok(this.#learn(ref, answer.value.get(ref) ?? [])) : answer
   }
 
   /** `fresh` requests the list from HomeSeer even if it is cached. */
@@ -164,13 +164,13 @@ export class HomeseerCatalogClient {
     fresh = false,
   ): Promise<Result<Value, HomeseerLinkFault>> {
     const { json, clock, listsHoldMs } = this.#options
-    const kept = this.#lists.get(exchange.name) as Kept<Value> | undefined
-    if (!fresh && kept !== undefined && clock.monotonic() < kept.untilMs) return ok(kept.value)
+    const cached = this.#lists.get(exchange.name) as CachedList<Value> | undefined
+    if (!fresh && cached !== undefined && clock.monotonic() < cached.untilMs) return ok(cached.value)
     const answer = await this.#once(exchange.name, () => json.call(exchange))
     if (!answer.ok) return answer
     // The same list object as long as its content is unchanged, so that nothing derived from it is built again.
-    const isSame = kept !== undefined && JSON.stringify(kept.value) === JSON.stringify(answer.value)
-    const value = isSame ? kept.value : answer.value
+    const isSame = cached !== undefined && JSON.stringify(cached.value) === JSON.stringify(answer.value)
+    const value = isSame ? cached.value : answer.value
     this.#lists.set(exchange.name, { value, untilMs: clock.monotonic() + listsHoldMs })
     return ok(value)
   }
@@ -178,13 +178,13 @@ export class HomeseerCatalogClient {
   /** Callers that come while a request is running share its answer. */
   #once<Value>(
     name: string,
-    ask: () => Promise<Result<Value, HomeseerLinkFault>>,
+    send: () => Promise<Result<Value, HomeseerLinkFault>>,
   ): Promise<Result<Value, HomeseerLinkFault>> {
-    const open = this.#asking.get(name) as Promise<Result<Value, HomeseerLinkFault>> | undefined
+    const open = this.#pending.get(name) as Promise<Result<Value, HomeseerLinkFault>> | undefined
     if (open !== undefined) return open
-    const asking = ask().finally(() => this.#asking.delete(name))
-    this.#asking.set(name, asking)
-    return asking
+    const answering = send().finally(() => this.#pending.delete(name))
+    this.#pending.set(name, answering)
+    return answering
   }
 }
 
@@ -231,9 +231,9 @@ export class ControlPairCacheClient {
     if (!this.#inParts) {
       // If only a few are unknown, they are requested alone.
       const isFew = due.length < refs.length && due.length <= PART
-      const asked = await this.#ask(due, isFew ? due : undefined)
-      if (asked.ok) return ok(this.#pairs)
-      if (!isWorthSmallerRequest(asked.fault)) return asked
+      const answer = await this.#request(due, isFew ? due : undefined)
+      if (answer.ok) return ok(this.#pairs)
+      if (!isWorthSmallerRequest(answer.fault)) return answer
       this.#inParts = true
     }
     void this.#walk(due)
@@ -243,19 +243,19 @@ export class ControlPairCacheClient {
   /** Reads those pairs that are unknown or expired. */
   async hold(refs: readonly number[]): Promise<Result<void, HomeseerLinkFault>> {
     for (const part of partsOf(this.#due(refs))) {
-      const asked = await this.#ask(part, part)
-      if (!asked.ok) return asked
+      const answer = await this.#request(part, part)
+      if (!answer.ok) return answer
     }
     return ok(undefined)
   }
 
   /** Takes the pairs that HomeSeer has just returned for some devices. */
-  learn(said: ControlsByRef): void {
+  learn(received: ControlsByRef): void {
     const untilMs = this.#options.clock.monotonic() + this.#options.controlsHoldMs
-    for (const ref of said.keys()) this.#untilMs.set(ref, untilMs)
-    const isNew = [...said].some(([ref, pairs]) => JSON.stringify(this.#pairs.get(ref)) !== JSON.stringify(pairs))
+    for (const ref of received.keys()) this.#untilMs.set(ref, untilMs)
+    const isNew = [...received].some(([ref, pairs]) => JSON.stringify(this.#pairs.get(ref)) !== JSON.stringify(pairs))
     // A new map is made only if something is new, so that the house is not built again without need.
-    if (isNew) this.#pairs = new Map([...this.#pairs, ...said])
+    if (isNew) this.#pairs = new Map([...this.#pairs, ...received])
   }
 
   /** Marks all pairs as expired. */
@@ -268,8 +268,8 @@ export class ControlPairCacheClient {
     if (this.#walking || clock.monotonic() < this.#walkableMs) return
     this.#walking = true
     for (const part of partsOf(due)) {
-      const asked = await this.#ask(part, part)
-      if (asked.ok) continue
+      const answer = await this.#request(part, part)
+      if (answer.ok) continue
       this.#walkableMs = clock.monotonic() + REST_MS
       break
     }
@@ -282,7 +282,10 @@ export class ControlPairCacheClient {
   }
 
   /** `wanted` are the devices of the request: one that is missing in the answer has no controls. */
-  async #ask(wanted: readonly number[], refs: readonly number[] | undefined): Promise<Result<void, HomeseerLinkFault>> {
+  async #request(
+    wanted: readonly number[],
+    refs: readonly number[] | undefined,
+  ): Promise<Result<void, HomeseerLinkFault>> {
     const answer = await this.#options.json.call(createControlsRequest(refs))
     if (!answer.ok) return answer
     this.learn(new Map([...wanted.map((ref) => [ref, NONE] as const), ...answer.value]))

@@ -31,7 +31,7 @@ function event(evRef: number, triggers: readonly Json[], actions: JsonObject, mo
   }
 }
 
-interface Asked {
+interface ChainStart {
   readonly refs?: readonly number[]
   readonly eventId?: number
   readonly groups?: Json
@@ -39,15 +39,15 @@ interface Asked {
   readonly members?: readonly string[]
 }
 
-function follow(events: readonly Json[], asked: Asked): EventConsequences {
-  const decoded = decodeEventDefinitions(events, asked.groups ?? [{ Group: 'Night', Ref: 1 }], asked.members)
+function follow(events: readonly Json[], start: ChainStart): EventConsequences {
+  const decoded = decodeEventDefinitions(events, start.groups ?? [{ Group: 'Night', Ref: 1 }], start.members)
   if (!decoded.ok) throw new Error(decoded.fault.detail)
   const { definitions } = decoded.value
-  const started = definitions.find(({ id }) => id === asked.eventId)
+  const started = definitions.find(({ id }) => id === start.eventId)
   return traceEventConsequences(
     buildEventGraph(definitions),
-    { ...(asked.refs === undefined ? {} : { refs: asked.refs }), ...(started === undefined ? {} : { event: started }) },
-    () => asked.relatives ?? [],
+    { ...(start.refs === undefined ? {} : { refs: start.refs }), ...(started === undefined ? {} : { event: started }) },
+    () => start.relatives ?? [],
   )
 }
 
@@ -145,8 +145,8 @@ describe('consequences of a change through events', () => {
   it('ignore members that are empty, flags, or listed by the owner', () => {
     const more = { Flag_Priority_Event: true, mvarNothing: {}, mvarNone: null, mvarList: { $type: 'x', $values: [] } }
     expect(follow([event(60, [on(199)], { K0: sets(1) }, more)], { refs: [199] }).doubts).toEqual([])
-    const strange = event(60, [on(199)], { K0: sets(1) }, { mvarColour: 'red' })
-    expect(follow([strange], { refs: [199] }).doubts).toEqual(['unknown-action'])
-    expect(follow([strange], { refs: [199], members: ['mvarColour'] }).doubts).toEqual([])
+    const unknown = event(60, [on(199)], { K0: sets(1) }, { mvarColour: 'red' })
+    expect(follow([unknown], { refs: [199] }).doubts).toEqual(['unknown-action'])
+    expect(follow([unknown], { refs: [199], members: ['mvarColour'] }).doubts).toEqual([])
   })
 })

@@ -50,8 +50,8 @@ const SETPOINT = [
 ]
 const TEXT = [pair({ label: 'Message', type: 10 })]
 
-function chosen(controls: readonly ControlPair[], wish: DeviceControlRequest) {
-  const choice = chooseControlPair(controls, wish)
+function chosen(controls: readonly ControlPair[], request: DeviceControlRequest) {
+  const choice = chooseControlPair(controls, request)
   if (!choice.ok) throw new Error(choice.fault.kind)
   return choice.value
 }
@@ -131,38 +131,38 @@ describe('choosing a control pair', () => {
 
 describe('verification after a control', () => {
   const seen = (value: number, status = '') => ({ value, status })
-  const judge = (
+  const compare = (
     controls: readonly ControlPair[],
-    wish: DeviceControlRequest,
+    request: DeviceControlRequest,
     [before, now]: readonly [number, number],
-  ) => compareWithExpectation(computeControlExpectation(chosen(controls, wish), controls), seen(before), seen(now))
+  ) => compareWithExpectation(computeControlExpectation(chosen(controls, request), controls), seen(before), seen(now))
 
   it('is reached at the value, or within one step for dimmers', () => {
-    expect(judge(DIMMER, { kind: 'value', value: 99 }, [0, 99])).toBe('reached')
-    expect(judge(DIMMER, { kind: 'value', value: 50 }, [0, 51])).toBe('reached')
-    expect(judge(DIMMER, { kind: 'value', value: 99 }, [0, 98])).toBe('moving')
-    expect(judge(SETPOINT, { kind: 'value', value: 21.5 }, [20, 22.5])).toBe('moving')
+    expect(compare(DIMMER, { kind: 'value', value: 99 }, [0, 99])).toBe('reached')
+    expect(compare(DIMMER, { kind: 'value', value: 50 }, [0, 51])).toBe('reached')
+    expect(compare(DIMMER, { kind: 'value', value: 99 }, [0, 98])).toBe('moving')
+    expect(compare(SETPOINT, { kind: 'value', value: 21.5 }, [20, 22.5])).toBe('moving')
   })
 
   it('is reached at any value above off after "On Last Level"', () => {
-    expect(judge(DIMMER, { kind: 'label', label: 'On Last Level' }, [0, 35])).toBe('reached')
-    expect(judge(DIMMER, { kind: 'label', label: 'On Last Level' }, [0, 0])).toBe('elsewhere')
+    expect(compare(DIMMER, { kind: 'label', label: 'On Last Level' }, [0, 35])).toBe('reached')
+    expect(compare(DIMMER, { kind: 'label', label: 'On Last Level' }, [0, 0])).toBe('elsewhere')
   })
 
   it('is not reached by a lamp that stays off, however low the requested level', () => {
-    expect(judge(DIMMER, { kind: 'value', value: 1 }, [0, 0])).toBe('elsewhere')
-    expect(judge(DIMMER, { kind: 'value', value: 1 }, [50, 0])).toBe('elsewhere')
-    expect(judge(DIMMER, { kind: 'value', value: 1 }, [0, 1])).toBe('reached')
+    expect(compare(DIMMER, { kind: 'value', value: 1 }, [0, 0])).toBe('elsewhere')
+    expect(compare(DIMMER, { kind: 'value', value: 1 }, [50, 0])).toBe('elsewhere')
+    expect(compare(DIMMER, { kind: 'value', value: 1 }, [0, 1])).toBe('reached')
     const fromZero = [OFF, pair({ ...DIM, range: { start: 0, end: 100, decimals: 0, prefix: '', suffix: '%' } }), LAST]
-    expect(judge(fromZero, { kind: 'value', value: 1 }, [0, 0])).toBe('elsewhere')
-    expect(judge(fromZero, { kind: 'label', label: 'On Last Level' }, [0, 0])).toBe('elsewhere')
-    expect(judge(fromZero, { kind: 'label', label: 'On Last Level' }, [0, 35])).toBe('reached')
+    expect(compare(fromZero, { kind: 'value', value: 1 }, [0, 0])).toBe('elsewhere')
+    expect(compare(fromZero, { kind: 'label', label: 'On Last Level' }, [0, 0])).toBe('elsewhere')
+    expect(compare(fromZero, { kind: 'label', label: 'On Last Level' }, [0, 35])).toBe('reached')
   })
 
   it('is moving while a lock reports its intermediate value', () => {
-    expect(judge(LOCK, { kind: 'use', use: 'DoorLock' }, [0, 254])).toBe('moving')
-    expect(judge(LOCK, { kind: 'use', use: 'DoorLock' }, [0, 0])).toBe('elsewhere')
-    expect(judge(LOCK, { kind: 'use', use: 'DoorLock' }, [0, 255])).toBe('reached')
+    expect(compare(LOCK, { kind: 'use', use: 'DoorLock' }, [0, 254])).toBe('moving')
+    expect(compare(LOCK, { kind: 'use', use: 'DoorLock' }, [0, 0])).toBe('elsewhere')
+    expect(compare(LOCK, { kind: 'use', use: 'DoorLock' }, [0, 255])).toBe('reached')
   })
 
   it('compares status text only if text was sent', () => {

@@ -46,18 +46,18 @@ export type DeviceControlFault =
 
 export function chooseControlPair(
   controls: readonly ControlPair[],
-  wish: DeviceControlRequest,
+  request: DeviceControlRequest,
 ): Result<DeviceControlChoice, DeviceControlFault> {
   if (controls.length === 0) return fail({ kind: 'no-controls' })
-  switch (wish.kind) {
+  switch (request.kind) {
     case 'value':
-      return chooseByValue(controls, wish.value)
+      return chooseByValue(controls, request.value)
     case 'label':
-      return chooseByLabel(controls, wish.label)
+      return chooseByLabel(controls, request.label)
     case 'use':
-      return chooseByUse(controls, wish)
+      return chooseByUse(controls, request)
     default:
-      return chooseByText(controls, wish.text)
+      return chooseByText(controls, request.text)
   }
 }
 
@@ -295,17 +295,17 @@ const ASLEEP: VerificationTiming = { waitMs: 3 * SECOND, windowMs: 3_900 * SECON
 /** `longestMs` is the owner's limit for the wait of a call, `usualMs` that for devices that react at once. */
 export function chooseVerificationTiming(
   device: HomeseerDevice,
-  house: HomeseerDeviceCatalog,
+  catalog: HomeseerDeviceCatalog,
   { usualMs, longestMs }: { readonly usualMs: number; readonly longestMs: number },
 ): VerificationTiming {
   const slow = SLOW[device.kind]
   if (slow !== undefined)
     return { waitMs: Math.max(Math.min(slow.waitMs, longestMs), usualMs), windowMs: slow.windowMs, slow: true }
-  if (hasBattery(device, house)) return ASLEEP
+  if (hasBattery(device, catalog)) return ASLEEP
   return { waitMs: usualMs, windowMs: Math.max(30 * SECOND, usualMs), slow: false }
 }
 
-function hasBattery(device: HomeseerDevice, house: HomeseerDeviceCatalog): boolean {
-  const root = house.byRef.get(findRootRef(device))
-  return (root?.childRefs ?? []).some((ref) => house.byRef.get(ref)?.capabilities.includes('battery') === true)
+function hasBattery(device: HomeseerDevice, catalog: HomeseerDeviceCatalog): boolean {
+  const root = catalog.byRef.get(findRootRef(device))
+  return (root?.childRefs ?? []).some((ref) => catalog.byRef.get(ref)?.capabilities.includes('battery') === true)
 }

@@ -24,7 +24,7 @@ const PAIRS: Readonly<Record<number, readonly object[]>> = {
 type Mood = 'answers' | 'too-long' | 'silent' | 'refuses'
 
 let mood: { everything: Mood; parts: Mood }
-let asked: string[]
+let requested: string[]
 let clock: ManualClock
 const open: (() => void)[] = []
 afterEach(() => {
@@ -33,13 +33,13 @@ afterEach(() => {
 
 async function catalogOf(everything: Mood, json: Partial<JsonClientOptions> = {}): Promise<HomeseerCatalogClient> {
   mood = { everything, parts: 'answers' }
-  asked = []
+  requested = []
   clock = manualClock()
   const server = createServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://homeseer').searchParams
     if (query.get('request') === 'getstatus') return response.end(JSON.stringify({ Devices: DEVICES }))
     const ref = query.get('ref')
-    asked.push(ref ?? 'all')
+    requested.push(ref ?? 'all')
     const answers = ref === null ? mood.everything : mood.parts
     if (answers === 'silent') return undefined
     if (answers === 'refuses') return response.end('error\r\n')
@@ -72,7 +72,7 @@ function closeAll(server: Server, client: JsonClient): void {
   server.closeAllConnections()
 }
 
-async function deviceOf(house: ReturnType<HomeseerCatalogClient['house']>, ref: number) {
+async function deviceOf(house: ReturnType<HomeseerCatalogClient['devices']>, ref: number) {
   const known = await house
   return known.ok ? known.value.byRef.get(ref) : known.fault
 }
@@ -80,9 +80,12 @@ async function deviceOf(house: ReturnType<HomeseerCatalogClient['house']>, ref: 
 describe('controls of HomeSeer devices', () => {
   it('are requested in one request where HomeSeer answers it', async () => {
     const catalog = await catalogOf('answers')
-    expect(await deviceOf(catalog.house(), BOLT)).toMatchObject({ controlsKnown: true, sensitivity: ['lock'] })
-    expect(await deviceOf(catalog.houseFor([LAMP]), LAMP)).toMatchObject({ capabilities: ['on_off'], sensitivity: [] })
-    expect(asked).toEqual(['all'])
+    expect(await deviceOf(catalog.devices(), BOLT)).toMatchObject({ controlsKnown: true, sensitivity: ['lock'] })
+    expect(await deviceOf(catalog.devicesFor([LAMP]), LAMP)).toMatchObject({
+      capabilities: ['on_off'],
+      sensitivity: [],
+    })
+    expect(requested).toEqual(['all'])
   })
 
   it.each(['too-long', 'silent'] as const)(
@@ -90,40 +93,40 @@ describe('controls of HomeSeer devices', () => {
     async (everything) => {
       const catalog = await catalogOf(everything, everything === 'silent' ? { timeoutMs: 4_000 } : {})
       const unknown = { controlsKnown: false, controls: [], capabilities: [], sensitivity: ['controls-unknown'] }
-      expect(await deviceOf(catalog.house(), LAMP)).toMatchObject(unknown)
-      await expect.poll(() => deviceOf(catalog.house(), BOLT)).toMatchObject({ controlsKnown: true })
-      expect(await deviceOf(catalog.house(), LAMP)).toMatchObject({ controlsKnown: true, sensitivity: [] })
+      expect(await deviceOf(catalog.devices(), LAMP)).toMatchObject(unknown)
+      await expect.poll(() => deviceOf(catalog.devices(), BOLT)).toMatchObject({ controlsKnown: true })
+      expect(await deviceOf(catalog.devices(), LAMP)).toMatchObject({ controlsKnown: true, sensitivity: [] })
       // Never again all at once.
       clock.advance(2_000)
-      await catalog.house()
-      expect(asked.filter((refs) => refs === 'all')).toEqual(['all'])
+      await catalog.devices()
+      expect(requested.filter((refs) => refs === 'all')).toEqual(['all'])
     },
   )
 
   it('are read for the whole physical device before a change to one of its members is assessed', async () => {
     const catalog = await catalogOf('too-long')
     mood.parts = 'refuses'
-    await catalog.house()
+    await catalog.devices()
     // The walk through the parts ends with the first no.
-    await expect.poll(() => asked.length).toBe(2)
-    expect((await catalog.houseFor([FRONT])).ok).toBe(false)
+    await expect.poll(() => requested.length).toBe(2)
+    expect((await catalog.devicesFor([FRONT])).ok).toBe(false)
     mood.parts = 'answers'
-    expect(await deviceOf(catalog.houseFor([FRONT]), FRONT)).toMatchObject({ sensitivity: ['relative'] })
-    expect(asked.at(-1)).toBe(`${FRONT},${BOLT}`)
-    expect(await deviceOf(catalog.house(), LAMP)).toMatchObject({ sensitivity: ['controls-unknown'] })
+    expect(await deviceOf(catalog.devicesFor([FRONT]), FRONT)).toMatchObject({ sensitivity: ['relative'] })
+    expect(requested.at(-1)).toBe(`${FRONT},${BOLT}`)
+    expect(await deviceOf(catalog.devices(), LAMP)).toMatchObject({ sensitivity: ['controls-unknown'] })
   })
 
   it('that are out of date are shown, but not used to assess a change', async () => {
     const catalog = await catalogOf('answers')
-    await catalog.house()
+    await catalog.devices()
     mood = { everything: 'too-long', parts: 'refuses' }
     clock.advance(2_000)
-    expect(await deviceOf(catalog.house(), LAMP)).toMatchObject({ controls: [{ label: 'On' }] })
-    expect(await catalog.houseFor([LAMP])).toMatchObject({ ok: false, fault: { kind: 'refused' } })
+    expect(await deviceOf(catalog.devices(), LAMP)).toMatchObject({ controls: [{ label: 'On' }] })
+    expect(await catalog.devicesFor([LAMP])).toMatchObject({ ok: false, fault: { kind: 'refused' } })
   })
 
   it('are not shown where HomeSeer refuses to list them', async () => {
     const catalog = await catalogOf('refuses')
-    expect(await catalog.house()).toMatchObject({ ok: false, fault: { kind: 'refused' } })
+    expect(await catalog.devices()).toMatchObject({ ok: false, fault: { kind: 'refused' } })
   })
 })

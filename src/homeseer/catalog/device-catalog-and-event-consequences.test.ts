@@ -15,7 +15,7 @@ const SWITCH = [
   { Label: 'On', ControlUse: 1, ControlValue: 255 },
 ]
 
-function houseOf(...devices: readonly JsonObject[]): HomeseerDeviceCatalog {
+function catalogOf(...devices: readonly JsonObject[]): HomeseerDeviceCatalog {
   const status = decodeStatusReply({ Devices: devices })
   if (!status.ok) throw new Error(status.fault.detail)
   const records = status.value.devices
@@ -23,13 +23,13 @@ function houseOf(...devices: readonly JsonObject[]): HomeseerDeviceCatalog {
 }
 
 const one = (record: JsonObject) => {
-  const device = houseOf({ ref: 1, ...record }).byRef.get(1)
+  const device = catalogOf({ ref: 1, ...record }).byRef.get(1)
   if (device === undefined) throw new Error('no device')
   return device
 }
 
 describe('device catalog', () => {
-  const house = houseOf(
+  const catalog = catalogOf(
     { ref: 410, name: 'Hall Lamp', relationship: 2, associated_devices: [412, 413], status: 'No Status' },
     { ref: 412, name: 'Hall Lamp', relationship: 4, associated_devices: [410], ControlPairs: SWITCH },
     { ref: 413, name: 'Battery', relationship: 0, status: '87%' },
@@ -37,22 +37,22 @@ describe('device catalog', () => {
   )
 
   it('finds the parent from either side of the relation', () => {
-    expect(house.byRef.get(412)).toMatchObject({ parentRef: 410, childRefs: [], wrapper: false })
-    expect(house.byRef.get(413)).toMatchObject({ parentRef: 410 })
-    expect(house.byRef.get(410)).toMatchObject({ parentRef: undefined, childRefs: [412, 413], wrapper: true })
+    expect(catalog.byRef.get(412)).toMatchObject({ parentRef: 410, childRefs: [], wrapper: false })
+    expect(catalog.byRef.get(413)).toMatchObject({ parentRef: 410 })
+    expect(catalog.byRef.get(410)).toMatchObject({ parentRef: undefined, childRefs: [412, 413], wrapper: true })
   })
 
   it('treats scenes and masters as wrappers, even if they have controls', () => {
-    expect(house.byRef.get(500)?.wrapper).toBe(true)
+    expect(catalog.byRef.get(500)?.wrapper).toBe(true)
     expect(one({ name: 'Masterpiece', ControlPairs: SWITCH }).wrapper).toBe(false)
   })
 
   it('adds the children of requested devices, once each', () => {
-    expect(listDevicesAndTheirChildren(house, [410, 412, 999]).map((device) => device.ref)).toEqual([410, 412, 413])
+    expect(listDevicesAndTheirChildren(catalog, [410, 412, 999]).map((device) => device.ref)).toEqual([410, 412, 413])
   })
 
   it('groups devices, largest group first', () => {
-    expect(groupDeviceRefsBy(house, (device) => (device.wrapper ? 'wrapper' : 'rest'))).toEqual([
+    expect(groupDeviceRefsBy(catalog, (device) => (device.wrapper ? 'wrapper' : 'rest'))).toEqual([
       { name: 'rest', refs: [412, 413] },
       { name: 'wrapper', refs: [410, 500] },
     ])
@@ -125,19 +125,19 @@ describe('sensitivity of a device', () => {
       ],
     })
     const known = new Map([1, 3, 4].map((ref) => [ref, []]))
-    const house = buildHomeseerDeviceCatalog(status.ok ? status.value.devices : [], known)
-    expect(house.devices.map((device) => device.sensitivity)).toEqual([
+    const catalog = buildHomeseerDeviceCatalog(status.ok ? status.value.devices : [], known)
+    expect(catalog.devices.map((device) => device.sensitivity)).toEqual([
       ['relative'],
       ['controls-unknown'],
       ['relative'],
       [],
     ])
-    expect(listRefsSharingPhysicalDevice(house, [3, 4, 9])).toEqual([1, 2, 3, 4])
-    expect(listRefsSharingPhysicalDevice(house, [4])).toEqual([4])
+    expect(listRefsSharingPhysicalDevice(catalog, [3, 4, 9])).toEqual([1, 2, 3, 4])
+    expect(listRefsSharingPhysicalDevice(catalog, [4])).toEqual([4])
   })
 
   it('is shared by all members of one physical device', () => {
-    const house = houseOf(
+    const catalog = catalogOf(
       { ref: 1, name: 'Front', relationship: 2, associated_devices: [2, 3], misc: 0x400 },
       {
         ref: 2,
@@ -149,7 +149,7 @@ describe('sensitivity of a device', () => {
       { ref: 3, name: 'Button', relationship: 4, associated_devices: [1], ControlPairs: SWITCH },
       { ref: 4, name: 'Lamp', relationship: 3, ControlPairs: SWITCH },
     )
-    expect(house.devices.map((device) => device.sensitivity)).toEqual([['voice-confirm'], ['lock'], ['relative'], []])
+    expect(catalog.devices.map((device) => device.sensitivity)).toEqual([['voice-confirm'], ['lock'], ['relative'], []])
   })
 })
 

@@ -51,25 +51,25 @@ export function findRootRef(device: HomeseerDevice): number {
 
 /** The asked refs that exist, each followed by its children. */
 export function listDevicesAndTheirChildren(
-  house: HomeseerDeviceCatalog,
+  catalog: HomeseerDeviceCatalog,
   refs: readonly number[],
 ): readonly HomeseerDevice[] {
   const wanted = new Set<number>()
   for (const ref of refs) {
     wanted.add(ref)
-    for (const child of house.byRef.get(ref)?.childRefs ?? []) wanted.add(child)
+    for (const child of catalog.byRef.get(ref)?.childRefs ?? []) wanted.add(child)
   }
-  return [...wanted].map((ref) => house.byRef.get(ref)).filter((device) => device !== undefined)
+  return [...wanted].map((ref) => catalog.byRef.get(ref)).filter((device) => device !== undefined)
 }
 
 /** The asked refs that exist, with the refs of everything that is one physical device with them. */
 export function listRefsSharingPhysicalDevice(
-  house: HomeseerDeviceCatalog,
+  catalog: HomeseerDeviceCatalog,
   refs: readonly number[],
 ): readonly number[] {
-  const asked = refs.map((ref) => house.byRef.get(ref)).filter((device) => device !== undefined)
-  const roots = new Set(asked.map(findRootRef))
-  return house.devices.filter((device) => roots.has(findRootRef(device))).map(({ ref }) => ref)
+  const named = refs.map((ref) => catalog.byRef.get(ref)).filter((device) => device !== undefined)
+  const roots = new Set(named.map(findRootRef))
+  return catalog.devices.filter((device) => roots.has(findRootRef(device))).map(({ ref }) => ref)
 }
 
 export interface DeviceRefGroup {
@@ -79,10 +79,10 @@ export interface DeviceRefGroup {
 
 /** Largest group first; devices without that name are under `''`. */
 export function groupDeviceRefsBy(
-  house: HomeseerDeviceCatalog,
+  catalog: HomeseerDeviceCatalog,
   nameOf: (device: HomeseerDevice) => string,
 ): readonly DeviceRefGroup[] {
-  return [...Map.groupBy(house.devices, nameOf)]
+  return [...Map.groupBy(catalog.devices, nameOf)]
     .map(([name, devices]) => ({ name, refs: devices.map(({ ref }) => ref) }))
     .sort((left, right) => right.refs.length - left.refs.length || left.name.localeCompare(right.name, 'en'))
 }
@@ -144,15 +144,15 @@ export function createDeviceExposurePredicate(config: {
 const parts = new WeakMap<HomeseerDeviceCatalog, HomeseerDeviceCatalog>()
 
 export function filterExposedDevices(
-  house: HomeseerDeviceCatalog,
+  catalog: HomeseerDeviceCatalog,
   exposes: DeviceExposurePredicate | undefined,
 ): HomeseerDeviceCatalog {
-  if (exposes === undefined) return house
-  const known = parts.get(house)
+  if (exposes === undefined) return catalog
+  const known = parts.get(catalog)
   if (known !== undefined) return known
-  const devices = house.devices.filter(exposes)
+  const devices = catalog.devices.filter(exposes)
   const part = { devices, byRef: new Map(devices.map((device) => [device.ref, device])) }
-  parts.set(house, part)
+  parts.set(catalog, part)
   return part
 }
 
@@ -286,10 +286,10 @@ export function traceEventConsequences(
     const next = queue[at]
     if (next !== undefined) run(next)
   }
-  const asked = new Set(start.refs)
+  const named = new Set(start.refs)
   return {
     steps: [...steps.values()],
-    refs: [...set].filter((ref) => !asked.has(ref)),
+    refs: [...set].filter((ref) => !named.has(ref)),
     eventIds: [...steps.keys()],
     doubts: [...doubts],
     security,

@@ -40,7 +40,7 @@ export class DeviceClassOverrideStore {
 
   #read(): { readonly version: number; readonly kinds: ReadonlyMap<number, DeviceKind> } {
     const { classes } = this.#state
-    const said = [...classes.values()].map(({ ref, kind }) => [ref, kind] as const)
-    return { version: classes.version, kinds: new Map([...this.#configured, ...said]) }
+    const overrides = [...classes.values()].map(({ ref, kind }) => [ref, kind] as const)
+    return { version: classes.version, kinds: new Map([...this.#configured, ...overrides]) }
   }
 }

@@ -171,8 +171,8 @@ describe('device classification', () => {
       'Outdoor Lights, Indoor Fountain, Alarm Clock, Block Heater, Gateway, Projector, Motor, Monitor, Support',
     ],
   ])('lights, shades and other harmless devices are ordinary in %s', (_, names) => {
-    const asked = names.split(', ').filter((name) => classOf({ name, ControlPairs: SWITCH }).reasons.length > 0)
-    expect(asked).toEqual([])
+    const sensitive = names.split(', ').filter((name) => classOf({ name, ControlPairs: SWITCH }).reasons.length > 0)
+    expect(sensitive).toEqual([])
   })
 
   it.each<[what: string, record: JsonObject]>([
@@ -229,10 +229,10 @@ describe('device classification', () => {
         { ref: 3, name: 'Overheat Alarm', relationship: 4, associated_devices: [1] },
       ],
     })
-    const house = buildHomeseerDeviceCatalog(
+    const catalog = buildHomeseerDeviceCatalog(
       status.ok ? status.value.devices : [],
       new Map([1, 3].map((ref) => [ref, []])),
     )
-    expect(house.devices.map(({ sensitivity }) => sensitivity)).toEqual([[], [], ['alarm']])
+    expect(catalog.devices.map(({ sensitivity }) => sensitivity)).toEqual([[], [], ['alarm']])
   })
 })

@@ -30,7 +30,7 @@ const HOLDS_MS = 30_000
 
 export class EventDefinitionAdapterClient implements EventDefinitionSource {
   readonly #options: EventDefinitionAdapterClientOptions
-  #kept: { readonly files: LoadedEventDefinitions; readonly untilMs: number } | undefined
+  #cached: { readonly files: LoadedEventDefinitions; readonly untilMs: number } | undefined
 
   constructor(options: EventDefinitionAdapterClientOptions) {
     this.#options = options
@@ -38,12 +38,12 @@ export class EventDefinitionAdapterClient implements EventDefinitionSource {
 
   async read(): Promise<Result<LoadedEventDefinitions, EventFileFault>> {
     const { json, clock, scriptPage, key, knownMembers } = this.#options
-    if (this.#kept !== undefined && clock.monotonic() < this.#kept.untilMs) return ok(this.#kept.files)
+    if (this.#cached !== undefined && clock.monotonic() < this.#cached.untilMs) return ok(this.#cached.files)
     const request = { id: newUlid(), op: 'events.export', args: {}, atMs: clock.now() }
-    const asked = await json.call(createAdminAdapterHttpRequest(request, { page: scriptPage, key }))
-    const code = asked.ok ? (asked.value.ok ? undefined : asked.value.code) : asked.fault.kind
-    if (!asked.ok || !asked.value.ok) return fail({ kind: 'unreadable', path: 'adapter', code: code ?? 'refused' })
-    const { data } = asked.value
+    const answer = await json.call(createAdminAdapterHttpRequest(request, { page: scriptPage, key }))
+    const code = answer.ok ? (answer.value.ok ? undefined : answer.value.code) : answer.fault.kind
+    if (!answer.ok || !answer.value.ok) return fail({ kind: 'unreadable', path: 'adapter', code: code ?? 'refused' })
+    const { data } = answer.value
     const definitions = decodeEventDefinitions(
       readRecordField(data, 'events') ?? null,
       readRecordField(data, 'groups') ?? null,
@@ -52,7 +52,7 @@ export class EventDefinitionAdapterClient implements EventDefinitionSource {
     if (!definitions.ok) return definitions
     const modifiedMs = readRecordNumber(data, 'modifiedMs') ?? clock.now()
     const files = { ...definitions.value, eventsModifiedMs: modifiedMs, groupsModifiedMs: modifiedMs }
-    this.#kept = { files, untilMs: clock.monotonic() + HOLDS_MS }
+    this.#cached = { files, untilMs: clock.monotonic() + HOLDS_MS }
     return ok(files)
   }
 }

@@ -220,10 +220,10 @@ function unknownInBlock(block: JsonObject, members: KnownMembers): readonly stri
   const actions = readRecordObject(block, 'mvarActions')
   if (actions === undefined) return ['mvarActions', ...listUnknownMembers(block, members.block)]
   const known = listNumberedMembers(actions)
-  const strange = Object.keys(actions).filter((name) => name !== '$type' && !known.some(([key]) => key === name))
+  const unknown = Object.keys(actions).filter((name) => name !== '$type' && !known.some(([key]) => key === name))
   return [
     ...listUnknownMembers(block, members.block),
-    ...strange,
+    ...unknown,
     ...known.flatMap(([, action]) => unknownInAction(action, members)),
   ]
 }
@@ -232,14 +232,14 @@ function unknownInAction(action: JsonObject, members: KnownMembers): readonly st
   const type = readRecordText(action, '$type') ?? ''
   const devices = readRecordObject(action, 'devices')
   const sets = listNumberedMembers(devices)
-  const isStrange = sets.length === 0 && (readRecordText(action, 'mvarScript') ?? '') === ''
-  const strangeKeys = Object.keys(devices ?? {}).filter(
+  const isUnknown = sets.length === 0 && (readRecordText(action, 'mvarScript') ?? '') === ''
+  const unknownKeys = Object.keys(devices ?? {}).filter(
     (name) => name !== '$type' && parseMemberNumber(name) === undefined,
   )
   return [
-    ...(isStrange ? [type === '' ? 'action' : shortType(type)] : []),
+    ...(isUnknown ? [type === '' ? 'action' : shortType(type)] : []),
     ...listUnknownMembers(action, members.action),
-    ...strangeKeys,
+    ...unknownKeys,
     ...sets.flatMap(([key, device]) => [
       ...(isKeyOf(key, device) ? [] : [key]),
       ...listUnknownMembers(device, members.device),

@@ -46,7 +46,7 @@ export interface EventDefinitionSource {
 
 export class EventFileReader implements EventDefinitionSource {
   readonly #paths: EventFilePaths
-  #kept: { readonly stamp: string; readonly files: LoadedEventDefinitions } | undefined
+  #cached: { readonly stamp: string; readonly files: LoadedEventDefinitions } | undefined
 
   constructor(paths: EventFilePaths) {
     this.#paths = paths
@@ -66,7 +66,7 @@ export class EventFileReader implements EventDefinitionSource {
     const groups = await stamped(this.#paths.groups)
     if (!groups.ok) return groups
     const stamp = `${events.value.stamp} ${groups.value.stamp}`
-    if (this.#kept?.stamp === stamp) return ok(this.#kept.files)
+    if (this.#cached?.stamp === stamp) return ok(this.#cached.files)
     const eventsJson = await readJson(this.#paths.events)
     if (!eventsJson.ok) return eventsJson
     const groupsJson = await readJson(this.#paths.groups)
@@ -78,7 +78,7 @@ export class EventFileReader implements EventDefinitionSource {
       eventsModifiedMs: events.value.modifiedMs,
       groupsModifiedMs: groups.value.modifiedMs,
     }
-    this.#kept = { stamp, files }
+    this.#cached = { stamp, files }
     return ok(files)
   }
 }

@@ -6,15 +6,15 @@ import { parseConfiguredAliases, toAliasProvenance, type Alias } from './alias.t
 import { AliasStore } from './alias-store.ts'
 
 const open = () => new Database({ path: ':memory:', migrations: [LOG_TABLE] })
-const said = (id: number, text: string) => ({ kind: 'device', id, text, confirmedBy: 'ann' }) as const
+const aliasOf = (id: number, text: string) => ({ kind: 'device', id, text, confirmedBy: 'ann' }) as const
 const NAMES: readonly Alias[] = [{ kind: 'device', id: 120, text: 'Kitchen Lamp', origin: 'name' }]
 
 describe('learned aliases', () => {
   it('are stored, and are listed by their text', async () => {
     const database = open()
     const store = new AliasStore(database, tableLog(database, systemClock))
-    expect(await store.learn(said(120, 'cooking light'), NAMES)).toEqual({ ok: true, value: undefined })
-    expect(await store.learn(said(111, 'Veranda'), NAMES)).toMatchObject({ ok: true })
+    expect(await store.learn(aliasOf(120, 'cooking light'), NAMES)).toEqual({ ok: true, value: undefined })
+    expect(await store.learn(aliasOf(111, 'Veranda'), NAMES)).toMatchObject({ ok: true })
     expect(new AliasStore(database, tableLog(database, systemClock)).all).toEqual([
       { kind: 'device', id: 120, text: 'cooking light', origin: 'confirmed', owner: 'ann' },
       { kind: 'device', id: 111, text: 'Veranda', origin: 'confirmed', owner: 'ann' },
@@ -25,23 +25,23 @@ describe('learned aliases', () => {
   it('cannot take the name of another device, or one that looks the same', async () => {
     const database = open()
     const store = new AliasStore(database, tableLog(database, systemClock))
-    expect(await store.learn(said(141, 'kitchen-lamp'), NAMES)).toEqual({
+    expect(await store.learn(aliasOf(141, 'kitchen-lamp'), NAMES)).toEqual({
       ok: false,
       fault: { kind: 'taken', byIds: [120] },
     })
-    expect(await store.learn(said(141, 'Kitсhen Lаmp'), NAMES)).toMatchObject({ fault: { kind: 'taken' } })
-    expect(await store.learn(said(120, 'Kitchen lamp'), NAMES)).toMatchObject({ ok: true })
-    expect(await store.learn(said(120, ' – '), NAMES)).toEqual({ ok: false, fault: { kind: 'not-a-name' } })
-    expect(await store.learn(said(120, 'x'.repeat(101)), NAMES)).toMatchObject({ fault: { kind: 'not-a-name' } })
+    expect(await store.learn(aliasOf(141, 'Kitсhen Lаmp'), NAMES)).toMatchObject({ fault: { kind: 'taken' } })
+    expect(await store.learn(aliasOf(120, 'Kitchen lamp'), NAMES)).toMatchObject({ ok: true })
+    expect(await store.learn(aliasOf(120, ' – '), NAMES)).toEqual({ ok: false, fault: { kind: 'not-a-name' } })
+    expect(await store.learn(aliasOf(120, 'x'.repeat(101)), NAMES)).toMatchObject({ fault: { kind: 'not-a-name' } })
     database.close()
   })
 
   it('belong to the caller who confirmed them, unless the owner shares them', async () => {
     const database = open()
     const store = new AliasStore(database, tableLog(database, systemClock))
-    await store.learn(said(120, 'the light'), NAMES)
-    await store.learn({ ...said(141, 'the light'), confirmedBy: 'bob' }, NAMES)
-    await store.learn({ ...said(111, 'veranda'), confirmedBy: 'owner', shared: true }, NAMES)
+    await store.learn(aliasOf(120, 'the light'), NAMES)
+    await store.learn({ ...aliasOf(141, 'the light'), confirmedBy: 'bob' }, NAMES)
+    await store.learn({ ...aliasOf(111, 'veranda'), confirmedBy: 'owner', shared: true }, NAMES)
     expect(store.all.map(({ id, owner }) => [id, owner])).toEqual([
       [120, 'ann'],
       [141, 'bob'],
@@ -55,8 +55,8 @@ describe('learned aliases', () => {
   it('are replaced by the newest confirmation, and can be forgotten', async () => {
     const database = open()
     const store = new AliasStore(database, tableLog(database, systemClock))
-    await store.learn(said(120, 'the light'), NAMES)
-    await store.learn(said(111, 'The Light'), [...NAMES, ...store.all])
+    await store.learn(aliasOf(120, 'the light'), NAMES)
+    await store.learn(aliasOf(111, 'The Light'), [...NAMES, ...store.all])
     expect(store.all.map((alias) => alias.id)).toEqual([111])
     const before = store.all
     expect(store.all).toBe(before)

@@ -29,12 +29,12 @@ export function listVariantsWithoutOuterFiller(words: string): readonly string[]
     .flat()
     .sort((left, right) => right.length - left.length)
     .slice(1)
-    .map((kept) => kept.join(' '))
+    .map((remaining) => remaining.join(' '))
 }
 
 /** The words without fillers; `undefined` when nothing is left, or when there was none. */
 export function stripFillerWords(words: string): string | undefined {
   const all = words.split(' ')
-  const kept = all.filter((word) => !FILLER.has(word))
-  return kept.length === 0 || kept.length === all.length ? undefined : kept.join(' ')
+  const remaining = all.filter((word) => !FILLER.has(word))
+  return remaining.length === 0 || remaining.length === all.length ? undefined : remaining.join(' ')
 }

@@ -61,11 +61,11 @@ export function listNormalisedWords(text: string): readonly string[] {
 
 /** True when only accents tell the two apart. */
 export function isEqualIgnoringAccents(left: string, right: string): boolean {
-  const bare = (text: string) =>
+  const withoutAccents = (text: string) =>
     toStrictNameKey(text)
       .normalize('NFD')
       .replaceAll(/\p{M}+/gu, '')
-  return bare(left) === bare(right)
+  return withoutAccents(left) === withoutAccents(right)
 }
 
 /** Letters of other scripts that pass for Latin ones in common typefaces (a selection of Unicode's confusables). */

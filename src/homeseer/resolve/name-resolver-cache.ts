@@ -63,15 +63,15 @@ export class NameResolverCache {
   /** Fails only when no source could be read; the fault is that of the devices. */
   async current(caller?: string): Promise<Result<ResolverWithWarnings, HomeseerLinkFault>> {
     const { catalog, configured, learned, exposes } = this.#options
-    const [house, events, cameras] = await Promise.all([catalog.house(), catalog.events(), catalog.cameras()])
-    if (!house.ok && !events.ok && !cameras.ok) return fail(house.fault)
+    const [devices, events, cameras] = await Promise.all([catalog.devices(), catalog.events(), catalog.cameras()])
+    if (!devices.ok && !events.ok && !cameras.ok) return fail(devices.fault)
     const warnings = [
-      ...(house.ok ? [] : [{ source: 'devices' as const, fault: house.fault }]),
+      ...(devices.ok ? [] : [{ source: 'devices' as const, fault: devices.fault }]),
       ...(events.ok ? [] : [{ source: 'events' as const, fault: events.fault }]),
       ...(cameras.ok ? [] : [{ source: 'cameras' as const, fault: cameras.fault }]),
     ]
     const from = [
-      filterExposedDevices(house.ok ? house.value : catalog.known, exposes),
+      filterExposedDevices(devices.ok ? devices.value : catalog.known, exposes),
       events.ok ? events.value : NO_EVENTS,
       cameras.ok ? cameras.value : NO_CAMERAS,
       learned(),
@@ -84,7 +84,7 @@ export class NameResolverCache {
     const known = byCaller.get(own)
     if (known !== undefined) return ok({ resolver: known, warnings })
     const aliases = [...configured, ...from[3].filter(({ owner }) => owner === undefined || owner === own)]
-    const resolver = buildNameResolver({ house: from[0], events: from[1], cameras: from[2], aliases })
+    const resolver = buildNameResolver({ devices: from[0], events: from[1], cameras: from[2], aliases })
     if (byCaller.size >= MAX_RESOLVERS) byCaller.clear()
     byCaller.set(own, resolver)
     return ok({ resolver, warnings })

@@ -43,7 +43,7 @@ const event = (id: number, group: string, name: string): ReceivedEventRecord => 
 function resolverOf(devices: readonly JsonObject[] = HOME, aliases: readonly Alias[] = []): NameResolver {
   const status = decodeStatusReply({ Devices: devices })
   return buildNameResolver({
-    house: buildHomeseerDeviceCatalog(status.ok ? status.value.devices : [], new Map()),
+    devices: buildHomeseerDeviceCatalog(status.ok ? status.value.devices : [], new Map()),
     events: [event(31, 'Evening', 'Movie Night'), event(33, 'Weekend', 'Movie Night'), event(34, 'Evening', 'Away')],
     cameras: [{ camId: 1, name: 'Driveway', supportsPanTilt: true, raw: {} }],
     aliases,

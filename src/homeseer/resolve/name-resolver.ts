@@ -19,7 +19,7 @@ import { listNormalisedWords, normaliseName } from './name-normalisation.ts'
 import { toMatchConfidence, type MatchConfidence } from './name-score.ts'
 
 export interface NameResolver {
-  readonly house: HomeseerDeviceCatalog
+  readonly devices: HomeseerDeviceCatalog
   readonly events: ReadonlyMap<number, ReceivedEventRecord>
   readonly cameras: ReadonlyMap<number, ReceivedCamera>
   readonly deviceNames: NameIndex
@@ -28,7 +28,7 @@ export interface NameResolver {
 }
 
 export interface NameResolverSources {
-  readonly house: HomeseerDeviceCatalog
+  readonly devices: HomeseerDeviceCatalog
   readonly events: readonly ReceivedEventRecord[]
   readonly cameras: readonly ReceivedCamera[]
   /** Aliases from the configuration, and confirmed ones; those of things that no longer exist are ignored. */
@@ -74,19 +74,19 @@ export interface NameResolution<One> {
 
 const MAX_CANDIDATES = 100
 
-export function buildNameResolver({ house, events, cameras, aliases }: NameResolverSources): NameResolver {
+export function buildNameResolver({ devices, events, cameras, aliases }: NameResolverSources): NameResolver {
   const numbered = events.flatMap((event) => (event.id === undefined ? [] : [[event.id, event] as const]))
   const eventsById = new Map(numbered)
   const camerasById = new Map(cameras.map((camera) => [camera.camId, camera]))
   const given = (kind: Alias['kind'], exists: (id: number) => boolean) =>
     aliases.filter((alias) => alias.kind === kind && exists(alias.id))
   return {
-    house,
+    devices,
     events: eventsById,
     cameras: camerasById,
     deviceNames: buildNameIndex([
-      ...house.devices.flatMap(deriveDeviceAliases),
-      ...given('device', (id) => house.byRef.has(id)),
+      ...devices.devices.flatMap(deriveDeviceAliases),
+      ...given('device', (id) => devices.byRef.has(id)),
     ]),
     eventNames: buildNameIndex([...events.flatMap(deriveEventAliases), ...given('event', (id) => eventsById.has(id))]),
     cameraNames: buildNameIndex([
@@ -101,7 +101,7 @@ export function resolveDevices(resolver: NameResolver, query: string): NameResol
   const found: RankedDevice[] = []
   const kinds = kindsIn(query)
   for (const hit of searchNames(resolver.deviceNames, query)) {
-    const device = resolver.house.byRef.get(hit.id)
+    const device = resolver.devices.byRef.get(hit.id)
     if (device !== undefined && isOfKind(device, hit, kinds))
       found.push({ device, hit, rank: rankOf(device, wantsWrapper) })
   }
@@ -109,7 +109,7 @@ export function resolveDevices(resolver: NameResolver, query: string): NameResol
   return {
     candidates: ranked.slice(0, MAX_CANDIDATES).map(deviceCandidate),
     total: ranked.length,
-    verdict: judgeDevices(ranked, wantsWrapper),
+    verdict: decideDevices(ranked, wantsWrapper),
   }
 }
 
@@ -138,7 +138,7 @@ function resolutionOf<Target>(
   find: (id: number) => Target | undefined,
 ): NameResolution<ResolutionCandidate<Target>> {
   const candidates = hits.slice(0, MAX_CANDIDATES).flatMap((hit) => candidateOf(find(hit.id), hit))
-  return { candidates, total: hits.length, verdict: judge(hits) }
+  return { candidates, total: hits.length, verdict: decide(hits) }
 }
 
 export interface ParentDeviceWarning {
@@ -246,16 +246,16 @@ function byRank(left: RankedDevice, right: RankedDevice): number {
 }
 
 /** The root of the chosen feature, and wrappers beside it, are not other things that could be meant. */
-function judgeDevices(ranked: readonly RankedDevice[], wantsWrapper: boolean): ResolutionVerdict {
+function decideDevices(ranked: readonly RankedDevice[], wantsWrapper: boolean): ResolutionVerdict {
   const [first, ...others] = ranked
   if (first === undefined) return { kind: 'none' }
   if (first.hit.match === 'exact' && !wantsWrapper && first.device.wrapper) return { kind: 'ask', reason: 'wrapper' }
   const root = findRootRef(first.device)
   const apart = others.filter(({ device }) => wantsWrapper || !(device.wrapper || device.ref === root))
-  return judge([first.hit, ...apart.map(({ hit }) => hit)])
+  return decide([first.hit, ...apart.map(({ hit }) => hit)])
 }
 
-function judge(hits: readonly NameSearchHit[]): ResolutionVerdict {
+function decide(hits: readonly NameSearchHit[]): ResolutionVerdict {
   const [first] = hits
   if (first === undefined) return { kind: 'none' }
   if (first.match !== 'exact') return { kind: 'ask', reason: first.lookAlike ? 'look-alike' : 'fuzzy' }

@@ -50,25 +50,25 @@ const CONCEPT_CAP = 0.88
 
 /** The best hit of each target, best first: score, then what the owner wrote, then the lower id. */
 export function searchNames(index: NameIndex, query: string): readonly NameSearchHit[] {
-  const asked = query.slice(0, MAX_QUERY)
-  const full = normaliseName(asked)
+  const searched = query.slice(0, MAX_QUERY)
+  const full = normaliseName(searched)
   const scores = new Float64Array(index.aliases.length)
   scoreInto(scores, index, full)
-  const bare = stripFillerWords(full)
-  if (bare !== undefined) scoreInto(scores, index, bare)
-  scoreConcepts(scores, index, asked)
-  const looks = toConfusableSkeleton(asked)
+  const stripped = stripFillerWords(full)
+  if (stripped !== undefined) scoreInto(scores, index, stripped)
+  scoreConcepts(scores, index, searched)
+  const looks = toConfusableSkeleton(searched)
   const guesses = new Float64Array(index.aliases.length)
   if (looks !== full) scoreInto(guesses, index, looks)
   for (const position of index.bySkeleton.get(looks) ?? []) guesses[position] = 1
   const values = new Float64Array(index.aliases.length)
-  const caps = capsOf(asked)
+  const caps = capsOf(searched)
   for (let position = 0; position < values.length; position++) {
     const score = scores[position] ?? 0
     const guess = guesses[position] ?? 0
     if (score > 0 || guess > 0) values[position] = honestScore(index, position, { caps, score, guess })
   }
-  const exact = exactPositions(index, asked)
+  const exact = exactPositions(index, searched)
   for (const position of exact) values[position] = 1
   const order = bestPositions(index, values).sort(
     (left, right) =>
@@ -140,27 +140,28 @@ function hitAt(
 /** The limit of a score for a match in a tolerant form. */
 type Caps = (alias: string) => number
 
-function capsOf(asked: string): Caps {
-  const bare = stripFillerWords(toStrictNameKey(asked))
+function capsOf(searched: string): Caps {
+  const stripped = stripFillerWords(toStrictNameKey(searched))
   return (alias) => {
-    if (bare !== undefined && bare === toStrictNameKey(alias)) return FILLER_CAP
-    return isEqualIgnoringAccents(asked, alias) || (bare !== undefined && isEqualIgnoringAccents(bare, alias))
+    if (stripped !== undefined && stripped === toStrictNameKey(alias)) return FILLER_CAP
+    return isEqualIgnoringAccents(searched, alias) ||
+      (stripped !== undefined && isEqualIgnoringAccents(stripped, alias))
       ? ACCENT_CAP
       : LOOK_ALIKE_CAP
   }
 }
 
 /** Aliases with exactly the name in the query or, if there are none, with the name that is left without fillers. */
-function exactPositions(index: NameIndex, asked: string): ReadonlySet<number> {
-  const key = toStrictNameKey(asked)
+function exactPositions(index: NameIndex, searched: string): ReadonlySet<number> {
+  const key = toStrictNameKey(searched)
   const whole = index.byStrict.get(key)
   if (whole !== undefined) return new Set(whole)
   for (const inner of listVariantsWithoutOuterFiller(key)) {
     const called = index.byStrict.get(inner)
     if (called !== undefined) return new Set(called)
   }
-  const bare = stripFillerWords(key)
-  return new Set(bare === undefined ? [] : index.byStrict.get(bare))
+  const stripped = stripFillerWords(key)
+  return new Set(stripped === undefined ? [] : index.byStrict.get(stripped))
 }
 
 function scoreInto(scores: Float64Array, index: NameIndex, query: string): void {
@@ -184,8 +185,8 @@ function scoreWords(index: NameIndex, query: string, raise: Raise): void {
     raise(position, computeOverlapScore(shared, tokens.length, index.wordCounts[position] ?? 1))
 }
 
-function scoreConcepts(scores: Float64Array, index: NameIndex, asked: string): void {
-  const wanted = findConceptsInText(asked)
+function scoreConcepts(scores: Float64Array, index: NameIndex, searched: string): void {
+  const wanted = findConceptsInText(searched)
   for (const [position, shared] of countShared(index.concepts, wanted)) {
     const overlap = computeOverlapScore(shared, wanted.length, index.meanings[position]?.length ?? 1)
     // The contract scores shared words; concepts find aliases that share none.

@@ -79,22 +79,22 @@ export function createAreaSetTool(homeseer: HomeseerToolContext): Capability {
     effect: 'writes',
     lock: 'homeseer:areas',
     timeoutSeconds: 120,
-    plan: (wish) => planArea(homeseer, wish),
+    plan: (request) => planArea(homeseer, request),
     assess: assessArea,
-    act: (plan, _wish, call) => actArea(homeseer, plan, call),
+    act: (plan, _request, call) => actArea(homeseer, plan, call),
   })
 }
 
-async function planArea(homeseer: HomeseerToolContext, wish: AreaInput): Promise<Result<Plan, Fault>> {
-  const house = await readHomeseerDeviceCatalog(homeseer)
-  if (!house.ok) return house
-  const found = listDevicesInArea(house.value, wish)
-  if (found.length === 0) return fail(nothingThere(wish))
+async function planArea(homeseer: HomeseerToolContext, request: AreaInput): Promise<Result<Plan, Fault>> {
+  const catalog = await readHomeseerDeviceCatalog(homeseer)
+  if (!catalog.ok) return catalog
+  const found = listDevicesInArea(catalog.value, request)
+  if (found.length === 0) return fail(nothingThere(request))
   if (found.length > MAX_DEVICES)
     return fail(
       createHomeseerArgumentFault('location1', `${found.length} devices are more than the ${MAX_DEVICES} of one call`),
     )
-  const wanted = toDeviceControlRequest(wish)
+  const wanted = toDeviceControlRequest(request)
   if (!wanted.ok) return wanted
   const members = found.map((device) => ({ device, choice: chooseControlPair(device.controls, wanted.value) }))
   const able = members.flatMap(({ device, choice }) => (choice.ok ? [{ device, choice: choice.value }] : []))
@@ -120,10 +120,10 @@ function nothingThere(area: AreaInput): Fault {
   })
 }
 
-function assessArea({ members, skipped, assessed }: Plan, wish: AreaInput): HomeseerAssessment {
+function assessArea({ members, skipped, assessed }: Plan, request: AreaInput): HomeseerAssessment {
   const devices = members.map(({ device }) => device)
   const { reaches = [], ...assessment } = toDeviceChangeAssessment(devices, assessed)
-  const { kind, location1 = '', location2 = '' } = wish
+  const { kind, location1 = '', location2 = '' } = request
   const place = [location1, location2].filter((part) => part !== '').join(', ')
   return {
     ...assessment,
@@ -196,19 +196,19 @@ async function actArea(
         expected: computeControlExpectation(member.choice, member.device.controls),
         before: readLastPolledValue(start),
         wanted: member.choice.pair.label,
-        windowMs: chooseConfiguredVerificationTiming(homeseer, member.device, assessed.house).windowMs,
+        windowMs: chooseConfiguredVerificationTiming(homeseer, member.device, assessed.deviceCatalog).windowMs,
       })
     return { ...result, matched, value: record?.value ?? null, status: record?.status ?? null }
   })
   if (late.length > 0) void recordLateArrivals(homeseer, late, call)
-  const untold = devices.filter(({ told }) => !told).length
+  const unsent = devices.filter(({ told }) => !told).length
   const isLost = devices.some(({ mayHaveActed = false, matched }) => mayHaveActed && !matched)
   if (isLost) return fail(createHs4Fault('UNKNOWN', LOST_ANSWERS, { details: { devices } }))
-  if (untold === devices.length)
+  if (unsent === devices.length)
     return fail(createHs4Fault('HS4_ERROR', 'HomeSeer took none of these commands.', { details: { devices } }))
   return createHomeseerOutcome({
-    applied: untold === 0,
-    told: devices.length - untold,
+    applied: unsent === 0,
+    told: devices.length - unsent,
     devices,
     skipped: skipped.map((device) => ({ ref: device.ref, name: formatDeviceLabel(device) })),
     // Read once, at the end: a blind that was commanded last is still moving then, and the answer says so.

@@ -42,14 +42,14 @@ const PLACE_WORDS = new Set(['floor', 'room', 'house', 'home', 'haus'])
  * not understood.
  */
 export function findAreaInText(
-  house: HomeseerDeviceCatalog,
+  catalog: HomeseerDeviceCatalog,
   goal: string,
 ): { readonly area: AreaQuery | undefined; readonly unclear: readonly string[] } {
   const concepts = findConceptsInText(goal).filter((concept) => !PLACE_WORDS.has(concept) && !/^\d+$/.test(concept))
   const kinds = concepts.filter((concept) => Object.hasOwn(DEVICE_KINDS_BY_CONCEPT, concept))
   const kind = DEVICE_KINDS_BY_CONCEPT[kinds[0] ?? '']?.[0]
   const placeOf = (concept: string, placeName: (device: HomeseerDevice) => string) =>
-    house.devices.map(placeName).find((place) => place !== '' && findConceptsInText(place).includes(concept))
+    catalog.devices.map(placeName).find((place) => place !== '' && findConceptsInText(place).includes(concept))
   const rest = concepts.filter((concept) => !kinds.includes(concept))
   const rooms = rest.map((concept) => placeOf(concept, ({ location }) => location))
   const floors = rest.map((concept) => placeOf(concept, ({ location2 }) => location2))

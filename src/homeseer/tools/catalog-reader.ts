@@ -33,12 +33,17 @@ export async function readHomeseerDeviceCatalog(
     const refreshed = await link.mirror.refresh()
     if (!refreshed.ok) return fail(createHomeseerReadFault(refreshed.fault, READING))
   }
-  return knownHouse(homeseer)
+  return readKnownCatalog(homeseer)
 }
 
-async function knownHouse({ catalog, exposes }: HomeseerToolContext): Promise<Result<HomeseerDeviceCatalog, Fault>> {
-  const house = await catalog.house()
-  return house.ok ? ok(filterExposedDevices(house.value, exposes)) : fail(createHomeseerReadFault(house.fault, READING))
+async function readKnownCatalog({
+  catalog,
+  exposes,
+}: HomeseerToolContext): Promise<Result<HomeseerDeviceCatalog, Fault>> {
+  const deviceCatalog = await catalog.devices()
+  return deviceCatalog.ok
+    ? ok(filterExposedDevices(deviceCatalog.value, exposes))
+    : fail(createHomeseerReadFault(deviceCatalog.fault, READING))
 }
 
 /**
@@ -51,21 +56,21 @@ export async function readCatalogWithFreshDevices(
   refs: readonly number[],
   fresh = false,
 ): Promise<Result<HomeseerDeviceCatalog, Fault>> {
-  const before = await knownHouse(homeseer)
+  const before = await readKnownCatalog(homeseer)
   if (!before.ok) return before
-  const asked = await ensureFreshHomeseerDevices(
+  const refreshed = await ensureFreshHomeseerDevices(
     homeseer,
     [...new Set([...refs, ...listRefsSharingPhysicalDevice(before.value, refs)])],
     fresh,
   )
-  const house = asked.ok ? await knownHouse(homeseer) : asked
-  if (!house.ok) return house
+  const deviceCatalog = refreshed.ok ? await readKnownCatalog(homeseer) : refreshed
+  if (!deviceCatalog.ok) return deviceCatalog
   // A root may have new features by now.
-  const features = refs.flatMap((ref) => house.value.byRef.get(ref)?.associatedRefs ?? [])
-  const unheard = features.filter((ref) => !house.value.byRef.has(ref))
-  if (unheard.length === 0) return house
-  const heard = await ensureFreshHomeseerDevices(homeseer, unheard)
-  return heard.ok ? knownHouse(homeseer) : heard
+  const features = refs.flatMap((ref) => deviceCatalog.value.byRef.get(ref)?.associatedRefs ?? [])
+  const missing = features.filter((ref) => !deviceCatalog.value.byRef.has(ref))
+  if (missing.length === 0) return deviceCatalog
+  const read = await ensureFreshHomeseerDevices(homeseer, missing)
+  return read.ok ? readKnownCatalog(homeseer) : read
 }
 
 /** The house, with known controls for some devices. */
@@ -73,10 +78,10 @@ export async function readCatalogWithControlsOfDevices(
   { catalog, exposes }: HomeseerToolContext,
   refs: readonly number[],
 ): Promise<Result<HomeseerDeviceCatalog, Fault>> {
-  const house = await catalog.houseFor(refs)
-  return house.ok
-    ? ok(filterExposedDevices(house.value, exposes))
-    : fail(createHomeseerReadFault(house.fault, 'reading the controls'))
+  const deviceCatalog = await catalog.devicesFor(refs)
+  return deviceCatalog.ok
+    ? ok(filterExposedDevices(deviceCatalog.value, exposes))
+    : fail(createHomeseerReadFault(deviceCatalog.fault, 'reading the controls'))
 }
 
 /** Lists by what devices can do lack those of which nobody knows it; so they say how many these are. */
@@ -132,13 +137,15 @@ export async function findHomeseerDevice(
   homeseer: HomeseerToolContext,
   ref: number,
 ): Promise<Result<HomeseerDevice, Fault>> {
-  const house = await knownHouse(homeseer)
-  if (!house.ok) return house
+  const deviceCatalog = await readKnownCatalog(homeseer)
+  if (!deviceCatalog.ok) return deviceCatalog
   // One request before reporting that it does not exist, because it may be newer than the last list.
-  const asked = house.value.byRef.has(ref) ? ok(undefined) : await ensureFreshHomeseerDevices(homeseer, [ref])
-  const weighed = asked.ok ? await readCatalogWithControlsOfDevices(homeseer, [ref]) : asked
-  if (!weighed.ok) return weighed
-  const device = weighed.value.byRef.get(ref)
+  const refreshed = deviceCatalog.value.byRef.has(ref)
+    ? ok(undefined)
+    : await ensureFreshHomeseerDevices(homeseer, [ref])
+  const withControls = refreshed.ok ? await readCatalogWithControlsOfDevices(homeseer, [ref]) : refreshed
+  if (!withControls.ok) return withControls
+  const device = withControls.value.byRef.get(ref)
   return device === undefined ? fail(createNoDeviceFault(ref)) : ok(device)
 }
 

@@ -124,8 +124,8 @@ async function commit(
  * Claims of the commit apply to it, so a caller that looked at the plan first can confirm it then. A change that was
  * prepared as a dry run stays one, since `dryRun: false` has no effect.
  */
-function claimed({ args }: PreparedChange, { dryRun, ...said }: ChangeJustificationArguments): JsonObject {
-  return { ...args, ...said, ...(dryRun === true ? { dryRun } : {}) }
+function claimed({ args }: PreparedChange, { dryRun, ...claims }: ChangeJustificationArguments): JsonObject {
+  return { ...args, ...claims, ...(dryRun === true ? { dryRun } : {}) }
 }
 
 /** The usual advice for these codes is about names and arguments, so it is replaced by advice about tokens. */

@@ -78,20 +78,20 @@ describe('owner rules', () => {
 
   it('compare the maintenance window exactly', () => {
     const admin = { ...OPEN, maintenanceWindowId: 'Sunday', allowedMaintenanceWindowIds: ['Sunday', 'Monday'] }
-    const asked = (maintenanceWindowId: string) =>
+    const verdict = (maintenanceWindowId: string) =>
       reasons({ admin }, { ...CLAIMED, changeTicket: 'CHG-1', maintenanceWindowId }, { domain: 'config' })
-    expect(asked('Sunday')).toEqual([])
-    expect(asked('sunday')).toEqual(['maintenance-window', 'maintenance-window-list'])
-    expect(asked('Monday')).toEqual(['maintenance-window'])
-    expect(asked(' ')).toEqual(['maintenance-window'])
+    expect(verdict('Sunday')).toEqual([])
+    expect(verdict('sunday')).toEqual(['maintenance-window', 'maintenance-window-list'])
+    expect(verdict('Monday')).toEqual(['maintenance-window'])
+    expect(verdict(' ')).toEqual(['maintenance-window'])
   })
 
   it('open only the admin domain that is enabled', () => {
     const claims = { ...CLAIMED, maintenanceWindowId: 'w', changeTicket: 't' }
     for (const open of ADMIN_DOMAINS)
-      for (const asked of ADMIN_DOMAINS)
-        expect(reasons({ admin: { enabled: true, [open]: true } }, claims, { domain: asked })).toEqual(
-          open === asked ? [] : ['admin-domain'],
+      for (const verdict of ADMIN_DOMAINS)
+        expect(reasons({ admin: { enabled: true, [open]: true } }, claims, { domain: verdict })).toEqual(
+          open === verdict ? [] : ['admin-domain'],
         )
   })
 

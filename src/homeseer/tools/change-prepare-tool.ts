@@ -87,11 +87,11 @@ async function planStaging(
   if (!accepted.ok) return fail(badStagedArguments(offer, accepted.fault))
   const args = accepted.value
   // Checked twice: it must be permitted as a dry run, and the caller learns what would still refuse the real call.
-  const rehearsed = await previewPreparableCall(homeseer, found.value, { context, args: { ...args, dryRun: true } })
-  if (!rehearsed.ok) return rehearsed
-  const { decision } = rehearsed.value
+  const dryRun = await previewPreparableCall(homeseer, found.value, { context, args: { ...args, dryRun: true } })
+  if (!dryRun.ok) return dryRun
+  const { decision } = dryRun.value
   if (decision.verdict === 'deny')
-    return ok({ offer, args, refusal: createPolicyDenialFault(decision), real: rehearsed.value })
+    return ok({ offer, args, refusal: createPolicyDenialFault(decision), real: dryRun.value })
   const real = await previewPreparableCall(homeseer, found.value, { context, args })
   return real.ok ? ok({ offer, args, refusal: undefined, real: real.value }) : real
 }
@@ -102,7 +102,7 @@ async function prepare(
   { context, summary, toolName }: Staging,
 ): Promise<Outcome> {
   if (refusal !== undefined) return fail(refusal)
-  const kept = await homeseer.guard.changes.prepare({
+  const prepared = await homeseer.guard.changes.prepare({
     principal: toCallerKey(context.caller),
     tool: offer.name,
     args,
@@ -110,8 +110,8 @@ async function prepare(
     ttlMs: homeseer.config.changeTokenSeconds * 1_000,
     offer,
   })
-  if (!kept.ok) return kept
-  const { token, expiresAtMs, preparedSeq } = kept.value
+  if (!prepared.ok) return prepared
+  const { token, expiresAtMs, preparedSeq } = prepared.value
   return createHomeseerOutcome({
     prepared: true,
     token,

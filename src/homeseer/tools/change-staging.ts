@@ -49,12 +49,12 @@ export async function prepareAndMaybeCommitChange(
   const claims = withWords(wanted)
   const { confirm, intent, reason, dryRun } = claims
   const args = { ...wanted.args, ...omitUndefined({ confirm, intent, reason, dryRun }) }
-  const prepared = await ask(context, 'hs4.change.prepare', { toolName, args, summary: { text: summary } })
+  const prepared = await callTool(context, 'hs4.change.prepare', { toolName, args, summary: { text: summary } })
   if (!prepared.ok) return prepared
   const { token } = prepared.value
   if (!claims.execute || isDryRunCall(homeseer.rules, claims) || typeof token !== 'string')
     return ok({ execute: false, prepared: prepared.value })
-  const committed = await ask(context, 'hs4.change.commit', { token })
+  const committed = await callTool(context, 'hs4.change.commit', { token })
   if (!committed.ok) return fail(withDirectCall(committed.fault, wanted))
   return ok({ execute: committed.value['committed'] === true, prepared: prepared.value, committed: committed.value })
 }
@@ -76,7 +76,7 @@ export function toRunnableCall(change: HomeseerChangeToStage): SuggestedToolCall
   return { name, args: { ...args, ...(confirm === true ? { confirm, intent, reason } : { dryRun: true }) } }
 }
 
-async function ask(context: HandlerContext, name: string, body: JsonObject): Promise<Result<JsonObject, Fault>> {
+async function callTool(context: HandlerContext, name: string, body: JsonObject): Promise<Result<JsonObject, Fault>> {
   const outcome = await context.call(name, body, { isLocal: true })
   if (!outcome.ok) return outcome
   const { data } = outcome.value

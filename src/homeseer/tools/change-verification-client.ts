@@ -72,11 +72,11 @@ const SETTLE_MS = 200
 
 /** Only pushes count as evidence: a read that shows the value may be an echo of our own write. */
 export function watchForDevicePush(mirror: DeviceMirrorClient, ref: number): DevicePushSubscription {
-  let heard = false
+  let received = false
   const end = mirror.subscribe((changes) => {
-    heard ||= changes.some((one) => one.ref === ref && isPushed(one.live))
+    received ||= changes.some((one) => one.ref === ref && isPushed(one.live))
   })
-  return { pushHeard: () => heard, end }
+  return { pushHeard: () => received, end }
 }
 
 /** How long to wait for devices that react at once. */
@@ -87,10 +87,10 @@ export function computeVerificationWaitMs({ config }: Pick<VerificationContext, 
 export function chooseConfiguredVerificationTiming(
   context: Pick<VerificationContext, 'config'>,
   device: HomeseerDevice,
-  house: HomeseerDeviceCatalog,
+  catalog: HomeseerDeviceCatalog,
 ): VerificationTiming {
   const longestMs = context.config.verifyWaitSeconds * 1_000
-  return chooseVerificationTiming(device, house, { usualMs: computeVerificationWaitMs(context), longestMs })
+  return chooseVerificationTiming(device, catalog, { usualMs: computeVerificationWaitMs(context), longestMs })
 }
 
 export interface ChangeVerificationTask {
@@ -129,25 +129,26 @@ export async function verifyDeviceChange(
     // Rest at an unknown number can be an arrival; but a bolt that rests between its ends is stuck.
     const isResting = look.outcome === 'moving' && looksAtRest >= REST_LOOKS && !timing.slow
     if (isResting && isValueOutsideControls(expected, observed?.value) && hasMoved(task, observed))
-      return said(task, { outcome: 'reached', attempts, observed, fault })
+      return toResult(task, { outcome: 'reached', attempts, observed, fault })
     // Reads of a moving device do not count, up to the factor: a garage door needs longer than a lamp, but a stuck one
     // must end.
     if (look.outcome === 'moving' && !timing.slow && attempts < maxAttempts * MOVING_FACTOR) left++
     // If the mirror shows the state already, nothing else delays the next read, and HomeSeer may be restarting.
     if (look.live === undefined) await wait(intervalMs, undefined, { signal }).catch(() => undefined)
     if (look.outcome !== 'reached') continue
-    if (wasThere) return said(task, { outcome: 'reached', attempts, observed, fault })
+    if (wasThere) return toResult(task, { outcome: 'reached', attempts, observed, fault })
     await wait(SETTLE_MS, undefined, { signal }).catch(() => undefined)
     const second = await lookAt(mirror, task)
     observed = second.live ?? observed
     fault = second.fault
     last = second.outcome
-    if (second.outcome === 'reached') return said(task, { outcome: 'reached', attempts: attempts + 1, observed, fault })
+    if (second.outcome === 'reached')
+      return toResult(task, { outcome: 'reached', attempts: attempts + 1, observed, fault })
   }
   const isUnmoved = observed !== undefined && observed.value === before.value
   const unreported = timing.slow && isUnmoved && !hasMoved(task, observed) ? 'unreported' : 'elsewhere'
   const outcome = last === 'moving' ? 'still_moving' : last === 'unread' ? 'unread' : unreported
-  return said(task, { outcome, attempts, observed, fault })
+  return toResult(task, { outcome, attempts, observed, fault })
 }
 
 export interface LateDeviceChangeTask extends Pick<ChangeVerificationTask, 'ref' | 'expected' | 'before'> {
@@ -221,7 +222,7 @@ async function lookAt(
   return { outcome: compareWithExpectation(expected, observationOf(before), observationOf(live)), live, fault }
 }
 
-function said(
+function toResult(
   task: ChangeVerificationTask,
   found: Pick<DeviceChangeVerificationResult, 'outcome' | 'attempts' | 'observed' | 'fault'>,
 ): DeviceChangeVerificationResult {
@@ -285,7 +286,7 @@ export class LateDeviceChangeTracker {
   /** The signal aborts when the device gets another command. */
   begin(ref: number, command: LastDeviceCommand): AbortSignal {
     this.supersede(ref)
-    keep(this.#last, ref, command)
+    storeNewest(this.#last, ref, command)
     const following = new AbortController()
     this.#following.set(ref, following)
     return following.signal
@@ -293,23 +294,23 @@ export class LateDeviceChangeTracker {
 
   end(ref: number, command: LastDeviceCommand): void {
     this.#following.delete(ref)
-    keep(this.#last, ref, command)
+    storeNewest(this.#last, ref, command)
   }
 
   /** The value that the device showed when this one was commanded before. */
-  shownFor(ref: number, told: number): number | undefined {
-    return this.#shown.get(ref)?.get(told)
+  shownFor(ref: number, sent: number): number | undefined {
+    return this.#shown.get(ref)?.get(sent)
   }
 
-  learnShown(ref: number, told: number, shown: number): void {
+  learnShown(ref: number, sent: number, shown: number): void {
     const known = this.#shown.get(ref) ?? new Map<number, number>()
-    known.set(told, shown)
-    keep(this.#shown, ref, known)
+    known.set(sent, shown)
+    storeNewest(this.#shown, ref, known)
   }
 }
 
 /** The least recently used entry is dropped. */
-function keep<Value>(entries: Map<number, Value>, ref: number, value: Value): void {
+function storeNewest<Value>(entries: Map<number, Value>, ref: number, value: Value): void {
   entries.delete(ref)
   const [oldest] = entries.keys()
   if (entries.size >= MAX_DEVICES && oldest !== undefined) entries.delete(oldest)

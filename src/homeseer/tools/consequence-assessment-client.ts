@@ -43,13 +43,13 @@ export interface AssessedConsequences {
   readonly consequences: EventConsequences
   /** Why the consequences need an approval; empty if they need none. */
   readonly reasons: readonly ConsequenceApprovalReason[]
-  readonly house: HomeseerDeviceCatalog
+  readonly deviceCatalog: HomeseerDeviceCatalog
   /** Of the event that was asked for, where it is known. */
   readonly definition?: EventDefinition | undefined
 }
 
 /** The most devices whose controls are requested before a chain is assessed. */
-const MAX_ASKED = 20
+const MAX_REQUESTED = 20
 const MAX_LABEL = 200
 
 /** The consequences of writing devices, with a control or only in HomeSeer's memory. */
@@ -58,13 +58,17 @@ export async function assessDeviceWriteConsequences(
   refs: readonly number[],
 ): Promise<Result<AssessedConsequences, Fault>> {
   const known = await knownEvents(homeseer)
-  const house = await homeseer.catalog.houseFor(refs)
-  if (!house.ok) return fail(createHomeseerReadFault(house.fault, 'reading the devices'))
+  const deviceCatalog = await homeseer.catalog.devicesFor(refs)
+  if (!deviceCatalog.ok) return fail(createHomeseerReadFault(deviceCatalog.fault, 'reading the devices'))
   if (known.files === undefined) {
-    const isAsked = known.hasEvents && homeseer.config.unreadEvents === 'ask'
-    return ok({ consequences: NO_EVENT_CONSEQUENCES, reasons: isAsked ? ['events-unread'] : [], house: house.value })
+    const needsApproval = known.hasEvents && homeseer.config.unreadEvents === 'ask'
+    return ok({
+      consequences: NO_EVENT_CONSEQUENCES,
+      reasons: needsApproval ? ['events-unread'] : [],
+      deviceCatalog: deviceCatalog.value,
+    })
   }
-  const followed = traceEventConsequences(graphOf(known.files), { refs }, relativesIn(house.value))
+  const followed = traceEventConsequences(graphOf(known.files), { refs }, relativesIn(deviceCatalog.value))
   return reasoned(homeseer, known.isWhole ? followed : doubted(followed, 'unknown-event'))
 }
 
@@ -74,14 +78,14 @@ export async function assessEventRunConsequences(
   event: ReceivedEventRecord,
 ): Promise<Result<AssessedConsequences, Fault>> {
   const { files, isWhole } = await knownEvents(homeseer)
-  const house = await homeseer.catalog.house()
-  if (!house.ok) return fail(createHomeseerReadFault(house.fault, 'reading the devices'))
+  const deviceCatalog = await homeseer.catalog.devices()
+  if (!deviceCatalog.ok) return fail(createHomeseerReadFault(deviceCatalog.fault, 'reading the devices'))
   const definition = files?.definitions.find(({ id }) => id === event.id)
   if (files === undefined)
-    return ok({ consequences: NO_EVENT_CONSEQUENCES, reasons: ['events-unread'], house: house.value })
+    return ok({ consequences: NO_EVENT_CONSEQUENCES, reasons: ['events-unread'], deviceCatalog: deviceCatalog.value })
   if (definition === undefined)
-    return ok({ consequences: NO_EVENT_CONSEQUENCES, reasons: ['unknown-event'], house: house.value })
-  const followed = traceEventConsequences(graphOf(files), { event: definition }, relativesIn(house.value))
+    return ok({ consequences: NO_EVENT_CONSEQUENCES, reasons: ['unknown-event'], deviceCatalog: deviceCatalog.value })
+  const followed = traceEventConsequences(graphOf(files), { event: definition }, relativesIn(deviceCatalog.value))
   // Devices that it sets may set off an event that the definitions lack; and a renamed event was edited since.
   const isKnown = isWhole && isSameHomeseerName(definition.name, event.name)
   const assessed = await reasoned(homeseer, isKnown ? followed : doubted(followed, 'unknown-event'))
@@ -119,12 +123,12 @@ function graphOf(files: LoadedEventDefinitions): EventGraph {
   return graph
 }
 
-function relativesIn(house: HomeseerDeviceCatalog): (ref: number) => readonly number[] {
+function relativesIn(deviceCatalog: HomeseerDeviceCatalog): (ref: number) => readonly number[] {
   return (ref) => {
-    const device = house.byRef.get(ref)
+    const device = deviceCatalog.byRef.get(ref)
     if (device === undefined) return []
     const root = findRootRef(device)
-    return [root, ...(house.byRef.get(root)?.childRefs ?? [])]
+    return [root, ...(deviceCatalog.byRef.get(root)?.childRefs ?? [])]
   }
 }
 
@@ -136,17 +140,17 @@ async function reasoned(
   homeseer: HomeseerToolContext,
   consequences: EventConsequences,
 ): Promise<Result<AssessedConsequences, Fault>> {
-  const seen = await houseFor(homeseer, consequences.refs)
+  const seen = await readDevicesFor(homeseer, consequences.refs)
   if (!seen.ok) return seen
-  const { house, unasked } = seen.value
-  const reached = consequences.refs.map((ref) => house.byRef.get(ref))
+  const { deviceCatalog, unread } = seen.value
+  const reached = consequences.refs.map((ref) => deviceCatalog.byRef.get(ref))
   // A device that was not requested may be a lock by now, and so may a device that cannot be seen.
-  const isUnsure = unasked > 0 || reached.includes(undefined)
+  const isUnsure = unread > 0 || reached.includes(undefined)
   const whole = isUnsure ? doubted(consequences, 'unknown-action') : consequences
   const touches = reached.some((device) => device !== undefined && device.sensitivity.length > 0)
   return ok({
     consequences: whole,
-    house,
+    deviceCatalog,
     reasons: [
       ...(touches ? ['touches-sensitive-device' as const] : []),
       ...(whole.security ? ['security-flag' as const] : []),
@@ -155,24 +159,27 @@ async function reasoned(
   })
 }
 
-interface SeenHouse {
-  readonly house: HomeseerDeviceCatalog
+interface ReadDevices {
+  readonly deviceCatalog: HomeseerDeviceCatalog
   /** Devices that may have got controls since, and were too many to ask. */
-  readonly unasked: number
+  readonly unread: number
 }
 
 /** Reads the controls of chained devices without known controls, because a lock is recognised by its controls. */
-async function houseFor({ catalog }: HomeseerToolContext, refs: readonly number[]): Promise<Result<SeenHouse, Fault>> {
-  const known = await catalog.houseFor(refs)
+async function readDevicesFor(
+  { catalog }: HomeseerToolContext,
+  refs: readonly number[],
+): Promise<Result<ReadDevices, Fault>> {
+  const known = await catalog.devicesFor(refs)
   if (!known.ok) return fail(createHomeseerReadFault(known.fault, 'reading the devices'))
-  const bare = refs.filter((ref) => known.value.byRef.get(ref)?.controls.length === 0)
-  if (bare.length === 0) return ok({ house: known.value, unasked: 0 })
-  const asked = await Promise.all(bare.slice(0, MAX_ASKED).map((ref) => catalog.freshControls(ref)))
-  const failed = asked.find((answer) => !answer.ok)
+  const withoutControls = refs.filter((ref) => known.value.byRef.get(ref)?.controls.length === 0)
+  if (withoutControls.length === 0) return ok({ deviceCatalog: known.value, unread: 0 })
+  const answers = await Promise.all(withoutControls.slice(0, MAX_REQUESTED).map((ref) => catalog.freshControls(ref)))
+  const failed = answers.find((answer) => !answer.ok)
   if (failed !== undefined && !failed.ok) return fail(createHomeseerReadFault(failed.fault, 'reading the controls'))
-  const renewed = await catalog.house()
+  const renewed = await catalog.devices()
   if (!renewed.ok) return fail(createHomeseerReadFault(renewed.fault, 'reading the devices'))
-  return ok({ house: renewed.value, unasked: bare.length - asked.length })
+  return ok({ deviceCatalog: renewed.value, unread: withoutControls.length - answers.length })
 }
 
 /** The targets of a chain, for the owner's lists. */
@@ -192,9 +199,9 @@ export function listReachedTargets({ consequences: { refs, eventIds } }: Assesse
 /** All other devices of the house, if it is not certain that the chain ends with the known ones. */
 export function listPossiblyReachedTargets({
   consequences: { refs, doubts },
-  house,
+  deviceCatalog,
 }: AssessedConsequences): readonly string[] {
-  return doubts.length === 0 ? [] : listDeviceTargetsExcept(house, refs)
+  return doubts.length === 0 ? [] : listDeviceTargetsExcept(deviceCatalog, refs)
 }
 
 /**
@@ -215,9 +222,12 @@ export function toDeviceChangeAssessment(
   }
 }
 
-export function listDeviceTargetsExcept(house: HomeseerDeviceCatalog, refs: readonly number[]): readonly string[] {
+export function listDeviceTargetsExcept(
+  deviceCatalog: HomeseerDeviceCatalog,
+  refs: readonly number[],
+): readonly string[] {
   const known = new Set(refs)
-  return house.devices.filter(({ ref }) => !known.has(ref)).map(({ ref }) => toHomeseerDeviceTarget(ref))
+  return deviceCatalog.devices.filter(({ ref }) => !known.has(ref)).map(({ ref }) => toHomeseerDeviceTarget(ref))
 }
 
 export function toHomeseerEventTarget(id: number | string): string {
@@ -225,9 +235,9 @@ export function toHomeseerEventTarget(id: number | string): string {
 }
 
 /** The consequences step by step, for the approver and the record. */
-export function toConsequencesJson({ consequences, reasons, house }: AssessedConsequences): JsonObject {
+export function toConsequencesJson({ consequences, reasons, deviceCatalog }: AssessedConsequences): JsonObject {
   const named = (ref: number): string => {
-    const device = house.byRef.get(ref)
+    const device = deviceCatalog.byRef.get(ref)
     return device === undefined ? `device ${ref}, which is not known here` : `${formatDeviceLabel(device)}, ref ${ref}`
   }
   if (consequences.steps.length === 0 && reasons.length === 0) return {}
@@ -250,12 +260,12 @@ export function toConsequencesJson({ consequences, reasons, house }: AssessedCon
 /** Adds what a change reaches to its label, so that the ledger and every approval request show it. */
 export function addConsequencesToLabel(
   label: string,
-  { consequences: { refs }, reasons, house }: AssessedConsequences,
+  { consequences: { refs }, reasons, deviceCatalog }: AssessedConsequences,
 ): string {
-  const sensitive = refs.filter((ref) => (house.byRef.get(ref)?.sensitivity.length ?? 1) > 0)
+  const sensitive = refs.filter((ref) => (deviceCatalog.byRef.get(ref)?.sensitivity.length ?? 1) > 0)
   const named = [...sensitive, ...refs.filter((ref) => !sensitive.includes(ref))]
     .slice(0, 5)
-    .map((ref) => `${house.byRef.get(ref)?.name ?? 'device'} (${ref})`)
+    .map((ref) => `${deviceCatalog.byRef.get(ref)?.name ?? 'device'} (${ref})`)
   const unread = reasons.includes('events-unread') ? ['whatever HomeSeer’s events do'] : []
   const doubt = reasons.some((one) => one === 'unknown-action' || one === 'unknown-event' || one === 'runs-script')
   const reached = [...named, ...unread, ...(doubt ? ['perhaps more'] : [])]

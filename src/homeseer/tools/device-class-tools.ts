@@ -52,9 +52,9 @@ function listTool(homeseer: HomeseerToolContext): Capability {
     input: z.strictObject({}),
     output: z.object({ kinds: z.array(z.string()), devices: z.array(classView) }),
   }).handledBy(async () => {
-    const house = await homeseer.catalog.house()
-    if (!house.ok) return fail(createHomeseerReadFault(house.fault, 'reading the devices'))
-    const devices = house.value.devices.map((device) => classJson(homeseer, device))
+    const deviceCatalog = await homeseer.catalog.devices()
+    if (!deviceCatalog.ok) return fail(createHomeseerReadFault(deviceCatalog.fault, 'reading the devices'))
+    const devices = deviceCatalog.value.devices.map((device) => classJson(homeseer, device))
     return createHomeseerOutcome({ kinds: [...HOMESEER_DEVICE_KINDS], devices })
   })
 }
@@ -87,9 +87,9 @@ function correctTool(homeseer: HomeseerToolContext): Capability {
 
 /** Finds any device, also one that is hidden from agents, because the owner sees all of them. */
 async function findListed({ catalog }: HomeseerToolContext, ref: number): Promise<Result<HomeseerDevice, Fault>> {
-  const house = await catalog.house()
-  if (!house.ok) return fail(createHomeseerReadFault(house.fault, 'reading the devices'))
-  const device = house.value.byRef.get(ref)
+  const deviceCatalog = await catalog.devices()
+  if (!deviceCatalog.ok) return fail(createHomeseerReadFault(deviceCatalog.fault, 'reading the devices'))
+  const device = deviceCatalog.value.byRef.get(ref)
   return device === undefined ? fail(createNoDeviceFault(ref)) : ok(device)
 }
 

@@ -73,12 +73,12 @@ function list(homeseer: HomeseerToolContext): Capability {
       items: deviceItemListSchema,
     }),
   }).handledBy(async (input) => {
-    const house = await readHomeseerDeviceCatalog(homeseer)
-    if (!house.ok) return house
+    const catalog = await readHomeseerDeviceCatalog(homeseer)
+    if (!catalog.ok) return catalog
     const { limit, offset, cursor, maxDevices: wanted, includeControls: pairs, includeRaw: raw, ...filters } = input
     const maxDevices = resolveDeviceLimit(homeseer, wanted)
     // The cap applies to a page, not to the list: devices beyond it can be reached by paging.
-    const found = house.value.devices.filter((device) => matchesDeviceFilter(device, filters))
+    const found = catalog.value.devices.filter((device) => matchesDeviceFilter(device, filters))
     const page = cutPageByItemNumber(found, (device) => device.ref, {
       list: 'devices',
       filters,
@@ -101,7 +101,7 @@ function list(homeseer: HomeseerToolContext): Capability {
       limit,
       includeRaw: raw,
       nextCursor: page.value.nextCursor,
-      ...toUnknownControlsCountJson(house.value),
+      ...toUnknownControlsCountJson(catalog.value),
       items: shown.value.map((device) =>
         createDeviceViewWithLastCommand(homeseer, device, { includeControls: pairs, includeRaw: raw }),
       ),
@@ -134,19 +134,19 @@ function get(homeseer: HomeseerToolContext): Capability {
       items: deviceItemListSchema,
     }),
   }).handledBy(
-    async ({ refs: asked, resolveChildren, includeControls: pairs, includeRaw: raw, maxDevices: wanted }) => {
-      const requestedRefs = [...new Set(asked)]
-      const house = await readCatalogWithFreshDevices(homeseer, requestedRefs)
-      if (!house.ok) return house
-      const own = requestedRefs.map((ref) => house.value.byRef.get(ref)).filter((device) => device !== undefined)
-      const resolved = resolveChildren ? listDevicesAndTheirChildren(house.value, requestedRefs) : own
+    async ({ refs: requested, resolveChildren, includeControls: pairs, includeRaw: raw, maxDevices: wanted }) => {
+      const requestedRefs = [...new Set(requested)]
+      const catalog = await readCatalogWithFreshDevices(homeseer, requestedRefs)
+      if (!catalog.ok) return catalog
+      const own = requestedRefs.map((ref) => catalog.value.byRef.get(ref)).filter((device) => device !== undefined)
+      const resolved = resolveChildren ? listDevicesAndTheirChildren(catalog.value, requestedRefs) : own
       const shown = resolved.slice(0, resolveDeviceLimit(homeseer, wanted))
       // Only the shown devices are read again: a root with a hundred features need not cost a hundred reads.
       const fresh = await ensureFreshHomeseerDevices(homeseer, refsOf(shown), raw)
       if (!fresh.ok) return fresh
-      const told = pairs ? await withControls(homeseer, shown) : ok(shown)
-      if (!told.ok) return told
-      const isFound = (ref: number): boolean => house.value.byRef.has(ref)
+      const described = pairs ? await withControls(homeseer, shown) : ok(shown)
+      if (!described.ok) return described
+      const isFound = (ref: number): boolean => catalog.value.byRef.has(ref)
       return createHomeseerOutcome({
         requestedRefs,
         found: requestedRefs.filter(isFound),
@@ -158,7 +158,7 @@ function get(homeseer: HomeseerToolContext): Capability {
         returnedDevices: shown.length,
         truncated: shown.length < resolved.length,
         resolvedRefs: resolved.map(({ ref }) => ref),
-        items: told.value.map((device) =>
+        items: described.value.map((device) =>
           createDeviceViewWithLastCommand(homeseer, device, { includeControls: pairs, includeRaw: raw }),
         ),
       })
@@ -175,8 +175,8 @@ async function withControls(
   homeseer: HomeseerToolContext,
   devices: readonly HomeseerDevice[],
 ): Promise<Result<readonly HomeseerDevice[], Fault>> {
-  const house = await readCatalogWithControlsOfDevices(homeseer, refsOf(devices))
-  return house.ok ? ok(devices.map((device) => house.value.byRef.get(device.ref) ?? device)) : house
+  const catalog = await readCatalogWithControlsOfDevices(homeseer, refsOf(devices))
+  return catalog.ok ? ok(devices.map((device) => catalog.value.byRef.get(device.ref) ?? device)) : catalog
 }
 
 function controls(homeseer: HomeseerToolContext): Capability {
@@ -191,17 +191,17 @@ function controls(homeseer: HomeseerToolContext): Capability {
   }).handledBy(async ({ refs: wanted }) => {
     const visible = await exposedRefs(homeseer, wanted)
     if (!visible.ok) return visible
-    const asked = visible.value
+    const requested = visible.value
     // HomeSeer would take an empty list of refs for all devices, so none is requested.
-    if (asked?.length === 0) return createHomeseerOutcome({ refs: wanted ?? null, raw: { Devices: [] } })
+    if (requested?.length === 0) return createHomeseerOutcome({ refs: wanted ?? null, raw: { Devices: [] } })
     // `getcontrol2` also has what a control is for (ControlUse).
-    const raw = await homeseer.link.json.call(createGenericHomeseerRequest('getcontrol2', { ref: asked }, 'reads'))
-    if (raw.ok) return createHomeseerOutcome({ refs: asked ?? null, raw: raw.value })
+    const raw = await homeseer.link.json.call(createGenericHomeseerRequest('getcontrol2', { ref: requested }, 'reads'))
+    if (raw.ok) return createHomeseerOutcome({ refs: requested ?? null, raw: raw.value })
     if (isWorthSmallerRequest(raw.fault)) return fail(tooMuchAtOnce(raw.fault))
     // Older HomeSeers know only the first of the two.
-    const older = await homeseer.link.json.call(createGenericHomeseerRequest('getcontrol', { ref: asked }, 'reads'))
+    const older = await homeseer.link.json.call(createGenericHomeseerRequest('getcontrol', { ref: requested }, 'reads'))
     return older.ok
-      ? createHomeseerOutcome({ refs: asked ?? null, raw: older.value })
+      ? createHomeseerOutcome({ refs: requested ?? null, raw: older.value })
       : fail(createHomeseerReadFault(older.fault, 'reading control pairs'))
   })
 }
@@ -209,13 +209,13 @@ function controls(homeseer: HomeseerToolContext): Capability {
 /** The requested refs that exist for the caller; no refs means all of them. */
 async function exposedRefs(
   homeseer: HomeseerToolContext,
-  asked: readonly number[] | undefined,
+  requested: readonly number[] | undefined,
 ): Promise<Result<readonly number[] | undefined, Fault>> {
-  if (homeseer.exposes === undefined) return ok(asked)
-  const house = await readHomeseerDeviceCatalog(homeseer)
-  if (!house.ok) return house
-  const { byRef } = house.value
-  return ok(asked === undefined ? [...byRef.keys()] : asked.filter((ref) => byRef.has(ref)))
+  if (homeseer.exposes === undefined) return ok(requested)
+  const catalog = await readHomeseerDeviceCatalog(homeseer)
+  if (!catalog.ok) return catalog
+  const { byRef } = catalog.value
+  return ok(requested === undefined ? [...byRef.keys()] : requested.filter((ref) => byRef.has(ref)))
 }
 
 /** The other request would take as long, and exceed the caller's time. */

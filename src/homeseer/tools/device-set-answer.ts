@@ -13,9 +13,9 @@ import type { DeviceChangeVerificationResult } from './change-verification-clien
 import type { DeviceSetMethod, DeviceSetMode, StatusOnlyMethod } from './device-set-request.ts'
 import { createHomeseerWriteFault, createHs4Fault, extendHs4Fault, type SuggestedToolCall } from './faults.ts'
 
-interface AskedSet {
+interface RequestedSet {
   readonly device: HomeseerDevice
-  readonly wish: { readonly mode: DeviceSetMode; readonly source?: string }
+  readonly request: { readonly mode: DeviceSetMode; readonly source?: string }
 }
 
 interface DoneSet {
@@ -28,7 +28,7 @@ interface DoneSet {
 }
 
 export function toSetDeviceResultJson(
-  { device, wish: { mode: requestedMode, source } }: AskedSet,
+  { device, request: { mode: requestedMode, source } }: RequestedSet,
   { path, raw = null, rawBefore, verification }: DoneSet,
 ): JsonObject {
   const isControl = path.kind === 'control'
@@ -131,13 +131,13 @@ export function createLostSetAnswerFault(
 }
 
 export function createUnchangedDeviceFault(
-  { device: { ref, name }, wish }: AskedSet,
+  { device: { ref, name }, request }: RequestedSet,
   executedMode: DeviceSetMode,
   verification: JsonObject,
 ): Fault {
   const expected = verification['expected'] ?? null
   return createHs4Fault('HS4_ERROR', `HomeSeer took the command, but ${name} (${ref}) did not change as requested.`, {
-    details: { ref, requestedMode: wish.mode, executedMode, expected, verification },
+    details: { ref, requestedMode: request.mode, executedMode, expected, verification },
     fixHint: 'Look at the device: it may be slow, stuck or out of reach.',
     next: suggestStatusRead(ref),
   })

@@ -21,9 +21,9 @@ const status = decodeStatusReply({ Devices: [{ ref: 5, name: 'Lamp', ControlPair
 const device = status.ok ? buildHomeseerDeviceCatalog(status.value.devices, new Map()).byRef.get(5) : undefined
 const pairs = decodeControlPairs({ ref: 5, ControlPairs: PAIRS }) ?? []
 
-function path(wish: DeviceSetRequest): unknown {
+function path(request: DeviceSetRequest): unknown {
   if (device === undefined) throw new Error('no device')
-  const chosen = chooseDeviceSetMethod(device, pairs, wish)
+  const chosen = chooseDeviceSetMethod(device, pairs, request)
   if (!chosen.ok) return chosen.fault.details?.['issues']
   const { value } = chosen
   return value.kind === 'store'
@@ -43,8 +43,8 @@ describe('hs4.devices.set request', () => {
     [{ mode: 'set_status', value: 0, statusText: 'On' }, ['store', 0, 'On']],
     [{ mode: 'set_status', value: 100 }, ['store', 100, undefined]],
     [{ mode: 'set_status', statusText: 'Sleeping' }, ['store', undefined, 'Sleeping']],
-  ])('%j takes the path %j', (wish, expected) => {
-    expect(path(wish)).toEqual(expected)
+  ])('%j takes the path %j', (request, expected) => {
+    expect(path(request)).toEqual(expected)
   })
 
   it.each<[DeviceSetRequest, string]>([
@@ -54,8 +54,8 @@ describe('hs4.devices.set request', () => {
     [{ mode: 'control_value', label: 'On', controlUse: 'On' }, 'value'],
     [{ mode: 'set_status', controlUse: 'On' }, 'mode'],
     [{ mode: 'set_status' }, 'value'],
-  ])('%j is refused because of %s', (wish, argument) => {
-    expect(path(wish)).toMatchObject([{ path: [argument] }])
+  ])('%j is refused because of %s', (request, argument) => {
+    expect(path(request)).toMatchObject([{ path: [argument] }])
   })
 
   it('chooses a control only if exactly one is meant', () => {

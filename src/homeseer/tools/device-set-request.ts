@@ -52,21 +52,24 @@ export interface StatusOnlyMethod {
 export function chooseDeviceSetMethod(
   device: HomeseerDevice,
   controls: readonly ControlPair[],
-  wish: DeviceSetRequest,
+  request: DeviceSetRequest,
 ): Result<DeviceSetMethod, Fault> {
-  if (wish.mode === 'set_status') return chooseStatusMethod(controls, wish)
-  const wanted = toDeviceControlRequest(wish)
+  if (request.mode === 'set_status') return chooseStatusMethod(controls, request)
+  const wanted = toDeviceControlRequest(request)
   if (!wanted.ok) return wanted
   const choice = chooseControlPair(controls, wanted.value)
   return choice.ok
     ? ok({ kind: 'control', choice: choice.value, autoSwitch: undefined })
-    : fail(noControl(device, choice.fault, wish))
+    : fail(noControl(device, choice.fault, request))
 }
 
 /** A control only if value and text clearly mean the same pair. */
-function chooseStatusMethod(controls: readonly ControlPair[], wish: DeviceSetRequest): Result<DeviceSetMethod, Fault> {
-  const { value, statusText = wish.label } = wish
-  if (wish.controlUse !== undefined || wish.text !== undefined)
+function chooseStatusMethod(
+  controls: readonly ControlPair[],
+  request: DeviceSetRequest,
+): Result<DeviceSetMethod, Fault> {
+  const { value, statusText = request.label } = request
+  if (request.controlUse !== undefined || request.text !== undefined)
     return fail(
       createHomeseerArgumentFault('mode', 'set_status takes value or statusText; use control_value for the rest'),
     )
@@ -100,9 +103,9 @@ export function toDeviceControlRequest({
   text,
 }: Omit<DeviceSetRequest, 'mode'>): Result<DeviceControlRequest, Fault> {
   // With control_value a status text can only mean the control that shows it.
-  const said = label ?? statusText
-  const ways = [said, controlUse, text].filter((way) => way !== undefined)
-  if (ways.length > 1 || (value !== undefined && (said !== undefined || text !== undefined)))
+  const wantedLabel = label ?? statusText
+  const ways = [wantedLabel, controlUse, text].filter((way) => way !== undefined)
+  if (ways.length > 1 || (value !== undefined && (wantedLabel !== undefined || text !== undefined)))
     return fail(createHomeseerArgumentFault('value', ONE_WAY))
   if (controlUse !== undefined) {
     const use = parseControlUseName(controlUse)
@@ -110,7 +113,7 @@ export function toDeviceControlRequest({
       return fail(createHomeseerArgumentFault('controlUse', `is none of ${CONTROL_USES.slice(1).join(', ')}`))
     return ok({ kind: 'use', use, value })
   }
-  if (said !== undefined) return ok({ kind: 'label', label: said })
+  if (wantedLabel !== undefined) return ok({ kind: 'label', label: wantedLabel })
   if (text !== undefined) return ok({ kind: 'text', text })
   return value === undefined ? fail(createHomeseerArgumentFault('value', ONE_WAY)) : ok({ kind: 'value', value })
 }
@@ -118,13 +121,13 @@ export function toDeviceControlRequest({
 const ONE_WAY = 'give one of value, label, controlUse (with value where it spans a range) or text'
 
 /** Each fault lists what the device accepts, so that the next attempt can be right. */
-function noControl(device: HomeseerDevice, fault: DeviceControlFault, wish: DeviceSetRequest): Fault {
+function noControl(device: HomeseerDevice, fault: DeviceControlFault, request: DeviceSetRequest): Fault {
   const details: JsonObject = { ref: device.ref, ...('offers' in fault ? { offers: [...fault.offers] } : {}) }
   switch (fault.kind) {
     case 'no-controls':
       return createHomeseerArgumentFault('ref', `${device.name} (${device.ref}) cannot be told anything itself`, {
         details: { ...details, children: [...device.childRefs] },
-        next: nextForRoot(device, wish),
+        next: nextForRoot(device, request),
       })
     case 'too-many-decimals':
       return createHomeseerArgumentFault(
@@ -159,13 +162,16 @@ function noControl(device: HomeseerDevice, fault: DeviceControlFault, wish: Devi
 }
 
 /** The features of a root, each with the caller's request; the caller has to choose one. */
-function nextForRoot({ childRefs, ref }: HomeseerDevice, wish: DeviceSetRequest): readonly SuggestedToolCall[] {
+function nextForRoot({ childRefs, ref }: HomeseerDevice, request: DeviceSetRequest): readonly SuggestedToolCall[] {
   if (childRefs.length === 0) return [{ name: 'hs4.devices.get', args: { refs: [ref], includeControls: true } }]
   return (
     childRefs
       // Enough to see the pattern; hs4.devices.get has all of them.
       .slice(0, 5)
-      .map((child) => ({ name: 'hs4.devices.set', args: { ref: child, ...toDeviceSetArguments(wish), dryRun: true } }))
+      .map((child) => ({
+        name: 'hs4.devices.set',
+        args: { ref: child, ...toDeviceSetArguments(request), dryRun: true },
+      }))
   )
 }
 
@@ -182,8 +188,8 @@ function nearest(device: HomeseerDevice, value: number): { readonly next: readon
 }
 
 /** The request as arguments, without defaults, for calls that are suggested or prepared. */
-export function toDeviceSetArguments(wish: DeviceSetRequest): JsonObject {
-  const { mode, value, label, controlUse, text, statusText } = wish
+export function toDeviceSetArguments(request: DeviceSetRequest): JsonObject {
+  const { mode, value, label, controlUse, text, statusText } = request
   return {
     ...(mode === 'control_value' ? {} : { mode }),
     ...omitUndefined({ value, label, controlUse, text, statusText }),

@@ -116,33 +116,36 @@ export function createDeviceSetTool(homeseer: HomeseerToolContext): Capability {
     lock: ({ ref }) => (typeof ref === 'number' ? toHomeseerDeviceTarget(ref) : undefined),
     // Locks and blinds take tens of seconds, and verification waits for them.
     timeoutSeconds: 60,
-    plan: (wish) => planSet(homeseer, wish),
+    plan: (request) => planSet(homeseer, request),
     assess: assessSet,
-    act: (plan, wish, call) => actSet(homeseer, plan, { wish, call }),
+    act: (plan, request, call) => actSet(homeseer, plan, { request, call }),
   })
 }
 
-async function planSet(homeseer: HomeseerToolContext, wish: SetInput): Promise<Result<Plan, Fault>> {
-  const found = await findWish(homeseer, wish)
+async function planSet(homeseer: HomeseerToolContext, request: SetInput): Promise<Result<Plan, Fault>> {
+  const found = await findMethod(homeseer, request)
   if (!found.ok) return found
   const assessed = await assessDeviceWriteConsequences(homeseer, [found.value.device.ref])
   return assessed.ok ? ok({ ...found.value, assessed: assessed.value }) : assessed
 }
 
-async function findWish(homeseer: HomeseerToolContext, wish: SetInput): Promise<Result<Omit<Plan, 'assessed'>, Fault>> {
-  const found = await findHomeseerDevice(homeseer, wish.ref)
+async function findMethod(
+  homeseer: HomeseerToolContext,
+  request: SetInput,
+): Promise<Result<Omit<Plan, 'assessed'>, Fault>> {
+  const found = await findHomeseerDevice(homeseer, request.ref)
   if (!found.ok) return found
   const device = found.value
   const shown = readMirroredDevice(homeseer, device.ref)?.live
-  const path = chooseDeviceSetMethod(device, device.controls, wish)
+  const path = chooseDeviceSetMethod(device, device.controls, request)
   if (path.ok && device.controlsKnown) return ok({ device, controls: device.controls, path: path.value, shown })
   // The owner may have changed the controls since they were read, so they are requested once before a refusal.
   const fresh = await homeseer.catalog.freshControls(device.ref)
   if (!fresh.ok) return path.ok ? fail(createHomeseerReadFault(fresh.fault, 'reading the controls')) : path
   // Classified again, because the sensitivity depends on what the device can do now.
-  const renewed = await findHomeseerDevice(homeseer, wish.ref)
+  const renewed = await findHomeseerDevice(homeseer, request.ref)
   if (!renewed.ok) return renewed
-  const again = chooseDeviceSetMethod(renewed.value, fresh.value, wish)
+  const again = chooseDeviceSetMethod(renewed.value, fresh.value, request)
   return again.ok ? ok({ device: renewed.value, controls: fresh.value, path: again.value, shown }) : again
 }
 
@@ -165,17 +168,17 @@ function isOrdinary({ sensitivity }: HomeseerDevice): boolean {
 }
 
 interface Act extends Plan {
-  readonly wish: SetInput
+  readonly request: SetInput
   readonly call: Call
   readonly before: MirroredValue
   readonly watch: DevicePushSubscription
 }
 
-async function actSet(homeseer: HomeseerToolContext, plan: Plan, asked: Pick<Act, 'wish' | 'call'>): Promise<Outcome> {
+async function actSet(homeseer: HomeseerToolContext, plan: Plan, job: Pick<Act, 'request' | 'call'>): Promise<Outcome> {
   const { mirror } = homeseer.link
   const { ref } = plan.device
   // Read again just before, because only that shows whether the device has changed.
-  const read = await mirror.read([ref], asked.call.signal)
+  const read = await mirror.read([ref], job.call.signal)
   if (!read.ok) return fail(createHomeseerReadFault(read.fault, `reading ${plan.device.name}`))
   const entry = read.value.get(ref)
   if (entry === undefined) return fail(createNoDeviceFault(ref))
@@ -183,7 +186,7 @@ async function actSet(homeseer: HomeseerToolContext, plan: Plan, asked: Pick<Act
   // Subscribed before sending, because the push may arrive before the answer.
   const watching = watchForDevicePush(mirror, ref)
   try {
-    const act: Act = { ...plan, ...asked, before, watch: watching }
+    const act: Act = { ...plan, ...job, before, watch: watching }
     return plan.path.kind === 'control'
       ? await control(homeseer, act, plan.path)
       : await store(homeseer, act, plan.path)
@@ -193,26 +196,26 @@ async function actSet(homeseer: HomeseerToolContext, plan: Plan, asked: Pick<Act
 }
 
 async function control(homeseer: HomeseerToolContext, act: Act, path: HardwareControlMethod): Promise<Outcome> {
-  const { device, wish, call } = act
+  const { device, request, call } = act
   homeseer.arrivals.supersede(device.ref)
   const sent = await homeseer.link.json.call(createDeviceControlHttpRequest(path.choice), call.signal)
   // HomeSeer refused, or was never reached: nothing moved, so nothing has to be verified.
   if (!sent.ok && !mayHomeseerHaveActed(sent.fault)) return fail(createRefusedSetFault(device, sent.fault))
   const rawBefore = sent.ok ? sent.value.shown?.raw : undefined
-  if (sent.ok && !wish.verify)
+  if (sent.ok && !request.verify)
     return createHomeseerOutcome(toSetDeviceResultJson(act, { path, rawBefore, verification: { performed: false } }))
-  const { value: told } = path.choice
+  const { value: sentValue } = path.choice
   const { arrivals } = homeseer
-  const learned = told === undefined ? undefined : arrivals.shownFor(device.ref, told)
+  const learned = sentValue === undefined ? undefined : arrivals.shownFor(device.ref, sentValue)
   const expected = { ...computeControlExpectation(path.choice, act.controls), shown: learned }
-  const timing = chooseConfiguredVerificationTiming(homeseer, device, act.assessed.house)
+  const timing = chooseConfiguredVerificationTiming(homeseer, device, act.assessed.deviceCatalog)
   const { before, watch } = act
   const { ref } = device
   const checked = await verifyDeviceChange(homeseer, { ref, expected, before, timing, watch, signal: call.signal })
   const verification = toVerificationJson(checked, { wanted: toChosenControlJson(path.choice), before })
   const shown = checked.observed?.value
-  if (checked.matched && told !== undefined && isValueOutsideControls(expected, shown) && shown !== undefined)
-    arrivals.learnShown(device.ref, told, shown)
+  if (checked.matched && sentValue !== undefined && isValueOutsideControls(expected, shown) && shown !== undefined)
+    arrivals.learnShown(device.ref, sentValue, shown)
   // The verification continues after the caller was answered.
   if (!checked.matched) {
     const late = { ref, expected, before, windowMs: timing.windowMs, wanted: path.choice.pair.label }
@@ -247,17 +250,17 @@ const SHOWS_NOTHING = 'HomeSeer took the command; this device has no state that 
  * Writes HomeSeer's memory. If HomeSeer does not keep it, and a control means the same, the device is controlled once.
  */
 async function store(homeseer: HomeseerToolContext, act: Act, path: StatusOnlyMethod): Promise<Outcome> {
-  const { device, wish, call } = act
+  const { device, request, call } = act
   const { value, text } = path
   const sent = await homeseer.link.json.call(
-    createStoredStatusWriteRequest({ ref: device.ref, value, text, source: wish.source }),
+    createStoredStatusWriteRequest({ ref: device.ref, value, text, source: request.source }),
     call.signal,
   )
   if (!sent.ok)
     return fail(
       createHomeseerWriteFault(sent.fault, `writing the status of ${device.name}`, suggestStatusRead(device.ref)),
     )
-  if (!wish.verify)
+  if (!request.verify)
     return createHomeseerOutcome(toSetDeviceResultJson(act, { path, verification: { performed: false } }))
   const { before, watch } = act
   const { ref } = device

@@ -89,7 +89,7 @@ export async function readDeviceStatusData(
   const maxDevices = resolveDeviceLimit(homeseer, input.maxDevices)
   // The mirror has the plain fields only; all others are requested from HomeSeer.
   const direct = everything || input.includeRaw || input.voiceonly || !input.compress || !input.excludeevents
-  const found = direct ? await askStatus(homeseer, { ...input, everything }) : await knownStatus(homeseer, input)
+  const found = direct ? await requestStatus(homeseer, { ...input, everything }) : await knownStatus(homeseer, input)
   if (!found.ok) return found
   const { devices, ...head } = found.value
   const shown = devices.slice(0, maxDevices)
@@ -109,13 +109,13 @@ export async function readDeviceStatusData(
 /** Refs of devices that do not exist; one that only a filter excludes is not among them. */
 async function missingRefs(
   { catalog }: HomeseerToolContext,
-  { refs: asked = [], location1 = '', location2 = '', voiceonly }: StatusInput,
+  { refs: requested = [], location1 = '', location2 = '', voiceonly }: StatusInput,
   found: readonly JsonObject[],
 ): Promise<readonly number[]> {
   const shown = new Set(found.map(({ ref }) => ref))
-  const absent = [...new Set(asked)].filter((ref) => !shown.has(ref))
+  const absent = [...new Set(requested)].filter((ref) => !shown.has(ref))
   if (location1 === '' && location2 === '' && !voiceonly) return absent
-  const known = await catalog.house()
+  const known = await catalog.devices()
   return absent.filter((ref) => !(known.ok && known.value.byRef.has(ref)))
 }
 
@@ -127,13 +127,13 @@ interface Snapshot {
 }
 
 async function knownStatus(homeseer: HomeseerToolContext, input: StatusInput): Promise<Result<Snapshot, Fault>> {
-  const { refs: asked } = input
-  const house =
-    asked === undefined
+  const { refs: requested } = input
+  const deviceCatalog =
+    requested === undefined
       ? await readHomeseerDeviceCatalog(homeseer, input.fresh)
-      : await readCatalogWithFreshDevices(homeseer, asked, input.fresh)
-  if (!house.ok) return house
-  const chosen = chosenDevices(house.value, input)
+      : await readCatalogWithFreshDevices(homeseer, requested, input.fresh)
+  if (!deviceCatalog.ok) return deviceCatalog
+  const chosen = chosenDevices(deviceCatalog.value, input)
   const devices = chosen.map((device) =>
     createDeviceViewWithLastCommand(homeseer, device, { includeControls: false, includeRaw: false }),
   )
@@ -143,14 +143,14 @@ async function knownStatus(homeseer: HomeseerToolContext, input: StatusInput): P
 }
 
 /** Requests the status from HomeSeer, with HomeSeer's own fields and filters. */
-async function askStatus(
+async function requestStatus(
   homeseer: HomeseerToolContext,
   input: StatusInput & { readonly everything: boolean },
 ): Promise<Result<Snapshot, Fault>> {
-  const { refs: asked, location1, location2, compress, everything, voiceonly: voiceOnly } = input
+  const { refs: requested, location1, location2, compress, everything, voiceonly: voiceOnly } = input
   const reply = await homeseer.link.json.call(
     createStatusRequest({
-      refs: asked,
+      refs: requested,
       location1,
       location2,
       compress,
@@ -162,9 +162,9 @@ async function askStatus(
   if (!reply.ok) return fail(createHomeseerReadFault(reply.fault, 'reading the status'))
   const { name, version, fahrenheit, devices: records } = reply.value
   const nowMs = homeseer.clock.monotonic()
-  const known = await homeseer.catalog.house()
-  const told = known.ok ? known.value.devices.filter(({ controlsKnown }) => controlsKnown) : []
-  const pairs = new Map(told.map((device) => [device.ref, device.controls]))
+  const known = await homeseer.catalog.devices()
+  const withControls = known.ok ? known.value.devices.filter(({ controlsKnown }) => controlsKnown) : []
+  const pairs = new Map(withControls.map((device) => [device.ref, device.controls]))
   // `everything` makes HomeSeer ignore the places, so they are applied here.
   const chosen = chosenDevices(
     filterExposedDevices(buildHomeseerDeviceCatalog(records, pairs), homeseer.exposes),
@@ -183,11 +183,11 @@ async function askStatus(
   return ok({ name, version, tempFormatF: fahrenheit, devices })
 }
 
-function chosenDevices(house: HomeseerDeviceCatalog, input: StatusInput): readonly HomeseerDevice[] {
-  const { refs: asked, location1 = '', location2 = '' } = input
+function chosenDevices(deviceCatalog: HomeseerDeviceCatalog, input: StatusInput): readonly HomeseerDevice[] {
+  const { refs: requested, location1 = '', location2 = '' } = input
   const devices =
-    asked === undefined
-      ? house.devices
-      : [...new Set(asked)].map((ref) => house.byRef.get(ref)).filter((device) => device !== undefined)
+    requested === undefined
+      ? deviceCatalog.devices
+      : [...new Set(requested)].map((ref) => deviceCatalog.byRef.get(ref)).filter((device) => device !== undefined)
   return devices.filter((device) => matchesDeviceFilter(device, { location1, location2 }))
 }

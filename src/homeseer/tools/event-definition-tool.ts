@@ -58,7 +58,7 @@ async function definitionJson(
 ): Promise<JsonObject> {
   const { event: stored, matchedBy, resolveDeviceRefs, includeRaw } = found
   const allDeviceRefs = [...new Set([...stored.triggerRefs, ...stored.actionRefs])].sort((a, b) => a - b)
-  const house = resolveDeviceRefs ? await homeseer.catalog.house() : undefined
+  const deviceCatalog = resolveDeviceRefs ? await homeseer.catalog.devices() : undefined
   const triggers = stored.triggerGroups.flat()
   const actions = stored.blocks.flatMap((block) => block.actions)
   const { eventsPath, eventGroupsPath } = homeseer.config
@@ -99,7 +99,7 @@ async function definitionJson(
     resolveDeviceRefs,
     // Devices that no longer exist stay in `refs` and have no name here.
     resolvedDevices: allDeviceRefs.flatMap((ref) => {
-      const device = house?.ok === true ? house.value.byRef.get(ref) : undefined
+      const device = deviceCatalog?.ok === true ? deviceCatalog.value.byRef.get(ref) : undefined
       if (device === undefined || homeseer.exposes?.(device) === false) return []
       const { name, location, location2, kind } = device
       const live = homeseer.link.mirror.entries.get(ref)?.live
@@ -116,7 +116,9 @@ async function definitionJson(
         },
       ]
     }),
-    ...(house?.ok === false ? { warnings: [createHomeseerReadFault(house.fault, 'reading the devices').message] } : {}),
+    ...(deviceCatalog?.ok === false
+      ? { warnings: [createHomeseerReadFault(deviceCatalog.fault, 'reading the devices').message] }
+      : {}),
     ...(includeRaw ? { raw: stored.raw } : {}),
   }
 }

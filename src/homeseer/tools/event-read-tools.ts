@@ -177,7 +177,7 @@ function get(homeseer: HomeseerToolContext): Capability {
     const extended = keys.filter((key) => EXTENDED.test(key))
     // HomeSeer's files have more than its answer; without them the answer is used.
     const stored = event.id === undefined ? undefined : await findEventDefinition(homeseer, event.id)
-    const said = (word: RegExp): Json => event.raw[extended.find((key) => word.test(key)) ?? ''] ?? null
+    const field = (word: RegExp): Json => event.raw[extended.find((key) => word.test(key)) ?? ''] ?? null
     return createHomeseerOutcome({
       matchedBy,
       ...toEventJson(event),
@@ -187,10 +187,11 @@ function get(homeseer: HomeseerToolContext): Capability {
         rawKeys: keys,
         extendedKeys: extended,
         trigger:
-          stored === undefined ? said(/^trigger/i) : stored.triggerGroups.map((group) => group.map(toTriggerJson)),
-        actions: stored === undefined ? said(/^action/i) : stored.blocks.map(toActionBlockJson),
-        conditions: stored === undefined ? said(/^condition/i) : stored.blocks.map(({ conditions }) => [...conditions]),
-        definition: said(/^definition/i),
+          stored === undefined ? field(/^trigger/i) : stored.triggerGroups.map((group) => group.map(toTriggerJson)),
+        actions: stored === undefined ? field(/^action/i) : stored.blocks.map(toActionBlockJson),
+        conditions:
+          stored === undefined ? field(/^condition/i) : stored.blocks.map(({ conditions }) => [...conditions]),
+        definition: field(/^definition/i),
       },
       ...(includeRaw ? { raw: event.raw } : {}),
     })

@@ -122,7 +122,7 @@ function touchedByRun(
 /** An event that cannot be read may set any device, so what the owner forbids for one of them is forbidden for it. */
 function mayReachByRun(assessed: AssessedConsequences): readonly string[] {
   return assessed.definition === undefined
-    ? listDeviceTargetsExcept(assessed.house, [])
+    ? listDeviceTargetsExcept(assessed.deviceCatalog, [])
     : listPossiblyReachedTargets(assessed)
 }
 

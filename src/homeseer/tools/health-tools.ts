@@ -40,7 +40,7 @@ export function createHealthTools(homeseer: HomeseerToolContext): readonly Capab
     }).handledBy(async (_input, call) => {
       const version = await homeseer.link.json.call(createVersionRequest(), call.signal)
       if (!version.ok) return fail(createHomeseerReadFault(version.fault, 'asking for the version'))
-      const house = await homeseer.catalog.house()
+      const deviceCatalog = await homeseer.catalog.devices()
       const push = homeseer.link.pushState()
       const { safeMode, defaultDryRun, requireConfirm, adminExecution, admin } = describeHomeseerPolicy(homeseer)
       return createHomeseerOutcome({
@@ -52,7 +52,7 @@ export function createHealthTools(homeseer: HomeseerToolContext): readonly Capab
         defaultDryRun: defaultDryRun ?? null,
         admin: { ...(admin as JsonObject), execution: adminExecution ?? null },
         transport: call.channel,
-        devicesDiscovered: house.ok ? house.value.devices.length : null,
+        devicesDiscovered: deviceCatalog.ok ? deviceCatalog.value.devices.length : null,
         push: push === undefined ? 'off' : push.up ? 'up' : push.reason,
         checkedAt: formatIsoTimeOrNull(homeseer.clock.now()),
       })

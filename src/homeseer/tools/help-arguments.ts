@@ -38,14 +38,14 @@ export function suggestToolArguments(
   return Object.fromEntries(filled)
 }
 
-interface Asked {
+interface FillerInput {
   readonly goal: string
   readonly known: HelpArgumentSources
   readonly tool: string
   readonly schema: ArgumentSchema
 }
 
-type Filler = (asked: Asked) => Json | undefined
+type Filler = (input: FillerInput) => Json | undefined
 
 /** A goal that names the tool asks how to use it, and contains no text to search for. */
 const words: Filler = ({ goal, tool }) => (goal.includes(tool) ? undefined : truncateText(goal, MAX_QUERY))
@@ -56,8 +56,8 @@ const FILLERS: Readonly<Record<string, Filler>> = {
   objective: words,
   goal: words,
   ref: deviceRef,
-  refs: (asked) => {
-    const ref = deviceRef(asked)
+  refs: (input) => {
+    const ref = deviceRef(input)
     return ref === undefined ? undefined : [ref]
   },
   camId: ({ goal, known: { resolver } }) => {
@@ -66,33 +66,33 @@ const FILLERS: Readonly<Record<string, Filler>> = {
     return named?.target.camId ?? (others.length === 0 ? only : undefined)
   },
   // The schema does not require the id, because group and name would do; without any of them the call is useless.
-  id: (asked) => (asked.tool.startsWith('hs4.events.') ? (eventId(asked) ?? blank(asked.schema)) : undefined),
+  id: (input) => (input.tool.startsWith('hs4.events.') ? (eventId(input) ?? blank(input.schema)) : undefined),
   eventId,
   pluginId: pluginIn,
   plugin: pluginIn,
   direction: ({ goal, schema }) => {
-    const said = listNormalisedWords(goal)
-    return schema.enum?.find((one) => said.some((word) => one === `${word}start`))
+    const goalWords = listNormalisedWords(goal)
+    return schema.enum?.find((one) => goalWords.some((word) => one === `${word}start`))
   },
   enabled: ({ goal }) => {
-    const said = new Set(listNormalisedWords(goal))
-    if (['disable', 'off', 'deactivate'].some((word) => said.has(word))) return false
-    return ['enable', 'on', 'activate'].some((word) => said.has(word)) ? true : undefined
+    const goalWords = new Set(listNormalisedWords(goal))
+    if (['disable', 'off', 'deactivate'].some((word) => goalWords.has(word))) return false
+    return ['enable', 'on', 'activate'].some((word) => goalWords.has(word)) ? true : undefined
   },
 }
 
-function deviceRef({ goal, known }: Asked): number | undefined {
+function deviceRef({ goal, known }: FillerInput): number | undefined {
   return resolveDevices(known.resolver, goal).candidates[0]?.target.ref
 }
 
-function eventId({ goal, known }: Asked): number | undefined {
+function eventId({ goal, known }: FillerInput): number | undefined {
   return resolveEvents(known.resolver, goal).candidates[0]?.target.id
 }
 
 /** A plug-in whose words are all in the goal; the longest name, so that `Z-Wave Plus` is not taken for `Z-Wave`. */
-function pluginIn({ goal, known }: Asked): string | undefined {
-  const said = new Set(listNormalisedWords(goal))
-  const named = known.plugins.filter((id) => listNormalisedWords(id).every((word) => said.has(word)))
+function pluginIn({ goal, known }: FillerInput): string | undefined {
+  const goalWords = new Set(listNormalisedWords(goal))
+  const named = known.plugins.filter((id) => listNormalisedWords(id).every((word) => goalWords.has(word)))
   return named.toSorted((left, right) => right.length - left.length)[0]
 }
 

@@ -51,32 +51,35 @@ const MUST_ASK = 0.9
 
 /** The more specific kind comes first. */
 export function listNamedTargetRoutes(
-  asked: HelpRouteInput,
+  input: HelpRouteInput,
   words: ReadonlySet<string>,
 ): readonly HelpRouteSuggestion[] {
-  return [...houseRoutes(asked, words), cameraRoute(asked, words)].filter((route) => route !== undefined)
+  return [...deviceAndEventRoutes(input, words), cameraRoute(input, words)].filter((route) => route !== undefined)
 }
 
 /** Devices and events share names: if both or several have the name, the route is a question. */
-function houseRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonly (HelpRouteSuggestion | undefined)[] {
-  const { goal, resolver } = asked
+function deviceAndEventRoutes(
+  input: HelpRouteInput,
+  words: ReadonlySet<string>,
+): readonly (HelpRouteSuggestion | undefined)[] {
+  const { goal, resolver } = input
   const devices = firstThatActs(subjectsOf(goal), (subject) => resolveDevices(resolver, subject))
   const events = firstThatActs(subjectsOf(goal), (subject) => resolveEvents(resolver, subject))
   const isDevice = devices.verdict.kind === 'act'
   const isEvent = events.verdict.kind === 'act'
   const areSeveralEvents = isSeveral(events)
-  if (isDevice && !isEvent && !areSeveralEvents) return [deviceRoute(asked, words, devices.candidates[0])]
+  if (isDevice && !isEvent && !areSeveralEvents) return [deviceRoute(input, words, devices.candidates[0])]
   if (isEvent && devices.candidates[0]?.match !== 'exact')
-    return [eventRoute(asked, words, events.candidates[0]), overviewRoute(asked)]
-  if (isDevice || isEvent || areSeveralEvents) return [clarification(asked, { devices, events, confidence: MUST_ASK })]
-  const overview = isQuestionText(goal) ? overviewRoute(asked, devices.candidates) : undefined
-  const many = isGoalAboutSeveralDevices(goal) && asked.mode !== 'read_only' ? areaRoute(asked) : undefined
+    return [eventRoute(input, words, events.candidates[0]), overviewRoute(input)]
+  if (isDevice || isEvent || areSeveralEvents) return [clarification(input, { devices, events, confidence: MUST_ASK })]
+  const overview = isQuestionText(goal) ? overviewRoute(input, devices.candidates) : undefined
+  const many = isGoalAboutSeveralDevices(goal) && input.mode !== 'read_only' ? areaRoute(input) : undefined
   const best = Math.max(
     devices.candidates[0]?.score ?? 0,
     countGoalWordsOfKind(words, 'event') > 0 ? (events.candidates[0]?.score ?? 0) : 0,
   )
   // Nothing has that name. The confidence is how likely the words are about something in this house.
-  const doubt = clarification(asked, {
+  const doubt = clarification(input, {
     devices,
     events,
     confidence: many === undefined ? roundScore(0.3 + 0.5 * best) : 0.3,
@@ -86,12 +89,12 @@ function houseRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonl
 
 /** A number or the word `scene` may or may not be part of the name; the complete name is tried first. */
 function subjectsOf(goal: string): readonly string[] {
-  const bare = goal.replaceAll(
+  const withoutNumbers = goal.replaceAll(
     /-?\d{1,5}(?:[.,]\d{1,2})?\s*(?:%|°\s*c?\b|percent\b|prozent\b|degrees\b|grad\b)?/gi,
     ' ',
   )
-  const unnamed = bare.replaceAll(/\b(scene|event|automation|routine|szene|ereignis|camera|kamera)\b/gi, ' ')
-  return [goal, bare, unnamed]
+  const unnamed = withoutNumbers.replaceAll(/\b(scene|event|automation|routine|szene|ereignis|camera|kamera)\b/gi, ' ')
+  return [goal, withoutNumbers, unnamed]
 }
 
 function firstThatActs<One>(
@@ -120,10 +123,10 @@ function deviceRoute(
     { tool: 'hs4.resolve.devices', argsTemplate: { query: truncateText(goal, 200), limit: 5 } },
     { tool: 'hs4.devices.get', argsTemplate: { refs: [target.ref], includeControls: true } },
   ]
-  const wish = chooseControlArgumentsForGoal(target.controls, goal)
-  const set = { ref: target.ref, ...wish }
+  const choice = chooseControlArgumentsForGoal(target.controls, goal)
+  const set = { ref: target.ref, ...choice }
   const steps =
-    wish === undefined || mode === 'read_only'
+    choice === undefined || mode === 'read_only'
       ? look
       : [...look, ...planChangeSteps('hs4.devices.set', set, { mode, goal })]
   return { route: 'device_control', confidence: rateNamedTarget(score, words, 'device'), steps }
@@ -134,12 +137,12 @@ const NAMED = 0.75
 
 /** A goal that asks about many devices, such as which lights are on, or about one that it does not name exactly. */
 function overviewRoute(
-  { goal, resolver: { house } }: HelpRouteInput,
+  { goal, resolver: { devices } }: HelpRouteInput,
   candidates: readonly DeviceCandidate[] = [],
 ): HelpRouteSuggestion | undefined {
   const filters = [...new Set(findConceptsInText(goal).flatMap((concept) => OVERVIEWS[concept] ?? []))]
   if (filters.length === 0) return undefined
-  const { area } = findAreaInText(house, goal)
+  const { area } = findAreaInText(devices, goal)
   const place = area === undefined ? {} : placeJson(area)
   const named = isGoalAboutSeveralDevices(goal) ? [] : candidates.filter(({ score }) => score >= NAMED)
   const refs = named.slice(0, MAX_CANDIDATES).map(({ target }) => target.ref)
@@ -153,25 +156,25 @@ function overviewRoute(
 }
 
 /** All devices of a kind in a place, each named before anything happens; or a question which are meant. */
-function areaRoute(asked: HelpRouteInput): HelpRouteSuggestion | undefined {
-  const { goal, resolver, mode } = asked
-  const { area, unclear } = findAreaInText(resolver.house, goal)
+function areaRoute(input: HelpRouteInput): HelpRouteSuggestion | undefined {
+  const { goal, resolver, mode } = input
+  const { area, unclear } = findAreaInText(resolver.devices, goal)
   if (area === undefined) return undefined
-  const inArea = unclear.length > 0 ? [] : listDevicesInArea(resolver.house, area)
-  const wishes = inArea.map((device) => chooseControlArgumentsForGoal(device.controls, goal))
-  const wish = wishes.find((one) => one !== undefined)
-  if (wish === undefined) {
-    const elsewhere = listDevicesInArea(resolver.house, { kind: area.kind })
+  const inArea = unclear.length > 0 ? [] : listDevicesInArea(resolver.devices, area)
+  const choices = inArea.map((device) => chooseControlArgumentsForGoal(device.controls, goal))
+  const choice = choices.find((one) => one !== undefined)
+  if (choice === undefined) {
+    const inOtherPlaces = listDevicesInArea(resolver.devices, { kind: area.kind })
     const question =
       unclear.length > 0
         ? `What is meant by ${unclear.map((word) => JSON.stringify(word)).join(', ')}?`
         : inArea.length === 0
           ? `${explainEmptyArea(area)} Which devices are meant?`
           : `None of these can do that. Which devices are meant?`
-    const shown = (inArea.length > 0 ? inArea : elsewhere).slice(0, MAX_CANDIDATES)
-    return asking(asked, { question, confidence: MUST_ASK, candidates: shown.map(deviceChoice) })
+    const shown = (inArea.length > 0 ? inArea : inOtherPlaces).slice(0, MAX_CANDIDATES)
+    return asking(input, { question, confidence: MUST_ASK, candidates: shown.map(deviceChoice) })
   }
-  const args = { kind: area.kind, ...placeJson(area), ...wish }
+  const args = { kind: area.kind, ...placeJson(area), ...choice }
   const list = { tool: 'hs4.devices.list', argsTemplate: { capability: area.kind, ...placeJson(area) } }
   return {
     route: 'area_control',
@@ -201,7 +204,7 @@ function eventRoute(
 
 /** Asks which one is meant: no thing has exactly this name, or several have it. */
 function clarification(
-  asked: HelpRouteInput,
+  input: HelpRouteInput,
   {
     devices,
     events,
@@ -223,7 +226,7 @@ function clarification(
     candidates.length === 0
       ? 'Nothing in this house is called anything like that. What is meant?'
       : 'Nothing says for certain which of these is meant. Which one?'
-  return asking(asked, { question, confidence: sure, candidates: candidates.slice(0, MAX_CANDIDATES) })
+  return asking(input, { question, confidence: sure, candidates: candidates.slice(0, MAX_CANDIDATES) })
 }
 
 function deviceChoice(device: HomeseerDevice): JsonObject {

@@ -23,10 +23,10 @@ const status = decodeStatusReply({
     { ref: 2, name: 'Front Lock', ControlPairs: [button(2, 0, 'Unlock', 0, 19), button(2, 1, 'Lock', 255, 18)] },
   ],
 })
-const house = buildHomeseerDeviceCatalog(status.ok ? status.value.devices : [], new Map())
+const catalog = buildHomeseerDeviceCatalog(status.ok ? status.value.devices : [], new Map())
 const event = { id: 9, group: 'Evening', name: 'Film', voiceCommand: '', voiceEnabled: false, raw: {} }
 const camera = { camId: 4, name: 'Drive', supportsPanTilt: true, raw: {} }
-const resolver = buildNameResolver({ house, events: [event], cameras: [camera], aliases: [] })
+const resolver = buildNameResolver({ devices: catalog, events: [event], cameras: [camera], aliases: [] })
 
 const common = { family: homeseerFamilyEnvelope, description: '', output: z.looseObject({}) } as const
 const answered = async () => ok({ data: {} })

@@ -22,9 +22,9 @@ const MAX_ROUTES = 5
  * The first route is either the right one or a question. A change is only proposed for a thing with exactly the named
  * name; a question never leads to a change; anything that is not understood leads to a question with candidates.
  */
-export function rankHelpRoutes(asked: HelpRouteInput): readonly HelpRouteSuggestion[] {
-  const words = new Set(listNormalisedWords(asked.goal))
-  const goal: HelpRouteInput = isQuestionText(asked.goal) ? { ...asked, mode: 'read_only' } : asked
+export function rankHelpRoutes(input: HelpRouteInput): readonly HelpRouteSuggestion[] {
+  const words = new Set(listNormalisedWords(input.goal))
+  const goal: HelpRouteInput = isQuestionText(input.goal) ? { ...input, mode: 'read_only' } : input
   const routes = listNamedTargetRoutes(goal, words)
   // The sort is stable: of equal confidence the more specific kind, which comes first, wins.
   return [...routes, ...toolRoutes(goal, words), diagnosticRoute(words)]
@@ -37,8 +37,8 @@ export function rankHelpRoutes(asked: HelpRouteInput): readonly HelpRouteSuggest
  * Tools whose title shares words with the goal, or that the goal names; none that changes anything if the route may
  * only read.
  */
-function toolRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonly HelpRouteSuggestion[] {
-  const { goal, mode, offers } = asked
+function toolRoutes(input: HelpRouteInput, words: ReadonlySet<string>): readonly HelpRouteSuggestion[] {
+  const { goal, mode, offers } = input
   return (
     offers
       .filter(({ face, effect }) => face.kind === 'tool' && (mode !== 'read_only' || effect === 'reads'))
@@ -50,7 +50,7 @@ function toolRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonly
       .map(({ offer, share }) => ({
         route: `tool:${offer.name}`,
         confidence: roundScore(share),
-        steps: toolSteps(offer, asked),
+        steps: toolSteps(offer, input),
       }))
   )
 }

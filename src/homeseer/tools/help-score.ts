@@ -30,10 +30,10 @@ export function rateTool({ name, title }: Offer, goal: string, words: ReadonlySe
   const own = listNormalisedWords(`${name.replace(/^hs4/, '').replaceAll(/[._]/g, ' ')} ${title}`).filter(
     (word) => !LITTLE.has(word),
   )
-  const said = [...words].filter((word) => !LITTLE.has(word))
+  const goalWords = [...words].filter((word) => !LITTLE.has(word))
   const shared = own.filter((word) => words.has(word)).length
   // One common word is chance. The share is the harmonic mean, as in the resolver's scores.
-  return shared < 2 ? 0 : Math.min(0.9, (2 * shared) / (own.length + said.length))
+  return shared < 2 ? 0 : Math.min(0.9, (2 * shared) / (own.length + goalWords.length))
 }
 
 export function roundScore(value: number): number {

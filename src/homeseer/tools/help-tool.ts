@@ -11,7 +11,7 @@ import { HELP_STEP_MODES } from './help-route-steps.ts'
 import { readCurrentResolver } from './resolve-tools.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
-const NOTHING = buildNameResolver({ house: EMPTY_HOMESEER_DEVICE_CATALOG, events: [], cameras: [], aliases: [] })
+const NOTHING = buildNameResolver({ devices: EMPTY_HOMESEER_DEVICE_CATALOG, events: [], cameras: [], aliases: [] })
 
 export function createHelpRouteTool(homeseer: HomeseerToolContext): Capability {
   return defineTool({

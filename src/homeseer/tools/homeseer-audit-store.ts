@@ -31,12 +31,18 @@ const MAX_LOOKED_AT = 20_000
 const OURS = /^hs4[._:]/
 
 export function createHomeseerAuditReader({ listed, body }: HomeseerAuditSource): HomeseerAuditReader {
-  const kept = (seq: number | undefined, member: string): Json | undefined => {
+  const storedMember = (seq: number | undefined, member: string): Json | undefined => {
     const state = seq === undefined ? undefined : body(seq)
     return state?.kind === 'kept' && isJsonObject(state.body) ? state.body[member] : undefined
   }
   const shownOf = ({ seq, end, late }: RecordedCall, entry: JsonObject): JsonObject =>
-    toHomeseerAuditEntryJson({ entry, end, late, args: kept(seq, 'args'), result: kept(end?.seq, 'result') })
+    toHomeseerAuditEntryJson({
+      entry,
+      end,
+      late,
+      args: storedMember(seq, 'args'),
+      result: storedMember(end?.seq, 'result'),
+    })
   return {
     query: async (filter, mayRead) => {
       const entries: JsonObject[] = []

@@ -78,10 +78,10 @@ export function readEntryAccessFacts(entry: JsonObject, end: JsonObject | undefi
 
 export function toHomeseerAuditEntryJson({ entry, end, late, args, result }: AuditedCallRecord): JsonObject {
   const isCall = entry['kind'] === 'call.enter'
-  const said = isJsonObject(result) ? result : {}
+  const envelope = isJsonObject(result) ? result : {}
   // The admin envelope says `planned` for a dry run.
-  const dryRun = said['dryRun'] === true || said['result'] === 'planned'
-  const { before, after, diff } = said
+  const dryRun = envelope['dryRun'] === true || envelope['result'] === 'planned'
+  const { before, after, diff } = envelope
   return {
     id: `ledger:${toTextOrEmpty(entry['seq'])}`,
     timestamp: entry['at'] ?? null,

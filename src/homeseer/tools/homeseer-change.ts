@@ -84,7 +84,7 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Change
   rules: HomeseerChangePolicy,
   definition: HomeseerChangeDefinition<Input, Plan>,
 ): Capability {
-  const { assess, alwaysTouched = {}, refusal, rehearse = usualRehearsal(definition) } = definition
+  const { assess, alwaysTouched = {}, refusal, rehearse = describeDryRun(definition) } = definition
   return defineChange<Input, Plan>({
     output: GUARDED_TOOL_OUTPUT_SCHEMA,
     ...definition,
@@ -135,7 +135,7 @@ function unlessDry(
   }
 }
 
-function usualRehearsal<Input extends z.ZodType<JsonObject & ChangeJustificationArguments, unknown>, Plan>({
+function describeDryRun<Input extends z.ZodType<JsonObject & ChangeJustificationArguments, unknown>, Plan>({
   name,
   assess,
 }: HomeseerChangeDefinition<Input, Plan>): (plan: Plan, input: z.output<Input>) => JsonObject {
@@ -166,10 +166,10 @@ export function createTolerantInputSchema<Shape extends z.core.$ZodLooseShape>(s
   const known = z.object(shape)
   return z.looseObject(shape).transform((body): z.output<typeof known> => {
     const entries = Object.entries(body)
-    const kept = Object.fromEntries(entries.filter(([name]) => Object.hasOwn(shape, name)))
+    const accepted = Object.fromEntries(entries.filter(([name]) => Object.hasOwn(shape, name)))
     const unknown = entries.map(([name]) => name).filter((name) => !Object.hasOwn(shape, name))
     const ignored = unknown.length === 0 ? {} : { [IGNORED]: unknown.slice(0, MAX_NAMED) }
-    return { ...kept, ...ignored } as z.output<typeof known>
+    return { ...accepted, ...ignored } as z.output<typeof known>
   })
 }
 

@@ -104,14 +104,14 @@ describe('HomeSeer envelope', () => {
       retryable: true,
       fixHint: 'Another node was asked, and cannot be reached now. Try again later, or tell the user.',
     })
-    const strange = { kind: 'not-found', code: 'not_found', message: 'x', details: { reason: 'node' } } as const
-    expect(error(strange)).toMatchObject({ fixHint: 'Name one of the nodes in the message, or leave `_node` out.' })
+    const unknown = { kind: 'not-found', code: 'not_found', message: 'x', details: { reason: 'node' } } as const
+    expect(error(unknown)).toMatchObject({ fixHint: 'Name one of the nodes in the message, or leave `_node` out.' })
   })
 
   it('contains suggested next calls with arguments, apart from the details', () => {
     const next = [{ name: 'hs4.devices.get', args: { refs: [1] } }]
-    const said = error(createHs4Fault('NOT_FOUND', 'x', { next, fixHint: 'look', details: { ref: 1 } }))
-    expect(said).toEqual({
+    const envelope = error(createHs4Fault('NOT_FOUND', 'x', { next, fixHint: 'look', details: { ref: 1 } }))
+    expect(envelope).toEqual({
       code: 'NOT_FOUND',
       message: 'x',
       retryable: false,

@@ -101,7 +101,7 @@ function errorJson(fault: Fault, offer: Offer, listed: (tool: string) => string)
     message: fault.message,
     retryable: RETRYABLE.has(fault.kind),
     fixHint: typeof hint === 'string' ? hint : hintFor(fault, code),
-    suggestedNextToolCalls: next.map((call) => spelt(call, listed)),
+    suggestedNextToolCalls: next.map((call) => renameCall(call, listed)),
     ...(Object.keys(details).length === 0 ? {} : { details }),
   }
 }
@@ -116,7 +116,7 @@ function nextStep({ details }: Fault, given: Json | undefined): readonly Json[] 
 }
 
 /** Another node may have suggested it, in any form. */
-function spelt(call: Json, listed: (tool: string) => string): Json {
+function renameCall(call: Json, listed: (tool: string) => string): Json {
   if (!isJsonObject(call) || typeof call['name'] !== 'string') return call
   return { ...call, name: listed(call['name']) }
 }
@@ -211,8 +211,8 @@ const ERROR: JsonSchema = {
 function slim(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(slim)
   if (typeof schema !== 'object' || schema === null) return schema
-  const told = Object.entries(schema).filter(([keyword, value]) => !saysNothing(keyword, value))
-  return Object.fromEntries(told.map(([keyword, value]) => [keyword, slim(value)]))
+  const informative = Object.entries(schema).filter(([keyword, value]) => !saysNothing(keyword, value))
+  return Object.fromEntries(informative.map(([keyword, value]) => [keyword, slim(value)]))
 }
 
 function saysNothing(keyword: string, value: unknown): boolean {

@@ -52,7 +52,7 @@ describe('health of the HomeSeer connection', () => {
 })
 
 describe('notices about the HomeSeer connection', () => {
-  const told = (
+  const linkHealth = (
     ...attempts: readonly (readonly [request: string, outcome: RequestAttemptNote['outcome']])[]
   ): string[] => {
     const news: string[] = []
@@ -63,21 +63,21 @@ describe('notices about the HomeSeer connection', () => {
     for (const [request, outcome] of attempts) health.note({ request, attempt: 0, durationMs: 1, outcome })
     return news
   }
-  const ask = (...outcomes: readonly RequestAttemptNote['outcome'][]) =>
-    told(...outcomes.map((each) => ['getstatus', each] as const))
+  const record = (...outcomes: readonly RequestAttemptNote['outcome'][]) =>
+    linkHealth(...outcomes.map((each) => ['getstatus', each] as const))
 
   it('are given once when HomeSeer is unreachable at start, and once when it is back', () => {
-    expect(ask('unreachable', 'unreachable', 'timed-out', 'ok', 'ok')).toEqual(['unreachable', 'back'])
-    expect(ask('ok', 'refused', 'ok')).toEqual([])
+    expect(record('unreachable', 'unreachable', 'timed-out', 'ok', 'ok')).toEqual(['unreachable', 'back'])
+    expect(record('ok', 'refused', 'ok')).toEqual([])
   })
 
   it('are not given for a single failure of a working connection', () => {
-    expect(ask('ok', 'timed-out', 'ok')).toEqual([])
-    expect(ask('ok', 'timed-out', 'timed-out', 'timed-out', 'ok')).toEqual(['timed-out', 'back'])
+    expect(record('ok', 'timed-out', 'ok')).toEqual([])
+    expect(record('ok', 'timed-out', 'timed-out', 'timed-out', 'ok')).toEqual(['timed-out', 'back'])
   })
 
   it('are not given for a camera that is slow to make its picture', () => {
     const picture = ['getcamerasnapshot', 'timed-out'] as const
-    expect(told(['getstatus', 'ok'], picture, picture, picture)).toEqual([])
+    expect(linkHealth(['getstatus', 'ok'], picture, picture, picture)).toEqual([])
   })
 })

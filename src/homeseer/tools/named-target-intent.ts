@@ -146,13 +146,13 @@ export async function carryOutIntent<One extends ResolutionCandidate<unknown>>(
     .map((one) => ({ id: idOf(one), label: labelOf(one), call: toRunnableCall(toChangeToStage(intent, one)) }))
   const choice = readElicitedChoice(call, choices)
   // The name as it was given, quoted, so that a person notices if it was misheard.
-  const said = `(${JSON.stringify(query)})`
+  const quoted = `(${JSON.stringify(query)})`
   if (choice === undefined && canElicit(call))
-    return createElicitation(`${explainAmbiguity(found.verdict) ?? ''} Which one is meant? ${said}`, choices)
+    return createElicitation(`${explainAmbiguity(found.verdict) ?? ''} Which one is meant? ${quoted}`, choices)
   if (choice === undefined || choice === 'declined') {
     const prepared = await prepareLikely(homeseer, call, { intent, one: top })
     return createHomeseerOutcome({
-      ...toChoiceQuestionJson(`${explainAmbiguityToModel(found.verdict) ?? ''} ${said}`, choices, prepared),
+      ...toChoiceQuestionJson(`${explainAmbiguityToModel(found.verdict) ?? ''} ${quoted}`, choices, prepared),
       ...describe(top),
     })
   }

@@ -20,7 +20,7 @@ export interface OffsetPage<Item> {
   readonly nextCursor: string | null
 }
 
-interface Asked {
+interface PageRequest {
   readonly list: string
   readonly filters: unknown
   readonly limit: number
@@ -32,13 +32,13 @@ interface Asked {
 export function cutPageByItemNumber<Item>(
   items: readonly Item[],
   numberOf: (item: Item) => number,
-  asked: Asked,
+  request: PageRequest,
 ): Result<OffsetPage<Item>, Fault> {
-  const scope = formatCursorScope(asked.list, asked.filters)
-  const start = startOf(items, numberOf, { ...asked, scope })
+  const scope = formatCursorScope(request.list, request.filters)
+  const start = startOf(items, numberOf, { ...request, scope })
   if (!start.ok) return start
   const offset = start.value
-  const found = items.slice(offset, offset + asked.limit)
+  const found = items.slice(offset, offset + request.limit)
   const last = found.at(-1)
   const more = last !== undefined && offset + found.length < items.length
   return ok({ items: found, offset, nextCursor: more ? encodeCursor(scope, [numberOf(last)]) : null })
@@ -47,7 +47,7 @@ export function cutPageByItemNumber<Item>(
 function startOf<Item>(
   items: readonly Item[],
   numberOf: (item: Item) => number,
-  { cursor, scope, offset }: Asked & { readonly scope: string },
+  { cursor, scope, offset }: PageRequest & { readonly scope: string },
 ): Result<number, Fault> {
   if (cursor === undefined) return ok(offset)
   const after = decodeNumberCursor(cursor, scope)

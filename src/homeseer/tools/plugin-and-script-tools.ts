@@ -100,10 +100,10 @@ async function listDevicesWithinReach(
   isListed: boolean,
 ): Promise<Result<readonly string[], Fault>> {
   if (isListed) return ok([])
-  const house = await catalog.house()
-  return house.ok
-    ? ok(listDeviceTargetsExcept(house.value, []))
-    : fail(createHomeseerReadFault(house.fault, 'reading the devices'))
+  const deviceCatalog = await catalog.devices()
+  return deviceCatalog.ok
+    ? ok(listDeviceTargetsExcept(deviceCatalog.value, []))
+    : fail(createHomeseerReadFault(deviceCatalog.fault, 'reading the devices'))
 }
 
 /** The types that HomeSeer's `pluginfunction` request can spell as P1, P2, … */

@@ -202,8 +202,11 @@ function prompt<Shape extends z.ZodRawShape>(definition: Prompt<Shape>): Capabil
     input: createTolerantInputSchema(shape) as unknown as z.ZodType<Record<string, never>, unknown>,
     output: z.looseObject({ messages: z.array(z.looseObject({})) }),
   }).handledBy(async (input) => {
-    const said = text(input as unknown as z.output<z.ZodObject<Shape>>)
-    return createHomeseerOutcome({ description, messages: [{ role: 'user', content: { type: 'text', text: said } }] })
+    const message = text(input as unknown as z.output<z.ZodObject<Shape>>)
+    return createHomeseerOutcome({
+      description,
+      messages: [{ role: 'user', content: { type: 'text', text: message } }],
+    })
   })
 }
 

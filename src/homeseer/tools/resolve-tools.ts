@@ -100,7 +100,7 @@ export function toResolverCoverageJson(
 ): JsonObject {
   return {
     generatedAt: formatIsoTimeOrNull(clock.now()),
-    totalDevices: resolver.house.devices.length,
+    totalDevices: resolver.devices.devices.length,
     totalEvents: resolver.events.size,
     totalCameras: resolver.cameras.size,
     ...(warnings.length === 0

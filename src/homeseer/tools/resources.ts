@@ -124,15 +124,15 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
     title: 'Capabilities',
     description: 'Which devices can do or report what, by capability.',
     read: async (homeseer) => {
-      const house = await readHomeseerDeviceCatalog(homeseer)
-      if (!house.ok) return house
+      const deviceCatalog = await readHomeseerDeviceCatalog(homeseer)
+      if (!deviceCatalog.ok) return deviceCatalog
       const matrix = DEVICE_CAPABILITIES.map((capability) => {
-        const able = house.value.devices.filter(({ capabilities }) => capabilities.includes(capability))
+        const able = deviceCatalog.value.devices.filter(({ capabilities }) => capabilities.includes(capability))
         return [capability, able.map(({ ref }) => ref)] as const
       })
       return ok({
         generatedAt: formatIsoTimeOrNull(homeseer.clock.now()),
-        ...toUnknownControlsCountJson(house.value),
+        ...toUnknownControlsCountJson(deviceCatalog.value),
         matrix: Object.fromEntries(matrix.filter(([, refs]) => refs.length > 0)),
       })
     },
@@ -180,10 +180,10 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
 const MORE = 'hs4.devices.list pages over all devices (`cursor`).'
 
 async function catalogJson(homeseer: HomeseerToolContext, full: boolean): Promise<Result<Json, Fault>> {
-  const house = await readHomeseerDeviceCatalog(homeseer, full)
-  if (!house.ok) return house
+  const deviceCatalog = await readHomeseerDeviceCatalog(homeseer, full)
+  if (!deviceCatalog.ok) return deviceCatalog
   const options = { includeControls: full, includeRaw: full }
-  const { devices } = house.value
+  const { devices } = deviceCatalog.value
   const { maxDevices } = homeseer.config
   return ok({
     generatedAt: formatIsoTimeOrNull(homeseer.clock.now()),
@@ -213,15 +213,15 @@ const RECENT = 50
 async function summaryJson(homeseer: HomeseerToolContext, mayRead: AuditAccessPredicate): Promise<Result<Json, Fault>> {
   const { link, catalog, config, audit, clock } = homeseer
   // Each source may fail by itself: a summary without cameras is still useful, and `warnings` says what is missing.
-  const [version, house, events, cameras] = await Promise.all([
+  const [version, deviceCatalog, events, cameras] = await Promise.all([
     link.json.call(createVersionRequest()),
     readHomeseerDeviceCatalog(homeseer),
     catalog.events(),
     catalog.cameras(),
   ])
   const { entries: recent } = await audit.query({ limit: RECENT }, mayRead)
-  const groups = house.ok
-    ? (name: 'location' | 'interfaceName') => groupDeviceRefsBy(house.value, (one) => one[name])
+  const groups = deviceCatalog.ok
+    ? (name: 'location' | 'interfaceName') => groupDeviceRefsBy(deviceCatalog.value, (one) => one[name])
     : () => []
   const top = (name: 'location' | 'interfaceName'): readonly JsonObject[] =>
     groups(name)
@@ -230,7 +230,7 @@ async function summaryJson(homeseer: HomeseerToolContext, mayRead: AuditAccessPr
       .map((group) => ({ name: group.name, devices: group.refs.length }))
   const warnings = [
     ...(version.ok ? [] : [createHomeseerReadFault(version.fault, 'asking for the version').message]),
-    ...(house.ok ? [] : [house.fault.message]),
+    ...(deviceCatalog.ok ? [] : [deviceCatalog.fault.message]),
     ...(events.ok ? [] : [createHomeseerReadFault(events.fault, 'reading the events').message]),
     ...(cameras.ok ? [] : [createHomeseerReadFault(cameras.fault, 'reading the cameras').message]),
   ]
@@ -240,7 +240,7 @@ async function summaryJson(homeseer: HomeseerToolContext, mayRead: AuditAccessPr
     safeMode: config.safeMode,
     policy: describeHomeseerPolicy(homeseer),
     totals: {
-      devices: house.ok ? house.value.devices.length : null,
+      devices: deviceCatalog.ok ? deviceCatalog.value.devices.length : null,
       events: events.ok ? events.value.length : null,
       cameras: cameras.ok ? cameras.value.length : null,
       categories: groups('location').length,
@@ -264,10 +264,13 @@ async function aliasesJson(homeseer: HomeseerToolContext, call: Call): Promise<R
   const { resolver } = current.value
   const all = [...resolver.deviceNames.aliases, ...resolver.eventNames.aliases, ...resolver.cameraNames.aliases]
   // Configured and confirmed names come first; names that follow from HomeSeer can be found by searching.
-  const isSaid = ({ origin }: Alias): boolean => origin === 'configuration' || origin === 'confirmed'
-  const said = all.filter(isSaid)
-  const derived = all.filter((alias) => !isSaid(alias))
-  const shown = [...said, ...derived].slice(0, Math.max(said.length, homeseer.config.maxDevices * NAMES_PER_DEVICE))
+  const isAssigned = ({ origin }: Alias): boolean => origin === 'configuration' || origin === 'confirmed'
+  const assigned = all.filter(isAssigned)
+  const derived = all.filter((alias) => !isAssigned(alias))
+  const shown = [...assigned, ...derived].slice(
+    0,
+    Math.max(assigned.length, homeseer.config.maxDevices * NAMES_PER_DEVICE),
+  )
   return ok({
     refresh: toResolverCoverageJson(current.value, homeseer),
     catalog: {
@@ -291,7 +294,11 @@ async function aliasesJson(homeseer: HomeseerToolContext, call: Call): Promise<R
 const NAMES_PER_DEVICE = 4
 const MORE_NAMES = 'hs4.resolve.devices, hs4.resolve.events and hs4.resolve.cameras find any name (`query`).'
 
-function canonicalName({ house, events, cameras }: NameResolver, kind: AliasTargetKind, id: number): string | null {
-  if (kind === 'device') return house.byRef.get(id)?.name ?? null
+function canonicalName(
+  { devices: deviceCatalog, events, cameras }: NameResolver,
+  kind: AliasTargetKind,
+  id: number,
+): string | null {
+  if (kind === 'device') return deviceCatalog.byRef.get(id)?.name ?? null
   return (kind === 'event' ? events.get(id)?.name : cameras.get(id)?.name) ?? null
 }

@@ -19,12 +19,12 @@ describe('scene path by score', () => {
   })
 
   it('follows preferPath even if nothing was found', () => {
-    const told = { eventMinScore: 0.85, topEventScore: undefined, topDeviceScore: 1 }
-    expect(chooseScenePath({ ...told, preferPath: 'event' })).toMatchObject({
+    const scores = { eventMinScore: 0.85, topEventScore: undefined, topDeviceScore: 1 }
+    expect(chooseScenePath({ ...scores, preferPath: 'event' })).toMatchObject({
       selectedPath: 'event',
       reason: 'prefer_path_event',
       topEventScore: null,
     })
-    expect(chooseScenePath({ ...told, preferPath: 'device_fallback' }).reason).toBe('prefer_path_device_fallback')
+    expect(chooseScenePath({ ...scores, preferPath: 'device_fallback' }).reason).toBe('prefer_path_device_fallback')
   })
 })

@@ -78,7 +78,7 @@ export function isScriptOrPluginCallListed(
   { whole }: NormalisedScriptOrPluginCall,
   listed: readonly string[] | undefined,
 ): boolean {
-  return listed?.some((entry) => spelling(entry) === whole) ?? false
+  return listed?.some((entry) => toComparableCall(entry) === whole) ?? false
 }
 
 /** The name in an entry of a list, without arguments: what may be called at all. */
@@ -87,7 +87,7 @@ export function toAllowListedCallName(entry: string): string {
   return name.trim().toLowerCase()
 }
 
-function spelling(entry: string): string {
+function toComparableCall(entry: string): string {
   const inside = /^[^(]*\(([^]*)\)\s*$/.exec(entry)?.[1]
   return inside === undefined
     ? entry.trim().toLowerCase()

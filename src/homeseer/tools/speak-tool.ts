@@ -33,8 +33,8 @@ export function createSpeakTool(homeseer: HomeseerToolContext): Capability {
       preview: { phrase, ...omitUndefined({ host }) },
     }),
     act: async ({ phrase, host }, _input, call) => {
-      const said = await homeseer.link.json.call(createSpeakRequest(phrase, host), call.signal)
-      if (!said.ok) return fail(createHomeseerWriteFault(said.fault, 'speaking'))
+      const spoken = await homeseer.link.json.call(createSpeakRequest(phrase, host), call.signal)
+      if (!spoken.ok) return fail(createHomeseerWriteFault(spoken.fault, 'speaking'))
       return createHomeseerOutcome({ invoked: true, phrase, ...omitUndefined({ host }), raw: 'ok' })
     },
   })

@@ -8,7 +8,7 @@ import {
 } from './admin-adapter.ts'
 
 const REQUEST = { id: '01J', op: 'users.create', args: { username: 'ann' } }
-const hear = (...responseArray: readonly string[]) =>
+const receive = (...responseArray: readonly string[]) =>
   createAdminAdapterHttpRequest(REQUEST).decode({ kind: 'json', value: responseArray })
 
 describe('admin adapter request', () => {
@@ -32,18 +32,20 @@ describe('admin adapter request', () => {
 
   it('has a reply for success and one for failure', () => {
     const done: AdminAdapterReply = { id: '01J', ok: true, data: { before: null, after: { username: 'ann' } } }
-    expect(hear('response', encodeAdminAdapterReply(done))).toEqual({ ok: true, value: done })
+    expect(receive('response', encodeAdminAdapterReply(done))).toEqual({ ok: true, value: done })
     const refused: AdminAdapterReply = { id: '01J', ok: false, code: 'conflict', message: 'there is an ann' }
-    expect(hear('response', encodeAdminAdapterReply(refused))).toEqual({ ok: true, value: refused })
+    expect(receive('response', encodeAdminAdapterReply(refused))).toEqual({ ok: true, value: refused })
   })
 
   it('is unsupported unless the reply has the mark, version and id', () => {
     const absent = { ok: false, fault: { kind: 'refused', reason: 'unsupported', text: 'no admin adapter answered' } }
-    expect(hear('response', 'ok')).toEqual(absent)
-    expect(hear('response', 'User created successfully')).toEqual(absent)
-    expect(hear('response', encodeAdminAdapterReply({ id: 'other', ok: true, data: {} }))).toEqual(absent)
-    expect(hear('response', `hb1.${Buffer.from('{"v":2,"id":"01J","ok":true}').toString('base64url')}`)).toEqual(absent)
-    expect(hear()).toEqual(absent)
+    expect(receive('response', 'ok')).toEqual(absent)
+    expect(receive('response', 'User created successfully')).toEqual(absent)
+    expect(receive('response', encodeAdminAdapterReply({ id: 'other', ok: true, data: {} }))).toEqual(absent)
+    expect(receive('response', `hb1.${Buffer.from('{"v":2,"id":"01J","ok":true}').toString('base64url')}`)).toEqual(
+      absent,
+    )
+    expect(receive()).toEqual(absent)
   })
 
   it('is marked as a read only if its operation changes nothing', () => {

@@ -70,13 +70,13 @@ export class AsciiPushClient {
     socket.setKeepAlive(true)
     this.#awaitLines()
     socket.on('connect', () => this.#input({ kind: 'connected', credentials }))
-    socket.on('data', (piece: string) => this.#hear(piece))
+    socket.on('data', (piece: string) => this.#receive(piece))
     // A `close` event follows every error and handles the loss.
     socket.on('error', () => undefined)
     socket.on('close', () => this.#lost(socket, 'lost'))
   }
 
-  #hear(piece: string): void {
+  #receive(piece: string): void {
     const { lines, rest } = splitCompleteAsciiLines(this.#rest, piece)
     this.#rest = rest
     if (lines.length > 0) this.#input({ kind: 'lines', lines })

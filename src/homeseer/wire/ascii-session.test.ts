@@ -12,7 +12,7 @@ function play(...inputs: readonly AsciiSessionInput[]) {
   })
 }
 
-const lines = (...heard: readonly string[]): AsciiSessionInput => ({ kind: 'lines', lines: heard })
+const lines = (...received: readonly string[]): AsciiSessionInput => ({ kind: 'lines', lines: received })
 
 describe('ASCII session', () => {
   it('logs in, then reports changes', () => {

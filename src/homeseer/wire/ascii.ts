@@ -190,7 +190,7 @@ export function stepAsciiSession(session: AsciiSessionState, input: AsciiSession
     case 'connected':
       return greet(input.credentials)
     case 'lines':
-      return hear(session, input.lines)
+      return receiveLines(session, input.lines)
     default:
       if (session.phase !== 'live') return hangUp('silent')
       return {
@@ -211,13 +211,13 @@ function greet(credentials: HomeseerCredentials | undefined): AsciiSessionStep {
 }
 
 /** A change, or any other line, can arrive before the answer to the login. */
-function hear(session: AsciiSessionState, lines: readonly string[]): AsciiSessionStep {
-  const heard = lines.map(decodeAsciiLine)
-  const changes = heard.filter((line) => line.kind === 'change')
+function receiveLines(session: AsciiSessionState, lines: readonly string[]): AsciiSessionStep {
+  const received = lines.map(decodeAsciiLine)
+  const changes = received.filter((line) => line.kind === 'change')
   const effects: AsciiSessionEffect[] = changes.length === 0 ? [] : [{ kind: 'changed', changes }]
   if (session.phase === 'live' || session.phase === 'pinging') return { session: { phase: 'live' }, effects }
   const answers = session.phase === 'logging-in' ? ['ok', 'error'] : ['ok', 'error', 'text']
-  const answer = heard.find((line) => answers.includes(line.kind))
+  const answer = received.find((line) => answers.includes(line.kind))
   if (answer === undefined) return { session, effects }
   if (answer.kind === 'error' && session.phase === 'logging-in') return hangUp('refused')
   return { session: { phase: 'live' }, effects: [{ kind: 'live' }, ...effects] }

@@ -90,7 +90,7 @@ export class DeviceMirrorClient {
 
   /** Requests everything now; concurrent requests share one answer. */
   refresh(): Promise<Result<void, HomeseerLinkFault>> {
-    this.#poll ??= this.#askEverything().finally(() => {
+    this.#poll ??= this.#requestAll().finally(() => {
       this.#poll = undefined
     })
     return this.#poll
@@ -103,7 +103,7 @@ export class DeviceMirrorClient {
   ): Promise<Result<ReadonlyMap<number, DeviceMirrorEntry>, HomeseerLinkFault>> {
     const found = new Map<number, DeviceMirrorEntry>()
     for (let from = 0; from < refs.length; from += MAX_REFS_PER_READ) {
-      const result = await this.#ask('read', refs.slice(from, from + MAX_REFS_PER_READ), signal)
+      const result = await this.#request('read', refs.slice(from, from + MAX_REFS_PER_READ), signal)
       if (!result.ok) return result
       for (const { ref } of result.value) {
         const entry = this.#mirror.entries.get(ref)
@@ -171,7 +171,7 @@ export class DeviceMirrorClient {
         void this.refresh()
         return
       case 'read':
-        void this.#ask('read', effect.refs)
+        void this.#request('read', effect.refs)
         return
       default:
         for (const listener of this.#listeners) listener(effect.changes)
@@ -186,17 +186,17 @@ export class DeviceMirrorClient {
     this.#timer = setTimeout(() => this.#input({ kind: 'tick', atMs: this.#clock.monotonic() }), waitMs)
   }
 
-  async #askEverything(): Promise<Result<void, HomeseerLinkFault>> {
-    const answer = await this.#ask('poll')
+  async #requestAll(): Promise<Result<void, HomeseerLinkFault>> {
+    const answer = await this.#request('poll')
     return answer.ok ? ok(undefined) : answer
   }
 
-  async #ask(
+  async #request(
     source: 'poll' | 'read',
     refs?: readonly number[],
     signal?: AbortSignal,
   ): Promise<Result<readonly ReceivedDevice[], HomeseerLinkFault>> {
-    const askedMs = this.#clock.monotonic()
+    const requestedMs = this.#clock.monotonic()
     const ending = signal === undefined ? this.#stopping.signal : AbortSignal.any([signal, this.#stopping.signal])
     const result = await this.#json.call(createStatusRequest({ refs, compress: true, excludeEvents: true }), ending)
     const atMs = this.#clock.monotonic()
@@ -207,7 +207,7 @@ export class DeviceMirrorClient {
     }
     const { name, version, fahrenheit } = result.value
     this.#head = { name, version, fahrenheit }
-    this.#input({ kind: 'answered', source, devices: result.value.devices, refs, askedMs, atMs })
+    this.#input({ kind: 'answered', source, devices: result.value.devices, refs, requestedMs, atMs })
     return ok(result.value.devices)
   }
 }

@@ -36,7 +36,7 @@ const polled = (atMs: number, ...records: readonly Json[]): DeviceMirrorInput =>
   kind: 'answered',
   source: 'poll',
   devices: devices(...records),
-  askedMs: atMs - 100,
+  requestedMs: atMs - 100,
   atMs,
 })
 const pushed = (atMs: number, value: number, ref = 412): DeviceMirrorInput => ({
@@ -115,7 +115,7 @@ describe('device mirror', () => {
       source: 'read',
       devices: [],
       refs: [412],
-      askedMs: 150,
+      requestedMs: 150,
       atMs: 200,
     }
     const { mirror, effects } = play(polled(100, lamp(0, 'Off')), gone)
@@ -136,7 +136,7 @@ describe('device mirror', () => {
       polled(100),
       pushed(200, 1, 900),
       { kind: 'tick', atMs: 250 },
-      { kind: 'answered', source: 'read', devices: [], askedMs: 250, atMs: 260 },
+      { kind: 'answered', source: 'read', devices: [], requestedMs: 250, atMs: 260 },
       { kind: 'tick', atMs: 400 },
     )
     expect(effects[2]).toEqual([{ kind: 'read', refs: [900] }])
@@ -180,6 +180,6 @@ describe('device mirror', () => {
     expect(at(first, polled(200, lamp(0, 'Off', { name: 'Lampe' })))).toBe(2)
     expect(at(first, polled(200, lamp(0, 'Off', { associated_devices: [1] })))).toBe(2)
     expect(at(first, polled(200))).toBe(2)
-    expect(at(first, { kind: 'answered', source: 'read', devices: [], askedMs: 150, atMs: 200 })).toBe(1)
+    expect(at(first, { kind: 'answered', source: 'read', devices: [], requestedMs: 150, atMs: 200 })).toBe(1)
   })
 })

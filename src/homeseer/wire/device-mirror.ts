@@ -76,7 +76,7 @@ export type DeviceMirrorInput =
       /** The requested refs; `undefined`: everything. */
       readonly refs?: readonly number[] | undefined
       /** When the request was sent. */
-      readonly askedMs: number
+      readonly requestedMs: number
       readonly atMs: number
     }
   | { readonly kind: 'unanswered'; readonly source: 'poll' | 'read'; readonly atMs: number }
@@ -119,7 +119,7 @@ export function newDeviceMirror(rules: DeviceMirrorPollIntervals): DeviceMirror 
 export function stepDeviceMirror(mirror: DeviceMirror, input: DeviceMirrorInput): DeviceMirrorStep {
   switch (input.kind) {
     case 'tick':
-      return ask(mirror, input.atMs)
+      return requestDue(mirror, input.atMs)
     case 'push-state':
       // Changes during a disconnection were not pushed, so everything is read once after each reconnect.
       return { mirror: { ...mirror, pushUp: input.up, ...(input.up ? { polledMs: undefined } : {}) }, effects: [] }
@@ -139,7 +139,7 @@ export function computeNextMirrorTickAtMs(mirror: DeviceMirror): number {
   return Math.min(polling ? Number.POSITIVE_INFINITY : pollDueMs, reading ? Number.POSITIVE_INFINITY : readDueMs)
 }
 
-function ask(mirror: DeviceMirror, atMs: number): DeviceMirrorStep {
+function requestDue(mirror: DeviceMirror, atMs: number): DeviceMirrorStep {
   if (computeNextMirrorTickAtMs(mirror) > atMs) return { mirror, effects: [] }
   if (!mirror.reading && mirror.readDueMs <= atMs) {
     const next = { ...mirror, reading: true, readDueMs: Number.POSITIVE_INFINITY }
@@ -175,7 +175,7 @@ function takeAnswer(mirror: DeviceMirror, input: Extract<DeviceMirrorInput, { ki
   for (const record of input.devices) {
     const known = mirror.entries.get(record.ref)
     if (known === undefined && entries.size >= MAX_HOMESEER_DEVICES) continue
-    const newer = known !== undefined && known.live.observedMs > input.askedMs
+    const newer = known !== undefined && known.live.observedMs > input.requestedMs
     const live = newer ? known.live : answeredLive(record, input)
     entries.set(record.ref, { record, live })
     moved ||= known === undefined || !sameStructure(known.record, record)
@@ -185,10 +185,10 @@ function takeAnswer(mirror: DeviceMirror, input: Extract<DeviceMirrorInput, { ki
   // A requested device that is missing in the answer is gone, unless it was pushed since.
   const answered = new Set(input.devices.map(({ ref }) => ref))
   for (const ref of input.refs ?? [])
-    if (!answered.has(ref) && (entries.get(ref)?.live.observedMs ?? 0) <= input.askedMs) entries.delete(ref)
+    if (!answered.has(ref) && (entries.get(ref)?.live.observedMs ?? 0) <= input.requestedMs) entries.delete(ref)
   moved ||= [...mirror.entries.keys()].some((ref) => !entries.has(ref))
   // A requested ref that was not answered is not requested again until it is pushed again.
-  const unread = new Map([...mirror.unread].filter(([, sinceMs]) => sinceMs > input.askedMs))
+  const unread = new Map([...mirror.unread].filter(([, sinceMs]) => sinceMs > input.requestedMs))
   const next: DeviceMirror = {
     ...mirror,
     entries,

@@ -64,7 +64,7 @@ export const LINK_HEALTH_REQUEST_NAMES: ReadonlySet<string> = new Set(['hsversio
 export class JsonClient {
   readonly #options: JsonClientOptions
   readonly #base: URL
-  readonly #kept: HttpAgent | HttpsAgent
+  readonly #agent: HttpAgent | HttpsAgent
   /** Set after a read that timed out: its fault, and until when reads fail at once. */
   #down: { readonly fault: HomeseerLinkFault; readonly untilMs: number } | undefined
   #probing = false
@@ -76,8 +76,8 @@ export class JsonClient {
     if (!/^https?:$/.test(this.#base.protocol)) throw new TypeError('HomeSeer is reached over http or https')
     if (this.#base.username !== '' || this.#base.password !== '')
       throw new TypeError('credentials do not belong in the base URL')
-    const kept = { keepAlive: true, maxSockets: MAX_CONNECTIONS, maxFreeSockets: 2 }
-    this.#kept = this.#base.protocol === 'https:' ? new HttpsAgent(kept) : new HttpAgent(kept)
+    const agentOptions = { keepAlive: true, maxSockets: MAX_CONNECTIONS, maxFreeSockets: 2 }
+    this.#agent = this.#base.protocol === 'https:' ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions)
   }
 
   /** Never rejects because of the far end or the network. */
@@ -100,7 +100,7 @@ export class JsonClient {
   }
 
   close(): void {
-    this.#kept.destroy()
+    this.#agent.destroy()
   }
 
   /** Records the result for the link. A failure that comes at once is not remembered, because nobody waits for it. */
@@ -202,7 +202,7 @@ export class JsonClient {
       port: this.#base.port,
       method: http.method,
       path: `${this.#base.pathname.replace(/\/+$/, '')}${http.path}${query === '' ? '' : `?${query}`}`,
-      agent: exchange.effect === 'reads' ? this.#kept : false,
+      agent: exchange.effect === 'reads' ? this.#agent : false,
       headers: {
         Accept: '*/*',
         ...this.#headerCredentials(),

@@ -22,21 +22,21 @@ export function createMdnsPeerSource(options: MdnsOptions): PeerSource {
   const { nodeId, name, communityId, port, logger } = options
   let bonjour: Bonjour | undefined
   let browser: Browser | undefined
-  let hearAll: (service: Service) => void = () => undefined
+  let receiveAll: (service: Service) => void = () => undefined
   const open = (): void => {
     // Without multicast no nodes can be found here. This is logged, and the other peer sources continue.
     bonjour = openBonjour({ onError: (error) => logger.warn({ err: error }, 'mDNS is not possible on this network') })
-    browser = bonjour.find({ type: MDNS_SERVICE_TYPE }, (service) => hearAll(service))
+    browser = bonjour.find({ type: MDNS_SERVICE_TYPE }, (service) => receiveAll(service))
   }
   let announced: { readonly service: Service; readonly community: string } | undefined
   return {
     name: 'mdns',
-    start: async (hear) => {
-      hearAll = (service) => {
+    start: async (receive) => {
+      receiveAll = (service) => {
         const community = communityId()
         const found = community === undefined ? undefined : parseAnnouncementTxtRecord(service.txt, community)
         if (found === undefined || found === nodeId) return
-        for (const host of addressesOf(service)) hear({ kind: 'address', host, port: service.port, nodeId: found })
+        for (const host of addressesOf(service)) receive({ kind: 'address', host, port: service.port, nodeId: found })
       }
       open()
     },
@@ -53,7 +53,7 @@ export function createMdnsPeerSource(options: MdnsOptions): PeerSource {
       announced = { service, community }
       // Nodes announce themselves only once; those that did so before this node joined the community are still in the
       // list.
-      for (const neighbour of browser?.services ?? []) hearAll(neighbour)
+      for (const service of browser?.services ?? []) receiveAll(service)
     },
     // Announcement and search begin again: the announcement contains the old addresses, and known nodes would not be
     // reported again.

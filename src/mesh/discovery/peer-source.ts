@@ -16,7 +16,7 @@ export type PeerDiscoveryHint =
 
 export interface PeerSource {
   readonly name: string
-  readonly start: (hear: (hint: PeerDiscoveryHint) => void) => Promise<void>
+  readonly start: (receive: (hint: PeerDiscoveryHint) => void) => Promise<void>
   /** Publishes our own newest manifest, in sources that publish manifests. */
   readonly publish: (own: FullAndSlimOwnManifest, community: JsonObject) => void
   /** Called when this machine has new addresses, because others may have new ones, too. */
@@ -41,10 +41,10 @@ export const STATIC_PEER_SOURCE_NAME = 'static'
 export function createStaticPeerSource(addresses: readonly string[]): PeerSource {
   return {
     name: STATIC_PEER_SOURCE_NAME,
-    start: async (hear) => {
+    start: async (receive) => {
       for (const text of addresses) {
         const address = parseHostPort(text)
-        if (address !== undefined) hear({ kind: 'address', ...address })
+        if (address !== undefined) receive({ kind: 'address', ...address })
       }
     },
     publish: () => undefined,

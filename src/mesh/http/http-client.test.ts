@@ -17,7 +17,7 @@ afterEach(() => client.close())
 
 describe('mesh HTTP client', () => {
   it('reports an unknown outcome when the first attempt was sent and the retry could not connect', async () => {
-    let heard = 0
+    let received = 0
     const server = createServer(
       {
         cert: createTlsIdentityFromNodeKey(there).certificate,
@@ -27,7 +27,7 @@ describe('mesh HTTP client', () => {
       },
       (request, response) => {
         request.resume()
-        if (++heard === 1) {
+        if (++received === 1) {
           response.end('{}')
           return
         }
@@ -42,7 +42,7 @@ describe('mesh HTTP client', () => {
     const signal = new AbortController().signal
     expect(await client.send(to, message, signal)).toMatchObject({ ok: true })
     expect(await client.send(to, message, signal)).toMatchObject({ ok: false, fault: { kind: 'unknown-outcome' } })
-    expect(heard).toBe(2)
+    expect(received).toBe(2)
     // Nobody is there any more: now nothing is sent, and that may be tried elsewhere.
     expect(await client.send(to, message, signal)).toMatchObject({ ok: false, fault: { kind: 'offline' } })
   })

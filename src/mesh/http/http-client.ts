@@ -48,7 +48,7 @@ type HttpDestination = MessageDestination<'http'>
 interface Failure {
   readonly error: Error
   readonly wasSent: boolean
-  readonly onKeptConnection: boolean
+  readonly onReusedConnection: boolean
 }
 
 interface Posted {
@@ -114,11 +114,11 @@ export class MeshHttpClient implements MeshTransport<'http'> {
     for (let again = false; ; again = true) {
       const sent = await this.#postOnce(to, message, signal)
       if (sent.ok) return ok({ response: sent.value, resent: again })
-      const { error, wasSent, onKeptConnection } = sent.fault
+      const { error, wasSent, onReusedConnection } = sent.fault
       if (signal.aborted) return fail(createCancelledSendFault())
       // The first transmission may have been carried out, whatever happened to the second.
       if (!wasSent && !again) return fail(createUnreachableFault(to.nodeId, error.message))
-      if (again || !onKeptConnection)
+      if (again || !onReusedConnection)
         return fail(createLostMeshAnswerFault(to.nodeId, message.idempotent, error.message))
     }
   }
@@ -146,12 +146,12 @@ export class MeshHttpClient implements MeshTransport<'http'> {
       })
       outgoing.once('error', (error) => {
         signal.removeEventListener('abort', abort)
-        resolve(fail({ error, wasSent: hasConnection(outgoing), onKeptConnection: outgoing.reusedSocket }))
+        resolve(fail({ error, wasSent: hasConnection(outgoing), onReusedConnection: outgoing.reusedSocket }))
       })
       // Neither event occurs where the far end switches to another protocol that was not requested.
       outgoing.once('close', () => {
         signal.removeEventListener('abort', abort)
-        resolve(fail({ error: new Error('it hung up'), wasSent: true, onKeptConnection: false }))
+        resolve(fail({ error: new Error('it hung up'), wasSent: true, onReusedConnection: false }))
       })
       outgoing.end(message.body)
     })

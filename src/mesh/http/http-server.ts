@@ -73,7 +73,7 @@ const MAX_EXCESS = 8
 /**
  * A client that is not a member can only send an invitation, and bodies are in memory before they are authenticated.
  */
-const MAX_STRANGERS_BODY_BYTES = 65_536
+const MAX_NON_MEMBER_BODY_BYTES = 65_536
 
 interface Listener extends MeshHttpServerOptions {
   readonly limiter: ConnectionLimiter<Socket>
@@ -189,9 +189,9 @@ async function call(options: Listener, request: IncomingMessage, response: Serve
   })
   const { maxBodyBytes, limiter, views } = options
   // A client that connected before its admission may be a member now, over the same connection.
-  const isStranger =
+  const isNonMember =
     limiter.isUnauthenticated(request.socket) && memberAt(request.socket as TLSSocket, views) === undefined
-  const body = await readBody(request, isStranger ? Math.min(maxBodyBytes, MAX_STRANGERS_BODY_BYTES) : maxBodyBytes)
+  const body = await readBody(request, isNonMember ? Math.min(maxBodyBytes, MAX_NON_MEMBER_BODY_BYTES) : maxBodyBytes)
   const proof = request.headers[SIGNATURE_HTTP_HEADER]
   const delivered = await options.inbound.receive(
     { field: createHeaderFieldReader(request.headers), proof: typeof proof === 'string' ? proof : '', body },

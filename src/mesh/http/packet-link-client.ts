@@ -120,7 +120,7 @@ class PacketLink implements PacketConnection {
   readonly #watch: NodeJS.Timeout
   #isOpen = true
   #isUsed = true
-  #heardMs = performance.now()
+  #receivedMs = performance.now()
 
   constructor(
     nodeId: string,
@@ -132,11 +132,11 @@ class PacketLink implements PacketConnection {
     this.#events = events
     const reader = new PacketFrameReader(maxBytes)
     socket.on('data', (chunk: Buffer) => {
-      this.#heardMs = performance.now()
+      this.#receivedMs = performance.now()
       this.#isUsed = true
       const packets = reader.feed(chunk)
       if (packets === undefined) this.destroy(`its answer has more than ${maxBytes} bytes`)
-      else for (const packet of packets) events.hear(packet)
+      else for (const packet of packets) events.receive(packet)
     })
     socket.once('end', () => this.#ended('it hung up'))
     socket.once('close', () => this.#ended('the connection broke'))
@@ -160,7 +160,7 @@ class PacketLink implements PacketConnection {
 
   doubt(sinceMs: number): void {
     // Running calls may still be answered; new ones use another connection.
-    if (this.#heardMs < sinceMs) this.#isOpen = false
+    if (this.#receivedMs < sinceMs) this.#isOpen = false
   }
 
   destroy(why: string): void {

@@ -68,7 +68,7 @@ describe('mesh store', () => {
     const [first, again] = [await store.admitJoiner(request(), context), await store.admitJoiner(request(), context)]
     expect(first.ok && first.value.members.get(joiner.id)?.level).toBe('trusted')
     expect(again).toEqual(first)
-    const late = askedBy(thief, 'attic')
+    const late = requestFrom(thief, 'attic')
     expect(await store.admitJoiner(late, context)).toMatchObject({ fault: { kind: 'used-invitation' } })
   })
 
@@ -90,7 +90,7 @@ describe('mesh store', () => {
       createJoinRequest({ ...invitation, id: '01JGFJJZ00BAA6K3XEY2QKD4AC' }, { identity: joiner, name: 'attic' }),
     )
     expect(await store.admitJoiner(unknown, context)).toMatchObject({ fault: { kind: 'unknown-invitation' } })
-    const namesake = askedBy(joiner, 'cellar')
+    const namesake = requestFrom(joiner, 'cellar')
     expect(await store.admitJoiner(namesake, context)).toMatchObject({ fault: { kind: 'name-taken' } })
   })
 
@@ -132,10 +132,10 @@ describe('mesh store', () => {
 })
 
 function request(): JoinRequest {
-  return askedBy(joiner, 'attic')
+  return requestFrom(joiner, 'attic')
 }
 
-function askedBy(identity: typeof joiner, name: string): JoinRequest {
+function requestFrom(identity: typeof joiner, name: string): JoinRequest {
   return read(createJoinRequest(invitation, { identity, name }))
 }
 

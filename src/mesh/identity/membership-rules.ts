@@ -38,9 +38,9 @@ export interface DerivedMembership {
 
 export function deriveMembership(rootId: string, records: readonly MembershipRecord[]): DerivedMembership {
   const anchors = listCertifiedAnchors(records)
-  const byRoot = keptBy(records.filter(({ signer }) => signer === rootId))
-  const isKeptByRoot = ({ signer, digest }: MembershipRecord): boolean => byRoot.get(signer)?.has(digest) !== false
-  const amongAnchors = records.filter((record) => anchors.has(record.signer) && isKeptByRoot(record))
+  const byRoot = collectRetained(records.filter(({ signer }) => signer === rootId))
+  const isRetainedByRoot = ({ signer, digest }: MembershipRecord): boolean => byRoot.get(signer)?.has(digest) !== false
+  const amongAnchors = records.filter((record) => anchors.has(record.signer) && isRetainedByRoot(record))
   const revokedAnchors = new Set(
     [...byRoot.keys(), ...amongAnchors.flatMap(({ revocations }) => [...revocations.keys()])].filter((nodeId) =>
       anchors.has(nodeId),
@@ -52,7 +52,7 @@ export function deriveMembership(rootId: string, records: readonly MembershipRec
   const revoked = new Map<string, string>()
   for (const record of records)
     for (const [nodeId, at] of record.revocations) {
-      const isAmongAnchors = anchors.has(nodeId) && anchors.has(record.signer) && isKeptByRoot(record)
+      const isAmongAnchors = anchors.has(nodeId) && anchors.has(record.signer) && isRetainedByRoot(record)
       if (isAmongAnchors || counts(record)) revoked.set(nodeId, earlier(revoked.get(nodeId), at))
     }
   const members = new Map<string, CommunityMember>()
@@ -82,11 +82,11 @@ export function deriveMembership(rootId: string, records: readonly MembershipRec
 }
 
 /** For each revoked node, the digests of its records that its revokers keep. */
-function keptBy(records: readonly MembershipRecord[]): ReadonlyMap<string, ReadonlySet<string>> {
-  const kept = new Map<string, ReadonlySet<string>>()
+function collectRetained(records: readonly MembershipRecord[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const retained = new Map<string, ReadonlySet<string>>()
   for (const { revocations, keeps } of records)
-    for (const nodeId of revocations.keys()) kept.set(nodeId, new Set([...(kept.get(nodeId) ?? []), ...keeps]))
-  return kept
+    for (const nodeId of revocations.keys()) retained.set(nodeId, new Set([...(retained.get(nodeId) ?? []), ...keeps]))
+  return retained
 }
 
 /**
@@ -105,8 +105,8 @@ function vouchedRecords(
   const vouched = new Set(records.filter(isGrounded).map(({ digest }) => digest))
   for (let before = -1; before < vouched.size;) {
     before = vouched.size
-    const kept = keptBy(records.filter(({ digest }) => vouched.has(digest)))
-    for (const { signer, digest } of records) if (kept.get(signer)?.has(digest) === true) vouched.add(digest)
+    const retained = collectRetained(records.filter(({ digest }) => vouched.has(digest)))
+    for (const { signer, digest } of records) if (retained.get(signer)?.has(digest) === true) vouched.add(digest)
   }
   return vouched
 }

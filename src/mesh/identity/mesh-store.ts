@@ -34,7 +34,7 @@ import { findUsableInvitation } from './join-admission.ts'
 import { writeMeshFact, readMeshFact } from './mesh-fact-store.ts'
 
 export const meshMigrations: ModuleMigrations = {
-  room: 'mesh',
+  module: 'mesh',
   steps: [
     `CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
      CREATE TABLE invitation (

@@ -56,7 +56,7 @@ export class OfferPinStore {
   /** Node id → what the gateway, which alone writes it, noted as withheld. */
   #noted: ReadonlyMap<string, string>
   /** Pins that are being written to the log. */
-  readonly #keeping = new Set<string>()
+  readonly #beingStored = new Set<string>()
   #taking: Promise<void> = Promise.resolve()
   /** Changes whenever something here has changed. */
   revision = 0
@@ -116,7 +116,7 @@ export class OfferPinStore {
   }
 
   get prefixes(): ReadonlySet<string> {
-    return new Set([...(this.#parts.log?.prefixes() ?? []), ...this.#keeping])
+    return new Set([...(this.#parts.log?.prefixes() ?? []), ...this.#beingStored])
   }
 
   /** Records the prefixes of the families that this node has now. */
@@ -124,12 +124,12 @@ export class OfferPinStore {
     const known = this.prefixes
     const fresh = [...prefixes].filter((prefix) => !known.has(prefix))
     if (fresh.length === 0) return
-    for (const prefix of fresh) this.#keeping.add(prefix)
+    for (const prefix of fresh) this.#beingStored.add(prefix)
     this.revision++
     try {
       await this.#writableLog().keepPrefixes(fresh)
     } finally {
-      for (const prefix of fresh) this.#keeping.delete(prefix)
+      for (const prefix of fresh) this.#beingStored.delete(prefix)
     }
   }
 

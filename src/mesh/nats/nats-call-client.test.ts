@@ -14,20 +14,24 @@ const MESSAGE = { fields: { community: identityOf(3).id, key_id: 'k1' }, proof: 
 function emptyBroker(): {
   link: NatsLink
   sent: { head: NatsMessageToProvider; reply: string }[]
-  hear: (message: Partial<Msg>) => void
+  receive: (message: Partial<Msg>) => void
 } {
   const sent: { head: NatsMessageToProvider; reply: string }[] = []
-  let hear: (message: Partial<Msg>) => void = () => undefined
+  let receive: (message: Partial<Msg>) => void = () => undefined
   const connection = {
     publish: (_: string, payload: Uint8Array, options?: { reply?: string }) => {
       const decoded = decodeNatsMessageToProvider(payload)
       if (decoded.ok) sent.push({ head: decoded.value.head, reply: options?.reply ?? '' })
     },
   }
-  const subscribe = (_: string, heard: (message: Msg) => void): void => {
-    hear = (message) => heard(message as Msg)
+  const subscribe = (_: string, listener: (message: Msg) => void): void => {
+    receive = (message) => listener(message as Msg)
   }
-  return { link: { connection, isUp: true, subscribe } as unknown as NatsLink, sent, hear: (message) => hear(message) }
+  return {
+    link: { connection, isUp: true, subscribe } as unknown as NatsLink,
+    sent,
+    receive: (message) => receive(message),
+  }
 }
 
 const TO = { nodeId: provider.id, endpoint: { transport: 'nats' as const } }
@@ -44,7 +48,7 @@ describe('a call over NATS', () => {
   })
 
   it('ignores an answer sent to the reply subject of an earlier call', async () => {
-    const { link, sent, hear } = emptyBroker()
+    const { link, sent, receive } = emptyBroker()
     const caller = new NatsCallClient({ link, self: identityOf(1).id })
     caller.subscribe(identityOf(3).id)
     const answers: unknown[] = []
@@ -54,17 +58,17 @@ describe('a call over NATS', () => {
     const prefix = first.slice(0, first.lastIndexOf('.'))
     const [, mark = ''] = first.split('_')
     for (const guess of ['1', `1_${mark}`, first])
-      hear({ subject: guess === first ? first : `${prefix}.${guess}`, data: encodeNatsMessage({ t: 'forgotten' }) })
+      receive({ subject: guess === first ? first : `${prefix}.${guess}`, data: encodeNatsMessage({ t: 'forgotten' }) })
     await Promise.resolve()
     expect(answers).toEqual([])
     expect(second).toMatch(/\.1_[\w-]{16}$/)
-    hear({ subject: second, data: encodeNatsMessage({ t: 'forgotten' }) })
+    receive({ subject: second, data: encodeNatsMessage({ t: 'forgotten' }) })
     await expect.poll(() => answers).toMatchObject([{ fault: { kind: 'unknown-outcome' } }])
     caller.close()
   })
 
   it('is cancelled when the provider sends more frames than its credit allows', async () => {
-    const { link, sent, hear } = emptyBroker()
+    const { link, sent, receive } = emptyBroker()
     const caller = new NatsCallClient({ link, self: identityOf(1).id })
     caller.subscribe(identityOf(3).id)
     const taken: unknown[] = []
@@ -72,7 +76,7 @@ describe('a call over NATS', () => {
     const streamed = caller.stream(TO, { ...MESSAGE, idempotent: true }, options)
     const reply = sent[0]?.reply ?? ''
     const frame = (n: number): void =>
-      hear({ subject: reply, data: encodeNatsMessage({ t: 'frame', n, e: 'chunk' }, `{"n":${n}}`) })
+      receive({ subject: reply, data: encodeNatsMessage({ t: 'frame', n, e: 'chunk' }, `{"n":${n}}`) })
     for (let n = 1; n <= 16; n++) frame(n)
     expect(sent).toHaveLength(1)
     frame(17)
@@ -98,23 +102,23 @@ describe('a call over NATS without an answer', () => {
   afterEach(() => void vi.useRealTimers())
 
   it('counts as never received only after a signed statement that answers a fresh query', async () => {
-    const { link, sent, hear } = emptyBroker()
+    const { link, sent, receive } = emptyBroker()
     const caller = new NatsCallClient({ link, self: identityOf(1).id })
     caller.subscribe(identityOf(3).id)
     const answers: unknown[] = []
     void caller.send(TO, MESSAGE, new AbortController().signal).then((answer) => answers.push(answer))
     const reply = sent[0]?.reply ?? ''
-    const says = (text: string): void =>
-      hear({ subject: reply, data: encodeNatsMessage({ t: 'unknown', p: signTextWithNodeKey(provider, text) }) })
+    const answer = (text: string): void =>
+      receive({ subject: reply, data: encodeNatsMessage({ t: 'unknown', p: signTextWithNodeKey(provider, text) }) })
     // Somebody may have asked before the call was sent, when it was true.
-    says(`unknown ${reply}`)
-    says(formatUnknownCallTextToSign(reply, 'made up'))
+    answer(`unknown ${reply}`)
+    answer(formatUnknownCallTextToSign(reply, 'made up'))
     await vi.advanceTimersByTimeAsync(2_000)
     expect(answers).toEqual([])
     const again = sent.at(-1)?.head
     if (again?.t !== 'again') throw new Error('it was not asked about')
     expect(again).toMatchObject({ r: reply, k: 'k1' })
-    says(formatUnknownCallTextToSign(reply, again.c))
+    answer(formatUnknownCallTextToSign(reply, again.c))
     await vi.advanceTimersByTimeAsync(0)
     expect(answers).toMatchObject([{ ok: false, fault: { kind: 'offline' } }])
     caller.close()

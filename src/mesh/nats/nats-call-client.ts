@@ -109,7 +109,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     this.#subscribed = prefix
     this.#communityId = communityId
     this.#wires.clear()
-    this.#options.link.subscribe(`${prefix}.*`, (message) => this.#hear(message))
+    this.#options.link.subscribe(`${prefix}.*`, (message) => this.#receive(message))
   }
 
   send(to: MessageDestination<'nats'>, message: MeshMessage, signal: AbortSignal): Promise<Answered> {
@@ -217,9 +217,9 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     })
   }
 
-  #hear(message: Msg): void {
+  #receive(message: Msg): void {
     if (hasPacketMarker(message.data)) {
-      this.#packets?.hear(fromUtf8(message.data) ?? '')
+      this.#packets?.receive(fromUtf8(message.data) ?? '')
       return
     }
     const token = readLastSubjectToken(message.subject)

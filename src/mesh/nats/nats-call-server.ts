@@ -37,18 +37,18 @@ export interface NatsCallServerOptions {
 interface Served {
   readonly controller: AbortController
   readonly credit: StreamFrameCredit
-  heardMs: number
+  lastReceivedMs: number
 }
 
 const KEEP_REPLIES_MS = 60_000
-const MAX_KEPT_REPLIES = 1_024
-const MAX_KEPT_BYTES = 65_536
+const MAX_STORED_REPLIES = 1_024
+const MAX_STORED_REPLY_BYTES = 65_536
 const TICK_MS = 1_000
 
 export class NatsCallServer {
   readonly #options: NatsCallServerOptions
   readonly #running = new Map<string, Served>()
-  readonly #kept = new Map<string, { readonly payload: Uint8Array; readonly untilMs: number }>()
+  readonly #replies = new Map<string, { readonly payload: Uint8Array; readonly untilMs: number }>()
   readonly #timer: NodeJS.Timeout
   #subscribed: string | undefined
   /** Until this time there were replies that are not kept any more. */
@@ -66,7 +66,7 @@ export class NatsCallServer {
     const subject = formatCallSubject(communityId, this.#options.identity.id)
     if (this.#subscribed === subject) return
     this.#subscribed = subject
-    this.#options.link.subscribe(subject, (message) => this.#hear(message))
+    this.#options.link.subscribe(subject, (message) => this.#receive(message))
   }
 
   get subject(): string | undefined {
@@ -79,7 +79,7 @@ export class NatsCallServer {
     this.#options.packets.close()
   }
 
-  #hear(message: Msg): void {
+  #receive(message: Msg): void {
     if (hasPacketMarker(message.data)) {
       this.#packet(message)
       return
@@ -95,7 +95,7 @@ export class NatsCallServer {
     if (head.t === 'cancel') withdraw(served, 'the caller withdrew')
     else if (head.t === 'again') this.#again(head, served)
     else if (served !== undefined) {
-      served.heardMs = this.#options.clock.monotonic()
+      served.lastReceivedMs = this.#options.clock.monotonic()
       served.credit.take(head.n)
     }
   }
@@ -127,7 +127,7 @@ export class NatsCallServer {
     const served = {
       controller: new AbortController(),
       credit: new StreamFrameCredit(head.w ?? STREAM_WINDOW_FRAMES),
-      heardMs: startedMs,
+      lastReceivedMs: startedMs,
     }
     this.#running.set(reply, served)
     const delivered = await inbound.receive(
@@ -149,10 +149,10 @@ export class NatsCallServer {
     const limit = link.maxPayload
     if (payload.length > limit) payload = this.#tooLarge(requestId, limit)
     const untilMs = clock.monotonic() + KEEP_REPLIES_MS
-    const isFull = this.#kept.size >= MAX_KEPT_REPLIES
-    if (isFull || payload.length > MAX_KEPT_BYTES) this.#forgetfulUntilMs = untilMs
-    if (isFull) this.#kept.delete(this.#kept.keys().next().value ?? '')
-    if (payload.length <= MAX_KEPT_BYTES) this.#kept.set(reply, { payload, untilMs })
+    const isFull = this.#replies.size >= MAX_STORED_REPLIES
+    if (isFull || payload.length > MAX_STORED_REPLY_BYTES) this.#forgetfulUntilMs = untilMs
+    if (isFull) this.#replies.delete(this.#replies.keys().next().value ?? '')
+    if (payload.length <= MAX_STORED_REPLY_BYTES) this.#replies.set(reply, { payload, untilMs })
     this.#publish(reply, payload)
   }
 
@@ -176,9 +176,9 @@ export class NatsCallServer {
     served: Served | undefined,
   ): void {
     if (served !== undefined) return
-    const kept = this.#kept.get(reply)
-    if (kept !== undefined) {
-      this.#publish(reply, kept.payload)
+    const stored = this.#replies.get(reply)
+    if (stored !== undefined) {
+      this.#publish(reply, stored.payload)
       return
     }
     // A process that has restarted does not know what the one before it did, and must not state that nothing was done;
@@ -200,11 +200,11 @@ export class NatsCallServer {
   #tick(): void {
     const nowMs = this.#options.clock.monotonic()
     for (const served of this.#running.values())
-      if (served.credit.isWaiting && nowMs - served.heardMs > STREAM_ACK_TIMEOUT_MS)
+      if (served.credit.isWaiting && nowMs - served.lastReceivedMs > STREAM_ACK_TIMEOUT_MS)
         withdraw(served, 'nobody takes the frames')
-    for (const [reply, { untilMs }] of this.#kept) {
+    for (const [reply, { untilMs }] of this.#replies) {
       if (untilMs > nowMs) break
-      this.#kept.delete(reply)
+      this.#replies.delete(reply)
     }
   }
 }

@@ -46,7 +46,7 @@ export class NatsLink {
   /**
    * The reason why it is down, as it was last logged: connecting is tried every second, and each reason is logged once.
    */
-  #told: string | undefined
+  #loggedReason: string | undefined
 
   constructor(options: NatsLinkOptions, events: NatsLinkListener) {
     this.#options = options
@@ -83,9 +83,9 @@ export class NatsLink {
    * Subscribes for as long as the node runs: the client restores the subscription after reconnects, and a new
    * connection gets it from the start.
    */
-  subscribe(subject: string, hear: (message: Msg) => void): void {
-    this.#subscriptions.set(subject, hear)
-    if (this.#connection?.isClosed() === false) this.#listen(this.#connection, subject, hear)
+  subscribe(subject: string, listener: (message: Msg) => void): void {
+    this.#subscriptions.set(subject, listener)
+    if (this.#connection?.isClosed() === false) this.#listen(this.#connection, subject, listener)
   }
 
   /** While the connection is down, the client keeps the message and sends it after a reconnect. */
@@ -125,24 +125,24 @@ export class NatsLink {
         }
         // The client gives up a connection for good when the server refuses its credentials after a reconnect, so a new
         // one is made.
-        for (const [subject, hear] of this.#subscriptions) this.#listen(connection, subject, hear)
+        for (const [subject, listener] of this.#subscriptions) this.#listen(connection, subject, listener)
         this.#up(connection)
         await this.#watch(connection)
       } catch (error) {
         const why = readErrorMessage(error)
-        if (this.#told !== why)
+        if (this.#loggedReason !== why)
           logger.warn({ reason: why, servers: this.#shown }, 'NATS cannot be reached; it is tried until it can be')
-        this.#told = why
+        this.#loggedReason = why
       }
       this.#down()
       await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS * 4).unref())
     }
   }
 
-  #listen(connection: NatsConnection, subject: string, hear: (message: Msg) => void): void {
+  #listen(connection: NatsConnection, subject: string, listener: (message: Msg) => void): void {
     connection.subscribe(subject, {
       callback: (error, message) => {
-        if (error === null) hear(message)
+        if (error === null) listener(message)
         else this.#options.logger.warn({ err: error, subject }, 'NATS refuses a subscription')
       },
     })
@@ -169,8 +169,8 @@ export class NatsLink {
   #up(connection: NatsConnection): void {
     if (this.#isUp || this.#isClosed) return
     this.#isUp = true
-    if (this.#told !== undefined) this.#options.logger.info({ servers: this.#shown }, 'NATS is reachable again')
-    this.#told = undefined
+    if (this.#loggedReason !== undefined) this.#options.logger.info({ servers: this.#shown }, 'NATS is reachable again')
+    this.#loggedReason = undefined
     this.#events.onUp(connection)
   }
 
@@ -180,7 +180,7 @@ export class NatsLink {
     if (this.#isClosed) return
     const { clock, logger } = this.#options
     this.#downSinceMs = clock.now()
-    this.#told = 'lost'
+    this.#loggedReason = 'lost'
     logger.warn({ servers: this.#shown }, 'the connection to NATS is lost; it is tried until it is back')
     this.#events.onDown()
   }

@@ -46,7 +46,7 @@ const RETRY_MS = 1_000
 export class NatsRegistry implements PeerSource {
   readonly name = 'nats'
   readonly #options: NatsRegistryOptions
-  #hear: (hint: PeerDiscoveryHint) => void = () => undefined
+  #receive: (hint: PeerDiscoveryHint) => void = () => undefined
   #bucket: KV | undefined
   #connection: NatsConnection | undefined
   #own: FullAndSlimOwnManifest | undefined
@@ -61,7 +61,7 @@ export class NatsRegistry implements PeerSource {
    * The reason why it is not open, as it was last logged: opening is tried every second, and each reason is logged
    * once.
    */
-  #told: string | undefined
+  #loggedReason: string | undefined
 
   constructor(options: NatsRegistryOptions) {
     this.#options = options
@@ -69,11 +69,11 @@ export class NatsRegistry implements PeerSource {
 
   /** Whether an attempt to open it failed, or its watch ended. */
   get isShut(): boolean {
-    return this.#told !== undefined
+    return this.#loggedReason !== undefined
   }
 
-  async start(hear: (hint: PeerDiscoveryHint) => void): Promise<void> {
-    this.#hear = hear
+  async start(receive: (hint: PeerDiscoveryHint) => void): Promise<void> {
+    this.#receive = receive
     if (this.#connection !== undefined) this.linkUp(this.#connection)
   }
 
@@ -129,8 +129,8 @@ export class NatsRegistry implements PeerSource {
     try {
       for await (const entry of await bucket.watch()) {
         if (isOver()) return
-        if (this.#told !== undefined) this.#options.logger.info({}, 'the NATS registry is open again')
-        this.#told = undefined
+        if (this.#loggedReason !== undefined) this.#options.logger.info({}, 'the NATS registry is open again')
+        this.#loggedReason = undefined
         this.#take(entry)
       }
       if (!isOver()) this.#openLater()
@@ -141,8 +141,8 @@ export class NatsRegistry implements PeerSource {
 
   #failed(error: unknown, message: string): void {
     const why = `${message}: ${readErrorMessage(error)}`
-    if (this.#told !== why) this.#options.logger.warn({ err: error }, message)
-    this.#told = why
+    if (this.#loggedReason !== why) this.#options.logger.warn({ err: error }, message)
+    this.#loggedReason = why
     this.#openLater()
   }
 
@@ -158,7 +158,7 @@ export class NatsRegistry implements PeerSource {
     const [kind, token = ''] = entry.key.split('.')
     if (kind === 'community') {
       this.#put.communityMs = this.#options.clock.monotonic()
-      this.#hear({ kind: 'community', document: value })
+      this.#receive({ kind: 'community', document: value })
       // A node that has just started replaced the list by an older one, so the newer one is put again for the next
       // reader.
       if (isOlder(value, this.#community)) {
@@ -169,9 +169,9 @@ export class NatsRegistry implements PeerSource {
     }
     const nodeId = `ed25519:${token}`
     if (!isNodeId(nodeId) || nodeId === this.#options.self) return
-    if (kind === 'node') this.#hear({ kind: 'manifest', manifest: value, endpoint: { transport: 'nats' } })
+    if (kind === 'node') this.#receive({ kind: 'manifest', manifest: value, endpoint: { transport: 'nats' } })
     const { hash, capabilities } = value
-    if (kind === 'caps' && typeof hash === 'string') this.#hear({ kind: 'capabilities', nodeId, hash, capabilities })
+    if (kind === 'caps' && typeof hash === 'string') this.#receive({ kind: 'capabilities', nodeId, hash, capabilities })
   }
 
   /** Capabilities are put before the manifest that names them, so that a node that reads the manifest finds them. */
@@ -220,7 +220,7 @@ function nothingPut(): Put {
   return { manifest: '', capabilities: '', capabilitiesMs: 0, community: '', communityMs: 0 }
 }
 
-function isOlder({ revision: heard }: JsonObject, held: JsonObject | undefined): boolean {
+function isOlder({ revision: received }: JsonObject, held: JsonObject | undefined): boolean {
   const ours = held?.['revision']
-  return typeof heard === 'number' && typeof ours === 'number' && heard < ours
+  return typeof received === 'number' && typeof ours === 'number' && received < ours
 }

@@ -15,7 +15,7 @@ export class AnswerPacketResendBuffer {
   #oldest = 0
   #length = 0
 
-  keep(packet: string): void {
+  store(packet: string): void {
     if (packet.length > MAX_PACKET_LENGTH) return
     this.#packets[this.#next++ % MAX_PACKETS] = packet
     this.#length += packet.length

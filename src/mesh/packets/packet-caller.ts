@@ -90,7 +90,7 @@ export class PacketCaller implements PacketConnectionListener {
   }
 
   /** Handles a text from a connection. Unproven packets are ignored; the call then ends with its deadline. */
-  hear(text: string): void {
+  receive(text: string): void {
     this.#inTurn.add(text)
   }
 

@@ -75,7 +75,7 @@ interface Served {
   readonly session: MeshSession
   readonly seen: SequenceWindow
   readonly running: PendingCallTable<Running>
-  readonly kept: AnswerPacketResendBuffer
+  readonly resendBuffer: AnswerPacketResendBuffer
   /** Answers of this moment for one source. */
   gathered: string[]
   gatheredBytes: number
@@ -259,7 +259,7 @@ export class PacketCallServer {
     served.gatheredBytes = 0
     const covered = formatPacketHeaderToSign({ kind: 'answer', keyId: session.id })
     const packet = encodePacket(covered, computeSessionPacketProof('answer', covered, payload, session), payload)
-    if (source.mayLose) served.kept.keep(packet)
+    if (source.mayLose) served.resendBuffer.store(packet)
     source.answer(packet)
   }
 
@@ -286,9 +286,9 @@ export class PacketCallServer {
     const session = this.#parts.gate.sessions.find(keyId)
     // The call is running, or its answer is about to be sent.
     if (served?.running.has(number) === true || (served?.gathered.length ?? 0) > 0) return
-    const kept = served?.kept.find(number)
-    if (served !== undefined && kept !== undefined) {
-      this.#gather(served, kept, source)
+    const stored = served?.resendBuffer.find(number)
+    if (served !== undefined && stored !== undefined) {
+      this.#gather(served, stored, source)
       return
     }
     // A process that has restarted does not know what the one before it did, and must not state that nothing was done.
@@ -310,7 +310,7 @@ export class PacketCallServer {
       session,
       seen: new SequenceWindow(),
       running: new PendingCallTable(),
-      kept: new AnswerPacketResendBuffer(),
+      resendBuffer: new AnswerPacketResendBuffer(),
       gathered: [],
       gatheredBytes: 0,
       source,

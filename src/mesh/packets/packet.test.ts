@@ -197,10 +197,10 @@ describe('buffer of sent answers', () => {
     encodePacket(formatPacketHeaderToSign({ kind: 'answer', keyId: KEY_ID }), 'token:x', payload)
 
   it('finds an answer by its call number, and nothing for a number without an answer', () => {
-    const kept = new AnswerPacketResendBuffer()
-    kept.keep(answersOf('[[1,200,{"data":"[2,"}],[3,200,{}]]'))
-    kept.keep(answersOf('[[4,500,{}]]'))
-    expect([1, 2, 3, 4].map((number) => kept.find(number))).toEqual([
+    const buffer = new AnswerPacketResendBuffer()
+    buffer.store(answersOf('[[1,200,{"data":"[2,"}],[3,200,{}]]'))
+    buffer.store(answersOf('[[4,500,{}]]'))
+    expect([1, 2, 3, 4].map((number) => buffer.find(number))).toEqual([
       '[1,200,{"data":"[2,"}]',
       undefined,
       '[3,200,{}]',
@@ -209,9 +209,9 @@ describe('buffer of sent answers', () => {
   })
 
   it('discards the oldest answers when it is full', () => {
-    const kept = new AnswerPacketResendBuffer()
-    for (let number = 1; number <= 1_000; number++) kept.keep(answersOf(`[[${number},200,"${'x'.repeat(10_000)}"]]`))
-    expect([1, 800, 1_000].map((number) => kept.find(number) !== undefined)).toEqual([false, false, true])
+    const buffer = new AnswerPacketResendBuffer()
+    for (let number = 1; number <= 1_000; number++) buffer.store(answersOf(`[[${number},200,"${'x'.repeat(10_000)}"]]`))
+    expect([1, 800, 1_000].map((number) => buffer.find(number) !== undefined)).toEqual([false, false, true])
   })
 })
 

@@ -26,7 +26,7 @@ import { computeSessionPacketProof } from './packet-proof.ts'
 import { PacketCallServer } from './packet-provider.ts'
 import type { InboundPacketConnection } from './packet-provider.ts'
 
-const [callerKey, root, providerKey, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
+const [callerKey, root, providerKey, outsider] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
 const OFFER = offered({ name: 'test.echo' })
 const BY_ROOT = { authority: { self: providerKey, root }, nowMs: NEW_YEAR_MS }
 
@@ -94,7 +94,7 @@ describe('packets', () => {
   })
 
   it('are refused on a connection that belongs to another node', async () => {
-    source = { ...source, shownBy: stranger.id }
+    source = { ...source, shownBy: outsider.id }
     expect(await refusedWith(call({}))).toBe('proof')
   })
 
@@ -105,7 +105,7 @@ describe('packets', () => {
       const covered = formatPacketHeaderToSign({ kind: 'again', keyId: session.id, number })
       provider.receive(encodePacket(covered, computeSessionPacketProof('call', covered, '', session)), {
         ...broker,
-        shownBy: stranger.id,
+        shownBy: outsider.id,
       })
       for (const proof of ['', 'hmac-sha256:x', computeSessionPacketProof('call', covered, ' ', session)])
         provider.receive(encodePacket(covered, proof), broker)
@@ -126,7 +126,7 @@ describe('packets', () => {
     provider.receive(encodePacket(covered), { ...source, shownBy: undefined })
     provider.receive(encodePacket(covered, computeSessionPacketProof('call', covered, '', session)), {
       ...source,
-      shownBy: stranger.id,
+      shownBy: outsider.id,
     })
     // Read before the slow one looks: it takes a few turns of the loop, and these are read in this one.
     expect(await slow).toEqual(reply(false))
@@ -204,11 +204,11 @@ describe('packets', () => {
   it('bring a lost answer again when the caller asks for it', async () => {
     wire = { ...wire, mayLose: true }
     source = { ...source, mayLose: true }
-    const hear = source.answer
+    const answer = source.answer
     source = { ...source, answer: () => undefined }
     const late = call({ x: 1 })
     await moment()
-    source = { ...source, answer: hear }
+    source = { ...source, answer }
     clock.advance(1_000)
     caller.tick()
     expect(await late).toEqual(ok({ data: { x: 1 } }))
@@ -297,7 +297,7 @@ function open(mine: PacketProofMode, theirs: PacketProofMode): void {
     community: () => community,
     sessions,
     replay: new ReplayCache(0),
-    strangersReplay: new ReplayCache(0),
+    nonMemberReplay: new ReplayCache(0),
     rate: new PeerRateLimiter({ callsPerSecond: 1_000, callsPerSecondPerCapability: 1_000 }),
     clock,
   }
@@ -325,7 +325,7 @@ function open(mine: PacketProofMode, theirs: PacketProofMode): void {
     running: 0,
     answer: (packet) => {
       lastAnswer = packet.split('\n')[1] ?? ''
-      caller.hear(packet)
+      caller.receive(packet)
     },
   }
   wire = {
@@ -342,12 +342,12 @@ function open(mine: PacketProofMode, theirs: PacketProofMode): void {
   }
 }
 
-function sessionBetween(mine: PacketProofMode, given: IssuedSessions, told: JsonObject = {}): MeshSession {
+function sessionBetween(mine: PacketProofMode, given: IssuedSessions, more: JsonObject = {}): MeshSession {
   const offer = createSessionProposal(mine)
   const answer = given.give(callerKey.id, offer.ephemeral.publicKey, mine)
   const taken =
     answer &&
-    completeSessionFromAnswer(offer, { ...answer, ...told }, { self: callerKey.id, peer: providerKey.id, nowMs: 0 })
+    completeSessionFromAnswer(offer, { ...answer, ...more }, { self: callerKey.id, peer: providerKey.id, nowMs: 0 })
   if (taken === undefined) throw new Error('no session')
   return taken
 }

@@ -34,7 +34,7 @@ export interface ConsensusPeerService {
   /** Whether a node of this name or id is known. */
   readonly isPeer: (nameOrId: string) => boolean
   /** Signs this node's vote in another node's round. */
-  readonly voteElsewhere: (
+  readonly voteInForeignRound: (
     roundId: string,
     vote: { readonly digest: string; readonly decision: VoteDecision; readonly caller: Call['caller'] },
   ) => Promise<Result<SignedVote, Fault>>
@@ -201,11 +201,11 @@ export function createConsensusTools(
       })
     }),
 
-    vote.handledBy(async ({ round_id: roundId, digest, vote: said, reason = '' }, { caller }) => {
-      const decision = said === 'yes' ? 'allow' : 'deny'
+    vote.handledBy(async ({ round_id: roundId, digest, vote: choice, reason = '' }, { caller }) => {
+      const decision = choice === 'yes' ? 'allow' : 'deny'
       const cast =
         quorums.get(roundId) === undefined
-          ? await peers()?.voteElsewhere(roundId, { digest, decision, caller })
+          ? await peers()?.voteInForeignRound(roundId, { digest, decision, caller })
           : await quorums.vote(roundId, { by: caller, decision, reason, digest })
       if (cast === undefined) return fail(createUnknownRoundFault(roundId))
       if (!cast.ok) return cast
@@ -223,8 +223,8 @@ export function createConsensusTools(
     }),
 
     gossip.handledBy(async ({ since, peers: wanted }) => {
-      const stranger = wanted?.find((each) => peers()?.isPeer(each) !== true)
-      if (stranger !== undefined) return fail(createRuntimeArgumentFault('peers', `there is no node ${stranger}`))
+      const unknownPeer = wanted?.find((each) => peers()?.isPeer(each) !== true)
+      if (unknownPeer !== undefined) return fail(createRuntimeArgumentFault('peers', `there is no node ${unknownPeer}`))
       const exchange = await peers()?.gossip({ since, peers: wanted })
       const { sent, received, conflicts } = exchange ?? { sent: 0, received: 0, conflicts: 0 }
       return createRuntimeOutcome({ events_sent: sent, events_received: received, conflicts })

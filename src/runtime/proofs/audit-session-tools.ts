@@ -64,8 +64,8 @@ export function createAuditSessionTools(
 
     merkleFinalizeTool.handledBy(
       async ({ session_id: sessionId, dry_run: isDryRun, close_empty: mayBeEmpty }, call) => {
-        const wish = { sessionId, call, isDryRun, mayBeEmpty }
-        const finalized = await finalize(records, stores, wish)
+        const request = { sessionId, call, isDryRun, mayBeEmpty }
+        const finalized = await finalize(records, stores, request)
         if (!finalized.ok) return finalized
         const { content, seal, leftOut } = finalized.value
         if (seal === undefined) return createRuntimeOutcome({ ...content, ...leftOut, dry_run: true })
@@ -185,9 +185,9 @@ interface Finalized {
 async function finalize(
   records: RuntimeRecordDependencies,
   stores: ThoughtTrailStores,
-  wish: Finalizing,
+  request: Finalizing,
 ): Promise<Result<Finalized, Fault>> {
-  const { sessionId, call } = wish
+  const { sessionId, call } = request
   // Checked before the verification, so that a closed or unknown session costs nothing.
   const session = openSession(stores, sessionId)
   if (!session.ok) return session
@@ -197,7 +197,7 @@ async function finalize(
   if (!walked.ok) return walked
   const broken = brokenChain(sessionId, walked.value)
   if (broken !== undefined) return fail(broken)
-  return records.database.commit(() => seal(records, stores, { ...wish, checkedTo }))
+  return records.database.commit(() => seal(records, stores, { ...request, checkedTo }))
 }
 
 function seal(

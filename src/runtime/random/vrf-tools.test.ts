@@ -14,7 +14,7 @@ const BETA =
 const ORDER = 'edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010'
 
 /** The answer's data, or the kind and code of its fault. */
-async function ask(tool: string, body: JsonObject): Promise<unknown> {
+async function callTool(tool: string, body: JsonObject): Promise<unknown> {
   const rig = await runtimeRig()
   try {
     const outcome = await rig.through(tool, body)
@@ -27,7 +27,7 @@ async function ask(tool: string, body: JsonObject): Promise<unknown> {
 }
 
 const verify = (change: JsonObject): Promise<unknown> =>
-  ask('vrf_verify', { public_key_hex: PK, alpha_hex: '', proof_hex: PI, ...change })
+  callTool('vrf_verify', { public_key_hex: PK, alpha_hex: '', proof_hex: PI, ...change })
 
 describe('vrf_verify', () => {
   it('accepts the published example, in upper-case and lower-case hex', async () => {
@@ -82,8 +82,8 @@ describe('vrf_verify', () => {
 describe('vrf_eval', () => {
   it("refuses an input of a random draw, so that no caller can predict the node's draws", async () => {
     const draw = encodeRandomDrawInput({ house: 'ed25519:AA', epoch: 0, purpose: 'sample', number: 7 })
-    expect(await ask('vrf_eval', { alpha_hex: toHex(draw) })).toBe('invalid-arguments')
-    expect(await ask('vrf_eval', { alpha_hex: toHex(toUtf8('whose turn it is')) })).toMatchObject({
+    expect(await callTool('vrf_eval', { alpha_hex: toHex(draw) })).toBe('invalid-arguments')
+    expect(await callTool('vrf_eval', { alpha_hex: toHex(toUtf8('whose turn it is')) })).toMatchObject({
       suite: 'ECVRF-EDWARDS25519-SHA512-TAI',
     })
   })

@@ -31,10 +31,10 @@ export function computeDecayedScore(
   domain: ReputationDomain,
   epoch: number,
 ): number {
-  const kept = REPUTATION_FORMULA.ceiling - REPUTATION_FORMULA.decay[domain]
+  const retained = REPUTATION_FORMULA.ceiling - REPUTATION_FORMULA.decay[domain]
   let distance = Math.abs(score - REPUTATION_FORMULA.neutral)
   for (let passed = epoch - lastActivityEpoch; passed > 0 && distance > 0; passed--)
-    distance = Math.floor((distance * kept) / REPUTATION_FORMULA.ceiling)
+    distance = Math.floor((distance * retained) / REPUTATION_FORMULA.ceiling)
   const decayed =
     score < REPUTATION_FORMULA.neutral ? REPUTATION_FORMULA.neutral - distance : REPUTATION_FORMULA.neutral + distance
   return Math.min(decayed, REPUTATION_FORMULA.ceiling - scarBps)

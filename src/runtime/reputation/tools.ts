@@ -141,7 +141,7 @@ export function createReputationTools(
   const counted = async (
     { signal }: Pick<Call, 'signal'>,
     epoch: number | undefined,
-    told: () => JsonObject,
+    view: () => JsonObject,
   ): Promise<Outcome> => {
     const read = await runGeneratorYielding(reputation.catchUp(ledger.size()), signal)
     if (!read.ok) return read
@@ -153,7 +153,7 @@ export function createReputationTools(
           given: epoch,
         }),
       )
-    return createRuntimeOutcome({ ...told(), epoch: current, as_of_size: size, formula_hash: REPUTATION_FORMULA_HASH })
+    return createRuntimeOutcome({ ...view(), epoch: current, as_of_size: size, formula_hash: REPUTATION_FORMULA_HASH })
   }
 
   return [

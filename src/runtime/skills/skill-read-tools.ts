@@ -142,10 +142,10 @@ export function createSkillTools(registry: SkillRegistry): readonly Capability[]
       const skill = await recordedSkill(registry, name, wanted)
       if (!skill.ok) return skill
       const { description, version, content_hash, loaded_at, log_index, body, files } = skill.value
-      const told = { name, description, version, content_hash, files_hash: files.filesHash, loaded_at, log_index }
+      const summary = { name, description, version, content_hash, files_hash: files.filesHash, loaded_at, log_index }
       if (path === undefined)
         return createRuntimeOutcome({
-          ...told,
+          ...summary,
           body,
           files: files.files.map((file) => ({ ...file })),
           files_omitted: files.omitted,
@@ -153,7 +153,7 @@ export function createSkillTools(registry: SkillRegistry): readonly Capability[]
       const file = await recordedFile(skill.value, path)
       if (!file.ok) return file
       return createRuntimeOutcome({
-        ...told,
+        ...summary,
         file: { path, sha256: file.value.sha256, ...contentIn(file.value.bytes, 'base64') },
       })
     }),

@@ -169,11 +169,11 @@ describe('skill_list', () => {
   })
 
   it('follows a link to a skill folder outside the root', async () => {
-    const elsewhere = mkdtempSync(join(tmpdir(), 'hearthbus-skill-'))
-    writeFileSync(join(elsewhere, 'SKILL.md'), BLEED)
-    symlinkSync(elsewhere, join(root, 'linked'))
+    const outside = mkdtempSync(join(tmpdir(), 'hearthbus-skill-'))
+    writeFileSync(join(outside, 'SKILL.md'), BLEED)
+    symlinkSync(outside, join(root, 'linked'))
     expect(await list()).toMatchObject({ total: 1 })
-    rmSync(elsewhere, { recursive: true })
+    rmSync(outside, { recursive: true })
   })
 
   it('reports a root folder that does not exist', async () => {

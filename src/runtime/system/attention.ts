@@ -37,13 +37,13 @@ export function collectAttentionItems(
   const waiting = guard.approvals.list({ state: 'requested' }).length
   const ending = guard.tokens.list().filter((token) => isEnding(token, nowMs)).length
   return [
-    ...said(
+    ...createItem(
       'stop',
       guard.stop.state() && 'Everything is stopped; every change is refused until an admin lifts the stop.',
     ),
-    ...said('approvals', count(waiting, 'call waits', 'calls wait', 'for a person: hearthbus approvals.')),
-    ...said('tokens', count(ending, 'token ends', 'tokens end', 'within a week: hearthbus token list.')),
-    ...said(
+    ...createItem('approvals', count(waiting, 'call waits', 'calls wait', 'for a person: hearthbus approvals.')),
+    ...createItem('tokens', count(ending, 'token ends', 'tokens end', 'within a week: hearthbus token list.')),
+    ...createItem(
       'consensus',
       count(
         guard.quorums.contradictions(nowMs - WEEK_MS),
@@ -52,8 +52,10 @@ export function collectAttentionItems(
         '(a vote or a checkpoint): see consensus.conflict and consensus.equivocated in the ledger.',
       ),
     ),
-    ...reporters().flatMap(({ name, health }) => said(name, health().details['advice'])),
-    ...Object.entries(checks).flatMap(([name, { status, message }]) => said(name, status !== 'skipped' && message)),
+    ...reporters().flatMap(({ name, health }) => createItem(name, health().details['advice'])),
+    ...Object.entries(checks).flatMap(([name, { status, message }]) =>
+      createItem(name, status !== 'skipped' && message),
+    ),
   ]
 }
 
@@ -69,6 +71,6 @@ function count(number: number, one: string, more: string, rest: string): string 
   return number === 0 ? undefined : `${number} ${number === 1 ? one : more} ${rest}`
 }
 
-function said(about: string, sentence: unknown): AttentionList {
+function createItem(about: string, sentence: unknown): AttentionList {
   return typeof sentence === 'string' ? [{ about, sentence }] : []
 }

@@ -166,10 +166,10 @@ function inBrief({
   successRate,
   ...entry
 }: CapabilityProviderView): JsonObject {
-  const told = Object.entries(entry).filter(([, value]) => value !== 0)
+  const nonZero = Object.entries(entry).filter(([, value]) => value !== 0)
   return snakeCase({
     ...(isLocal ? {} : { nodeId }),
-    ...Object.fromEntries(told),
+    ...Object.fromEntries(nonZero),
     ...(entry.samples === 0 ? {} : { p50Ms, p99Ms, successRate }),
     ...(Object.keys(params).length === 0 ? {} : { instanceId, params }),
   })

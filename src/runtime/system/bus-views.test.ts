@@ -313,12 +313,12 @@ describe('router_fallback', () => {
    */
   async function ejectOne(): Promise<void> {
     const once = { name: 'light.read', idempotent: false }
-    const ask = () => rig.through('light.read', {}, { sessionId: 'evening' })
+    const read = () => rig.through('light.read', {}, { sessionId: 'evening' })
     const dark = fail({ kind: 'failed' as const, message: 'dark' })
     rig.bus.registerCapability(answering({ ...once, params: { lamp: 1 } }, () => Promise.resolve(dark)))
-    await ask()
+    await read()
     rig.bus.registerCapability(answering({ ...once, params: { lamp: 2 } }, () => Promise.resolve(reply('light'))))
-    for (let count = 0; count < 10; count++) await ask()
+    for (let count = 0; count < 10; count++) await read()
   }
 
   it('shows which providers are quarantined and for how long', async () => {

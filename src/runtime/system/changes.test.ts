@@ -71,8 +71,8 @@ function open(door = 1): ReturnType<Rig['through']> {
 }
 
 async function approvalId(door?: number): Promise<string> {
-  const asked = await open(door)
-  const id = asked.ok ? undefined : asked.fault.details?.['approval_id']
+  const outcome = await open(door)
+  const id = outcome.ok ? undefined : outcome.fault.details?.['approval_id']
   if (typeof id !== 'string') throw new Error('nobody was asked')
   return id
 }
@@ -98,9 +98,9 @@ describe('ledger_changes', () => {
   })
 
   it('filters by task and by session', async () => {
-    const asked = (work: TaskOrSessionReference) => rig.through('light.set', {}, { caller: CLAUDE, work })
-    await asked({ taskId: 'a', sessionId: 's' })
-    await asked({ taskId: 'b', sessionId: 's' })
+    const setLight = (work: TaskOrSessionReference) => rig.through('light.set', {}, { caller: CLAUDE, work })
+    await setLight({ taskId: 'a', sessionId: 's' })
+    await setLight({ taskId: 'b', sessionId: 's' })
     await rig.through('light.set', {}, { caller: CLAUDE })
     expect(await changes({ task_id: 'a' })).toMatchObject([{ task_id: 'a', session_id: 's' }])
     expect(await changes({ session_id: 's' })).toMatchObject([{ task_id: 'b' }, { task_id: 'a' }])
@@ -265,19 +265,19 @@ describe('ledger_changes', () => {
   it('lists administrative changes such as tokens and the emergency stop, without secrets', async () => {
     await rig.guard.tokens.create(ADMIN, { name: 'tablet', role: 'observer' })
     await rig.guard.stop.engage(ADMIN, 'Smoke.')
-    const said = await changes({ family: 'node' })
-    expect(said).toMatchObject([
+    const listed = await changes({ family: 'node' })
+    expect(listed).toMatchObject([
       { caller: 'owner', title: 'Everything was stopped', arguments: { reason: 'Smoke.' } },
       { caller: 'owner', title: 'A token was made', target: 'tablet', arguments: { name: 'tablet', role: 'observer' } },
     ])
-    expect(JSON.stringify(said)).not.toMatch(/hash/)
+    expect(JSON.stringify(listed)).not.toMatch(/hash/)
   })
 
   it('hides recorded bodies from another node, in its answers and in its filters', async () => {
     await rig.through('light.set', { lamp: 7, note: 'Anna sleeps' }, { caller: CLAUDE })
-    const [told] = await changes({}, KITCHEN)
-    expect(told).toMatchObject({ capability: 'light.set', caller: 'claude', target: 'lamp:7', result: 'done' })
-    for (const word of ['arguments', 'label', 'before', 'after']) expect(told).not.toHaveProperty(word)
+    const [change] = await changes({}, KITCHEN)
+    expect(change).toMatchObject({ capability: 'light.set', caller: 'claude', target: 'lamp:7', result: 'done' })
+    for (const word of ['arguments', 'label', 'before', 'after']) expect(change).not.toHaveProperty(word)
     expect(await changes({ text: 'sleeps' }, KITCHEN)).toEqual([])
     expect(await changes({ text: 'sleeps' })).toHaveLength(1)
   })
@@ -303,9 +303,9 @@ describe('ledger_changes', () => {
   it('leaves out erased arguments and keeps the rest', async () => {
     await rig.through('light.set', { note: 'Anna sleeps' })
     for (const seq of [0, 2]) await rig.ledger.eraseBody(seq)
-    const [told] = await changes({ family: 'bus' })
-    expect(told).toMatchObject({ capability: 'light.set', target: 'lamp:7', result: 'done' })
-    expect(told).not.toHaveProperty('arguments')
+    const [change] = await changes({ family: 'bus' })
+    expect(change).toMatchObject({ capability: 'light.set', target: 'lamp:7', result: 'done' })
+    expect(change).not.toHaveProperty('arguments')
   })
 })
 
@@ -363,8 +363,8 @@ describe('filters of ledger_changes', () => {
       for (let count = 0; count < 60; count++)
         rig.ledger.appendIn({ kind: 'call.enter', tool: 'x', principal: 'claude', effect: 'writes' }, { args: long })
     })
-    const { changes: told, next_cursor: cursor } = await rig.data('ledger_changes')
-    expect((told as unknown[]).length).toBeLessThan(20)
+    const { changes: page, next_cursor: cursor } = await rig.data('ledger_changes')
+    expect((page as unknown[]).length).toBeLessThan(20)
     expect(cursor).toEqual(expect.any(String))
   })
 })

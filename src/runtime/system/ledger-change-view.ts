@@ -157,7 +157,7 @@ function endOf(end: LedgerEntry, around: LedgerChangeViewContext): Partial<Ledge
     ...reachOf(end),
     ...(rules.length === 0 ? {} : { rules }),
     ...(sentences.length === 0 ? {} : { reasons: sentences }),
-    ...yesOf(end, around),
+    ...approvalOf(end, around),
     ...(result === undefined ? {} : effectOf(result)),
   }
 }
@@ -177,20 +177,20 @@ const MAX_ANSWER_LENGTH = 1_500
 
 function effectOf(result: Json): JsonObject {
   const { before, after, diff, verification } = isJsonObject(result) ? result : {}
-  const told = Object.entries({ before, after, diff, verification }).filter(([, value]) => value !== undefined)
-  if (told.length > 0) return Object.fromEntries(told) as JsonObject
+  const present = Object.entries({ before, after, diff, verification }).filter(([, value]) => value !== undefined)
+  if (present.length > 0) return Object.fromEntries(present) as JsonObject
   return JSON.stringify(result).length > MAX_ANSWER_LENGTH ? {} : { answer: result }
 }
 
-function yesOf(
+function approvalOf(
   end: LedgerEntry,
   { approval, grantedBy }: LedgerChangeViewContext,
 ): Pick<LedgerChangeView, 'approval' | 'grant'> {
-  const [asked, granted] = [textOf(end['approval']), textOf(end['grant'])]
+  const [approvalId, granted] = [textOf(end['approval']), textOf(end['grant'])]
   if (granted !== undefined) return { grant: { id: granted, ...texts({ by: grantedBy(granted) }) } }
-  if (asked === undefined) return {}
-  const known = approval(asked)
-  return { approval: { id: asked, ...texts({ state: known?.state, by: known?.decidedBy }) } }
+  if (approvalId === undefined) return {}
+  const known = approval(approvalId)
+  return { approval: { id: approvalId, ...texts({ state: known?.state, by: known?.decidedBy }) } }
 }
 
 /**
@@ -245,14 +245,14 @@ const TITLES: Readonly<Record<string, string>> = {
 }
 
 /** Fields that are shown elsewhere, or numbers that only matter to a verifier. */
-const UNTOLD = /^(?:v|seq|at|kind|by|body_hash|trace_id|policy_version|.*_hash)$/
+const OMITTED_FIELDS = /^(?:v|seq|at|kind|by|body_hash|trace_id|policy_version|.*_hash)$/
 
 function deed(entry: LedgerEntry, around: LedgerChangeViewContext): LedgerChangeView | undefined {
   // An approval that is given back, or lapses, is nobody's decision. For a change past the gateway, nobody knows who
   // made it.
   const by = textOf(entry['by']) ?? (/^(?:approval|grant)\./.test(entry.kind) ? undefined : 'not recorded')
   if (by === undefined) return undefined
-  const told = Object.entries(entry).filter(([field]) => !UNTOLD.test(field))
+  const shown = Object.entries(entry).filter(([field]) => !OMITTED_FIELDS.test(field))
   return {
     log_index: entry.seq,
     at: entry.at,
@@ -262,7 +262,7 @@ function deed(entry: LedgerEntry, around: LedgerChangeViewContext): LedgerChange
     family: NODE_FAMILY_NAME,
     effect: 'admin',
     ...texts({ target: entry['target'] ?? entry['name'] }),
-    arguments: { ...Object.fromEntries(told), ...around.words(entry.seq) },
+    arguments: { ...Object.fromEntries(shown), ...around.words(entry.seq) },
     result: 'done',
     ...texts({ trace_id: entry['trace_id'] }),
   }
@@ -308,8 +308,8 @@ function subject({ capability, title, target, label, touches, arguments: args }:
 function texts<Name extends string>(
   fields: Readonly<Record<Name, Json | undefined>>,
 ): { readonly [field in Name]?: string } {
-  const told = Object.entries(fields).filter(([, value]) => typeof value === 'string')
-  return Object.fromEntries(told) as { readonly [field in Name]?: string }
+  const present = Object.entries(fields).filter(([, value]) => typeof value === 'string')
+  return Object.fromEntries(present) as { readonly [field in Name]?: string }
 }
 
 function textOf(value: Json | undefined): string | undefined {

@@ -161,7 +161,7 @@ function surroundings(
 ): LedgerChangeViewContext {
   // The bodies beside the entries are for callers who may read about this house. Another node only gets what a proof
   // would show it: the entries.
-  const mayHearWords = caller.kind !== 'peer'
+  const mayReadBodies = caller.kind !== 'peer'
   // Both are computed on first use, because they are rarely needed, but then for many rows.
   const families = once(() => new Map(bus.offers().map(({ name, family }) => [firstPart(name), family.name])))
   const givers = once(() => new Map(guard.grants.list('all').map((grant) => [grant.id, grant.grantedBy])))
@@ -171,7 +171,7 @@ function surroundings(
     nodeName: (node) => bus.nodeName(node),
     approval: (approval) => guard.approvals.get(approval),
     grantedBy: (grant) => givers().get(grant),
-    words: (seq) => (mayHearWords ? readEntryBodyFields(ledger, seq) : undefined) ?? {},
+    words: (seq) => (mayReadBodies ? readEntryBodyFields(ledger, seq) : undefined) ?? {},
   }
 }
 

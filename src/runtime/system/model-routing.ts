@@ -94,7 +94,8 @@ export async function promptModelsInOrder(
     const { kind, code = kind, message } = outcome.fault
     attempts.push({ model, code: sanitizeLine(code, MAX_TOLD), message: sanitizeLine(message, MAX_TOLD) })
   }
-  const told = attempts.map(({ model, code }) => `${model} (${code})`).join(', ')
-  const message = attempts.length === 0 ? 'No language model can be asked now.' : `No language model answered: ${told}.`
+  const attempted = attempts.map(({ model, code }) => `${model} (${code})`).join(', ')
+  const message =
+    attempts.length === 0 ? 'No language model can be asked now.' : `No language model answered: ${attempted}.`
   return fail(createRuntimeFault('FallbackChainExhaustedError', message, { attempts }))
 }

@@ -33,7 +33,7 @@ import { routerCallDefinition, routerFallbackTool, routerScoreTool, routerStatsT
 
 export type RouterToolsBus = Pick<
   CapabilityBus,
-  'offer' | 'recentTraces' | 'stats' | 'registry' | 'router' | 'health' | 'strangeNode'
+  'offer' | 'recentTraces' | 'stats' | 'registry' | 'router' | 'health' | 'unknownNodeMessage'
 >
 
 /** A model reads no longer list; `omitted` says how many more there were. */
@@ -61,14 +61,14 @@ export function createBusRouterTools(
       const node = wanted === undefined ? undefined : bus.router.nodeId(wanted)
       const versionReq = versionOf(version) ?? bus.offer(capability)?.version ?? [0, 0]
       // Without the session, so that resolving binds the session to no provider.
-      const asked: Call = { ...call, capability, versionReq, body, node, sessionId: undefined }
-      const winner = bus.router.route(asked, nowMs)
+      const request: Call = { ...call, capability, versionReq, body, node, sessionId: undefined }
+      const winner = bus.router.route(request, nowMs)
       return createRuntimeOutcome({
         capability,
-        scores: bus.registry.named(capability).map((entry) => scoreOf(entry, asked, { router: bus.router, nowMs })),
+        scores: bus.registry.named(capability).map((entry) => scoreOf(entry, request, { router: bus.router, nowMs })),
         winner: winner === undefined ? null : identityOf(winner),
         ...(winner === undefined
-          ? { refusal: `${bus.router.explain(asked, nowMs).message}${nearTo(bus, capability)}` }
+          ? { refusal: `${bus.router.explain(request, nowMs).message}${nearTo(bus, capability)}` }
           : {}),
       })
     }),
@@ -101,8 +101,8 @@ export function createBusRouterTools(
 
     routerFallbackTool.handledBy(async ({ capability, node: wanted, reset }, call) => {
       const nowMs = clock.monotonic()
-      const strange = wanted === undefined ? undefined : bus.strangeNode(wanted)
-      if (strange !== undefined) return fail(createRuntimeArgumentFault('node', strange))
+      const refusal = wanted === undefined ? undefined : bus.unknownNodeMessage(wanted)
+      if (refusal !== undefined) return fail(createRuntimeArgumentFault('node', refusal))
       const node = wanted === undefined ? undefined : bus.router.nodeId(wanted)
       const entries = bus.registry
         .all()
@@ -150,7 +150,7 @@ export function createBusRouterTools(
 /** Every provider of a language model, as the router sees it at this moment. */
 function chatProviders(bus: RouterToolsBus, call: Call, nowMs: number): readonly ModelProviderCandidate[] {
   return bus.registry.named(CHAT_CAPABILITY_NAME).map((entry) => {
-    const asked: Call = {
+    const request: Call = {
       ...call,
       capability: CHAT_CAPABILITY_NAME,
       versionReq: entry.offer.version,
@@ -158,7 +158,7 @@ function chatProviders(bus: RouterToolsBus, call: Call, nowMs: number): readonly
       node: undefined,
       sessionId: undefined,
     }
-    const isViable = matchesRouteRequest(entry, asked) && bus.router.blockedBy(entry, nowMs) === undefined
+    const isViable = matchesRouteRequest(entry, request) && bus.router.blockedBy(entry, nowMs) === undefined
     return { entry, isViable, costMs: estimateProviderCost(entry.latency, entry.inFlight, nowMs) }
   })
 }

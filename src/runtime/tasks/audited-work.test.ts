@@ -77,7 +77,7 @@ describe('several transitions or tasks in one call', () => {
   it('are recorded completely or not at all', async () => {
     const [id, other] = [await create(), await create()]
     const size = rig.ledger.size()
-    for (const [wish, code] of [
+    for (const [change, code] of [
       [{ transitions: [{ status: 'GATHER' }, { status: 'PLAN' }] }, 'ERR_INVALID_TRANSITION'],
       [{ transitions: WHOLE_WAY }, 'ERR_WRITEBACK_REQUIRED'],
       [{ transitions: [{ status: 'GATHER' }, { status: 'CANCELLED' }] }, 'ERR_WRITEBACK_REQUIRED'],
@@ -87,7 +87,7 @@ describe('several transitions or tasks in one call', () => {
       [{ status: 'GATHER', reflection: REFLECTION }, 'INVALID_PARAMS'],
       [{ title: 'x', reflection: REFLECTION }, 'INVALID_PARAMS'],
     ] as const)
-      expect(await rig.error('task_update', { id, ...wish })).toMatchObject({ code })
+      expect(await rig.error('task_update', { id, ...change })).toMatchObject({ code })
     expect(rig.ledger.size()).toBe(size)
   })
 
@@ -174,8 +174,8 @@ describe('task_get with changes', () => {
     const work = { taskId: id }
     await rig.through('agent_key_set', { agent_id: 'ada', public_key: null, reason: 'x' }, { work, caller: OWNER })
     await rig.through('agent_key_set', { agent_id: 'bob', public_key: null, reason: 'x' }, { caller: OWNER })
-    const told = await rig.through('task_get', { id, include: ['changes'] }, { caller: OWNER })
-    expect(told).toMatchObject({
+    const view = await rig.through('task_get', { id, include: ['changes'] }, { caller: OWNER })
+    expect(view).toMatchObject({
       value: { data: { id, changes: [{ capability: 'agent_key_set', label: 'ada', result: 'done' }] } },
     })
   })

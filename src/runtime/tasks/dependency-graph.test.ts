@@ -40,14 +40,14 @@ describe('dependency graph', () => {
   })
 
   it('visits each task once, however many paths lead to it', () => {
-    let asked = 0
+    let lookups = 0
     const ladder = (task: string): readonly string[] => {
-      asked += 1
+      lookups += 1
       const next = Number(task.slice(1)) + 1
       return next > 30 ? [] : [`l${next}`, `r${next}`]
     }
     expect(findDependencyCycle('new', ['l0', 'r0'], ladder)).toBeUndefined()
-    expect(asked).toBe(62)
+    expect(lookups).toBe(62)
   })
 })
 

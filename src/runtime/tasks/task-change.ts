@@ -11,7 +11,7 @@ export interface TaskTransitionFacts {
   /** Whether a reflection was recorded after the task last entered VERIFY. */
   readonly hasReflection: () => boolean
   /** Whether a reflection comes with the change, to be recorded just before DONE. */
-  readonly bringsReflection: boolean
+  readonly includesReflection: boolean
   /** The tasks that this one depends on after the patch, and that are not DONE. */
   readonly unfinished: readonly string[]
 }
@@ -34,7 +34,7 @@ export function explainTaskChangeRefusal(
   let from = task.status
   let entersVerify = false
   for (const transition of transitions) {
-    const hasReflection = (): boolean => conditions.bringsReflection || (!entersVerify && conditions.hasReflection())
+    const hasReflection = (): boolean => conditions.includesReflection || (!entersVerify && conditions.hasReflection())
     const refused = refuseTransition(task, { ...transition, from }, { ...conditions, hasReflection })
     if (refused !== undefined) return refused
     from = transition.status

@@ -164,18 +164,18 @@ function namedTasks(
   { depends_on: given = [], follows }: TaskCreation,
   earlier: readonly string[],
 ): Result<{ readonly dependsOn: readonly string[]; readonly follows: string | undefined }, Fault> {
-  const strange: string[] = []
+  const unresolved: string[] = []
   const resolve = (name: string): string => {
     const place = OWN_REFERENCE.exec(name)?.[1]
     if (place === undefined) return name
     const id = earlier[Number(place)]
-    if (id === undefined) strange.push(name)
+    if (id === undefined) unresolved.push(name)
     return id ?? name
   }
   const dependsOn = [...new Set(given.map(resolve))]
   const followed = follows === undefined ? undefined : resolve(follows)
-  if (strange.length === 0) return ok({ dependsOn, follows: followed })
-  return fail(createRuntimeArgumentFault('more', `${strange.join(', ')} is no earlier task of this call`))
+  if (unresolved.length === 0) return ok({ dependsOn, follows: followed })
+  return fail(createRuntimeArgumentFault('more', `${unresolved.join(', ')} is no earlier task of this call`))
 }
 
 interface Update {
@@ -206,7 +206,7 @@ function updateTask(
   if (!wanted.ok) return wanted
   const refused = explainTaskChangeRefusal(task, transitions, {
     hasReflection: () => store.hasReflectionSinceVerify(id),
-    bringsReflection: reflection !== undefined,
+    includesReflection: reflection !== undefined,
     // With the dependencies that the patch sets, not with those that it replaces.
     unfinished: wanted.value?.filter((other) => store.get(other)?.status !== 'DONE') ?? task.blocked_by,
   })

@@ -114,7 +114,7 @@ function listThoughts(
   const scope = formatCursorScope('thought_record_list', filter)
   // One more than requested, to know whether there is a next page.
   const found = thoughts.list(filter, { after, limit: limit + 1 })
-  const readable = found.map((row) => ({ row, content: keptContent(records, row.log_index) }))
+  const readable = found.map((row) => ({ row, content: readStoredContent(records, row.log_index) }))
   const size = { limit, maxCharacters: MAX_PAGE_CHARACTERS }
   const fitting = countFittingRows(readable, size, ({ content }) => content?.length ?? 0)
   const { rows, ...next } = cutPage(readable, fitting, ({ row }) => encodeCursor(scope, [row.seq]))
@@ -139,7 +139,7 @@ function isKnownTask({ state, thoughts }: ThoughtTrailStores, taskId: string): b
 }
 
 /** The text; `undefined` once it was erased. */
-function keptContent({ ledger }: RuntimeRecordDependencies, logIndex: number): string | undefined {
+function readStoredContent({ ledger }: RuntimeRecordDependencies, logIndex: number): string | undefined {
   const state = ledger.body(logIndex)
   return state.kind === 'kept' ? readThoughtContent(state.body) : undefined
 }

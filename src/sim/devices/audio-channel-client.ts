@@ -42,7 +42,7 @@ export class AudioChannelClient {
   }
 
   /** Hears a frame that came on the connection. */
-  hear(frame: Uint8Array): void {
+  receive(frame: Uint8Array): void {
     const decoded = decodeAudioFrame(this.version, frame)
     if (decoded.ok) this.#onPacket(decoded.value.opus)
   }

@@ -63,7 +63,7 @@ class DeviceClient implements SimulatedDevice {
   readonly #extraLines = new Set<DeviceConnection>()
   #websocket: WebSocketSettings | undefined
   #mqtt: MqttSettings | undefined
-  #told: JsonObject | undefined
+  #otaAnswer: JsonObject | undefined
   #line: DeviceConnection | undefined
   /** Counts connections, so that messages of an older one are ignored. */
   #epoch = 0
@@ -82,7 +82,7 @@ class DeviceClient implements SimulatedDevice {
     this.#timing = { ...FIRMWARE_TIMING, ...options.timing }
     this.#websocket = options.websocket
     this.#mqtt = options.mqtt
-    this.#audio = new AudioChannelClient(options.audioVersion ?? 1, (opus) => this.#voice.hearAudio(opus))
+    this.#audio = new AudioChannelClient(options.audioVersion ?? 1, (opus) => this.#voice.receiveAudio(opus))
     this.#task = new FirmwareMcpServer({
       device: options,
       faults: this.faults,
@@ -99,7 +99,7 @@ class DeviceClient implements SimulatedDevice {
     })
   }
 
-  readonly told = () => this.#told
+  readonly otaAnswer = () => this.#otaAnswer
   readonly voice = () => ({ state: this.#voice.state, microphoneOpen: this.#voice.microphoneOpen })
   readonly played = () => [...this.#voice.played]
   readonly press = () => this.#voice.press()
@@ -132,7 +132,7 @@ class DeviceClient implements SimulatedDevice {
       })
       // The device may have been approved and switched off in the same moment.
       this.#stopping.signal.throwIfAborted()
-      this.#told = answer.raw
+      this.#otaAnswer = answer.raw
       this.#mqtt = answer.mqtt
       this.#websocket = answer.websocket
       this.#audio.version = answer.audioVersion ?? this.#audio.version
@@ -205,7 +205,7 @@ class DeviceClient implements SimulatedDevice {
 
   #dial(): Promise<void> {
     const epoch = ++this.#epoch
-    const heard = (then: () => void) => {
+    const ifCurrent = (then: () => void) => {
       if (this.#epoch === epoch) then()
     }
     return this.#connect({
@@ -213,10 +213,10 @@ class DeviceClient implements SimulatedDevice {
         if (this.#epoch === epoch) this.#line = line
         else line.destroy()
       },
-      text: (text) => heard(() => this.#hear(text)),
-      audio: (bytes) => heard(() => this.#audio.hear(bytes)),
-      data: () => heard(() => (this.#lastDataMs = performance.now())),
-      closed: () => heard(() => this.#lost()),
+      text: (text) => ifCurrent(() => this.#receive(text)),
+      audio: (bytes) => ifCurrent(() => this.#audio.receive(bytes)),
+      data: () => ifCurrent(() => (this.#lastDataMs = performance.now())),
+      closed: () => ifCurrent(() => this.#lost()),
       answersPings: () => !this.faults.noPong,
     })
   }
@@ -238,13 +238,13 @@ class DeviceClient implements SimulatedDevice {
     throw new Error('nobody answered the hello')
   }
 
-  #hear(text: string): void {
+  #receive(text: string): void {
     this.#note('backend', text)
     const message = readServerMessage(text, this.#mqtt === undefined ? 'websocket' : 'udp')
-    if (message.kind === 'mcp') this.#task.hear(message.payload)
+    if (message.kind === 'mcp') this.#task.receive(message.payload)
     else if (message.kind === 'show' && (!message.since25 || this.#profile.name === 'fw-next')) this.#show(message.text)
     else if (message.kind === 'reboot') void this.#reboot()
-    else if (message.kind === 'speech') this.#voice.hear(message.state)
+    else if (message.kind === 'speech') this.#voice.handleSpeechState(message.state)
     else if (message.kind === 'hello') {
       this.#audio.open(message.udp)
       this.#sessionId = message.sessionId

@@ -57,7 +57,7 @@ export class FirmwareMcpServer {
     })
   }
 
-  hear(payload: Json | undefined): void {
+  receive(payload: Json | undefined): void {
     const { faults, drop } = this.#options
     if (faults.silent) return
     const action = handleMcpPayload({ profile: this.#profile, board: this.board.name, tools: this.#tools() }, payload)

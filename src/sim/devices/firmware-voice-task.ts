@@ -51,7 +51,7 @@ export class FirmwareVoiceTask {
     }
   }
 
-  hear(state: 'start' | 'stop'): void {
+  handleSpeechState(state: 'start' | 'stop'): void {
     if (state === 'start') {
       this.state = 'speaking'
       if (this.#options.mode !== 'realtime') this.#shut()
@@ -61,7 +61,7 @@ export class FirmwareVoiceTask {
     }
   }
 
-  hearAudio(opus: Uint8Array): void {
+  receiveAudio(opus: Uint8Array): void {
     if (this.state === 'speaking') this.played.push(opus)
   }
 

@@ -39,7 +39,7 @@ const ROUNDS = 10
  * A device that already shows its code keeps waiting if the backend cannot be reached for a moment.
  */
 export async function bootDevice(options: DeviceBootOptions): Promise<DeviceBootAnswer> {
-  for (let raw = await askOta(options); ; raw = await askAgain(options)) {
+  for (let raw = await requestOta(options); ; raw = await requestAgain(options)) {
     const { activation } = raw
     // While there is an activation, the rest of the answer is ignored.
     if (!isJsonObject(activation)) {
@@ -52,7 +52,7 @@ export async function bootDevice(options: DeviceBootOptions): Promise<DeviceBoot
   }
 }
 
-async function askOta({ url, identity, profile, board }: DeviceBootOptions): Promise<JsonObject> {
+async function requestOta({ url, identity, profile, board }: DeviceBootOptions): Promise<JsonObject> {
   const body = JSON.stringify(createSystemInfo(identity, profile, board))
   const answer = await postHttpBody(url, createOtaHeaders(identity, profile, board), body)
   const value = answer.status === 200 ? parseJsonOrUndefined(answer.body) : undefined
@@ -60,16 +60,16 @@ async function askOta({ url, identity, profile, board }: DeviceBootOptions): Pro
   return value
 }
 
-async function askAgain(options: DeviceBootOptions): Promise<JsonObject> {
+async function requestAgain(options: DeviceBootOptions): Promise<JsonObject> {
   const { timing, signal } = options
   for (let round = 1; round < ROUNDS; round++) {
     try {
-      return await askOta(options)
+      return await requestOta(options)
     } catch {
       await delay(timing.activateErrorMs, undefined, { signal })
     }
   }
-  return askOta(options)
+  return requestOta(options)
 }
 
 /** Ten attempts, after which the whole request is sent again. */

@@ -97,7 +97,7 @@ export interface SimulatedDevice {
   readonly identity: SimulatedIdentity
   readonly faults: SimulatedDeviceFaults
   /** What the last answer of the OTA endpoint was. */
-  readonly told: () => JsonObject | undefined
+  readonly otaAnswer: () => JsonObject | undefined
   readonly state: () => JsonObject
   /** The newest frames in both directions. */
   readonly transcript: () => readonly DeviceMessageTranscriptLine[]

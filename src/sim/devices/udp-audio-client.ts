@@ -15,18 +15,21 @@ export interface UdpAudioConnection {
   readonly close: () => void
 }
 
-export function openUdpAudioConnection(target: UdpAudioTarget, hear: (opus: Uint8Array) => void): UdpAudioConnection {
+export function openUdpAudioConnection(
+  target: UdpAudioTarget,
+  receive: (opus: Uint8Array) => void,
+): UdpAudioConnection {
   const socket = createSocket('udp4')
   socket.unref()
   socket.on('error', () => undefined)
   let sequence = 0
-  let heard = 0
+  let lastSequence = 0
   socket.on('message', (bytes) => {
     const packet = decodeUdpAudio(target.keyHex, bytes)
     // Old sequence numbers are dropped, gaps are accepted.
-    if (!packet.ok || packet.value.sequence <= heard) return
-    heard = packet.value.sequence
-    hear(packet.value.opus)
+    if (!packet.ok || packet.value.sequence <= lastSequence) return
+    lastSequence = packet.value.sequence
+    receive(packet.value.opus)
   })
   return {
     send: (opus) =>

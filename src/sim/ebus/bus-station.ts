@@ -87,7 +87,7 @@ export class BusStation implements BusParticipant {
   }
 
   heard(symbol: number, nowMs: number): PlannedSymbol | undefined {
-    const loneAddress = this.#symbolsSinceSyn === 1
+    const isSingleAddress = this.#symbolsSinceSyn === 1
     this.#symbolsSinceSyn = symbol === SYN ? 0 : this.#symbolsSinceSyn + 1
     const heard = stepBusLineDecoder(this.#line, symbol)
     if (heard?.kind === 'exchange') {
@@ -99,18 +99,18 @@ export class BusStation implements BusParticipant {
     if (this.#conversation !== undefined)
       return this.#converse(continueTelegramConversation(this.#conversation, symbol))
     if (this.#contest === 'sent') return this.#settleArbitration(symbol)
-    if (symbol === SYN) return this.#onSyn(loneAddress)
+    if (symbol === SYN) return this.#onSyn(isSingleAddress)
     if (this.#contest === 'second-round') this.#yield()
     return this.#reply()
   }
 
-  #onSyn(loneAddress: boolean): PlannedSymbol | undefined {
+  #onSyn(isSingleAddress: boolean): PlannedSymbol | undefined {
     this.#response = undefined
     const [queued] = this.#queue
     if (this.#contest === 'second-round' && queued !== undefined) return this.#compete(queued)
-    if (this.#lock > 0 && !loneAddress) this.#lock--
+    if (this.#lock > 0 && !isSingleAddress) this.#lock--
     // A second round is only for those who tied in the first.
-    if (queued === undefined || this.#lock > 0 || loneAddress) return undefined
+    if (queued === undefined || this.#lock > 0 || isSingleAddress) return undefined
     return this.#compete(queued)
   }
 

@@ -102,8 +102,8 @@ export class EnhancedClientParticipant implements BusParticipant {
     return symbol === SYN ? this.#onSyn(news, position === 1) : undefined
   }
 
-  #onSyn({ mayCompete, mustCompete }: ContestStep, loneAddress: boolean): PlannedSymbol | undefined {
-    if (this.#lock > 0 && !loneAddress) this.#lock--
+  #onSyn({ mayCompete, mustCompete }: ContestStep, isSingleAddress: boolean): PlannedSymbol | undefined {
+    if (this.#lock > 0 && !isSingleAddress) this.#lock--
     const { wanted } = this.#contest
     if (wanted === undefined || !(mustCompete || (mayCompete && this.#lock === 0))) return undefined
     recordAddressSent(this.#contest)

@@ -51,15 +51,15 @@ export function createNumberRegisterAccess(
 /** A value that the device stores and that has no effect in this house. */
 export function createStoredValueAccess(initial: SimulatedRegisterValue): Pick<SimulatedRegister, 'read' | 'write'> {
   // Stored per house, so that two simulators in one process do not share a setting.
-  const kept = new WeakMap<SimulatedPlant, Map<number, SimulatedRegisterValue>>()
+  const stored = new WeakMap<SimulatedPlant, Map<number, SimulatedRegisterValue>>()
   return {
     read: (plant, instance) => {
-      const values = kept.get(plant)
+      const values = stored.get(plant)
       return values?.has(instance) === true ? values.get(instance) : initial
     },
     write(plant, value, instance) {
-      const values = kept.get(plant) ?? new Map<number, SimulatedRegisterValue>()
-      kept.set(plant, values.set(instance, value))
+      const values = stored.get(plant) ?? new Map<number, SimulatedRegisterValue>()
+      stored.set(plant, values.set(instance, value))
       return true
     },
   }

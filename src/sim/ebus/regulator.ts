@@ -112,7 +112,7 @@ function outsideBytes({ weather }: SimulatedHouse): Uint8Array {
   return OUTSIDE.encode(weather.outsideCelsius)
 }
 
-type Said = Omit<Telegram, 'source'>
+type BroadcastTelegram = Omit<Telegram, 'source'>
 const EVERYBODY = 0xfe
 const BOILER = 0x08
 const MIXER = 0x26
@@ -120,7 +120,7 @@ const MIXER = 0x26
 /** The telegrams that the regulator sends by itself, and their intervals. */
 export const REGULATOR_PERIODIC_TELEGRAMS: readonly {
   readonly everyMs: number
-  readonly say: (house: SimulatedHouse, turn: number) => Said
+  readonly say: (house: SimulatedHouse, turn: number) => BroadcastTelegram
 }[] = [
   {
     everyMs: 60_000,
@@ -151,7 +151,7 @@ export const REGULATOR_PERIODIC_TELEGRAMS: readonly {
   { everyMs: 10_000, say: (_, turn) => vaillant(MIXER, 0x23, [turn % 2 === 0 ? 0x06 : 0x07]) },
 ]
 
-function vaillant(target: number, secondary: number, data: Iterable<number>): Said {
+function vaillant(target: number, secondary: number, data: Iterable<number>): BroadcastTelegram {
   return { target, primary: 0xb5, secondary, data: Uint8Array.from(data) }
 }
 

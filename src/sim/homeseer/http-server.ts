@@ -100,13 +100,13 @@ function answerJson(
   const { parameters, user } = asked
   if (world.faults.jsonDisabled) return createResponseTextAnswer('Error, JSON control is disabled')
   if (world.faults.bareError) return createOkOrErrorAnswer('error')
-  const asker = { user, nowMs: Date.now() }
+  const requester = { user, nowMs: Date.now() }
   if (request.method === 'POST') {
     const value = parseJsonOrUndefined(asked.body)
-    return isJsonObject(value) ? answerPostActionRequest(world, value, asker) : BAD_REQUEST_ANSWER
+    return isJsonObject(value) ? answerPostActionRequest(world, value, requester) : BAD_REQUEST_ANSWER
   }
   const name = parameters.get('request')?.toLowerCase() ?? ''
-  const question = { parameters, ...asker }
+  const question = { parameters, ...requester }
   return answerReadRequest(world, name, question) ?? answerWriteRequest(world, name, question) ?? BAD_REQUEST_ANSWER
 }
 

@@ -40,7 +40,7 @@ export function answerWriteRequest(
 export function answerPostActionRequest(
   world: SimulatedWorld,
   body: JsonObject,
-  asker: Omit<SimulatedApiRequest, 'parameters'>,
+  requester: Omit<SimulatedApiRequest, 'parameters'>,
 ): SimulatedHttpAnswer {
   const [request, names] = findOwnProperty(ACTIONS, readRecordText(body, 'action')?.toLowerCase() ?? '') ?? []
   if (request === undefined || names === undefined) return BAD_REQUEST_ANSWER
@@ -49,7 +49,7 @@ export function answerPostActionRequest(
     const value = readRecordText(body, member)
     if (value !== undefined) parameters.set(parameter, value)
   }
-  return answerWriteRequest(world, request, { ...asker, parameters }) ?? BAD_REQUEST_ANSWER
+  return answerWriteRequest(world, request, { ...requester, parameters }) ?? BAD_REQUEST_ANSWER
 }
 
 const ACTIONS: Readonly<Record<string, readonly [request: string, names: Readonly<Record<string, string>>]>> = {

@@ -130,7 +130,7 @@ describe('mutated bytes over real sockets', () => {
   }
 
   it('as MQTT packets do not disturb other devices', async () => {
-    const told = calm[1]?.told()?.['mqtt'] as { client_id: string; username: string; password: string }
+    const told = calm[1]?.otaAnswer()?.['mqtt'] as { client_id: string; username: string; password: string }
     const opening = encodeMqttConnect({
       clientId: told.client_id.replace(/.$/, '0'),
       username: told.username,
@@ -148,7 +148,7 @@ describe('mutated bytes over real sockets', () => {
 
   it('as upgrades and WebSocket frames do not disturb other devices', async () => {
     const device = calm[0]
-    const told = device?.told()?.['websocket'] as { token: string }
+    const told = device?.otaAnswer()?.['websocket'] as { token: string }
     const head = toUtf8(
       `GET /xiaozhi/v1/ HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nDevice-Id: ${device?.identity.deviceId}\r\nClient-Id: ${device?.identity.clientId}\r\nAuthorization: Bearer ${told.token.slice(1)}\r\n\r\n`,
     )

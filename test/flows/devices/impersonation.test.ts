@@ -46,12 +46,12 @@ async function dial(identity: SimulatedIdentity, token: string): Promise<string>
 }
 
 function tokenOf(device: SimulatedDevice): string {
-  const { token = '' } = (device.told()?.['websocket'] ?? {}) as { token?: string }
+  const { token = '' } = (device.otaAnswer()?.['websocket'] ?? {}) as { token?: string }
   return token
 }
 
 function mqttOf(device: SimulatedDevice): { clientId: string; username: string; password: string } {
-  const told = device.told()?.['mqtt'] as { client_id: string; username: string; password: string }
+  const told = device.otaAnswer()?.['mqtt'] as { client_id: string; username: string; password: string }
   return { clientId: told.client_id, username: told.username, password: told.password }
 }
 

@@ -20,9 +20,10 @@ describe('a hundred devices, half WebSocket, half MQTT', () => {
   let house: House
   let fleet: SimulatedFleet
   beforeAll(async () => {
-    const waitingRoom = { places: COUNT, placesPerAddress: COUNT, stayMs: 60_000 }
-    house = await openHouse({ registrar: { waitingRoom } })
-    let approved = 0
+    const pendingDevices = { places: COUNT, placesPerAddress: COUNT, stayMs: 60_000 }
+    house = await openHouse({ registrar: { pendingDevices } })
+    // A device that got no answer in time asks again, with another code.
+    const transports = new Map<string, 'websocket' | 'mqtt'>()
     fleet = await startSimulatedFleet({
       count: COUNT,
       first: 5_000,
@@ -30,8 +31,9 @@ describe('a hundred devices, half WebSocket, half MQTT', () => {
       awake: true,
       timing: QUICK,
       settings: ({ deviceId }) => ({ tools: [echo(deviceId)] }),
-      onDeviceCode: (_identity, code) => {
-        const transport = approved++ % 2 === 0 ? 'websocket' : 'mqtt'
+      onDeviceCode: ({ deviceId }, code) => {
+        const transport = transports.get(deviceId) ?? (transports.size % 2 === 0 ? 'websocket' : 'mqtt')
+        transports.set(deviceId, transport)
         void house.registrar.approve(code, { by: 'the test', transport })
       },
     })

@@ -78,7 +78,7 @@ describe('the OTA endpoint', () => {
       },
     })
     expect(new Set(codes).size).toBe(1)
-    expect(device.told()).toHaveProperty('websocket.token')
+    expect(device.otaAnswer()).toHaveProperty('websocket.token')
     device.stop()
   })
 })
@@ -106,7 +106,7 @@ describe('doctor for OTA answers', () => {
     async (transport) => {
       const device = await house.enrol(transport)
       const pending = house.registrar.pending().length
-      const { told, findings } = await examineOta({ otaUrl: house.ota, identity: device.identity })
+      const { answer: told, findings } = await examineOta({ otaUrl: house.ota, identity: device.identity })
       expect(JSON.stringify(told)).not.toContain('"token":"ey')
       expect(told).toMatchObject(transport === 'mqtt' ? { mqtt: { password: '' } } : { websocket: { token: '' } })
       expect(sentences(findings, 'ok')).toEqual([expect.stringContaining('lets nobody in without credentials')])

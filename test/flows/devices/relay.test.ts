@@ -185,8 +185,8 @@ describe('a voice backend with an OTA address', () => {
     })
     expect(codes).toContain('424242')
     expect(house.voice?.codeOf(device.identity.deviceId)).toBeUndefined()
-    expect(JSON.stringify(device.told())).not.toContain('evil')
-    expect(JSON.stringify(device.told())).not.toContain('token-of-the-backend')
+    expect(JSON.stringify(device.otaAnswer())).not.toContain('evil')
+    expect(JSON.stringify(device.otaAnswer())).not.toContain('token-of-the-backend')
     const [first] = backend.asked
     expect(first?.headers).toMatchObject({
       'device-id': device.identity.deviceId,

@@ -27,8 +27,8 @@ async function lending(): Promise<{ simulator: EbusSimulator; lender: EbusConnec
     listenMs: 50,
     backoff: { firstMs: 20, maxMs: 100, factor: 2 },
   })
-  if (lender.seatHost === undefined) throw new Error('nothing to share')
-  const shared = await SharedPort.open(lender.seatHost, { host: '127.0.0.1', port: 0 })
+  if (lender.clientAcceptor === undefined) throw new Error('nothing to share')
+  const shared = await SharedPort.open(lender.clientAcceptor, { host: '127.0.0.1', port: 0 })
   if (!shared.ok) throw shared.fault.error
   closing.push(
     simulator.stop,

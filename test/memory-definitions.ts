@@ -1,6 +1,6 @@
 /** Memory definitions: definition files that a test wrote, without a folder on disk. */
 import type { DefinitionFileFault } from '../src/ebus/definitions/definition-error.ts'
-import type { EnumerableDefinitionSource } from '../src/ebus/definitions/telegram-ndjson-codec.ts'
+import type { EnumerableDefinitionSource } from '../src/ebus/definitions/ndjson-telegram-translator.ts'
 import type { FieldTemplates } from '../src/ebus/definitions/field-templates.ts'
 import { parseTemplateFile } from '../src/ebus/definitions/field-templates.ts'
 

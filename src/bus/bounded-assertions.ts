@@ -7,7 +7,7 @@
 import { canonicalJson, isJsonObject, MAX_REMOTE_JSON_DEPTH } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { listOrNothing } from './schema-cost.ts'
-import type { BoundedRuleFactory, StepBoundedValidationState, BoundedRule } from './bounded-validation-state.ts'
+import type { BoundedRuleFactory, StepBoundedValidationState, BoundedKeywordCheck } from './bounded-validation-state.ts'
 import {
   addIssue,
   compileRemotePattern,
@@ -97,7 +97,7 @@ function stepsOf(value: Json, most: number, depth = 0): number {
   return steps
 }
 
-const uniqueItems: BoundedRule = (value, run) => {
+const uniqueItems: BoundedKeywordCheck = (value, run) => {
   if (!Array.isArray(value)) return true
   const seen = new Set<string>()
   for (const item of value as readonly Json[]) {

@@ -34,8 +34,8 @@ export interface StepBoundedValidationState {
 }
 
 /** One keyword with its argument: whether it holds for a value. */
-export type BoundedRule = (value: Json, run: StepBoundedValidationState) => boolean
-export type BoundedRuleFactory = (argument: Json, schema: JsonObject) => BoundedRule | undefined
+export type BoundedKeywordCheck = (value: Json, run: StepBoundedValidationState) => boolean
+export type BoundedRuleFactory = (argument: Json, schema: JsonObject) => BoundedKeywordCheck | undefined
 
 export function spendSteps(run: StepBoundedValidationState, steps: number): boolean {
   run.left -= steps

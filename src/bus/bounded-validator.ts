@@ -13,7 +13,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import type { ArgumentIssue, JsonSchema } from './capability.ts'
 import type { LengthLimitedRegExp } from './length-limited-regexp.ts'
 import { listOrNothing, resolveSchemaReference } from './schema-cost.ts'
-import type { StepBoundedValidationState, BoundedRule, BoundedRuleFactory } from './bounded-validation-state.ts'
+import type { StepBoundedValidationState, BoundedKeywordCheck, BoundedRuleFactory } from './bounded-validation-state.ts'
 import {
   spendSteps,
   addIssue,
@@ -96,9 +96,9 @@ function at(step: string | number, schema: Json, value: Json, run: StepBoundedVa
   return isValid
 }
 
-const known = new WeakMap<JsonObject, readonly BoundedRule[]>()
+const known = new WeakMap<JsonObject, readonly BoundedKeywordCheck[]>()
 
-function rulesOf(schema: JsonObject): readonly BoundedRule[] {
+function rulesOf(schema: JsonObject): readonly BoundedKeywordCheck[] {
   const made = known.get(schema)
   if (made !== undefined) return made
   const rules = Object.entries(schema).flatMap(([keyword, argument]) => {
@@ -186,7 +186,7 @@ const APPLICATORS: Readonly<Record<string, BoundedRuleFactory>> = {
 
 const KEYWORDS: Readonly<Record<string, BoundedRuleFactory>> = { ...BOUNDED_ASSERTIONS, ...APPLICATORS }
 
-function contains(argument: Json, schema: JsonObject): BoundedRule {
+function contains(argument: Json, schema: JsonObject): BoundedKeywordCheck {
   const least = Number(schema['minContains'] ?? 1)
   const most = Number(schema['maxContains'] ?? Infinity)
   return (value, run) => {

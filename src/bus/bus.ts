@@ -45,7 +45,7 @@ import type { RegistryDiff } from './registry.ts'
 import type { RegistryEvent } from './registry-events.ts'
 import { CapabilityRouter } from './router.ts'
 import { StickySessionSweeper } from './sticky-sessions.ts'
-import { CallTally, UNKNOWN_CAPABILITY_LABEL, TraceBuffer } from './trace.ts'
+import { CallCounters, UNKNOWN_CAPABILITY_LABEL, TraceBuffer } from './trace.ts'
 import { computeBusStats, toProviderView, countInFlight } from './topology.ts'
 import type { BusStats, PeerView, TopologySnapshot } from './topology.ts'
 import type { CallTraceRecord } from './trace.ts'
@@ -74,7 +74,7 @@ export class CapabilityBus {
   readonly router: CapabilityRouter
   readonly health: HealthTracker
   readonly trace: TraceBuffer
-  readonly tally = new CallTally()
+  readonly tally = new CallCounters()
   readonly #options: BusOptions
   readonly #clock: Clock
   readonly #traceIds: TraceIdSource

@@ -8,14 +8,14 @@ import { Counter, Gauge, Registry } from 'prom-client'
 import type { Histogram } from 'prom-client'
 import type { CapabilityRegistry } from './registry.ts'
 import { DURATION_BUCKETS_MS } from './trace.ts'
-import type { CapabilityTally, CallTally } from './trace.ts'
+import type { CapabilityTally, CallCounters } from './trace.ts'
 import { countInFlight } from './topology.ts'
 
 /** What the metrics are read from. */
 export interface BusMetricsSource {
   readonly communityId: string | undefined
   readonly registry: CapabilityRegistry
-  readonly tally: CallTally
+  readonly tally: CallCounters
   readonly stats: () => { readonly peers: number }
 }
 
@@ -33,7 +33,7 @@ export function createBusMetrics(bus: BusMetricsSource): Registry {
   return registry
 }
 
-function counters(tally: CallTally, registers: Registry[]): void {
+function counters(tally: CallCounters, registers: Registry[]): void {
   perCapability(tally, registers, {
     name: 'hearthbus_requests_total',
     help: 'Calls, by capability and how they ended.',
@@ -156,7 +156,7 @@ function single(registers: Registry[], { name, help, value }: Single): void {
 }
 
 function perCapability(
-  tally: CallTally,
+  tally: CallCounters,
   registers: Registry[],
   metric: {
     readonly name: string
@@ -181,7 +181,7 @@ function perCapability(
 }
 
 /** prom-client's histogram takes one value at a time; this one is given all counts when it is read. */
-function durations(tally: CallTally): Histogram {
+function durations(tally: CallCounters): Histogram {
   const name = 'hearthbus_request_duration_ms'
   const help = 'Duration of calls, from the first check to the end of the answer, in milliseconds.'
   const get = (): Promise<object> => {

@@ -27,7 +27,7 @@ import type { HealthTracker } from './health.ts'
 import type { ProviderAttemptDependencies } from './provider-attempt-start.ts'
 import { rememberRefusedParams } from './refused-params.ts'
 import { checkReplySchema } from './schema-validation.ts'
-import type { CallTally } from './trace.ts'
+import type { CallCounters } from './trace.ts'
 
 /** How long a provider may take to say how far it got, once its signal has aborted. */
 const GRACE_MS = 100
@@ -213,7 +213,7 @@ export function createTimeoutOrCancelFault(call: Call, effect: Effect, cause: Ea
 
 export interface OutcomeRecordingDependencies extends Pick<ProviderAttemptDependencies, 'log' | 'timer'> {
   readonly health: HealthTracker
-  readonly tally: CallTally
+  readonly tally: CallCounters
 }
 
 /** Records the provider's answer and returns the outcome for the caller. */

@@ -7,7 +7,7 @@ import type { Effect, Stability } from './capability.ts'
 import type { ContractDisagreement } from './contract.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 import type { CapabilityRegistry } from './registry.ts'
-import type { CallTally, TraceBuffer } from './trace.ts'
+import type { CallCounters, TraceBuffer } from './trace.ts'
 
 export interface CapabilityProviderView {
   readonly nodeId: string
@@ -108,7 +108,7 @@ export interface CapabilityStats {
 
 export function computeBusStats(parts: {
   readonly registry: CapabilityRegistry
-  readonly tally: CallTally
+  readonly tally: CallCounters
   readonly trace: TraceBuffer
   readonly peers: number
   readonly sessions: number
@@ -130,7 +130,7 @@ export function computeBusStats(parts: {
 }
 
 /** By number of calls, most first. */
-function capabilityStats(tally: CallTally): readonly CapabilityStats[] {
+function capabilityStats(tally: CallCounters): readonly CapabilityStats[] {
   return [...tally.byCapability]
     .map(([name, counted]) => ({
       name,

@@ -247,7 +247,7 @@ interface Tokens {
   tokens: number
 }
 
-export class CallTally {
+export class CallCounters {
   readonly byCapability = new Map<string, CapabilityTally>()
   readonly tokens = new Map<string, Tokens>()
   /** How often each rule refused a call. */

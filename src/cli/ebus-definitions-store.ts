@@ -9,7 +9,7 @@ import { formatDefinitionFileFault } from '../ebus/definitions/definition-error.
 import { DefinitionFolderReader } from '../ebus/definitions/definition-folder-store.ts'
 import { toDefinitionExportRow, assignMessageNumbers } from '../ebus/definitions/definition-export-row.ts'
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
-import { NdjsonTelegramTranslator } from '../ebus/definitions/telegram-ndjson-codec.ts'
+import { NdjsonTelegramTranslator } from '../ebus/definitions/ndjson-telegram-translator.ts'
 import type { ExitCode } from './command-output.ts'
 import { EXIT_CODES, sanitizeForTerminal, formatTable } from './command-output.ts'
 

@@ -21,7 +21,7 @@ import { listEligibleWitnesses } from './finality-state.ts'
 import { createPolicyDenialFault, NOT_UNICODE_FAULT } from './guard-faults.ts'
 import type { CallReservationDependencies } from './call-reservation.ts'
 import type { QuorumRoundRecord, QuorumRoundVoter } from './quorum-round-terms.ts'
-import { createVoteFault } from './vote-fault.ts'
+import { createVoteRefusal } from './vote-fault.ts'
 import type { QuorumRoundStore } from './quorum-round-store.ts'
 import type { QuorumRequirement } from './quorum-voters.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
@@ -102,7 +102,7 @@ export function createQuorumRoundService(
     if (known?.round !== undefined) return ok(known)
     if (standing.state === 'denied')
       return fail(
-        createVoteFault('ROUND_CLOSED', `Voters said no to this call: ${standing.why}. That holds for a while.`),
+        createVoteRefusal('ROUND_CLOSED', `Voters said no to this call: ${standing.why}. That holds for a while.`),
       )
     return approvals.requestIn(transaction, {
       binding,

@@ -31,7 +31,7 @@ import type { GuardTransaction } from './guard-transaction-store.ts'
 import { FIRST_VOTE_PREVIOUS_HASH, parseVoteBody, signVote, computeVoterKeyId, deriveVoterPublicKey } from './vote.ts'
 import type { SignedVote, VoteBody, VoteDecision, VoteChainHead } from './vote.ts'
 import type { QuorumRequirement, ProposedCallFacts, NodeVoterIdentity } from './quorum-voters.ts'
-import { createVoteFault, createUnknownRoundFault } from './vote-fault.ts'
+import { createVoteRefusal, createUnknownRoundFault } from './vote-fault.ts'
 import { proposeVotingTerms } from './quorum-voters.ts'
 
 const MAX_REASON = 1_000
@@ -123,7 +123,7 @@ export function createQuorumRoundStore({
     const { nowMs, record } = transaction
     const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: nowMs })
     if (flaw !== undefined)
-      return fail(createVoteFault(nowMs >= round.expiresAtMs ? 'ROUND_CLOSED' : 'NOT_A_VOTER', `${flaw}.`))
+      return fail(createVoteRefusal(nowMs >= round.expiresAtMs ? 'ROUND_CLOSED' : 'NOT_A_VOTER', `${flaw}.`))
     const { body, signature } = vote
     const shownReason = truncateAndRedactText(reason, MAX_REASON)
     record(
@@ -155,7 +155,7 @@ export function createQuorumRoundStore({
         votes: votes.map(({ body, signature }): JsonObject => ({ vote: body, signature })),
       })
     return fail(
-      createVoteFault('EQUIVOCATION', `${voter} has voted both yes and no; both votes are kept and neither counts.`),
+      createVoteRefusal('EQUIVOCATION', `${voter} has voted both yes and no; both votes are kept and neither counts.`),
     )
   }
 
@@ -171,22 +171,22 @@ export function createQuorumRoundStore({
       const speaking = speaker(round, by)
       if (speaking === undefined)
         return fail(
-          createVoteFault('NOT_A_VOTER', `${toCallerKey(by)} is not a voter of this round; agents never are.`),
+          createVoteRefusal('NOT_A_VOTER', `${toCallerKey(by)} is not a voter of this round; agents never are.`),
         )
       if (digest !== undefined && digest !== round.digest)
         return fail({ kind: 'invalid-arguments', message: 'digest: it is not that of this round' })
       const { voter, seed } = speaking
       const key = round.voters.find((each) => each.voter === voter)?.key ?? ''
       if (deriveVoterPublicKey(seed) !== key)
-        return fail(createVoteFault('INVALID_KEY', `${voter} has another credential than when the round began.`))
+        return fail(createVoteRefusal('INVALID_KEY', `${voter} has another credential than when the round began.`))
       const vote = sign(round, seed, { decision, nowMs: transaction.nowMs })
       const before = round.votes.find((cast) => cast.voter === voter)
       if (before?.decision === decision)
         return fail(
-          createVoteFault('ALREADY_VOTED', `${voter} has already voted ${decision === 'allow' ? 'yes' : 'no'}.`),
+          createVoteRefusal('ALREADY_VOTED', `${voter} has already voted ${decision === 'allow' ? 'yes' : 'no'}.`),
         )
       if (approval.state !== 'requested' && approval.state !== 'approved')
-        return fail(createVoteFault('ROUND_CLOSED', `The round is ${approval.state}.`))
+        return fail(createVoteRefusal('ROUND_CLOSED', `The round is ${approval.state}.`))
       if (before !== undefined) return refuseSecondIn(transaction, round, voter, [before, vote])
       return acceptIn(transaction, round, { voter, vote, reason })
     },
@@ -196,7 +196,7 @@ export function createQuorumRoundStore({
       if (round === undefined) return fail(createUnknownRoundFault(id))
       const before = round.votes.find((cast) => cast.voter === voter)
       if (before !== undefined && before.body === vote.body)
-        return fail(createVoteFault('ALREADY_VOTED', `${voter} has voted before.`))
+        return fail(createVoteRefusal('ALREADY_VOTED', `${voter} has voted before.`))
       if (before !== undefined && explainVoteConflictFlaw(round, voter, [before, vote]) === undefined)
         return refuseSecondIn(transaction, round, voter, [before, vote])
       return acceptIn(transaction, round, { voter, vote })

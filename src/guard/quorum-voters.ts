@@ -23,7 +23,7 @@ import {
 } from './quorum-round-state.ts'
 import type { CallVotingFacts } from './quorum-round-state.ts'
 import { deriveVoterPublicKey } from './vote.ts'
-import { createVoteFault } from './vote-fault.ts'
+import { createVoteRefusal } from './vote-fault.ts'
 
 /** This node's identity as a voter, and the keys that it stores for voters. */
 export interface NodeVoterIdentity {
@@ -76,13 +76,13 @@ export function proposeVotingTerms(
     const flaw =
       voter?.voter === requester ? `${name} made this request.` : explainVoterCandidate(state, { name, voter, about })
     if (voter === undefined || flaw !== undefined) {
-      if (!isRule) return fail(createVoteFault('NOT_A_VOTER', flaw ?? ''))
+      if (!isRule) return fail(createVoteRefusal('NOT_A_VOTER', flaw ?? ''))
       // A voter of a rule who may not vote on this call is left out, and the required number stays.
       leftOut.push(` ${flaw}`)
       continue
     }
     if (voters.some((known) => known.voter === voter.voter))
-      return fail(createVoteFault('NOT_A_VOTER', `${name} is named twice.`))
+      return fail(createVoteRefusal('NOT_A_VOTER', `${name} is named twice.`))
     voters.push(voter)
   }
   const need = request.need ?? computeTwoThirdsMajority(names.length)

@@ -15,10 +15,10 @@ export const FAULT_KIND_BY_VOTE_CODE = {
   EQUIVOCATION: 'conflict',
 } as const satisfies Record<string, FaultKind>
 
-export function createVoteFault(code: keyof typeof FAULT_KIND_BY_VOTE_CODE, message: string): Fault {
+export function createVoteRefusal(code: keyof typeof FAULT_KIND_BY_VOTE_CODE, message: string): Fault {
   return { kind: FAULT_KIND_BY_VOTE_CODE[code], code, message }
 }
 
 export function createUnknownRoundFault(id: string): Fault {
-  return createVoteFault('ROUND_NOT_FOUND', `There is no round ${id}.`)
+  return createVoteRefusal('ROUND_NOT_FOUND', `There is no round ${id}.`)
 }

@@ -13,7 +13,7 @@ import { readEntryTime, readEntryTextField, readEntryTimeField } from '../ledger
 import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { UndoableStateMap } from '../ledger/projection.ts'
 
-export const LATER_CALL_RESULTS = [
+export const PLANNED_CALL_RESULTS = [
   'done',
   'refused',
   'failed',
@@ -23,7 +23,7 @@ export const LATER_CALL_RESULTS = [
   'denied',
   'expired',
 ] as const
-export type LaterCallResult = (typeof LATER_CALL_RESULTS)[number]
+export type LaterCallResult = (typeof PLANNED_CALL_RESULTS)[number]
 
 export interface LaterCall {
   readonly id: string
@@ -119,7 +119,7 @@ const apply: Readonly<Record<string, EntryHandler<LaterCallsState>>> = {
   'later.ended': (state, entry) => {
     const call = openCall(state, entry)
     if (call === undefined) return NOT_OPEN
-    const end = LATER_CALL_RESULTS.find((known) => known === entry['outcome'])
+    const end = PLANNED_CALL_RESULTS.find((known) => known === entry['outcome'])
     if (end === undefined) return 'it does not say how the call ended'
     state.calls.set(call.id, { ...call, state: 'ended', end, endedAtMs: readEntryTime(entry) })
     return undefined

@@ -5,14 +5,14 @@ import { sliceSaltedBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
 import { LruCache } from './lru-cache.ts'
 import { TILE_WIDTH } from './tile.ts'
-import type { StoredBodies, TileStore } from './tile-store.ts'
+import type { BodiesFileContent, TileStore } from './tile-store.ts'
 
 /** How many bundles have their bodies cached. */
 const MAX_CACHED_BODIES = 16
 
 export class BundleBodyStore {
   readonly #tiles: TileStore
-  readonly #files = new LruCache<number, StoredBodies>(MAX_CACHED_BODIES)
+  readonly #files = new LruCache<number, BodiesFileContent>(MAX_CACHED_BODIES)
 
   constructor(tiles: TileStore) {
     this.#tiles = tiles

@@ -43,7 +43,7 @@ import { FixedSizeRecordFileStore } from './record-file-store.ts'
 import { formatBodiesPath, EXPANDED_TILE_BYTES, TILE_WIDTH, formatTilePath } from './tile.ts'
 import type { TileCoordinates } from './tile.ts'
 
-export interface StoredBodies {
+export interface BodiesFileContent {
   readonly bytes: Buffer
   readonly records: readonly BodyRecordLocation[]
 }
@@ -108,7 +108,7 @@ export class TileStore {
     return examined(() => this.#read(path))
   }
 
-  examineBodies(index: number): ExaminedFile<StoredBodies> {
+  examineBodies(index: number): ExaminedFile<BodiesFileContent> {
     return examined(() => this.#readBodies(index))
   }
 
@@ -150,7 +150,7 @@ export class TileStore {
   }
 
   /** The bodies of a bundle; `undefined` when the file is missing, or not a file of bodies. */
-  bodies(index: number): StoredBodies | undefined {
+  bodies(index: number): BodiesFileContent | undefined {
     return this.#ifUsable(() => this.#readBodies(index))
   }
 
@@ -235,7 +235,7 @@ export class TileStore {
     return readBoundedFile(join(this.#directory, path), MAX_FILE_BYTES)
   }
 
-  #readBodies(index: number): StoredBodies {
+  #readBodies(index: number): BodiesFileContent {
     const path = join(this.#directory, formatBodiesPath(index))
     const bytes = withRegularFile(path, (file, size) => {
       if (size > MAX_UNCOUNTED_BYTES && !isWholeBodyFile(file, size)) throw new FileUnusableError(path, NOT_WHOLE)

@@ -18,7 +18,7 @@ import type { ForeignQuorumRoundRecord } from '../guard/foreign-quorum-round-sta
 import type { Guard } from '../guard/guard.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { NODE_VOTER_PREFIX, toPublicKeyHexFromNodeId } from '../guard/quorum-round-state.ts'
-import { createUnknownRoundFault, createVoteFault } from '../guard/vote-fault.ts'
+import { createUnknownRoundFault, createVoteRefusal } from '../guard/vote-fault.ts'
 import { computeVoteHash, isVoteSignatureValid, parseVoteBody } from '../guard/vote.ts'
 import type { SignedVote, VoteChainHead } from '../guard/vote.ts'
 import { formatSignedCheckpoint, verifyAndParseCheckpoint } from '../ledger/checkpoint.ts'
@@ -282,17 +282,17 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
         (caller.role !== 'admin' && caller.role !== 'approver') ||
         caller.restrictions !== undefined
       )
-        return fail(createVoteFault('NOT_A_VOTER', 'For this node an approver or admin votes; agents never do.'))
+        return fail(createVoteRefusal('NOT_A_VOTER', 'For this node an approver or admin votes; agents never do.'))
       if (digest !== round.digest)
         return fail({ kind: 'invalid-arguments', message: 'digest: it is not that of this round' })
       if (round.vote !== undefined)
         return fail(
           round.vote.decision === decision
-            ? createVoteFault('ALREADY_VOTED', 'This node has voted before.')
-            : createVoteFault('EQUIVOCATION', 'This node has already voted the other way, and signs no second vote.'),
+            ? createVoteRefusal('ALREADY_VOTED', 'This node has voted before.')
+            : createVoteRefusal('EQUIVOCATION', 'This node has already voted the other way, and signs no second vote.'),
         )
       const nowMs = clock.now()
-      if (nowMs >= round.expiresAtMs) return fail(createVoteFault('ROUND_CLOSED', 'The round has lapsed.'))
+      if (nowMs >= round.expiresAtMs) return fail(createVoteRefusal('ROUND_CLOSED', 'The round has lapsed.'))
       const vote = quorums.signForeignVote(round, { decision, remoteHead: heardHead, nowMs })
       await ledger.append({
         kind: 'consensus.voted-elsewhere',

@@ -22,7 +22,7 @@ import type { UntypedProjection, StoredContentCheck } from '../ledger/projection
 import { findExposedKeyFiles } from './key-files-check-store.ts'
 import { membershipProjection } from './membership-log.ts'
 import { offerPinProjection } from './offer-pin-log.ts'
-import { cosignedTreeProjection } from './cosigned-tree-log.ts'
+import { cosignedTreeProjection } from './cosigned-tree-memory.ts'
 import { runtimeEntryTables } from '../runtime/runtime-cache-store.ts'
 import { runtimeProjection } from '../runtime/runtime-state.ts'
 

@@ -3,7 +3,7 @@
  * every other and cosigns only what extends it (C2SP tlog-witness, spoken through the mesh instead of a URL of its
  * own).
  *
- * What was cosigned is in this node's own log, too (cosigned-tree-log.ts). A log is identified by its node's own key, which also
+ * What was cosigned is in this node's own log, too (cosigned-tree-memory.ts). A log is identified by its node's own key, which also
  * signs the manifest: nodes without a configured name give their logs the same name, so a name does not identify a log.
  */
 import { systemClock } from '../core/clock.ts'
@@ -29,8 +29,8 @@ import type { WitnessService } from '../mesh/control-handler.ts'
 import { stripNodeIdPrefix, decodeNodeId } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
-import { formatNodeWitnessName } from './node-voter.ts'
-import { createCosignedTreeLog } from './cosigned-tree-log.ts'
+import { formatNodeWitnessName } from './node-voter-identity.ts'
+import { createCosignedTreeMemory } from './cosigned-tree-memory.ts'
 
 export interface PeerWitnessDependencies {
   readonly path: string
@@ -62,7 +62,7 @@ export function startPeerCosigning(parts: PeerWitnessDependencies): PeerWitnessE
   const { identity, ledger, mesh } = parts
   const database = new Database({ path: parts.path, migrations: [witnessMigrations], isWhole: true })
   const signer = createCosigner(formatNodeWitnessName(identity.id), identity.privateKey, systemClock.now)
-  const memory = createCosignedTreeLog(ledger, systemClock, parts.pin)
+  const memory = createCosignedTreeMemory(ledger, systemClock, parts.pin)
   const rolledBack = new Set<string>()
   const onRollback = (log: string): void => {
     if (rolledBack.has(log)) return

@@ -22,7 +22,7 @@ import {
 } from '../wire/mqtt-topics.ts'
 import { takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
-import { TEXT_FRAME_RATE_LIMIT } from './session-limits.ts'
+import { TEXT_FRAME_RATE_LIMIT } from './connection-and-frame-limits.ts'
 import type { DeviceIdentity, DeviceLink, DeviceLinkAttacher, DeviceLinkHandlers } from './fleet.ts'
 
 export interface MqttBrokerOptions {

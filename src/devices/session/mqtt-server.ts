@@ -35,7 +35,7 @@ import type { UdpAudioKeys } from '../wire/udp-audio.ts'
 import type { DeviceAuthenticator, DeviceLinkAttacher, DeviceLink, DeviceLinkHandlers } from './fleet.ts'
 import type { DeviceAdmissionRefusalListener } from './device-admission-refusal.ts'
 import { parseDeviceIdFromMqttClientId } from './device-admission-refusal.ts'
-import { NON_TEXT_FRAME_RATE_LIMIT, MAX_UNAUTHENTICATED_CONNECTIONS } from './session-limits.ts'
+import { NON_TEXT_FRAME_RATE_LIMIT, MAX_UNAUTHENTICATED_CONNECTIONS } from './connection-and-frame-limits.ts'
 import type { UdpAudioServer, UdpAudioSession } from './udp-audio-server.ts'
 
 export interface MqttServerOptions {

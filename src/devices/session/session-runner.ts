@@ -14,7 +14,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import { takeToken, omitFullBucket } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
-import { TEXT_FRAME_RATE_LIMIT } from './session-limits.ts'
+import { TEXT_FRAME_RATE_LIMIT } from './connection-and-frame-limits.ts'
 import type {
   DeviceIdentity,
   DeviceLink,

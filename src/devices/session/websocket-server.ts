@@ -20,7 +20,7 @@ import { decodeAudioFrame, encodeAudioFrame } from '../wire/audio-frame.ts'
 import type { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { takeToken, omitFullBucket } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
-import { NON_TEXT_FRAME_RATE_LIMIT } from './session-limits.ts'
+import { NON_TEXT_FRAME_RATE_LIMIT } from './connection-and-frame-limits.ts'
 import type {
   DeviceAuthenticator,
   DeviceIdentity,

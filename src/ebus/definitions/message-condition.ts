@@ -14,7 +14,7 @@ import { splitSemicolonList } from './field-rows.ts'
 import { parseBoundedNumber } from './scan-number.ts'
 
 /** `numbers` are pairs of raw patterns, from and to, both included. */
-export type ConditionValues =
+export type RequiredConditionValues =
   | { readonly kind: 'seen' }
   | { readonly kind: 'numbers'; readonly ranges: readonly (readonly [number, number])[] }
   | { readonly kind: 'texts'; readonly texts: readonly string[] }
@@ -30,7 +30,7 @@ export interface MessageCondition {
   readonly target: number | undefined
   /** The field's name; empty for any. */
   readonly field: string
-  readonly values: ConditionValues
+  readonly values: RequiredConditionValues
 }
 
 export function createCondition(
@@ -66,7 +66,7 @@ export function narrowCondition(condition: MessageCondition, valuesText: string)
   const list = valuesText.startsWith('=') ? valuesText.slice(1) : valuesText
   // A condition that compares texts cannot be narrowed with numbers.
   if (!list.startsWith("'") && condition.values.kind === 'texts') return undefined
-  const values = list === '' ? ok<ConditionValues>({ kind: 'numbers', ranges: [] }) : parseValues(list)
+  const values = list === '' ? ok<RequiredConditionValues>({ kind: 'numbers', ranges: [] }) : parseValues(list)
   return values.ok ? { ...condition, name: condition.name + valuesText, values: values.value } : undefined
 }
 
@@ -75,7 +75,7 @@ function splitLevel(circuit: string): readonly string[] {
   return at < 0 ? [circuit] : [circuit.slice(0, at), circuit.slice(at + 1)]
 }
 
-function parseValues(list: string): Result<ConditionValues, DefinitionErrorCode> {
+function parseValues(list: string): Result<RequiredConditionValues, DefinitionErrorCode> {
   if (list === '') return ok({ kind: 'seen' })
   if (list.startsWith("'")) {
     const texts = splitSemicolonList(list).map((text) => (/^'.*'$/s.test(text) ? text.slice(1, -1) : text))
@@ -114,7 +114,7 @@ function parseRange(text: string): readonly [number, number] | DefinitionErrorCo
 
 /** Whether the message's last data fulfil the condition. */
 export function isConditionMet(
-  values: ConditionValues,
+  values: RequiredConditionValues,
   { raw, text }: { readonly raw: number | undefined; readonly text: string | undefined },
 ): boolean {
   switch (values.kind) {

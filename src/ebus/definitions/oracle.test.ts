@@ -17,7 +17,7 @@ import { formatDefinitionFileFault } from './definition-error.ts'
 import { DefinitionFolderReader } from './definition-folder-store.ts'
 import { toDefinitionExportRow, assignMessageNumbers } from './definition-export-row.ts'
 import { DefinitionSet } from './definition-set.ts'
-import { NdjsonTelegramTranslator } from './telegram-ndjson-codec.ts'
+import { NdjsonTelegramTranslator } from './ndjson-telegram-translator.ts'
 
 /** The bytes of a row, and what ebusd called and read them as. */
 const CAPTURE =

@@ -40,7 +40,7 @@ export type ResolutionVerdict =
   | { readonly kind: 'ask'; readonly reason: 'fuzzy' | 'several-exact' | 'wrapper' | 'look-alike' }
   | { readonly kind: 'none' }
 
-export interface ResolutionCandidate<Target> {
+export interface ScoredTargetMatch<Target> {
   readonly target: Target
   readonly score: number
   readonly confidence: MatchConfidence
@@ -53,7 +53,7 @@ export interface ResolutionCandidate<Target> {
   }
 }
 
-export interface DeviceCandidate extends ResolutionCandidate<HomeseerDevice> {
+export interface DeviceCandidate extends ScoredTargetMatch<HomeseerDevice> {
   readonly actionability: {
     readonly rank: number
     readonly role: 'endpoint' | 'wrapper_or_master'
@@ -118,7 +118,7 @@ export function resolveEvents(
   resolver: NameResolver,
   query: string,
   groupHint = '',
-): NameResolution<ResolutionCandidate<ReceivedEventRecord>> {
+): NameResolution<ScoredTargetMatch<ReceivedEventRecord>> {
   const hint = normaliseName(groupHint)
   const hits = searchNames(resolver.eventNames, query).filter(({ id }) =>
     normaliseName(resolver.events.get(id)?.group ?? '').includes(hint),
@@ -129,14 +129,14 @@ export function resolveEvents(
 export function resolveCameras(
   resolver: NameResolver,
   query: string,
-): NameResolution<ResolutionCandidate<ReceivedCamera>> {
+): NameResolution<ScoredTargetMatch<ReceivedCamera>> {
   return resolutionOf(searchNames(resolver.cameraNames, query), (id) => resolver.cameras.get(id))
 }
 
 function resolutionOf<Target>(
   hits: readonly NameSearchHit[],
   find: (id: number) => Target | undefined,
-): NameResolution<ResolutionCandidate<Target>> {
+): NameResolution<ScoredTargetMatch<Target>> {
   const candidates = hits.slice(0, MAX_CANDIDATES).flatMap((hit) => candidateOf(find(hit.id), hit))
   return { candidates, total: hits.length, verdict: decide(hits) }
 }
@@ -267,11 +267,11 @@ function decide(hits: readonly NameSearchHit[]): ResolutionVerdict {
   return { kind: 'act' }
 }
 
-function candidateOf<Target>(target: Target | undefined, hit: NameSearchHit): readonly ResolutionCandidate<Target>[] {
+function candidateOf<Target>(target: Target | undefined, hit: NameSearchHit): readonly ScoredTargetMatch<Target>[] {
   return target === undefined ? [] : [candidate(target, hit)]
 }
 
-function candidate<Target>(target: Target, hit: NameSearchHit): ResolutionCandidate<Target> {
+function candidate<Target>(target: Target, hit: NameSearchHit): ScoredTargetMatch<Target> {
   return {
     target,
     score: hit.score,

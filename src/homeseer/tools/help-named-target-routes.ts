@@ -12,7 +12,7 @@ import {
   resolveCameras,
   resolveDevices,
   resolveEvents,
-  type ResolutionCandidate,
+  type ScoredTargetMatch,
   type DeviceCandidate,
   type NameResolution,
 } from '../resolve/name-resolver.ts'
@@ -190,7 +190,7 @@ function placeJson({ location1, location2 }: AreaQuery): JsonObject {
 function eventRoute(
   { goal, mode }: HelpRouteInput,
   words: ReadonlySet<string>,
-  top: ResolutionCandidate<ReceivedEventRecord> | undefined,
+  top: ScoredTargetMatch<ReceivedEventRecord> | undefined,
 ): HelpRouteSuggestion | undefined {
   if (top?.target.id === undefined) return undefined
   const { id } = top.target
@@ -211,7 +211,7 @@ function clarification(
     confidence: sure,
   }: {
     readonly devices: NameResolution<DeviceCandidate>
-    readonly events: NameResolution<ResolutionCandidate<ReceivedEventRecord>>
+    readonly events: NameResolution<ScoredTargetMatch<ReceivedEventRecord>>
     readonly confidence: number
   },
 ): HelpRouteSuggestion {

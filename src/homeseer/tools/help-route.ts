@@ -7,7 +7,7 @@
  */
 import type { Offer } from '../../bus/capability.ts'
 import { listNormalisedWords } from '../resolve/name-normalisation.ts'
-import { suggestToolArguments } from './help-arguments.ts'
+import { suggestToolArguments } from './suggested-call-arguments.ts'
 import { isQuestionText } from './help-goal-parsing.ts'
 import { listNamedTargetRoutes } from './help-named-target-routes.ts'
 import { countGoalWordsOfKind, rateTool, roundScore } from './help-score.ts'

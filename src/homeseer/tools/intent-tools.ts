@@ -13,7 +13,7 @@ import {
   resolveEvents,
   type DeviceCandidate,
   type NameResolution,
-  type ResolutionCandidate,
+  type ScoredTargetMatch,
 } from '../resolve/name-resolver.ts'
 import type { ReceivedEventRecord } from '../wire/event.ts'
 import { INTENT_GUARD_ARGUMENT_SCHEMAS, toRunnableCall } from './change-staging.ts'
@@ -141,7 +141,7 @@ function activateScene(homeseer: HomeseerToolContext): Capability {
       // If an event and a device, or two events, have the name, only a person can say which is meant.
       if (preferPath === 'auto' && isNamed(events.found) && isNamed(devices.found))
         return createHomeseerOutcome({ ...sceneChoices(query, events, devices), path, selection })
-      const carryOut = <One extends ResolutionCandidate<unknown>>(intent: IntentWithTargetCandidates<One>) =>
+      const carryOut = <One extends ScoredTargetMatch<unknown>>(intent: IntentWithTargetCandidates<One>) =>
         carryOutIntent(homeseer, call, { ...intent, describe: (one) => ({ path, ...intent.describe(one), selection }) })
       return path === 'event' ? carryOut(events) : carryOut(devices)
     },
@@ -156,10 +156,10 @@ function isNamed({ verdict }: NameResolution<unknown>): boolean {
 /** Everything with exactly this name, events first; `preferPath` tells them apart. */
 function sceneChoices(
   query: string,
-  events: IntentWithTargetCandidates<ResolutionCandidate<ReceivedEventRecord>>,
+  events: IntentWithTargetCandidates<ScoredTargetMatch<ReceivedEventRecord>>,
   devices: IntentWithTargetCandidates<DeviceCandidate>,
 ): JsonObject {
-  const option = <One extends ResolutionCandidate<unknown>>(
+  const option = <One extends ScoredTargetMatch<unknown>>(
     noun: string,
     intent: IntentWithTargetCandidates<One>,
     one: One,

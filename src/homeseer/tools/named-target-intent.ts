@@ -15,7 +15,7 @@ import {
   warnAboutParentDevice,
   type DeviceCandidate,
   type NameResolution,
-  type ResolutionCandidate,
+  type ScoredTargetMatch,
 } from '../resolve/name-resolver.ts'
 import type { ReceivedEventRecord } from '../wire/event.ts'
 import { formatDeviceLabel } from './catalog-reader.ts'
@@ -41,7 +41,7 @@ interface NamedTarget<One> {
   readonly preferPath?: string
 }
 
-export interface IntentWithTargetCandidates<One extends ResolutionCandidate<unknown>> extends NamedTarget<One> {
+export interface IntentWithTargetCandidates<One extends ScoredTargetMatch<unknown>> extends NamedTarget<One> {
   readonly kind: AliasTargetKind
   readonly idOf: (one: One) => number
   readonly labelOf: (one: One) => string
@@ -92,8 +92,8 @@ export function createDeviceIntent(
 
 /** Runs the named event. */
 export function createEventIntent(
-  named: NamedTarget<ResolutionCandidate<ReceivedEventRecord>>,
-): IntentWithTargetCandidates<ResolutionCandidate<ReceivedEventRecord>> {
+  named: NamedTarget<ScoredTargetMatch<ReceivedEventRecord>>,
+): IntentWithTargetCandidates<ScoredTargetMatch<ReceivedEventRecord>> {
   const { query, found } = named
   const candidates = found.candidates
     .slice(0, TOP)
@@ -123,7 +123,7 @@ export function createEventIntent(
 }
 
 /** The change as it is prepared, or shown for a choice. */
-export function toChangeToStage<One extends ResolutionCandidate<unknown>>(
+export function toChangeToStage<One extends ScoredTargetMatch<unknown>>(
   { query, claims, callFor, labelOf }: IntentWithTargetCandidates<One>,
   one: One,
 ): HomeseerChangeToStage {
@@ -131,7 +131,7 @@ export function toChangeToStage<One extends ResolutionCandidate<unknown>>(
   return { toolName, args, claims, query, summary: `${query} → ${labelOf(one)}` }
 }
 
-export async function carryOutIntent<One extends ResolutionCandidate<unknown>>(
+export async function carryOutIntent<One extends ScoredTargetMatch<unknown>>(
   homeseer: HomeseerToolContext,
   call: HandlerContext,
   intent: IntentWithTargetCandidates<One>,
@@ -168,7 +168,7 @@ export async function carryOutIntent<One extends ResolutionCandidate<unknown>>(
  * Spec 4 promises a prepared envelope. A likely candidate gets one that has to be committed explicitly; several equal
  * ones get none.
  */
-async function prepareLikely<One extends ResolutionCandidate<unknown>>(
+async function prepareLikely<One extends ScoredTargetMatch<unknown>>(
   homeseer: HomeseerToolContext,
   call: HandlerContext,
   { intent, one }: { readonly intent: IntentWithTargetCandidates<One>; readonly one: One },
@@ -180,7 +180,7 @@ async function prepareLikely<One extends ResolutionCandidate<unknown>>(
   return staged.ok ? staged.value.prepared : null
 }
 
-async function prepareAndCommit<One extends ResolutionCandidate<unknown>>(
+async function prepareAndCommit<One extends ScoredTargetMatch<unknown>>(
   homeseer: HomeseerToolContext,
   call: HandlerContext,
   { intent, one }: { readonly intent: IntentWithTargetCandidates<One>; readonly one: One },

@@ -17,7 +17,7 @@ import {
   resolveCameras,
   resolveDevices,
   resolveEvents,
-  type ResolutionCandidate,
+  type ScoredTargetMatch,
   type DeviceCandidate,
   type NameResolution,
   type NameResolver,
@@ -74,7 +74,7 @@ export function isResolutionUnambiguous({ verdict }: NameResolution<unknown>): b
 }
 
 /** `match` decides whether a caller may act (exact); `score` is spec 4's number, which only ranks. */
-export function toCandidateJson(candidate: ResolutionCandidate<unknown>, withEvidence: boolean): JsonObject {
+export function toCandidateJson(candidate: ScoredTargetMatch<unknown>, withEvidence: boolean): JsonObject {
   const { score, confidence, match, evidence } = candidate
   return {
     score,
@@ -146,7 +146,7 @@ interface Answering<One> {
 }
 
 /** The answer of all three tools: the candidates, best first, and whether a caller may act on it. */
-async function answerCandidates<One extends ResolutionCandidate<unknown>>(
+async function answerCandidates<One extends ScoredTargetMatch<unknown>>(
   { homeseer, call }: { readonly homeseer: HomeseerToolContext; readonly call: Call },
   { query, limit: most, includeEvidence: withEvidence }: Question,
   { resolve, item, more }: Answering<One>,

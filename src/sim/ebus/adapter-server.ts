@@ -15,7 +15,7 @@ import {
 import { EnhancedClientParticipant } from './enhanced-client-participant.ts'
 import { encodeAdapterInfoAnswer } from './adapter-info.ts'
 import type { HeatingSystem } from './heating-system.ts'
-import { PlainClientParticipant } from './plain-client-participant.ts'
+import { PlainClientParticipant } from './plain-client-symbol-relay.ts'
 import type { HeatingSystemDriver } from './heating-system-driver.ts'
 
 /** Where a virtual bus is offered, and what keeps its time. */

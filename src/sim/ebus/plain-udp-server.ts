@@ -5,7 +5,7 @@ import type { Socket } from 'node:dgram'
 import { createSocket } from 'node:dgram'
 
 import type { VirtualBusServerOptions } from './adapter-server.ts'
-import { PlainClientParticipant } from './plain-client-participant.ts'
+import { PlainClientParticipant } from './plain-client-symbol-relay.ts'
 
 export class PlainUdpServer {
   readonly #socket: Socket

@@ -51,7 +51,7 @@ export interface CosignedTreeLog extends CosignedTreeMemory {
 }
 
 /** `pin` is absent where nothing is kept outside of the data directory. */
-export function createCosignedTreeLog(
+export function createCosignedTreeMemory(
   ledger: Pick<Ledger, 'append' | 'projections'>,
   clock: Clock,
   pin?: CosignedTreePin,

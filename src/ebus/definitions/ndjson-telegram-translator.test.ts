@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
-import { NdjsonTelegramTranslator } from './telegram-ndjson-codec.ts'
+import { NdjsonTelegramTranslator } from './ndjson-telegram-translator.ts'
 
 const FILES = {
   '08.oven.csv':

@@ -122,13 +122,7 @@ describe('a file that the owner’s commands trust', () => {
     await expect.poll(recorded, { timeout: 10_000 }).toEqual([name])
     writeFileSync(path, before)
     expect(await first.value.stop()).toEqual([])
-    const second = await start()
-    if (!second.ok) throw new Error(second.fault.message)
-    const { findings } = await second.value.ledger.verify()
-    await second.value.stop()
-    expect(findings).toMatchObject([
-      { kind: 'entry-unlawful', why: `another program replaced ${name} while the node ran` },
-    ])
+    await expectReplacementOnRecord(name)
   })
 })
 
@@ -144,15 +138,19 @@ describe('a file that the owner’s commands trust, replaced right before a stop
     writeFileSync(path, content)
     expect(await first.value.stop()).toEqual([])
     writeFileSync(path, before)
-    const second = await start()
-    if (!second.ok) throw new Error(second.fault.message)
-    const { findings } = await second.value.ledger.verify()
-    await second.value.stop()
-    expect(findings).toMatchObject([
-      { kind: 'entry-unlawful', why: `another program replaced ${name} while the node ran` },
-    ])
+    await expectReplacementOnRecord(name)
   })
 })
+
+async function expectReplacementOnRecord(name: string): Promise<void> {
+  const node = await start()
+  if (!node.ok) throw new Error(node.fault.message)
+  const { findings } = await node.value.ledger.verify()
+  await node.value.stop()
+  expect(findings).toMatchObject([
+    { kind: 'entry-unlawful', why: `another program replaced ${name} while the node ran` },
+  ])
+}
 
 describe('a start whose port is taken', () => {
   it('leaves the records unchanged', async () => {

@@ -2,8 +2,9 @@
  * Gateway client: sends a command's requests to the gateway that runs on this machine.
  *
  * It finds the gateway by the lock that the gateway holds and the note that it leaves in its data directory. Where there
- * is a pin outside of that directory, it talks only to a program that signs with the pinned key. A command that acts like an agent sends the token in HEARTHBUS_TOKEN, or none. One that decides or administers sends the
- * owner's token from the owner's file; so does one that only reads, where the node requires a token of everybody.
+ * is a pin outside of that directory, it talks only to a program that signs with the pinned key. A command that acts
+ * like an agent sends the token in HEARTHBUS_TOKEN, or none. One that decides or administers sends the owner's token
+ * from the owner's file; so does one that only reads, where the node requires a token of everybody.
  */
 import { get } from 'node:http'
 import type { IncomingHttpHeaders } from 'node:http'

@@ -79,23 +79,32 @@ export function isCanonicalJsonText(text: string, value: Json): boolean {
 function isPlainCanonicalText(text: string, value: Json): boolean {
   if (text.includes('\\') || !text.isWellFormed()) return false
   const names = countNamesInOrder(value, PLAIN_DEPTH)
-  if (names < 0) return false
-  let colons = 0
+  return names >= 0 && countColons(text, { isSpaced: false }) === names
+}
+
+/**
+ * The number of colons outside of the strings of a JSON text without escapes; `undefined` where only a full scan can
+ * tell: beside a number that is no short integer, below `MAX_JSON_DEPTH`, and at a space that is not allowed.
+ */
+function countColons(text: string, { isSpaced }: { readonly isSpaced: boolean }): number | undefined {
+  let [colons, depth] = [0, 0]
   for (let at = 0; at < text.length;) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) at = text.indexOf('"', at + 1) + 1
     else if (code === MINUS || (code >= ZERO && code <= NINE)) {
-      const end = endOfInteger(text, at)
-      if (end < 0) return false
-      at = end
+      at = endOfInteger(text, at)
+      if (at < 0) return undefined
     } else {
       // What is left of JSON is space, `true`, `false`, `null`, and what joins values.
-      if (code <= SPACE) return false
+      if (code <= SPACE && !isSpaced) return undefined
       if (code === COLON) colons += 1
+      else if (code === OPEN_OBJECT || code === OPEN_ARRAY) depth += 1
+      else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth -= 1
+      if (depth > MAX_JSON_DEPTH) return undefined
       at += 1
     }
   }
-  return colons === names
+  return colons
 }
 
 /**
@@ -362,22 +371,9 @@ export function parseStrictJsonText(text: string): Result<Json, StrictJsonFault>
  */
 function isPlainStrictText(text: string, value: Json): boolean {
   if (text.includes('\\') || text.includes(FORBIDDEN_KEY)) return false
-  let [colons, depth] = [0, 0]
-  for (let at = 0; at < text.length;) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) at = text.indexOf('"', at + 1) + 1
-    else if (code === MINUS || (code >= ZERO && code <= NINE)) {
-      at = endOfInteger(text, at)
-      if (at < 0) return false
-    } else {
-      if (code === COLON) colons += 1
-      else if (code === OPEN_OBJECT || code === OPEN_ARRAY) depth += 1
-      else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth -= 1
-      if (depth > MAX_JSON_DEPTH) return false
-      at += 1
-    }
-  }
-  return colons === countNames(value)
+  // Counted first: it finds out whether the value is nested too deep to be walked.
+  const colons = countColons(text, { isSpaced: true })
+  return colons !== undefined && colons === countNames(value)
 }
 
 /** The number of names in all objects of the value. */

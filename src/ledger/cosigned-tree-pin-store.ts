@@ -11,17 +11,14 @@
  *
  * Reads and writes these files, one for each path of the directory (ledger-pin-store.ts).
  */
-import { dirname } from 'node:path'
 import { fromBase64, toBase64 } from '../core/bytes.ts'
-import { createPrivateFolder } from '../core/folder-store.ts'
 import { isJsonObject, parseStrictJsonBytes } from '../core/json.ts'
-import { readErrorMessage, readSystemErrorCode } from '../core/thrown-error.ts'
-import { readFileIfPresent, writeFileAtomically } from './atomic-file-store.ts'
-import { isImpossiblePinPlace } from './ledger-pin-store.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
+import { readFileIfPresent } from './atomic-file-store.ts'
+import { isImpossiblePinPlace, writePinFile } from './ledger-pin-store.ts'
 import { HASH_BYTES } from './tree.ts'
 import type { CosignedTreeSizeAndRoot, CosignedTreeMemory } from './cosigned-checkpoint-store.ts'
 
-const MODE = 0o600
 const MAX_PIN_BYTES = 16_777_216
 
 export class CosignedTreePin implements CosignedTreeMemory {
@@ -99,23 +96,13 @@ export class CosignedTreePin implements CosignedTreeMemory {
   async #write(): Promise<void> {
     const content = formatPinnedTrees(this.#dataRoot, this.#pinned)
     try {
-      for (const path of this.#paths) await replace(path, content)
+      for (const path of this.#paths) await writePinFile(path, content)
       this.#isThere = true
       this.#trouble = undefined
     } catch (error) {
       this.#trouble = readErrorMessage(error)
       if (this.#isThere) throw error
     }
-  }
-}
-
-async function replace(path: string, content: string): Promise<void> {
-  try {
-    await writeFileAtomically(path, content, MODE)
-  } catch (error) {
-    if (readSystemErrorCode(error) !== 'ENOENT') throw error
-    createPrivateFolder(dirname(path))
-    await writeFileAtomically(path, content, MODE)
   }
 }
 

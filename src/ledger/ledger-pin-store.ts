@@ -13,8 +13,8 @@
  *
  *   <boot id> <hash of the vkey> <size, 16 digits>
  *
- * It needs no root: what is in the log is authenticated with the node's key. It is not synced. It shows what was cut off after the process was killed. After a restart of the machine it does not
- * count: a disk that loses what it has confirmed would otherwise leave a log that is behind this line.
+ * It needs no root: what is in the log is authenticated with the node's key. It is not synced. It shows what was cut off
+ * after the process was killed. After a restart of the machine it does not count: a disk that loses what it has confirmed would otherwise leave a log that is behind this line.
  *
  * A data directory that is reached through a link has two of these files: one for the path that its owner names, since
  * a link to another directory can be put there, and one for the path where it is, which every link leads to.
@@ -235,15 +235,7 @@ export class LedgerPinFile {
   }
 
   async #replace(content: string): Promise<void> {
-    for (const path of this.#paths) {
-      try {
-        await writeFileAtomically(path, content, MODE)
-      } catch (error) {
-        if (readSystemErrorCode(error) !== 'ENOENT') throw error
-        createPrivateFolder(dirname(path))
-        await writeFileAtomically(path, content, MODE)
-      }
-    }
+    for (const path of this.#paths) await writePinFile(path, content)
     // Where there was no pin, a line that is there is older than what its owner did about that.
     this.#openNewestSizeFiles(this.#pin === undefined ? constants.O_TRUNC : 0)
   }
@@ -252,6 +244,17 @@ export class LedgerPinFile {
     if (this.newestSizeFiles.length > 0 || this.#isClosed) return
     for (const path of this.#paths)
       this.newestSizeFiles.push(openSync(newestSizePath(path), NEWEST_SIZE_FLAGS | flag, MODE))
+  }
+}
+
+/** Writes a file beside the pins, and makes their folder where there is none. */
+export async function writePinFile(path: string, content: string): Promise<void> {
+  try {
+    await writeFileAtomically(path, content, MODE)
+  } catch (error) {
+    if (readSystemErrorCode(error) !== 'ENOENT') throw error
+    createPrivateFolder(dirname(path))
+    await writeFileAtomically(path, content, MODE)
   }
 }
 

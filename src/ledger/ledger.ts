@@ -69,8 +69,8 @@ export class Ledger extends ProvableLedger {
   #erasures: ErasureState | undefined
   #isStopped = false
   #isSigningSoon = false
-  /** The size of the newest tree that was given to the pin, or will be before its callers are answered. */
-  #preparedSize = 0
+  /** The size that was written beside the pin, or will be before the callers of its group are answered. */
+  #pinnedSize = 0
   readonly #formatTime = createCachingIsoTimeFormatter()
   #events: { readonly at: string; readonly event: LedgerEvent }[] = []
   #state: LedgerSoundness = SOUND_LEDGER_STATE
@@ -331,9 +331,9 @@ export class Ledger extends ProvableLedger {
       if (this.log.awaitsCheckpoint(this.signing.latest()?.checkpoint.size ?? 0)) this.#signSoon()
     },
     prepareAnswer: () => {
-      if (this.#options.pin === undefined || this.log.size === this.#preparedSize) return undefined
+      if (this.#options.pin === undefined || this.log.size === this.#pinnedSize) return undefined
       const { size } = this.log
-      this.#preparedSize = size
+      this.#pinnedSize = size
       return () => this.signing.pinNewestSize(size)
     },
     close: () => {

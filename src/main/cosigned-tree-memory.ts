@@ -1,5 +1,5 @@
 /**
- * Cosigned tree log: the trees of other nodes that this node has cosigned, in its own log, so that nobody who can
+ * Cosigned tree memory: the trees of other nodes that this node has cosigned, in its own log, so that nobody who can
  * write into mesh-witness.db can make it forget one and cosign a fork.
  *
  *   witness.remembers ─▶ a larger tree of the same log
@@ -45,7 +45,7 @@ export const cosignedTreeProjection: Projection<WitnessState> = {
   },
 }
 
-export interface CosignedTreeLog extends CosignedTreeMemory {
+export interface RecordedCosignedTreeMemory extends CosignedTreeMemory {
   /** Puts on record what was cosigned since; within the hour only what has no record yet, unless `all`. */
   readonly record: (which?: 'all') => Promise<void>
 }
@@ -55,7 +55,7 @@ export function createCosignedTreeMemory(
   ledger: Pick<Ledger, 'append' | 'projections'>,
   clock: Clock,
   pin?: CosignedTreePin,
-): CosignedTreeLog {
+): RecordedCosignedTreeMemory {
   const { trees } = ledger.projections.state(cosignedTreeProjection)
   const cosigned = new Map<string, CosignedTreeSizeAndRoot>()
   const recordedMs = new Map<string, number>()

@@ -44,6 +44,33 @@ describe('database', () => {
     again.close()
   })
 
+  it.each([
+    ['in one group while every turn of the event loop brings one', 5, [5]],
+    ['in a group of 128 at most', 130, [128, 2]],
+  ])('commits works %s', async (_, count, expected) => {
+    const database = new Database({ path, migrations })
+    let works = 0
+    const groups: number[] = []
+    database.follow({
+      workBegins: () => {
+        works += 1
+      },
+      workUndone: () => undefined,
+      groupEnds: () => {
+        groups.push(works)
+        works = 0
+      },
+    })
+    const committed: Promise<unknown>[] = []
+    for (let turn = 0; turn < count; turn++) {
+      committed.push(database.commit(() => turn))
+      await new Promise(setImmediate)
+    }
+    await Promise.all(committed)
+    expect(groups).toEqual(expected)
+    database.close()
+  })
+
   it.each(['with the folder that it is in', 'alone'])('removed %s refuses transactions', async (how) => {
     const database = new Database({ path, migrations })
     rmSync(how === 'alone' ? path : folder, { recursive: true })
